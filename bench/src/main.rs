@@ -1,0 +1,105 @@
+//! LiveBuf against its peers: each workload first proves that every library
+//! gives the same answer, then times them in turns, and compares the ratios of
+//! that one run with the targets of the project.
+//!
+//! ```text
+//! cargo run --release -p livebuf-bench -- [--filter NAME] [--record] [--quick]
+//! ```
+
+mod allocator;
+mod array;
+mod bytes;
+mod data;
+mod edit;
+mod json;
+mod map;
+mod memory;
+mod record;
+mod report;
+mod timing;
+mod twitter;
+mod yyjson;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+
+use report::Report;
+use timing::Effort;
+
+/// Checks the answers, then times LiveBuf and its peers.
+#[derive(Parser)]
+#[command(name = "livebuf-bench")]
+struct Arguments {
+    /// Run only groups whose name contains this.
+    #[arg(long, value_name = "NAME")]
+    filter: Option<String>,
+    /// Write bench/records/<date>-<commit>.md.
+    #[arg(long)]
+    record: bool,
+    /// Fewer repetitions and no million-key maps: for a look, not for a record.
+    #[arg(long)]
+    quick: bool,
+}
+
+/// Workloads that share their inputs.
+struct Group {
+    name: &'static str,
+    /// Reads the files of `../shared/data`, and is skipped where they are absent.
+    needs_data: bool,
+    run: fn(Effort, &mut Report) -> Result<()>,
+}
+
+const GROUPS: [Group; 8] = [
+    Group { name: "twitter", needs_data: true, run: twitter::run },
+    Group { name: "record", needs_data: false, run: record::run },
+    Group { name: "map", needs_data: false, run: map::run },
+    Group { name: "edit", needs_data: false, run: edit::run },
+    Group { name: "array", needs_data: false, run: array::run },
+    Group { name: "json", needs_data: true, run: json::run },
+    Group { name: "bytes", needs_data: true, run: bytes::run },
+    Group { name: "memory", needs_data: true, run: memory::run },
+];
+
+fn run(arguments: &Arguments) -> Result<Report> {
+    let effort = if arguments.quick { Effort::QUICK } else { Effort::FULL };
+    let part = arguments.filter.as_deref().unwrap_or_default();
+    let wanted: Vec<&Group> = GROUPS.iter().filter(|group| group.name.contains(part)).collect();
+    let names = GROUPS.each_ref().map(|group| group.name).join(", ");
+    ensure!(!wanted.is_empty(), "no group is called {part:?}; there are {names}");
+
+    let data = data::directory();
+    let mut report = Report::default();
+    for group in wanted {
+        if group.needs_data && !data.is_dir() {
+            report.skip(format!("{}: no data directory {}", group.name, data.display()));
+        } else if let Err(error) = (group.run)(effort, &mut report) {
+            report.fail(format!("{}: {error:#}", group.name));
+        }
+    }
+    Ok(report)
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    eprintln!("{}", report::machine());
+    let outcome = run(&arguments).and_then(|report| {
+        println!("{}", report.table());
+        if arguments.record {
+            let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
+            let path = report.record(&directory)?;
+            eprintln!("recorded in {}", path.display());
+        }
+        Ok(report)
+    });
+    match outcome {
+        Ok(report) if report.is_complete() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("livebuf-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Owns the field of a record: by a name known at run time, by a remembered key
+//! (also over objects of alternating shapes), and bound.
+//!
+//! Names are drawn at random, so a branch predictor cannot learn them all. One
+//! operation is one lookup and one `as_i64`; lookups may overlap in the processor.
+
+use std::hint::black_box;
+
+use anyhow::{Context as _, Result, ensure};
+use fastrand::Rng;
+use livebuf::{Doc, Key, Object, Valid};
+
+use crate::report::{Measured, Report, Target, duration};
+use crate::timing::{Contest, Effort};
+use crate::yyjson::Document;
+
+/// (fields, nanoseconds) by a name known at run time.
+const NAME_TARGETS: [(usize, f64); 3] = [(3, 20.0), (20, 25.0), (100, 45.0)];
+/// Keys of at most 7 bytes are compared as one word.
+const SHORT_KEY_TARGET: f64 = 7.0;
+const LONG_KEY_TARGET: f64 = 12.0;
+const BOUND_TARGET: f64 = 3.0;
+const LOOKUPS: usize = 4096;
+
+pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
+    for (fields, target) in NAME_TARGETS {
+        by_name(fields, target, effort, report)?;
+    }
+    by_key("short", 4..=7, SHORT_KEY_TARGET, effort, report)?;
+    by_key("long", 8..=20, LONG_KEY_TARGET, effort, report)
+}
+
+/// Distinct names of random lower-case letters.
+fn random_names(count: usize, lengths: std::ops::RangeInclusive<usize>, rng: &mut Rng) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(count);
+    while names.len() < count {
+        let length = rng.usize(lengths.clone());
+        let name: String = (0..length).map(|_| rng.lowercase()).collect();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// An object with these names in this order; the value of a name is its place in `values`.
+fn object_of(names: &[&String], values: &[String]) -> serde_json::Value {
+    let place = |name: &String| values.iter().position(|each| each == name);
+    names.iter().map(|name| ((*name).clone(), place(name).into())).collect()
+}
+
+fn by_name(fields: usize, target: f64, effort: Effort, report: &mut Report) -> Result<()> {
+    let mut rng = Rng::with_seed(fields as u64);
+    let names = random_names(fields, 3..=14, &mut rng);
+    let value = object_of(&names.iter().collect::<Vec<_>>(), &names);
+    let json = serde_json::to_vec(&value)?;
+    let bytes = livebuf_json::from_slice(&json)?;
+    let object = Doc::open(bytes.as_bytes())?.validate()?.root().as_object().context("no object")?;
+    let parsed = Document::parse(&json).context("yyjson refuses the object")?;
+    let parsed = parsed.root();
+    let map = value.as_object().context("no object")?;
+
+    for (index, name) in names.iter().enumerate() {
+        let index = Some(index as i64);
+        ensure!(object.get(name.as_str()).and_then(|value| value.as_i64()) == index);
+        ensure!(parsed.get(name).and_then(|value| value.as_u64()).map(|value| value as i64) == index);
+        ensure!(map.get(name).and_then(|value| value.as_i64()) == index);
+    }
+    ensure!(object.get("absent").is_none() && parsed.get("absent").is_none());
+
+    let lookups: Vec<&str> = (0..LOOKUPS).map(|_| names[rng.usize(..fields)].as_str()).collect();
+    let lookups = lookups.as_slice();
+    let mut contest = Contest::new();
+    let ours = contest.add(LOOKUPS, || {
+        let object = black_box(object);
+        sum(lookups, |name| object.get(name)?.as_i64())
+    });
+    let yyjson = contest.add(LOOKUPS, || {
+        let parsed = black_box(parsed);
+        sum(lookups, |name| parsed.get(name)?.as_u64().map(|value| value as i64))
+    });
+    let serde_json = contest.add(LOOKUPS, || {
+        let map = black_box(map);
+        sum(lookups, |name| map.get(name)?.as_i64())
+    });
+    let outcome = contest.run(effort);
+    report.add(
+        format!("record/by name/{fields} fields"),
+        Measured::Nanoseconds(outcome.nanoseconds(ours)),
+        Target::AtMost(target),
+        format!(
+            "random names; yyjson's tree {}, serde_json's {}",
+            duration(outcome.nanoseconds(yyjson)),
+            duration(outcome.nanoseconds(serde_json)),
+        ),
+    );
+    Ok(())
+}
+
+#[inline(always)]
+fn sum<'n>(names: &[&'n str], mut get: impl FnMut(&'n str) -> Option<i64>) -> i64 {
+    names.iter().fold(0, |sum, name| sum.wrapping_add(get(name).unwrap_or(0)))
+}
+
+/// Objects that are walked; they and their shapes fit the first-level cache.
+const OBJECTS: usize = 64;
+const KEY_FIELDS: usize = 20;
+/// Of the 20 fields, those that are read.
+const KEYS: usize = 8;
+
+fn by_key(
+    kind: &str,
+    lengths: std::ops::RangeInclusive<usize>,
+    target: f64,
+    effort: Effort,
+    report: &mut Report,
+) -> Result<()> {
+    let mut rng = Rng::with_seed(lengths.len() as u64);
+    let names = random_names(KEY_FIELDS, lengths, &mut rng);
+    let wanted: Vec<&String> = rng.choose_multiple(&names, KEYS);
+    for shapes in [1, 2, 8] {
+        // Alike objects but for the order of their fields, one order after the other.
+        let mut order: Vec<&String> = names.iter().collect();
+        let orders: Vec<serde_json::Value> = (0..shapes)
+            .map(|_| {
+                rng.shuffle(&mut order);
+                object_of(&order, &names)
+            })
+            .collect();
+        let rows = orders.iter().cycle().take(OBJECTS).cloned().collect();
+        let json = serde_json::to_vec(&serde_json::Value::Array(rows))?;
+        let bytes = livebuf_json::from_slice(&json)?;
+        let root = Doc::open(bytes.as_bytes())?.validate()?.root();
+        let array = root.as_array().context("no array")?;
+        let objects: Vec<Object<'_, Valid>> =
+            array.iter().filter_map(|value| value.as_object()).collect();
+        let keys: Vec<Key<'_>> = wanted.iter().map(|name| Key::new(name)).collect();
+        let expected = names.iter().enumerate().filter(|(_, name)| wanted.contains(name));
+        let expected = expected.map(|(index, _)| index as i64).sum::<i64>() * OBJECTS as i64;
+        ensure!(objects.len() == OBJECTS && sum_by(&objects, &keys) == expected);
+
+        let mut contest = Contest::new();
+        let remembered = contest.add(OBJECTS * KEYS, || sum_by(black_box(&objects), black_box(&keys)));
+        let bound = (shapes == 1).then(|| {
+            let bound: Vec<_> = wanted.iter().filter_map(|name| objects[0].bind(name)).collect();
+            (sum_by(&objects, &bound) == expected, contest.add(OBJECTS * KEYS, {
+                let objects = &objects;
+                move || sum_by(black_box(objects), black_box(&bound))
+            }))
+        });
+        let outcome = contest.run(effort);
+        report.add(
+            format!("record/remembered {kind} key/{shapes} shapes"),
+            Measured::Nanoseconds(outcome.nanoseconds(remembered)),
+            if shapes <= 2 { Target::AtMost(target) } else { Target::None },
+            "20 fields, 8 of them read of objects that change shape from one to the next",
+        );
+        if let Some((is_right, bound)) = bound {
+            ensure!(is_right, "bound keys find something else");
+            report.add(
+                format!("record/bound {kind} key"),
+                Measured::Nanoseconds(outcome.nanoseconds(bound)),
+                Target::AtMost(BOUND_TARGET),
+                "the same over objects of one shape",
+            );
+        }
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn sum_by<L>(objects: &[Object<'_, Valid>], keys: &[L]) -> i64
+where
+    for<'l> &'l L: Lookup,
+{
+    let mut sum = 0_i64;
+    for object in objects {
+        for key in keys {
+            sum = sum.wrapping_add(object.get(key).and_then(|value| value.as_i64()).unwrap_or(0));
+        }
+    }
+    sum
+}

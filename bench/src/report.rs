@@ -1,0 +1,244 @@
+//! Owns what the benchmark found: rows with their targets, the table, and the
+//! record that names machine, commit and command.
+
+use std::fmt::{self, Display};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
+
+/// A measured number in its unit.
+#[derive(Clone, Copy)]
+pub(crate) enum Measured {
+    /// Our time or size over the peer's: under 1 is better.
+    Ratio(f64),
+    /// How many times faster than the peer.
+    Faster(f64),
+    Nanoseconds(f64),
+    Bytes(f64),
+    /// Break-even: how many reads.
+    Reads(f64),
+}
+
+impl Display for Measured {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Measured::Ratio(ratio) => write!(formatter, "{ratio:.3} ×"),
+            Measured::Faster(factor) => write!(formatter, "{factor:.0} times faster"),
+            Measured::Nanoseconds(nanoseconds) => formatter.write_str(&duration(nanoseconds)),
+            Measured::Bytes(bytes) if bytes.fract() == 0.0 => write!(formatter, "{bytes} B"),
+            Measured::Bytes(bytes) => write!(formatter, "{bytes:.3} B"),
+            Measured::Reads(reads) => write!(formatter, "{reads:.2} reads"),
+        }
+    }
+}
+
+/// A time in a readable unit.
+pub(crate) fn duration(nanoseconds: f64) -> String {
+    if nanoseconds < 1e3 {
+        format!("{nanoseconds:.2} ns")
+    } else if nanoseconds < 1e6 {
+        format!("{:.2} µs", nanoseconds / 1e3)
+    } else {
+        format!("{:.2} ms", nanoseconds / 1e6)
+    }
+}
+
+/// What the issue asks of a number.
+#[derive(Clone, Copy)]
+pub(crate) enum Target {
+    AtMost(f64),
+    AtLeast(f64),
+    /// Told for the reader; nothing was asked.
+    None,
+}
+
+impl Target {
+    fn is_met(self, measured: f64) -> Option<bool> {
+        match self {
+            Target::AtMost(limit) => Some(measured <= limit),
+            Target::AtLeast(limit) => Some(measured >= limit),
+            Target::None => None,
+        }
+    }
+}
+
+impl Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::AtMost(limit) => write!(formatter, "≤ {limit}"),
+            Target::AtLeast(limit) => write!(formatter, "≥ {limit}"),
+            Target::None => formatter.write_str("–"),
+        }
+    }
+}
+
+struct Row {
+    workload: String,
+    measured: Measured,
+    target: Target,
+    detail: String,
+}
+
+impl Row {
+    fn is_met(&self) -> Option<bool> {
+        let (Measured::Ratio(number)
+        | Measured::Faster(number)
+        | Measured::Nanoseconds(number)
+        | Measured::Bytes(number)
+        | Measured::Reads(number)) = self.measured;
+        self.target.is_met(number)
+    }
+}
+
+/// The rows of a run, and the groups that could not run.
+#[derive(Default)]
+pub(crate) struct Report {
+    rows: Vec<Row>,
+    skipped: Vec<String>,
+    failed: Vec<String>,
+}
+
+impl Report {
+    /// Adds a row; `detail` says what was compared with what.
+    pub(crate) fn add(
+        &mut self,
+        workload: impl Into<String>,
+        measured: Measured,
+        target: Target,
+        detail: impl Into<String>,
+    ) {
+        let row = Row {
+            workload: workload.into(),
+            measured,
+            target,
+            detail: detail.into(),
+        };
+        eprintln!("{}: {} ({})", row.workload, row.measured, row.detail);
+        self.rows.push(row);
+    }
+
+    /// Notes a group whose inputs are absent.
+    pub(crate) fn skip(&mut self, reason: String) {
+        eprintln!("skipped {reason}");
+        self.skipped.push(reason);
+    }
+
+    /// Notes a group that gave a wrong answer or an error.
+    pub(crate) fn fail(&mut self, reason: String) {
+        eprintln!("failed {reason}");
+        self.failed.push(reason);
+    }
+
+    /// Nothing failed; a missed target is not a failure.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.failed.is_empty()
+    }
+
+    /// The rows as a Markdown table, then what was skipped.
+    pub(crate) fn table(&self) -> String {
+        let mut table = Table::new();
+        table
+            .load_preset(ASCII_MARKDOWN)
+            .set_header(["workload", "measured", "target", "met", "detail"]);
+        for row in &self.rows {
+            let met = match row.is_met() {
+                Some(true) => "yes",
+                Some(false) => "**no**",
+                None => "",
+            };
+            table.add_row([
+                row.workload.as_str(),
+                &row.measured.to_string(),
+                &row.target.to_string(),
+                met,
+                &row.detail,
+            ]);
+        }
+        for column in [1, 2] {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let missed = self.rows.iter().filter(|row| row.is_met() == Some(false));
+        let met = self.rows.iter().filter(|row| row.is_met() == Some(true));
+        let mut text = format!("{table}\n\n{} targets met, {} missed.\n", met.count(), missed.count());
+        for (what, reasons) in [("Skipped", &self.skipped), ("Failed", &self.failed)] {
+            for reason in reasons {
+                text.push_str(&format!("{what}: {reason}\n"));
+            }
+        }
+        text
+    }
+
+    /// Writes the record; returns its path.
+    pub(crate) fn record(&self, directory: &Path, inputs: &str) -> Result<PathBuf> {
+        let commit = commit();
+        let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+        let path = directory.join(format!("{date}-{commit}.md"));
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let text = format!(
+            "# Benchmark record, {date}, commit {commit}\n\n\
+             Minimum of many repetitions, competitors in turns; ratios are of one run. \
+             Answers were compared before timing.\n\n\
+             - Machine: {}\n\
+             - Compiler: {}\n\
+             - Command: `cargo run --release -p livebuf-bench -- {}`\n\
+             - Inputs: {inputs}\n\n{}",
+            machine(),
+            output_of("rustc", &["--version"]),
+            arguments.join(" "),
+            self.table(),
+        );
+        std::fs::create_dir_all(directory)
+            .and_then(|()| std::fs::write(&path, text))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
+    }
+}
+
+/// CPU, cores and operating system.
+pub(crate) fn machine() -> String {
+    let processor = first_value("/proc/cpuinfo", "model name", ':');
+    let system = first_value("/etc/os-release", "PRETTY_NAME", '=');
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    format!(
+        "{processor}, {cores} cores, {} {system}, kernel {}",
+        std::env::consts::ARCH,
+        kernel.trim()
+    )
+}
+
+/// The value of the first `name<separator>value` line of a system file.
+fn first_value(path: &str, name: &str, separator: char) -> String {
+    std::fs::read_to_string(path)
+        .unwrap_or_default()
+        .lines()
+        .filter_map(|line| line.split_once(separator))
+        .find(|(key, _)| key.trim() == name)
+        .map_or("unknown", |(_, value)| value.trim().trim_matches('"'))
+        .to_owned()
+}
+
+/// The short commit, with `-changed` when the tree differs from it.
+fn commit() -> String {
+    let commit = output_of("git", &["rev-parse", "--short", "HEAD"]);
+    let changes = output_of("git", &["status", "--porcelain", "--untracked-files=no"]);
+    let suffix = if changes.is_empty() { "" } else { "-changed" };
+    format!("{commit}{suffix}")
+}
+
+fn output_of(program: &str, arguments: &[&str]) -> String {
+    Command::new(program)
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .ok()
+        .filter(|output| output.status.success())
+        .map_or_else(
+            || "unknown".to_owned(),
+            |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        )
+}

@@ -1,0 +1,190 @@
+//! The one error type of this crate: a kind, a place in the JSON text, a cause.
+//!
+//! Errors are built on cold paths only; the place is found by counting lines
+//! after the fact, so reading never keeps count.
+
+use std::fmt;
+use std::io;
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The text is not JSON (RFC 8259).
+    Syntax,
+    /// The text ends inside a value, or holds no value at all.
+    UnexpectedEnd,
+    /// The text is not UTF-8, or an escape names half a surrogate pair.
+    InvalidUtf8,
+    /// A key occurs twice in one object and the options forbid that.
+    DuplicateKey,
+    /// Containers are nested deeper than the limit.
+    NestingLimit,
+    /// A limit of the document is passed: its size, a string, a count of elements.
+    DocumentLimit,
+    /// JSON has no infinity and no NaN, and the options do not turn them into `null`.
+    NotFinite,
+    /// The printed text would be longer than the options allow.
+    OutputLimit,
+    /// The document is damaged, or a value is of a kind this version cannot print.
+    Document,
+    /// The writer reported an error.
+    Io,
+}
+
+/// A place in JSON text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// Line, the first is 1. Lines end with `\n`.
+    pub line: u64,
+    /// Column, the first is 1, counted in characters (Unicode scalar values), as editors do.
+    pub column: u64,
+    /// Bytes before the place.
+    pub offset: u64,
+}
+
+impl Position {
+    /// Counts lines and characters before `offset`. O(offset), for errors only.
+    pub(crate) fn find(text: &[u8], offset: usize) -> Position {
+        let before = &text[..offset.min(text.len())];
+        let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+        // Every byte that does not continue a UTF-8 sequence starts a character;
+        // bytes that are no UTF-8 at all still get a sensible place.
+        let characters = before[start..].iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
+        Position {
+            line: memchr::memchr_iter(b'\n', before).count() as u64 + 1,
+            column: characters as u64 + 1,
+            offset: before.len() as u64,
+        }
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {} (byte {})", self.line, self.column, self.offset)
+    }
+}
+
+/// Why JSON could not be read or printed, and where.
+///
+/// The message says what to do; [`Error::kind`] is for programs.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    message: &'static str,
+    position: Option<Position>,
+    cause: Option<Cause>,
+}
+
+enum Cause {
+    Core(livebuf::Error),
+    Io(io::Error),
+}
+
+impl Error {
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind, message: &'static str) -> Error {
+        Error(Box::new(Inner { kind, message, position: None, cause: None }))
+    }
+
+    #[cold]
+    pub(crate) fn at(kind: ErrorKind, message: &'static str, text: &[u8], offset: usize) -> Error {
+        Error::new(kind, message).with_position(Position::find(text, offset))
+    }
+
+    /// An error of the core while a document is made from text.
+    #[cold]
+    pub(crate) fn encoding(cause: livebuf::Error, text: &[u8], offset: usize) -> Error {
+        use livebuf::ErrorKind as Core;
+        let (kind, message) = match cause.kind() {
+            Core::DuplicateKey => (ErrorKind::DuplicateKey, "a key occurs twice in one object"),
+            Core::NestingLimit => {
+                (ErrorKind::NestingLimit, "nested too deeply; raise the nesting limit to read it")
+            }
+            _ => (ErrorKind::DocumentLimit, "the document cannot hold this"),
+        };
+        let mut error = Error::at(kind, message, text, offset);
+        error.0.cause = Some(Cause::Core(cause));
+        error
+    }
+
+    /// An error of the core while a document is printed.
+    #[cold]
+    pub(crate) fn document(cause: livebuf::Error) -> Error {
+        let mut error = Error::new(ErrorKind::Document, "the document is damaged");
+        error.0.cause = Some(Cause::Core(cause));
+        error
+    }
+
+    #[cold]
+    pub(crate) fn io(cause: io::Error) -> Error {
+        let mut error = Error::new(ErrorKind::Io, "writing JSON failed");
+        error.0.cause = Some(Cause::Io(cause));
+        error
+    }
+
+    pub(crate) fn with_position(mut self, position: Position) -> Error {
+        self.0.position = Some(position);
+        self
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Where in the JSON text; `None` when printing.
+    pub fn position(&self) -> Option<Position> {
+        self.0.position
+    }
+
+    /// The core's error behind this one, if there is one.
+    pub fn core_error(&self) -> Option<livebuf::Error> {
+        match self.0.cause {
+            Some(Cause::Core(cause)) => Some(cause),
+            _ => None,
+        }
+    }
+
+    /// The writer's error behind this one, if there is one.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        match &self.0.cause {
+            Some(Cause::Io(cause)) => Some(cause),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.message)?;
+        match &self.0.cause {
+            // The message above already says it.
+            Some(Cause::Core(cause)) if cause.kind() == livebuf::ErrorKind::DuplicateKey => {}
+            Some(Cause::Core(cause)) => write!(f, ": {cause}")?,
+            Some(Cause::Io(cause)) => write!(f, ": {cause}")?,
+            None => {}
+        }
+        match &self.0.position {
+            Some(position) => write!(f, ", at {position}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.cause {
+            Some(Cause::Core(cause)) => Some(cause),
+            Some(Cause::Io(cause)) => Some(cause),
+            None => None,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! JSON lines (NDJSON): a document per line, or one array of them all.
+
+use livebuf::{DocBuf, Encoder};
+
+use crate::error::Error;
+use crate::options::ReadOptions;
+use crate::read::{Failure, read_exact, read_fast};
+
+/// Reads JSON lines into one document, an array with an element per line.
+///
+/// Lines end with `\n` (a `\r` before it is white space to JSON); lines of nothing but
+/// white space are skipped, so text without a value is an empty array.
+///
+/// Linear in the text; memory as [`from_slice`](crate::from_slice).
+///
+/// # Errors
+/// As [`from_slice`](crate::from_slice), with the place in all of `text`.
+///
+/// ```
+/// let document = livebuf_json::from_lines(b"{\"a\":1}\n\n[2]\r\n", &Default::default())?;
+/// let text = livebuf_json::to_string(document.valid().unwrap().root())?;
+/// assert_eq!(text, r#"[{"a":1},[2]]"#);
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
+pub fn from_lines(text: &[u8], options: &ReadOptions) -> Result<DocBuf, Error> {
+    if options.may_read_fast()
+        && let Some(document) = lines_fast(text, options)
+    {
+        return Ok(document);
+    }
+    let mut encoder = options.encoder();
+    let failure = |error| Failure::at(error, 0).into_error(text, 0);
+    encoder.begin_array().map_err(failure)?;
+    for line in Lines::new(text) {
+        read_exact(line.text, options.numbers, &mut encoder)
+            .map_err(|failure| failure.into_error(text, line.offset))?;
+    }
+    let failure = |error| Failure::at(error, text.len()).into_error(text, 0);
+    encoder.end_array().map_err(failure)?;
+    encoder.finish().map_err(failure)
+}
+
+fn lines_fast(text: &[u8], options: &ReadOptions) -> Option<DocBuf> {
+    let all = simdutf8::basic::from_utf8(text).ok()?;
+    let mut encoder: Encoder = options.encoder();
+    encoder.begin_array().ok()?;
+    for line in Lines::new(text) {
+        let line = all.get(line.offset..line.offset + line.text.len())?;
+        if !read_fast(line, &mut encoder) {
+            return None;
+        }
+    }
+    encoder.end_array().ok()?;
+    encoder.finish().ok()
+}
+
+/// Reads JSON lines into one document each: an iterator, a line per step.
+///
+/// Lines of nothing but white space are skipped. A line with an error yields it, and the
+/// next step goes on behind that line. Memory as [`from_slice`](crate::from_slice) for the
+/// longest line.
+///
+/// ```
+/// let mut documents = livebuf_json::documents(b"1\n\nnot\n[2]", &Default::default());
+/// assert!(documents.next().unwrap().is_ok());
+/// assert_eq!(documents.next().unwrap().unwrap_err().position().unwrap().line, 3);
+/// assert!(documents.next().unwrap().is_ok());
+/// assert!(documents.next().is_none());
+/// ```
+pub fn documents<'t>(text: &'t [u8], options: &ReadOptions) -> Documents<'t> {
+    Documents { text, lines: Lines::new(text), options: options.clone() }
+}
+
+/// One document per line: [`documents`].
+#[derive(Clone, Debug)]
+pub struct Documents<'t> {
+    text: &'t [u8],
+    lines: Lines<'t>,
+    options: ReadOptions,
+}
+
+impl Iterator for Documents<'_> {
+    type Item = Result<DocBuf, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let line = self.lines.next()?;
+        Some(self.options.read(line.text).map_err(|failure| failure.into_error(self.text, line.offset)))
+    }
+}
+
+impl std::iter::FusedIterator for Documents<'_> {}
+
+/// The lines that hold anything.
+#[derive(Clone, Debug)]
+struct Lines<'t> {
+    text: &'t [u8],
+    offset: usize,
+}
+
+struct Line<'t> {
+    text: &'t [u8],
+    offset: usize,
+}
+
+impl<'t> Lines<'t> {
+    fn new(text: &'t [u8]) -> Self {
+        Lines { text, offset: 0 }
+    }
+}
+
+impl<'t> Iterator for Lines<'t> {
+    type Item = Line<'t>;
+
+    fn next(&mut self) -> Option<Line<'t>> {
+        while self.offset < self.text.len() {
+            let offset = self.offset;
+            let rest = &self.text[offset..];
+            let text = memchr::memchr(b'\n', rest).map_or(rest, |end| &rest[..end]);
+            self.offset = offset + text.len() + 1;
+            if !text.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) {
+                return Some(Line { text, offset });
+            }
+        }
+        None
+    }
+}

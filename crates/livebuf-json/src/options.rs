@@ -1,0 +1,117 @@
+//! Options of reading, and reading one value by them.
+
+use livebuf::{DocBuf, DuplicateKeys, EncodeOptions, Encoder, Limits};
+
+use crate::error::Error;
+use crate::read::{Failure, NumberPolicy, read_exact, read_fast};
+
+/// How JSON text is read.
+///
+/// ```
+/// use livebuf_json::{DuplicateKeys, ErrorKind, ReadOptions, from_slice_with};
+///
+/// let options = ReadOptions::new().duplicate_keys(DuplicateKeys::Refuse);
+/// let error = from_slice_with(br#"{"a": 1, "a": 2}"#, &options).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    pub(crate) numbers: NumberPolicy,
+    encode: EncodeOptions,
+}
+
+impl ReadOptions {
+    /// Exact numbers, the last of equal keys wins, the core's limits (nesting to 1,000).
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What becomes of numbers.
+    #[must_use]
+    pub fn numbers(mut self, numbers: NumberPolicy) -> Self {
+        self.numbers = numbers;
+        self
+    }
+
+    /// Whether the last of equal keys wins (at the place of the first) or is an error.
+    #[must_use]
+    pub fn duplicate_keys(mut self, duplicate_keys: DuplicateKeys) -> Self {
+        self.encode.duplicate_keys = duplicate_keys;
+        self
+    }
+
+    /// The limits of the document, nesting among them.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.encode.limits = limits;
+        self
+    }
+
+    pub(crate) fn encoder(&self) -> Encoder {
+        Encoder::with_options(self.encode.clone())
+    }
+
+    pub(crate) fn may_read_fast(&self) -> bool {
+        self.numbers == NumberPolicy::Exact
+    }
+
+    /// Reads one value by both ways.
+    pub(crate) fn read(&self, text: &[u8]) -> Result<DocBuf, Failure> {
+        if self.may_read_fast()
+            && let Ok(text) = simdutf8::basic::from_utf8(text)
+        {
+            let mut encoder = self.encoder();
+            if read_fast(text, &mut encoder)
+                && let Ok(document) = encoder.finish()
+            {
+                return Ok(document);
+            }
+        }
+        let mut encoder = self.encoder();
+        read_exact(text, self.numbers, &mut encoder)?;
+        encoder.finish().map_err(|error| Failure::at(error, text.len()))
+    }
+}
+
+/// Reads JSON text into a document.
+///
+/// All of `text` must be one value (RFC 8259, strictly: no byte order mark, no comments,
+/// no trailing commas, UTF-8 only), with white space around it at most. Numbers become
+/// what holds them without loss, see [`NumberPolicy`]; keys keep their order; of equal
+/// keys the last wins, at the place of the first.
+///
+/// Linear in the text: most is read once, text that holds an error, long numbers or nesting beyond 127
+/// levels twice. Memory beside text and document is what the encoder uses.
+///
+/// # Errors
+/// Everything in [`ErrorKind`](crate::ErrorKind) up to
+/// [`DocumentLimit`](crate::ErrorKind::DocumentLimit), with the
+/// [`Position`](crate::Position) in the text.
+///
+/// ```
+/// let document = livebuf_json::from_slice(br#"{"lap": 55, "time": 88.427}"#)?;
+/// assert_eq!(document.valid().unwrap().root().get("lap").unwrap().as_i64(), Some(55));
+///
+/// let error = livebuf_json::from_slice(b"{\n  \"lap\": 055\n}").unwrap_err();
+/// assert_eq!(error.position().unwrap().to_string(), "line 2, column 11 (byte 12)");
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
+pub fn from_slice(text: &[u8]) -> Result<DocBuf, Error> {
+    from_slice_with(text, &ReadOptions::new())
+}
+
+/// Reads JSON text into a document; as [`from_slice`].
+///
+/// # Errors
+/// As [`from_slice`].
+pub fn from_str(text: &str) -> Result<DocBuf, Error> {
+    from_slice(text.as_bytes())
+}
+
+/// Reads JSON text into a document by the options; as [`from_slice`].
+///
+/// # Errors
+/// As [`from_slice`].
+pub fn from_slice_with(text: &[u8], options: &ReadOptions) -> Result<DocBuf, Error> {
+    options.read(text).map_err(|failure| failure.into_error(text, 0))
+}

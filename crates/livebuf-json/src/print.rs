@@ -1,0 +1,267 @@
+//! Walking a document and printing what is met.
+//!
+//! The walk keeps its own stack, so nesting costs heap and not call frames, and is
+//! bounded by the nesting limit. Every value and every bracket adds to the output,
+//! so the output budget bounds the work, on damaged documents too.
+
+use std::any::TypeId;
+use std::io;
+
+use livebuf::{ArrayIter, Checked, Fields, Kind, Mode, Value};
+
+use crate::error::{Error, ErrorKind};
+use crate::write::{NonFinite, Printer};
+
+/// How JSON is printed: compact by default.
+///
+/// ```
+/// use livebuf_json::PrintOptions;
+///
+/// let document = livebuf_json::from_str(r#"{"a":[1,{}]}"#)?;
+/// let text = livebuf_json::to_string_with(document.valid().unwrap().root(), &PrintOptions::new().indent("\t"))?;
+/// assert_eq!(text, "{\n\t\"a\": [\n\t\t1,\n\t\t{}\n\t]\n}");
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct PrintOptions {
+    indent: Option<String>,
+    non_finite: NonFinite,
+    max_bytes: Option<u64>,
+    nesting: u32,
+}
+
+/// The most that is printed of a document that was not validated, unless told otherwise.
+const UNCHECKED_BUDGET: u64 = 1 << 30;
+
+impl Default for PrintOptions {
+    fn default() -> Self {
+        PrintOptions { indent: None, non_finite: NonFinite::Error, max_bytes: None, nesting: 1000 }
+    }
+}
+
+impl PrintOptions {
+    /// Compact text, no limit of bytes for validated documents, nesting to 1,000.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Text over many lines, indented by two spaces, as serde_json lays it out.
+    pub fn pretty() -> Self {
+        Self::new().indent("  ")
+    }
+
+    /// Text over many lines, each indented by this as often as it is nested.
+    /// Anything but white space of JSON makes the text no JSON.
+    #[must_use]
+    pub fn indent(mut self, indent: &str) -> Self {
+        self.indent = Some(indent.to_owned());
+        self
+    }
+
+    /// What infinities and NaN become. An error by default.
+    #[must_use]
+    pub fn non_finite(mut self, non_finite: NonFinite) -> Self {
+        self.non_finite = non_finite;
+        self
+    }
+
+    /// The most bytes to print; beyond, printing stops with [`ErrorKind::OutputLimit`].
+    ///
+    /// By default what is validated is printed without limit, and of other documents
+    /// at most 1 GiB: in damaged ones values can alias, so that a few bytes print
+    /// without end.
+    #[must_use]
+    pub fn max_bytes(mut self, max_bytes: u64) -> Self {
+        self.max_bytes = Some(max_bytes);
+        self
+    }
+
+    /// The deepest nesting to print, 1,000 by default. Costs up to 100 bytes a level.
+    #[must_use]
+    pub fn nesting(mut self, nesting: u32) -> Self {
+        self.nesting = nesting;
+        self
+    }
+}
+
+/// Prints a value as compact JSON.
+///
+/// Linear in the text. Bytes become a string of their base64 (standard alphabet, with
+/// padding); f64 become their shortest digits that read back the same, always with a
+/// point or exponent; number text is printed as it is.
+///
+/// # Errors
+/// [`ErrorKind::NotFinite`], [`ErrorKind::NestingLimit`], [`ErrorKind::OutputLimit`],
+/// and [`ErrorKind::Document`] for what is damaged or of a kind unknown here.
+///
+/// ```
+/// let document = livebuf_json::from_str(r#"{ "b": 1.50, "a": [1e2, "\u00e9\u0000"] }"#)?;
+/// let text = livebuf_json::to_string(document.valid().unwrap().root())?;
+/// assert_eq!(text, r#"{"b":1.5,"a":[100.0,"é\u0000"]}"#);
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
+pub fn to_string<M: Mode>(value: Value<'_, M>) -> Result<String, Error> {
+    to_string_with(value, &PrintOptions::new())
+}
+
+/// Prints a value as JSON over many lines, laid out as serde_json does.
+///
+/// # Errors
+/// As [`to_string`].
+pub fn to_string_pretty<M: Mode>(value: Value<'_, M>) -> Result<String, Error> {
+    to_string_with(value, &PrintOptions::pretty())
+}
+
+/// Prints a value as JSON by the options.
+///
+/// # Errors
+/// As [`to_string`].
+pub fn to_string_with<M: Mode>(value: Value<'_, M>, options: &PrintOptions) -> Result<String, Error> {
+    print(value, options, None)
+}
+
+/// Prints a value as compact JSON into bytes; as [`to_string`].
+///
+/// # Errors
+/// As [`to_string`].
+pub fn to_vec<M: Mode>(value: Value<'_, M>) -> Result<Vec<u8>, Error> {
+    Ok(to_string(value)?.into_bytes())
+}
+
+/// Prints a value as JSON to a writer, in chunks of about 32 KiB, and flushes it.
+///
+/// Uses under 128 KiB of memory beside the stack of open containers, however long the
+/// text is. After an error part of the text may have been written.
+///
+/// # Errors
+/// As [`to_string`], and [`ErrorKind::Io`] with the writer's error.
+pub fn to_writer<M: Mode>(
+    mut writer: impl io::Write,
+    value: Value<'_, M>,
+    options: &PrintOptions,
+) -> Result<(), Error> {
+    print(value, options, Some(&mut writer)).map(drop)
+}
+
+fn print<'w, M: Mode>(
+    value: Value<'_, M>,
+    options: &'w PrintOptions,
+    writer: Option<&'w mut dyn io::Write>,
+) -> Result<String, Error> {
+    let budget = match options.max_bytes {
+        Some(bytes) => bytes,
+        None if TypeId::of::<M>() == TypeId::of::<Checked>() => UNCHECKED_BUDGET,
+        None => u64::MAX,
+    };
+    let indent = options.indent.as_deref();
+    let mut printer = Printer::new(writer, 128, budget, indent.unwrap_or(""), options.non_finite);
+    match indent {
+        None => walk::<M, false>(&mut printer, value, options.nesting)?,
+        Some(_) => walk::<M, true>(&mut printer, value, options.nesting)?,
+    }
+    printer.finish()
+}
+
+/// What is left of an open container.
+enum Open<'a, M> {
+    Array(ArrayIter<'a, M>),
+    Object(Fields<'a, M>),
+}
+
+fn walk<'a, M: Mode, const PRETTY: bool>(
+    printer: &mut Printer<'_>,
+    root: Value<'a, M>,
+    nesting: u32,
+) -> Result<(), Error> {
+    let Some(mut open) = value(printer, root)? else { return Ok(()) };
+    // The containers around `open`.
+    let mut around: Vec<Open<'a, M>> = Vec::new();
+    let mut first = true;
+    if nesting == 0 {
+        return Err(too_deep());
+    }
+    'container: loop {
+        let depth = around.len() + 1;
+        let inner = match &mut open {
+            Open::Array(elements) => loop {
+                let Some(element) = elements.next() else { break None };
+                printer.separate::<PRETTY>(first, depth)?;
+                first = false;
+                let element = M::item_result(element).map_err(Error::document)?;
+                if let Some(inner) = value(printer, element)? {
+                    break Some(inner);
+                }
+            },
+            Open::Object(fields) => loop {
+                let Some(field) = fields.next() else { break None };
+                printer.separate::<PRETTY>(first, depth)?;
+                first = false;
+                let (key, field) = M::item_result(field).map_err(Error::document)?;
+                printer.key::<PRETTY>(key)?;
+                if let Some(inner) = value(printer, field)? {
+                    break Some(inner);
+                }
+            },
+        };
+        if let Some(inner) = inner {
+            if depth >= nesting as usize {
+                return Err(too_deep());
+            }
+            around.push(std::mem::replace(&mut open, inner));
+            first = true;
+            continue 'container;
+        }
+        let bracket = if matches!(open, Open::Array(_)) { ']' } else { '}' };
+        printer.close::<PRETTY>(bracket, first, depth - 1)?;
+        first = false;
+        match around.pop() {
+            Some(outer) => open = outer,
+            None => return Ok(()),
+        }
+    }
+}
+
+#[cold]
+fn too_deep() -> Error {
+    Error::new(ErrorKind::NestingLimit, "nested too deeply; raise the nesting limit to print it")
+}
+
+#[cold]
+fn gone() -> Error {
+    Error::new(ErrorKind::Document, "the document is damaged: a value cannot be read")
+}
+
+#[cold]
+fn unknown() -> Error {
+    Error::new(ErrorKind::Document, "the document holds a value of a kind this version does not know")
+}
+
+/// Prints a scalar whole, and of a container the opening bracket.
+#[inline]
+fn value<'a, M: Mode>(printer: &mut Printer<'_>, value: Value<'a, M>) -> Result<Option<Open<'a, M>>, Error> {
+    fn some<X>(answer: livebuf::Result<Option<X>>) -> Result<X, Error> {
+        answer.map_err(Error::document)?.ok_or_else(gone)
+    }
+    match value.kind() {
+        Kind::String => printer.string(some(M::result(value.as_str()))?)?,
+        Kind::Int => printer.i64(value.as_i64().ok_or_else(gone)?)?,
+        Kind::Uint => printer.u64(value.as_u64().ok_or_else(gone)?)?,
+        Kind::Float => printer.f64(value.as_f64().ok_or_else(gone)?)?,
+        Kind::Null => printer.literal("null")?,
+        Kind::Bool => printer.literal(if value.as_bool() == Some(true) { "true" } else { "false" })?,
+        Kind::Number => printer.number_text(some(M::result(value.as_number_text()))?)?,
+        Kind::Bytes => printer.bytes(some(M::result(value.as_bytes()))?)?,
+        Kind::Array => {
+            let array = some(M::result(value.as_array()))?;
+            printer.open('[')?;
+            return Ok(Some(Open::Array(array.iter())));
+        }
+        Kind::Object => {
+            let object = some(M::result(value.as_object()))?;
+            printer.open('{')?;
+            return Ok(Some(Open::Object(object.iter())));
+        }
+        _ => return Err(unknown()),
+    }
+    Ok(None)
+}

@@ -1,0 +1,149 @@
+//! Memory while JSON is read and printed, by a counting allocator. A binary of its own:
+//! the allocator counts for the whole process, and the one test keeps others away.
+
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+fn add(size: usize) {
+    let live = LIVE.fetch_add(size, Ordering::Relaxed) + size;
+    PEAK.fetch_max(live, Ordering::Relaxed);
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        // SAFETY: as the caller promised us.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as the caller promised us.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // Old and new can be alive together.
+        add(size);
+        // SAFETY: as the caller promised us.
+        let new = unsafe { System.realloc(pointer, layout, size) };
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        new
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The result, and the most bytes alive during `work` beyond those before it.
+fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = LIVE.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let result = work();
+    (result, PEAK.load(Ordering::Relaxed) - before)
+}
+
+/// Reads `text` and asserts that memory beside text and document is at most `times` the text.
+fn assert_reading(name: &str, text: &[u8], times: f64) {
+    let (document, peak_bytes) = peak(|| livebuf_json::from_slice(text).unwrap());
+    let beside = peak_bytes.saturating_sub(document.as_bytes().len()) as f64 / text.len() as f64;
+    let size = document.as_bytes().len() as f64 / text.len() as f64;
+    println!("{name}: {} bytes of text, document {size:.2}, memory beside {beside:.2}", text.len());
+    assert!(beside <= times, "{name}: {beside:.2} times the text, limit {times}");
+
+    let root = document.valid().unwrap().root();
+    let options = livebuf_json::PrintOptions::new();
+    let (result, peak_bytes) = peak(|| livebuf_json::to_writer(std::io::sink(), root, &options));
+    result.unwrap();
+    assert!(peak_bytes < 512 << 10, "{name}: printing took {peak_bytes} bytes");
+}
+
+/// `count` pieces between brackets.
+fn list(brackets: [char; 2], count: usize, mut piece: impl FnMut(&mut String, usize)) -> Vec<u8> {
+    let mut text = String::from(brackets[0]);
+    for index in 0..count {
+        if index > 0 {
+            text.push(',');
+        }
+        piece(&mut text, index);
+    }
+    text.push(brackets[1]);
+    text.into_bytes()
+}
+
+#[test]
+fn reading_uses_little_memory() {
+    let hostile: Vec<(&str, Vec<u8>)> = vec![
+        ("[1,1,…", list(['[', ']'], 1 << 20, |text, _| text.push('1'))),
+        ("[0.1,…", list(['[', ']'], 1 << 19, |text, _| text.push_str("0.1"))),
+        ("[1e9,99999999999999999999,…", list(['[', ']'], 1 << 17, |text, index| {
+            text.push_str(["1e9", "99999999999999999999"][index % 2]);
+        })),
+        ("[null,1,\"\",…", list(['[', ']'], 1 << 20, |text, index| text.push_str(["null", "1", "\"\""][index % 3]))),
+        ("[[],…", list(['[', ']'], 1 << 20, |text, _| text.push_str("[]"))),
+        ("[{},…", list(['[', ']'], 1 << 20, |text, _| text.push_str("{}"))),
+        ("[[1],…", list(['[', ']'], 1 << 20, |text, _| text.push_str("[1]"))),
+        ("[{\"\":0},…", list(['[', ']'], 1 << 19, |text, _| text.push_str("{\"\":0}"))),
+        ("[{\"distinct\":0},…", list(['[', ']'], 1 << 17, |text, index| {
+            write!(text, "{{\"{index:x}\":0}}").unwrap();
+        })),
+        ("{\"distinct\":0,…", list(['{', '}'], 1 << 18, |text, index| {
+            write!(text, "\"{index:x}\":0").unwrap();
+        })),
+        ("{\"same\":0,…", list(['{', '}'], 1 << 18, |text, _| text.push_str("\"a\":0"))),
+        ("distinct short strings", list(['[', ']'], 1 << 18, |text, index| {
+            write!(text, "\"{index:x}\"").unwrap();
+        })),
+        ("distinct strings of 8", list(['[', ']'], 1 << 18, |text, index| {
+            write!(text, "\"{index:08x}\"").unwrap();
+        })),
+        ("equal strings of 8", list(['[', ']'], 1 << 18, |text, _| text.push_str("\"abcdefgh\""))),
+        ("one string", list(['[', ']'], 1, |text, _| {
+            write!(text, "\"{}\"", "x".repeat(4 << 20)).unwrap();
+        })),
+        ("one string of escapes", list(['[', ']'], 1, |text, _| {
+            write!(text, "\"{}\"", "\\n".repeat(2 << 20)).unwrap();
+        })),
+        ("nested to the limit", {
+            let one = format!("{}{}", "[".repeat(999), "]".repeat(999));
+            list(['[', ']'], 1000, |text, _| text.push_str(&one))
+        }),
+        ("objects nested to the limit", {
+            let one = format!("{}0{}", "{\"\":".repeat(999), "}".repeat(999));
+            list(['[', ']'], 500, |text, _| text.push_str(&one))
+        }),
+    ];
+    for (name, text) in &hostile {
+        assert_reading(name, text, 10.0);
+    }
+
+    // Refused text must not cost more.
+    for (name, text) in [("[[[[…", "[".repeat(4 << 20)), ("{\"\":{\"\":…", "{\"\":".repeat(1 << 20))] {
+        let (result, peak_bytes) = peak(|| livebuf_json::from_str(&text).is_err());
+        assert!(result);
+        println!("{name}: refused with {peak_bytes} bytes");
+        assert!(peak_bytes <= 10 * text.len(), "{name}: {peak_bytes}");
+    }
+
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let Ok(entries) = std::fs::read_dir(&data) else {
+        println!("skipped: {} is absent", data.display());
+        return;
+    };
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            assert_reading(&name, &std::fs::read(&path).unwrap(), 3.0);
+        }
+    }
+}

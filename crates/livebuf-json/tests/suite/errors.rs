@@ -1,0 +1,89 @@
+//! Errors: the kind, the place, and a message that says what to do.
+
+use livebuf_json::{DuplicateKeys, ErrorKind, Limits, ReadOptions, from_slice, from_slice_with};
+
+#[test]
+fn places_and_kinds() {
+    use ErrorKind::*;
+    // (text, kind, line, column in characters, byte offset)
+    let cases: &[(&[u8], ErrorKind, u64, u64, u64)] = &[
+        (b"", UnexpectedEnd, 1, 1, 0),
+        (b" \n ", UnexpectedEnd, 2, 2, 3),
+        (b"[1,\n 2", UnexpectedEnd, 2, 3, 6),
+        (b"{\"a\":1", UnexpectedEnd, 1, 7, 6),
+        (b"\"abc", UnexpectedEnd, 1, 5, 4),
+        (b"[1 2]", Syntax, 1, 4, 3),
+        (b"[1,]", Syntax, 1, 4, 3),
+        (b"{\"a\" 1}", Syntax, 1, 6, 5),
+        (b"{a:1}", Syntax, 1, 2, 1),
+        (b"nul", UnexpectedEnd, 1, 4, 3),
+        (b"[\n\"\xC3\xA9\xC3\xA9\", x]", Syntax, 2, 7, 10),
+        (b"1 1", Syntax, 1, 3, 2),
+        (b"\xEF\xBB\xBF{}", Syntax, 1, 1, 0),
+        (b"[\"ab\xFFc\"]", InvalidUtf8, 1, 5, 4),
+        (b"[\"\\n\\n\\nab\xFFc\"]", InvalidUtf8, 1, 11, 10),
+        (b"[\"a\nb\"]", Syntax, 1, 4, 3),
+        (b"[01]", Syntax, 1, 3, 2),
+    ];
+    for &(text, kind, line, column, offset) in cases {
+        let error = from_slice(text).unwrap_err();
+        let position = error.position().unwrap();
+        let found = (error.kind(), position.line, position.column, position.offset);
+        assert_eq!(found, (kind, line, column, offset), "{:?}: {error}", String::from_utf8_lossy(text));
+    }
+}
+
+#[test]
+fn messages_read_well() {
+    let error = from_slice(b"{\"a\": [1, 2,]}").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a comma before the closing bracket; remove it, at line 1, column 13 (byte 12)"
+    );
+}
+
+#[test]
+fn nesting_is_limited_and_the_limit_can_be_set() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth)).into_bytes();
+    assert!(from_slice(&nested(1000)).is_ok());
+    let error = from_slice(&nested(1001)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NestingLimit);
+    assert_eq!(error.position().unwrap().offset, 1000);
+    // Far beyond what recursion could take.
+    let error = from_slice(&nested(5_000_000)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NestingLimit);
+    let mut limits = Limits::default();
+    limits.nesting = 10;
+    let options = ReadOptions::new().limits(limits);
+    assert!(from_slice_with(&nested(10), &options).is_ok());
+    assert!(from_slice_with(&nested(11), &options).is_err());
+}
+
+#[test]
+fn duplicate_keys_by_option() {
+    let text = b"{\"a\":1,\n\"b\":2,\n \"a\":3}";
+    let document = from_slice(text).unwrap();
+    assert_eq!(crate::tree::print(&document), r#"{"a":3,"b":2}"#);
+    let options = ReadOptions::new().duplicate_keys(DuplicateKeys::Refuse);
+    let error = from_slice_with(text, &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+    assert!(error.position().unwrap().line >= 3, "{error}");
+    assert!(from_slice_with(b"[{\"a\":1},{\"a\":1}]", &options).is_ok());
+}
+
+/// Every cut and every changed byte of a text is an answer, never a panic.
+#[test]
+fn cut_and_changed_text() {
+    let text = br#"{"a":[1,-2.5e3,"x\u00e9\n",null,true],"b":{"c":{}},"d":12345678901234567890123}"#;
+    for end in 0..text.len() {
+        assert!(from_slice(&text[..end]).is_err(), "cut at {end}");
+    }
+    let mut changed = text.to_vec();
+    for at in 0..text.len() {
+        for byte in 0..=255 {
+            changed[at] = byte;
+            let _ = from_slice(&changed);
+        }
+        changed[at] = text[at];
+    }
+}

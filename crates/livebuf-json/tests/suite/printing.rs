@@ -1,0 +1,138 @@
+//! Printing: layout, strings, bytes, floats that JSON lacks, limits, writers.
+
+use std::io;
+
+use livebuf::{DocBuf, Encoder};
+use livebuf_json::{
+    ErrorKind, NonFinite, PrintOptions, from_str, to_string, to_string_pretty, to_string_with, to_vec, to_writer,
+};
+
+use crate::tree::{data_files, print};
+
+fn built(build: impl FnOnce(&mut Encoder) -> livebuf::Result<()>) -> DocBuf {
+    let mut encoder = Encoder::new();
+    build(&mut encoder).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn the_layout_is_serde_jsons() {
+    // Sorted keys, because serde_json's map sorts.
+    for text in ["{}", "[]", "null", r#"{"a":[],"b":{},"c":[1,[2,{"d":null}]],"e":"\u0000\"\\"}"#] {
+        let document = from_str(text).unwrap();
+        let value: serde_json::Value = serde_json::from_str(text).unwrap();
+        assert_eq!(print(&document), serde_json::to_string(&value).unwrap());
+        let root = document.valid().unwrap().root();
+        assert_eq!(to_string_pretty(root).unwrap(), serde_json::to_string_pretty(&value).unwrap());
+        assert_eq!(to_vec(root).unwrap(), serde_json::to_vec(&value).unwrap());
+    }
+}
+
+#[test]
+fn every_character_is_printed_as_serde_json_does() {
+    for length in 0..40 {
+        for at in 0..length {
+            for special in ['"', '\\', '\n', '\u{1}', '\u{1f}', ' ', '\u{7f}', 'é', '\u{10ffff}'] {
+                let mut text = "x".repeat(length);
+                text.replace_range(at..=at, special.encode_utf8(&mut [0; 4]));
+                let document = built(|encoder| encoder.str(&text));
+                assert_eq!(print(&document), serde_json::to_string(&text).unwrap());
+            }
+        }
+    }
+    let all: String = (0..0x3000).filter_map(char::from_u32).collect();
+    let document = built(|encoder| encoder.str(&all));
+    assert_eq!(print(&document), serde_json::to_string(&all).unwrap());
+    // Longer than a piece, with characters across the seams.
+    let long = "a€\n".repeat(20_000);
+    let document = built(|encoder| encoder.str(&long));
+    assert_eq!(print(&document), serde_json::to_string(&long).unwrap());
+}
+
+#[test]
+fn bytes_are_base64() {
+    for (bytes, text) in [(&b""[..], "\"\""), (b"f", "\"Zg==\""), (b"\xFB\xFF\xFE", "\"+//+\"")] {
+        assert_eq!(print(&built(|encoder| encoder.bytes(bytes))), text);
+    }
+    let document = built(|encoder| encoder.bytes(&[7; 100_000]));
+    assert_eq!(print(&document).len(), 2 + 100_000usize.div_ceil(3) * 4);
+}
+
+#[test]
+fn what_json_lacks_is_an_error_or_null() {
+    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let document = built(|encoder| encoder.f64(value));
+        let root = document.valid().unwrap().root();
+        assert_eq!(to_string(root).unwrap_err().kind(), ErrorKind::NotFinite);
+        let options = PrintOptions::new().non_finite(NonFinite::Null);
+        assert_eq!(to_string_with(root, &options).unwrap(), "null");
+    }
+}
+
+#[test]
+fn output_is_limited() {
+    let document = from_str(r#"[1,2,3,"four"]"#).unwrap();
+    let root = document.valid().unwrap().root();
+    let length = print(&document).len() as u64;
+    assert!(to_string_with(root, &PrintOptions::new().max_bytes(length)).is_ok());
+    let error = to_string_with(root, &PrintOptions::new().max_bytes(length - 1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutputLimit);
+    let mut written = Vec::new();
+    let error = to_writer(&mut written, root, &PrintOptions::new().max_bytes(length - 1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutputLimit);
+    let error = to_string_with(root, &PrintOptions::new().nesting(0)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NestingLimit);
+    assert!(to_string_with(root, &PrintOptions::new().nesting(1)).is_ok());
+}
+
+/// Counts calls and the longest one.
+#[derive(Default)]
+struct Chunks {
+    text: Vec<u8>,
+    longest: usize,
+}
+
+impl io::Write for Chunks {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.longest = self.longest.max(bytes.len());
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn writers_get_the_same_text_in_chunks() {
+    let mut texts = data_files();
+    texts.push(("long string".into(), format!("\"{}\"", "\\u0001é".repeat(300_000)).into_bytes()));
+    texts.push(("long number".into(), "1".repeat(1_000_000).into_bytes()));
+    for (name, text) in texts {
+        let document = livebuf_json::from_slice(&text).unwrap();
+        let root = document.valid().unwrap().root();
+        for options in [PrintOptions::new(), PrintOptions::pretty()] {
+            let mut chunks = Chunks::default();
+            to_writer(&mut chunks, root, &options).unwrap();
+            assert!(chunks.longest <= 128 << 10, "{name}: {}", chunks.longest);
+            assert!(chunks.text == to_string_with(root, &options).unwrap().as_bytes(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_failing_writer_is_reported() {
+    struct Full;
+    impl io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let document = from_str("[1]").unwrap();
+    let error = to_writer(Full, document.valid().unwrap().root(), &PrintOptions::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(error.io_error().unwrap().kind(), io::ErrorKind::StorageFull);
+}

@@ -1,0 +1,119 @@
+//! Checked access to a document's bytes, the only core file that may hold `unsafe`.
+//!
+//! Every load names its offset and fails with [`ErrorKind::OutOfBounds`]; all
+//! offset arithmetic is done in 64 bits, so nothing wraps on any target. Loads
+//! tolerate an unaligned base and are little-endian on every host.
+
+use crate::error::{Error, ErrorKind, Result};
+
+#[cold]
+#[inline(never)]
+fn out_of_bounds(offset: u64, length: u64) -> Error {
+    Error::with_detail(ErrorKind::OutOfBounds, offset, length)
+}
+
+/// `length` bytes from `offset`.
+#[inline(always)]
+pub(crate) fn slice(bytes: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
+    // `offset + length` cannot wrap: both are sums of few 32-bit numbers.
+    trace::read(bytes, offset, length);
+    usize::try_from(offset)
+        .ok()
+        .zip(usize::try_from(offset + length).ok())
+        .and_then(|(start, end)| bytes.get(start..end))
+        .ok_or_else(|| out_of_bounds(offset, length))
+}
+
+#[inline(always)]
+fn array<const N: usize>(bytes: &[u8], offset: u64) -> Result<[u8; N]> {
+    match slice(bytes, offset, N as u64)?.try_into() {
+        Ok(array) => Ok(array),
+        Err(_) => Err(out_of_bounds(offset, N as u64)),
+    }
+}
+
+/// The byte at `offset`.
+#[inline(always)]
+pub(crate) fn load_u8(bytes: &[u8], offset: u64) -> Result<u8> {
+    array::<1>(bytes, offset).map(|[byte]| byte)
+}
+
+/// The 16-bit word at `offset`.
+#[inline(always)]
+pub(crate) fn load_u16(bytes: &[u8], offset: u64) -> Result<u16> {
+    array(bytes, offset).map(u16::from_le_bytes)
+}
+
+/// The 32-bit word at `offset`.
+#[inline(always)]
+pub(crate) fn load_u32(bytes: &[u8], offset: u64) -> Result<u32> {
+    array(bytes, offset).map(u32::from_le_bytes)
+}
+
+/// The 64-bit word at `offset`.
+#[inline(always)]
+pub(crate) fn load_u64(bytes: &[u8], offset: u64) -> Result<u64> {
+    array(bytes, offset).map(u64::from_le_bytes)
+}
+
+/// The bytes as text, checked.
+#[inline]
+pub(crate) fn text(bytes: &[u8], offset: u64) -> Result<&str> {
+    core::str::from_utf8(bytes)
+        .map_err(|error| Error::new(ErrorKind::BadText, offset + error.valid_up_to() as u64))
+}
+
+/// The bytes as text, unchecked.
+///
+/// # Safety
+/// The bytes are UTF-8: a validator saw them and nobody could write since.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) unsafe fn text_unchecked(bytes: &[u8]) -> &str {
+    debug_assert!(core::str::from_utf8(bytes).is_ok());
+    // SAFETY: the caller's contract. Checking costs 3 to 5 µs of the 6 µs
+    // that reading eight fields of a hundred tweets takes.
+    unsafe { core::str::from_utf8_unchecked(bytes) }
+}
+
+/// `value` rounded up to a multiple of eight.
+#[inline(always)]
+pub(crate) const fn round_up(value: u64) -> u64 {
+    (value + 7) & !7
+}
+
+/// Which pages reads touch, for tests; compiles to nothing without the `trace` feature.
+#[cfg(not(feature = "trace"))]
+mod trace {
+    #[inline(always)]
+    pub(super) fn read(_bytes: &[u8], _offset: u64, _length: u64) {}
+}
+
+#[cfg(feature = "trace")]
+pub(crate) mod trace {
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+    use std::vec::Vec;
+
+    std::thread_local! {
+        static PAGES: RefCell<Option<BTreeSet<u64>>> = const { RefCell::new(None) };
+    }
+
+    /// Starts counting on this thread.
+    pub(crate) fn start() {
+        PAGES.with(|pages| *pages.borrow_mut() = Some(BTreeSet::new()));
+    }
+
+    /// Stops counting; the 4 KiB pages (of the document, not of memory) that were touched.
+    pub(crate) fn stop() -> Vec<u64> {
+        PAGES.with(|pages| pages.borrow_mut().take().into_iter().flatten().collect())
+    }
+
+    pub(crate) fn read(_bytes: &[u8], offset: u64, length: u64) {
+        PAGES.with(|pages| {
+            if let Some(pages) = pages.borrow_mut().as_mut() {
+                pages.extend(offset / 4096..=(offset + length.max(1) - 1) / 4096);
+            }
+        });
+    }
+}

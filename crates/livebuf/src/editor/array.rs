@@ -1,0 +1,426 @@
+//! Editing arrays: columns that grow, shift, and widen where a value does not fit.
+
+use super::{Container, Editor, New, NodeId};
+use crate::array::{ColumnType, Elements};
+use crate::bytes::load_u8;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+use crate::record::{Block, Raw};
+use crate::space::{Extent, Observer};
+use crate::storage::Storage;
+
+/// How many elements of a column fit in `size` bytes.
+fn capacity_in(column: ColumnType, size: u64) -> u32 {
+    let count = match column {
+        ColumnType::Cells => 8 * (size / 72) + (size % 72 / 8).saturating_sub(1),
+        ColumnType::Bool => size * 8,
+        _ => size / column.width(),
+    };
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// What making room for one more element takes.
+struct Growth {
+    column: ColumnType,
+    capacity: u32,
+    /// Bytes to add behind the data, which is last in the document.
+    tail: u64,
+    /// Bytes of a new place for the data; 0 where it stays.
+    moved: u64,
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    fn array(&self, node: NodeId) -> Result<Elements> {
+        match self.container(node)? {
+            Container::Array(elements) => Ok(elements),
+            _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
+        }
+    }
+
+    pub(super) fn write_array(
+        &mut self,
+        header: u32,
+        column: ColumnType,
+        count: u32,
+        capacity: u32,
+        data: u32,
+    ) {
+        let first = KIND_ARRAY as u64 | (column as u64) << 8 | (count as u64) << 32;
+        self.space.write_u64(header as u64, first);
+        let second = capacity as u64 | (data as u64) << 32;
+        self.space.write_u64((header + ARRAY_CAPACITY) as u64, second);
+    }
+
+    /// Adds an element at the end; its handle where it is a container.
+    ///
+    /// Amortized constant time; the last array of the document grows by need.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], limits and space.
+    #[inline]
+    pub fn push<'v>(&mut self, node: NodeId, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
+        let elements = self.array(node)?;
+        let new = new.into();
+        if let New::Int(value) = new
+            && elements.column == ColumnType::I64
+            && elements.count < elements.capacity
+            && elements.count > 0
+        {
+            let at = elements.data as u64 + 8 * elements.count as u64;
+            self.space.write_u64(at, value as u64);
+            self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, elements.count + 1);
+            return Ok(None);
+        }
+        self.add_element(node, elements, elements.count, new)
+    }
+
+    /// Inserts an element before `index` (at the end where it is the length);
+    /// its handle where it is a container. O(n) in what follows.
+    ///
+    /// # Errors
+    /// [`ErrorKind::IndexOutOfRange`], and as [`push`](Self::push).
+    pub fn insert<'v>(
+        &mut self,
+        node: NodeId,
+        index: usize,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeId>> {
+        let elements = self.array(node)?;
+        if index > elements.count as usize {
+            let count = elements.count as u64;
+            return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
+        }
+        self.add_element(node, elements, index as u32, new.into())
+    }
+
+    #[inline(never)]
+    fn add_element(
+        &mut self,
+        node: NodeId,
+        elements: Elements,
+        index: u32,
+        new: New<'_>,
+    ) -> Result<Option<NodeId>> {
+        let (size, height) = self.measure(&new)?;
+        self.check_depth(node.depth, height)?;
+        self.check_elements(elements.count as u64 + 1)?;
+        let (tag, probe) = self.probe(&new);
+        let growth = self.plan_growth(elements, 1, tag, probe);
+        let header = if elements.bare { ARRAY_SIZE as u64 } else { 0 };
+        let fresh = size + growth.moved + header;
+        self.space.ensure(fresh, growth.tail)?;
+
+        if growth.tail > 0 {
+            self.space.extend(growth.tail);
+        }
+        let mut extent = self.space.take(fresh);
+        let mut elements = self.grow(node.home, elements, &growth, &mut extent);
+        let (tag, cell) = self.build(new, &mut extent);
+        self.space.finish(extent);
+        if index < elements.count {
+            self.shift_up(elements, index);
+        }
+        self.store(elements, index, tag, cell);
+        elements.count += 1;
+        self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, elements.count);
+        Ok(self.handle(Raw { tag, cell, position: 0 }, node.depth.saturating_add(1)))
+    }
+
+    /// The tag a new value will have, and its cell as far as columns care.
+    fn probe(&self, new: &New<'_>) -> (u8, u64) {
+        match *new {
+            New::Null => (TAG_NULL, 0),
+            New::Bool(value) => (TAG_FALSE + value as u8, 0),
+            New::Int(value) => (TAG_INT, value as u64),
+            New::Uint(value) if value <= i64::MAX as u64 => (TAG_INT, value),
+            New::Uint(value) => (TAG_UINT, value),
+            New::Float(value) => (TAG_FLOAT, value.to_bits()),
+            New::Str(_) => (TAG_STRING, 0),
+            New::Bytes(_) => (TAG_BYTES, 0),
+            New::Number(_) => (TAG_NUMBER, 0),
+            New::Object { .. } | New::Map { .. } => (TAG_OBJECT, 0),
+            New::Array { .. } => (TAG_ARRAY, 0),
+            New::Copy(ref value) => (value.raw().tag, value.raw().cell),
+            New::Detached(ref detached) => (detached.raw().tag, detached.raw().cell),
+        }
+    }
+
+    /// Column, capacity and space for `additional` elements, one of them this value.
+    fn plan_growth(&self, elements: Elements, additional: u32, tag: u8, cell: u64) -> Growth {
+        let needed = elements.count.saturating_add(additional);
+        let column = if elements.count == 0 {
+            ColumnType::for_first(tag)
+        } else if elements.column.fit(tag, cell).is_some() {
+            elements.column
+        } else {
+            let widened = elements.column.widened(tag);
+            if widened.fit(tag, cell).is_some() { widened } else { ColumnType::Cells }
+        };
+        let old_size = elements.data_size();
+        if column == elements.column || elements.count == 0 {
+            let room = capacity_in(column, old_size);
+            if needed <= room {
+                return Growth { column, capacity: room, tail: 0, moved: 0 };
+            }
+            if elements.data as u64 + old_size == self.space.used() as u64 && old_size > 0 {
+                // Last in the document: a little ahead of the need. Slack is
+                // counted against a small share of the size.
+                let size = column.data_size(needed + needed / 256);
+                let capacity = capacity_in(column, size);
+                return Growth { column, capacity, tail: size - old_size, moved: 0 };
+            }
+        }
+        let wanted = if needed > elements.capacity {
+            needed.max(elements.count.saturating_add((elements.count / 2).max(3)))
+        } else {
+            elements.capacity
+        };
+        let size = column.data_size(wanted);
+        Growth { column, capacity: capacity_in(column, size), tail: 0, moved: size }
+    }
+
+    /// Carries a growth out: the array with its new column, capacity and data.
+    fn grow(
+        &mut self,
+        home: u32,
+        elements: Elements,
+        growth: &Growth,
+        extent: &mut Extent,
+    ) -> Elements {
+        let &Growth { column, capacity, moved, .. } = growth;
+        let unchanged = column == elements.column && capacity == elements.capacity;
+        if unchanged && moved == 0 && !elements.bare {
+            return elements;
+        }
+        let offset = if elements.bare { extent.carve(ARRAY_SIZE as u64) } else { elements.offset };
+        let data = if moved > 0 { extent.carve(moved) } else { elements.data };
+        let grown = Elements { offset, capacity, data, column, bare: false, ..elements };
+        if moved > 0 {
+            if column == elements.column {
+                let size = column.data_size(elements.count);
+                self.space.copy_within(elements.data as u64, data as u64, size);
+            } else {
+                for index in 0..elements.count {
+                    if let Ok(raw) = elements.element(self.space.bytes(), index) {
+                        self.store(grown, index, raw.tag, raw.cell);
+                    }
+                }
+            }
+            self.space.free(elements.data as u64, elements.data_size());
+        }
+        self.write_array(offset, column, elements.count, capacity, data);
+        if elements.bare {
+            self.move_home(home, elements.offset, 8, offset);
+        }
+        grown
+    }
+
+    /// Writes an element that fits the column.
+    #[inline]
+    fn store(&mut self, elements: Elements, index: u32, tag: u8, cell: u64) {
+        let data = elements.data as u64;
+        match elements.column {
+            ColumnType::Cells => {
+                self.space.write_u8(data + tag_at(index), tag);
+                self.space.write_u64(data + cell_at(index), cell);
+            }
+            ColumnType::Bool => {
+                let at = data + (index >> 3) as u64;
+                let old = load_u8(self.space.bytes(), at).unwrap_or(0);
+                let bit = 1 << (index & 7);
+                let set = tag == TAG_TRUE;
+                self.space.write_u8(at, if set { old | bit } else { old & !bit });
+            }
+            column => {
+                let bits = column.fit(tag, cell).unwrap_or(0).to_le_bytes();
+                let width = column.width() as usize;
+                self.space.write(data + index as u64 * width as u64, &bits[..width]);
+            }
+        }
+    }
+
+    /// Zeroes an element's place.
+    fn blank(&mut self, elements: Elements, index: u32) {
+        let data = elements.data as u64;
+        match elements.column {
+            ColumnType::Cells => {
+                self.space.write_u8(data + tag_at(index), TAG_HOLE);
+                self.space.write_u64(data + cell_at(index), 0);
+            }
+            ColumnType::Bool => self.store(elements, index, TAG_FALSE, 0),
+            column => self.space.zero(data + index as u64 * column.width(), column.width()),
+        }
+    }
+
+    /// Moves elements from `index` on one place up; the last place was free.
+    fn shift_up(&mut self, elements: Elements, index: u32) {
+        let width = elements.column.width();
+        if width > 0 {
+            let at = elements.data as u64 + index as u64 * width;
+            self.space.copy_within(at, at + width, (elements.count - index) as u64 * width);
+            return;
+        }
+        for at in (index..elements.count).rev() {
+            if let Ok(raw) = elements.element(self.space.bytes(), at) {
+                self.store(elements, at + 1, raw.tag, raw.cell);
+            }
+        }
+    }
+
+    /// Moves elements behind `index` one place down; the last place is blank then.
+    fn shift_down(&mut self, elements: Elements, index: u32) {
+        let width = elements.column.width();
+        if width > 0 {
+            let at = elements.data as u64 + index as u64 * width;
+            let length = (elements.count - index - 1) as u64 * width;
+            self.space.copy_within(at + width, at, length);
+        } else {
+            for at in index..elements.count - 1 {
+                if let Ok(raw) = elements.element(self.space.bytes(), at + 1) {
+                    self.store(elements, at, raw.tag, raw.cell);
+                }
+            }
+        }
+        self.blank(elements, elements.count - 1);
+    }
+
+    /// Replaces an element; its new tag and cell.
+    pub(super) fn set_element(
+        &mut self,
+        node: NodeId,
+        elements: Elements,
+        index: u32,
+        new: New<'_>,
+    ) -> Result<(u8, u64)> {
+        if elements.column == ColumnType::Cells {
+            let data = elements.data as u64;
+            return self.replace(data + tag_at(index), data + cell_at(index), new, node.depth);
+        }
+        let old = elements.element(self.space.bytes(), index)?;
+        let (size, height) = self.measure(&new)?;
+        self.check_depth(node.depth, height)?;
+        let (tag, probe) = self.probe(&new);
+        let alone = Elements { count: elements.count.saturating_sub(1), ..elements };
+        let fits = elements.column.fit(tag, probe).is_some();
+        let growth = match fits || alone.count > 0 {
+            true => self.plan_growth(elements, 0, tag, probe),
+            false => {
+                // The only element changes its type: the column may become anything.
+                let column = ColumnType::for_first(tag);
+                let size = column.data_size(1);
+                Growth { column, capacity: capacity_in(column, size), tail: 0, moved: size }
+            }
+        };
+        let fresh = size + growth.moved;
+        self.space.ensure(fresh, growth.tail)?;
+        let mut extent = self.space.take(fresh);
+        let kept = if growth.column == elements.column {
+            elements
+        } else {
+            self.grow(node.home, elements, &growth, &mut extent)
+        };
+        let (tag, cell) = self.build(new, &mut extent);
+        self.space.finish(extent);
+        self.store(kept, index, tag, cell);
+        self.release(old);
+        Ok((tag, cell))
+    }
+
+    /// Takes an element out.
+    pub(super) fn take_element(&mut self, elements: Elements, index: usize) -> Result<Option<Raw>> {
+        if index >= elements.count as usize {
+            return Ok(None);
+        }
+        let raw = elements.element(self.space.bytes(), index as u32)?;
+        self.shift_down(elements, index as u32);
+        self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, elements.count - 1);
+        Ok(Some(raw))
+    }
+
+    /// Takes the last element out and frees it; false where the array is empty.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
+    pub fn pop(&mut self, node: NodeId) -> Result<bool> {
+        let elements = self.array(node)?;
+        match elements.count {
+            0 => Ok(false),
+            count => self.remove(node, count as usize - 1),
+        }
+    }
+
+    /// Exchanges two elements.
+    ///
+    /// # Errors
+    /// [`ErrorKind::IndexOutOfRange`], [`ErrorKind::StaleHandle`],
+    /// [`ErrorKind::WrongType`], or what is damaged.
+    pub fn swap(&mut self, node: NodeId, a: usize, b: usize) -> Result<()> {
+        let elements = self.array(node)?;
+        if a.max(b) >= elements.count as usize {
+            let count = elements.count as u64;
+            return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
+        }
+        let (a, b) = (a as u32, b as u32);
+        let bytes = self.space.bytes();
+        let (first, second) = (elements.element(bytes, a)?, elements.element(bytes, b)?);
+        self.store(elements, a, second.tag, second.cell);
+        self.store(elements, b, first.tag, first.cell);
+        Ok(())
+    }
+
+    /// Frees the elements from `length` on; the room is kept.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
+    pub fn truncate(&mut self, node: NodeId, length: usize) -> Result<()> {
+        let elements = self.array(node)?;
+        if length < elements.count as usize {
+            self.truncate_elements(elements, length as u32);
+        }
+        Ok(())
+    }
+
+    pub(super) fn truncate_elements(&mut self, elements: Elements, length: u32) {
+        if elements.bare {
+            return;
+        }
+        self.release_elements(elements, length);
+        for index in length..elements.count {
+            self.blank(elements, index);
+        }
+        self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, length);
+    }
+
+    pub(super) fn reserve_elements(
+        &mut self,
+        home: u32,
+        elements: Elements,
+        additional: u32,
+    ) -> Result<()> {
+        let needed = elements.count as u64 + additional as u64;
+        self.check_elements(needed)?;
+        let column = if elements.count == 0 { ColumnType::I64 } else { elements.column };
+        let old_size = elements.data_size();
+        let size = column.data_size(needed as u32);
+        if size <= old_size {
+            return Ok(());
+        }
+        let header = if elements.bare { ARRAY_SIZE as u64 } else { 0 };
+        let at_tail = elements.data as u64 + old_size == self.space.used() as u64 && old_size > 0;
+        let (tail, moved) = if at_tail { (size - old_size, 0) } else { (0, size) };
+        let growth = Growth { column, capacity: capacity_in(column, size), tail, moved };
+        self.space.ensure(moved + header, tail)?;
+        if tail > 0 {
+            self.space.extend(tail);
+        }
+        let mut extent = self.space.take(moved + header);
+        self.grow(home, elements, &growth, &mut extent);
+        self.space.finish(extent);
+        Ok(())
+    }
+
+    /// The elements of an array's block (for freeing).
+    pub(super) fn elements_of(&self, block: Block) -> Option<Elements> {
+        Elements::load(self.space.bytes(), block).ok()
+    }
+}

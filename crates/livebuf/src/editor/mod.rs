@@ -1,0 +1,927 @@
+//! Editing in place (FORMAT, part three).
+//!
+//! Every edit first plans: it reads, sizes and checks everything, makes sure of
+//! the space, and may fail. Then it commits: it only writes, and cannot fail.
+//! A failed edit leaves the used bytes as they were.
+//!
+//! Places that live across edits are held as [`NodeId`]s; [`NodeMut`] is a
+//! cursor that borrows the editor and keeps its own handle fresh.
+
+mod array;
+mod copy;
+mod node;
+mod object;
+mod whole;
+
+pub use copy::Detached;
+pub use node::NodeMut;
+
+use crate::array::{ColumnType, Elements};
+use crate::bytes::{load_u8, load_u64, round_up};
+use crate::cell::{Needle, inline_span, owned_span, span_at};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+use crate::pointer;
+use crate::reader::{Checked, Doc, Header, Key, Mode, Valid, Value};
+use crate::record::{Block, Raw, Record};
+use crate::space::{Extent, Observer, Space};
+use crate::storage::{Exclusive, Storage};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// Edits a document in the bytes of its storage.
+///
+/// A document opened from elsewhere is *foreign*: it can be edited, but freed
+/// space is not reused until [`validate`](Editor::validate) passes.
+///
+/// ```
+/// use livebuf::{Editor, New};
+/// let mut buffer = [0u8; 256];                       // no allocator needed
+/// let mut doc = Editor::create(&mut buffer[..])?;
+/// let root = doc.set_root(New::object(2))?.unwrap();
+/// doc.set(root, "event", "lap_complete")?;
+/// doc.set(root, "lap", 55)?;
+/// doc.set(root, "lap", 56)?;                         // eight bytes change
+/// assert_eq!(doc.doc().pointer("/lap")?.unwrap().as_i64(), Some(56));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+pub struct Editor<S, O = ()> {
+    space: Space<S, O>,
+    epoch: u32,
+}
+
+/// An owned, growable document.
+#[cfg(feature = "alloc")]
+pub type DocBuf = Editor<crate::storage::VecStorage>;
+
+/// A place in a document that outlives borrows: an object or array.
+///
+/// It stays good when the container grows, moves or becomes a map, and when
+/// scalars change. It goes stale, and says so, when any container is freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NodeId {
+    home: u32,
+    /// Reserved for rows of tables.
+    row: u32,
+    epoch: u32,
+    /// Containers on the way from the root, this one included.
+    depth: u16,
+}
+
+/// A fresh epoch, different from every other editor's: stale and foreign
+/// handles look alike, and both are refused.
+fn next_epoch() -> u32 {
+    static EPOCHS: AtomicU32 = AtomicU32::new(1);
+    EPOCHS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A value to be stored: what `set`, `insert` and `push` take.
+///
+/// ```
+/// use livebuf::{New, json};
+/// let mut doc = json!({"list": []});
+/// doc.set_pointer("/list/-", "text")?;
+/// doc.set_pointer("/list/-", 1.5)?;
+/// doc.set_pointer("/list/-", New::array(0))?;
+/// let other = json!({"grafted": true});
+/// doc.set_pointer("/list/-", other.doc().root())?;
+/// assert_eq!(doc.doc().pointer("/list")?.unwrap().len()?, Some(4));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum New<'v> {
+    /// Null.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A signed integer.
+    Int(i64),
+    /// An unsigned integer.
+    Uint(u64),
+    /// A double, kept by its bits.
+    Float(f64),
+    /// Text.
+    Str(&'v str),
+    /// Bytes.
+    Bytes(&'v [u8]),
+    /// A number that only its text holds exactly.
+    Number(&'v str),
+    /// An empty object with room for some fields.
+    Object {
+        /// Fields to make room for.
+        capacity: u8,
+    },
+    /// An empty object stored as a map from the start.
+    Map {
+        /// Entries to make room for.
+        capacity: u32,
+    },
+    /// An empty array with room for some elements of eight bytes.
+    Array {
+        /// Elements to make room for.
+        capacity: u32,
+    },
+    /// A copy of a value of another document, with all below it.
+    Copy(Value<'v, Checked>),
+    /// What [`Editor::detach`] took out of this document.
+    Detached(Detached),
+}
+
+impl New<'_> {
+    /// An empty object with room for `capacity` fields (a guess; it grows).
+    pub fn object(capacity: usize) -> Self {
+        match u8::try_from(capacity) {
+            Ok(capacity) => New::Object { capacity },
+            Err(_) => New::Map { capacity: u32::try_from(capacity).unwrap_or(u32::MAX) },
+        }
+    }
+
+    /// An empty array with room for `capacity` elements of eight bytes (a guess; it grows).
+    pub fn array(capacity: usize) -> Self {
+        New::Array { capacity: u32::try_from(capacity).unwrap_or(u32::MAX) }
+    }
+}
+
+macro_rules! from {
+    ($($type:ty => |$value:ident| $new:expr;)+) => {
+        $(
+            impl<'v> From<$type> for New<'v> {
+                #[inline(always)]
+                fn from($value: $type) -> New<'v> {
+                    $new
+                }
+            }
+        )+
+    };
+}
+from! {
+    () => |_value| New::Null;
+    bool => |value| New::Bool(value);
+    i8 => |value| New::Int(value.into());
+    i16 => |value| New::Int(value.into());
+    i32 => |value| New::Int(value.into());
+    i64 => |value| New::Int(value);
+    u8 => |value| New::Int(value.into());
+    u16 => |value| New::Int(value.into());
+    u32 => |value| New::Int(value.into());
+    u64 => |value| New::Uint(value);
+    usize => |value| New::Uint(value as u64);
+    isize => |value| New::Int(value as i64);
+    f32 => |value| New::Float(value.into());
+    f64 => |value| New::Float(value);
+    &'v str => |value| New::Str(value);
+    &'v [u8] => |value| New::Bytes(value);
+    Detached => |value| New::Detached(value);
+}
+
+impl<'v, M: Mode> From<Value<'v, M>> for New<'v> {
+    fn from(value: Value<'v, M>) -> New<'v> {
+        New::Copy(value.checked())
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<'v> From<&'v alloc::string::String> for New<'v> {
+    fn from(value: &'v alloc::string::String) -> New<'v> {
+        New::Str(value)
+    }
+}
+
+impl<'v, T: Into<New<'v>>> From<Option<T>> for New<'v> {
+    fn from(value: Option<T>) -> New<'v> {
+        value.map_or(New::Null, Into::into)
+    }
+}
+
+/// Names a child: a key of an object (`&str`, [`&Key`](Key)) or an index of an array.
+pub trait Child: Copy {
+    #[doc(hidden)]
+    fn child(&self) -> At<'_>;
+}
+
+/// A child as the editor looks it up.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum At<'k> {
+    Key(&'k str),
+    Remembered(&'k Key<'k>),
+    Index(usize),
+}
+
+impl Child for &str {
+    #[inline(always)]
+    fn child(&self) -> At<'_> {
+        At::Key(self)
+    }
+}
+
+impl Child for &Key<'_> {
+    #[inline(always)]
+    fn child(&self) -> At<'_> {
+        At::Remembered(self)
+    }
+}
+
+impl Child for usize {
+    #[inline(always)]
+    fn child(&self) -> At<'_> {
+        At::Index(*self)
+    }
+}
+
+/// Where a value lies, for writing.
+#[derive(Clone, Copy)]
+enum Slot {
+    /// A tag and a cell, wherever they are.
+    Tagged { tag: u64, cell: u64 },
+    /// An element of an array.
+    Element { elements: Elements, index: u32 },
+}
+
+const ROOT_SLOT: Slot = Slot::Tagged { tag: HEADER_ROOT_TAG as u64, cell: HEADER_ROOT_CELL as u64 };
+
+/// A resolved handle: the container's block.
+#[derive(Clone, Copy)]
+enum Container {
+    Record(Record),
+    Map(u32),
+    Array(Elements),
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    // --- making and opening -------------------------------------------------
+
+    /// Starts an empty document (its root is null) at the beginning of the storage.
+    ///
+    /// # Errors
+    /// What the storage says when it cannot hold 32 bytes.
+    pub fn create_with(mut storage: S, observer: O) -> Result<Self> {
+        if storage.bytes().len() < HEADER_SIZE as usize {
+            storage.grow(HEADER_SIZE as u64)?;
+        }
+        let mut header = [0; HEADER_SIZE as usize];
+        header[..4].copy_from_slice(&MAGIC);
+        header[HEADER_VERSION as usize] = VERSION;
+        header[HEADER_ROOT_TAG as usize] = TAG_NULL;
+        header[HEADER_USED as usize] = HEADER_SIZE as u8;
+        let mut space = Space::new(storage, observer, HEADER_SIZE, true, Limits::default());
+        space.write(0, &header);
+        Ok(Editor { space, epoch: next_epoch() })
+    }
+
+    /// Opens the document that the storage holds, in constant time. It is foreign.
+    ///
+    /// # Errors
+    /// As [`Doc::open`], and [`ErrorKind::ReadOnly`] where the document has a
+    /// feature that this version can read but not edit.
+    pub fn open_with(storage: S, observer: O) -> Result<Self> {
+        let bytes = storage.bytes();
+        Doc::open(bytes)?;
+        let header = Header::check(bytes)?;
+        if header.read_only != 0 {
+            return Err(Error::new(ErrorKind::ReadOnly, HEADER_READ_ONLY_FLAGS as u64));
+        }
+        let space = Space::new(storage, observer, header.used, false, Limits::default());
+        Ok(Editor { space, epoch: next_epoch() })
+    }
+
+    /// Sets the bounds that edits keep to.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.space.limits = limits;
+    }
+
+    /// The bounds that edits keep to.
+    pub fn limits(&self) -> Limits {
+        self.space.limits
+    }
+
+    /// Whether freed bytes are zeroed (they are by default).
+    pub fn set_wipe(&mut self, wipe: bool) {
+        self.space.wipe = wipe;
+    }
+
+    // --- looking ------------------------------------------------------------
+
+    /// The document, every answer checked.
+    #[inline]
+    pub fn doc(&self) -> Doc<'_, Checked> {
+        Doc::assume(self.space.bytes())
+    }
+
+    /// The used bytes: the document as it is sent or stored.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.space.bytes()
+    }
+
+    /// Whether this editor wrote or validated the document, so that freed space is reused.
+    pub fn is_trusted(&self) -> bool {
+        self.space.trusted
+    }
+
+    /// The storage.
+    pub fn storage(&self) -> &S {
+        self.space.storage()
+    }
+
+    /// The observer.
+    pub fn observer(&self) -> &O {
+        self.space.observer()
+    }
+
+    /// The observer, to be read out or reset.
+    pub fn observer_mut(&mut self) -> &mut O {
+        self.space.observer_mut()
+    }
+
+    /// The storage and the observer.
+    pub fn into_parts(self) -> (S, O) {
+        self.space.into_parts()
+    }
+
+    /// Bytes needed by [`validate`](Self::validate): a quarter of the used ones.
+    pub fn validate_scratch(&self) -> usize {
+        self.doc().validate_scratch()
+    }
+
+    /// Validates the document in one linear pass; from then on it is trusted.
+    ///
+    /// # Errors
+    /// The first problem with its offset; [`ErrorKind::ScratchTooSmall`].
+    pub fn validate_in(&mut self, scratch: &mut [u8]) -> Result<()> {
+        self.doc().validate_in(scratch)?;
+        self.space.trusted = true;
+        Ok(())
+    }
+
+    /// The root container's handle; `None` where the root is a scalar.
+    pub fn root(&self) -> Option<NodeId> {
+        let raw = self.doc().root().raw();
+        self.handle(raw, 1)
+    }
+
+    fn handle(&self, raw: Raw, depth: u16) -> Option<NodeId> {
+        let node = raw.tag == TAG_OBJECT || raw.tag == TAG_ARRAY;
+        node.then_some(NodeId { home: raw.cell as u32, row: 0, epoch: self.epoch, depth })
+    }
+
+    /// The handle of a child container; `None` where it is a scalar or not there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
+    pub fn child(&self, node: NodeId, at: impl Child) -> Result<Option<NodeId>> {
+        let container = self.container(node)?;
+        let slot = self.slot(container, at.child())?;
+        let raw = match slot {
+            Some(slot) => self.load(slot)?,
+            None => return Ok(None),
+        };
+        Ok(self.handle(raw, node.depth.saturating_add(1)))
+    }
+
+    /// The handle of the container at a JSON pointer; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadPointer`], or what is damaged.
+    pub fn find(&self, pointer: &str) -> Result<Option<NodeId>> {
+        let depth = pointer.bytes().filter(|&byte| byte == b'/').count() + 1;
+        let depth = u16::try_from(depth).unwrap_or(u16::MAX);
+        Ok(self.doc().root().follow(pointer)?.and_then(|value| self.handle(value.raw(), depth)))
+    }
+
+    /// The object or array of a handle, as a value.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], or what is damaged.
+    pub fn value(&self, node: NodeId) -> Result<Value<'_, Checked>> {
+        let tag = match self.container(node)? {
+            Container::Array(_) => TAG_ARRAY,
+            _ => TAG_OBJECT,
+        };
+        Ok(Value::new(self.space.bytes(), Raw { tag, cell: node.home as u64, position: 0 }))
+    }
+
+    /// Whether a handle is good.
+    pub fn is_current(&self, node: NodeId) -> bool {
+        node.epoch == self.epoch
+    }
+
+    #[inline(always)]
+    fn container(&self, node: NodeId) -> Result<Container> {
+        if node.epoch != self.epoch {
+            return Err(Error::new(ErrorKind::StaleHandle, node.home as u64));
+        }
+        let bytes = self.space.bytes();
+        let block = Block::resolve(bytes, node.home)?;
+        match block.kind() {
+            KIND_RECORD => Ok(Container::Record(block.record()?)),
+            KIND_MAP => Ok(Container::Map(block.offset)),
+            _ => Ok(Container::Array(Elements::load(bytes, block)?)),
+        }
+    }
+
+    /// Where a child lies; `None` where the key is not there (holes included).
+    #[inline(always)]
+    fn slot(&self, container: Container, at: At<'_>) -> Result<Option<Slot>> {
+        let bytes = self.space.bytes();
+        match (container, at) {
+            (Container::Array(elements), At::Index(index)) => {
+                if index >= elements.count as usize {
+                    return Ok(None);
+                }
+                Ok(Some(Slot::Element { elements, index: index as u32 }))
+            }
+            (Container::Record(record), At::Remembered(key)) => {
+                match object::find_remembered(bytes, record, key)? {
+                    Some(index) => object::field_slot(bytes, record, index),
+                    None => Ok(None),
+                }
+            }
+            (Container::Record(record), At::Key(key)) => {
+                match object::find_field(bytes, record, &Needle::new(key.as_bytes()))? {
+                    Some(index) => object::field_slot(bytes, record, index),
+                    None => Ok(None),
+                }
+            }
+            (Container::Map(map), At::Key(key)) => self.entry_slot(map, key),
+            (Container::Map(map), At::Remembered(key)) => self.entry_slot(map, key.as_str()),
+            _ => Err(Error::new(ErrorKind::WrongType, 0)),
+        }
+    }
+
+    #[inline(always)]
+    fn load(&self, slot: Slot) -> Result<Raw> {
+        let bytes = self.space.bytes();
+        match slot {
+            Slot::Tagged { tag, cell } => Ok(Raw {
+                tag: load_u8(bytes, tag)?,
+                cell: load_u64(bytes, cell)?,
+                position: cell as u32,
+            }),
+            Slot::Element { elements, index } => elements.element(bytes, index),
+        }
+    }
+
+    // --- values -------------------------------------------------------------
+
+    /// Bytes to take for a new value, and how many containers it nests.
+    #[inline(always)]
+    fn measure(&self, new: &New<'_>) -> Result<(u64, u16)> {
+        match new {
+            New::Str(text) => self.measure_span(text.as_bytes()).map(|size| (size, 0)),
+            New::Bytes(bytes) => self.measure_span(bytes).map(|size| (size, 0)),
+            New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => Ok((0, 0)),
+            other => self.measure_rest(other),
+        }
+    }
+
+    #[inline(always)]
+    fn measure_span(&self, text: &[u8]) -> Result<u64> {
+        if text.len() <= MAX_INLINE {
+            return Ok(0);
+        }
+        let limit = self.space.limits.string.min(MAX_SPAN);
+        if text.len() > limit as usize {
+            return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit as u64));
+        }
+        Ok(round_up(text.len() as u64))
+    }
+
+    #[inline(never)]
+    fn measure_rest(&self, new: &New<'_>) -> Result<(u64, u16)> {
+        match new {
+            New::Number(text) => {
+                if !crate::number::is_json_number(text.as_bytes()) {
+                    return Err(Error::new(ErrorKind::BadNumber, 0));
+                }
+                self.measure_span(text.as_bytes()).map(|size| (size, 0))
+            }
+            New::Object { capacity } => Ok((record_size(*capacity as u32) as u64, 1)),
+            New::Map { capacity } => {
+                self.check_elements(*capacity as u64)?;
+                Ok((crate::map::create_size(*capacity), 1))
+            }
+            New::Array { capacity } => {
+                self.check_elements(*capacity as u64)?;
+                Ok((ARRAY_SIZE as u64 + ColumnType::I64.data_size(*capacity), 1))
+            }
+            New::Copy(value) => copy::measure(value, &self.space.limits),
+            New::Detached(detached) => detached.measure(self),
+            _ => Ok((0, 0)),
+        }
+    }
+
+    fn check_elements(&self, count: u64) -> Result<()> {
+        let limit = self.space.limits.elements as u64;
+        if count > limit {
+            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit));
+        }
+        Ok(())
+    }
+
+    /// Checks that `height` more containers may hang below `node`.
+    #[inline(always)]
+    fn check_depth(&self, depth: u16, height: u16) -> Result<()> {
+        let limit = self.space.limits.nesting.min(MAX_NESTING);
+        if height > 0 && depth as u32 + height as u32 > limit as u32 {
+            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
+        }
+        Ok(())
+    }
+
+    /// Writes a measured value's parts and returns its tag and cell.
+    #[inline(always)]
+    fn build(&mut self, new: New<'_>, extent: &mut Extent) -> (u8, u64) {
+        match new {
+            New::Null => (TAG_NULL, 0),
+            New::Bool(value) => (TAG_FALSE + value as u8, 0),
+            New::Int(value) => (TAG_INT, value as u64),
+            New::Uint(value) if value <= i64::MAX as u64 => (TAG_INT, value),
+            New::Uint(value) => (TAG_UINT, value),
+            New::Float(value) => (TAG_FLOAT, value.to_bits()),
+            New::Str(text) => (TAG_STRING, self.build_span(text.as_bytes(), extent)),
+            other => self.build_rest(other, extent),
+        }
+    }
+
+    #[inline(always)]
+    fn build_span(&mut self, text: &[u8], extent: &mut Extent) -> u64 {
+        if text.len() <= MAX_INLINE {
+            return Needle::new(text).cell;
+        }
+        let offset = extent.carve(round_up(text.len() as u64));
+        self.space.write(offset as u64, text);
+        span_at(offset, text.len() as u32, true)
+    }
+
+    #[inline(never)]
+    fn build_rest(&mut self, new: New<'_>, extent: &mut Extent) -> (u8, u64) {
+        match new {
+            New::Bytes(bytes) => (TAG_BYTES, self.build_span(bytes, extent)),
+            New::Number(text) => (TAG_NUMBER, self.build_span(text.as_bytes(), extent)),
+            New::Object { capacity } => {
+                let home = extent.carve(record_size(capacity as u32) as u64);
+                let header = Record::header_word(capacity as u32, 0, 0, 0);
+                self.space.write_u64(home as u64, header);
+                (TAG_OBJECT, home as u64)
+            }
+            New::Map { capacity } => {
+                let home = crate::map::create(&mut self.space, extent, capacity);
+                (TAG_OBJECT, home)
+            }
+            New::Array { capacity } => {
+                let home = extent.carve(ARRAY_SIZE as u64);
+                let column = ColumnType::I64;
+                let data = match capacity {
+                    0 => 0,
+                    _ => extent.carve(column.data_size(capacity)),
+                };
+                self.write_array(home, column, 0, capacity, data);
+                (TAG_ARRAY, home as u64)
+            }
+            New::Copy(value) => copy::Copier::new(value.document()).copy(
+                &mut self.space,
+                value.raw(),
+                extent,
+            ),
+            New::Detached(detached) => self.rehang(detached),
+            _ => (TAG_NULL, 0),
+        }
+    }
+
+    /// Puts a new value where an old one is (a slot that takes any value).
+    #[inline(always)]
+    fn replace(&mut self, tag: u64, cell: u64, new: New<'_>, depth: u16) -> Result<(u8, u64)> {
+        let slot = Slot::Tagged { tag, cell };
+        let old = self.load(slot)?;
+        let text = match &new {
+            New::Str(text) => Some((TAG_STRING, text.as_bytes())),
+            New::Bytes(bytes) => Some((TAG_BYTES, *bytes)),
+            _ => None,
+        };
+        if let Some((new_tag, text)) = text
+            && self.replace_span(old, new_tag, text, tag, cell)?
+        {
+            return Ok((new_tag, 0));
+        }
+        let (fresh, height) = self.measure(&new)?;
+        self.check_depth(depth, height)?;
+        self.space.ensure(fresh, 0)?;
+        let mut extent = self.space.take(fresh);
+        let (new_tag, new_cell) = self.build(new, &mut extent);
+        self.space.finish(extent);
+        if new_tag != old.tag {
+            self.space.write_u8(tag, new_tag);
+        }
+        self.space.write_u64(cell, new_cell);
+        if old.tag > TAG_IMMEDIATE_LAST {
+            self.release(old);
+        }
+        Ok((new_tag, new_cell))
+    }
+
+    /// Writes text over an owned span that has the room, or the end of the document
+    /// behind it. False where it has not.
+    #[inline(never)]
+    fn replace_span(
+        &mut self,
+        old: Raw,
+        new_tag: u8,
+        text: &[u8],
+        tag: u64,
+        cell: u64,
+    ) -> Result<bool> {
+        let spanned = old.tag > TAG_IMMEDIATE_LAST && old.tag <= TAG_SPAN_LAST;
+        let Some((offset, length)) = owned_span(old.cell).filter(|_| spanned) else {
+            return Ok(false);
+        };
+        let new_size = self.measure_span(text)?;
+        let offset = offset as u64;
+        let (old_end, new_end) = if offset.is_multiple_of(8) {
+            (offset + round_up(length as u64), offset + new_size)
+        } else {
+            (offset + length as u64, offset + text.len() as u64)
+        };
+        // A foreign document's neighbours may lie on the padding.
+        if new_size == 0 || !self.space.trusted {
+            return Ok(false);
+        }
+        if new_end > old_end {
+            if old_end != self.space.used() as u64 || !offset.is_multiple_of(8) {
+                return Ok(false);
+            }
+            self.space.ensure(0, new_end - old_end)?;
+            self.space.extend(new_end - old_end);
+        }
+        self.space.write(offset, text);
+        let text_end = offset + text.len() as u64;
+        self.space.zero(text_end, new_end - text_end);
+        if new_end < old_end {
+            self.space.free_range(new_end, old_end);
+        }
+        if new_tag != old.tag {
+            self.space.write_u8(tag, new_tag);
+        }
+        let new_cell = span_at(offset as u32, text.len() as u32, true);
+        if new_cell != old.cell {
+            self.space.write_u64(cell, new_cell);
+        }
+        Ok(true)
+    }
+
+    // --- the root and pointers ----------------------------------------------
+
+    /// Replaces the whole document's value; the handle where it is a container.
+    ///
+    /// # Errors
+    /// Limits and space.
+    pub fn set_root<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
+        let Slot::Tagged { tag, cell } = ROOT_SLOT else { return Ok(None) };
+        self.replace(tag, cell, new.into(), 0)?;
+        Ok(self.root())
+    }
+
+    /// Sets the value at a JSON pointer. The parent must be there; the last
+    /// token names a member (added if missing), an element, or `-` for the
+    /// place after the last.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] where the parent is missing, [`ErrorKind::WrongType`],
+    /// [`ErrorKind::BadPointer`], limits and space.
+    pub fn set_pointer<'v>(
+        &mut self,
+        pointer: &str,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeId>> {
+        let new = new.into();
+        let Some((parent, last)) = pointer::split_last(pointer)? else { return self.set_root(new) };
+        let node = self.parent(parent)?;
+        match self.container(node)? {
+            Container::Array(_) if last == pointer::END => self.push(node, new),
+            Container::Array(_) => self.set(node, element_index(last)?, new),
+            _ => pointer::with_text(last, |key| self.set(node, key, new)),
+        }
+    }
+
+    /// Takes the value at a JSON pointer out; false where there is none.
+    /// The root becomes null.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadPointer`], or what is damaged.
+    pub fn remove_pointer(&mut self, pointer: &str) -> Result<bool> {
+        let Some((parent, last)) = pointer::split_last(pointer)? else {
+            self.set_root(())?;
+            return Ok(true);
+        };
+        let Some(node) = self.find(parent)? else { return Ok(false) };
+        match self.container(node)? {
+            Container::Array(_) => match pointer::index(last) {
+                Some(index) => self.remove(node, index as usize),
+                None => Ok(false),
+            },
+            _ => pointer::with_text(last, |key| self.remove(node, key)),
+        }
+    }
+
+    fn parent(&self, pointer: &str) -> Result<NodeId> {
+        match self.find(pointer)? {
+            Some(node) => Ok(node),
+            None if self.doc().root().follow(pointer)?.is_some() => {
+                Err(Error::new(ErrorKind::WrongType, 0))
+            }
+            None => Err(Error::new(ErrorKind::NotFound, 0)),
+        }
+    }
+
+    // --- one interface to objects and arrays --------------------------------
+
+    /// Sets a member of an object (added if missing) or an element of an array;
+    /// the handle where the new value is a container.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`],
+    /// [`ErrorKind::IndexOutOfRange`], limits and space.
+    #[inline]
+    pub fn set<'v>(
+        &mut self,
+        node: NodeId,
+        at: impl Child,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeId>> {
+        let new = new.into();
+        let container = self.container(node)?;
+        let at = at.child();
+        let (tag, cell) = match self.slot(container, at)? {
+            Some(Slot::Tagged { tag, cell }) => {
+                let placed = self.replace(tag, cell, new, node.depth)?;
+                if placed.0 < TAG_OBJECT {
+                    return Ok(None);
+                }
+                placed
+            }
+            Some(Slot::Element { elements, index }) => {
+                self.set_element(node, elements, index, new)?
+            }
+            None => match at {
+                At::Key(key) => self.add_member(node, container, key, new)?,
+                At::Remembered(key) => self.add_member(node, container, key.as_str(), new)?,
+                At::Index(_) => {
+                    let Container::Array(elements) = container else {
+                        return Err(Error::new(ErrorKind::WrongType, 0));
+                    };
+                    return Err(Error::with_detail(
+                        ErrorKind::IndexOutOfRange,
+                        0,
+                        elements.count as u64,
+                    ));
+                }
+            },
+        };
+        Ok(self.handle(Raw { tag, cell, position: 0 }, node.depth.saturating_add(1)))
+    }
+
+    /// Takes a member or element out and frees what it held; false where there is none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
+    pub fn remove(&mut self, node: NodeId, at: impl Child) -> Result<bool> {
+        match self.unhang(node, at.child())? {
+            Some(raw) => {
+                self.release(raw);
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Takes a value out of its place without copying or freeing it, to be
+    /// hung in another place of this document. `None` where there is none.
+    ///
+    /// A detached value that is dropped is garbage until compaction;
+    /// [`discard`](Self::discard) frees it.
+    ///
+    /// # Errors
+    /// As [`remove`](Self::remove).
+    pub fn detach(&mut self, node: NodeId, at: impl Child) -> Result<Option<Detached>> {
+        Ok(self.unhang(node, at.child())?.map(|raw| Detached::new(raw, self.epoch)))
+    }
+
+    /// Frees a detached value.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`] where a container was freed since it was detached.
+    pub fn discard(&mut self, detached: Detached) -> Result<()> {
+        detached.measure(self)?;
+        self.release(detached.raw());
+        Ok(())
+    }
+
+    fn unhang(&mut self, node: NodeId, at: At<'_>) -> Result<Option<Raw>> {
+        match (self.container(node)?, at) {
+            (Container::Array(elements), At::Index(index)) => self.take_element(elements, index),
+            (Container::Record(record), At::Key(_) | At::Remembered(_)) => {
+                self.take_field(record, at)
+            }
+            (Container::Map(map), At::Key(key)) => self.take_entry(map, key),
+            (Container::Map(map), At::Remembered(key)) => self.take_entry(map, key.as_str()),
+            _ => Err(Error::new(ErrorKind::WrongType, 0)),
+        }
+    }
+
+    /// Frees everything in a container; it stays, empty.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], or what is damaged.
+    pub fn clear(&mut self, node: NodeId) -> Result<()> {
+        match self.container(node)? {
+            Container::Array(elements) => self.truncate_elements(elements, 0),
+            Container::Record(record) => self.clear_record(record),
+            Container::Map(map) => self.clear_map(map),
+        }
+        Ok(())
+    }
+
+    /// Makes room for `additional` members or elements, so that adding them
+    /// takes no more space (beside their keys and text).
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], limits and space.
+    pub fn reserve(&mut self, node: NodeId, additional: usize) -> Result<()> {
+        let additional = u32::try_from(additional)
+            .map_err(|_| Error::with_detail(ErrorKind::ElementLimit, 0, u32::MAX as u64))?;
+        match self.container(node)? {
+            Container::Array(elements) => self.reserve_elements(node.home, elements, additional),
+            Container::Record(record) => self.reserve_fields(node.home, record, additional),
+            Container::Map(map) => self.reserve_entries(map, additional),
+        }
+    }
+
+    /// Makes a home lead to a block that moved; frees what it led to before.
+    fn move_home(&mut self, home: u32, old: u32, old_size: u64, new: u32) {
+        let forward = KIND_FORWARD as u64 | (new as u64) << 32;
+        self.space.write_u64(home as u64, forward);
+        if old == home {
+            self.space.free(home as u64 + 8, old_size - 8);
+        } else {
+            self.space.free(old as u64, old_size);
+        }
+    }
+
+    /// Handles taken before are stale from now on.
+    fn new_epoch(&mut self) {
+        self.epoch = next_epoch();
+    }
+}
+
+fn element_index(token: &str) -> Result<usize> {
+    match pointer::index(token) {
+        Some(index) => Ok(index as usize),
+        None => Err(Error::new(ErrorKind::WrongType, 0)),
+    }
+}
+
+impl<S: Storage> Editor<S> {
+    /// [`create_with`](Self::create_with) without an observer.
+    ///
+    /// # Errors
+    /// What the storage says when it cannot hold 32 bytes.
+    pub fn create(storage: S) -> Result<Self> {
+        Editor::create_with(storage, ())
+    }
+
+    /// [`open_with`](Self::open_with) without an observer.
+    ///
+    /// # Errors
+    /// As [`open_with`](Self::open_with).
+    pub fn open(storage: S) -> Result<Self> {
+        Editor::open_with(storage, ())
+    }
+}
+
+impl<S: Exclusive, O: Observer> Editor<S, O> {
+    /// The document with plain answers, where it is trusted and nobody else
+    /// can write its storage.
+    pub fn valid(&self) -> Option<Doc<'_, Valid>> {
+        self.space.trusted.then(|| Doc::assume(self.space.bytes()))
+    }
+}
+
+/// A key's cell for text of at most seven bytes, or its text stored.
+fn key_fresh(key: &[u8]) -> u64 {
+    if key.len() <= MAX_INLINE { 0 } else { round_up(key.len() as u64) }
+}
+
+/// Stores a key's text (measured by [`key_fresh`]) and returns its cell.
+fn build_key<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    key: &[u8],
+    owned: bool,
+    extent: &mut Extent,
+) -> u64 {
+    if key.len() <= MAX_INLINE {
+        return inline_span(key);
+    }
+    let offset = extent.carve(round_up(key.len() as u64));
+    space.write(offset as u64, key);
+    span_at(offset, key.len() as u32, owned)
+}

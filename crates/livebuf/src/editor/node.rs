@@ -1,0 +1,181 @@
+//! A cursor on one container: the editor's calls without naming the handle.
+
+use super::{Child, Detached, Editor, New, NodeId};
+use crate::error::{Error, ErrorKind, Result};
+use crate::reader::{Checked, Value};
+use crate::space::Observer;
+use crate::storage::Storage;
+
+/// A container under edit. It borrows the editor and keeps its own handle
+/// fresh when its calls free other containers.
+///
+/// ```
+/// use livebuf::{New, json};
+/// let mut doc = json!({"users": [{"name": "Ada"}]});
+/// let mut root = doc.root_mut()?;
+/// let mut users = root.get_mut("users")?.unwrap();
+/// users.push(New::object(1))?.unwrap().set("name", "Grace")?;
+/// users.get_mut(0)?.unwrap().set("name", "Augusta")?;
+/// assert_eq!(doc.doc().pointer("/users/1/name")?.unwrap().as_str()?, Some("Grace"));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+pub struct NodeMut<'e, S, O = ()> {
+    editor: &'e mut Editor<S, O>,
+    node: NodeId,
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// A cursor on the root container.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongType`] where the root is a scalar.
+    pub fn root_mut(&mut self) -> Result<NodeMut<'_, S, O>> {
+        match self.root() {
+            Some(node) => Ok(NodeMut { editor: self, node }),
+            None => Err(Error::new(ErrorKind::WrongType, 0)),
+        }
+    }
+
+    /// A cursor on a handle's container.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], or what is damaged.
+    pub fn node_mut(&mut self, node: NodeId) -> Result<NodeMut<'_, S, O>> {
+        self.container(node)?;
+        Ok(NodeMut { editor: self, node })
+    }
+}
+
+impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
+    /// The container's handle.
+    pub fn id(&self) -> NodeId {
+        self.node
+    }
+
+    /// The container as a value.
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn value(&self) -> Result<Value<'_, Checked>> {
+        self.editor.value(self.node)
+    }
+
+    /// Runs an edit on this container, which cannot free the container itself.
+    fn edit<R>(&mut self, edit: impl FnOnce(&mut Editor<S, O>, NodeId) -> Result<R>) -> Result<R> {
+        let result = edit(self.editor, self.node);
+        self.node.epoch = self.editor.epoch;
+        result
+    }
+
+    fn cursor(&mut self, node: Option<NodeId>) -> Option<NodeMut<'_, S, O>> {
+        node.map(|node| NodeMut { editor: self.editor, node })
+    }
+
+    /// A cursor on a child container; `None` where it is a scalar or not there.
+    ///
+    /// # Errors
+    /// As [`Editor::child`].
+    pub fn get_mut(&mut self, at: impl Child) -> Result<Option<NodeMut<'_, S, O>>> {
+        let child = self.editor.child(self.node, at)?;
+        Ok(self.cursor(child))
+    }
+
+    /// [`Editor::set`]; a cursor on the new value where it is a container.
+    ///
+    /// # Errors
+    /// As [`Editor::set`].
+    pub fn set<'v>(
+        &mut self,
+        at: impl Child,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeMut<'_, S, O>>> {
+        let child = self.edit(|editor, node| editor.set(node, at, new))?;
+        Ok(self.cursor(child))
+    }
+
+    /// [`Editor::push`]; a cursor on the new value where it is a container.
+    ///
+    /// # Errors
+    /// As [`Editor::push`].
+    pub fn push<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeMut<'_, S, O>>> {
+        let child = self.edit(|editor, node| editor.push(node, new))?;
+        Ok(self.cursor(child))
+    }
+
+    /// [`Editor::insert`]; a cursor on the new value where it is a container.
+    ///
+    /// # Errors
+    /// As [`Editor::insert`].
+    pub fn insert<'v>(
+        &mut self,
+        index: usize,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeMut<'_, S, O>>> {
+        let child = self.edit(|editor, node| editor.insert(node, index, new))?;
+        Ok(self.cursor(child))
+    }
+
+    /// [`Editor::remove`].
+    ///
+    /// # Errors
+    /// As [`Editor::remove`].
+    pub fn remove(&mut self, at: impl Child) -> Result<bool> {
+        self.edit(|editor, node| editor.remove(node, at))
+    }
+
+    /// [`Editor::detach`].
+    ///
+    /// # Errors
+    /// As [`Editor::detach`].
+    pub fn detach(&mut self, at: impl Child) -> Result<Option<Detached>> {
+        self.edit(|editor, node| editor.detach(node, at))
+    }
+
+    /// [`Editor::pop`].
+    ///
+    /// # Errors
+    /// As [`Editor::pop`].
+    pub fn pop(&mut self) -> Result<bool> {
+        self.edit(|editor, node| editor.pop(node))
+    }
+
+    /// [`Editor::swap`].
+    ///
+    /// # Errors
+    /// As [`Editor::swap`].
+    pub fn swap(&mut self, a: usize, b: usize) -> Result<()> {
+        self.edit(|editor, node| editor.swap(node, a, b))
+    }
+
+    /// [`Editor::truncate`].
+    ///
+    /// # Errors
+    /// As [`Editor::truncate`].
+    pub fn truncate(&mut self, length: usize) -> Result<()> {
+        self.edit(|editor, node| editor.truncate(node, length))
+    }
+
+    /// [`Editor::clear`].
+    ///
+    /// # Errors
+    /// As [`Editor::clear`].
+    pub fn clear(&mut self) -> Result<()> {
+        self.edit(|editor, node| editor.clear(node))
+    }
+
+    /// [`Editor::rename`].
+    ///
+    /// # Errors
+    /// As [`Editor::rename`].
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        self.edit(|editor, node| editor.rename(node, from, to))
+    }
+
+    /// [`Editor::reserve`].
+    ///
+    /// # Errors
+    /// As [`Editor::reserve`].
+    pub fn reserve(&mut self, additional: usize) -> Result<()> {
+        self.edit(|editor, node| editor.reserve(node, additional))
+    }
+}

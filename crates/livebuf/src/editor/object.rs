@@ -1,0 +1,475 @@
+//! Editing objects: records that gain, lose and rename fields, and become maps.
+
+use super::{At, Container, Editor, New, NodeId, Slot, build_key, key_fresh};
+use crate::bytes::load_u64;
+use crate::cell::{Needle, owned_span, span_bytes, span_inline};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+use crate::map;
+use crate::reader::{Key, entry_value};
+use crate::record::{Raw, Record, each_field};
+use crate::shape::{self, Shape, Step};
+use crate::space::{Extent, Observer, Space};
+use crate::storage::Storage;
+
+/// Index of a field, holes included.
+#[inline(always)]
+pub(super) fn find_field(bytes: &[u8], record: Record, needle: &Needle<'_>) -> Result<Option<u32>> {
+    if record.used() == 0 {
+        return Ok(None);
+    }
+    Shape::load(bytes, record.shape() as u64)?.find(bytes, record.used(), needle)
+}
+
+/// The same by a remembered key.
+#[inline(always)]
+pub(super) fn find_remembered(bytes: &[u8], record: Record, key: &Key<'_>) -> Result<Option<u32>> {
+    if record.used() == 0 {
+        return Ok(None);
+    }
+    let shape = Shape::load(bytes, record.shape() as u64)?;
+    let guess = key.guessed(record.shape());
+    if guess < record.used()
+        && guess < shape.count
+        && key.needle().is_at(bytes, shape.key_position(guess))?
+    {
+        return Ok(Some(guess));
+    }
+    let found = shape.find(bytes, record.used(), key.needle())?;
+    if let Some(index) = found {
+        key.remember(record.shape(), index);
+    }
+    Ok(found)
+}
+
+/// The slot of a field; `None` for a hole.
+#[inline(always)]
+pub(super) fn field_slot(bytes: &[u8], record: Record, index: u32) -> Result<Option<Slot>> {
+    let raw = record.field(bytes, index)?;
+    let slot =
+        Slot::Tagged { tag: record.tag_position(index), cell: record.cell_position(index) };
+    Ok((raw.tag != TAG_HOLE).then_some(slot))
+}
+
+/// Capacity of a record that holds `used` fields and gets another.
+fn grown(used: u32) -> u32 {
+    (used + (used / 2).max(4)).min(MAX_FIELDS as u32)
+}
+
+/// Most bytes that an index takes while `count` entries are put in one by one.
+pub(super) fn index_limit(count: u32) -> u64 {
+    let count = count as u64;
+    // Split nodes are half full; a small root leaf grows through its sizes first.
+    let nodes = count / 31 + count / (31 * 31) + 4;
+    let small = node_size(7) + node_size(15) + node_size(31);
+    nodes * node_size(NODE_SLOTS) as u64 + small as u64
+}
+
+/// Adds an entry to a map that has the room, its index nodes taken from `extent`.
+/// A key that is there already (damaged bytes) is passed over.
+pub(super) fn append<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: u64,
+    key_cell: u64,
+    tag: u8,
+    cell: u64,
+    extent: &mut Extent,
+) {
+    let inline = key_cell.to_le_bytes();
+    let bytes = space.bytes();
+    let key = match span_inline(key_cell) {
+        Some(length) => Ok(&inline[..length]),
+        None => span_bytes(bytes, key_cell, 0),
+    };
+    if let Ok(map::Place::New(plan)) = key.and_then(|key| map::plan_insert(bytes, map, key)) {
+        map::insert(space, &plan, key_cell, tag, cell, extent);
+    }
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    pub(super) fn entry_slot(&self, map: u32, key: &str) -> Result<Option<Slot>> {
+        let bytes = self.space.bytes();
+        match map::find(bytes, map as u64, &Needle::new(key.as_bytes()))? {
+            Some(index) => {
+                let entry = map::Map::load(bytes, map as u64)?.entry(bytes, index)?;
+                Ok(Some(Slot::Tagged { tag: entry.tag_at, cell: entry.value }))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Adds a member whose key is not there (or is a hole).
+    pub(super) fn add_member(
+        &mut self,
+        node: NodeId,
+        container: Container,
+        key: &str,
+        new: New<'_>,
+    ) -> Result<(u8, u64)> {
+        let (size, height) = self.measure(&new)?;
+        self.check_depth(node.depth, height)?;
+        self.measure_span(key.as_bytes())?;
+        match container {
+            Container::Record(record) => {
+                let needle = Needle::new(key.as_bytes());
+                if let Some(index) = find_field(self.space.bytes(), record, &needle)? {
+                    return self.fill_hole(record, index, new, size);
+                }
+                if key.len() > MAX_SHAPE_KEY || record.used() == MAX_FIELDS as u32 {
+                    return self.add_as_map(node, record, key, new, size);
+                }
+                self.add_field(node, record, &needle, new, size)
+            }
+            Container::Map(map) => self.add_entry(map, key, new, size),
+            Container::Array(_) => Err(Error::new(ErrorKind::WrongType, 0)),
+        }
+    }
+
+    fn fill_hole(
+        &mut self,
+        record: Record,
+        index: u32,
+        new: New<'_>,
+        size: u64,
+    ) -> Result<(u8, u64)> {
+        self.space.ensure(size, 0)?;
+        let mut extent = self.space.take(size);
+        let (tag, cell) = self.build(new, &mut extent);
+        self.space.finish(extent);
+        self.space.write_u8(record.tag_position(index), tag);
+        self.space.write_u64(record.cell_position(index), cell);
+        self.space.write_u8(record.offset as u64 + 3, record.live() as u8 + 1);
+        Ok((tag, cell))
+    }
+
+    fn add_field(
+        &mut self,
+        node: NodeId,
+        record: Record,
+        needle: &Needle<'_>,
+        new: New<'_>,
+        size: u64,
+    ) -> Result<(u8, u64)> {
+        let (used, old_capacity) = (record.used(), record.capacity());
+        let full = used == old_capacity;
+        let capacity = if full { grown(used) } else { old_capacity };
+        let step = shape::plan_step(self.space.bytes(), record.shape(), used, needle, capacity)?;
+        let key_size = if step.stores_key() { key_fresh(needle.text) } else { 0 };
+        let delta = record_size(capacity) as u64 - record.size();
+        let at_tail = record.offset as u64 + record.size() == self.space.used() as u64;
+        let (tail, moved) = match (full, at_tail) {
+            (false, _) => (0, 0),
+            (true, true) => (delta, 0),
+            (true, false) => (0, record_size(capacity) as u64),
+        };
+        let fresh = size + step.fresh() + key_size + moved;
+        self.space.ensure(fresh, tail)?;
+
+        if tail > 0 {
+            self.space.extend(tail);
+        }
+        let mut extent = self.space.take(fresh);
+        let offset = if moved > 0 { extent.carve(moved) } else { record.offset };
+        let key_cell = if step.stores_key() {
+            build_key(&mut self.space, needle.text, false, &mut extent)
+        } else {
+            0
+        };
+        let shape = shape::commit_step(
+            &mut self.space,
+            step,
+            record.shape(),
+            used,
+            key_cell,
+            needle.fingerprint,
+            &mut extent,
+        );
+        let (tag, cell) = self.build(new, &mut extent);
+        self.space.finish(extent);
+        if moved > 0 {
+            let body = record.offset as u64 + RECORD_CELLS as u64;
+            let length = record.size() - RECORD_CELLS as u64;
+            self.space.copy_within(body, offset as u64 + RECORD_CELLS as u64, length);
+        }
+        let cells = (offset + RECORD_CELLS) as u64;
+        self.space.write_u8(cells + tag_at(used), tag);
+        self.space.write_u64(cells + cell_at(used), cell);
+        let header = Record::header_word(capacity, used + 1, record.live() + 1, shape);
+        self.space.write_u64(offset as u64, header);
+        if moved > 0 {
+            self.move_home(node.home, record.offset, record.size(), offset);
+        }
+        Ok((tag, cell))
+    }
+
+    pub(super) fn reserve_fields(
+        &mut self,
+        home: u32,
+        record: Record,
+        additional: u32,
+    ) -> Result<()> {
+        let capacity = (record.used().saturating_add(additional)).min(MAX_FIELDS as u32);
+        if capacity <= record.capacity() {
+            return Ok(());
+        }
+        let size = record_size(capacity) as u64;
+        self.space.ensure(size, 0)?;
+        let mut extent = self.space.take(size);
+        let offset = extent.carve(size);
+        self.space.copy_within(record.offset as u64, offset as u64, record.size());
+        self.space.write_u8(offset as u64 + 1, capacity as u8);
+        self.move_home(home, record.offset, record.size(), offset);
+        Ok(())
+    }
+
+    /// Turns a record into a map, so that it can take one more member.
+    fn add_as_map(
+        &mut self,
+        node: NodeId,
+        record: Record,
+        key: &str,
+        new: New<'_>,
+        size: u64,
+    ) -> Result<(u8, u64)> {
+        let capacity = record.live() + record.live() / 2 + 8;
+        let fresh = map::create_size(capacity)
+            + index_limit(record.live() + 1)
+            + key_fresh(key.as_bytes())
+            + size;
+        // Everything that is read while committing is read once here.
+        let bytes = self.space.bytes();
+        if record.used() > 0 {
+            let shape = Shape::load(bytes, record.shape() as u64)?;
+            each_field(bytes, record, |index, _| shape.key(bytes, index).map(|_| ()))?;
+        }
+        self.space.ensure(fresh, 0)?;
+
+        let mut extent = self.space.take(fresh);
+        let map = map::create(&mut self.space, &mut extent, capacity);
+        for index in 0..record.used() {
+            let bytes = self.space.bytes();
+            let (Ok(raw), Ok(shape)) =
+                (record.field(bytes, index), Shape::load(bytes, record.shape() as u64))
+            else {
+                continue;
+            };
+            if raw.tag != TAG_HOLE {
+                // The key's text stays the shape's: shared, not owned.
+                let key_cell = load_u64(bytes, shape.key_position(index)).unwrap_or(0);
+                append(&mut self.space, map, key_cell, raw.tag, raw.cell, &mut extent);
+            }
+        }
+        let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
+        let (tag, cell) = self.build(new, &mut extent);
+        append(&mut self.space, map, key_cell, tag, cell, &mut extent);
+        self.space.finish(extent);
+        shape::leave(&mut self.space, record.shape());
+        self.move_home(node.home, record.offset, record.size(), map as u32);
+        Ok((tag, cell))
+    }
+
+    fn add_entry(
+        &mut self,
+        map: u32,
+        key: &str,
+        new: New<'_>,
+        size: u64,
+    ) -> Result<(u8, u64)> {
+        let bytes = self.space.bytes();
+        let live = map::Map::load(bytes, map as u64)?.live;
+        self.check_elements(live as u64 + 1)?;
+        let map::Place::New(plan) = map::plan_insert(bytes, map as u64, key.as_bytes())? else {
+            return Err(Error::new(ErrorKind::BadIndex, map as u64));
+        };
+        let fresh = plan.fresh() + key_fresh(key.as_bytes()) + size;
+        self.space.ensure(fresh, plan.tail())?;
+
+        plan.extend(&mut self.space);
+        let mut extent = self.space.take(fresh);
+        let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
+        let (tag, cell) = self.build(new, &mut extent);
+        map::insert(&mut self.space, &plan, key_cell, tag, cell, &mut extent);
+        self.space.finish(extent);
+        Ok((tag, cell))
+    }
+
+    /// Takes a field out, leaving a hole.
+    pub(super) fn take_field(&mut self, record: Record, at: At<'_>) -> Result<Option<Raw>> {
+        let bytes = self.space.bytes();
+        let index = match at {
+            At::Key(key) => find_field(bytes, record, &Needle::new(key.as_bytes()))?,
+            At::Remembered(key) => find_remembered(bytes, record, key)?,
+            At::Index(_) => None,
+        };
+        let Some(index) = index else { return Ok(None) };
+        let raw = record.field(bytes, index)?;
+        if raw.tag == TAG_HOLE {
+            return Ok(None);
+        }
+        let live = record.live().saturating_sub(1);
+        self.space.write_u8(record.tag_position(index), TAG_HOLE);
+        self.space.write_u64(record.cell_position(index), 0);
+        if live == 0 {
+            // An empty record has no keys: any shape may serve it next.
+            let header = Record::header_word(record.capacity(), 0, 0, 0);
+            self.space.write_u64(record.offset as u64, header);
+            shape::leave(&mut self.space, record.shape());
+        } else {
+            self.space.write_u8(record.offset as u64 + 3, live as u8);
+        }
+        Ok(Some(raw))
+    }
+
+    pub(super) fn take_entry(&mut self, map: u32, key: &str) -> Result<Option<Raw>> {
+        let bytes = self.space.bytes();
+        let Some(number) = map::find(bytes, map as u64, &Needle::new(key.as_bytes()))? else {
+            return Ok(None);
+        };
+        let entry = map::Map::load(bytes, map as u64)?.entry(bytes, number)?;
+        let raw = entry_value(bytes, &entry)?;
+        let key_cell = load_u64(bytes, entry.key)?;
+        let plan = map::plan_remove(bytes, map as u64, number)?;
+        map::remove(&mut self.space, &plan);
+        if let Some((offset, length)) = owned_span(key_cell) {
+            self.space.free_span(offset as u64, length as u64);
+        }
+        Ok(Some(raw))
+    }
+
+    pub(super) fn reserve_entries(&mut self, map: u32, additional: u32) -> Result<()> {
+        let bytes = self.space.bytes();
+        let live = map::Map::load(bytes, map as u64)?.live;
+        self.check_elements(live as u64 + additional as u64)?;
+        let growth = map::plan_reserve(bytes, map as u64, additional)?;
+        self.space.ensure(growth.fresh, growth.tail)?;
+        map::reserve(&mut self.space, map as u64, &growth);
+        Ok(())
+    }
+
+    pub(super) fn clear_record(&mut self, record: Record) {
+        self.release_fields(record);
+        let size = record.size() - RECORD_CELLS as u64;
+        self.space.zero(record.offset as u64 + RECORD_CELLS as u64, size);
+        let header = Record::header_word(record.capacity(), 0, 0, 0);
+        self.space.write_u64(record.offset as u64, header);
+    }
+
+    pub(super) fn clear_map(&mut self, map: u32) {
+        self.release_entries(map);
+        map::free_body(&mut self.space, map as u64);
+    }
+
+    /// Gives a member another key; it keeps its place in the order.
+    ///
+    /// In a record whose shape others use, this makes a shape of its own.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] where `from` is not there, [`ErrorKind::KeyExists`]
+    /// where `to` is, [`ErrorKind::WrongType`], [`ErrorKind::StaleHandle`], limits and space.
+    pub fn rename(&mut self, node: NodeId, from: &str, to: &str) -> Result<()> {
+        self.measure_span(to.as_bytes())?;
+        let container = self.container(node)?;
+        if self.slot(container, At::Key(from))?.is_none() {
+            return Err(Error::new(ErrorKind::NotFound, 0));
+        }
+        if from == to {
+            return Ok(());
+        }
+        if self.slot(container, At::Key(to))?.is_some() {
+            return Err(Error::new(ErrorKind::KeyExists, 0));
+        }
+        match container {
+            Container::Map(map) => self.rename_entry(map, from, to),
+            Container::Record(record) => self.rename_field(node, record, from, to),
+            Container::Array(_) => Err(Error::new(ErrorKind::WrongType, 0)),
+        }
+    }
+
+    fn rename_entry(&mut self, map: u32, from: &str, to: &str) -> Result<()> {
+        let bytes = self.space.bytes();
+        let missing = || Error::new(ErrorKind::NotFound, 0);
+        let number = map::find(bytes, map as u64, &Needle::new(from.as_bytes()))?;
+        let number = number.ok_or_else(missing)?;
+        let entry = map::Map::load(bytes, map as u64)?.entry(bytes, number)?;
+        let old_key = load_u64(bytes, entry.key)?;
+        let map::RenamePlace::New(plan) =
+            map::plan_rename(bytes, map as u64, number, to.as_bytes())?
+        else {
+            return Err(Error::new(ErrorKind::KeyExists, 0));
+        };
+        let fresh = plan.fresh() + key_fresh(to.as_bytes());
+        self.space.ensure(fresh, 0)?;
+        let mut extent = self.space.take(fresh);
+        let key_cell = build_key(&mut self.space, to.as_bytes(), true, &mut extent);
+        map::rename(&mut self.space, &plan, to.as_bytes(), key_cell, &mut extent);
+        self.space.finish(extent);
+        if let Some((offset, length)) = owned_span(old_key) {
+            self.space.free_span(offset as u64, length as u64);
+        }
+        Ok(())
+    }
+
+    fn rename_field(&mut self, node: NodeId, record: Record, from: &str, to: &str) -> Result<()> {
+        let bytes = self.space.bytes();
+        let needle = Needle::new(from.as_bytes());
+        let shape = Shape::load(bytes, record.shape() as u64)?;
+        let index = shape.find(bytes, record.used(), &needle)?;
+        let Some(index) = index else { return Err(Error::new(ErrorKind::NotFound, 0)) };
+        let renamed = Needle::new(to.as_bytes());
+        // A hole of the new name, or a name too long for shapes, takes a map to hold.
+        let hole = shape.find(bytes, record.used(), &renamed)?.is_some();
+        if hole || to.len() > MAX_SHAPE_KEY {
+            return self.rename_as_map(node, record, index, to);
+        }
+        let (used, private) = (record.used(), shape.is_private() && self.space.trusted);
+        let private = private && shape.count == used;
+        let capacity = record.capacity().max(used);
+        let step = Step::Make { from: record.shape(), capacity };
+        let fresh = key_fresh(to.as_bytes()) + if private { 0 } else { step.fresh() };
+        self.space.ensure(fresh, 0)?;
+        let mut extent = self.space.take(fresh);
+        let key_cell = build_key(&mut self.space, to.as_bytes(), false, &mut extent);
+        let target = if private {
+            record.shape()
+        } else {
+            let target = shape::create(&mut self.space, capacity, &mut extent);
+            shape::copy_keys(&mut self.space, record.shape(), target, used);
+            self.space.write_u32(record.offset as u64 + 4, target);
+            shape::leave(&mut self.space, record.shape());
+            target
+        };
+        shape::put_key(&mut self.space, target as u64, index, key_cell, renamed.fingerprint);
+        self.space.finish(extent);
+        Ok(())
+    }
+
+    fn rename_as_map(&mut self, node: NodeId, record: Record, at: u32, to: &str) -> Result<()> {
+        let capacity = record.live() + 1;
+        let fresh = map::create_size(capacity)
+            + index_limit(capacity)
+            + key_fresh(to.as_bytes());
+        let bytes = self.space.bytes();
+        let shape = Shape::load(bytes, record.shape() as u64)?;
+        each_field(bytes, record, |index, _| shape.key(bytes, index).map(|_| ()))?;
+        self.space.ensure(fresh, 0)?;
+        let mut extent = self.space.take(fresh);
+        let map = map::create(&mut self.space, &mut extent, capacity);
+        for index in 0..record.used() {
+            let bytes = self.space.bytes();
+            let Ok(raw) = record.field(bytes, index) else { continue };
+            if raw.tag == TAG_HOLE {
+                continue;
+            }
+            let key_cell = if index == at {
+                build_key(&mut self.space, to.as_bytes(), true, &mut extent)
+            } else {
+                load_u64(bytes, shape.key_position(index)).unwrap_or(0)
+            };
+            append(&mut self.space, map, key_cell, raw.tag, raw.cell, &mut extent);
+        }
+        self.space.finish(extent);
+        shape::leave(&mut self.space, record.shape());
+        self.move_home(node.home, record.offset, record.size(), map as u32);
+        Ok(())
+    }
+}

@@ -1,0 +1,130 @@
+//! Whole documents: owned ones, and compaction.
+
+use super::Editor;
+use crate::error::Result;
+use crate::reader::{Doc, Mode};
+use crate::storage::Storage;
+
+impl<M: Mode> Doc<'_, M> {
+    /// Writes a compact copy of the document to another buffer, without an
+    /// allocator: holes, garbage and spare room are left behind. Returns its length.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSpace`](crate::ErrorKind::NoSpace) with the missing bytes, or what is damaged.
+    pub fn compact_into(self, target: &mut [u8]) -> Result<usize> {
+        let mut editor = Editor::create(target)?;
+        editor.set_root(self.root())?;
+        Ok(editor.as_bytes().len())
+    }
+}
+
+#[cfg(feature = "alloc")]
+mod owned {
+    use super::{Editor, Result, Storage};
+    use crate::editor::DocBuf;
+    use crate::encode::{EncodeOptions, Encoder};
+    use crate::layout::Limits;
+    use crate::reader::{Doc, Mode, Valid};
+    use crate::space::{Observer, Space};
+    use crate::storage::VecStorage;
+    use alloc::vec::Vec;
+
+    impl DocBuf {
+        /// An empty document; its root is null.
+        ///
+        /// # Errors
+        /// [`ErrorKind::Io`](crate::ErrorKind::Io) where the allocator refuses.
+        pub fn new() -> Result<Self> {
+            Editor::create(VecStorage::default())
+        }
+
+        /// A copy of a document's bytes, foreign until it is validated.
+        ///
+        /// # Errors
+        /// As [`Doc::open`].
+        pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+            let bytes = Doc::open(bytes)?.as_bytes();
+            Editor::open(VecStorage::from_slice(bytes)?)
+        }
+
+        pub(crate) fn from_encoder(storage: VecStorage, used: u32, limits: Limits) -> Self {
+            let space = Space::new(storage, (), used, true, limits);
+            Editor { space, epoch: super::super::next_epoch() }
+        }
+
+        /// The document's bytes.
+        pub fn to_vec(&self) -> Vec<u8> {
+            self.as_bytes().to_vec()
+        }
+    }
+
+    impl Clone for DocBuf {
+        /// A copy; its handles are its own.
+        fn clone(&self) -> Self {
+            let space = Space::new(
+                self.space.storage().clone(),
+                (),
+                self.space.used(),
+                self.space.trusted,
+                self.space.limits,
+            );
+            Editor { space, epoch: super::super::next_epoch() }
+        }
+    }
+
+    impl core::fmt::Debug for DocBuf {
+        fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+            self.doc().fmt(f)
+        }
+    }
+
+    impl<M: Mode> Doc<'_, M> {
+        /// The document encoded anew: the best layout, the same value.
+        ///
+        /// # Errors
+        /// What is damaged.
+        pub fn compacted(self) -> Result<DocBuf> {
+            self.compacted_with(EncodeOptions::default())
+        }
+
+        /// The same within these limits.
+        ///
+        /// # Errors
+        /// What is damaged, and limits.
+        pub fn compacted_with(self, options: EncodeOptions) -> Result<DocBuf> {
+            let mut encoder = Encoder::with_options(options);
+            encoder.value(&self.root())?;
+            encoder.finish()
+        }
+    }
+
+    impl<S: Storage, O: Observer> Editor<S, O> {
+        /// Encodes the document anew in place. All handles go stale; the
+        /// document is trusted afterwards.
+        ///
+        /// # Errors
+        /// What is damaged; memory; space where the storage cannot grow.
+        pub fn compact(&mut self) -> Result<()> {
+            let mut options = EncodeOptions::default();
+            options.limits = self.space.limits;
+            let compact = self.doc().compacted_with(options)?;
+            let (new, old) = (compact.as_bytes(), self.space.used() as u64);
+            let missing = (new.len() as u64).saturating_sub(old);
+            self.space.ensure(0, missing)?;
+            self.space.overwrite(new);
+            self.space.trusted = true;
+            self.new_epoch();
+            Ok(())
+        }
+
+        /// [`validate_in`](Self::validate_in) with scratch memory of its own.
+        ///
+        /// # Errors
+        /// The first problem with its offset; memory.
+        pub fn validate(&mut self) -> Result<()> {
+            self.doc().validate().map(|_: Doc<'_, Valid>| ())?;
+            self.space.trusted = true;
+            Ok(())
+        }
+    }
+}

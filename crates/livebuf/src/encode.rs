@@ -1,0 +1,1048 @@
+//! Encoding: a stream of events becomes a document (FORMAT, part two).
+//!
+//! One pass, no object per value. Text is written as it comes; a container is
+//! written when it ends, its children before it; shapes come last, when the
+//! key lists are known. Values of open containers wait on a stack of cells.
+//!
+//! Key lists live in a trie while encoding: an object walks it key by key, and
+//! each leaf that records use becomes one shape, which serves every prefix too.
+//! Until its shape's place is known, a record's shape field links the records
+//! of one trie node, so patching needs no memory.
+
+use crate::array::ColumnType;
+use crate::cell::{Needle, inline_span, span_at};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+use crate::map;
+use crate::number::is_json_number;
+use crate::reader::{Checked, Doc, Kind, Mode, Value};
+use crate::record::Record;
+use crate::storage::{Storage, VecStorage};
+use alloc::vec::Vec;
+use core::hash::BuildHasher;
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// What becomes of a key that an object has already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DuplicateKeys {
+    /// The last value counts, at the first one's place.
+    #[default]
+    LastWins,
+    /// [`ErrorKind::DuplicateKey`].
+    Refuse,
+}
+
+/// Settings of an [`Encoder`].
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct EncodeOptions {
+    /// Bounds on what is built.
+    pub limits: Limits,
+    /// What becomes of a key that an object has already.
+    pub duplicate_keys: DuplicateKeys,
+}
+
+/// Longest text that is looked up among the texts already stored.
+const MAX_SHARED: usize = 1024;
+
+/// Waiting tag of text that may turn out to be shared: the cell is a [`Text`]'s number.
+const TAG_WAITING: u8 = 0xF0;
+
+/// Builds a document from events, as JSON would give them.
+///
+/// The same events give the same bytes (profile `livebuf-1`). Memory beside the
+/// result: 9 bytes a value of the open containers, some 30 a distinct key
+/// list's key, some 20 a distinct text of 8 to 1,024 bytes.
+///
+/// ```
+/// use livebuf::Encoder;
+/// let mut encoder = Encoder::new();
+/// encoder.begin_object()?;
+/// encoder.key("lap")?;
+/// encoder.i64(55)?;
+/// encoder.end_object()?;
+/// let doc = encoder.finish()?;
+/// assert_eq!(doc.valid().unwrap().root().get("lap").unwrap().as_i64(), Some(55));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+pub struct Encoder {
+    options: EncodeOptions,
+    out: Output,
+    /// Values of open containers: cells and, apart, tags.
+    cells: Vec<u64>,
+    tags: Vec<u8>,
+    frames: Vec<Frame>,
+    hasher: DefaultHashBuilder,
+    keys: Vec<KeyText>,
+    key_text: Vec<u8>,
+    key_table: HashTable<u32>,
+    /// Trie of key lists; node 0 is the empty list.
+    nodes: Vec<Node>,
+    node_table: HashTable<u32>,
+    texts: Vec<Text>,
+    text_table: HashTable<u32>,
+    /// Key cells of open objects that are too big for a record.
+    map_keys: Vec<u64>,
+    /// A duplicate replaced a value: what it held is garbage to squeeze out.
+    replaced: bool,
+}
+
+/// The document being written.
+pub(crate) struct Output {
+    storage: VecStorage,
+    used: usize,
+    limit: u64,
+}
+
+impl Output {
+    /// Appends `size` zero bytes and returns them with their offset.
+    #[inline(always)]
+    pub(crate) fn grow(&mut self, size: usize) -> Result<(u32, &mut [u8])> {
+        let start = self.used;
+        let end = start + size;
+        if end > self.storage.bytes().len() {
+            self.reserve(end as u64)?;
+        }
+        self.used = end;
+        match self.storage.bytes_mut().get_mut(start..end) {
+            Some(place) => Ok((start as u32, place)),
+            None => Err(Error::new(ErrorKind::NoSpace, start as u64)),
+        }
+    }
+
+    #[cold]
+    fn reserve(&mut self, end: u64) -> Result<()> {
+        // Room to round up to eight stays below the format's end.
+        if end > self.limit.min(MAX_DOCUMENT) {
+            return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, self.limit));
+        }
+        self.storage.grow(end)
+    }
+
+    #[inline(always)]
+    pub(crate) fn align(&mut self) {
+        self.used = (self.used + 7) & !7;
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.storage.bytes()
+    }
+
+    #[inline(always)]
+    fn put_u32(&mut self, offset: u32, value: u32) {
+        let at = offset as usize;
+        if let Some(place) = self.storage.bytes_mut().get_mut(at..at + 4) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+}
+
+struct Frame {
+    /// First value on the stack.
+    start: usize,
+    /// Trie node of an object; unused in arrays.
+    node: u32,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Array,
+    /// An object that waits for a key, or its end.
+    Key,
+    /// An object that waits for a value.
+    Value,
+    /// The same, where the value replaces an earlier one.
+    Replace(usize),
+    /// A map's states; its keys begin at this place of `map_keys`.
+    MapKey(usize),
+    MapValue(usize),
+}
+
+struct KeyText {
+    start: u32,
+    length: u8,
+    fingerprint: u8,
+    /// The key's cell: inline, or where its text was written (0: not yet).
+    cell: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Node {
+    parent: u32,
+    key: u32,
+    depth: u32,
+    /// The child most lately taken; while shapes are written, the first that is needed.
+    child: u32,
+    /// Last record of this key list; each record links the one before.
+    records: u32,
+    count: u32,
+}
+
+struct Text {
+    offset: u32,
+    length: u32,
+    /// Position of the only cell that refers to it; [`WAITING`] or [`SHARED`].
+    cell: u32,
+}
+
+const WAITING: u32 = 0;
+const SHARED: u32 = u32::MAX;
+
+#[cold]
+fn sequence() -> Error {
+    Error::new(ErrorKind::BadSequence, 0)
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Encoder::new()
+    }
+}
+
+impl Encoder {
+    /// An encoder with the default options.
+    pub fn new() -> Self {
+        Encoder::with_options(EncodeOptions::default())
+    }
+
+    /// An encoder with these options.
+    pub fn with_options(options: EncodeOptions) -> Self {
+        Encoder {
+            options,
+            out: Output {
+                storage: VecStorage::default(),
+                used: HEADER_SIZE as usize,
+                limit: options.limits.document,
+            },
+            cells: Vec::new(),
+            tags: Vec::new(),
+            frames: Vec::new(),
+            hasher: DefaultHashBuilder::default(),
+            keys: Vec::new(),
+            key_text: Vec::new(),
+            key_table: HashTable::new(),
+            nodes: alloc::vec![Node::default()],
+            node_table: HashTable::new(),
+            texts: Vec::new(),
+            text_table: HashTable::new(),
+            map_keys: Vec::new(),
+            replaced: false,
+        }
+    }
+
+    // --- values -------------------------------------------------------------
+
+    /// A null.
+    ///
+    /// # Errors
+    /// This and all other events: [`ErrorKind::BadSequence`] where JSON would
+    /// not allow the event; limits as set in the options.
+    pub fn null(&mut self) -> Result<()> {
+        self.push(TAG_NULL, 0)
+    }
+
+    /// A boolean.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    pub fn bool(&mut self, value: bool) -> Result<()> {
+        self.push(TAG_FALSE + value as u8, 0)
+    }
+
+    /// A signed integer.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    #[inline]
+    pub fn i64(&mut self, value: i64) -> Result<()> {
+        self.push(TAG_INT, value as u64)
+    }
+
+    /// An unsigned integer.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    #[inline]
+    pub fn u64(&mut self, value: u64) -> Result<()> {
+        self.push(if value > i64::MAX as u64 { TAG_UINT } else { TAG_INT }, value)
+    }
+
+    /// A double, kept by its bits.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    #[inline]
+    pub fn f64(&mut self, value: f64) -> Result<()> {
+        self.push(TAG_FLOAT, value.to_bits())
+    }
+
+    /// Text.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null), and [`ErrorKind::StringLimit`].
+    #[inline]
+    pub fn str(&mut self, text: &str) -> Result<()> {
+        let text = text.as_bytes();
+        if text.len() <= MAX_INLINE {
+            return self.push(TAG_STRING, Needle::new(text).cell);
+        }
+        if text.len() > MAX_SHARED {
+            let cell = self.store(text)?;
+            return self.push(TAG_STRING, cell);
+        }
+        let number = self.intern(text)?;
+        self.push(TAG_WAITING, number as u64)
+    }
+
+    /// Bytes.
+    ///
+    /// # Errors
+    /// As [`str`](Self::str).
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let cell = self.span(bytes)?;
+        self.push(TAG_BYTES, cell)
+    }
+
+    /// A number that only its text holds exactly.
+    ///
+    /// # Errors
+    /// As [`str`](Self::str), and [`ErrorKind::BadNumber`] where the text is no JSON number.
+    pub fn number_text(&mut self, text: &str) -> Result<()> {
+        if !is_json_number(text.as_bytes()) {
+            return Err(Error::new(ErrorKind::BadNumber, 0));
+        }
+        let cell = self.span(text.as_bytes())?;
+        self.push(TAG_NUMBER, cell)
+    }
+
+    /// A value of another document, with all below it.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null), and what is damaged in the other document.
+    pub fn value<M: Mode>(&mut self, value: &Value<'_, M>) -> Result<()> {
+        let value = value.checked();
+        match value.kind() {
+            Kind::Null => self.null(),
+            Kind::Bool => self.bool(value.as_bool() == Some(true)),
+            Kind::Int | Kind::Uint | Kind::Float => self.push(value.raw().tag, value.raw().cell),
+            Kind::String => self.str(value.as_str()?.unwrap_or_default()),
+            Kind::Bytes => self.bytes(value.as_bytes()?.unwrap_or_default()),
+            Kind::Number => self.number_text(value.as_number_text()?.unwrap_or_default()),
+            Kind::Object => {
+                self.begin_object()?;
+                for member in value.as_object()?.iter().flat_map(|object| object.iter()) {
+                    let (key, value) = member?;
+                    self.key(key)?;
+                    self.value(&value)?;
+                }
+                self.end_object()
+            }
+            Kind::Array => {
+                self.begin_array()?;
+                for element in value.as_array()?.iter().flat_map(|array| array.iter()) {
+                    self.value(&element?)?;
+                }
+                self.end_array()
+            }
+            Kind::Reserved if value.raw().tag <= TAG_IMMEDIATE_LAST => {
+                self.push(value.raw().tag, value.raw().cell)
+            }
+            Kind::Reserved => Err(Error::new(ErrorKind::Unsupported, value.raw().position as u64)),
+        }
+    }
+
+    /// Puts a value on the stack.
+    #[inline(always)]
+    fn push(&mut self, tag: u8, cell: u64) -> Result<()> {
+        match self.frames.last_mut() {
+            Some(frame) => match frame.state {
+                State::Array => {}
+                State::Value => frame.state = State::Key,
+                State::MapValue(keys) => frame.state = State::MapKey(keys),
+                State::Replace(place) => {
+                    frame.state = State::Key;
+                    self.cells[place] = cell;
+                    self.tags[place] = tag;
+                    return Ok(());
+                }
+                _ => return Err(sequence()),
+            },
+            None if self.cells.is_empty() => {}
+            None => return Err(sequence()),
+        }
+        if self.cells.len() == self.cells.capacity() {
+            self.grow_stack()?;
+        }
+        self.cells.push(cell);
+        self.tags.push(tag);
+        Ok(())
+    }
+
+    /// Doubles the stack while it is small; later a quarter more, to bound memory.
+    #[cold]
+    fn grow_stack(&mut self) -> Result<()> {
+        let length = self.cells.len();
+        let more = if length < 1 << 16 { length.max(64) } else { length / 4 };
+        let refused = |_| Error::with_detail(ErrorKind::Io, 0, 9 * more as u64);
+        self.cells.try_reserve_exact(more).map_err(refused)?;
+        self.tags.try_reserve_exact(more).map_err(refused)
+    }
+
+    // --- text ---------------------------------------------------------------
+
+    /// Writes bytes that one cell will own.
+    fn store(&mut self, text: &[u8]) -> Result<u64> {
+        let length = text.len();
+        if length > self.options.limits.string.min(MAX_SPAN) as usize {
+            let limit = self.options.limits.string as u64;
+            return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit));
+        }
+        // An owned span at a multiple of eight would own padding (FORMAT 3.3).
+        if self.out.used.is_multiple_of(8) && !length.is_multiple_of(8) {
+            self.out.grow(1)?;
+        }
+        let (offset, place) = self.out.grow(length)?;
+        place.copy_from_slice(text);
+        Ok(span_at(offset, length as u32, true))
+    }
+
+    fn span(&mut self, bytes: &[u8]) -> Result<u64> {
+        if bytes.len() <= MAX_INLINE { Ok(inline_span(bytes)) } else { self.store(bytes) }
+    }
+
+    /// Finds equal text, or writes it.
+    fn intern(&mut self, text: &[u8]) -> Result<u32> {
+        let hash = self.hasher.hash_one(text);
+        let (texts, out) = (&self.texts, &self.out);
+        let equal = |&number: &u32| {
+            let found = &texts[number as usize];
+            found.length as usize == text.len()
+                && out.bytes()[found.offset as usize..][..text.len()] == *text
+        };
+        if let Some(&number) = self.text_table.find(hash, equal) {
+            let found = &mut self.texts[number as usize];
+            if found.cell != SHARED {
+                if found.cell != WAITING {
+                    // The cell that thought itself the owner shares from now on.
+                    let word = found.length & !SPAN_OWNED;
+                    let at = found.cell + 4;
+                    self.out.put_u32(at, word);
+                }
+                found.cell = SHARED;
+            }
+            return Ok(number);
+        }
+        let cell = self.store(text)?;
+        let number = self.texts.len() as u32;
+        self.texts.push(Text { offset: cell as u32, length: text.len() as u32, cell: WAITING });
+        let (texts, out, hasher) = (&self.texts, &self.out, &self.hasher);
+        self.text_table.insert_unique(hash, number, |&number| {
+            let text = &texts[number as usize];
+            hasher.hash_one(&out.bytes()[text.offset as usize..][..text.length as usize])
+        });
+        Ok(number)
+    }
+
+    /// The final cell of a waiting value that comes to lie at `position`.
+    #[inline(always)]
+    fn settle(texts: &mut [Text], tag: u8, cell: u64, position: u32) -> (u8, u64) {
+        if tag != TAG_WAITING {
+            return (tag, cell);
+        }
+        let text = &mut texts[cell as usize];
+        let owned = text.cell == WAITING;
+        if owned {
+            text.cell = position;
+        }
+        (TAG_STRING, span_at(text.offset, text.length, owned))
+    }
+
+    // --- containers ---------------------------------------------------------
+
+    fn begin(&mut self, state: State) -> Result<()> {
+        match self.frames.last() {
+            Some(frame) if matches!(frame.state, State::Key | State::MapKey(_)) => {
+                return Err(sequence());
+            }
+            None if !self.cells.is_empty() => return Err(sequence()),
+            _ => {}
+        }
+        let limit = self.options.limits.nesting.min(MAX_NESTING) as usize;
+        if self.frames.len() >= limit {
+            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
+        }
+        self.frames.push(Frame { start: self.cells.len(), node: 0, state });
+        Ok(())
+    }
+
+    /// Begins an object.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null), and [`ErrorKind::NestingLimit`].
+    #[inline]
+    pub fn begin_object(&mut self) -> Result<()> {
+        self.begin(State::Key)
+    }
+
+    /// Begins an array.
+    ///
+    /// # Errors
+    /// As [`begin_object`](Self::begin_object).
+    #[inline]
+    pub fn begin_array(&mut self) -> Result<()> {
+        self.begin(State::Array)
+    }
+
+    /// The key of the value that comes next.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null), [`ErrorKind::StringLimit`], and
+    /// [`ErrorKind::DuplicateKey`] where the options refuse duplicates (for
+    /// objects stored as maps, when the object ends).
+    #[inline]
+    pub fn key(&mut self, key: &str) -> Result<()> {
+        let text = key.as_bytes();
+        let Some(frame) = self.frames.last_mut() else { return Err(sequence()) };
+        if frame.state != State::Key {
+            return self.map_key(text);
+        }
+        let child = self.nodes[frame.node as usize].child;
+        if child != 0 {
+            let expected = &self.keys[self.nodes[child as usize].key as usize];
+            let start = expected.start as usize;
+            if expected.length as usize == text.len()
+                && self.key_text[start..start + text.len()] == *text
+            {
+                frame.node = child;
+                frame.state = State::Value;
+                return Ok(());
+            }
+        }
+        self.other_key(text)
+    }
+
+    /// A key that does not follow the way most lately taken.
+    #[inline(never)]
+    fn other_key(&mut self, text: &[u8]) -> Result<()> {
+        let Some(frame) = self.frames.last() else { return Err(sequence()) };
+        let (node, start) = (frame.node, frame.start);
+        if text.len() > MAX_SHAPE_KEY || self.nodes[node as usize].depth == MAX_FIELDS as u32 {
+            self.become_map()?;
+            return self.map_key(text);
+        }
+        let key = self.key_number(text);
+        let hash = self.hasher.hash_one((node, key));
+        let nodes = &self.nodes;
+        let equal = |&child: &u32| {
+            let child = &nodes[child as usize];
+            child.parent == node && child.key == key
+        };
+        let child = match self.node_table.find(hash, equal) {
+            Some(&child) => child,
+            None => {
+                // Only a new way can hold a key twice.
+                let mut ancestor = node;
+                while ancestor != 0 {
+                    let found = self.nodes[ancestor as usize];
+                    if found.key == key {
+                        return self.duplicate(start + found.depth as usize - 1);
+                    }
+                    ancestor = found.parent;
+                }
+                let child = self.nodes.len() as u32;
+                let depth = self.nodes[node as usize].depth + 1;
+                self.nodes.push(Node { parent: node, key, depth, ..Node::default() });
+                let (nodes, hasher) = (&self.nodes, &self.hasher);
+                self.node_table.insert_unique(hash, child, |&child| {
+                    let child = &nodes[child as usize];
+                    hasher.hash_one((child.parent, child.key))
+                });
+                child
+            }
+        };
+        self.nodes[node as usize].child = child;
+        if let Some(frame) = self.frames.last_mut() {
+            frame.node = child;
+            frame.state = State::Value;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn duplicate(&mut self, place: usize) -> Result<()> {
+        if self.options.duplicate_keys == DuplicateKeys::Refuse {
+            return Err(Error::new(ErrorKind::DuplicateKey, 0));
+        }
+        self.replaced = true;
+        if let Some(frame) = self.frames.last_mut() {
+            frame.state = State::Replace(place);
+        }
+        Ok(())
+    }
+
+    fn key_number(&mut self, text: &[u8]) -> u32 {
+        let hash = self.hasher.hash_one(text);
+        let (keys, key_text) = (&self.keys, &self.key_text);
+        let text_of = |number: u32| {
+            let key = &keys[number as usize];
+            &key_text[key.start as usize..][..key.length as usize]
+        };
+        if let Some(&number) = self.key_table.find(hash, |&number| text_of(number) == text) {
+            return number;
+        }
+        let number = self.keys.len() as u32;
+        let needle = Needle::new(text);
+        self.keys.push(KeyText {
+            start: self.key_text.len() as u32,
+            length: text.len() as u8,
+            fingerprint: needle.fingerprint,
+            cell: needle.cell,
+        });
+        self.key_text.extend_from_slice(text);
+        let (keys, key_text, hasher) = (&self.keys, &self.key_text, &self.hasher);
+        self.key_table.insert_unique(hash, number, |&number| {
+            let key = &keys[number as usize];
+            hasher.hash_one(&key_text[key.start as usize..][..key.length as usize])
+        });
+        number
+    }
+
+    // --- objects too big for a record ---------------------------------------
+
+    #[cold]
+    fn become_map(&mut self) -> Result<()> {
+        let Some(frame) = self.frames.last_mut() else { return Err(sequence()) };
+        let first = self.map_keys.len();
+        frame.state = State::MapKey(first);
+        let mut node = self.nodes[frame.node as usize];
+        frame.node = 0;
+        while node.depth > 0 {
+            let key = &self.keys[node.key as usize];
+            let (start, length) = (key.start as usize, key.length as usize);
+            let text = Vec::from(&self.key_text[start..start + length]);
+            let cell = self.span(&text)?;
+            self.map_keys.push(cell);
+            node = self.nodes[node.parent as usize];
+        }
+        self.map_keys[first..].reverse();
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn map_key(&mut self, text: &[u8]) -> Result<()> {
+        match self.frames.last() {
+            Some(&Frame { state: State::MapKey(first), .. }) => {
+                let cell = self.span(text)?;
+                self.map_keys.push(cell);
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.state = State::MapValue(first);
+                }
+                Ok(())
+            }
+            _ => Err(sequence()),
+        }
+    }
+
+    fn map_key_text(&self, first: usize, index: u32) -> &[u8] {
+        let position = &self.map_keys[first + index as usize];
+        let cell = *position;
+        if cell >> 63 == 1 {
+            // Inline: the text is the cell's own first bytes.
+            let length = (cell >> 56 & 0x7F) as usize;
+            &bytemuck::bytes_of(position)[..length]
+        } else {
+            let length = (cell >> 32) as u32 & MAX_SPAN;
+            &self.out.bytes()[cell as u32 as usize..][..length as usize]
+        }
+    }
+
+    /// Entry numbers by key order, each key once; a duplicate's last value moves to its first place.
+    fn sort_map(&mut self, first: usize, start: usize) -> Result<Vec<u32>> {
+        let count = (self.map_keys.len() - first) as u32;
+        let head = |index| {
+            let text = self.map_key_text(first, index);
+            let mut head = [0; 8];
+            let length = text.len().min(8);
+            head[..length].copy_from_slice(&text[..length]);
+            u64::from_be_bytes(head)
+        };
+        let mut order: Vec<(u64, u32)> = (0..count).map(|index| (head(index), index)).collect();
+        order.sort_unstable_by(|a, b| {
+            a.0.cmp(&b.0)
+                .then_with(|| self.map_key_text(first, a.1).cmp(self.map_key_text(first, b.1)))
+                .then(a.1.cmp(&b.1))
+        });
+        let mut sorted: Vec<u32> = order.into_iter().map(|(_, index)| index).collect();
+        let mut doubles = Vec::new();
+        let mut kept = 0u32;
+        for at in 0..sorted.len() {
+            let index = sorted[at];
+            if at > 0
+                && self.map_key_text(first, kept) == self.map_key_text(first, index)
+            {
+                self.cells[start + kept as usize] = self.cells[start + index as usize];
+                self.tags[start + kept as usize] = self.tags[start + index as usize];
+                doubles.push(index);
+            } else {
+                kept = index;
+            }
+        }
+        if doubles.is_empty() {
+            return Ok(sorted);
+        }
+        if self.options.duplicate_keys == DuplicateKeys::Refuse {
+            return Err(Error::new(ErrorKind::DuplicateKey, 0));
+        }
+        self.replaced = true;
+        doubles.sort_unstable();
+        // Take the doubles out of the entries, and renumber the order.
+        let mut next = 0;
+        let mut renumbered = alloc::vec![u32::MAX; count as usize];
+        for index in 0..count as usize {
+            if doubles.binary_search(&(index as u32)).is_err() {
+                renumbered[index] = next as u32;
+                self.map_keys[first + next] = self.map_keys[first + index];
+                self.cells[start + next] = self.cells[start + index];
+                self.tags[start + next] = self.tags[start + index];
+                next += 1;
+            }
+        }
+        self.map_keys.truncate(first + next);
+        self.cells.truncate(start + next);
+        self.tags.truncate(start + next);
+        sorted.retain_mut(|index| {
+            *index = renumbered[*index as usize];
+            *index != u32::MAX
+        });
+        Ok(sorted)
+    }
+
+    fn end_map(&mut self, start: usize, first: usize) -> Result<u32> {
+        let sorted = self.sort_map(first, start)?;
+        let count = (self.cells.len() - start) as u32;
+        let limit = self.options.limits.elements;
+        if count > limit {
+            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit as u64));
+        }
+        self.out.align();
+        let (home, _) = self.out.grow(MAP_SIZE as usize)?;
+        let size = entries_size(count as u64) as usize;
+        let (entries, place) = self.out.grow(size)?;
+        for index in 0..count {
+            let (key, tag) = (entry_key_at(index), entry_tag_at(index) as usize);
+            let position = entries + key as u32 + 8;
+            let at = start + index as usize;
+            let (value_tag, value) =
+                Self::settle(&mut self.texts, self.tags[at], self.cells[at], position);
+            let key = key as usize;
+            place[tag] = value_tag;
+            place[key..key + 8]
+                .copy_from_slice(&self.map_keys[first + index as usize].to_le_bytes());
+            place[key + 8..key + 16].copy_from_slice(&value.to_le_bytes());
+        }
+        let root = self.build_index(entries, &sorted)?;
+        let header = [KIND_MAP as u32, count, count, count, entries, root];
+        for (word, at) in header.into_iter().zip(0u32..) {
+            self.out.put_u32(home + 4 * at, word);
+        }
+        self.map_keys.truncate(first);
+        Ok(home)
+    }
+
+    fn build_index(&mut self, entries: u32, sorted: &[u32]) -> Result<u32> {
+        self.out.align();
+        let used = self.out.used;
+        let mut copy = self.out.bytes()[..used].to_vec();
+        let root = map::build(&mut copy, entries, sorted)?;
+        let (_, place) = self.out.grow(copy.len() - used)?;
+        place.copy_from_slice(&copy[used..]);
+        Ok(root)
+    }
+
+    // --- ends ---------------------------------------------------------------
+
+    /// Ends the object that began last.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    pub fn end_object(&mut self) -> Result<()> {
+        let Some(frame) = self.frames.last() else { return Err(sequence()) };
+        let (start, node) = (frame.start, frame.node);
+        let home = match frame.state {
+            State::Key => self.end_record(start, node)?,
+            State::MapKey(first) => self.end_map(start, first)?,
+            _ => return Err(sequence()),
+        };
+        self.end(start, TAG_OBJECT, home)
+    }
+
+    #[inline(always)]
+    fn end(&mut self, start: usize, tag: u8, home: u32) -> Result<()> {
+        self.frames.pop();
+        self.cells.truncate(start);
+        self.tags.truncate(start);
+        self.push(tag, home as u64)
+    }
+
+    fn end_record(&mut self, start: usize, node: u32) -> Result<u32> {
+        let count = (self.cells.len() - start) as u32;
+        self.out.align();
+        let (home, place) = self.out.grow(record_size(count) as usize)?;
+        let list = &mut self.nodes[node as usize];
+        let header = Record::header_word(count, count, count, list.records);
+        if count > 0 {
+            list.records = home;
+            list.count += 1;
+        }
+        place[..8].copy_from_slice(&header.to_le_bytes());
+        Self::put_tagged(
+            &mut self.texts,
+            &mut place[8..],
+            home + 8,
+            &self.tags[start..],
+            &self.cells[start..],
+        );
+        Ok(home)
+    }
+
+    /// Writes tagged cells (FORMAT 3.4).
+    #[inline(always)]
+    fn put_tagged(
+        texts: &mut [Text],
+        place: &mut [u8],
+        mut position: u32,
+        tags: &[u8],
+        cells: &[u64],
+    ) {
+        let groups = place.chunks_mut(72).zip(tags.chunks(8).zip(cells.chunks(8)));
+        for (group, (tags, cells)) in groups {
+            let (tag_place, cell_place) = group.split_at_mut(8);
+            position += 8;
+            let slots = tag_place.iter_mut().zip(cell_place.chunks_exact_mut(8));
+            for ((tag_slot, cell_slot), (&tag, &cell)) in slots.zip(tags.iter().zip(cells)) {
+                let (tag, cell) = Self::settle(texts, tag, cell, position);
+                *tag_slot = tag;
+                cell_slot.copy_from_slice(&cell.to_le_bytes());
+                position += 8;
+            }
+        }
+    }
+
+    /// Ends the array that began last.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    pub fn end_array(&mut self) -> Result<()> {
+        let Some(frame) = self.frames.last() else { return Err(sequence()) };
+        if frame.state != State::Array {
+            return Err(sequence());
+        }
+        let start = frame.start;
+        let count = self.cells.len() - start;
+        self.out.align();
+        if count == 0 {
+            let (home, place) = self.out.grow(8)?;
+            place[0] = KIND_EMPTY_ARRAY;
+            return self.end(start, TAG_ARRAY, home);
+        }
+        let limit = self.options.limits.elements as usize;
+        if count > limit {
+            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit as u64));
+        }
+        let (tags, cells) = (&self.tags[start..], &self.cells[start..]);
+        let column = choose_column(tags, cells);
+        let data_size = column.data_size(count as u32) as usize;
+        let (home, place) = self.out.grow(ARRAY_SIZE as usize + data_size)?;
+        let data = home + ARRAY_SIZE;
+        let (header, place) = place.split_at_mut(ARRAY_SIZE as usize);
+        header[0] = KIND_ARRAY;
+        header[1] = column as u8;
+        header[4..8].copy_from_slice(&(count as u32).to_le_bytes());
+        header[8..12].copy_from_slice(&(count as u32).to_le_bytes());
+        header[12..16].copy_from_slice(&data.to_le_bytes());
+        match column {
+            ColumnType::Cells => Self::put_tagged(&mut self.texts, place, data, tags, cells),
+            ColumnType::Bool => {
+                for (index, &tag) in tags.iter().enumerate() {
+                    place[index / 8] |= (tag - TAG_FALSE) << (index % 8);
+                }
+            }
+            ColumnType::String => {
+                let slots = place.chunks_exact_mut(8).zip(tags.iter().zip(cells));
+                for ((slot, (&tag, &cell)), index) in slots.zip(0u32..) {
+                    let (_, cell) = Self::settle(&mut self.texts, tag, cell, data + 8 * index);
+                    slot.copy_from_slice(&cell.to_le_bytes());
+                }
+            }
+            ColumnType::F32 => {
+                for (slot, &cell) in place.chunks_exact_mut(4).zip(cells) {
+                    slot.copy_from_slice(&(f64::from_bits(cell) as f32).to_le_bytes());
+                }
+            }
+            _ => {
+                let width = column.width() as usize;
+                for (slot, &cell) in place.chunks_exact_mut(width).zip(cells) {
+                    slot.copy_from_slice(&cell.to_le_bytes()[..width]);
+                }
+            }
+        }
+        self.end(start, TAG_ARRAY, home)
+    }
+
+    // --- the end ------------------------------------------------------------
+
+    /// Writes the shapes and the header: the finished document.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadSequence`] where not exactly one whole value was given;
+    /// [`ErrorKind::DocumentLimit`].
+    pub fn finish(mut self) -> Result<crate::editor::DocBuf> {
+        if !self.frames.is_empty() || self.cells.len() != 1 {
+            return Err(sequence());
+        }
+        let newest = self.write_shapes()?;
+        let (tag, cell) =
+            Self::settle(&mut self.texts, self.tags[0], self.cells[0], HEADER_ROOT_CELL);
+        self.out.align();
+        let used = self.out.used;
+        // An empty document still has its header.
+        self.out.reserve(used as u64)?;
+        let bytes = self.out.storage.bytes_mut();
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[HEADER_VERSION as usize] = VERSION;
+        bytes[HEADER_ROOT_CELL as usize..][..8].copy_from_slice(&cell.to_le_bytes());
+        bytes[HEADER_ROOT_TAG as usize] = tag;
+        bytes[HEADER_USED as usize..][..4].copy_from_slice(&(used as u32).to_le_bytes());
+        bytes[HEADER_NEWEST_SHAPE as usize..][..4].copy_from_slice(&newest.to_le_bytes());
+        if self.replaced {
+            let mut again = Encoder::with_options(self.options);
+            again.value(&Doc::<Checked>::assume(&bytes[..used]).root())?;
+            return again.finish();
+        }
+        Ok(crate::editor::DocBuf::from_encoder(self.out.storage, used as u32, self.options.limits))
+    }
+
+    /// Writes a shape for every leaf of the trie that records need, patches the
+    /// records, and returns the newest shape.
+    fn write_shapes(&mut self) -> Result<u32> {
+        // Children come after parents: one pass backwards finds, for each node,
+        // the first child below which there are records.
+        for node in &mut self.nodes {
+            node.child = 0;
+        }
+        for index in (1..self.nodes.len()).rev() {
+            let node = self.nodes[index];
+            if node.records != 0 || node.child != 0 {
+                self.nodes[node.parent as usize].child = index as u32;
+            }
+        }
+        let mut newest = 0;
+        for index in 1..self.nodes.len() {
+            let leaf = self.nodes[index];
+            if leaf.child != 0 || leaf.records == 0 {
+                continue;
+            }
+            let shape = self.write_shape(leaf, newest)?;
+            newest = shape;
+            // The shape serves the leaf and every ancestor whose first needed child leads here.
+            let (mut at, mut users) = (index as u32, 0);
+            loop {
+                let node = self.nodes[at as usize];
+                users += node.count;
+                let mut record = node.records;
+                while record != 0 {
+                    let bytes = self.out.bytes();
+                    let before = crate::bytes::load_u32(bytes, record as u64 + 4)?;
+                    self.out.put_u32(record + 4, shape);
+                    record = before;
+                }
+                if node.parent == 0 || self.nodes[node.parent as usize].child != at {
+                    break;
+                }
+                at = node.parent;
+            }
+            if users == 1 {
+                let at = shape as usize + SHAPE_FLAGS as usize;
+                self.out.storage.bytes_mut()[at] = SHAPE_PRIVATE;
+            }
+        }
+        Ok(newest)
+    }
+
+    fn write_shape(&mut self, leaf: Node, older: u32) -> Result<u32> {
+        // Text of long keys first, so that the shape is whole.
+        let mut node = leaf;
+        while node.depth > 0 {
+            let key = &self.keys[node.key as usize];
+            if key.cell == 0 {
+                let (start, length) = (key.start as usize, key.length as usize);
+                let (offset, place) = self.out.grow(length)?;
+                place.copy_from_slice(&self.key_text[start..start + length]);
+                self.keys[node.key as usize].cell = span_at(offset, length as u32, false);
+            }
+            node = self.nodes[node.parent as usize];
+        }
+        self.out.align();
+        let count = leaf.depth;
+        let (shape, place) = self.out.grow(shape_size(count) as usize)?;
+        place[..4].copy_from_slice(&[KIND_SHAPE, count as u8, count as u8, 0]);
+        place[SHAPE_OLDER as usize..][..4].copy_from_slice(&older.to_le_bytes());
+        let mut node = leaf;
+        while node.depth > 0 {
+            let key = &self.keys[node.key as usize];
+            let index = node.depth as usize - 1;
+            place[SHAPE_FINGERPRINTS as usize + index] = key.fingerprint;
+            place[shape_keys(count) as usize + 8 * index..][..8]
+                .copy_from_slice(&key.cell.to_le_bytes());
+            node = self.nodes[node.parent as usize];
+        }
+        Ok(shape)
+    }
+}
+
+/// The narrowest column that holds all values (FORMAT 11).
+fn choose_column(tags: &[u8], cells: &[u64]) -> ColumnType {
+    let first = match tags[0] {
+        TAG_WAITING => TAG_STRING,
+        tag => tag,
+    };
+    let same = |tag: u8| match first {
+        TAG_FALSE | TAG_TRUE => tag == TAG_FALSE || tag == TAG_TRUE,
+        TAG_INT | TAG_UINT => tag == TAG_INT || tag == TAG_UINT,
+        TAG_STRING => tag == TAG_STRING || tag == TAG_WAITING,
+        _ => tag == first,
+    };
+    if !tags.iter().all(|&tag| same(tag)) {
+        return ColumnType::Cells;
+    }
+    match first {
+        TAG_INT | TAG_UINT => {
+            let (mut low, mut high, mut large) = (i64::MAX, i64::MIN, false);
+            for (&tag, &cell) in tags.iter().zip(cells) {
+                large |= tag == TAG_UINT;
+                low = low.min(cell as i64);
+                high = high.max(cell as i64);
+            }
+            use ColumnType::*;
+            if large {
+                let negative = tags.iter().zip(cells).any(|(&tag, &cell)| tag == TAG_INT && (cell as i64) < 0);
+                return if negative { Cells } else { U64 };
+            }
+            [I8, U8, I16, U16, I32, U32]
+                .into_iter()
+                .find(|column| {
+                    column.integers().is_some_and(|(least, most)| {
+                        least <= low as i128 && high as i128 <= most
+                    })
+                })
+                .unwrap_or(I64)
+        }
+        TAG_FLOAT => {
+            let narrow = cells.iter().all(|&cell| ColumnType::F32.fit(TAG_FLOAT, cell).is_some());
+            if narrow { ColumnType::F32 } else { ColumnType::F64 }
+        }
+        TAG_FALSE | TAG_TRUE | TAG_STRING | TAG_OBJECT | TAG_ARRAY => ColumnType::for_first(first),
+        _ => ColumnType::Cells,
+    }
+}

@@ -1,0 +1,190 @@
+//! The one error type: a kind with a stable number, and where it happened.
+//!
+//! The numbers are part of the product: Rust, C and Python report the same.
+
+use core::fmt;
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $name:ident = $code:literal, $message:literal;)+) => {
+        /// What went wrong. The discriminants are stable across languages and versions.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        #[non_exhaustive]
+        pub enum ErrorKind {
+            $($(#[doc = $doc])+ $name = $code,)+
+        }
+
+        impl ErrorKind {
+            /// Every kind, in the order of their numbers.
+            pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$name),+];
+
+            /// A stable identifier, the same in every language (`"NoSpace"`).
+            pub const fn name(self) -> &'static str {
+                match self { $(ErrorKind::$name => stringify!($name),)+ }
+            }
+
+            const fn message(self) -> &'static str {
+                match self { $(ErrorKind::$name => $message,)+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The bytes do not begin with a LiveBuf header.
+    NotADocument = 1, "not a LiveBuf document";
+    /// The document's version is newer than this library.
+    UnsupportedVersion = 2, "the document's version is newer than this library";
+    /// A flag of the "refuse" class is set that this library does not know.
+    UnsupportedFeature = 3, "the document uses a feature this library does not know";
+    /// Fewer bytes than the header says are used; `detail` bytes are needed.
+    Truncated = 4, "the document is cut short";
+    /// An offset or length points outside the used bytes.
+    OutOfBounds = 5, "an offset or length points outside the document";
+    /// An offset that must be a multiple of eight is not.
+    Misaligned = 6, "an offset is not a multiple of eight";
+    /// A block is not of the kind its reference says.
+    WrongBlock = 7, "a block is not of the kind its reference says";
+    /// A tag, column type or other code is not one this version defines.
+    BadCode = 8, "an undefined tag, kind or column code";
+    /// Counts disagree with each other or with the room there is.
+    BadCount = 9, "a count disagrees with its block";
+    /// Text is not UTF-8.
+    BadText = 10, "text is not UTF-8";
+    /// A cell holds bits its tag does not allow.
+    BadCell = 11, "a cell holds bits its tag does not allow";
+    /// Two blocks overlap, or a block is reached twice.
+    Overlap = 12, "blocks overlap or are reached twice";
+    /// A map's index does not order its keys, or does not cover its entries.
+    BadIndex = 13, "a map's index disagrees with its entries";
+    /// A key occurs twice in one object.
+    DuplicateKey = 14, "a key occurs twice in one object";
+    /// The free list is damaged.
+    BadFreeList = 15, "the free list is damaged";
+    /// Bytes that must be zero are not.
+    NotZero = 16, "reserved or unused bytes are not zero";
+    /// The work budget of a walk ran out; `detail` is the budget.
+    BudgetExceeded = 17, "the walk went over its budget";
+    /// Containers are nested deeper than the limit in `detail`.
+    NestingLimit = 18, "containers are nested deeper than the limit";
+    /// The document would grow past the limit of bytes in `detail`.
+    DocumentLimit = 19, "the document would grow past its size limit";
+    /// A string is longer than the limit of bytes in `detail`.
+    StringLimit = 20, "a string is longer than the limit";
+    /// An array or object would hold more elements than the limit in `detail`.
+    ElementLimit = 21, "a container would hold more elements than the limit";
+    /// A fixed buffer is full: `detail` bytes are missing.
+    NoSpace = 22, "the buffer is too small";
+    /// The handle's place was freed or shifted since the handle was taken.
+    StaleHandle = 23, "the handle is stale";
+    /// The value is not of the type the call needs.
+    WrongType = 24, "the value is of another type";
+    /// No such key, index or path.
+    NotFound = 25, "no such key, index or path";
+    /// The index is past the end; `detail` is the length.
+    IndexOutOfRange = 26, "the index is past the end";
+    /// The key is already there.
+    KeyExists = 27, "the key is already there";
+    /// The document or its storage cannot be written.
+    ReadOnly = 28, "the document is read-only";
+    /// A JSON pointer (RFC 6901) is malformed.
+    BadPointer = 29, "malformed JSON pointer";
+    /// A number's text is not a JSON number, or a float is not finite where it must be.
+    BadNumber = 30, "not a valid number";
+    /// Encoder events came in an impossible order.
+    BadSequence = 31, "encoder events came in an impossible order";
+    /// The operating system refused memory or a file operation; `detail` is its error number.
+    Io = 32, "the operating system refused";
+    /// Values differ in a way the requested operation cannot express.
+    Unsupported = 33, "the operation does not support this value";
+    /// The scratch memory given is too small: `detail` bytes are needed.
+    ScratchTooSmall = 34, "the scratch memory is too small";
+    /// A serde implementation reported an error of its own.
+    Custom = 35, "the value's serde implementation reported an error";
+}
+
+/// What went wrong and where. 24 bytes, `Copy`, built on cold paths only.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    offset: u64,
+    detail: u64,
+}
+
+const _: () = assert!(core::mem::size_of::<Error>() == 24);
+
+impl Error {
+    /// An error of a kind at a byte offset of the document.
+    #[cold]
+    pub const fn new(kind: ErrorKind, offset: u64) -> Self {
+        Error { kind, offset, detail: 0 }
+    }
+
+    /// The same with a number that the kind's documentation explains.
+    #[cold]
+    pub const fn with_detail(kind: ErrorKind, offset: u64, detail: u64) -> Self {
+        Error { kind, offset, detail }
+    }
+
+    /// What went wrong.
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The stable number of the kind.
+    pub const fn code(&self) -> u8 {
+        self.kind as u8
+    }
+
+    /// Byte offset in the document (0 where no place applies).
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// A number explained by the kind: missing bytes, a limit, a length.
+    pub const fn detail(&self) -> u64 {
+        self.detail
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.message())?;
+        match self.kind {
+            ErrorKind::NotADocument => f.write_str(" (given JSON, convert it first)"),
+            ErrorKind::NoSpace => write!(f, ": {} bytes are missing", self.detail),
+            ErrorKind::Truncated => {
+                write!(f, ": {} bytes are needed from offset {}", self.detail, self.offset)
+            }
+            ErrorKind::NestingLimit
+            | ErrorKind::DocumentLimit
+            | ErrorKind::StringLimit
+            | ErrorKind::ElementLimit
+            | ErrorKind::BudgetExceeded => write!(f, " of {}", self.detail),
+            ErrorKind::IndexOutOfRange => write!(f, ": the length is {}", self.detail),
+            ErrorKind::ScratchTooSmall => write!(f, ": {} bytes are needed", self.detail),
+            ErrorKind::Io => write!(f, " (error {})", self.detail),
+            ErrorKind::StaleHandle
+            | ErrorKind::WrongType
+            | ErrorKind::NotFound
+            | ErrorKind::KeyExists
+            | ErrorKind::ReadOnly
+            | ErrorKind::BadPointer
+            | ErrorKind::BadNumber
+            | ErrorKind::BadSequence
+            | ErrorKind::Custom => Ok(()),
+            _ => write!(f, " at offset {}", self.offset),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {self}", self.kind.name())
+    }
+}
+
+impl core::error::Error for Error {}

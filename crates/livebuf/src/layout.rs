@@ -1,0 +1,267 @@
+//! FORMAT.md as constants: every number of the byte layout, and nothing else.
+//!
+//! Each item names its section. Sizes and offsets are in bytes.
+
+// --- FORMAT 2: header -------------------------------------------------------
+
+/// First four bytes of every document. `0xAB` can begin no UTF-8 text.
+pub const MAGIC: [u8; 4] = [0xAB, b'L', b'B', b'F'];
+/// The version this library reads and writes.
+pub const VERSION: u8 = 1;
+/// Size of the header, and the smallest document.
+pub const HEADER_SIZE: u32 = 32;
+/// Offset of the version byte.
+pub const HEADER_VERSION: u32 = 4;
+/// Offset of the flags that make an unaware reader refuse.
+pub const HEADER_REFUSE_FLAGS: u32 = 5;
+/// Offset of the flags that make an unaware editor refuse.
+pub const HEADER_READ_ONLY_FLAGS: u32 = 6;
+/// Offset of the flags that anyone may ignore.
+pub const HEADER_IGNORE_FLAGS: u32 = 7;
+/// Offset of the root value's cell.
+pub const HEADER_ROOT_CELL: u32 = 8;
+/// Offset of the root value's tag (three zero bytes follow).
+pub const HEADER_ROOT_TAG: u32 = 16;
+/// Offset of the count of used bytes.
+pub const HEADER_USED: u32 = 20;
+/// Offset of the newest shape's offset.
+pub const HEADER_NEWEST_SHAPE: u32 = 24;
+/// Offset of the aux block's offset.
+pub const HEADER_AUX: u32 = 28;
+
+/// Most bytes a document may use.
+pub const MAX_DOCUMENT: u64 = (1 << 32) - 8;
+
+// --- FORMAT 3: cells and tags -----------------------------------------------
+
+/// No value here: a hole or an unused place.
+pub const TAG_HOLE: u8 = 0x00;
+/// JSON null.
+pub const TAG_NULL: u8 = 0x01;
+/// JSON false.
+pub const TAG_FALSE: u8 = 0x02;
+/// JSON true.
+pub const TAG_TRUE: u8 = 0x03;
+/// A signed 64-bit integer.
+pub const TAG_INT: u8 = 0x04;
+/// An unsigned integer above the signed range.
+pub const TAG_UINT: u8 = 0x05;
+/// An IEEE 754 double.
+pub const TAG_FLOAT: u8 = 0x06;
+/// First tag of the span class.
+pub const TAG_STRING: u8 = 0x10;
+/// A span of arbitrary bytes.
+pub const TAG_BYTES: u8 = 0x11;
+/// A span holding a JSON number's text.
+pub const TAG_NUMBER: u8 = 0x12;
+/// A node: an object, at home in a record, map or empty block.
+pub const TAG_OBJECT: u8 = 0x20;
+/// A node: an array.
+pub const TAG_ARRAY: u8 = 0x21;
+
+/// Last tag of the immediate class.
+pub const TAG_IMMEDIATE_LAST: u8 = 0x0F;
+/// Last tag of the span class.
+pub const TAG_SPAN_LAST: u8 = 0x1F;
+/// Last tag of the node class.
+pub const TAG_NODE_LAST: u8 = 0x2F;
+
+/// Bit of a span's length word: the text lies in the cell itself.
+pub const SPAN_INLINE: u32 = 1 << 31;
+/// Bit of a span's length word: this cell is the only reference.
+pub const SPAN_OWNED: u32 = 1 << 30;
+/// Most bytes of a string, byte string or number text.
+pub const MAX_SPAN: u32 = (1 << 30) - 1;
+/// Most bytes that a cell holds itself.
+pub const MAX_INLINE: usize = 7;
+
+// --- FORMAT 4 to 9: block kinds (first byte of a block) ---------------------
+
+/// A list of keys.
+pub const KIND_SHAPE: u8 = 1;
+/// An object of up to 255 fields.
+pub const KIND_RECORD: u8 = 2;
+/// A home whose block lives elsewhere.
+pub const KIND_FORWARD: u8 = 3;
+/// An object with an entry table and an ordered index.
+pub const KIND_MAP: u8 = 4;
+/// An array of one column.
+pub const KIND_ARRAY: u8 = 5;
+/// An eight-byte home of an empty array.
+pub const KIND_EMPTY_ARRAY: u8 = 6;
+/// The aux block.
+pub const KIND_AUX: u8 = 7;
+/// Reserved for tables.
+pub const KIND_TABLE: u8 = 8;
+
+// --- FORMAT 4: shapes -------------------------------------------------------
+
+/// Most keys of a shape, fields of a record, and bytes of a shape's key.
+pub const MAX_FIELDS: usize = 255;
+/// Most bytes of a key in a shape.
+pub const MAX_SHAPE_KEY: usize = 255;
+/// Offset of a shape's flags; the only one is [`SHAPE_PRIVATE`].
+pub const SHAPE_FLAGS: u32 = 3;
+/// This shape is used by one record at most.
+pub const SHAPE_PRIVATE: u8 = 1;
+/// Offset of the next older shape.
+pub const SHAPE_OLDER: u32 = 4;
+/// Offset of the fingerprints.
+pub const SHAPE_FINGERPRINTS: u32 = 8;
+
+/// Offset of the key cells in a shape of this capacity.
+pub const fn shape_keys(capacity: u32) -> u32 {
+    (SHAPE_FINGERPRINTS + capacity + 7) & !7
+}
+
+/// Size of a shape of this capacity.
+pub const fn shape_size(capacity: u32) -> u32 {
+    shape_keys(capacity) + 8 * capacity
+}
+
+// --- FORMAT 5: records ------------------------------------------------------
+
+/// Offset of a record's cells (header before).
+pub const RECORD_CELLS: u32 = 8;
+
+/// Size of a record of this capacity.
+pub const fn record_size(capacity: u32) -> u32 {
+    RECORD_CELLS + tagged_size(capacity as u64) as u32
+}
+
+// --- FORMAT 3.4: tagged cells, in groups of eight ---------------------------
+
+/// Bytes of `count` tagged cells: eight tags, then up to eight cells, and again.
+pub const fn tagged_size(count: u64) -> u64 {
+    8 * count + 8 * count.div_ceil(8)
+}
+
+/// Offset of tag `index` in tagged cells.
+pub const fn tag_at(index: u32) -> u64 {
+    72 * (index as u64 >> 3) + (index as u64 & 7)
+}
+
+/// Offset of cell `index` in tagged cells.
+pub const fn cell_at(index: u32) -> u64 {
+    8 + 8 * index as u64 + 8 * (index as u64 >> 3)
+}
+
+// --- FORMAT 6: arrays -------------------------------------------------------
+
+/// Size of an array's header.
+pub const ARRAY_SIZE: u32 = 16;
+/// Offset of the column code.
+pub const ARRAY_COLUMN: u32 = 1;
+/// Offset of the count of elements.
+pub const ARRAY_COUNT: u32 = 4;
+/// Offset of the capacity in elements.
+pub const ARRAY_CAPACITY: u32 = 8;
+/// Offset of the data's offset.
+pub const ARRAY_DATA: u32 = 12;
+
+// --- FORMAT 7: maps ---------------------------------------------------------
+
+/// Size of a map's header.
+pub const MAP_SIZE: u32 = 32;
+/// Offset of the count of live entries.
+pub const MAP_LIVE: u32 = 4;
+/// Offset of the count of used entries, holes included.
+pub const MAP_USED: u32 = 8;
+/// Offset of the entry capacity.
+pub const MAP_CAPACITY: u32 = 12;
+/// Offset of the entries' offset.
+pub const MAP_ENTRIES: u32 = 16;
+/// Offset of the index root's offset.
+pub const MAP_ROOT: u32 = 20;
+/// Offset of the hash block's offset (reserved, zero).
+pub const MAP_HASH: u32 = 24;
+
+/// Bytes of `count` entries: eight tags, then up to eight (key, value) pairs, and again.
+pub const fn entries_size(count: u64) -> u64 {
+    16 * count + 8 * count.div_ceil(8)
+}
+
+/// Offset of an entry's tag.
+pub const fn entry_tag_at(index: u32) -> u64 {
+    136 * (index as u64 >> 3) + (index as u64 & 7)
+}
+
+/// Offset of an entry's key cell; the value cell follows.
+pub const fn entry_key_at(index: u32) -> u64 {
+    8 + 16 * index as u64 + 8 * (index as u64 >> 3)
+}
+
+/// Offset of a node's count of slots.
+pub const NODE_COUNT: u32 = 1;
+/// Offset of a node's slot capacity.
+pub const NODE_CAPACITY: u32 = 2;
+/// Offset of a node's common prefix length.
+pub const NODE_PREFIX: u32 = 4;
+/// Offset of a node's heads; the children follow them.
+pub const NODE_HEADS: u32 = 8;
+/// Slot capacity of every node but a small root leaf.
+pub const NODE_SLOTS: u32 = 63;
+/// Most levels of an index, leaves included.
+pub const MAX_LEVELS: usize = 12;
+
+/// Size of a node of this slot capacity.
+pub const fn node_size(capacity: u32) -> u32 {
+    NODE_HEADS + 8 * capacity
+}
+
+// --- FORMAT 8: aux and free space -------------------------------------------
+
+/// Count of free-list classes.
+pub const FREE_CLASSES: u32 = 18;
+/// Offset of the count of free bytes.
+pub const AUX_FREE_BYTES: u32 = 4;
+/// Offset of the count of free blocks.
+pub const AUX_FREE_BLOCKS: u32 = 8;
+/// Offset of the count of frees since the last merge.
+pub const AUX_FREED: u32 = 12;
+/// Offset of the revision (reserved, zero).
+pub const AUX_REVISION: u32 = 16;
+/// Offset of the extension directory's offset (reserved, zero).
+pub const AUX_EXTENSIONS: u32 = 20;
+/// Offset of the free-list heads.
+pub const AUX_HEADS: u32 = 24;
+/// Size of the aux block.
+pub const AUX_SIZE: u32 = AUX_HEADS + 4 * FREE_CLASSES;
+
+/// Offset of a free block's size, after the next block's offset.
+pub const FREE_SIZE: u32 = 4;
+
+// --- limits -----------------------------------------------------------------
+
+/// Settings that bound what a document may become and what a walk may cost.
+///
+/// A limit above the format's own is cut to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Most bytes a document may use (format: 2³² − 8).
+    pub document: u64,
+    /// Most bytes of a string, key or byte string (format: 2³⁰ − 1).
+    pub string: u32,
+    /// Most elements of an array or entries of an object (format: 2³¹ − 1).
+    pub elements: u32,
+    /// Deepest nesting of containers; a scalar at the root has depth 0.
+    pub nesting: u16,
+    /// Most elements that a walk may visit.
+    pub budget: u64,
+}
+
+/// Deepest nesting that any setting allows: recursion must fit small stacks.
+pub const MAX_NESTING: u16 = 2_000;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            document: MAX_DOCUMENT,
+            string: MAX_SPAN,
+            elements: i32::MAX as u32,
+            nesting: 1_000,
+            budget: 1 << 33,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! LiveBuf: a JSON-compatible binary document that is read without parsing and
+//! edited in place, in one contiguous buffer.
+//!
+//! The modules, lowest first; none looks back:
+//!
+//! | module | job |
+//! |---|---|
+//! | `error`, `layout` | error kinds; `docs/FORMAT.md` as constants |
+//! | `bytes`, `cell`, `number`, `pointer` | checked access; eight-byte values; JSON number and pointer grammar |
+//! | `storage`, `space` | where bytes live; the one `write`, the free list |
+//! | `shape`, `record`, `array`, `map` | the blocks |
+//! | `reader` | views: [`Doc`], [`Value`], [`Object`], [`Array`] |
+//! | `validate` | one pass over everything: [`Doc::validate`], [`Stats`] |
+//! | `encode`, `ser`, `de` | events and serde values to documents and back |
+//! | `editor` | [`Editor`], [`New`], [`NodeId`], [`NodeMut`] |
+//! | `mapped` | documents in mapped files |
+#![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+mod array;
+mod bytes;
+mod cell;
+mod editor;
+#[cfg(feature = "alloc")]
+mod encode;
+mod error;
+pub mod layout;
+mod map;
+mod number;
+mod pointer;
+mod reader;
+mod record;
+mod shape;
+mod space;
+mod storage;
+mod validate;
+
+pub use array::ColumnType;
+#[cfg(feature = "alloc")]
+pub use editor::DocBuf;
+pub use editor::{Child, Detached, Editor, New, NodeId, NodeMut};
+#[cfg(feature = "alloc")]
+pub use encode::{DuplicateKeys, EncodeOptions, Encoder};
+pub use error::{Error, ErrorKind, Result};
+pub use layout::Limits;
+pub use reader::{
+    Array, ArrayIter, Bound, Checked, Doc, Element, Fields, Key, Keys, Kind, Lookup, Mode, Object,
+    Ordered, Valid, Value, Values,
+};
+pub use space::Observer;
+#[cfg(feature = "alloc")]
+pub use storage::VecStorage;
+pub use storage::{Exclusive, Storage};

@@ -1,0 +1,780 @@
+//! Editing a map: insert, remove, rename, reserve (FORMAT 7).
+//!
+//! Every edit is planned first: `plan_…` reads and checks all that the edit
+//! will touch and says how many bytes it needs; the edit then only writes and
+//! cannot fail. What a commit still reads (keys, to renew heads) was reachable
+//! when planned; on damaged bytes a key that is not counts as empty, which
+//! makes the index wrong, not the memory. How many blocks are carved is decided
+//! in the plan alone.
+
+use super::find::{Path, Seek, Target, common_prefix, edge_key, first_key, seek};
+use super::node::*;
+use super::{Map, key_of};
+use crate::bytes::{load_u8, load_u32, load_u64, slice};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+use crate::space::{Extent, Observer, Space};
+use crate::storage::Storage;
+
+const NODE_SIZE: u64 = node_size(NODE_SLOTS) as u64;
+/// Slots of the first root leaf.
+const FIRST_SLOTS: usize = 7;
+/// Fewest entries that a table is given room for.
+const FIRST_ENTRIES: u32 = 8;
+/// From this many used entries on, holes are squeezed when they are the majority.
+const SQUEEZE: u32 = 16;
+/// From this capacity on, a table used to a quarter gives half of itself back.
+const GIVE_BACK: u32 = 64;
+
+// --- create, reserve, free --------------------------------------------------
+
+/// Bytes of an empty map with room for `capacity` entries.
+pub(crate) const fn create_size(capacity: u32) -> u64 {
+    MAP_SIZE as u64 + entries_size(capacity as u64)
+}
+
+/// Carves an empty map; returns its offset.
+pub(crate) fn create<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    extent: &mut Extent,
+    capacity: u32,
+) -> u64 {
+    let map = extent.carve(u64::from(MAP_SIZE));
+    let at = u64::from(map);
+    space.write_u8(at, KIND_MAP);
+    if capacity > 0 {
+        let entries = extent.carve(entries_size(u64::from(capacity)));
+        space.write_u64(
+            at + u64::from(MAP_CAPACITY),
+            u64::from(capacity) | u64::from(entries) << 32,
+        );
+    }
+    at
+}
+
+/// How the entry table grows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    /// The capacity after it.
+    capacity: u32,
+    /// Bytes to take.
+    pub(crate) fresh: u64,
+    /// Bytes by which the document's end moves first.
+    pub(crate) tail: u64,
+}
+
+impl Growth {
+    /// Growth so that `additional` more entries fit: in place by an eighth where
+    /// the table ends the document, else to another place by half.
+    fn plan(bytes: &[u8], map: &Map, additional: u32) -> Growth {
+        let capacity = map.capacity;
+        let needed = map.used.saturating_add(additional);
+        if needed <= capacity {
+            return Growth { capacity, fresh: 0, tail: 0 };
+        }
+        let size = entries_size(u64::from(capacity));
+        if capacity > 0 && u64::from(map.entries) + size == bytes.len() as u64 {
+            let capacity = capacity.saturating_add((capacity / 8).max(4)).max(needed);
+            return Growth { capacity, fresh: 0, tail: entries_size(u64::from(capacity)) - size };
+        }
+        let capacity = capacity.saturating_add(capacity / 2).max(FIRST_ENTRIES).max(needed);
+        Growth { capacity, fresh: entries_size(u64::from(capacity)), tail: 0 }
+    }
+
+    /// Extends the table in place: to be called before the fresh bytes are taken.
+    fn extend<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: u64) {
+        if self.tail > 0 {
+            space.extend(self.tail);
+            space.write_u32(map + u64::from(MAP_CAPACITY), self.capacity);
+        }
+    }
+
+    /// Moves the table to its new place; returns that and the old block.
+    fn carry_out<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        map: &Map,
+        extent: &mut Extent,
+    ) -> (u32, Option<(u64, u64)>) {
+        if self.fresh == 0 {
+            return (map.entries, None);
+        }
+        let entries = extent.carve(self.fresh);
+        let (old, size) = (u64::from(map.entries), entries_size(u64::from(map.used)));
+        space.copy_within(old, u64::from(entries), size);
+        space.write_u64(
+            map.at + u64::from(MAP_CAPACITY),
+            u64::from(self.capacity) | u64::from(entries) << 32,
+        );
+        (entries, Some((old, entries_size(u64::from(map.capacity)))))
+    }
+}
+
+/// What making room for `additional` entries needs.
+pub(crate) fn plan_reserve(bytes: &[u8], map: u64, additional: u32) -> Result<Growth> {
+    let map = Map::load(bytes, map)?;
+    checked_table(bytes, &map)?;
+    Ok(Growth::plan(bytes, &map, additional))
+}
+
+/// Makes the room. The tail is extended first, by [`extend_for`](InsertPlan::extend)
+/// or here: the caller takes `fresh` bytes after [`Space::extend`] by `tail`.
+pub(crate) fn reserve<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: u64,
+    growth: &Growth,
+) {
+    growth.extend(space, map);
+    if growth.fresh == 0 {
+        return;
+    }
+    let Ok(loaded) = Map::load(space.bytes(), map) else { return };
+    let mut extent = space.take(growth.fresh);
+    let (_, old) = growth.carry_out(space, &loaded, &mut extent);
+    if let Some((offset, size)) = old {
+        space.free(offset, size);
+    }
+}
+
+/// Frees the table and the index. The header and what keys and values own are
+/// the caller's, who frees those first.
+pub(crate) fn free_body<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
+    let Ok(map) = Map::load(space.bytes(), map) else { return };
+    if !space.trusted {
+        return;
+    }
+    if map.root != 0 {
+        free_index(space, &map);
+    }
+    space.free(u64::from(map.entries), entries_size(u64::from(map.capacity)));
+}
+
+/// Frees all nodes, each after those below it.
+fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+    let Ok(mut path) = Path::edge(space.bytes(), map.root, false) else { return };
+    // Every leaf has an entry, so there are no more leaves than live entries.
+    for _ in 0..map.live {
+        let mut next = path;
+        let more = next.step_leaf(space.bytes(), false) == Ok(true);
+        // The nodes that the next path does not share are done with.
+        for at in (0..path.depth as usize).rev() {
+            let node = path.nodes[at];
+            if more && next.nodes[at] == node {
+                break;
+            }
+            let size = Node::load(space.bytes(), node)
+                .map_or(0, |node| u64::from(node_size(node.capacity() as u32)));
+            space.free(u64::from(node), size);
+        }
+        if !more {
+            return;
+        }
+        path = next;
+    }
+}
+
+/// The whole entry table lies in the document.
+fn checked_table(bytes: &[u8], map: &Map) -> Result<()> {
+    let size = entries_size(u64::from(map.capacity));
+    slice(bytes, u64::from(map.entries), size).map(|_| ())
+}
+
+// --- insert -----------------------------------------------------------------
+
+/// Whether a key is there, or what inserting it takes.
+pub(crate) enum Place {
+    /// The entry that has this key.
+    Found(u32),
+    /// None has.
+    New(InsertPlan),
+}
+
+/// A planned insertion, good until the document changes.
+pub(crate) struct InsertPlan {
+    map: Map,
+    growth: Growth,
+    index: IndexPlan,
+}
+
+impl InsertPlan {
+    /// Bytes to take for it (the key's and value's own not counted).
+    pub(crate) fn fresh(&self) -> u64 {
+        self.growth.fresh + self.index.fresh
+    }
+
+    /// Bytes for [`Space::ensure`]'s `tail`.
+    pub(crate) fn tail(&self) -> u64 {
+        self.growth.tail
+    }
+
+    /// Extends the table in place. To be called after [`Space::ensure`] and before
+    /// [`Space::take`], so that what is taken lies behind it.
+    pub(crate) fn extend<S: Storage, O: Observer>(&self, space: &mut Space<S, O>) {
+        self.growth.extend(space, self.map.at);
+    }
+}
+
+/// Finds a key or plans its insertion.
+pub(crate) fn plan_insert(bytes: &[u8], map: u64, key: &[u8]) -> Result<Place> {
+    let map = Map::load(bytes, map)?;
+    checked_table(bytes, &map)?;
+    Ok(match IndexPlan::new(bytes, &map, key)? {
+        Slot::Taken(entry) => Place::Found(entry),
+        Slot::Free(index) => {
+            let growth = Growth::plan(bytes, &map, 1);
+            Place::New(InsertPlan { map, growth, index })
+        }
+    })
+}
+
+/// Appends an entry; returns its number. `extent` has at least
+/// [`fresh`](InsertPlan::fresh) bytes left, and [`extend`](InsertPlan::extend)
+/// was called.
+pub(crate) fn insert<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    plan: &InsertPlan,
+    key_cell: u64,
+    tag: u8,
+    value_cell: u64,
+    extent: &mut Extent,
+) -> u32 {
+    let map = &plan.map;
+    let (entries, old) = plan.growth.carry_out(space, map, extent);
+    let (base, number) = (u64::from(entries), map.used);
+    let mut cells = [0; 16];
+    let (key, value) = cells.split_at_mut(8);
+    key.copy_from_slice(&key_cell.to_le_bytes());
+    value.copy_from_slice(&value_cell.to_le_bytes());
+    space.write(base + entry_key_at(number), &cells);
+    space.write_u8(base + entry_tag_at(number), tag);
+    set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));
+    plan.index.carry_out(space, map.at, entries, number, extent);
+    if let Some((offset, size)) = old {
+        space.free(offset, size);
+    }
+    number
+}
+
+fn set_counts<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, live: u32, used: u32) {
+    space.write_u64(map + u64::from(MAP_LIVE), u64::from(live) | u64::from(used) << 32);
+}
+
+fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u32) {
+    space.write_u32(map + u64::from(MAP_ROOT), root);
+}
+
+/// A key's place in the index, and the nodes that inserting there adds.
+struct IndexPlan {
+    path: Path,
+    outside: u8,
+    shared: u32,
+    neighbour: u32,
+    /// The key's head in the leaf.
+    head: u32,
+    fresh: u64,
+    nodes: NewNodes,
+}
+
+/// The nodes that an insertion adds.
+enum NewNodes {
+    /// A first leaf.
+    First,
+    /// The root leaf, in a larger place of this capacity.
+    Larger(usize),
+    /// A right half for so many of the path's last nodes; for all of them also a root.
+    Halves(u8),
+}
+
+enum Slot {
+    Taken(u32),
+    Free(IndexPlan),
+}
+
+impl IndexPlan {
+    fn new(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Slot> {
+        if map.root == 0 {
+            return Ok(Slot::Free(IndexPlan {
+                path: Path::EMPTY,
+                outside: 0,
+                shared: 0,
+                neighbour: 0,
+                head: head_of(key, 0),
+                fresh: u64::from(node_size(FIRST_SLOTS as u32)),
+                nodes: NewNodes::First,
+            }));
+        }
+        let Seek { path, found, outside, shared, neighbour } =
+            seek(bytes, map.entries, map.root, Target::at(key))?;
+        if let Some(entry) = found {
+            return Ok(Slot::Taken(entry));
+        }
+        let depth = path.depth as usize;
+        let leaf = Node::load(bytes, path.leaf().0)?;
+        let mut prefix = leaf.prefix;
+        if (outside as usize) < depth {
+            prefix = prefix.min(shared);
+        }
+        let (nodes, fresh) = if leaf.count < leaf.capacity() {
+            (NewNodes::Halves(0), 0)
+        } else if leaf.capacity() < SLOTS {
+            let larger = 2 * leaf.capacity() + 1;
+            (NewNodes::Larger(larger), u64::from(node_size(larger as u32)))
+        } else {
+            let mut halves = 1;
+            while halves < depth
+                && Node::load(bytes, path.nodes[depth - 1 - halves])?.count == SLOTS
+            {
+                halves += 1;
+            }
+            let mut fresh = halves as u64 * NODE_SIZE;
+            if halves == depth {
+                if depth == MAX_LEVELS {
+                    let limit = u64::from(map.live);
+                    return Err(Error::with_detail(ErrorKind::ElementLimit, map.at, limit));
+                }
+                fresh += NODE_SIZE;
+            }
+            (NewNodes::Halves(halves as u8), fresh)
+        };
+        let head = head_of(key, prefix);
+        Ok(Slot::Free(IndexPlan { path, outside, shared, neighbour, head, fresh, nodes }))
+    }
+
+    /// Puts the entry (whose cells are written) into the index.
+    fn carry_out<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        map: u64,
+        entries: u32,
+        entry: u32,
+        extent: &mut Extent,
+    ) {
+        self.shorten_prefixes(space);
+        let (leaf, slot) = self.path.leaf();
+        match self.nodes {
+            NewNodes::First => {
+                let root = extent.carve(u64::from(node_size(FIRST_SLOTS as u32)));
+                space.write_u64(u64::from(root), header(0, 0, FIRST_SLOTS, 0));
+                insert_slot(space, root, (0, FIRST_SLOTS), 0, (self.head, entry));
+                set_root(space, map, root);
+            }
+            NewNodes::Larger(capacity) => {
+                let Some((root, old_size)) = enlarge(space, leaf, capacity, extent) else { return };
+                set_root(space, map, root);
+                let count = (capacity - 1) / 2;
+                insert_slot(space, root, (count, capacity), slot, (self.head, entry));
+                renew_prefix_at(space, entries, root, count + 1);
+                space.free(u64::from(leaf), old_size);
+            }
+            NewNodes::Halves(0) => {
+                let Ok(Node { count, .. }) = Node::load(space.bytes(), leaf) else { return };
+                let capacity = Node::load(space.bytes(), leaf).map_or(SLOTS, |n| n.capacity());
+                insert_slot(space, leaf, (count, capacity), slot, (self.head, entry));
+                renew_prefix_at(space, entries, leaf, count + 1);
+            }
+            NewNodes::Halves(halves) => self.split(space, map, entries, entry, halves, extent),
+        }
+    }
+
+    /// Where the key leaves the common prefix of nodes it will be below, their
+    /// prefixes become shorter. The bytes that come before the old heads are the
+    /// same for all keys there, so no key needs to be read.
+    fn shorten_prefixes<S: Storage, O: Observer>(&self, space: &mut Space<S, O>) {
+        for at in self.outside as usize..self.path.depth as usize {
+            let offset = self.path.nodes[at];
+            let Ok(node) = Node::load(space.bytes(), offset) else { return };
+            let Some(by @ 1..) = node.prefix.checked_sub(self.shared) else { continue };
+            let (count, first) = (node.count, usize::from(node.level > 0));
+            let mut heads = [0u8; 4 * SLOTS];
+            for (slot, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                let old = node.head(slot);
+                let new = match by {
+                    1..4 => self.neighbour & !(u32::MAX >> (8 * by)) | old >> (8 * by),
+                    _ => self.neighbour,
+                };
+                *head = new.to_le_bytes();
+            }
+            let heads = heads.get(4 * first..4 * count).unwrap_or(&[]);
+            space.write(head_at(offset, first), heads);
+            set_prefix(space, offset, self.shared);
+        }
+    }
+
+    /// Splits the last `halves` nodes of the path while inserting.
+    fn split<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        map: u64,
+        entries: u32,
+        entry: u32,
+        halves: u8,
+        extent: &mut Extent,
+    ) {
+        let depth = self.path.depth as usize;
+        let (mut head, mut child) = (self.head, entry);
+        let (mut position, mut at_end, mut at_start) = (self.path.leaf().1, true, true);
+        for at in 0..depth {
+            let last = Node::load(space.bytes(), self.path.nodes[at]).map_or(0, |n| n.count);
+            let slot = self.path.slots[at] as usize + usize::from(at + 1 < depth);
+            at_end &= slot == last;
+            at_start &= self.path.slots[at] == 0;
+        }
+        for at in (0..depth).rev() {
+            let offset = self.path.nodes[at];
+            let Ok(node) = Node::load(space.bytes(), offset) else { return };
+            let (count, level, prefix) = (node.count, node.level, node.prefix);
+            if depth - at > halves as usize {
+                insert_slot(space, offset, (count, SLOTS), position, (head, child));
+                renew_prefix_at(space, entries, offset, count + 1);
+                return;
+            }
+            let left = if at_end {
+                // Ascending keys leave full nodes behind them,
+                SLOTS
+            } else if at_start {
+                // and so do descending ones.
+                1
+            } else {
+                split_point(&node)
+            };
+            let right = extent.carve(NODE_SIZE);
+            split_node(space, offset, right, left, position, (head, child));
+            renew_prefix(space, entries, offset);
+            renew_prefix(space, entries, right);
+            let parent = match at.checked_sub(1) {
+                Some(above) => {
+                    position = self.path.slots[above] as usize + 1;
+                    Node::load(space.bytes(), self.path.nodes[above]).map_or(0, |n| n.prefix)
+                }
+                None => prefix,
+            };
+            let bytes = space.bytes();
+            let separator =
+                Node::load(bytes, right).and_then(|node| first_key(bytes, entries, node));
+            (head, child) = (head_of(separator.unwrap_or(&[]), parent), right);
+            if at == 0 {
+                let root = extent.carve(NODE_SIZE);
+                space.write_u64(u64::from(root), header(level + 1, 0, SLOTS, prefix));
+                insert_slot(space, root, (0, SLOTS), 0, (0, offset));
+                insert_slot(space, root, (1, SLOTS), 1, (head, child));
+                set_root(space, map, root);
+            }
+        }
+    }
+}
+
+/// How many of the 64 slots of a full node and one more stay left.
+fn split_point(_node: &Node<'_>) -> usize {
+    (SLOTS + 1) / 2
+}
+
+/// Splits a full node while inserting a slot; `left` of the 64 slots stay.
+fn split_node<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    node: u32,
+    right: u32,
+    left: usize,
+    position: usize,
+    slot: (u32, u32),
+) {
+    let Ok(Node { count, level, prefix, .. }) = Node::load(space.bytes(), node) else { return };
+    let keep = if position < left { left - 1 } else { left }.min(count);
+    let moved = count - keep;
+    space.write_u64(u64::from(right), header(level, moved, SLOTS, prefix));
+    for first in [0, SLOTS] {
+        let (place, length) = (head_at(node, first + keep), 4 * moved as u64);
+        space.copy_within(place, head_at(right, first), length);
+        space.zero(place, length);
+    }
+    set_count(space, node, keep);
+    if position < left {
+        insert_slot(space, node, (keep, SLOTS), position, slot);
+    } else {
+        insert_slot(space, right, (moved, SLOTS), position - left, slot);
+    }
+    if level > 0 {
+        // The least separator of a node stands for "less than any".
+        space.write_u32(head_at(right, 0), 0);
+    }
+}
+
+/// Copies a root leaf to a larger place; returns that and the old size.
+fn enlarge<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    leaf: u32,
+    capacity: usize,
+    extent: &mut Extent,
+) -> Option<(u32, u64)> {
+    let root = extent.carve(u64::from(node_size(capacity as u32)));
+    let node = Node::load(space.bytes(), leaf).ok()?;
+    let (count, old, prefix) = (node.count, node.capacity(), node.prefix);
+    space.write_u64(u64::from(root), header(0, count, capacity, prefix));
+    let length = 4 * count as u64;
+    space.copy_within(head_at(leaf, 0), head_at(root, 0), length);
+    space.copy_within(head_at(leaf, old), head_at(root, capacity), length);
+    Some((root, u64::from(node_size(old as u32))))
+}
+
+/// Renews a node's prefix when its count reaches certain values.
+fn renew_prefix_at<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    entries: u32,
+    node: u32,
+    count: usize,
+) {
+    if matches!(count, 4 | 8 | 16 | 32) {
+        renew_prefix(space, entries, node);
+    }
+}
+
+/// Makes a node's prefix as long as its keys allow, if that is worth the reading:
+/// heads that still differ in their first two bytes are left.
+fn renew_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, entries: u32, offset: u32) {
+    let bytes = space.bytes();
+    let Ok(node) = Node::load(bytes, offset) else { return };
+    let first = usize::from(node.level > 0);
+    if node.count < 4 || (node.head(first) ^ node.head(node.count - 1)) >> 16 != 0 {
+        return;
+    }
+    let (Ok(least), Ok(greatest)) =
+        (edge_key(bytes, entries, node, false), edge_key(bytes, entries, node, true))
+    else {
+        return;
+    };
+    let prefix = common_prefix(least, greatest) as u32;
+    if prefix <= node.prefix {
+        return;
+    }
+    let mut heads = [0u8; 4 * SLOTS];
+    for (slot, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate().take(node.count) {
+        let key = if node.level == 0 {
+            key_of(bytes, entries, node.child(slot))
+        } else {
+            node.descend(bytes, slot).and_then(|child| first_key(bytes, entries, child))
+        };
+        *head = head_of(key.unwrap_or(&[]), prefix).to_le_bytes();
+    }
+    let heads = heads.get(4 * first..4 * node.count).unwrap_or(&[]);
+    space.write(head_at(offset, first), heads);
+    set_prefix(space, offset, prefix);
+}
+
+// --- remove -----------------------------------------------------------------
+
+/// A planned removal, good until the map changes.
+pub(crate) struct RemovePlan {
+    map: Map,
+    number: u32,
+    path: Path,
+}
+
+/// Finds an entry's slot in the index. Entry `number` is no hole.
+pub(crate) fn plan_remove(bytes: &[u8], map: u64, number: u32) -> Result<RemovePlan> {
+    let map = Map::load(bytes, map)?;
+    checked_table(bytes, &map)?;
+    let path = path_of(bytes, &map, number)?;
+    Ok(RemovePlan { map, number, path })
+}
+
+fn path_of(bytes: &[u8], map: &Map, number: u32) -> Result<Path> {
+    if map.root == 0 || number >= map.used {
+        return Err(Error::new(ErrorKind::BadIndex, map.at));
+    }
+    let key = key_of(bytes, map.entries, number)?;
+    let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
+    if seek.found != Some(number) {
+        return Err(Error::new(ErrorKind::BadIndex, map.at));
+    }
+    Ok(seek.path)
+}
+
+/// Takes an entry out and leaves a hole. What its key and value own is the
+/// caller's, who may have freed it before.
+pub(crate) fn remove<S: Storage, O: Observer>(space: &mut Space<S, O>, plan: &RemovePlan) {
+    let RemovePlan { map, number, path } = plan;
+    let entries = u64::from(map.entries);
+    remove_from_index(space, map, path);
+    space.write(entries + entry_key_at(*number), &[0; 16]);
+    space.write_u8(entries + entry_tag_at(*number), TAG_HOLE);
+    let (live, mut used) = (map.live.saturating_sub(1), map.used);
+    while used > 0 && load_u8(space.bytes(), entries + entry_tag_at(used - 1)) == Ok(TAG_HOLE) {
+        used -= 1;
+    }
+    set_counts(space, map.at, live, used);
+    if used >= SQUEEZE && used - live.min(used) > used / 2 && space.trusted {
+        squeeze(space, map.at);
+    }
+    give_back(space, map.at);
+}
+
+/// Removes a slot of a leaf; nodes left empty are freed, and a root with one
+/// child gives way to it.
+fn remove_from_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path: &Path) {
+    let mut top = 0;
+    for at in (0..path.depth as usize).rev() {
+        let (offset, slot) = (path.nodes[at], path.slots[at] as usize);
+        let Ok(node) = Node::load(space.bytes(), offset) else { return };
+        let (count, capacity, level) = (node.count, node.capacity(), node.level);
+        if count > 1 {
+            remove_slot(space, offset, (count, capacity), slot);
+            if level > 0 && slot == 0 {
+                space.write_u32(head_at(offset, 0), 0);
+            }
+            top = map.root;
+            break;
+        }
+        space.free(u64::from(offset), u64::from(node_size(capacity as u32)));
+    }
+    // Levels descend, so this ends.
+    while top != 0 {
+        let Ok(node) = Node::load(space.bytes(), top) else { break };
+        if node.level == 0 || node.count > 1 {
+            break;
+        }
+        let Ok(_) = node.descend(space.bytes(), 0) else { break };
+        let below = node.child(0);
+        space.free(u64::from(top), NODE_SIZE);
+        top = below;
+    }
+    if top != map.root {
+        set_root(space, map.at, top);
+    }
+}
+
+/// Moves the live entries together, in order. Linear, without searching or
+/// memory: while an entry moves, its slot in the index and half of its key cell
+/// trade places, so that the entry knows the slot that must learn its number.
+fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
+    let Ok(map) = Map::load(space.bytes(), map) else { return };
+    let entries = u64::from(map.entries);
+    let tag = |bytes: &[u8], number| load_u8(bytes, entries + entry_tag_at(number)).unwrap_or(0);
+    let Some(hole) = (0..map.used).find(|&number| tag(space.bytes(), number) == TAG_HOLE) else {
+        return;
+    };
+    let Ok(mut path) = Path::edge(space.bytes(), map.root, false) else { return };
+    for _ in 0..map.live {
+        let leaf = path.leaf().0;
+        let Ok(node) = Node::load(space.bytes(), leaf) else { break };
+        let (count, capacity) = (node.count, node.capacity());
+        for slot in 0..count {
+            let place = child_at(leaf, capacity, slot);
+            let number = load_u32(space.bytes(), place).unwrap_or(0);
+            if number > hole {
+                let key = entries + entry_key_at(number);
+                let low = load_u32(space.bytes(), key).unwrap_or(0);
+                space.write_u32(place, low);
+                space.write_u32(key, place as u32);
+            }
+        }
+        if path.step_leaf(space.bytes(), false) != Ok(true) {
+            break;
+        }
+    }
+    let mut next = hole;
+    for number in hole + 1..map.used {
+        let tag = tag(space.bytes(), number);
+        if tag == TAG_HOLE {
+            continue;
+        }
+        let source = entries + entry_key_at(number);
+        let Ok(cell) = load_u64(space.bytes(), source) else { break };
+        let Ok(value) = load_u64(space.bytes(), source + 8) else { break };
+        let place = cell & 0xFFFF_FFFF;
+        let Ok(low) = load_u32(space.bytes(), place) else { break };
+        let mut cells = [0; 16];
+        let (key, rest) = cells.split_at_mut(8);
+        key.copy_from_slice(&(cell & !0xFFFF_FFFF | u64::from(low)).to_le_bytes());
+        rest.copy_from_slice(&value.to_le_bytes());
+        space.write_u32(place, next);
+        space.write(entries + entry_key_at(next), &cells);
+        space.write_u8(entries + entry_tag_at(next), tag);
+        next += 1;
+    }
+    // Everything from `next` on: the rest of its group's tags, then the rest.
+    let group = next.next_multiple_of(8).min(map.used);
+    let end = entries + entries_size(u64::from(map.used));
+    let cells = entries + entry_key_at(next);
+    if group > next {
+        let tags = entries + entry_tag_at(next);
+        space.zero(tags, u64::from(group - next));
+        space.zero(cells, end - cells);
+    } else if next < map.used {
+        space.zero(cells - 8, end + 8 - cells);
+    }
+    set_counts(space, map.at, map.live, next);
+}
+
+/// Halves a table of which a quarter is used, or frees it when nothing is.
+fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
+    let Ok(map) = Map::load(space.bytes(), map) else { return };
+    if map.capacity < GIVE_BACK || map.used > map.capacity / 4 || !space.trusted {
+        return;
+    }
+    let capacity = (2 * map.used).next_multiple_of(8).max(FIRST_ENTRIES);
+    let (old, new) = (entries_size(u64::from(map.capacity)), entries_size(u64::from(capacity)));
+    space.write_u32(map.at + u64::from(MAP_CAPACITY), capacity);
+    space.free(u64::from(map.entries) + new, old - new);
+}
+
+// --- rename -----------------------------------------------------------------
+
+/// Whether a key is there, or what giving it to an entry takes.
+pub(crate) enum RenamePlace {
+    /// The entry that has this key.
+    Found(u32),
+    /// None has.
+    New(RenamePlan),
+}
+
+/// A planned renaming, good until the document changes.
+pub(crate) struct RenamePlan {
+    map: Map,
+    number: u32,
+    path: Path,
+    fresh: u64,
+}
+
+impl RenamePlan {
+    /// Bytes to take for it (the key's own not counted); more than it may use.
+    pub(crate) fn fresh(&self) -> u64 {
+        self.fresh
+    }
+}
+
+/// Finds a key or plans that entry `number` gets it.
+pub(crate) fn plan_rename(bytes: &[u8], map: u64, number: u32, key: &[u8]) -> Result<RenamePlace> {
+    let map = Map::load(bytes, map)?;
+    checked_table(bytes, &map)?;
+    let path = path_of(bytes, &map, number)?;
+    Ok(match IndexPlan::new(bytes, &map, key)? {
+        Slot::Taken(entry) => RenamePlace::Found(entry),
+        Slot::Free(_) => {
+            // The old key leaves first, which may change the new one's path, but
+            // never makes it longer: this is enough for every node on it to split.
+            let fresh = NODE_SIZE * (u64::from(path.depth) + 1);
+            RenamePlace::New(RenamePlan { map, number, path, fresh })
+        }
+    })
+}
+
+/// Gives an entry the key that was planned; its place in insertion order stays.
+/// The old key's text is the caller's to free afterwards.
+pub(crate) fn rename<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    plan: &RenamePlan,
+    key: &[u8],
+    key_cell: u64,
+    extent: &mut Extent,
+) {
+    let RenamePlan { map, number, path, .. } = plan;
+    remove_from_index(space, map, path);
+    space.write_u64(u64::from(map.entries) + entry_key_at(*number), key_cell);
+    let root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
+    let map = Map { root, ..*map };
+    // An error is possible on damaged bytes only; the entry is then in no slot.
+    if let Ok(Slot::Free(index)) = IndexPlan::new(space.bytes(), &map, key)
+        && index.fresh <= plan.fresh
+    {
+        index.carry_out(space, map.at, map.entries, *number, extent);
+    }
+}

@@ -1,0 +1,466 @@
+//! Searching a map's index: one key, the place of a key, a range (FORMAT 7.4).
+//!
+//! A node's prefix is common to all keys of its subtree, but a search does not
+//! verify it on the way: a present key shares it, so its heads lead to its
+//! leaf, and one comparison there decides. Only who needs the place of an
+//! absent key ([`seek`]) asks, once, how much it shares with a key it arrived
+//! at: the first node on the way with a longer prefix has all its keys on one
+//! side of the wanted one.
+
+use core::cmp::Ordering;
+use core::ops::Bound;
+
+use super::node::{Node, damaged, head_of, short_head};
+use super::{Map, key_of};
+use crate::bytes::slice;
+use crate::cell::Needle;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+
+/// The number of the entry with this key.
+#[inline]
+pub(crate) fn find(bytes: &[u8], map: u64, needle: &Needle<'_>) -> Result<Option<u32>> {
+    let header = slice(bytes, map, u64::from(MAP_SIZE))?;
+    let Some(header) = header.first_chunk::<{ MAP_SIZE as usize }>() else { return Ok(None) };
+    if header[0] != KIND_MAP {
+        return Err(Error::new(ErrorKind::WrongBlock, map));
+    }
+    let (words, _) = header.as_chunks::<4>();
+    let entries = u32::from_le_bytes(words[MAP_ENTRIES as usize / 4]);
+    let root = u32::from_le_bytes(words[MAP_ROOT as usize / 4]);
+    if root == 0 {
+        return Ok(None);
+    }
+    let mut node = Node::load(bytes, root)?;
+    let mut tied = false;
+    while node.level > 0 {
+        let head = head_of(needle.text, node.prefix);
+        let slot = node.at_most(head).saturating_sub(1);
+        // A separator with the same head: most keys that share it are to its
+        // right, so look there first, without fetching the separator's key.
+        tied |= node.head(slot) == head && slot > 0;
+        node = node.descend(bytes, slot)?;
+    }
+    let head = head_of(needle.text, node.prefix);
+    if let Some(last) = node.at_most(head).checked_sub(1)
+        && node.head(last) == head
+    {
+        let entry = node.child(last);
+        if needle.is_at(bytes, u64::from(entries) + entry_key_at(entry))? {
+            return Ok(Some(entry));
+        }
+        tied |= last > 0 && node.head(last - 1) == head;
+    }
+    if tied { find_among_ties(bytes, entries, root, needle) } else { Ok(None) }
+}
+
+/// The same where heads alone did not decide.
+#[inline(never)]
+fn find_among_ties(
+    bytes: &[u8],
+    entries: u32,
+    root: u32,
+    needle: &Needle<'_>,
+) -> Result<Option<u32>> {
+    let seek = seek(bytes, entries, root, Target::at(needle.text))?;
+    Ok(seek.found)
+}
+
+/// A place among the keys: that of a key, or right after all that begin with it.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'k> {
+    text: &'k [u8],
+    /// The text is followed by endless bytes greater than any.
+    beyond: bool,
+}
+
+impl<'k> Target<'k> {
+    #[inline(always)]
+    pub(super) fn at(text: &'k [u8]) -> Self {
+        Target { text, beyond: false }
+    }
+
+    #[inline(always)]
+    pub(super) fn head(&self, prefix: u32) -> u32 {
+        let rest = self.text.get(prefix as usize..).unwrap_or(&[]);
+        match rest.first_chunk::<4>() {
+            Some(head) => u32::from_be_bytes(*head),
+            None => short_head(rest, if self.beyond { 0xFF } else { 0 }),
+        }
+    }
+
+    /// Count of bytes shared with a key, and the target's order to it.
+    #[inline]
+    fn compare(&self, key: &[u8]) -> (u32, Ordering) {
+        let shared = common_prefix(self.text, key);
+        let order = match (self.text.get(shared), key.get(shared)) {
+            (Some(ours), Some(theirs)) => ours.cmp(theirs),
+            (None, _) if self.beyond => Ordering::Greater,
+            (None, None) => Ordering::Equal,
+            (None, Some(_)) => Ordering::Less,
+            (Some(_), None) => Ordering::Greater,
+        };
+        // Keys are shorter than 2³⁰; a longer target shares no more than that.
+        (shared as u32, order)
+    }
+}
+
+/// Count of leading bytes that two keys share.
+#[inline]
+pub(super) fn common_prefix(one: &[u8], other: &[u8]) -> usize {
+    let (ones, _) = one.as_chunks::<8>();
+    let (others, _) = other.as_chunks::<8>();
+    let mut shared = 0;
+    for (a, b) in ones.iter().zip(others) {
+        let difference = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if difference != 0 {
+            return shared + difference.trailing_zeros() as usize / 8;
+        }
+        shared += 8;
+    }
+    let rest = |text: &'_ [u8]| text.len().min(shared);
+    let (one, other) = (&one[rest(one)..], &other[rest(other)..]);
+    shared + one.iter().zip(other).take_while(|(a, b)| a == b).count()
+}
+
+/// Nodes from the root to a leaf, and the slot taken in each. The leaf's is a
+/// position: it may be one past the last.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Path {
+    pub(super) nodes: [u32; MAX_LEVELS],
+    pub(super) slots: [u8; MAX_LEVELS],
+    /// Count of nodes.
+    pub(super) depth: u8,
+}
+
+impl Path {
+    pub(super) const EMPTY: Path =
+        Path { nodes: [0; MAX_LEVELS], slots: [0; MAX_LEVELS], depth: 0 };
+
+    /// The leaf and the slot in it.
+    #[inline(always)]
+    pub(super) fn leaf(&self) -> (u32, usize) {
+        let last = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
+        (self.nodes[last], self.slots[last] as usize)
+    }
+
+    #[inline(always)]
+    fn set_leaf_slot(&mut self, slot: usize) {
+        let last = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
+        self.slots[last] = slot as u8;
+    }
+
+    /// Forgets the nodes from `depth` on and goes down to the first or last slot
+    /// of the leaf below `node`.
+    fn go_down(&mut self, bytes: &[u8], depth: usize, node: u32, last: bool) -> Result<()> {
+        let mut offset = node;
+        let mut node = Node::load(bytes, offset)?;
+        self.depth = depth as u8;
+        loop {
+            let at = self.depth as usize;
+            let slot = if last { node.count - 1 } else { 0 };
+            if at >= MAX_LEVELS {
+                return Err(damaged(offset));
+            }
+            self.nodes[at] = offset;
+            self.slots[at] = slot as u8;
+            self.depth += 1;
+            if node.level == 0 {
+                return Ok(());
+            }
+            offset = node.child(slot);
+            node = node.descend(bytes, slot)?;
+        }
+    }
+
+    /// The path to the first or last entry.
+    pub(super) fn edge(bytes: &[u8], root: u32, last: bool) -> Result<Path> {
+        let mut path = Path::EMPTY;
+        path.go_down(bytes, 0, root, last)?;
+        Ok(path)
+    }
+
+    /// Goes to the next leaf's first slot, or the one before's last; false where
+    /// there is none.
+    pub(super) fn step_leaf(&mut self, bytes: &[u8], back: bool) -> Result<bool> {
+        let inner = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
+        for at in (0..inner).rev() {
+            let slot = self.slots[at] as usize;
+            let parent = Node::load(bytes, self.nodes[at])?;
+            let next = if back { slot.checked_sub(1) } else { Some(slot + 1) };
+            if let Some(next) = next.filter(|&next| next < parent.count) {
+                let below = parent.descend(bytes, next)?.level as usize;
+                if inner - at - 1 != below {
+                    return Err(damaged(self.nodes[at]));
+                }
+                self.slots[at] = next as u8;
+                self.go_down(bytes, at + 1, parent.child(next), back)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Where a key is or belongs.
+pub(super) struct Seek {
+    /// The leaf's slot is the count of its keys below the target.
+    pub(super) path: Path,
+    /// The entry, where the key is there (at the leaf's slot).
+    pub(super) found: Option<u32>,
+    /// From this node of the path on, the keys all lie on one side of the
+    /// target and some prefixes are longer than what it shares with them.
+    pub(super) outside: u8,
+    /// Count of bytes the target shares with the keys from there on.
+    pub(super) shared: u32,
+    /// The head, after those bytes, of the leaf's key next to the target.
+    pub(super) neighbour: u32,
+}
+
+/// Finds the place of a target in the index under `root` (not 0).
+pub(super) fn seek(bytes: &[u8], entries: u32, root: u32, target: Target<'_>) -> Result<Seek> {
+    let mut path = Path::EMPTY;
+    let mut prefixes = [0u32; MAX_LEVELS];
+    let mut offset = root;
+    let mut node = Node::load(bytes, root)?;
+    // Levels descend to 0 from below MAX_LEVELS, so the path has room.
+    while node.level > 0 {
+        let head = target.head(node.prefix);
+        let mut slot = node.at_most(head).saturating_sub(1);
+        if slot > 0 && node.head(slot) == head {
+            slot = last_separator_at_most(bytes, entries, &node, slot, target)?;
+        }
+        let at = path.depth as usize % MAX_LEVELS;
+        path.nodes[at] = offset;
+        path.slots[at] = slot as u8;
+        prefixes[at] = node.prefix;
+        path.depth += 1;
+        offset = node.child(slot);
+        node = node.descend(bytes, slot)?;
+    }
+    let at = path.depth as usize % MAX_LEVELS;
+    path.nodes[at] = offset;
+    prefixes[at] = node.prefix;
+    path.depth += 1;
+
+    let head = target.head(node.prefix);
+    let mut high = node.at_most(head);
+    let mut low = high;
+    if high > 0 && node.head(high - 1) == head {
+        low = node.below(head).min(high - 1);
+    }
+    let mut compared = None;
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let entry = node.child(middle);
+        let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
+        match order {
+            Ordering::Greater => low = middle + 1,
+            Ordering::Less => high = middle,
+            Ordering::Equal => {
+                path.set_leaf_slot(middle);
+                let outside = path.depth;
+                return Ok(Seek { path, found: Some(entry), outside, shared, neighbour: 0 });
+            }
+        }
+        compared = Some((shared, order));
+    }
+    path.set_leaf_slot(low);
+    let (shared, order) = match compared {
+        Some(compared) => compared,
+        None => {
+            let entry = node.child(low.saturating_sub(1));
+            target.compare(key_of(bytes, entries, entry)?)
+        }
+    };
+    let depth = path.depth as usize;
+    let outside = prefixes.iter().take(depth).position(|&prefix| prefix > shared);
+    let Some(outside) = outside else {
+        return Ok(Seek { path, found: None, outside: path.depth, shared, neighbour: 0 });
+    };
+    // Every key below that node begins as the one compared does: go to the end
+    // of them that faces the target.
+    let last = order == Ordering::Greater;
+    path.go_down(bytes, outside, path.nodes[outside], last)?;
+    let (leaf, slot) = path.leaf();
+    let entry = Node::load(bytes, leaf)?.child(slot);
+    let neighbour = head_of(key_of(bytes, entries, entry)?, shared);
+    if last {
+        path.set_leaf_slot(slot + 1);
+    }
+    Ok(Seek { path, found: None, outside: outside as u8, shared, neighbour })
+}
+
+/// The last slot whose separator is at most the target, where the separator of
+/// `slot` has the target's head.
+#[inline(never)]
+fn last_separator_at_most(
+    bytes: &[u8],
+    entries: u32,
+    node: &Node<'_>,
+    slot: usize,
+    target: Target<'_>,
+) -> Result<usize> {
+    let (mut low, mut high) = (node.below(node.head(slot)).clamp(1, slot), slot + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let separator = first_key(bytes, entries, node.descend(bytes, middle)?)?;
+        if target.compare(separator).1 == Ordering::Less {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(low - 1)
+}
+
+/// The least key of a subtree.
+pub(super) fn first_key<'a>(bytes: &'a [u8], entries: u32, node: Node<'a>) -> Result<&'a [u8]> {
+    edge_key(bytes, entries, node, false)
+}
+
+/// The least or greatest key of a subtree.
+pub(super) fn edge_key<'a>(
+    bytes: &'a [u8],
+    entries: u32,
+    mut node: Node<'a>,
+    last: bool,
+) -> Result<&'a [u8]> {
+    loop {
+        let slot = if last { node.count - 1 } else { 0 };
+        if node.level == 0 {
+            return key_of(bytes, entries, node.child(slot));
+        }
+        node = node.descend(bytes, slot)?;
+    }
+}
+
+/// A run of entries in key order, taken from both ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Range {
+    front: Path,
+    /// The last entry still to come.
+    back: Path,
+    /// At most so many more: an index that leads twice to one leaf cannot make
+    /// a walk longer than the map. 0 when done.
+    left: u32,
+}
+
+impl Range {
+    /// The entries whose keys lie between two bounds.
+    pub(crate) fn new(
+        bytes: &[u8],
+        map: &Map,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+    ) -> Result<Range> {
+        let upper = match upper {
+            Bound::Included(key) => Some((Target::at(key), true)),
+            Bound::Excluded(key) => Some((Target::at(key), false)),
+            Bound::Unbounded => None,
+        };
+        let (lower, skip) = match lower {
+            Bound::Included(key) => (Some(key), false),
+            Bound::Excluded(key) => (Some(key), true),
+            Bound::Unbounded => (None, false),
+        };
+        Range::between(bytes, map, lower.map(|key| (Target::at(key), skip)), upper)
+    }
+
+    /// The entries whose keys begin with `prefix`.
+    pub(crate) fn prefix(bytes: &[u8], map: &Map, prefix: &[u8]) -> Result<Range> {
+        let end = Target { text: prefix, beyond: true };
+        Range::between(bytes, map, Some((Target::at(prefix), false)), Some((end, false)))
+    }
+
+    /// From a target (the flag: without an equal key) to a target (with it).
+    fn between(
+        bytes: &[u8],
+        map: &Map,
+        lower: Option<(Target<'_>, bool)>,
+        upper: Option<(Target<'_>, bool)>,
+    ) -> Result<Range> {
+        let nothing = Range { front: Path::EMPTY, back: Path::EMPTY, left: 0 };
+        if map.root == 0 {
+            return Ok(nothing);
+        }
+        let mut front = match lower {
+            None => Path::edge(bytes, map.root, false)?,
+            Some((target, skip)) => {
+                let Seek { mut path, found, .. } = seek(bytes, map.entries, map.root, target)?;
+                if skip && found.is_some() {
+                    path.set_leaf_slot(path.leaf().1 + 1);
+                }
+                path
+            }
+        };
+        let (leaf, slot) = front.leaf();
+        if slot >= Node::load(bytes, leaf)?.count && !front.step_leaf(bytes, false)? {
+            return Ok(nothing);
+        }
+        let back = match upper {
+            None => Path::edge(bytes, map.root, true)?,
+            Some((target, with)) => {
+                let Seek { mut path, found, .. } = seek(bytes, map.entries, map.root, target)?;
+                let end = path.leaf().1 + usize::from(with && found.is_some());
+                match end.checked_sub(1) {
+                    Some(last) => path.set_leaf_slot(last),
+                    None if !path.step_leaf(bytes, true)? => return Ok(nothing),
+                    None => {}
+                }
+                path
+            }
+        };
+        // Paths in one tree of even depth order as their slots do.
+        let left = if front.slots > back.slots { 0 } else { map.live };
+        Ok(Range { front, back, left })
+    }
+
+    /// The next entry in key order.
+    #[inline]
+    pub(crate) fn next(&mut self, bytes: &[u8]) -> Option<Result<u32>> {
+        self.take(bytes, false)
+    }
+
+    /// The last entry in key order.
+    #[inline]
+    pub(crate) fn next_back(&mut self, bytes: &[u8]) -> Option<Result<u32>> {
+        self.take(bytes, true)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, bytes: &[u8], back: bool) -> Option<Result<u32>> {
+        let left = self.left.checked_sub(1)?;
+        // After an error the range is at its end.
+        self.left = 0;
+        let result = self.step(bytes, back);
+        if let Ok((_, more)) = result {
+            if more && left == 0 {
+                return Some(Err(damaged(self.front.nodes[0])));
+            }
+            self.left = if more { left } else { 0 };
+        }
+        Some(result.map(|(entry, _)| entry))
+    }
+
+    /// The entry at one end, and whether any is left.
+    #[inline(always)]
+    fn step(&mut self, bytes: &[u8], back: bool) -> Result<(u32, bool)> {
+        let met = self.front.leaf() == self.back.leaf();
+        let end = if back { &mut self.back } else { &mut self.front };
+        let (offset, slot) = end.leaf();
+        let leaf = Node::load(bytes, offset)?;
+        if leaf.level != 0 || slot >= leaf.count {
+            return Err(damaged(offset));
+        }
+        if !met {
+            let next = if back { slot.checked_sub(1) } else { Some(slot + 1) };
+            match next.filter(|&next| next < leaf.count) {
+                Some(next) => end.set_leaf_slot(next),
+                None if !end.step_leaf(bytes, back)? => return Err(damaged(offset)),
+                None => {}
+            }
+        }
+        Ok((leaf.child(slot), !met))
+    }
+}

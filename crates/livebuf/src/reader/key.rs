@@ -1,0 +1,141 @@
+//! Ways to name a member: by text, by a remembered [`Key`], by a [`Bound`] key, by index.
+
+use super::{Mode, Object, Value};
+use crate::cell::Needle;
+use crate::error::Result;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// What can be looked up in a value: a key (text or [`Key`]) or an index.
+pub trait Lookup: Copy {
+    #[doc(hidden)]
+    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>>;
+    #[doc(hidden)]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>>;
+}
+
+impl Lookup for &str {
+    #[inline(always)]
+    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
+        match value.object()? {
+            Some(object) => self.find_in_object(&object),
+            None => Ok(None),
+        }
+    }
+
+    #[inline(always)]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
+        object.find(&Needle::new(self.as_bytes()))
+    }
+}
+
+impl Lookup for usize {
+    #[inline(always)]
+    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
+        match value.array()? {
+            Some(array) => array.element(self),
+            None => Ok(None),
+        }
+    }
+
+    #[inline(always)]
+    fn find_in_object<'a, M: Mode>(self, _object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
+        Ok(None)
+    }
+}
+
+/// A key that remembers where it was found: in objects of the same shapes a
+/// look-up is one comparison.
+///
+/// What it remembers is a guess, verified against the shape at hand, so one
+/// `Key` serves any documents, from any threads. Absence is never remembered.
+///
+/// ```
+/// use livebuf::{Doc, Key, json};
+/// static LAP: Key = Key::new("lap");
+/// let doc = json!({"event": "lap_complete", "lap": 55});
+/// assert_eq!(doc.valid().unwrap().root().get(&LAP).unwrap().as_i64(), Some(55));
+/// ```
+#[derive(Debug)]
+pub struct Key<'k> {
+    text: &'k str,
+    needle: Needle<'k>,
+    /// Guessed index by a hash of the shape's offset, so that objects of
+    /// alternating shapes do not evict each other.
+    guesses: [AtomicU8; GUESSES],
+}
+
+const GUESSES: usize = 8;
+
+impl<'k> Key<'k> {
+    /// Prepares a key.
+    pub const fn new(text: &'k str) -> Self {
+        let needle = Needle::constant(text.as_bytes());
+        Key { text, needle, guesses: [const { AtomicU8::new(0) }; GUESSES] }
+    }
+
+    /// The key's text.
+    pub fn as_str(&self) -> &'k str {
+        self.text
+    }
+
+    #[inline(always)]
+    pub(crate) fn needle(&self) -> &Needle<'k> {
+        &self.needle
+    }
+
+    #[inline(always)]
+    fn guess(&self, shape: u32) -> &AtomicU8 {
+        &self.guesses[(shape.wrapping_mul(0x9E37_79B1) >> 29) as usize % GUESSES]
+    }
+
+    #[inline(always)]
+    pub(crate) fn guessed(&self, shape: u32) -> u32 {
+        self.guess(shape).load(Ordering::Relaxed) as u32
+    }
+
+    #[cold]
+    pub(crate) fn remember(&self, shape: u32, index: u32) {
+        self.guess(shape).store(index as u8, Ordering::Relaxed);
+    }
+}
+
+impl Lookup for &Key<'_> {
+    #[inline(always)]
+    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
+        match value.object()? {
+            Some(object) => self.find_in_object(&object),
+            None => Ok(None),
+        }
+    }
+
+    #[inline(always)]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
+        object.find_remembered(self)
+    }
+}
+
+/// A key resolved against one object's shape, for loops over objects alike:
+/// [`Object::bind`]. It borrows the document, so the shape cannot change under it.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound<'a, 'k> {
+    pub(super) shape: u32,
+    pub(super) index: u32,
+    pub(super) needle: Needle<'k>,
+    pub(super) document: PhantomData<&'a [u8]>,
+}
+
+impl Lookup for &Bound<'_, '_> {
+    #[inline(always)]
+    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
+        match value.object()? {
+            Some(object) => self.find_in_object(&object),
+            None => Ok(None),
+        }
+    }
+
+    #[inline(always)]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
+        object.find_bound(self)
+    }
+}

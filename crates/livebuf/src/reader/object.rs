@@ -1,0 +1,476 @@
+//! Objects as users see them: records and maps answer alike.
+
+use super::{Bound, Key, Lookup, Mode, Value};
+use crate::cell::{Needle, span_at_position};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+use crate::map;
+use crate::record::{Block, Raw, Record};
+use crate::shape::Shape;
+use core::marker::PhantomData;
+use core::ops::Bound as Limit;
+use core::ops::RangeBounds;
+
+/// An object: members in insertion order, found by key.
+#[derive(Clone, Copy)]
+pub struct Object<'a, M> {
+    bytes: &'a [u8],
+    body: Body,
+    mode: PhantomData<M>,
+}
+
+#[derive(Clone, Copy)]
+enum Body {
+    Record(Record),
+    Map(u32),
+}
+
+impl<'a, M: Mode> Object<'a, M> {
+    #[inline(always)]
+    pub(crate) fn load(bytes: &'a [u8], home: u32) -> Result<Self> {
+        let block = Block::resolve(bytes, home)?;
+        let body = match block.kind() {
+            KIND_RECORD => Body::Record(block.record()?),
+            KIND_MAP => Body::Map(block.offset),
+            _ => return Err(Error::new(ErrorKind::WrongBlock, block.offset as u64)),
+        };
+        Ok(Object { bytes, body, mode: PhantomData })
+    }
+
+    /// Count of members.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self.body {
+            Body::Record(record) => record.live() as usize,
+            Body::Map(map) => {
+                crate::bytes::load_u32(self.bytes, (map + MAP_LIVE) as u64).unwrap_or(0) as usize
+            }
+        }
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the object is stored as a map (an ordered index over its keys).
+    pub fn is_map(&self) -> bool {
+        matches!(self.body, Body::Map(_))
+    }
+
+    /// The member with this key. Constant time up to 255 members, else O(log n).
+    #[inline]
+    pub fn get(&self, lookup: impl Lookup) -> M::Out<Value<'a, M>> {
+        M::out(lookup.find_in_object(self))
+    }
+
+    /// Whether there is a member with this key.
+    pub fn contains_key(&self, lookup: impl Lookup) -> M::Out<()> {
+        M::out(lookup.find_in_object(self).map(|found| found.map(|_| ())))
+    }
+
+    #[inline(always)]
+    fn value(&self, raw: Raw) -> Option<Value<'a, M>> {
+        (raw.tag != TAG_HOLE).then(|| Value::new(self.bytes, raw))
+    }
+
+    #[inline(always)]
+    pub(crate) fn find(&self, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
+        match self.body {
+            Body::Record(record) => {
+                if record.used() == 0 {
+                    return Ok(None);
+                }
+                let shape = Shape::load(self.bytes, record.shape() as u64)?;
+                match shape.find(self.bytes, record.used(), needle)? {
+                    Some(index) => Ok(self.value(record.field(self.bytes, index)?)),
+                    None => Ok(None),
+                }
+            }
+            Body::Map(map) => self.find_in_map(map, needle),
+        }
+    }
+
+    #[inline(never)]
+    fn find_in_map(&self, map: u32, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
+        match map::find(self.bytes, map as u64, needle)? {
+            Some(index) => {
+                let entry = map::Map::load(self.bytes, map as u64)?.entry(self.bytes, index)?;
+                Ok(self.value(entry_value(self.bytes, &entry)?))
+            }
+            None => Ok(None),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn find_remembered(&self, key: &Key<'_>) -> Result<Option<Value<'a, M>>> {
+        if let Body::Record(record) = self.body
+            && record.used() != 0
+        {
+            let offset = record.shape();
+            let shape = Shape::load(self.bytes, offset as u64)?;
+            let guess = key.guessed(offset);
+            if guess < record.used()
+                && guess < shape.count
+                && key.needle().is_at(self.bytes, shape.key_position(guess))?
+            {
+                return Ok(self.value(record.field(self.bytes, guess)?));
+            }
+            return self.find_and_remember(record, shape, key);
+        }
+        self.find(key.needle())
+    }
+
+    #[inline(never)]
+    fn find_and_remember(
+        &self,
+        record: Record,
+        shape: Shape,
+        key: &Key<'_>,
+    ) -> Result<Option<Value<'a, M>>> {
+        match shape.find(self.bytes, record.used(), key.needle())? {
+            Some(index) => {
+                key.remember(record.shape(), index);
+                Ok(self.value(record.field(self.bytes, index)?))
+            }
+            None => Ok(None),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn find_bound(&self, bound: &Bound<'_, '_>) -> Result<Option<Value<'a, M>>> {
+        if let Body::Record(record) = self.body
+            && record.shape() == bound.shape
+            && bound.index < record.used()
+        {
+            return Ok(self.value(record.field(self.bytes, bound.index)?));
+        }
+        self.find(&bound.needle)
+    }
+
+    /// Resolves a key once for a loop over objects of this one's shape; others
+    /// are searched. `None` where this object has no such key or is a map.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([{"x": 1}, {"x": 2}, {"x": 3}]);
+    /// let rows = doc.valid().unwrap().root().as_array().unwrap();
+    /// let first = rows.get(0).unwrap().as_object().unwrap();
+    /// let x = first.bind("x").unwrap();
+    /// let sum: i64 = rows.iter().filter_map(|row| row.get(&x)?.as_i64()).sum();
+    /// assert_eq!(sum, 6);
+    /// ```
+    pub fn bind<'k>(&self, key: &'k str) -> M::Out<Bound<'a, 'k>> {
+        M::out(self.bind_key(key))
+    }
+
+    fn bind_key<'k>(&self, key: &'k str) -> Result<Option<Bound<'a, 'k>>> {
+        let needle = Needle::new(key.as_bytes());
+        let Body::Record(record) = self.body else { return Ok(None) };
+        if record.used() == 0 {
+            return Ok(None);
+        }
+        let shape = Shape::load(self.bytes, record.shape() as u64)?;
+        Ok(shape.find(self.bytes, record.used(), &needle)?.map(|index| Bound {
+            shape: record.shape(),
+            index,
+            needle,
+            document: PhantomData,
+        }))
+    }
+
+    /// All members in insertion order.
+    pub fn iter(&self) -> Fields<'a, M> {
+        // Counts of damaged bytes are checked slot by slot; the budget of a
+        // record is 255 and of a map the entries that its bytes can hold.
+        let used = match self.body {
+            Body::Record(record) => record.used(),
+            Body::Map(map) => map::Map::load(self.bytes, map as u64).map_or(0, |map| map.used),
+        };
+        Fields { object: *self, front: 0, back: used, remaining: self.len() }
+    }
+
+    /// All keys in insertion order.
+    pub fn keys(&self) -> Keys<'a, M> {
+        Keys(self.iter())
+    }
+
+    /// All values in insertion order.
+    pub fn values(&self) -> Values<'a, M> {
+        Values(self.iter())
+    }
+
+    /// Members whose keys lie in a range, ordered by the keys' bytes.
+    ///
+    /// O(log n) to begin and O(1) a step in a map; each step looks at all keys
+    /// in a record.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!({"b": 2, "a": 1, "c": 3});
+    /// let root = doc.valid().unwrap().root().as_object().unwrap();
+    /// let keys: Vec<_> = root.range("a".."c").map(|(key, _)| key).collect();
+    /// assert_eq!(keys, ["a", "b"]);
+    /// ```
+    pub fn range<'k>(&self, range: impl RangeBounds<&'k str>) -> Ordered<'a, 'k, M> {
+        let bytes = |limit: Limit<&&'k str>| limit.map(|text| text.as_bytes());
+        Ordered::new(self, bytes(range.start_bound()), bytes(range.end_bound()), &[])
+    }
+
+    /// Members whose keys begin with `prefix`, ordered by the keys' bytes.
+    pub fn prefix<'k>(&self, prefix: &'k str) -> Ordered<'a, 'k, M> {
+        let prefix = prefix.as_bytes();
+        Ordered::new(self, Limit::Included(prefix), Limit::Unbounded, prefix)
+    }
+
+    /// The member with the smallest key.
+    pub fn first(&self) -> M::Out<(&'a str, Value<'a, M>)> {
+        M::out(Ordered::new(self, Limit::Unbounded, Limit::Unbounded, &[]).step(false).transpose())
+    }
+
+    /// The member with the largest key.
+    pub fn last(&self) -> M::Out<(&'a str, Value<'a, M>)> {
+        M::out(Ordered::new(self, Limit::Unbounded, Limit::Unbounded, &[]).step(true).transpose())
+    }
+
+    /// Slot `index`: key bytes and value, or `None` for a hole.
+    #[inline(always)]
+    fn slot(&self, index: u32) -> Result<Option<(&'a [u8], Raw)>> {
+        match self.body {
+            Body::Record(record) => {
+                let raw = record.field(self.bytes, index)?;
+                if raw.tag == TAG_HOLE {
+                    return Ok(None);
+                }
+                let shape = Shape::load(self.bytes, record.shape() as u64)?;
+                if index >= shape.count {
+                    return Err(Error::new(ErrorKind::BadCount, record.offset as u64));
+                }
+                Ok(Some((shape.key(self.bytes, index)?, raw)))
+            }
+            Body::Map(map) => {
+                let entry = map::Map::load(self.bytes, map as u64)?.entry(self.bytes, index)?;
+                if entry.tag == TAG_HOLE {
+                    return Ok(None);
+                }
+                let key = span_at_position(self.bytes, entry.key)?;
+                Ok(Some((key, entry_value(self.bytes, &entry)?)))
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn member(&self, key: &'a [u8], raw: Raw) -> Result<(&'a str, Value<'a, M>)> {
+        Ok((M::text(key, 0)?, Value::new(self.bytes, raw)))
+    }
+}
+
+impl<M: Mode> core::fmt::Debug for Object<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_map()
+            .entries(self.iter().map(M::item_result).map_while(|item| item.ok()))
+            .finish()
+    }
+}
+
+/// A map entry's value.
+#[inline(always)]
+pub(crate) fn entry_value(bytes: &[u8], entry: &map::Entry) -> Result<Raw> {
+    let cell = crate::bytes::load_u64(bytes, entry.value)?;
+    Ok(Raw { tag: entry.tag, cell, position: entry.value as u32 })
+}
+
+/// Members in insertion order: [`Object::iter`].
+#[derive(Clone)]
+pub struct Fields<'a, M> {
+    object: Object<'a, M>,
+    front: u32,
+    back: u32,
+    remaining: usize,
+}
+
+impl<'a, M: Mode> Fields<'a, M> {
+    #[inline(always)]
+    fn advance(&mut self, backwards: bool) -> Option<M::Item<(&'a str, Value<'a, M>)>> {
+        while self.front < self.back && self.remaining > 0 {
+            let index = if backwards {
+                self.back -= 1;
+                self.back
+            } else {
+                self.front += 1;
+                self.front - 1
+            };
+            match self.object.slot(index) {
+                Ok(None) => {}
+                Ok(Some((key, raw))) => {
+                    self.remaining -= 1;
+                    return M::item(self.object.member(key, raw));
+                }
+                Err(error) => {
+                    self.remaining = 0;
+                    return M::item(Err(error));
+                }
+            }
+        }
+        self.remaining = 0;
+        None
+    }
+}
+
+impl<'a, M: Mode> Iterator for Fields<'a, M> {
+    type Item = M::Item<(&'a str, Value<'a, M>)>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.advance(false)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let most = self.remaining.min((self.back - self.front) as usize);
+        (most, Some(most))
+    }
+}
+
+impl<M: Mode> DoubleEndedIterator for Fields<'_, M> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.advance(true)
+    }
+}
+
+impl<M: Mode> ExactSizeIterator for Fields<'_, M> {}
+
+macro_rules! half {
+    ($(#[$doc:meta])* $name:ident, $item:ty, $part:tt) => {
+        $(#[$doc])*
+        #[derive(Clone)]
+        pub struct $name<'a, M>(Fields<'a, M>);
+
+        impl<'a, M: Mode> Iterator for $name<'a, M> {
+            type Item = M::Item<$item>;
+
+            #[inline]
+            fn next(&mut self) -> Option<Self::Item> {
+                M::item(M::item_result(self.0.next()?).map(|member| member.$part))
+            }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                self.0.size_hint()
+            }
+        }
+
+        impl<M: Mode> DoubleEndedIterator for $name<'_, M> {
+            fn next_back(&mut self) -> Option<Self::Item> {
+                M::item(M::item_result(self.0.next_back()?).map(|member| member.$part))
+            }
+        }
+
+        impl<M: Mode> ExactSizeIterator for $name<'_, M> {}
+    };
+}
+
+half!(
+    /// Keys in insertion order: [`Object::keys`].
+    Keys, &'a str, 0
+);
+half!(
+    /// Values in insertion order: [`Object::values`].
+    Values, Value<'a, M>, 1
+);
+
+/// Members ordered by key bytes: [`Object::range`], [`Object::prefix`].
+#[derive(Clone)]
+pub struct Ordered<'a, 'k, M> {
+    object: Object<'a, M>,
+    /// For maps: the cursor into the index.
+    cursor: Option<Result<map::Range>>,
+    /// For records: what is still to come.
+    lower: Limit<&'k [u8]>,
+    upper: Limit<&'k [u8]>,
+    done_front: Option<&'a [u8]>,
+    done_back: Option<&'a [u8]>,
+    prefix: &'k [u8],
+}
+
+impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
+    fn new(
+        object: &Object<'a, M>,
+        lower: Limit<&'k [u8]>,
+        upper: Limit<&'k [u8]>,
+        prefix: &'k [u8],
+    ) -> Self {
+        let cursor = match object.body {
+            Body::Record(_) => None,
+            Body::Map(map) => Some(map::Map::load(object.bytes, map as u64).and_then(|map| {
+                if prefix.is_empty() {
+                    map::Range::new(object.bytes, &map, lower, upper)
+                } else {
+                    map::Range::prefix(object.bytes, &map, prefix)
+                }
+            })),
+        };
+        Ordered { object: *object, cursor, lower, upper, done_front: None, done_back: None, prefix }
+    }
+
+    fn step(&mut self, backwards: bool) -> Option<Result<(&'a str, Value<'a, M>)>> {
+        let object = self.object;
+        let found = match &mut self.cursor {
+            None => self.step_in_record(backwards),
+            Some(Err(error)) => Err(*error),
+            Some(Ok(range)) => {
+                let index = if backwards {
+                    range.next_back(object.bytes)
+                } else {
+                    range.next(object.bytes)
+                };
+                match index {
+                    None => Ok(None),
+                    Some(index) => index.and_then(|index| object.slot(index)),
+                }
+            }
+        };
+        match found {
+            Ok(None) => None,
+            Ok(Some((key, raw))) => Some(object.member(key, raw)),
+            Err(error) => {
+                self.cursor = None;
+                self.lower = Limit::Excluded(&[]);
+                self.upper = Limit::Excluded(&[]);
+                Some(Err(error))
+            }
+        }
+    }
+
+    /// The next smallest (largest) key among at most 255: no memory, one scan a step.
+    fn step_in_record(&mut self, backwards: bool) -> Result<Option<(&'a [u8], Raw)>> {
+        let Body::Record(record) = self.object.body else { return Ok(None) };
+        let mut best: Option<(&'a [u8], Raw)> = None;
+        for index in 0..record.used() {
+            let Some((key, raw)) = self.object.slot(index)? else { continue };
+            let inside = (self.lower, self.upper).contains(key)
+                && key.starts_with(self.prefix)
+                && self.done_front.is_none_or(|done| key > done)
+                && self.done_back.is_none_or(|done| key < done);
+            if inside && best.is_none_or(|(best, _)| (key < best) != backwards) {
+                best = Some((key, raw));
+            }
+        }
+        if let Some((key, _)) = best {
+            *(if backwards { &mut self.done_back } else { &mut self.done_front }) = Some(key);
+        }
+        Ok(best)
+    }
+}
+
+impl<'a, M: Mode> Iterator for Ordered<'a, '_, M> {
+    type Item = M::Item<(&'a str, Value<'a, M>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        M::item(self.step(false)?)
+    }
+}
+
+impl<M: Mode> DoubleEndedIterator for Ordered<'_, '_, M> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        M::item(self.step(true)?)
+    }
+}

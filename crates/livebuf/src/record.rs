@@ -1,0 +1,145 @@
+//! Records: objects of up to 255 fields, and the homes of all nodes (FORMAT 5).
+//!
+//! ```text
+//! byte 0     1         2     3     4..8   8..
+//!      kind  capacity  used  live  shape  tagged cells
+//! ```
+
+use crate::bytes::{load_u8, load_u64};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+
+/// A value as it lies in the document: its tag, its cell, and where the cell is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Raw {
+    pub(crate) cell: u64,
+    /// Offset of the cell (for text that lies in it); 0 where the value has none.
+    pub(crate) position: u32,
+    pub(crate) tag: u8,
+}
+
+/// The first eight bytes of a node's block, and where it is (a forward is followed).
+#[derive(Clone, Copy)]
+pub(crate) struct Block {
+    pub(crate) offset: u32,
+    pub(crate) header: u64,
+}
+
+impl Block {
+    /// Follows a home to its block. A forward to a forward is corrupt.
+    #[inline(always)]
+    pub(crate) fn resolve(bytes: &[u8], home: u32) -> Result<Block> {
+        let header = load_u64(bytes, home as u64)?;
+        if header as u8 != KIND_FORWARD {
+            return Ok(Block { offset: home, header });
+        }
+        Block::forwarded(bytes, (header >> 32) as u32)
+    }
+
+    fn forwarded(bytes: &[u8], offset: u32) -> Result<Block> {
+        let header = load_u64(bytes, offset as u64)?;
+        if header as u8 == KIND_FORWARD {
+            return Err(Error::new(ErrorKind::WrongBlock, offset as u64));
+        }
+        Ok(Block { offset, header })
+    }
+
+    #[inline(always)]
+    pub(crate) fn kind(&self) -> u8 {
+        self.header as u8
+    }
+
+    pub(crate) fn record(&self) -> Result<Record> {
+        if self.kind() != KIND_RECORD {
+            return Err(Error::new(ErrorKind::WrongBlock, self.offset as u64));
+        }
+        Ok(Record { offset: self.offset, header: self.header })
+    }
+}
+
+/// A record's place and header.
+#[derive(Clone, Copy)]
+pub(crate) struct Record {
+    pub(crate) offset: u32,
+    header: u64,
+}
+
+impl Record {
+    #[inline(always)]
+    pub(crate) fn capacity(&self) -> u32 {
+        (self.header >> 8) as u8 as u32
+    }
+
+    /// Fields in use, holes included.
+    #[inline(always)]
+    pub(crate) fn used(&self) -> u32 {
+        (self.header >> 16) as u8 as u32
+    }
+
+    /// Fields that hold a value.
+    #[inline(always)]
+    pub(crate) fn live(&self) -> u32 {
+        (self.header >> 24) as u8 as u32
+    }
+
+    #[inline(always)]
+    pub(crate) fn shape(&self) -> u32 {
+        (self.header >> 32) as u32
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        record_size(self.capacity()) as u64
+    }
+
+    #[inline(always)]
+    pub(crate) fn tag_position(&self, index: u32) -> u64 {
+        (self.offset + RECORD_CELLS) as u64 + tag_at(index)
+    }
+
+    #[inline(always)]
+    pub(crate) fn cell_position(&self, index: u32) -> u64 {
+        (self.offset + RECORD_CELLS) as u64 + cell_at(index)
+    }
+
+    /// Field `index`; its tag is [`TAG_HOLE`] where it was deleted.
+    #[inline(always)]
+    pub(crate) fn field(&self, bytes: &[u8], index: u32) -> Result<Raw> {
+        tagged(bytes, (self.offset + RECORD_CELLS) as u64, index)
+    }
+
+    /// The record's header word for these counts.
+    pub(crate) fn header_word(capacity: u32, used: u32, live: u32, shape: u32) -> u64 {
+        KIND_RECORD as u64
+            | (capacity as u64 & 0xFF) << 8
+            | (used as u64 & 0xFF) << 16
+            | (live as u64 & 0xFF) << 24
+            | (shape as u64) << 32
+    }
+}
+
+/// Element `index` of tagged cells at `base`.
+#[inline(always)]
+pub(crate) fn tagged(bytes: &[u8], base: u64, index: u32) -> Result<Raw> {
+    let position = base + cell_at(index);
+    Ok(Raw {
+        tag: load_u8(bytes, base + tag_at(index))?,
+        cell: load_u64(bytes, position)?,
+        // A load at `position` succeeded, so it fits 32 bits.
+        position: position as u32,
+    })
+}
+
+/// Hands `with` every field that holds a value: (index, value).
+pub(crate) fn each_field(
+    bytes: &[u8],
+    record: Record,
+    mut with: impl FnMut(u32, Raw) -> Result<()>,
+) -> Result<()> {
+    for index in 0..record.used() {
+        let raw = record.field(bytes, index)?;
+        if raw.tag != TAG_HOLE {
+            with(index, raw)?;
+        }
+    }
+    Ok(())
+}

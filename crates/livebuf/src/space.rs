@@ -1,0 +1,603 @@
+//! Space: the one `write` through which every edit goes, and the free list.
+//!
+//! Owns the storage, the observer and the count of used bytes. An edit first
+//! calls [`Space::ensure`], which may fail and changes no used byte; then
+//! [`Space::take`] and [`Space::free`], which cannot fail. Blocks are multiples
+//! of eight bytes; whoever refers to one knows its size (FORMAT 8).
+//!
+//! Free blocks hang in lists by power of two. When nothing fits and a quarter
+//! of the document is free, the lists are sorted by address, neighbours merged
+//! and the tail given back.
+
+use crate::bytes::{load_u8, load_u32, round_up};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+use crate::storage::Storage;
+
+/// Sees every change of a document's bytes, in order.
+///
+/// Undo logs, deltas for the wire and durable files hang on this hook. Changes
+/// reported past the end of the reported used length are part of the document
+/// once the header's used count (bytes 20 to 23) covers them.
+pub trait Observer {
+    /// False makes the compiler drop the hook.
+    const ACTIVE: bool = true;
+
+    /// `new` replaced `old` at `offset`; both have the same length.
+    fn write(&mut self, offset: u64, old: &[u8], new: &[u8]);
+}
+
+/// The observer that sees nothing and costs nothing.
+impl Observer for () {
+    const ACTIVE: bool = false;
+
+    #[inline(always)]
+    fn write(&mut self, _offset: u64, _old: &[u8], _new: &[u8]) {}
+}
+
+impl<O: Observer> Observer for &mut O {
+    const ACTIVE: bool = O::ACTIVE;
+
+    #[inline(always)]
+    fn write(&mut self, offset: u64, old: &[u8], new: &[u8]) {
+        (**self).write(offset, old, new);
+    }
+}
+
+/// Zeroed bytes taken for one edit, to be carved into blocks.
+#[derive(Debug)]
+pub(crate) struct Extent {
+    cursor: u64,
+    end: u64,
+}
+
+impl Extent {
+    /// The next `size` bytes (a multiple of eight).
+    pub(crate) fn carve(&mut self, size: u64) -> u32 {
+        let offset = self.cursor;
+        self.cursor += size;
+        debug_assert!(size.is_multiple_of(8) && self.cursor <= self.end);
+        offset as u32
+    }
+}
+
+/// A free block that satisfies a request, and the list word that points at it.
+struct Found {
+    link: u64,
+    block: u32,
+    size: u32,
+}
+
+/// How many blocks of one class are looked at before going to the next.
+const SCAN: usize = 8;
+/// The same in the last class, which has no next.
+const SCAN_LAST: usize = 64;
+/// Up to this many free blocks, a full buffer is searched for neighbours that could merge.
+const MERGE_CHECK: u32 = 512;
+
+/// The bytes of a document under edit.
+pub(crate) struct Space<S, O> {
+    storage: S,
+    observer: O,
+    used: u32,
+    /// We wrote or validated this document: freed space may be reused.
+    pub(crate) trusted: bool,
+    /// Freed bytes are zeroed.
+    pub(crate) wipe: bool,
+    pub(crate) limits: Limits,
+}
+
+fn class_of(size: u64) -> u32 {
+    debug_assert!(size >= 8);
+    (size / 8).max(1).ilog2().min(FREE_CLASSES - 1)
+}
+
+impl<S: Storage, O: Observer> Space<S, O> {
+    /// Wraps storage whose header says `used` bytes are used (checked by the caller).
+    pub(crate) fn new(storage: S, observer: O, used: u32, trusted: bool, limits: Limits) -> Self {
+        Space { storage, observer, used, trusted, wipe: true, limits }
+    }
+
+    /// The used bytes.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let bytes = self.storage.bytes();
+        bytes.get(..self.used as usize).unwrap_or(bytes)
+    }
+
+    #[inline(always)]
+    pub(crate) fn used(&self) -> u32 {
+        self.used
+    }
+
+    pub(crate) fn storage(&self) -> &S {
+        &self.storage
+    }
+
+    pub(crate) fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    pub(crate) fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    pub(crate) fn into_parts(self) -> (S, O) {
+        (self.storage, self.observer)
+    }
+
+    // --- the one way to change a byte ---------------------------------------
+
+    /// Puts `new` at `offset`. Places are checked when an edit is planned; one
+    /// outside (a bug) is not written.
+    #[inline(always)]
+    pub(crate) fn write(&mut self, offset: u64, new: &[u8]) {
+        let start = offset as usize;
+        match self.storage.bytes_mut().get_mut(start..start + new.len()) {
+            Some(place) => {
+                if O::ACTIVE {
+                    self.observer.write(offset, place, new);
+                }
+                place.copy_from_slice(new);
+            }
+            None => debug_assert!(false, "write outside the document at {offset}"),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn write_u8(&mut self, offset: u64, value: u8) {
+        self.write(offset, &[value]);
+    }
+
+    #[inline(always)]
+    pub(crate) fn write_u32(&mut self, offset: u64, value: u32) {
+        self.write(offset, &value.to_le_bytes());
+    }
+
+    #[inline(always)]
+    pub(crate) fn write_u64(&mut self, offset: u64, value: u64) {
+        self.write(offset, &value.to_le_bytes());
+    }
+
+    /// Moves bytes within the document (the ranges may overlap).
+    pub(crate) fn copy_within(&mut self, source: u64, target: u64, length: u64) {
+        if length == 0 || source == target {
+            return;
+        }
+        let (from, to, count) = (source as usize, target as usize, length as usize);
+        let bytes = self.storage.bytes_mut();
+        if from + count > bytes.len() || to + count > bytes.len() {
+            debug_assert!(false, "move outside the document at {source}");
+            return;
+        }
+        if !O::ACTIVE {
+            bytes.copy_within(from..from + count, to);
+            return;
+        }
+        // Report in pieces small enough for the stack, in an order that never
+        // overwrites a source byte before it is read.
+        let mut piece = [0u8; 512];
+        let mut done = 0;
+        while done < count {
+            let size = (count - done).min(piece.len());
+            let at = if to > from { count - done - size } else { done };
+            let bytes = self.storage.bytes();
+            piece[..size].copy_from_slice(&bytes[from + at..from + at + size]);
+            self.write((to + at) as u64, &piece[..size]);
+            done += size;
+        }
+    }
+
+    /// Zeroes a range.
+    pub(crate) fn zero(&mut self, offset: u64, length: u64) {
+        if length == 0 {
+            return;
+        }
+        if O::ACTIVE {
+            const ZEROS: [u8; 512] = [0; 512];
+            let mut done = 0;
+            while done < length {
+                let size = (length - done).min(ZEROS.len() as u64);
+                self.write(offset + done, &ZEROS[..size as usize]);
+                done += size;
+            }
+        } else {
+            let start = offset as usize;
+            match self.storage.bytes_mut().get_mut(start..start + length as usize) {
+                Some(place) => place.fill(0),
+                None => debug_assert!(false, "zeroing outside the document at {offset}"),
+            }
+        }
+    }
+
+    /// Puts a whole document in place of this one (its room was ensured).
+    #[cfg(feature = "alloc")]
+    pub(crate) fn overwrite(&mut self, document: &[u8]) {
+        let (old, new) = (self.used as u64, document.len() as u64);
+        self.zero(new, old.saturating_sub(new));
+        self.used = new as u32;
+        self.write(0, document);
+    }
+
+    fn set_used(&mut self, used: u64) {
+        self.used = used as u32;
+        self.write_u32(HEADER_USED as u64, used as u32);
+    }
+
+    // --- planning -----------------------------------------------------------
+
+    /// Makes sure that [`extend`](Self::extend) by `tail` bytes followed by
+    /// [`take`](Self::take) of `fresh` bytes cannot fail. Changes no used byte.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSpace`] with the missing bytes, [`ErrorKind::DocumentLimit`], [`ErrorKind::Io`].
+    #[inline]
+    pub(crate) fn ensure(&mut self, fresh: u64, tail: u64) -> Result<()> {
+        let needed = self.used as u64 + fresh + tail;
+        if needed <= self.storage.bytes().len() as u64 && needed <= self.limits.document {
+            return Ok(());
+        }
+        self.ensure_slowly(fresh, tail)
+    }
+
+    #[cold]
+    fn ensure_slowly(&mut self, fresh: u64, tail: u64) -> Result<()> {
+        let from_list = fresh > 0 && self.find(fresh).is_some();
+        let needed = self.used as u64 + tail + if from_list { 0 } else { fresh };
+        let limit = self.limits.document.min(MAX_DOCUMENT);
+        let problem = if needed > limit {
+            Error::with_detail(ErrorKind::DocumentLimit, 0, limit)
+        } else if needed <= self.storage.bytes().len() as u64 {
+            return Ok(());
+        } else {
+            match self.storage.grow(needed) {
+                Ok(()) if self.storage.bytes().len() as u64 >= needed => return Ok(()),
+                Ok(()) => Error::with_detail(ErrorKind::NoSpace, 0, needed),
+                Err(error) => error,
+            }
+        };
+        // Without room at the tail, merging neighbours may still help.
+        if tail == 0 && fresh > 0 && self.merging_yields(fresh) {
+            return Ok(());
+        }
+        Err(problem)
+    }
+
+    /// Whether merged neighbours (or a merged block at the tail) would give `size` bytes.
+    /// Reads only; quadratic, so only for few blocks.
+    fn merging_yields(&self, size: u64) -> bool {
+        let Some(aux) = self.aux() else { return false };
+        let blocks = self.word(aux + AUX_FREE_BLOCKS as u64);
+        if !self.trusted
+            || blocks > MERGE_CHECK
+            || (self.word(aux + AUX_FREE_BYTES as u64) as u64) < size
+        {
+            return false;
+        }
+        let room = (self.storage.bytes().len() as u64).min(self.limits.document);
+        self.free_blocks().any(|(start, length)| {
+            let mut end = start as u64 + length as u64;
+            while let Some((_, length)) = self.free_blocks().find(|&(next, _)| next as u64 == end) {
+                end += length as u64;
+            }
+            let end = if end == self.used as u64 { room & !7 } else { end };
+            end.saturating_sub(start as u64) >= size
+        })
+    }
+
+    // --- committing ---------------------------------------------------------
+
+    /// Takes `size` zeroed bytes that [`ensure`](Self::ensure) promised.
+    #[inline]
+    pub(crate) fn take(&mut self, size: u64) -> Extent {
+        if size == 0 {
+            return Extent { cursor: 0, end: 0 };
+        }
+        if load_u32(self.storage.bytes(), HEADER_AUX as u64) != Ok(0)
+            && let Some(extent) = self.take_from_list(size)
+        {
+            return extent;
+        }
+        self.take_from_tail(size)
+    }
+
+    #[inline]
+    fn take_from_tail(&mut self, size: u64) -> Extent {
+        let start = self.used as u64;
+        self.extend(size);
+        Extent { cursor: start, end: start + size }
+    }
+
+    fn take_from_list(&mut self, size: u64) -> Option<Extent> {
+        if !self.trusted {
+            return None;
+        }
+        let mut found = self.find(size);
+        if found.is_none() && self.worth_merging(size) {
+            self.merge();
+            found = self.find(size);
+        }
+        let Found { link, block, size: block_size } = found?;
+        let (block, block_size) = (block as u64, block_size as u64);
+        let aux = self.aux()?;
+        let next = self.word(block);
+        self.write_u32(link, next);
+        self.add(aux + AUX_FREE_BYTES as u64, -(block_size as i64));
+        self.add(aux + AUX_FREE_BLOCKS as u64, -1);
+        if self.wipe {
+            self.write_u64(block, 0);
+        } else {
+            self.zero(block, size);
+        }
+        if block_size > size {
+            self.push_free(aux, block + size, block_size - size);
+        }
+        Some(Extent { cursor: block, end: block + size })
+    }
+
+    /// Makes the used bytes longer by `size` zeroed bytes.
+    #[inline]
+    pub(crate) fn extend(&mut self, size: u64) {
+        let start = self.used as u64;
+        debug_assert!(start + size <= self.storage.bytes().len() as u64);
+        if !S::ZEROED {
+            self.zero(start, size);
+        }
+        self.set_used(start + size);
+    }
+
+    /// Gives back what was not carved.
+    #[inline]
+    pub(crate) fn finish(&mut self, extent: Extent) {
+        if extent.cursor < extent.end {
+            self.free(extent.cursor, extent.end - extent.cursor);
+        }
+    }
+
+    /// Frees a block (multiples of eight). On a document that is not trusted
+    /// the bytes only become garbage.
+    pub(crate) fn free(&mut self, offset: u64, size: u64) {
+        if size == 0 || !self.trusted {
+            return;
+        }
+        debug_assert!(offset.is_multiple_of(8) && size.is_multiple_of(8));
+        if offset + size == self.used as u64 {
+            self.zero(offset, size);
+            self.set_used(offset);
+            return;
+        }
+        if self.wipe {
+            self.zero(offset, size);
+        }
+        let (aux, offset, size) = match self.aux() {
+            Some(aux) => (aux, offset, size),
+            None if size >= AUX_SIZE as u64 => {
+                self.zero(offset, AUX_SIZE as u64);
+                self.start_aux(offset);
+                (offset, offset + AUX_SIZE as u64, size - AUX_SIZE as u64)
+            }
+            None if self.ensure(0, AUX_SIZE as u64).is_ok() => {
+                let aux = self.used as u64;
+                self.extend(AUX_SIZE as u64);
+                self.start_aux(aux);
+                (aux, offset, size)
+            }
+            // A full buffer without a free list: the bytes are lost until compaction.
+            None => return,
+        };
+        if size > 0 {
+            self.push_free(aux, offset, size);
+            self.add(aux + AUX_FREED as u64, 1);
+        }
+    }
+
+    /// Frees the bytes of an owned span (FORMAT 3.3): a span that begins at a
+    /// multiple of eight owns its padding, another owns its own bytes only.
+    pub(crate) fn free_span(&mut self, offset: u64, length: u64) {
+        let padded = offset.is_multiple_of(8);
+        self.free_range(offset, offset + if padded { round_up(length) } else { length });
+    }
+
+    /// Wipes any bytes and frees the whole words among them.
+    pub(crate) fn free_range(&mut self, start: u64, end: u64) {
+        if !self.trusted {
+            return;
+        }
+        let (inner, inner_end) = (round_up(start), end & !7);
+        if inner >= inner_end {
+            self.zero(start, end - start);
+        } else {
+            self.zero(start, inner - start);
+            self.zero(inner_end, end - inner_end);
+            self.free(inner, inner_end - inner);
+        }
+    }
+
+    fn start_aux(&mut self, aux: u64) {
+        self.write_u8(aux, KIND_AUX);
+        self.write_u32(HEADER_AUX as u64, aux as u32);
+    }
+
+    fn push_free(&mut self, aux: u64, block: u64, size: u64) {
+        let head = aux + AUX_HEADS as u64 + 4 * class_of(size) as u64;
+        let next = self.word(head);
+        self.write_u64(block, next as u64 | size << 32);
+        self.write_u32(head, block as u32);
+        self.add(aux + AUX_FREE_BYTES as u64, size as i64);
+        self.add(aux + AUX_FREE_BLOCKS as u64, 1);
+    }
+
+    // --- the free list ------------------------------------------------------
+
+    fn word(&self, offset: u64) -> u32 {
+        load_u32(self.bytes(), offset).unwrap_or(0)
+    }
+
+    fn add(&mut self, offset: u64, change: i64) {
+        let value = self.word(offset) as i64 + change;
+        self.write_u32(offset, value.clamp(0, u32::MAX as i64) as u32);
+    }
+
+    /// The aux block's offset, where there is one.
+    pub(crate) fn aux(&self) -> Option<u64> {
+        let aux = self.word(HEADER_AUX as u64) as u64;
+        (aux != 0 && load_u8(self.bytes(), aux) == Ok(KIND_AUX)).then_some(aux)
+    }
+
+    /// Free bytes and free blocks.
+    pub(crate) fn free_counts(&self) -> (u32, u32) {
+        self.aux().map_or((0, 0), |aux| {
+            (self.word(aux + AUX_FREE_BYTES as u64), self.word(aux + AUX_FREE_BLOCKS as u64))
+        })
+    }
+
+    /// Every free block as (offset, size), at most as many as the aux block counts.
+    pub(crate) fn free_blocks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let aux = self.aux().unwrap_or(0);
+        let count = if aux == 0 { 0 } else { self.word(aux + AUX_FREE_BLOCKS as u64) };
+        let mut class = 0;
+        let mut block = if aux == 0 { 0 } else { self.word(aux + AUX_HEADS as u64) };
+        core::iter::from_fn(move || {
+            while block == 0 {
+                class += 1;
+                if aux == 0 || class >= FREE_CLASSES {
+                    return None;
+                }
+                block = self.word(aux + AUX_HEADS as u64 + 4 * class as u64);
+            }
+            let found = (block, self.word(block as u64 + FREE_SIZE as u64));
+            block = self.word(block as u64);
+            Some(found)
+        })
+        .take(count as usize)
+    }
+
+    /// First fit among few blocks of the request's class, else the head of a larger one.
+    fn find(&self, size: u64) -> Option<Found> {
+        if !self.trusted {
+            return None;
+        }
+        let heads = self.aux()? + AUX_HEADS as u64;
+        let first = class_of(size);
+        for class in first..FREE_CLASSES {
+            let mut link = heads + 4 * class as u64;
+            let scan = match class {
+                _ if class == FREE_CLASSES - 1 => SCAN_LAST,
+                _ if class == first => SCAN,
+                _ => 1,
+            };
+            for _ in 0..scan {
+                let block = self.word(link);
+                if block == 0 {
+                    break;
+                }
+                let block_size = self.word(block as u64 + FREE_SIZE as u64);
+                if block_size as u64 >= size {
+                    return Some(Found { link, block, size: block_size });
+                }
+                link = block as u64;
+            }
+        }
+        None
+    }
+
+    /// A quarter is free (or the buffer is full), and enough was freed since the
+    /// last merge that sorting again is paid for.
+    fn worth_merging(&self, size: u64) -> bool {
+        let Some(aux) = self.aux() else { return false };
+        let (bytes, blocks) = self.free_counts();
+        let freed = self.word(aux + AUX_FREED as u64);
+        let full = self.used as u64 + size > self.storage.bytes().len() as u64 && !S::ZEROED;
+        full || (bytes > self.used / 4 && freed >= (blocks / 4).max(8))
+    }
+
+    /// Sorts all free blocks by address, merges neighbours, gives the tail back.
+    pub(crate) fn merge(&mut self) {
+        let Some(aux) = self.aux() else { return };
+        let heads = aux + AUX_HEADS as u64;
+        // One list of all.
+        let mut all = 0;
+        for class in 0..FREE_CLASSES as u64 {
+            let head = self.word(heads + 4 * class);
+            if head == 0 {
+                continue;
+            }
+            let mut last = head as u64;
+            while self.word(last) != 0 {
+                last = self.word(last) as u64;
+            }
+            self.write_u32(last, all);
+            self.write_u32(heads + 4 * class, 0);
+            all = head;
+        }
+        let mut block = self.sort_by_address(all);
+        self.write_u32(aux + AUX_FREE_BYTES as u64, 0);
+        self.write_u32(aux + AUX_FREE_BLOCKS as u64, 0);
+        self.write_u32(aux + AUX_FREED as u64, 0);
+        while block != 0 {
+            let start = block as u64;
+            let mut end = start + self.word(start + FREE_SIZE as u64) as u64;
+            block = self.word(start);
+            self.write_u64(start, 0);
+            while block as u64 == end && block != 0 {
+                let next = self.word(end);
+                let size = self.word(end + FREE_SIZE as u64) as u64;
+                self.write_u64(end, 0);
+                end += size;
+                block = next;
+            }
+            if end == self.used as u64 {
+                if !self.wipe {
+                    self.zero(start, end - start);
+                }
+                self.set_used(start);
+            } else {
+                self.push_free(aux, start, end - start);
+            }
+        }
+    }
+
+    /// Bottom-up merge sort of a list linked by first words: no memory, n log n.
+    fn sort_by_address(&mut self, mut list: u32) -> u32 {
+        let mut width = 1u64;
+        loop {
+            let (mut rest, mut sorted, mut last, mut merges) = (list, 0u32, 0u32, 0);
+            while rest != 0 {
+                merges += 1;
+                let (mut left, mut right, mut left_size) = (rest, rest, 0);
+                while left_size < width && right != 0 {
+                    left_size += 1;
+                    right = self.word(right as u64);
+                }
+                let mut right_size = width;
+                while left_size > 0 || (right_size > 0 && right != 0) {
+                    let from_left =
+                        left_size > 0 && (right_size == 0 || right == 0 || left <= right);
+                    let next = if from_left { left } else { right };
+                    if from_left {
+                        left = self.word(left as u64);
+                        left_size -= 1;
+                    } else {
+                        right = self.word(right as u64);
+                        right_size -= 1;
+                    }
+                    if last == 0 {
+                        sorted = next;
+                    } else if self.word(last as u64) != next {
+                        self.write_u32(last as u64, next);
+                    }
+                    last = next;
+                }
+                rest = right;
+            }
+            if last != 0 {
+                self.write_u32(last as u64, 0);
+            }
+            if merges <= 1 {
+                return sorted;
+            }
+            list = sorted;
+            width *= 2;
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Where a document's bytes live: a fixed slice, a growable vector, or (in
+//! `mapped.rs`) a file. One small trait; nothing here knows the format.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Memory that an editor works on.
+///
+/// The whole of [`bytes`](Storage::bytes) is capacity; how much of it is used
+/// the document's header says. An implementation that answers inconsistently
+/// can damage its document, never memory.
+pub trait Storage {
+    /// True where every byte that was never written is zero.
+    const ZEROED: bool;
+
+    /// All bytes, used or not.
+    fn bytes(&self) -> &[u8];
+
+    /// All bytes, to be written by the editor alone.
+    fn bytes_mut(&mut self) -> &mut [u8];
+
+    /// Makes room for at least `capacity` bytes, keeping the contents.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSpace`] with the missing bytes where it cannot grow,
+    /// [`ErrorKind::Io`] where the system refuses. The contents are unchanged then.
+    fn grow(&mut self, capacity: u64) -> Result<()>;
+}
+
+/// Storage that nobody else can write while the editor holds it, so that text
+/// checked once stays checked. Implemented by this crate's own types only.
+pub trait Exclusive: Storage + sealed::Sealed {}
+
+mod sealed {
+    /// Keeps foreign storage from claiming what unchecked text relies on.
+    pub trait Sealed {}
+    impl Sealed for &mut [u8] {}
+    #[cfg(feature = "alloc")]
+    impl Sealed for super::VecStorage {}
+}
+
+/// A fixed buffer of the caller's: it never allocates, and says what is missing.
+impl Storage for &mut [u8] {
+    const ZEROED: bool = false;
+
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+
+    #[inline(always)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self
+    }
+
+    fn grow(&mut self, capacity: u64) -> Result<()> {
+        let length = self.len() as u64;
+        Err(Error::with_detail(ErrorKind::NoSpace, length, capacity.saturating_sub(length)))
+    }
+}
+
+impl Exclusive for &mut [u8] {}
+
+#[cfg(feature = "alloc")]
+pub use vec::VecStorage;
+
+#[cfg(feature = "alloc")]
+mod vec {
+    use super::{Error, ErrorKind, Exclusive, Result, Storage};
+    use alloc::vec::Vec;
+
+    /// The unit of allocation: gives the document a 16-byte aligned base
+    /// (8-byte where the target aligns `u128` so).
+    type Line = u128;
+
+    /// A growable, 16-byte aligned, zero-initialised buffer.
+    #[derive(Clone, Default)]
+    pub struct VecStorage {
+        lines: Vec<Line>,
+    }
+
+    impl VecStorage {
+        /// A zeroed buffer of at least `capacity` bytes.
+        ///
+        /// # Errors
+        /// [`ErrorKind::Io`] where the allocator refuses.
+        pub fn with_capacity(capacity: u64) -> Result<Self> {
+            let mut storage = VecStorage::default();
+            storage.resize(capacity)?;
+            Ok(storage)
+        }
+
+        /// A copy of `bytes`.
+        ///
+        /// # Errors
+        /// [`ErrorKind::Io`] where the allocator refuses.
+        pub fn from_slice(bytes: &[u8]) -> Result<Self> {
+            let mut storage = VecStorage::with_capacity(bytes.len() as u64)?;
+            storage.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+            Ok(storage)
+        }
+
+        fn resize(&mut self, capacity: u64) -> Result<()> {
+            let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
+            let lines = usize::try_from(capacity.div_ceil(16)).map_err(|_| refused())?;
+            self.lines
+                .try_reserve_exact(lines.saturating_sub(self.lines.len()))
+                .map_err(|_| refused())?;
+            self.lines.resize(lines, 0);
+            Ok(())
+        }
+    }
+
+    impl Storage for VecStorage {
+        const ZEROED: bool = true;
+
+        #[inline(always)]
+        fn bytes(&self) -> &[u8] {
+            bytemuck::cast_slice(&self.lines)
+        }
+
+        #[inline(always)]
+        fn bytes_mut(&mut self) -> &mut [u8] {
+            bytemuck::cast_slice_mut(&mut self.lines)
+        }
+
+        fn grow(&mut self, capacity: u64) -> Result<()> {
+            let length = self.lines.len() as u64 * 16;
+            if capacity <= length {
+                return Ok(());
+            }
+            // Doubling, so that n pushes copy at most 2n elements.
+            self.resize(capacity.max(2 * length).max(256))
+        }
+    }
+
+    impl Exclusive for VecStorage {}
+}
