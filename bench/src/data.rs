@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail, ensure};
+use livebuf::{DocBuf, Kind, Value};
 
 /// One JSON file, as text and as the reference value for answers.
 pub(crate) struct Sample {
@@ -47,4 +48,40 @@ pub(crate) fn samples() -> Result<Vec<Sample>> {
     }
     names.sort();
     names.iter().map(|name| sample(name)).collect()
+}
+
+/// The document's value in serde_json's tree, by way of the checked reader.
+pub(crate) fn to_json(value: Value<'_>) -> Result<serde_json::Value> {
+    let json = match value.kind() {
+        Kind::Null => serde_json::Value::Null,
+        Kind::Bool => value.as_bool().into(),
+        Kind::Int => value.as_i64().into(),
+        Kind::Uint => value.as_u64().into(),
+        Kind::Float | Kind::Number => value.as_f64().into(),
+        Kind::String => value.as_str()?.into(),
+        Kind::Array => {
+            let array = value.as_array()?.context("no array")?;
+            array.iter().map(|element| to_json(element?)).collect::<Result<_>>()?
+        }
+        Kind::Object => {
+            let object = value.as_object()?.context("no object")?;
+            object
+                .iter()
+                .map(|field| {
+                    let (key, value) = field?;
+                    Ok((key.to_owned(), to_json(value)?))
+                })
+                .collect::<Result<_>>()?
+        }
+        kind => bail!("{kind:?} has no JSON"),
+    };
+    Ok(json)
+}
+
+/// The document holds this value: the same keys in the same order, numbers by bits.
+pub(crate) fn check(expected: &serde_json::Value, document: &DocBuf) -> Result<()> {
+    let actual = to_json(document.doc().root())?;
+    let is_same = serde_json::to_vec(&actual)? == serde_json::to_vec(expected)?;
+    ensure!(is_same, "the document's value differs from serde_json's");
+    Ok(())
 }

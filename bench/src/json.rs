@@ -8,7 +8,6 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use livebuf::Doc;
 
 use crate::data::{self, Sample};
 use crate::report::{Measured, Report, Target, duration};
@@ -80,17 +79,17 @@ fn parse(sample: &Sample, target: Target, effort: Effort, report: &mut Report) {
 }
 
 fn print(sample: &Sample, target: Target, effort: Effort, report: &mut Report) -> Result<()> {
-    let bytes = livebuf_json::from_slice(&sample.json)?;
-    let document = Doc::open(bytes.as_bytes())?.validate()?;
+    let document = livebuf_json::from_slice(&sample.json)?;
+    let root = document.valid().context("the document is not trusted")?.root();
     let value = &sample.value;
-    let printed = livebuf_json::to_vec(document)?;
+    let printed = livebuf_json::to_vec(root)?;
     ensure!(
         serde_json::from_slice::<serde_json::Value>(&printed)? == *value,
         "printing {} changes it",
         sample.name
     );
     let mut contest = Contest::new();
-    let ours = contest.add_consuming(1, || document, livebuf_json::to_vec);
+    let ours = contest.add_consuming(1, || root, livebuf_json::to_vec);
     let serde_json = contest.add_consuming(1, || value, serde_json::to_vec);
     let outcome = contest.run(effort);
     report.add(

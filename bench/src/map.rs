@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use anyhow::{Context as _, Result, ensure};
 use fastrand::Rng;
-use livebuf::{Doc, DocBuf, Object, Valid};
+use livebuf::{DocBuf, New, Object, Valid};
 
 use crate::report::{Measured, Report, Target, duration};
 use crate::timing::{Contest, Effort, Outcome, Place};
@@ -89,8 +89,16 @@ fn build_btree(keys: &[String]) -> BTreeMap<String, i64> {
 }
 
 fn build_document(keys: &[String]) -> Result<DocBuf> {
-    let mut document = DocBuf::new();
-    todo!()
+    let mut document = DocBuf::new()?;
+    let root = document.set_root(New::object(0))?.context("no root")?;
+    for (index, key) in keys.iter().enumerate() {
+        document.set(root, key.as_str(), index as i64)?;
+    }
+    Ok(document)
+}
+
+fn object_of(document: &DocBuf) -> Option<Object<'_, Valid>> {
+    document.valid()?.root().as_object()
 }
 
 fn check(object: Object<'_, Valid>, map: &BTreeMap<String, i64>, keys: &[String], absent: &[String]) -> Result<()> {
@@ -130,7 +138,7 @@ fn run_size(style: Style, size: usize, effort: Effort, report: &mut Report) -> R
     let (keys, absent) = keys(style, size);
     let map = &build_btree(&keys);
     let document = build_document(&keys)?;
-    let object = document.valid()?.root().as_object().context("no object")?;
+    let object = object_of(&document).context("no object")?;
     check(object, map, &keys, &absent)?;
     let mut rows = Rows { style, size, report };
 
@@ -162,7 +170,8 @@ fn run_size(style: Style, size: usize, effort: Effort, report: &mut Report) -> R
 
     let order = reordered(&keys, &mut rng);
     let order = order.as_slice();
-    ensure!(remove_from_document(document.clone(), order)?.valid()?.root().as_object().is_some_and(|object| object.is_empty()));
+    let emptied = remove_from_document(document.clone(), order)?;
+    ensure!(object_of(&emptied).is_some_and(|object| object.is_empty()), "removing left keys");
     ensure!(remove_from_btree(map.clone(), order).is_empty());
     let mut contest = Contest::new();
     let ours = contest.add_consuming(size, || document.clone(), |document| remove_from_document(document, order));
@@ -179,7 +188,11 @@ fn remove_from_btree(mut map: BTreeMap<String, i64>, keys: &[String]) -> BTreeMa
 }
 
 fn remove_from_document(mut document: DocBuf, keys: &[String]) -> Result<DocBuf> {
-    todo!()
+    let root = document.root().context("no root")?;
+    for key in keys {
+        black_box(document.remove(root, key.as_str())?);
+    }
+    Ok(document)
 }
 
 /// Where the rows of one map go.

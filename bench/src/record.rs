@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 use anyhow::{Context as _, Result, ensure};
 use fastrand::Rng;
-use livebuf::{Doc, Key, Object, Valid};
+use livebuf::{Doc, Key, Lookup, Object, Valid};
 
 use crate::report::{Measured, Report, Target, duration};
 use crate::timing::{Contest, Effort};
@@ -43,10 +43,10 @@ fn random_names(count: usize, lengths: std::ops::RangeInclusive<usize>, rng: &mu
     names
 }
 
-/// An object with these names in this order; the value of a name is its place in `values`.
-fn object_of(names: &[&String], values: &[String]) -> serde_json::Value {
-    let place = |name: &String| values.iter().position(|each| each == name);
-    names.iter().map(|name| ((*name).clone(), place(name).into())).collect()
+/// An object with the names in some order; each one's value is its place in `places`.
+fn object_of(names: &[&String], places: &[String]) -> serde_json::Value {
+    let place = |name: &String| places.iter().position(|each| each == name);
+    names.iter().map(|name| (name.as_str(), place(name))).collect()
 }
 
 fn by_name(fields: usize, target: f64, effort: Effort, report: &mut Report) -> Result<()> {
@@ -115,7 +115,7 @@ fn by_key(
     effort: Effort,
     report: &mut Report,
 ) -> Result<()> {
-    let mut rng = Rng::with_seed(lengths.len() as u64);
+    let mut rng = Rng::with_seed(*lengths.end() as u64);
     let names = random_names(KEY_FIELDS, lengths, &mut rng);
     let wanted: Vec<&String> = rng.choose_multiple(&names, KEYS);
     for shapes in [1, 2, 8] {

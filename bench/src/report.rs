@@ -140,7 +140,7 @@ impl Report {
     pub(crate) fn table(&self) -> String {
         let mut table = Table::new();
         table
-            .load_preset(ASCII_MARKDOWN)
+            .load_style(ASCII_MARKDOWN)
             .set_header(["workload", "measured", "target", "met", "detail"]);
         for row in &self.rows {
             let met = match row.is_met() {
@@ -173,7 +173,7 @@ impl Report {
     }
 
     /// Writes the record; returns its path.
-    pub(crate) fn record(&self, directory: &Path, inputs: &str) -> Result<PathBuf> {
+    pub(crate) fn record(&self, directory: &Path, inputs: &Path) -> Result<PathBuf> {
         let commit = commit();
         let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
         let path = directory.join(format!("{date}-{commit}.md"));
@@ -185,10 +185,11 @@ impl Report {
              - Machine: {}\n\
              - Compiler: {}\n\
              - Command: `cargo run --release -p livebuf-bench -- {}`\n\
-             - Inputs: {inputs}\n\n{}",
+             - Inputs: {}, and seeded random keys and integers\n\n{}",
             machine(),
             output_of("rustc", &["--version"]),
             arguments.join(" "),
+            inputs.display(),
             self.table(),
         );
         std::fs::create_dir_all(directory)

@@ -51,9 +51,10 @@ struct User<'a> {
 
 pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
     let sample = data::sample("twitter")?;
-    let bytes = livebuf_json::from_slice(&sample.json)?;
-    data::check(&sample.value, &bytes)?;
-    let root = Doc::open(bytes.as_bytes())?.validate()?.root();
+    let converted = livebuf_json::from_slice(&sample.json)?;
+    data::check(&sample.value, &converted)?;
+    let bytes = converted.as_bytes();
+    let root = Doc::open(bytes)?.validate()?.root();
     let document = Document::parse(&sample.json).context("yyjson refuses the file")?;
     let parsed = document.root();
     let mut copy = sample.json.clone();
@@ -84,7 +85,7 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
         collect(|result| simd_json::distinct_user_id(tree, result)).map(distinct),
     )?;
 
-    let parsing = Parsing::measure(&sample, &bytes, effort);
+    let parsing = Parsing::measure(&sample, bytes, effort);
     parsing.report(report);
 
     let mut contest = Contest::new();

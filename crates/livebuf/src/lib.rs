@@ -56,3 +56,4 @@ pub use space::Observer;
 #[cfg(feature = "alloc")]
 pub use storage::VecStorage;
 pub use storage::{Exclusive, Storage};
+pub use validate::{Region, RegionKind, Stats};

@@ -1,11 +1,628 @@
-//! Validation
-use crate::error::*;
-use crate::reader::*;
+//! Validation: one pass over everything a document holds.
+//!
+//! Every block and every owned text *claims* its bytes; nothing may be claimed
+//! twice, so nothing aliases, nothing is circular, and the work is linear in
+//! the document's size. Shared text may overlap shared text, but nothing owned.
+//! What was not claimed is garbage. The same pass gives [`Stats`] and, for
+//! tools, every [`Region`].
+
+use crate::array::{ColumnType, Elements};
+use crate::bytes::{load_u8, load_u32, load_u64, round_up, slice, text};
+use crate::cell::{Needle, owned_span, span_bytes, span_inline, span_length};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+use crate::map;
+use crate::number::is_json_number;
+use crate::reader::{Checked, Doc, Mode, Valid, Value, entry_value};
+use crate::record::{Block, Raw, Record};
+use crate::shape::Shape;
+
+/// What some bytes of a document are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum RegionKind {
+    /// The 32 bytes at the beginning.
+    Header,
+    /// The aux block: free-list heads and counters.
+    Aux,
+    /// A free block.
+    Free,
+    /// A shape: a list of keys.
+    Shape,
+    /// A record: an object's fields.
+    Record,
+    /// A home that forwards to where its block moved.
+    Forward,
+    /// A map's header.
+    Map,
+    /// A map's entries.
+    Entries,
+    /// A node of a map's index.
+    Node,
+    /// An array's header.
+    Array,
+    /// An array's elements.
+    Data,
+    /// Text, bytes or number text of one cell.
+    Text,
+    /// Text that several cells may share, keys among it.
+    SharedText,
+}
+
+/// Some bytes and what they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// First byte.
+    pub offset: u64,
+    /// Count of bytes.
+    pub length: u64,
+    /// What they are.
+    pub kind: RegionKind,
+}
+
+/// Where a document's bytes are, by [`Doc::stats`]. All in bytes but the last four.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// All used bytes.
+    pub used: u64,
+    /// Bytes of the header and the aux block.
+    pub overhead: u64,
+    /// Shapes (without long keys' text).
+    pub shapes: u64,
+    /// Records and forwards.
+    pub records: u64,
+    /// Maps' headers and entries.
+    pub maps: u64,
+    /// Nodes of maps' indexes.
+    pub index: u64,
+    /// Arrays' headers and elements.
+    pub arrays: u64,
+    /// Text longer than a cell, keys included, each byte once.
+    pub text: u64,
+    /// In the free list, to be reused.
+    pub free: u64,
+    /// Neither reachable nor in the free list: compaction gets it back.
+    pub garbage: u64,
+    /// Count of values, containers included.
+    pub values: u64,
+    /// Count of objects.
+    pub objects: u64,
+    /// Count of arrays.
+    pub array_count: u64,
+    /// Deepest nesting of containers.
+    pub depth: u64,
+}
+
+impl Stats {
+    /// Bytes that hold the document's value.
+    pub fn live(&self) -> u64 {
+        self.used - self.free - self.garbage
+    }
+}
+
 impl<'a, M: Mode> Doc<'a, M> {
-    /// x
-    pub fn validate_scratch(&self) -> usize { 0 }
-    /// x
-    pub fn validate_in(self, _s: &mut [u8]) -> Result<Doc<'a, Valid>> { Ok(Doc::assume(self.as_bytes())) }
-    /// x
-    pub fn validate(self) -> Result<Doc<'a, Valid>> { Ok(Doc::assume(self.as_bytes())) }
+    /// Bytes of scratch memory that [`validate_in`](Self::validate_in) needs:
+    /// two bits a byte.
+    pub fn validate_scratch(&self) -> usize {
+        2 * self.as_bytes().len().div_ceil(8)
+    }
+
+    /// Validates in one linear pass: on the result every answer is right.
+    ///
+    /// # Errors
+    /// The first problem with its offset; [`ErrorKind::ScratchTooSmall`].
+    pub fn validate_in(self, scratch: &mut [u8]) -> Result<Doc<'a, Valid>> {
+        Walk::new(self.as_bytes(), scratch, |_| {})?.document()?;
+        Ok(Doc::assume(self.as_bytes()))
+    }
+
+    /// [`validate_in`](Self::validate_in) with scratch memory of its own.
+    ///
+    /// # Errors
+    /// The first problem with its offset.
+    #[cfg(feature = "alloc")]
+    pub fn validate(self) -> Result<Doc<'a, Valid>> {
+        let mut scratch = alloc::vec![0; self.validate_scratch()];
+        self.validate_in(&mut scratch)
+    }
+
+    /// Validates, and tells where the bytes are.
+    ///
+    /// # Errors
+    /// The first problem with its offset.
+    #[cfg(feature = "alloc")]
+    pub fn stats(self) -> Result<Stats> {
+        let mut scratch = alloc::vec![0; self.validate_scratch()];
+        Walk::new(self.as_bytes(), &mut scratch, |_| {})?.document()
+    }
+
+    /// Validates, and tells `visit` of every region as it is met; shared text
+    /// once for each cell that refers to it. Bytes that are never named are garbage.
+    ///
+    /// # Errors
+    /// The first problem with its offset.
+    #[cfg(feature = "alloc")]
+    pub fn regions(self, visit: impl FnMut(Region)) -> Result<()> {
+        let mut scratch = alloc::vec![0; self.validate_scratch()];
+        Walk::new(self.as_bytes(), &mut scratch, visit)?.document().map(|_| ())
+    }
+}
+
+impl<M: Mode> Value<'_, M> {
+    /// Tells `visit` of every region that this value and what it holds occupy
+    /// (shapes apart).
+    ///
+    /// # Errors
+    /// The first problem with its offset.
+    #[cfg(feature = "alloc")]
+    pub fn regions(&self, visit: impl FnMut(Region)) -> Result<()> {
+        let bytes = self.document();
+        let mut scratch = alloc::vec![0; Doc::<Checked>::assume(bytes).validate_scratch()];
+        let mut walk = Walk::new(bytes, &mut scratch, |_| {})?;
+        walk.shapes()?;
+        let Walk { exclusive, shared, stats, .. } = walk;
+        Walk { bytes, exclusive, shared, stats, visit }.value(self.raw(), MAX_NESTING).map(|_| ())
+    }
+}
+
+/// Longest text that may be shared, which bounds the work of checking it again
+/// at every reference.
+pub(crate) const MAX_SHARED_TEXT: u32 = 1024;
+
+struct Walk<'a, 's, V> {
+    bytes: &'a [u8],
+    /// One bit a byte: claimed by a block or an owner.
+    exclusive: &'s mut [u8],
+    /// One bit a byte: part of shared text. Both bits: where a shape begins.
+    shared: &'s mut [u8],
+    stats: Stats,
+    visit: V,
+}
+
+#[cold]
+fn error(kind: ErrorKind, offset: u64) -> Error {
+    Error::new(kind, offset)
+}
+
+/// The bytes of a bitmap that cover a range, with the masks of first and last.
+fn cover(map: &mut [u8], offset: u64, length: u64) -> Option<(&mut [u8], u8, u8)> {
+    let (first, last) = ((offset / 8) as usize, ((offset + length - 1) / 8) as usize);
+    let head = 0xFF << (offset % 8);
+    let tail = 0xFF >> (7 - (offset + length - 1) % 8);
+    map.get_mut(first..=last).map(|bytes| (bytes, head, tail))
+}
+
+/// Whether any bit of a range is set.
+fn any(map: &mut [u8], offset: u64, length: u64) -> bool {
+    match cover(map, offset, length) {
+        Some(([only], head, tail)) => *only & head & tail != 0,
+        Some(([first, middle @ .., last], head, tail)) => {
+            *first & head != 0 || *last & tail != 0 || middle.iter().any(|&byte| byte != 0)
+        }
+        _ => true,
+    }
+}
+
+/// Sets all bits of a range; how many were not set before.
+fn set(map: &mut [u8], offset: u64, length: u64) -> u64 {
+    let mut added = 0;
+    let mut put = |byte: &mut u8, mask: u8| {
+        added += (mask & !*byte).count_ones() as u64;
+        *byte |= mask;
+    };
+    match cover(map, offset, length) {
+        Some(([only], head, tail)) => put(only, head & tail),
+        Some(([first, middle @ .., last], head, tail)) => {
+            put(first, head);
+            put(last, tail);
+            middle.iter_mut().for_each(|byte| put(byte, 0xFF));
+        }
+        _ => {}
+    }
+    added
+}
+
+impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
+    fn new(bytes: &'a [u8], scratch: &'s mut [u8], visit: V) -> Result<Self> {
+        let size = bytes.len().div_ceil(8);
+        let needed = 2 * size as u64;
+        let Some((exclusive, rest)) = scratch.split_at_mut_checked(size) else {
+            return Err(Error::with_detail(ErrorKind::ScratchTooSmall, 0, needed));
+        };
+        let Some((shared, _)) = rest.split_at_mut_checked(size) else {
+            return Err(Error::with_detail(ErrorKind::ScratchTooSmall, 0, needed));
+        };
+        exclusive.fill(0);
+        shared.fill(0);
+        let stats = Stats { used: bytes.len() as u64, ..Stats::default() };
+        Ok(Walk { bytes, exclusive, shared, stats, visit })
+    }
+
+    fn document(mut self) -> Result<Stats> {
+        self.header()?;
+        self.aux()?;
+        self.shapes()?;
+        let root = Doc::<Checked>::assume(self.bytes).root().raw();
+        self.stats.depth = self.value(root, MAX_NESTING)? as u64;
+        let stats = &mut self.stats;
+        let known = stats.overhead
+            + stats.shapes
+            + stats.records
+            + stats.maps
+            + stats.index
+            + stats.arrays
+            + stats.text
+            + stats.free;
+        stats.garbage = stats.used.saturating_sub(known);
+        Ok(self.stats)
+    }
+
+    // --- claims -------------------------------------------------------------
+
+    fn count(&mut self, kind: RegionKind, bytes: u64) {
+        let stats = &mut self.stats;
+        *match kind {
+            RegionKind::Header | RegionKind::Aux => &mut stats.overhead,
+            RegionKind::Free => &mut stats.free,
+            RegionKind::Shape => &mut stats.shapes,
+            RegionKind::Record | RegionKind::Forward => &mut stats.records,
+            RegionKind::Map | RegionKind::Entries => &mut stats.maps,
+            RegionKind::Node => &mut stats.index,
+            RegionKind::Array | RegionKind::Data => &mut stats.arrays,
+            RegionKind::Text | RegionKind::SharedText => &mut stats.text,
+        } += bytes;
+    }
+
+    /// Claims bytes for one block or owner.
+    fn claim(&mut self, kind: RegionKind, offset: u64, length: u64) -> Result<()> {
+        slice(self.bytes, offset, length)?;
+        if length == 0 {
+            return Ok(());
+        }
+        if any(self.exclusive, offset, length) || any(self.shared, offset, length) {
+            return Err(error(ErrorKind::Overlap, offset));
+        }
+        set(self.exclusive, offset, length);
+        self.count(kind, length);
+        (self.visit)(Region { offset, length, kind });
+        Ok(())
+    }
+
+    /// Claims a block: aligned, and only once.
+    fn claim_block(&mut self, kind: RegionKind, offset: u64, length: u64) -> Result<()> {
+        if !offset.is_multiple_of(8) {
+            return Err(error(ErrorKind::Misaligned, offset));
+        }
+        self.claim(kind, offset, length)
+    }
+
+    fn claim_shared(&mut self, offset: u64, length: u64) -> Result<()> {
+        slice(self.bytes, offset, length)?;
+        if any(self.exclusive, offset, length) {
+            return Err(error(ErrorKind::Overlap, offset));
+        }
+        let added = set(self.shared, offset, length);
+        self.count(RegionKind::SharedText, added);
+        (self.visit)(Region { offset, length, kind: RegionKind::SharedText });
+        Ok(())
+    }
+
+    fn zero(&self, offset: u64, end: u64) -> Result<()> {
+        let bytes = slice(self.bytes, offset, end.saturating_sub(offset))?;
+        match bytes.iter().position(|&byte| byte != 0) {
+            Some(at) => Err(error(ErrorKind::NotZero, offset + at as u64)),
+            None => Ok(()),
+        }
+    }
+
+    // --- the fixed parts ----------------------------------------------------
+
+    fn header(&mut self) -> Result<()> {
+        let used = load_u32(self.bytes, HEADER_USED as u64)? as u64;
+        if used != self.bytes.len() as u64 {
+            let length = self.bytes.len() as u64;
+            return Err(Error::with_detail(ErrorKind::Truncated, length, used));
+        }
+        self.zero(HEADER_ROOT_TAG as u64 + 1, HEADER_USED as u64)?;
+        self.claim(RegionKind::Header, 0, HEADER_SIZE as u64)
+    }
+
+    fn aux(&mut self) -> Result<()> {
+        let aux = load_u32(self.bytes, HEADER_AUX as u64)? as u64;
+        if aux == 0 {
+            return Ok(());
+        }
+        self.claim_block(RegionKind::Aux, aux, AUX_SIZE as u64)?;
+        if load_u8(self.bytes, aux)? != KIND_AUX {
+            return Err(error(ErrorKind::WrongBlock, aux));
+        }
+        self.zero(aux + 1, aux + 4)?;
+        self.zero(aux + AUX_REVISION as u64, aux + AUX_HEADS as u64)?;
+        let (mut total, mut count) = (0u64, 0u32);
+        for class in 0..FREE_CLASSES {
+            let mut block = load_u32(self.bytes, aux + (AUX_HEADS + 4 * class) as u64)? as u64;
+            while block != 0 {
+                let size = load_u32(self.bytes, block + FREE_SIZE as u64)? as u64;
+                let in_class =
+                    size >= 8 && (size / 8).ilog2().min(FREE_CLASSES - 1) == class;
+                if !size.is_multiple_of(8) || !in_class {
+                    return Err(error(ErrorKind::BadFreeList, block));
+                }
+                self.claim_block(RegionKind::Free, block, size)?;
+                total += size;
+                count += 1;
+                block = load_u32(self.bytes, block)? as u64;
+            }
+        }
+        let stated = load_u64(self.bytes, aux + AUX_FREE_BYTES as u64)?;
+        if stated != total | (count as u64) << 32 {
+            return Err(error(ErrorKind::BadFreeList, aux + AUX_FREE_BYTES as u64));
+        }
+        Ok(())
+    }
+
+    fn shapes(&mut self) -> Result<()> {
+        let mut offset = load_u32(self.bytes, HEADER_NEWEST_SHAPE as u64)? as u64;
+        while offset != 0 {
+            let shape = Shape::load(self.bytes, offset)?;
+            self.claim_block(RegionKind::Shape, offset, shape.size())?;
+            set(self.shared, offset, 1);
+            if shape.flags & !SHAPE_PRIVATE != 0 {
+                return Err(error(ErrorKind::BadCode, offset + SHAPE_FLAGS as u64));
+            }
+            if shape.count > shape.capacity {
+                return Err(error(ErrorKind::BadCount, offset));
+            }
+            for index in 0..shape.count {
+                self.shape_key(shape, index)?;
+            }
+            let fingerprints = offset + SHAPE_FINGERPRINTS as u64;
+            self.zero(fingerprints + shape.count as u64, shape.key_position(0))?;
+            self.zero(shape.key_position(shape.count), offset + shape.size())?;
+            offset = load_u32(self.bytes, offset + SHAPE_OLDER as u64)? as u64;
+        }
+        Ok(())
+    }
+
+    fn shape_key(&mut self, shape: Shape, index: u32) -> Result<()> {
+        let position = shape.key_position(index);
+        let cell = load_u64(self.bytes, position)?;
+        if owned_span(cell).is_some() || span_length(cell) as usize > MAX_SHAPE_KEY {
+            return Err(error(ErrorKind::BadCell, position));
+        }
+        let raw = Raw { tag: TAG_STRING, cell, position: position as u32 };
+        let needle = Needle::new(self.span(raw)?);
+        let fingerprint = shape.offset + (SHAPE_FINGERPRINTS + index) as u64;
+        if load_u8(self.bytes, fingerprint)? != needle.fingerprint {
+            return Err(error(ErrorKind::BadIndex, fingerprint));
+        }
+        if shape.find(self.bytes, shape.count, &needle)? != Some(index) {
+            return Err(error(ErrorKind::DuplicateKey, position));
+        }
+        Ok(())
+    }
+
+    // --- values -------------------------------------------------------------
+
+    /// Checks a value and all below it; how many containers it nests.
+    fn value(&mut self, raw: Raw, left: u16) -> Result<u16> {
+        let position = raw.position as u64;
+        self.stats.values += 1;
+        match raw.tag {
+            TAG_HOLE => return Err(error(ErrorKind::BadCode, position)),
+            TAG_NULL | TAG_FALSE | TAG_TRUE if raw.cell != 0 => {
+                return Err(error(ErrorKind::BadCell, position));
+            }
+            TAG_UINT if raw.cell <= i64::MAX as u64 => {
+                return Err(error(ErrorKind::BadCell, position));
+            }
+            ..=TAG_IMMEDIATE_LAST => return Ok(0),
+            ..=TAG_SPAN_LAST => {
+                let bytes = self.span(raw)?;
+                if raw.tag == TAG_NUMBER && !is_json_number(bytes) {
+                    return Err(error(ErrorKind::BadNumber, raw.cell & 0xFFFF_FFFF));
+                }
+                return Ok(0);
+            }
+            TAG_OBJECT | TAG_ARRAY => {}
+            ..=TAG_NODE_LAST => return Err(error(ErrorKind::UnsupportedFeature, position)),
+            _ => return Err(error(ErrorKind::BadCode, position)),
+        }
+        if raw.cell >> 32 != 0 {
+            return Err(error(ErrorKind::BadCell, position));
+        }
+        let Some(left) = left.checked_sub(1) else {
+            return Err(Error::with_detail(ErrorKind::NestingLimit, position, MAX_NESTING as u64));
+        };
+        let home = raw.cell as u32;
+        let block = Block::resolve(self.bytes, home)?;
+        if block.offset != home {
+            self.claim_block(RegionKind::Forward, home as u64, 8)?;
+            self.zero(home as u64 + 1, home as u64 + 4)?;
+        }
+        let highest = match (raw.tag, block.kind()) {
+            (TAG_OBJECT, KIND_RECORD) => self.record(block.record()?, left)?,
+            (TAG_OBJECT, KIND_MAP) => self.map(block, left)?,
+            (TAG_ARRAY, KIND_ARRAY) => self.array(block, left)?,
+            (TAG_ARRAY, KIND_EMPTY_ARRAY) => {
+                self.claim_block(RegionKind::Array, block.offset as u64, 8)?;
+                self.zero(block.offset as u64 + 1, block.offset as u64 + 8)?;
+                0
+            }
+            _ => return Err(error(ErrorKind::WrongBlock, block.offset as u64)),
+        };
+        match raw.tag {
+            TAG_OBJECT => self.stats.objects += 1,
+            _ => self.stats.array_count += 1,
+        }
+        Ok(highest + 1)
+    }
+
+    /// Checks a span and claims its bytes.
+    fn span(&mut self, raw: Raw) -> Result<&'a [u8]> {
+        let (cell, position) = (raw.cell, raw.position as u64);
+        let bytes = span_bytes(self.bytes, cell, position)?;
+        let offset = if let Some(length) = span_inline(cell) {
+            let rest = (cell << 8 >> 8).checked_shr(8 * length as u32).unwrap_or(0);
+            if rest != 0 {
+                return Err(error(ErrorKind::BadCell, position));
+            }
+            position
+        } else {
+            let (offset, length) = (cell & 0xFFFF_FFFF, span_length(cell) as u64);
+            if length <= MAX_INLINE as u64 {
+                return Err(error(ErrorKind::BadCell, position));
+            }
+            if owned_span(cell).is_some() {
+                let padded = offset.is_multiple_of(8);
+                let end = offset + if padded { round_up(length) } else { length };
+                self.claim(RegionKind::Text, offset, end - offset)?;
+                self.zero(offset + length, end)?;
+            } else if length > MAX_SHARED_TEXT as u64 {
+                return Err(error(ErrorKind::BadCell, position));
+            } else {
+                self.claim_shared(offset, length)?;
+            }
+            offset
+        };
+        if raw.tag == TAG_STRING || raw.tag == TAG_NUMBER {
+            text(bytes, offset)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Checks the tags and cells behind the last used one of tagged cells.
+    fn unused(&self, base: u64, used: u32, capacity: u32) -> Result<()> {
+        let end = base + tagged_size(capacity as u64);
+        let mut index = used;
+        // The rest of the last group, then whole groups.
+        while !index.is_multiple_of(8) && index < capacity {
+            self.zero(base + cell_at(index), base + cell_at(index) + 8)?;
+            index += 1;
+        }
+        if !used.is_multiple_of(8) {
+            let group = base + tag_at(used & !7);
+            self.zero(base + tag_at(used), group + 8)?;
+        }
+        if index.is_multiple_of(8) && index < capacity {
+            self.zero(base + tag_at(index), end)?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, record: Record, left: u16) -> Result<u16> {
+        let offset = record.offset as u64;
+        self.claim_block(RegionKind::Record, offset, record.size())?;
+        let used = record.used();
+        if used > record.capacity() || (used == 0) != (record.shape() == 0) {
+            return Err(error(ErrorKind::BadCount, offset));
+        }
+        if used > 0 {
+            let shape = record.shape() as u64;
+            // Only the shapes of the list have both bits where they begin.
+            if !any(self.exclusive, shape, 1) || !any(self.shared, shape, 1) {
+                return Err(error(ErrorKind::WrongBlock, offset + 4));
+            }
+            let shape = Shape::load(self.bytes, shape)?;
+            if shape.count < used {
+                return Err(error(ErrorKind::BadCount, offset));
+            }
+            // The second byte's bit tells that a record used the shape.
+            if set(self.shared, shape.offset + 1, 1) == 0 && shape.is_private() {
+                return Err(error(ErrorKind::BadCount, shape.offset + SHAPE_FLAGS as u64));
+            }
+        }
+        let (mut highest, mut live) = (0, 0);
+        for index in 0..used {
+            let raw = record.field(self.bytes, index)?;
+            if raw.tag != TAG_HOLE {
+                live += 1;
+                highest = highest.max(self.value(raw, left)?);
+            } else if raw.cell != 0 {
+                return Err(error(ErrorKind::NotZero, raw.position as u64));
+            }
+        }
+        if live != record.live() {
+            return Err(error(ErrorKind::BadCount, offset + 3));
+        }
+        self.unused(offset + RECORD_CELLS as u64, used, record.capacity())?;
+        Ok(highest)
+    }
+
+    fn map(&mut self, block: Block, left: u16) -> Result<u16> {
+        let offset = block.offset as u64;
+        self.claim_block(RegionKind::Map, offset, MAP_SIZE as u64)?;
+        let map = map::Map::load(self.bytes, offset)?;
+        let (base, size) = (map.entries as u64, entries_size(map.capacity as u64));
+        self.claim_block(RegionKind::Entries, base, size)?;
+        let bytes = self.bytes;
+        map::check_index(bytes, offset, &mut |node, size| {
+            self.claim_block(RegionKind::Node, node as u64, size as u64)
+        })?;
+        let mut highest = 0;
+        for index in 0..map.used {
+            let entry = map.entry(bytes, index)?;
+            if entry.tag == TAG_HOLE {
+                self.zero(entry.key, entry.key + 16)?;
+                continue;
+            }
+            let cell = load_u64(bytes, entry.key)?;
+            self.span(Raw { tag: TAG_STRING, cell, position: entry.key as u32 })?;
+            highest = highest.max(self.value(entry_value(bytes, &entry)?, left)?);
+        }
+        let mut index = map.used;
+        while !index.is_multiple_of(8) && index < map.capacity {
+            let key = base + entry_key_at(index);
+            self.zero(key, key + 16)?;
+            index += 1;
+        }
+        if !map.used.is_multiple_of(8) {
+            let group = base + entry_tag_at(map.used & !7);
+            self.zero(base + entry_tag_at(map.used), group + 8)?;
+        }
+        if index < map.capacity {
+            self.zero(base + entry_tag_at(index), base + size)?;
+        }
+        Ok(highest)
+    }
+
+    fn array(&mut self, block: Block, left: u16) -> Result<u16> {
+        let offset = block.offset as u64;
+        self.claim_block(RegionKind::Array, offset, ARRAY_SIZE as u64)?;
+        self.zero(offset + 2, offset + 4)?;
+        let array = Elements::load(self.bytes, block)?;
+        if array.count > array.capacity || (array.capacity == 0) != (array.data == 0) {
+            return Err(error(ErrorKind::BadCount, offset));
+        }
+        let (data, end) = (array.data as u64, array.data as u64 + array.data_size());
+        if array.capacity == 0 {
+            return Ok(0);
+        }
+        self.claim_block(RegionKind::Data, data, array.data_size())?;
+        match array.column {
+            ColumnType::Cells => self.unused(data, array.count, array.capacity)?,
+            ColumnType::Bool => {
+                let whole = array.count / 8;
+                let rest = array.count % 8;
+                let partial = if rest == 0 { 0 } else { load_u8(self.bytes, data + whole as u64)? };
+                if partial >> rest != 0 {
+                    return Err(error(ErrorKind::NotZero, data + whole as u64));
+                }
+                self.zero(data + array.count.div_ceil(8) as u64, end)?;
+            }
+            column => self.zero(data + array.count as u64 * column.width(), end)?,
+        }
+        let mut highest = 0;
+        match array.column {
+            ColumnType::Cells | ColumnType::String | ColumnType::Objects | ColumnType::Arrays => {
+                for index in 0..array.count {
+                    let raw = array.element(self.bytes, index)?;
+                    highest = highest.max(self.value(raw, left)?);
+                }
+            }
+            _ => self.stats.values += array.count as u64,
+        }
+        Ok(highest)
+    }
 }

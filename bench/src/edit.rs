@@ -1,0 +1,154 @@
+//! Owns small edits: setting an integer, building a message by keys known at
+//! run time in a buffer that was used before, and the message's size.
+
+use std::hint::black_box;
+
+use anyhow::{Context as _, Result, ensure};
+use fastrand::Rng;
+use livebuf::{Child, Editor, Key, New, NodeId, Storage, VecStorage};
+
+use crate::data;
+use crate::report::{Measured, Report, Target, duration};
+use crate::timing::{Contest, Effort};
+
+const MESSAGE: &str = r#"{"event":"lap_complete","lap":55,"time_sec":88.427}"#;
+const KEYS: [&str; 3] = ["event", "lap", "time_sec"];
+
+const SET_TARGET: f64 = 15.0;
+const BUILD_TARGET: f64 = 60.0;
+/// Bytes of the message from JSON, built with a hint of three fields, and without.
+const SIZE_TARGETS: [f64; 3] = [144.0, 148.0, 168.0];
+const EMPTY_TARGET: f64 = 48.0;
+
+/// Edits between two looks at the clock.
+const EDITS: usize = 1000;
+/// Buffers built into in turn; together they fit the first-level cache.
+const BUFFERS: usize = 32;
+const BUFFER_BYTES: usize = 256;
+
+pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
+    sizes(report)?;
+    set(effort, report)?;
+    build(effort, report)
+}
+
+/// Writes the message field by field.
+#[inline(always)]
+fn build_message<S: Storage>(storage: S, keys: &[&str; 3], hint: usize) -> livebuf::Result<Editor<S>> {
+    let mut message = Editor::create(storage)?;
+    if let Some(root) = message.set_root(New::object(hint))? {
+        message.set(root, keys[0], "lap_complete")?;
+        message.set(root, keys[1], 55)?;
+        message.set(root, keys[2], 88.427)?;
+    }
+    Ok(message)
+}
+
+fn sizes(report: &mut Report) -> Result<()> {
+    let expected = serde_json::from_str(MESSAGE)?;
+    let from_json = livebuf_json::from_str(MESSAGE)?;
+    data::check(&expected, &from_json)?;
+    let mut buffers = [[0; BUFFER_BYTES]; 2];
+    let [hinted, grown] = &mut buffers;
+    let hinted = build_message(&mut hinted[..], &KEYS, 3)?;
+    let grown = build_message(&mut grown[..], &KEYS, 0)?;
+    for message in [&hinted, &grown] {
+        let value = data::to_json(message.doc().root())?;
+        ensure!(value == expected, "the built message differs: {value}");
+    }
+    let sizes = [from_json.as_bytes(), hinted.as_bytes(), grown.as_bytes()].map(<[u8]>::len);
+    let names = ["from JSON", "built with a hint", "built without"];
+    for ((name, size), target) in names.into_iter().zip(sizes).zip(SIZE_TARGETS) {
+        let measured = Measured::Bytes(size as f64);
+        report.add(format!("size/lap message {name}"), measured, Target::AtMost(target), MESSAGE);
+    }
+    let empty = livebuf_json::from_str("{}")?.as_bytes().len();
+    report.add("size/empty object", Measured::Bytes(empty as f64), Target::AtMost(EMPTY_TARGET), "{}");
+    Ok(())
+}
+
+fn set(effort: Effort, report: &mut Report) -> Result<()> {
+    let mut buffer = [0; BUFFER_BYTES];
+    let mut fixed = build_message(&mut buffer[..], &KEYS, 3)?;
+    let fixed_root = fixed.root().context("no root")?;
+    let mut growable = livebuf_json::from_str(MESSAGE)?;
+    let growable_root = growable.root().context("no root")?;
+    let remembered = Key::new(KEYS[1]);
+
+    set_all(&mut fixed, fixed_root, KEYS[1])?;
+    set_all(&mut growable, growable_root, &remembered)?;
+    for document in [fixed.doc(), growable.doc()] {
+        let lap = document.root().get(KEYS[1])?.and_then(|lap| lap.as_i64());
+        ensure!(lap == Some(EDITS as i64 - 1), "the last value set is not there: {lap:?}");
+    }
+
+    let mut contest = Contest::new();
+    let by_name = contest.add(EDITS, || set_all(&mut fixed, fixed_root, black_box(KEYS[1])));
+    let by_key =
+        contest.add(EDITS, || set_all(&mut growable, growable_root, black_box(&remembered)));
+    let outcome = contest.run(effort);
+    report.add(
+        "edit/set an existing i64",
+        Measured::Nanoseconds(outcome.nanoseconds(by_name)),
+        Target::AtMost(SET_TARGET),
+        format!(
+            "by a run-time name in a fixed buffer; by remembered key in a growable one {}",
+            duration(outcome.nanoseconds(by_key)),
+        ),
+    );
+    Ok(())
+}
+
+#[inline(always)]
+fn set_all<S: Storage>(
+    document: &mut Editor<S>,
+    root: NodeId,
+    key: impl Child,
+) -> livebuf::Result<()> {
+    for value in 0..EDITS as i64 {
+        black_box(document.set(root, black_box(key), value)?);
+    }
+    Ok(())
+}
+
+fn build(effort: Effort, report: &mut Report) -> Result<()> {
+    // What lay in the buffer before must not show in the document.
+    let mut clean = [0; BUFFER_BYTES];
+    let expected = build_message(&mut clean[..], &KEYS, 3)?;
+    let mut rng = Rng::with_seed(1);
+    let mut buffers = vec![[0; BUFFER_BYTES]; BUFFERS];
+    for buffer in &mut buffers {
+        rng.fill(buffer);
+        let message = build_message(&mut buffer[..], &KEYS, 3)?;
+        ensure!(message.as_bytes() == expected.as_bytes(), "old bytes show in the message");
+    }
+    for buffer in &mut buffers {
+        rng.fill(buffer);
+    }
+
+    let mut contest = Contest::new();
+    let mut other_buffers = buffers.clone();
+    let hinted = contest.add(BUFFERS, move || build_in_all(&mut buffers, 3));
+    let unhinted = contest.add(BUFFERS, move || build_in_all(&mut other_buffers, 0));
+    let growable =
+        contest.add(1, || build_message(VecStorage::default(), black_box(&KEYS), 3));
+    let outcome = contest.run(effort);
+    report.add(
+        "edit/build the lap message",
+        Measured::Nanoseconds(outcome.nanoseconds(hinted)),
+        Target::AtMost(BUILD_TARGET),
+        format!(
+            "run-time keys, dirty fixed buffer, hint of 3 fields; without a hint {}, in a new growable buffer {}",
+            duration(outcome.nanoseconds(unhinted)),
+            duration(outcome.nanoseconds(growable)),
+        ),
+    );
+    Ok(())
+}
+
+fn build_in_all(buffers: &mut [[u8; BUFFER_BYTES]], hint: usize) -> livebuf::Result<()> {
+    for buffer in buffers {
+        black_box(build_message(&mut buffer[..], black_box(&KEYS), hint)?.as_bytes());
+    }
+    Ok(())
+}
