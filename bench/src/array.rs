@@ -93,10 +93,7 @@ fn push(count: usize, effort: Effort, report: &mut Report) -> Result<()> {
         format!("array/push i64/{count}"),
         Measured::Nanoseconds(outcome.nanoseconds(ours)),
         Target::AtMost(PUSH_TARGET),
-        format!(
-            "growing from nothing; Vec<i64> {}",
-            duration(outcome.nanoseconds(vector)),
-        ),
+        format!("growing from nothing; Vec<i64> {}", duration(outcome.nanoseconds(vector)),),
     );
     let bytes = one.as_bytes().len() as f64;
     report.add(
@@ -130,16 +127,12 @@ fn get(count: usize, effort: Effort, report: &mut Report) -> Result<()> {
     let mut windows = indices.chunks_exact(WINDOW).cycle();
     let ours = contest.add(WINDOW, || {
         let array = black_box(array);
-        let window = windows.next().unwrap_or_default();
-        let elements = window.iter().filter_map(|index| array.get(*index)?.as_i64());
-        elements.fold(0, i64::wrapping_add)
+        chase(windows.next(), |index| array.get(index)?.as_i64())
     });
     let mut windows = indices.chunks_exact(WINDOW).cycle();
     let vector = contest.add(WINDOW, || {
         let values = black_box(values.as_slice());
-        let window = windows.next().unwrap_or_default();
-        let elements = window.iter().filter_map(|index| values.get(*index).copied());
-        elements.fold(0, i64::wrapping_add)
+        chase(windows.next(), |index| values.get(index).copied())
     });
     let outcome = contest.run(effort);
     let [ours, vector] = [ours, vector].map(|place| outcome.nanoseconds(place));
@@ -150,4 +143,15 @@ fn get(count: usize, effort: Effort, report: &mut Report) -> Result<()> {
         format!("{} less what Vec<i64> pays for the miss, {}", duration(ours), duration(vector)),
     );
     Ok(())
+}
+
+/// Gets one element after the other: each index waits for the element before,
+/// as when one look-up leads to the next.
+#[inline(always)]
+fn chase(indices: Option<&[usize]>, get: impl Fn(usize) -> Option<i64>) -> usize {
+    let zero = black_box(0);
+    indices
+        .into_iter()
+        .flatten()
+        .fold(0, |wait, index| get(index + wait).map_or(0, |element| element as usize & zero))
 }

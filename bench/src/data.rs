@@ -21,15 +21,10 @@ pub(crate) fn directory() -> PathBuf {
 /// The file of this name without `.json`; an error says where it was looked for.
 pub(crate) fn sample(name: &str) -> Result<Sample> {
     let path = directory().join(format!("{name}.json"));
-    let json =
-        std::fs::read(&path).with_context(|| format!("no data file {}", path.display()))?;
-    let value = serde_json::from_slice(&json)
-        .with_context(|| format!("{} is not JSON", path.display()))?;
-    Ok(Sample {
-        name: name.to_owned(),
-        json,
-        value,
-    })
+    let json = std::fs::read(&path).with_context(|| format!("no data file {}", path.display()))?;
+    let value =
+        serde_json::from_slice(&json).with_context(|| format!("{} is not JSON", path.display()))?;
+    Ok(Sample { name: name.to_owned(), json, value })
 }
 
 /// All files, by name.

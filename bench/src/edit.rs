@@ -34,7 +34,11 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
 
 /// Writes the message field by field.
 #[inline(always)]
-fn build_message<S: Storage>(storage: S, keys: &[&str; 3], hint: usize) -> livebuf::Result<Editor<S>> {
+fn build_message<S: Storage>(
+    storage: S,
+    keys: &[&str; 3],
+    hint: usize,
+) -> livebuf::Result<Editor<S>> {
     let mut message = Editor::create(storage)?;
     if let Some(root) = message.set_root(New::object(hint))? {
         message.set(root, keys[0], "lap_complete")?;
@@ -63,7 +67,12 @@ fn sizes(report: &mut Report) -> Result<()> {
         report.add(format!("size/lap message {name}"), measured, Target::AtMost(target), MESSAGE);
     }
     let empty = livebuf_json::from_str("{}")?.as_bytes().len();
-    report.add("size/empty object", Measured::Bytes(empty as f64), Target::AtMost(EMPTY_TARGET), "{}");
+    report.add(
+        "size/empty object",
+        Measured::Bytes(empty as f64),
+        Target::AtMost(EMPTY_TARGET),
+        "{}",
+    );
     Ok(())
 }
 
@@ -130,8 +139,7 @@ fn build(effort: Effort, report: &mut Report) -> Result<()> {
     let mut other_buffers = buffers.clone();
     let hinted = contest.add(BUFFERS, move || build_in_all(&mut buffers, 3));
     let unhinted = contest.add(BUFFERS, move || build_in_all(&mut other_buffers, 0));
-    let growable =
-        contest.add(1, || build_message(VecStorage::default(), black_box(&KEYS), 3));
+    let growable = contest.add(1, || build_message(VecStorage::default(), black_box(&KEYS), 3));
     let outcome = contest.run(effort);
     report.add(
         "edit/build the lap message",

@@ -59,8 +59,7 @@ fn parse(sample: &Sample, target: Target, effort: Effort, report: &mut Report) {
     let ours = contest.add_consuming(1, || json, livebuf_json::from_slice);
     let simd_json = contest.add_timed(1, move || time_simd_json(json, &mut copy));
     let yyjson = contest.add_consuming(1, || json, Document::parse);
-    let serde_json =
-        contest.add_consuming(1, || json, serde_json::from_slice::<serde_json::Value>);
+    let serde_json = contest.add_consuming(1, || json, serde_json::from_slice::<serde_json::Value>);
     let outcome = contest.run(effort);
     let time = |place| duration(outcome.nanoseconds(place));
     report.add(

@@ -101,7 +101,12 @@ fn object_of(document: &DocBuf) -> Option<Object<'_, Valid>> {
     document.valid()?.root().as_object()
 }
 
-fn check(object: Object<'_, Valid>, map: &BTreeMap<String, i64>, keys: &[String], absent: &[String]) -> Result<()> {
+fn check(
+    object: Object<'_, Valid>,
+    map: &BTreeMap<String, i64>,
+    keys: &[String],
+    absent: &[String],
+) -> Result<()> {
     ensure!(object.len() == map.len());
     for key in keys {
         let value = object.get(key.as_str()).and_then(|value| value.as_i64());
@@ -174,8 +179,13 @@ fn run_size(style: Style, size: usize, effort: Effort, report: &mut Report) -> R
     ensure!(object_of(&emptied).is_some_and(|object| object.is_empty()), "removing left keys");
     ensure!(remove_from_btree(map.clone(), order).is_empty());
     let mut contest = Contest::new();
-    let ours = contest.add_consuming(size, || document.clone(), |document| remove_from_document(document, order));
-    let theirs = contest.add_consuming(size, || build_btree(&keys), |map| remove_from_btree(map, order));
+    let ours = contest.add_consuming(
+        size,
+        || document.clone(),
+        |document| remove_from_document(document, order),
+    );
+    let theirs =
+        contest.add_consuming(size, || build_btree(&keys), |map| remove_from_btree(map, order));
     rows.add("removals", Target::AtMost(1.0), &contest.run(effort), ours, theirs);
     Ok(())
 }

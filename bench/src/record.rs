@@ -31,7 +31,11 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
 }
 
 /// Distinct names of random lower-case letters.
-fn random_names(count: usize, lengths: std::ops::RangeInclusive<usize>, rng: &mut Rng) -> Vec<String> {
+fn random_names(
+    count: usize,
+    lengths: std::ops::RangeInclusive<usize>,
+    rng: &mut Rng,
+) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(count);
     while names.len() < count {
         let length = rng.usize(lengths.clone());
@@ -55,7 +59,8 @@ fn by_name(fields: usize, target: f64, effort: Effort, report: &mut Report) -> R
     let value = object_of(&names.iter().collect::<Vec<_>>(), &names);
     let json = serde_json::to_vec(&value)?;
     let bytes = livebuf_json::from_slice(&json)?;
-    let object = Doc::open(bytes.as_bytes())?.validate()?.root().as_object().context("no object")?;
+    let object =
+        Doc::open(bytes.as_bytes())?.validate()?.root().as_object().context("no object")?;
     let parsed = Document::parse(&json).context("yyjson refuses the object")?;
     let parsed = parsed.root();
     let map = value.as_object().context("no object")?;
@@ -63,7 +68,9 @@ fn by_name(fields: usize, target: f64, effort: Effort, report: &mut Report) -> R
     for (index, name) in names.iter().enumerate() {
         let index = Some(index as i64);
         ensure!(object.get(name.as_str()).and_then(|value| value.as_i64()) == index);
-        ensure!(parsed.get(name).and_then(|value| value.as_u64()).map(|value| value as i64) == index);
+        ensure!(
+            parsed.get(name).and_then(|value| value.as_u64()).map(|value| value as i64) == index
+        );
         ensure!(map.get(name).and_then(|value| value.as_i64()) == index);
     }
     ensure!(object.get("absent").is_none() && parsed.get("absent").is_none());
@@ -140,13 +147,17 @@ fn by_key(
         ensure!(objects.len() == OBJECTS && sum_by(&objects, &keys) == expected);
 
         let mut contest = Contest::new();
-        let remembered = contest.add(OBJECTS * KEYS, || sum_by(black_box(&objects), black_box(&keys)));
+        let remembered =
+            contest.add(OBJECTS * KEYS, || sum_by(black_box(&objects), black_box(&keys)));
         let bound = (shapes == 1).then(|| {
             let bound: Vec<_> = wanted.iter().filter_map(|name| objects[0].bind(name)).collect();
-            (sum_by(&objects, &bound) == expected, contest.add(OBJECTS * KEYS, {
-                let objects = &objects;
-                move || sum_by(black_box(objects), black_box(&bound))
-            }))
+            (
+                sum_by(&objects, &bound) == expected,
+                contest.add(OBJECTS * KEYS, {
+                    let objects = &objects;
+                    move || sum_by(black_box(objects), black_box(&bound))
+                }),
+            )
         });
         let outcome = contest.run(effort);
         report.add(

@@ -109,12 +109,7 @@ impl Report {
         target: Target,
         detail: impl Into<String>,
     ) {
-        let row = Row {
-            workload: workload.into(),
-            measured,
-            target,
-            detail: detail.into(),
-        };
+        let row = Row { workload: workload.into(), measured, target, detail: detail.into() };
         eprintln!("{}: {} ({})", row.workload, row.measured, row.detail);
         self.rows.push(row);
     }
@@ -163,7 +158,8 @@ impl Report {
         }
         let missed = self.rows.iter().filter(|row| row.is_met() == Some(false));
         let met = self.rows.iter().filter(|row| row.is_met() == Some(true));
-        let mut text = format!("{table}\n\n{} targets met, {} missed.\n", met.count(), missed.count());
+        let mut text =
+            format!("{table}\n\n{} targets met, {} missed.\n", met.count(), missed.count());
         for (what, reasons) in [("Skipped", &self.skipped), ("Failed", &self.failed)] {
             for reason in reasons {
                 text.push_str(&format!("{what}: {reason}\n"));

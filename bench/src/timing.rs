@@ -18,16 +18,10 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    pub(crate) const FULL: Effort = Effort {
-        budget: Duration::from_millis(1000),
-        minimum_rounds: 5,
-        largest_map: 1_000_000,
-    };
-    pub(crate) const QUICK: Effort = Effort {
-        budget: Duration::from_millis(100),
-        minimum_rounds: 2,
-        largest_map: 100_000,
-    };
+    pub(crate) const FULL: Effort =
+        Effort { budget: Duration::from_millis(1000), minimum_rounds: 5, largest_map: 1_000_000 };
+    pub(crate) const QUICK: Effort =
+        Effort { budget: Duration::from_millis(100), minimum_rounds: 2, largest_map: 100_000 };
 }
 
 /// Long enough to hide the clock's own 20 to 50 ns, short enough to slip in
@@ -96,9 +90,7 @@ impl<'a> Contest<'a> {
         operations: usize,
         mut work: impl FnMut() -> Duration + 'a,
     ) -> Place {
-        self.push(operations, move |repetitions| {
-            (0..repetitions).map(|_| work()).sum()
-        })
+        self.push(operations, move |repetitions| (0..repetitions).map(|_| work()).sum())
     }
 
     fn push(&mut self, operations: usize, batch: impl FnMut(u32) -> Duration + 'a) -> Place {
@@ -127,9 +119,7 @@ impl<'a> Contest<'a> {
             }
             round += 1;
         }
-        Outcome {
-            nanoseconds: self.competitors.iter().map(|each| each.best_nanoseconds).collect(),
-        }
+        Outcome { nanoseconds: self.competitors.iter().map(|each| each.best_nanoseconds).collect() }
     }
 }
 

@@ -58,10 +58,7 @@ impl Document {
         // SAFETY: the document is alive until `self` is dropped, and a document
         // that was read has a root.
         let root = unsafe { NonNull::new_unchecked(self.pointer.as_ref().root) };
-        Value {
-            pointer: root,
-            document: PhantomData,
-        }
+        Value { pointer: root, document: PhantomData }
     }
 }
 
@@ -197,14 +194,13 @@ impl<'a> Value<'a> {
     /// The same value in serde_json's tree, to compare answers.
     pub(crate) fn to_json(self) -> serde_json::Value {
         let subtype = self.tag() & SUBTYPE_MASK;
+        // SAFETY: every member of the union is eight bytes, all initialised.
+        let bits = unsafe { self.raw().uni.u64_ };
         match self.type_code() {
             TYPE_BOOL => (subtype == SUBTYPE_TRUE).into(),
-            // SAFETY: the subtype of a number names its member of the union.
-            TYPE_NUMBER => match subtype {
-                0 => unsafe { self.raw().uni.u64_ }.into(),
-                SUBTYPE_SIGNED => unsafe { self.raw().uni.i64_ }.into(),
-                _ => unsafe { self.raw().uni.f64_ }.into(),
-            },
+            TYPE_NUMBER if subtype == 0 => bits.into(),
+            TYPE_NUMBER if subtype == SUBTYPE_SIGNED => (bits as i64).into(),
+            TYPE_NUMBER => f64::from_bits(bits).into(),
             TYPE_STRING => self.as_str().into(),
             TYPE_ARRAY => self.elements().into_iter().flatten().map(Value::to_json).collect(),
             TYPE_OBJECT => self

@@ -52,11 +52,7 @@ pub(super) fn partial_tweets<'a>(
             created_at: tweet.get(&CREATED_AT)?.as_str()?,
             id: tweet.get(&ID)?.as_u64()?,
             text: tweet.get(&TEXT)?.as_str()?,
-            in_reply_to_status_id: if in_reply_to.is_null() {
-                0
-            } else {
-                in_reply_to.as_u64()?
-            },
+            in_reply_to_status_id: if in_reply_to.is_null() { 0 } else { in_reply_to.as_u64()? },
             user: User {
                 id: user.get(&USER_ID)?.as_u64()?,
                 screen_name: user.get(&SCREEN_NAME)?.as_str()?,

@@ -41,11 +41,7 @@ pub(super) fn partial_tweets<'a>(
             created_at: tweet.get("created_at")?.as_str()?,
             id: tweet.get("id")?.as_u64()?,
             text: tweet.get("text")?.as_str()?,
-            in_reply_to_status_id: if in_reply_to.is_null() {
-                0
-            } else {
-                in_reply_to.as_u64()?
-            },
+            in_reply_to_status_id: if in_reply_to.is_null() { 0 } else { in_reply_to.as_u64()? },
             user: User {
                 id: user.get("id")?.as_u64()?,
                 screen_name: user.get("screen_name")?.as_str()?,

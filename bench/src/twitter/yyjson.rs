@@ -9,10 +9,7 @@ fn statuses<'a>(root: Value<'a>) -> Option<impl Iterator<Item = Value<'a>>> {
     root.get("statuses")?.elements()
 }
 
-pub(super) fn top_tweet<'a>(
-    root: Value<'a>,
-    max_retweet_count: u64,
-) -> Option<TopTweet<'a>> {
+pub(super) fn top_tweet<'a>(root: Value<'a>, max_retweet_count: u64) -> Option<TopTweet<'a>> {
     let mut top = None;
     let mut top_count = 0;
     for tweet in statuses(root)? {
@@ -41,11 +38,7 @@ pub(super) fn partial_tweets<'a>(
             created_at: tweet.get("created_at")?.as_str()?,
             id: tweet.get("id")?.as_u64()?,
             text: tweet.get("text")?.as_str()?,
-            in_reply_to_status_id: if in_reply_to.is_null() {
-                0
-            } else {
-                in_reply_to.as_u64()?
-            },
+            in_reply_to_status_id: if in_reply_to.is_null() { 0 } else { in_reply_to.as_u64()? },
             user: User {
                 id: user.get("id")?.as_u64()?,
                 screen_name: user.get("screen_name")?.as_str()?,

@@ -156,8 +156,8 @@ fn print<'w, M: Mode>(
     let indent = options.indent.as_deref();
     let mut printer = Printer::new(writer, 128, budget, indent.unwrap_or(""), options.non_finite);
     match indent {
-        None => walk::<M, false>(&mut printer, value, options.nesting)?,
-        Some(_) => walk::<M, true>(&mut printer, value, options.nesting)?,
+        None => walk::<M, false>(&mut printer, value, options.nesting as usize)?,
+        Some(_) => walk::<M, true>(&mut printer, value, options.nesting as usize)?,
     }
     printer.finish()
 }
@@ -171,45 +171,47 @@ enum Open<'a, M> {
 fn walk<'a, M: Mode, const PRETTY: bool>(
     printer: &mut Printer<'_>,
     root: Value<'a, M>,
-    nesting: u32,
+    nesting: usize,
 ) -> Result<(), Error> {
-    let Some(mut open) = value(printer, root)? else { return Ok(()) };
-    // The containers around `open`.
-    let mut around: Vec<Open<'a, M>> = Vec::new();
-    let mut first = true;
-    if nesting == 0 {
-        return Err(too_deep());
+    if scalar(printer, &root)? {
+        return Ok(());
     }
-    'container: loop {
+    // The containers around the innermost.
+    let mut around: Vec<Open<'a, M>> = Vec::new();
+    let mut open = enter(printer, &root)?;
+    let mut first = true;
+    loop {
         let depth = around.len() + 1;
+        if depth > nesting {
+            return Err(too_deep());
+        }
+        // Scalars are printed in these loops; only containers leave them.
         let inner = match &mut open {
             Open::Array(elements) => loop {
                 let Some(element) = elements.next() else { break None };
                 printer.separate::<PRETTY>(first, depth)?;
                 first = false;
                 let element = M::item_result(element).map_err(Error::document)?;
-                if let Some(inner) = value(printer, element)? {
-                    break Some(inner);
+                if !scalar(printer, &element)? {
+                    break Some(element);
                 }
             },
             Open::Object(fields) => loop {
                 let Some(field) = fields.next() else { break None };
                 printer.separate::<PRETTY>(first, depth)?;
                 first = false;
-                let (key, field) = M::item_result(field).map_err(Error::document)?;
+                let (key, value) = M::item_result(field).map_err(Error::document)?;
                 printer.key::<PRETTY>(key)?;
-                if let Some(inner) = value(printer, field)? {
-                    break Some(inner);
+                if !scalar(printer, &value)? {
+                    break Some(value);
                 }
             },
         };
         if let Some(inner) = inner {
-            if depth >= nesting as usize {
-                return Err(too_deep());
-            }
+            let inner = enter(printer, &inner)?;
             around.push(std::mem::replace(&mut open, inner));
             first = true;
-            continue 'container;
+            continue;
         }
         let bracket = if matches!(open, Open::Array(_)) { ']' } else { '}' };
         printer.close::<PRETTY>(bracket, first, depth - 1)?;
@@ -236,12 +238,20 @@ fn unknown() -> Error {
     Error::new(ErrorKind::Document, "the document holds a value of a kind this version does not know")
 }
 
-/// Prints a scalar whole, and of a container the opening bracket.
-#[inline]
-fn value<'a, M: Mode>(printer: &mut Printer<'_>, value: Value<'a, M>) -> Result<Option<Open<'a, M>>, Error> {
-    fn some<X>(answer: livebuf::Result<Option<X>>) -> Result<X, Error> {
-        answer.map_err(Error::document)?.ok_or_else(gone)
+#[inline(always)]
+fn some<X>(answer: livebuf::Result<Option<X>>) -> Result<X, Error> {
+    match answer {
+        Ok(Some(value)) => Ok(value),
+        Ok(None) => Err(gone()),
+        Err(error) => Err(Error::document(error)),
     }
+}
+
+/// Prints a scalar; `false` for a container.
+///
+/// Always inlined: handing a value over by memory costs more than the call.
+#[inline(always)]
+fn scalar<M: Mode>(printer: &mut Printer<'_>, value: &Value<'_, M>) -> Result<bool, Error> {
     match value.kind() {
         Kind::String => printer.string(some(M::result(value.as_str()))?)?,
         Kind::Int => printer.i64(value.as_i64().ok_or_else(gone)?)?,
@@ -251,17 +261,20 @@ fn value<'a, M: Mode>(printer: &mut Printer<'_>, value: Value<'a, M>) -> Result<
         Kind::Bool => printer.literal(if value.as_bool() == Some(true) { "true" } else { "false" })?,
         Kind::Number => printer.number_text(some(M::result(value.as_number_text()))?)?,
         Kind::Bytes => printer.bytes(some(M::result(value.as_bytes()))?)?,
-        Kind::Array => {
-            let array = some(M::result(value.as_array()))?;
-            printer.open('[')?;
-            return Ok(Some(Open::Array(array.iter())));
-        }
-        Kind::Object => {
-            let object = some(M::result(value.as_object()))?;
-            printer.open('{')?;
-            return Ok(Some(Open::Object(object.iter())));
-        }
+        Kind::Array | Kind::Object => return Ok(false),
         _ => return Err(unknown()),
     }
-    Ok(None)
+    Ok(true)
+}
+
+/// Prints a container's opening bracket.
+#[inline]
+fn enter<'a, M: Mode>(printer: &mut Printer<'_>, value: &Value<'a, M>) -> Result<Open<'a, M>, Error> {
+    if value.kind() == Kind::Array {
+        printer.open('[')?;
+        Ok(Open::Array(some(M::result(value.as_array()))?.iter()))
+    } else {
+        printer.open('{')?;
+        Ok(Open::Object(some(M::result(value.as_object()))?.iter()))
+    }
 }

@@ -211,8 +211,12 @@ pub const fn node_size(capacity: u32) -> u32 {
 
 // --- FORMAT 8: aux and free space -------------------------------------------
 
-/// Count of free-list classes.
+/// Most free-list classes; an aux block may have fewer.
 pub const FREE_CLASSES: u32 = 18;
+/// Classes of the aux block of a small document.
+pub const FEW_CLASSES: u32 = 2;
+/// Offset of the count of classes.
+pub const AUX_CLASSES: u32 = 1;
 /// Offset of the count of free bytes.
 pub const AUX_FREE_BYTES: u32 = 4;
 /// Offset of the count of free blocks.
@@ -225,8 +229,17 @@ pub const AUX_REVISION: u32 = 16;
 pub const AUX_EXTENSIONS: u32 = 20;
 /// Offset of the free-list heads.
 pub const AUX_HEADS: u32 = 24;
-/// Size of the aux block.
-pub const AUX_SIZE: u32 = AUX_HEADS + 4 * FREE_CLASSES;
+
+/// Size of an aux block with this many classes (an even number).
+pub const fn aux_size(classes: u32) -> u32 {
+    AUX_HEADS + 4 * classes
+}
+
+/// The class of a free block of `size` bytes among `classes`.
+pub const fn free_class(size: u64, classes: u32) -> u32 {
+    let class = if size < 16 { 0 } else { (size / 8).ilog2() };
+    if class < classes { class } else { classes - 1 }
+}
 
 /// Offset of a free block's size, after the next block's offset.
 pub const FREE_SIZE: u32 = 4;

@@ -87,10 +87,8 @@ pub(crate) struct Space<S, O> {
     pub(crate) limits: Limits,
 }
 
-fn class_of(size: u64) -> u32 {
-    debug_assert!(size >= 8);
-    (size / 8).max(1).ilog2().min(FREE_CLASSES - 1)
-}
+/// A document of fewer used bytes begins with a small aux block.
+const SMALL: u32 = 4096;
 
 impl<S: Storage, O: Observer> Space<S, O> {
     /// Wraps storage whose header says `used` bytes are used (checked by the caller).
@@ -369,17 +367,22 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if self.wipe {
             self.zero(offset, size);
         }
+        let classes = if self.used < SMALL { FEW_CLASSES } else { FREE_CLASSES };
+        let aux_size = aux_size(classes) as u64;
         let (aux, offset, size) = match self.aux() {
-            Some(aux) => (aux, offset, size),
-            None if size >= AUX_SIZE as u64 => {
-                self.zero(offset, AUX_SIZE as u64);
-                self.start_aux(offset);
-                (offset, offset + AUX_SIZE as u64, size - AUX_SIZE as u64)
+            Some(aux) if size >= aux_size && self.classes(aux) < classes => {
+                self.replace_aux(aux, offset, classes);
+                (offset, offset + aux_size, size - aux_size)
             }
-            None if self.ensure(0, AUX_SIZE as u64).is_ok() => {
+            Some(aux) => (aux, offset, size),
+            None if size >= aux_size => {
+                self.start_aux(offset, classes);
+                (offset, offset + aux_size, size - aux_size)
+            }
+            None if self.ensure(0, aux_size).is_ok() => {
                 let aux = self.used as u64;
-                self.extend(AUX_SIZE as u64);
-                self.start_aux(aux);
+                self.extend(aux_size);
+                self.start_aux(aux, classes);
                 (aux, offset, size)
             }
             // A full buffer without a free list: the bytes are lost until compaction.
@@ -413,13 +416,30 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
     }
 
-    fn start_aux(&mut self, aux: u64) {
-        self.write_u8(aux, KIND_AUX);
+    fn start_aux(&mut self, aux: u64, classes: u32) {
+        self.zero(aux, aux_size(classes) as u64);
+        self.write(aux, &[KIND_AUX, classes as u8]);
         self.write_u32(HEADER_AUX as u64, aux as u32);
     }
 
+    /// Makes an aux block of more classes at `new`, and frees the old one.
+    fn replace_aux(&mut self, old: u64, new: u64, classes: u32) {
+        let mut block = self.gather(old);
+        let old_size = aux_size(self.classes(old)) as u64;
+        self.start_aux(new, classes);
+        while block != 0 {
+            let start = block as u64;
+            block = self.word(start);
+            let size = self.word(start + FREE_SIZE as u64) as u64;
+            self.push_free(new, start, size);
+        }
+        self.zero(old, old_size);
+        self.push_free(new, old, old_size);
+    }
+
     fn push_free(&mut self, aux: u64, block: u64, size: u64) {
-        let head = aux + AUX_HEADS as u64 + 4 * class_of(size) as u64;
+        let class = free_class(size, self.classes(aux));
+        let head = aux + AUX_HEADS as u64 + 4 * class as u64;
         let next = self.word(head);
         self.write_u64(block, next as u64 | size << 32);
         self.write_u32(head, block as u32);
@@ -444,23 +464,30 @@ impl<S: Storage, O: Observer> Space<S, O> {
         (aux != 0 && load_u8(self.bytes(), aux) == Ok(KIND_AUX)).then_some(aux)
     }
 
+    /// Count of an aux block's classes.
+    fn classes(&self, aux: u64) -> u32 {
+        let classes = load_u8(self.bytes(), aux + AUX_CLASSES as u64).unwrap_or(0);
+        (classes as u32).clamp(1, FREE_CLASSES)
+    }
+
     /// Free bytes and free blocks.
-    pub(crate) fn free_counts(&self) -> (u32, u32) {
+    fn free_counts(&self) -> (u32, u32) {
         self.aux().map_or((0, 0), |aux| {
             (self.word(aux + AUX_FREE_BYTES as u64), self.word(aux + AUX_FREE_BLOCKS as u64))
         })
     }
 
     /// Every free block as (offset, size), at most as many as the aux block counts.
-    pub(crate) fn free_blocks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+    fn free_blocks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let aux = self.aux().unwrap_or(0);
+        let classes = self.classes(aux);
         let count = if aux == 0 { 0 } else { self.word(aux + AUX_FREE_BLOCKS as u64) };
         let mut class = 0;
         let mut block = if aux == 0 { 0 } else { self.word(aux + AUX_HEADS as u64) };
         core::iter::from_fn(move || {
             while block == 0 {
                 class += 1;
-                if aux == 0 || class >= FREE_CLASSES {
+                if aux == 0 || class >= classes {
                     return None;
                 }
                 block = self.word(aux + AUX_HEADS as u64 + 4 * class as u64);
@@ -477,12 +504,13 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if !self.trusted {
             return None;
         }
-        let heads = self.aux()? + AUX_HEADS as u64;
-        let first = class_of(size);
-        for class in first..FREE_CLASSES {
+        let aux = self.aux()?;
+        let (heads, classes) = (aux + AUX_HEADS as u64, self.classes(aux));
+        let first = free_class(size, classes);
+        for class in first..classes {
             let mut link = heads + 4 * class as u64;
             let scan = match class {
-                _ if class == FREE_CLASSES - 1 => SCAN_LAST,
+                _ if class == classes - 1 => SCAN_LAST,
                 _ if class == first => SCAN,
                 _ => 1,
             };
@@ -514,22 +542,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// Sorts all free blocks by address, merges neighbours, gives the tail back.
     pub(crate) fn merge(&mut self) {
         let Some(aux) = self.aux() else { return };
-        let heads = aux + AUX_HEADS as u64;
-        // One list of all.
-        let mut all = 0;
-        for class in 0..FREE_CLASSES as u64 {
-            let head = self.word(heads + 4 * class);
-            if head == 0 {
-                continue;
-            }
-            let mut last = head as u64;
-            while self.word(last) != 0 {
-                last = self.word(last) as u64;
-            }
-            self.write_u32(last, all);
-            self.write_u32(heads + 4 * class, 0);
-            all = head;
-        }
+        let all = self.gather(aux);
         let mut block = self.sort_by_address(all);
         self.write_u32(aux + AUX_FREE_BYTES as u64, 0);
         self.write_u32(aux + AUX_FREE_BLOCKS as u64, 0);
@@ -555,6 +568,26 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 self.push_free(aux, start, end - start);
             }
         }
+    }
+
+    /// Empties all classes into one list.
+    fn gather(&mut self, aux: u64) -> u32 {
+        let mut all = 0;
+        for class in 0..self.classes(aux) as u64 {
+            let link = aux + AUX_HEADS as u64 + 4 * class;
+            let head = self.word(link);
+            if head == 0 {
+                continue;
+            }
+            let mut last = head as u64;
+            while self.word(last) != 0 {
+                last = self.word(last) as u64;
+            }
+            self.write_u32(last, all);
+            self.write_u32(link, 0);
+            all = head;
+        }
+        all
     }
 
     /// Bottom-up merge sort of a list linked by first words: no memory, n log n.

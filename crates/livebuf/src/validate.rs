@@ -333,20 +333,23 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if aux == 0 {
             return Ok(());
         }
-        self.claim_block(RegionKind::Aux, aux, AUX_SIZE as u64)?;
         if load_u8(self.bytes, aux)? != KIND_AUX {
             return Err(error(ErrorKind::WrongBlock, aux));
         }
-        self.zero(aux + 1, aux + 4)?;
+        let classes = load_u8(self.bytes, aux + AUX_CLASSES as u64)? as u32;
+        if classes == 0 || classes > FREE_CLASSES || !classes.is_multiple_of(2) {
+            return Err(error(ErrorKind::BadCount, aux + AUX_CLASSES as u64));
+        }
+        self.claim_block(RegionKind::Aux, aux, aux_size(classes) as u64)?;
+        self.zero(aux + AUX_CLASSES as u64 + 1, aux + AUX_FREE_BYTES as u64)?;
         self.zero(aux + AUX_REVISION as u64, aux + AUX_HEADS as u64)?;
         let (mut total, mut count) = (0u64, 0u32);
-        for class in 0..FREE_CLASSES {
+        for class in 0..classes {
             let mut block = load_u32(self.bytes, aux + (AUX_HEADS + 4 * class) as u64)? as u64;
             while block != 0 {
                 let size = load_u32(self.bytes, block + FREE_SIZE as u64)? as u64;
-                let in_class =
-                    size >= 8 && (size / 8).ilog2().min(FREE_CLASSES - 1) == class;
-                if !size.is_multiple_of(8) || !in_class {
+                let in_class = free_class(size, classes) == class;
+                if size < 8 || !size.is_multiple_of(8) || !in_class {
                     return Err(error(ErrorKind::BadFreeList, block));
                 }
                 self.claim_block(RegionKind::Free, block, size)?;
