@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
 
 struct Counting;
@@ -59,6 +60,14 @@ unsafe impl GlobalAlloc for Counting {
         // SAFETY: the caller's promises are passed on.
         unsafe { System.realloc(pointer, layout, new_size) }
     }
+}
+
+/// Makes freed memory stay with the process: glibc stops returning it after it
+/// has seen a large block freed. Without this, page faults of whoever allocates
+/// first decide many ratios.
+pub(crate) fn keep_memory() {
+    const LARGEST_THAT_COUNTS: usize = 31 << 20;
+    drop(black_box(Vec::<u8>::with_capacity(LARGEST_THAT_COUNTS)));
 }
 
 /// What a piece of work took from the allocator.

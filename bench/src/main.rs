@@ -84,6 +84,7 @@ fn run(arguments: &Arguments) -> Result<Report> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    allocator::keep_memory();
     eprintln!("{}", report::machine());
     let outcome = run(&arguments).and_then(|report| {
         println!("{}", report.table());

@@ -233,14 +233,18 @@ impl Walks {
                 duration(simd_json),
             ),
         );
-        for (name, parse) in [("yyjson", parsing.yyjson), ("simd-json", parsing.simd_json)] {
-            report.add(
-                format!("twitter/{task} against {name} parsing"),
-                Measured::Faster(parse / ours),
-                Target::AtLeast(FASTER_THAN_PARSING),
-                format!("{}, parsing alone {}", duration(ours), duration(parse)),
-            );
-        }
+        report.add(
+            format!("twitter/{task} against parsing"),
+            Measured::Faster(parsing.simd_json / ours),
+            Target::AtLeast(FASTER_THAN_PARSING),
+            format!(
+                "{}, simd-json parsing its borrowed tree {}; {:.0} times faster than yyjson parsing, {}",
+                duration(ours),
+                duration(parsing.simd_json),
+                parsing.yyjson / ours,
+                duration(parsing.yyjson),
+            ),
+        );
         // Parsing anew each time costs parsing and a walk; converting once
         // saves both at every read and costs our read.
         let reads = |each: f64| parsing.convert / (each - ours);

@@ -7,7 +7,7 @@
 use std::any::TypeId;
 use std::io;
 
-use livebuf::{ArrayIter, Checked, Fields, Kind, Mode, Value};
+use livebuf::{Array, Checked, ColumnType, Element, Fields, Kind, Mode, Value};
 
 use crate::error::{Error, ErrorKind};
 use crate::write::{NonFinite, Printer};
@@ -117,7 +117,8 @@ pub fn to_string_pretty<M: Mode>(value: Value<'_, M>) -> Result<String, Error> {
 /// # Errors
 /// As [`to_string`].
 pub fn to_string_with<M: Mode>(value: Value<'_, M>, options: &PrintOptions) -> Result<String, Error> {
-    print(value, options, None)
+    // Only UTF-8 went in, but this crate may not promise that to the compiler.
+    String::from_utf8(to_vec_with(value, options)?).map_err(|_| gone())
 }
 
 /// Prints a value as compact JSON into bytes; as [`to_string`].
@@ -125,7 +126,15 @@ pub fn to_string_with<M: Mode>(value: Value<'_, M>, options: &PrintOptions) -> R
 /// # Errors
 /// As [`to_string`].
 pub fn to_vec<M: Mode>(value: Value<'_, M>) -> Result<Vec<u8>, Error> {
-    Ok(to_string(value)?.into_bytes())
+    to_vec_with(value, &PrintOptions::new())
+}
+
+/// Prints a value as JSON by the options into bytes; as [`to_string`].
+///
+/// # Errors
+/// As [`to_string`].
+pub fn to_vec_with<M: Mode>(value: Value<'_, M>, options: &PrintOptions) -> Result<Vec<u8>, Error> {
+    print(value, options, None)
 }
 
 /// Prints a value as JSON to a writer, in chunks of about 32 KiB, and flushes it.
@@ -147,14 +156,14 @@ fn print<'w, M: Mode>(
     value: Value<'_, M>,
     options: &'w PrintOptions,
     writer: Option<&'w mut dyn io::Write>,
-) -> Result<String, Error> {
+) -> Result<Vec<u8>, Error> {
     let budget = match options.max_bytes {
         Some(bytes) => bytes,
         None if TypeId::of::<M>() == TypeId::of::<Checked>() => UNCHECKED_BUDGET,
         None => u64::MAX,
     };
     let indent = options.indent.as_deref();
-    let mut printer = Printer::new(writer, 128, budget, indent.unwrap_or(""), options.non_finite);
+    let mut printer = Printer::new(writer, budget, indent.unwrap_or(""), options.non_finite);
     match indent {
         None => walk::<M, false>(&mut printer, value, options.nesting as usize)?,
         Some(_) => walk::<M, true>(&mut printer, value, options.nesting as usize)?,
@@ -162,9 +171,9 @@ fn print<'w, M: Mode>(
     printer.finish()
 }
 
-/// What is left of an open container.
+/// An open container: what is left of it.
 enum Open<'a, M> {
-    Array(ArrayIter<'a, M>),
+    Array { array: Array<'a, M>, next: usize },
     Object(Fields<'a, M>),
 }
 
@@ -176,51 +185,109 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
     if scalar(printer, &root)? {
         return Ok(());
     }
-    // The containers around the innermost.
-    let mut around: Vec<Open<'a, M>> = Vec::new();
-    let mut open = enter(printer, &root)?;
-    let mut first = true;
+    let mut open: Vec<Open<'a, M>> = Vec::new();
+    let mut inner = Some(root);
     loop {
-        let depth = around.len() + 1;
-        if depth > nesting {
-            return Err(too_deep());
+        // Whether nothing is printed yet between the innermost brackets.
+        let mut first = false;
+        if let Some(container) = inner {
+            if open.len() >= nesting {
+                return Err(too_deep());
+            }
+            first = enter::<M, PRETTY>(printer, &container, &mut open)?;
         }
         // Scalars are printed in these loops; only containers leave them.
-        let inner = match &mut open {
-            Open::Array(elements) => loop {
-                let Some(element) = elements.next() else { break None };
+        let depth = open.len();
+        let bracket;
+        inner = match open.last_mut() {
+            None => return Ok(()),
+            Some(Open::Array { array, next }) => loop {
+                let Some(element) = M::result(array.get(*next)).map_err(Error::document)? else {
+                    bracket = b']';
+                    break None;
+                };
+                *next += 1;
                 printer.separate::<PRETTY>(first, depth)?;
                 first = false;
-                let element = M::item_result(element).map_err(Error::document)?;
                 if !scalar(printer, &element)? {
+                    bracket = b']';
                     break Some(element);
                 }
             },
-            Open::Object(fields) => loop {
-                let Some(field) = fields.next() else { break None };
+            Some(Open::Object(fields)) => loop {
+                let Some(field) = fields.next() else {
+                    bracket = b'}';
+                    break None;
+                };
                 printer.separate::<PRETTY>(first, depth)?;
                 first = false;
                 let (key, value) = M::item_result(field).map_err(Error::document)?;
                 printer.key::<PRETTY>(key)?;
                 if !scalar(printer, &value)? {
+                    bracket = b'}';
                     break Some(value);
                 }
             },
         };
-        if let Some(inner) = inner {
-            let inner = enter(printer, &inner)?;
-            around.push(std::mem::replace(&mut open, inner));
-            first = true;
-            continue;
-        }
-        let bracket = if matches!(open, Open::Array(_)) { ']' } else { '}' };
-        printer.close::<PRETTY>(bracket, first, depth - 1)?;
-        first = false;
-        match around.pop() {
-            Some(outer) => open = outer,
-            None => return Ok(()),
+        if inner.is_none() {
+            printer.close::<PRETTY>(bracket, first, depth - 1)?;
+            open.pop();
         }
     }
+}
+
+/// Opens a container, to be gone on with; or prints it whole, an array of numbers of
+/// one type. Tells whether its first element or member is still to come.
+#[inline(always)]
+fn enter<'a, M: Mode, const PRETTY: bool>(
+    printer: &mut Printer<'_>,
+    container: &Value<'a, M>,
+    open: &mut Vec<Open<'a, M>>,
+) -> Result<bool, Error> {
+    if container.kind() != Kind::Array {
+        let fields = some(M::result(container.as_object()))?.iter();
+        printer.open(b'{')?;
+        open.push(Open::Object(fields));
+        return Ok(true);
+    }
+    let array = some(M::result(container.as_array()))?;
+    printer.open(b'[')?;
+    let depth = open.len() + 1;
+    let whole = match array.column() {
+        ColumnType::I8 => column::<i8, M, PRETTY>(printer, &array, depth, |p, value| p.i64(value.into())),
+        ColumnType::I16 => column::<i16, M, PRETTY>(printer, &array, depth, |p, value| p.i64(value.into())),
+        ColumnType::I32 => column::<i32, M, PRETTY>(printer, &array, depth, |p, value| p.i64(value.into())),
+        ColumnType::I64 => column::<i64, M, PRETTY>(printer, &array, depth, |p, value| p.i64(value)),
+        ColumnType::U8 => column::<u8, M, PRETTY>(printer, &array, depth, |p, value| p.u64(value.into())),
+        ColumnType::U16 => column::<u16, M, PRETTY>(printer, &array, depth, |p, value| p.u64(value.into())),
+        ColumnType::U32 => column::<u32, M, PRETTY>(printer, &array, depth, |p, value| p.u64(value.into())),
+        ColumnType::U64 => column::<u64, M, PRETTY>(printer, &array, depth, |p, value| p.u64(value)),
+        ColumnType::F32 => column::<f32, M, PRETTY>(printer, &array, depth, |p, value| p.f64(value.into())),
+        ColumnType::F64 => column::<f64, M, PRETTY>(printer, &array, depth, |p, value| p.f64(value)),
+        _ => Ok(false),
+    };
+    if whole? {
+        return Ok(false);
+    }
+    open.push(Open::Array { array, next: 0 });
+    Ok(true)
+}
+
+/// Prints the elements of a typed array and its closing bracket; `false` where the
+/// elements cannot be borrowed as a slice (alignment, byte order).
+fn column<T: Element + Copy, M: Mode, const PRETTY: bool>(
+    printer: &mut Printer<'_>,
+    array: &Array<'_, M>,
+    depth: usize,
+    print: impl Fn(&mut Printer<'_>, T) -> Result<(), Error>,
+) -> Result<bool, Error> {
+    let Some(values) = array.as_slice::<T>() else { return Ok(false) };
+    for (index, &value) in values.iter().enumerate() {
+        printer.separate::<PRETTY>(index == 0, depth)?;
+        print(printer, value)?;
+    }
+    printer.close::<PRETTY>(b']', values.is_empty(), depth - 1)?;
+    Ok(true)
 }
 
 #[cold]
@@ -265,16 +332,4 @@ fn scalar<M: Mode>(printer: &mut Printer<'_>, value: &Value<'_, M>) -> Result<bo
         _ => return Err(unknown()),
     }
     Ok(true)
-}
-
-/// Prints a container's opening bracket.
-#[inline]
-fn enter<'a, M: Mode>(printer: &mut Printer<'_>, value: &Value<'a, M>) -> Result<Open<'a, M>, Error> {
-    if value.kind() == Kind::Array {
-        printer.open('[')?;
-        Ok(Open::Array(some(M::result(value.as_array()))?.iter()))
-    } else {
-        printer.open('{')?;
-        Ok(Open::Object(some(M::result(value.as_object()))?.iter()))
-    }
 }

@@ -16,7 +16,7 @@ use crate::space::{Extent, Observer, Space};
 use crate::storage::Storage;
 
 /// A shape's first four bytes, checked to be a shape.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) offset: u64,
     pub(crate) capacity: u32,
@@ -91,13 +91,14 @@ pub(crate) enum Step {
     /// The shape has the key at the record's end already (perhaps another shape than before).
     Follow { shape: u32 },
     /// The record is at the tip of a shape with room: the key is added in place.
-    Extend { shape: u32 },
+    Extend { shape: Shape },
     /// A new shape of this capacity, beginning with the first keys of `from` (0 for none).
     Make { from: u32, capacity: u32 },
 }
 
 impl Step {
     /// Bytes to take for it, the key's text aside.
+    #[inline(always)]
     pub(crate) fn fresh(&self) -> u64 {
         match *self {
             Step::Make { capacity, .. } => shape_size(capacity) as u64,
@@ -106,6 +107,7 @@ impl Step {
     }
 
     /// Whether the key's text must be stored.
+    #[inline(always)]
     pub(crate) fn stores_key(&self) -> bool {
         !matches!(self, Step::Follow { .. })
     }
@@ -142,34 +144,45 @@ pub(crate) fn among_newest<R>(
     Ok(None)
 }
 
-/// Plans the shape for a record of `used` fields of `shape` (0: none yet) that gets `needle`.
+/// Plans the shape for a record of `used` fields of `shape` (`None`: no field
+/// yet) that gets `needle`.
 ///
 /// `hint` is the field capacity that a new shape should have.
+#[inline(always)]
 pub(crate) fn plan_step(
     bytes: &[u8],
-    shape: u32,
+    shape: Option<Shape>,
     used: u32,
     needle: &Needle<'_>,
     hint: u32,
 ) -> Result<Step> {
-    let mut current = None;
-    if shape != 0 {
-        let loaded = Shape::load(bytes, shape as u64)?;
-        if used < loaded.count && needle.is_at(bytes, loaded.key_position(used))? {
-            return Ok(Step::Follow { shape });
-        }
-        if used == loaded.count && used < loaded.capacity {
+    if let Some(shape) = shape {
+        if used == shape.count && used < shape.capacity {
             return Ok(Step::Extend { shape });
         }
-        current = Some(loaded);
+        if used < shape.count && needle.is_at(bytes, shape.key_position(used))? {
+            return Ok(Step::Follow { shape: shape.offset as u32 });
+        }
     }
+    plan_other(bytes, shape, used, needle, hint)
+}
+
+/// Among the newest shapes, or a new one.
+#[inline(never)]
+fn plan_other(
+    bytes: &[u8],
+    shape: Option<Shape>,
+    used: u32,
+    needle: &Needle<'_>,
+    hint: u32,
+) -> Result<Step> {
     let found = among_newest(bytes, |candidate| {
         let fingerprint = candidate.offset + (SHAPE_FINGERPRINTS + used) as u64;
         let fits = candidate.count > used
             && load_u8(bytes, fingerprint)? == needle.fingerprint
             && needle.is_at(bytes, candidate.key_position(used))?
-            && match current {
-                Some(current) => same_keys(bytes, current, candidate, used)?,
+            && match shape {
+                Some(shape) => same_keys(bytes, shape, candidate, used)?,
                 None => used == 0,
             };
         Ok(fits.then_some(candidate.offset as u32))
@@ -178,13 +191,14 @@ pub(crate) fn plan_step(
         return Ok(Step::Follow { shape });
     }
     let capacity = hint.max(used + 1).min(MAX_FIELDS as u32);
-    Ok(Step::Make { from: shape, capacity })
+    Ok(Step::Make { from: shape.map_or(0, |shape| shape.offset as u32), capacity })
 }
 
 /// Carries a planned step out for a record of `used` fields that leaves `old`:
 /// the shape that the record now uses.
 ///
 /// `key_cell` is the new key's cell where [`Step::stores_key`] holds.
+#[inline(always)]
 pub(crate) fn commit_step<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     step: Step,
@@ -195,24 +209,26 @@ pub(crate) fn commit_step<S: Storage, O: Observer>(
     extent: &mut Extent,
 ) -> u32 {
     let shape = match step {
+        Step::Extend { shape } => {
+            put_key(space, shape, used, key_cell, fingerprint);
+            return shape.offset as u32;
+        }
         Step::Follow { shape } => {
             if shape != old {
                 adopt(space, shape);
             }
             shape
         }
-        Step::Extend { shape } => {
-            put_key(space, shape as u64, used, key_cell, fingerprint);
-            shape
-        }
         Step::Make { from, capacity } => {
-            let shape = create(space, capacity, extent);
-            copy_keys(space, from, shape, used);
-            put_key(space, shape as u64, used, key_cell, fingerprint);
-            shape
+            let mut shape = create(space, capacity, extent);
+            if used > 0 {
+                shape = copy_keys(space, from, shape, used);
+            }
+            put_key(space, shape, used, key_cell, fingerprint);
+            shape.offset as u32
         }
     };
-    if shape != old {
+    if shape != old && old != 0 {
         leave(space, old);
     }
     shape
@@ -223,46 +239,50 @@ pub(crate) fn create<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     capacity: u32,
     extent: &mut Extent,
-) -> u32 {
-    let shape = extent.carve(shape_size(capacity) as u64);
+) -> Shape {
+    let offset = extent.carve(shape_size(capacity) as u64);
     let older = load_u32(space.bytes(), HEADER_NEWEST_SHAPE as u64).unwrap_or(0);
     let head = [KIND_SHAPE, capacity as u8, 0, SHAPE_PRIVATE];
-    space.write_u64(shape as u64, u32::from_le_bytes(head) as u64 | (older as u64) << 32);
-    space.write_u32(HEADER_NEWEST_SHAPE as u64, shape);
-    shape
+    space.write_u64(offset as u64, u32::from_le_bytes(head) as u64 | (older as u64) << 32);
+    space.write_u32(HEADER_NEWEST_SHAPE as u64, offset);
+    Shape { offset: offset as u64, capacity, count: 0, flags: SHAPE_PRIVATE }
 }
 
 /// Copies the first `count` keys of `from`; their text is shared from now on.
 pub(crate) fn copy_keys<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     from: u32,
-    to: u32,
+    to: Shape,
     count: u32,
-) {
-    let Ok(source) = Shape::load(space.bytes(), from as u64) else { return };
+) -> Shape {
+    let Ok(source) = Shape::load(space.bytes(), from as u64) else { return to };
+    let mut target = to;
     for index in 0..count {
         let bytes = space.bytes();
         let cell = load_u64(bytes, source.key_position(index)).unwrap_or(0);
         let at = source.offset + (SHAPE_FINGERPRINTS + index) as u64;
         let fingerprint = load_u8(bytes, at).unwrap_or(0);
-        put_key(space, to as u64, index, cell, fingerprint);
+        target = put_key(space, target, index, cell, fingerprint);
     }
+    target
 }
 
-/// Writes key `index` and counts it.
+/// Writes key `index` and counts it: the shape with the key.
+#[inline(always)]
 pub(crate) fn put_key<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
-    shape: u64,
+    shape: Shape,
     index: u32,
     cell: u64,
     fingerprint: u8,
-) {
-    let Ok(loaded) = Shape::load(space.bytes(), shape) else { return };
-    space.write_u8(shape + (SHAPE_FINGERPRINTS + index) as u64, fingerprint);
-    space.write_u64(loaded.key_position(index), cell);
-    if index >= loaded.count {
-        space.write_u8(shape + 2, index as u8 + 1);
+) -> Shape {
+    space.write_u8(shape.offset + (SHAPE_FINGERPRINTS + index) as u64, fingerprint);
+    space.write_u64(shape.key_position(index), cell);
+    if index < shape.count {
+        return shape;
     }
+    space.write_u8(shape.offset + 2, index as u8 + 1);
+    Shape { count: index + 1, ..shape }
 }
 
 /// A record that did not make this shape uses it now: it is private no more.

@@ -2,7 +2,7 @@
 
 use super::{Container, Editor, New, NodeId};
 use crate::array::{ColumnType, Elements};
-use crate::bytes::load_u8;
+use crate::bytes::{load_u8, load_u64};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::record::{Block, Raw};
@@ -59,19 +59,35 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], limits and space.
     #[inline]
     pub fn push<'v>(&mut self, node: NodeId, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
-        let elements = self.array(node)?;
         let new = new.into();
-        if let New::Int(value) = new
-            && elements.column == ColumnType::I64
-            && elements.count < elements.capacity
-            && elements.count > 0
-        {
-            let at = elements.data as u64 + 8 * elements.count as u64;
-            self.space.write_u64(at, value as u64);
-            self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, elements.count + 1);
+        if let Some(()) = self.push_number(node, &new) {
             return Ok(None);
         }
+        let elements = self.array(node)?;
         self.add_element(node, elements, elements.count, new)
+    }
+
+    /// The common case: a number that the column holds, and room for it.
+    #[inline(always)]
+    fn push_number(&mut self, node: NodeId, new: &New<'_>) -> Option<()> {
+        let (column, bits) = match *new {
+            New::Int(value) => (ColumnType::I64, value as u64),
+            New::Float(value) => (ColumnType::F64, value.to_bits()),
+            _ => return None,
+        };
+        let bytes = self.space.bytes();
+        let header = load_u64(bytes, node.home as u64).ok()?;
+        let rest = load_u64(bytes, node.home as u64 + ARRAY_CAPACITY as u64).ok()?;
+        let expected = KIND_ARRAY as u32 | (column as u32) << 8;
+        let (count, capacity, data) = (header >> 32, rest & 0xFFFF_FFFF, rest >> 32);
+        let at = data + 8 * count;
+        if !self.is_current(node) || header as u32 != expected || count == 0 || count >= capacity {
+            return None;
+        }
+        load_u64(bytes, at).ok()?;
+        self.space.write_u64(at, bits);
+        self.space.write_u32(node.home as u64 + ARRAY_COUNT as u64, count as u32 + 1);
+        Some(())
     }
 
     /// Inserts an element before `index` (at the end where it is the length);

@@ -351,16 +351,16 @@ impl<'v> Copier<'v> {
             shape::adopt(space, shape);
             return Ok(shape);
         }
-        let shape = shape::create(space, live, extent);
+        let mut shape = shape::create(space, live, extent);
         let mut at = 0;
         each_field(source, record, |index, _| {
             let key = from.key(source, index)?;
             let cell = build_key(space, key, false, extent);
-            shape::put_key(space, shape as u64, at, cell, Needle::new(key).fingerprint);
+            shape = shape::put_key(space, shape, at, cell, Needle::new(key).fingerprint);
             at += 1;
             Ok(())
         })?;
-        Ok(shape)
+        Ok(shape.offset as u32)
     }
 
     fn array<S: Storage, O: Observer>(

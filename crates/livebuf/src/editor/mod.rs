@@ -142,6 +142,22 @@ impl New<'_> {
     }
 }
 
+impl New<'_> {
+    /// Tag and cell of a value that needs no more.
+    #[inline(always)]
+    fn immediate(&self) -> Option<(u8, u64)> {
+        Some(match *self {
+            New::Int(value) => (TAG_INT, value as u64),
+            New::Float(value) => (TAG_FLOAT, value.to_bits()),
+            New::Null => (TAG_NULL, 0),
+            New::Bool(value) => (TAG_FALSE + value as u8, 0),
+            New::Uint(value) if value <= i64::MAX as u64 => (TAG_INT, value),
+            New::Uint(value) => (TAG_UINT, value),
+            _ => return None,
+        })
+    }
+}
+
 macro_rules! from {
     ($($type:ty => |$value:ident| $new:expr;)+) => {
         $(
@@ -206,6 +222,16 @@ pub enum At<'k> {
     Key(&'k str),
     Remembered(&'k Key<'k>),
     Index(usize),
+}
+
+impl<'k> At<'k> {
+    fn text(&self) -> &'k str {
+        match *self {
+            At::Key(key) => key,
+            At::Remembered(key) => key.as_str(),
+            At::Index(_) => "",
+        }
+    }
 }
 
 impl Child for &str {
@@ -431,20 +457,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
                 Ok(Some(Slot::Element { elements, index: index as u32 }))
             }
-            (Container::Record(record), At::Remembered(key)) => {
-                match object::find_remembered(bytes, record, key)? {
-                    Some(index) => object::field_slot(bytes, record, index),
-                    None => Ok(None),
-                }
+            (Container::Record(record), At::Key(_) | At::Remembered(_)) => {
+                Ok(match object::find_member(bytes, record, at)? {
+                    object::Found::Field(index, tag) if tag != TAG_HOLE => Some(Slot::Tagged {
+                        tag: record.tag_position(index),
+                        cell: record.cell_position(index),
+                    }),
+                    _ => None,
+                })
             }
-            (Container::Record(record), At::Key(key)) => {
-                match object::find_field(bytes, record, &Needle::new(key.as_bytes()))? {
-                    Some(index) => object::field_slot(bytes, record, index),
-                    None => Ok(None),
-                }
+            (Container::Map(map), At::Key(_) | At::Remembered(_)) => {
+                self.entry_slot(map, at.text())
             }
-            (Container::Map(map), At::Key(key)) => self.entry_slot(map, key),
-            (Container::Map(map), At::Remembered(key)) => self.entry_slot(map, key.as_str()),
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
         }
     }
@@ -468,9 +492,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[inline(always)]
     fn measure(&self, new: &New<'_>) -> Result<(u64, u16)> {
         match new {
-            New::Str(text) => self.measure_span(text.as_bytes()).map(|size| (size, 0)),
-            New::Bytes(bytes) => self.measure_span(bytes).map(|size| (size, 0)),
             New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => Ok((0, 0)),
+            New::Str(text) => self.measure_span(text.as_bytes()).map(|size| (size, 0)),
             other => self.measure_rest(other),
         }
     }
@@ -490,6 +513,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[inline(never)]
     fn measure_rest(&self, new: &New<'_>) -> Result<(u64, u16)> {
         match new {
+            New::Bytes(bytes) => self.measure_span(bytes).map(|size| (size, 0)),
             New::Number(text) => {
                 if !crate::number::is_json_number(text.as_bytes()) {
                     return Err(Error::new(ErrorKind::BadNumber, 0));
@@ -532,15 +556,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Writes a measured value's parts and returns its tag and cell.
     #[inline(always)]
     fn build(&mut self, new: New<'_>, extent: &mut Extent) -> (u8, u64) {
-        match new {
-            New::Null => (TAG_NULL, 0),
-            New::Bool(value) => (TAG_FALSE + value as u8, 0),
-            New::Int(value) => (TAG_INT, value as u64),
-            New::Uint(value) if value <= i64::MAX as u64 => (TAG_INT, value),
-            New::Uint(value) => (TAG_UINT, value),
-            New::Float(value) => (TAG_FLOAT, value.to_bits()),
-            New::Str(text) => (TAG_STRING, self.build_span(text.as_bytes(), extent)),
-            other => self.build_rest(other, extent),
+        match new.immediate() {
+            Some(value) => value,
+            None => match new {
+                New::Str(text) => (TAG_STRING, self.build_span(text.as_bytes(), extent)),
+                other => self.build_rest(other, extent),
+            },
         }
     }
 
@@ -748,36 +769,63 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         at: impl Child,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeId>> {
-        let new = new.into();
-        let container = self.container(node)?;
-        let at = at.child();
-        let (tag, cell) = match self.slot(container, at)? {
-            Some(Slot::Tagged { tag, cell }) => {
-                let placed = self.replace(tag, cell, new, node.depth)?;
-                if placed.0 < TAG_OBJECT {
-                    return Ok(None);
+        if node.epoch != self.epoch {
+            return Err(Error::new(ErrorKind::StaleHandle, node.home as u64));
+        }
+        let (at, new) = (at.child(), new.into());
+        let block = Block::resolve(self.space.bytes(), node.home)?;
+        let (tag, cell) = if block.kind() == KIND_RECORD && !matches!(at, At::Index(_)) {
+            let record = block.record()?;
+            match object::find_member(self.space.bytes(), record, at)? {
+                object::Found::Field(index, old) if old != TAG_HOLE => {
+                    let (tag, cell) = (record.tag_position(index), record.cell_position(index));
+                    if old <= TAG_IMMEDIATE_LAST
+                        && let Some((new_tag, new_cell)) = new.immediate()
+                    {
+                        if old != new_tag {
+                            self.space.write_u8(tag, new_tag);
+                        }
+                        self.space.write_u64(cell, new_cell);
+                        return Ok(None);
+                    }
+                    self.replace(tag, cell, new, node.depth)?
                 }
-                placed
-            }
-            Some(Slot::Element { elements, index }) => {
-                self.set_element(node, elements, index, new)?
-            }
-            None => match at {
-                At::Key(key) => self.add_member(node, container, key, new)?,
-                At::Remembered(key) => self.add_member(node, container, key.as_str(), new)?,
-                At::Index(_) => {
-                    let Container::Array(elements) = container else {
-                        return Err(Error::new(ErrorKind::WrongType, 0));
-                    };
-                    return Err(Error::with_detail(
-                        ErrorKind::IndexOutOfRange,
-                        0,
-                        elements.count as u64,
-                    ));
+                object::Found::Field(index, _) => self.fill_hole(node, record, index, new)?,
+                object::Found::Nothing(shape) => {
+                    let key = at.text();
+                    if key.len() > MAX_SHAPE_KEY || record.used() == MAX_FIELDS as u32 {
+                        self.add_as_map(node, record, key, new)?
+                    } else {
+                        self.add_field(node, record, shape, &Needle::new(key.as_bytes()), new)?
+                    }
                 }
-            },
+            }
+        } else {
+            self.set_elsewhere(node, at, new)?
         };
+        if tag < TAG_OBJECT {
+            return Ok(None);
+        }
         Ok(self.handle(Raw { tag, cell, position: 0 }, node.depth.saturating_add(1)))
+    }
+
+    #[inline(never)]
+    fn set_elsewhere(&mut self, node: NodeId, at: At<'_>, new: New<'_>) -> Result<(u8, u64)> {
+        let container = self.container(node)?;
+        match self.slot(container, at)? {
+            Some(Slot::Tagged { tag, cell }) => self.replace(tag, cell, new, node.depth),
+            Some(Slot::Element { elements, index }) => {
+                self.set_element(node, elements, index, new)
+            }
+            None => match container {
+                Container::Map(map) => self.add_entry(node, map, at.text(), new),
+                Container::Array(elements) => {
+                    let count = elements.count as u64;
+                    Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count))
+                }
+                Container::Record(_) => Err(Error::new(ErrorKind::WrongType, 0)),
+            },
+        }
     }
 
     /// Takes a member or element out and frees what it held; false where there is none.
@@ -822,8 +870,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             (Container::Record(record), At::Key(_) | At::Remembered(_)) => {
                 self.take_field(record, at)
             }
-            (Container::Map(map), At::Key(key)) => self.take_entry(map, key),
-            (Container::Map(map), At::Remembered(key)) => self.take_entry(map, key.as_str()),
+            (Container::Map(map), At::Key(_) | At::Remembered(_)) => {
+                self.take_entry(map, at.text())
+            }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
         }
     }

@@ -1,54 +1,65 @@
 //! Editing objects: records that gain, lose and rename fields, and become maps.
 
 use super::{At, Container, Editor, New, NodeId, Slot, build_key, key_fresh};
-use crate::bytes::load_u64;
+use crate::bytes::{load_u8, load_u64};
 use crate::cell::{Needle, owned_span, span_bytes, span_inline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
 use crate::reader::{Key, entry_value};
 use crate::record::{Raw, Record, each_field};
-use crate::shape::{self, Shape, Step};
+use crate::shape::{self, Shape};
 use crate::space::{Extent, Observer, Space};
 use crate::storage::Storage;
 
-/// Index of a field, holes included.
-#[inline(always)]
-pub(super) fn find_field(bytes: &[u8], record: Record, needle: &Needle<'_>) -> Result<Option<u32>> {
-    if record.used() == 0 {
-        return Ok(None);
-    }
-    Shape::load(bytes, record.shape() as u64)?.find(bytes, record.used(), needle)
+/// What a key leads to in a record.
+pub(super) enum Found {
+    /// A field and its tag, which may be a hole's.
+    Field(u32, u8),
+    /// No field; the record's shape, where it has one.
+    Nothing(Option<Shape>),
 }
 
-/// The same by a remembered key.
+/// Looks a key up in a record.
 #[inline(always)]
-pub(super) fn find_remembered(bytes: &[u8], record: Record, key: &Key<'_>) -> Result<Option<u32>> {
+pub(super) fn find_member(bytes: &[u8], record: Record, at: At<'_>) -> Result<Found> {
     if record.used() == 0 {
-        return Ok(None);
+        return Ok(Found::Nothing(None));
     }
     let shape = Shape::load(bytes, record.shape() as u64)?;
-    let guess = key.guessed(record.shape());
-    if guess < record.used()
-        && guess < shape.count
-        && key.needle().is_at(bytes, shape.key_position(guess))?
-    {
-        return Ok(Some(guess));
-    }
+    let index = match at {
+        At::Key(key) => shape.find(bytes, record.used(), &Needle::new(key.as_bytes()))?,
+        At::Remembered(key) => {
+            let guess = key.guessed(record.shape());
+            if guess < record.used()
+                && guess < shape.count
+                && key.needle().is_at(bytes, shape.key_position(guess))?
+            {
+                Some(guess)
+            } else {
+                find_and_remember(bytes, record, shape, key)?
+            }
+        }
+        At::Index(_) => None,
+    };
+    Ok(match index {
+        Some(index) => Found::Field(index, load_u8(bytes, record.tag_position(index))?),
+        None => Found::Nothing(Some(shape)),
+    })
+}
+
+#[inline(never)]
+fn find_and_remember(
+    bytes: &[u8],
+    record: Record,
+    shape: Shape,
+    key: &Key<'_>,
+) -> Result<Option<u32>> {
     let found = shape.find(bytes, record.used(), key.needle())?;
     if let Some(index) = found {
         key.remember(record.shape(), index);
     }
     Ok(found)
-}
-
-/// The slot of a field; `None` for a hole.
-#[inline(always)]
-pub(super) fn field_slot(bytes: &[u8], record: Record, index: u32) -> Result<Option<Slot>> {
-    let raw = record.field(bytes, index)?;
-    let slot =
-        Slot::Tagged { tag: record.tag_position(index), cell: record.cell_position(index) };
-    Ok((raw.tag != TAG_HOLE).then_some(slot))
 }
 
 /// Capacity of a record that holds `used` fields and gets another.
@@ -98,40 +109,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    /// Adds a member whose key is not there (or is a hole).
-    pub(super) fn add_member(
+    /// Puts a value where a removed one was.
+    #[inline(never)]
+    pub(super) fn fill_hole(
         &mut self,
         node: NodeId,
-        container: Container,
-        key: &str,
+        record: Record,
+        index: u32,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
         let (size, height) = self.measure(&new)?;
         self.check_depth(node.depth, height)?;
-        self.measure_span(key.as_bytes())?;
-        match container {
-            Container::Record(record) => {
-                let needle = Needle::new(key.as_bytes());
-                if let Some(index) = find_field(self.space.bytes(), record, &needle)? {
-                    return self.fill_hole(record, index, new, size);
-                }
-                if key.len() > MAX_SHAPE_KEY || record.used() == MAX_FIELDS as u32 {
-                    return self.add_as_map(node, record, key, new, size);
-                }
-                self.add_field(node, record, &needle, new, size)
-            }
-            Container::Map(map) => self.add_entry(map, key, new, size),
-            Container::Array(_) => Err(Error::new(ErrorKind::WrongType, 0)),
-        }
-    }
-
-    fn fill_hole(
-        &mut self,
-        record: Record,
-        index: u32,
-        new: New<'_>,
-        size: u64,
-    ) -> Result<(u8, u64)> {
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
         let (tag, cell) = self.build(new, &mut extent);
@@ -142,26 +130,32 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok((tag, cell))
     }
 
-    fn add_field(
+    /// Adds a field to a record, which may grow or move.
+    #[inline(never)]
+    pub(super) fn add_field(
         &mut self,
         node: NodeId,
         record: Record,
+        shape: Option<Shape>,
         needle: &Needle<'_>,
         new: New<'_>,
-        size: u64,
     ) -> Result<(u8, u64)> {
+        let (size, height) = self.measure(&new)?;
+        self.check_depth(node.depth, height)?;
         let (used, old_capacity) = (record.used(), record.capacity());
         let full = used == old_capacity;
         let capacity = if full { grown(used) } else { old_capacity };
-        let step = shape::plan_step(self.space.bytes(), record.shape(), used, needle, capacity)?;
+        let step = shape::plan_step(self.space.bytes(), shape, used, needle, capacity)?;
         let key_size = if step.stores_key() { key_fresh(needle.text) } else { 0 };
-        let delta = record_size(capacity) as u64 - record.size();
-        let at_tail = record.offset as u64 + record.size() == self.space.used() as u64;
-        let (tail, moved) = match (full, at_tail) {
-            (false, _) => (0, 0),
-            (true, true) => (delta, 0),
-            (true, false) => (0, record_size(capacity) as u64),
-        };
+        let (mut tail, mut moved) = (0, 0);
+        if full {
+            let grown = record_size(capacity) as u64;
+            if record.offset as u64 + record.size() == self.space.used() as u64 {
+                tail = grown - record.size();
+            } else {
+                moved = grown;
+            }
+        }
         let fresh = size + step.fresh() + key_size + moved;
         self.space.ensure(fresh, tail)?;
 
@@ -171,7 +165,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let mut extent = self.space.take(fresh);
         let offset = if moved > 0 { extent.carve(moved) } else { record.offset };
         let key_cell = if step.stores_key() {
-            build_key(&mut self.space, needle.text, false, &mut extent)
+            self.build_span_cell(needle, &mut extent)
         } else {
             0
         };
@@ -202,6 +196,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok((tag, cell))
     }
 
+    /// A key's cell, its text stored where it is long; never owned.
+    #[inline(always)]
+    fn build_span_cell(&mut self, needle: &Needle<'_>, extent: &mut Extent) -> u64 {
+        match needle.cell {
+            0 => build_key(&mut self.space, needle.text, false, extent),
+            cell => cell,
+        }
+    }
+
     pub(super) fn reserve_fields(
         &mut self,
         home: u32,
@@ -223,14 +226,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Turns a record into a map, so that it can take one more member.
-    fn add_as_map(
+    #[inline(never)]
+    pub(super) fn add_as_map(
         &mut self,
         node: NodeId,
         record: Record,
         key: &str,
         new: New<'_>,
-        size: u64,
     ) -> Result<(u8, u64)> {
+        let (size, height) = self.measure(&new)?;
+        self.check_depth(node.depth, height)?;
+        self.measure_span(key.as_bytes())?;
         let capacity = record.live() + record.live() / 2 + 8;
         let fresh = map::create_size(capacity)
             + index_limit(record.live() + 1)
@@ -268,13 +274,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok((tag, cell))
     }
 
-    fn add_entry(
+    pub(super) fn add_entry(
         &mut self,
+        node: NodeId,
         map: u32,
         key: &str,
         new: New<'_>,
-        size: u64,
     ) -> Result<(u8, u64)> {
+        let (size, height) = self.measure(&new)?;
+        self.check_depth(node.depth, height)?;
+        self.measure_span(key.as_bytes())?;
         let bytes = self.space.bytes();
         let live = map::Map::load(bytes, map as u64)?.live;
         self.check_elements(live as u64 + 1)?;
@@ -296,12 +305,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Takes a field out, leaving a hole.
     pub(super) fn take_field(&mut self, record: Record, at: At<'_>) -> Result<Option<Raw>> {
         let bytes = self.space.bytes();
-        let index = match at {
-            At::Key(key) => find_field(bytes, record, &Needle::new(key.as_bytes()))?,
-            At::Remembered(key) => find_remembered(bytes, record, key)?,
-            At::Index(_) => None,
-        };
-        let Some(index) = index else { return Ok(None) };
+        let Found::Field(index, _) = find_member(bytes, record, at)? else { return Ok(None) };
         let raw = record.field(bytes, index)?;
         if raw.tag == TAG_HOLE {
             return Ok(None);
@@ -424,22 +428,24 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (used, private) = (record.used(), shape.is_private() && self.space.trusted);
         let private = private && shape.count == used;
         let capacity = record.capacity().max(used);
-        let step = Step::Make { from: record.shape(), capacity };
-        let fresh = key_fresh(to.as_bytes()) + if private { 0 } else { step.fresh() };
+        let copied = if private { 0 } else { shape_size(capacity) as u64 };
+        let fresh = key_fresh(to.as_bytes()) + copied;
         self.space.ensure(fresh, 0)?;
         let mut extent = self.space.take(fresh);
         let key_cell = build_key(&mut self.space, to.as_bytes(), false, &mut extent);
         let target = if private {
-            record.shape()
+            shape
         } else {
             let target = shape::create(&mut self.space, capacity, &mut extent);
-            shape::copy_keys(&mut self.space, record.shape(), target, used);
-            self.space.write_u32(record.offset as u64 + 4, target);
-            shape::leave(&mut self.space, record.shape());
+            let target = shape::copy_keys(&mut self.space, record.shape(), target, used);
+            self.space.write_u32(record.offset as u64 + 4, target.offset as u32);
             target
         };
-        shape::put_key(&mut self.space, target as u64, index, key_cell, renamed.fingerprint);
+        shape::put_key(&mut self.space, target, index, key_cell, renamed.fingerprint);
         self.space.finish(extent);
+        if !private {
+            shape::leave(&mut self.space, record.shape());
+        }
         Ok(())
     }
 

@@ -218,7 +218,7 @@ impl InsertPlan {
 pub(crate) fn plan_insert(bytes: &[u8], map: u64, key: &[u8]) -> Result<Place> {
     let map = Map::load(bytes, map)?;
     checked_table(bytes, &map)?;
-    Ok(match IndexPlan::new(bytes, &map, key)? {
+    Ok(match IndexPlan::plan(bytes, &map, key)? {
         Slot::Taken(entry) => Place::Found(entry),
         Slot::Free(index) => {
             let growth = Growth::plan(bytes, &map, 1);
@@ -291,7 +291,7 @@ enum Slot {
 }
 
 impl IndexPlan {
-    fn new(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Slot> {
+    fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Slot> {
         if map.root == 0 {
             return Ok(Slot::Free(IndexPlan {
                 path: Path::EMPTY,
@@ -465,7 +465,7 @@ impl IndexPlan {
 
 /// How many of the 64 slots of a full node and one more stay left.
 fn split_point(_node: &Node<'_>) -> usize {
-    (SLOTS + 1) / 2
+    SLOTS.div_ceil(2)
 }
 
 /// Splits a full node while inserting a slot; `left` of the 64 slots stay.
@@ -746,7 +746,7 @@ pub(crate) fn plan_rename(bytes: &[u8], map: u64, number: u32, key: &[u8]) -> Re
     let map = Map::load(bytes, map)?;
     checked_table(bytes, &map)?;
     let path = path_of(bytes, &map, number)?;
-    Ok(match IndexPlan::new(bytes, &map, key)? {
+    Ok(match IndexPlan::plan(bytes, &map, key)? {
         Slot::Taken(entry) => RenamePlace::Found(entry),
         Slot::Free(_) => {
             // The old key leaves first, which may change the new one's path, but
@@ -772,7 +772,7 @@ pub(crate) fn rename<S: Storage, O: Observer>(
     let root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
     let map = Map { root, ..*map };
     // An error is possible on damaged bytes only; the entry is then in no slot.
-    if let Ok(Slot::Free(index)) = IndexPlan::new(space.bytes(), &map, key)
+    if let Ok(Slot::Free(index)) = IndexPlan::plan(space.bytes(), &map, key)
         && index.fresh <= plan.fresh
     {
         index.carry_out(space, map.at, map.entries, *number, extent);

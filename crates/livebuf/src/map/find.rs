@@ -10,9 +10,9 @@
 use core::cmp::Ordering;
 use core::ops::Bound;
 
-use super::node::{Node, damaged, head_of, short_head};
+use super::node::{Full, Node, SLOTS, damaged, head_of, short_head};
 use super::{Map, key_of};
-use crate::bytes::slice;
+use crate::bytes::{load_u64, slice};
 use crate::cell::Needle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
@@ -31,32 +31,39 @@ pub(crate) fn find(bytes: &[u8], map: u64, needle: &Needle<'_>) -> Result<Option
     if root == 0 {
         return Ok(None);
     }
-    let mut node = Node::load(bytes, root)?;
+    let Some(mut node) = Full::load(bytes, root) else {
+        return find_slowly(bytes, entries, root, needle);
+    };
     let mut tied = false;
-    while node.level > 0 {
-        let head = head_of(needle.text, node.prefix);
+    let mut level = node.level();
+    while level > 0 {
+        let head = head_of(needle.text, node.prefix());
         let slot = node.at_most(head).saturating_sub(1);
         // A separator with the same head: most keys that share it are to its
         // right, so look there first, without fetching the separator's key.
         tied |= node.head(slot) == head && slot > 0;
-        node = node.descend(bytes, slot)?;
+        match Full::load(bytes, node.child(slot)) {
+            Some(below) if below.level() < level => node = below,
+            _ => return find_slowly(bytes, entries, root, needle),
+        }
+        level = node.level();
     }
-    let head = head_of(needle.text, node.prefix);
-    if let Some(last) = node.at_most(head).checked_sub(1)
-        && node.head(last) == head
-    {
+    let head = head_of(needle.text, node.prefix());
+    let last = node.at_most(head).wrapping_sub(1);
+    if node.head(last) == head && last < SLOTS {
         let entry = node.child(last);
-        if needle.is_at(bytes, u64::from(entries) + entry_key_at(entry))? {
+        if is_at(bytes, u64::from(entries) + entry_key_at(entry), needle)? {
             return Ok(Some(entry));
         }
         tied |= last > 0 && node.head(last - 1) == head;
     }
-    if tied { find_among_ties(bytes, entries, root, needle) } else { Ok(None) }
+    if tied { find_slowly(bytes, entries, root, needle) } else { Ok(None) }
 }
 
-/// The same where heads alone did not decide.
+/// The same where heads alone do not decide, in a small root leaf, or in a
+/// damaged index.
 #[inline(never)]
-fn find_among_ties(
+fn find_slowly(
     bytes: &[u8],
     entries: u32,
     root: u32,
@@ -64,6 +71,26 @@ fn find_among_ties(
 ) -> Result<Option<u32>> {
     let seek = seek(bytes, entries, root, Target::at(needle.text))?;
     Ok(seek.found)
+}
+
+/// Whether the key cell at `position` holds the needle. As [`Needle::is_at`], but
+/// keys of up to 16 bytes are compared here as two words, without a call.
+#[inline(always)]
+fn is_at(bytes: &[u8], position: u64, needle: &Needle<'_>) -> Result<bool> {
+    let cell = load_u64(bytes, position)?;
+    if needle.cell != 0 {
+        return Ok(cell == needle.cell);
+    }
+    let text = needle.text;
+    if cell >> 32 & u64::from(MAX_SPAN | SPAN_INLINE) != text.len() as u64 {
+        return Ok(false);
+    }
+    let key = slice(bytes, cell & 0xFFFF_FFFF, text.len() as u64)?;
+    if text.len() > 16 {
+        return Ok(key == text);
+    }
+    Ok(key.first_chunk::<8>() == text.first_chunk::<8>()
+        && key.last_chunk::<8>() == text.last_chunk::<8>())
 }
 
 /// A place among the keys: that of a key, or right after all that begin with it.

@@ -133,11 +133,78 @@ fn at_most_of_63(words: &[[u8; 4]; WORDS], count: usize, head: u32) -> usize {
         + usize::from((count > 47) & (at(47) <= head));
     // The last quarter overlaps its neighbour by one slot that is not greater.
     let start = (16 * quarter).min(SLOTS - 16);
-    let mut greater = 0u32;
-    for word in &words[start..start + 16] {
-        greater += u32::from(u32::from_le_bytes(*word) > head);
+    // Four sums side by side: one vector addition per four heads.
+    let mut greater = [0u32; 4];
+    let (fours, _) = words[start..start + 16].as_chunks::<4>();
+    for four in fours {
+        for (sum, word) in greater.iter_mut().zip(four) {
+            *sum += u32::from(u32::from_le_bytes(*word) > head);
+        }
     }
-    count.min(start + 16).saturating_sub(greater as usize)
+    let [a, b, c, d] = greater;
+    count.min(start + 16).saturating_sub((a + b + c + d) as usize)
+}
+
+/// A full-size node seen as words: two of header, 63 heads, 63 children. What a
+/// search goes down by: one pointer, where a [`Node`] is five registers.
+#[derive(Clone, Copy)]
+pub(super) struct Full<'a>(&'a [[u8; 4]; WORDS + 2]);
+
+impl<'a> Full<'a> {
+    /// The node at `offset`, if there is one of full size; not checked further.
+    #[inline(always)]
+    pub(super) fn load(bytes: &'a [u8], offset: u32) -> Option<Self> {
+        const SIZE: u64 = node_size(NODE_SLOTS) as u64;
+        let block = slice(bytes, u64::from(offset), SIZE).ok()?;
+        let full = Full(block.as_chunks::<4>().0.first_chunk()?);
+        let sound = full.header() >> 16 == NODE_SLOTS && full.count().wrapping_sub(1) < SLOTS;
+        sound.then_some(full)
+    }
+
+    #[inline(always)]
+    fn header(self) -> u32 {
+        u32::from_le_bytes(self.0[0])
+    }
+
+    #[inline(always)]
+    pub(super) fn level(self) -> u32 {
+        self.header() & 0xFF
+    }
+
+    #[inline(always)]
+    fn count(self) -> usize {
+        (self.header() >> 8 & 0xFF) as usize
+    }
+
+    #[inline(always)]
+    pub(super) fn prefix(self) -> u32 {
+        u32::from_le_bytes(self.0[1])
+    }
+
+    /// As [`Node::head`] (0 past the last slot).
+    #[inline(always)]
+    pub(super) fn head(self, slot: usize) -> u32 {
+        let heads: &[_; SLOTS] = self.heads();
+        heads.get(slot).map_or(0, |&word| u32::from_le_bytes(word))
+    }
+
+    #[inline(always)]
+    fn heads(self) -> &'a [[u8; 4]; SLOTS] {
+        let [_, _, heads @ ..] = self.0;
+        let (heads, _) = heads.split_at(SLOTS);
+        heads.first_chunk().unwrap_or(&[[0; 4]; SLOTS])
+    }
+
+    #[inline(always)]
+    pub(super) fn child(self, slot: usize) -> u32 {
+        self.0.get(2 + SLOTS + slot).map_or(0, |&word| u32::from_le_bytes(word))
+    }
+
+    #[inline(always)]
+    pub(super) fn at_most(self, head: u32) -> usize {
+        let [_, _, words @ ..] = self.0;
+        at_most_of_63(words, self.count(), head)
+    }
 }
 
 /// The four bytes of a key after `prefix`, zero-padded, as a big-endian number.
@@ -151,13 +218,10 @@ pub(super) fn head_of(key: &[u8], prefix: u32) -> u32 {
 }
 
 /// Head of fewer than four bytes, the rest filled with `fill`.
-#[inline]
+#[inline(never)]
 pub(super) fn short_head(rest: &[u8], fill: u8) -> u32 {
-    let mut head = [fill; 4];
-    for (to, from) in head.iter_mut().zip(rest) {
-        *to = *from;
-    }
-    u32::from_be_bytes(head)
+    let at = |index| u32::from(rest.get(index).copied().unwrap_or(fill));
+    at(0) << 24 | at(1) << 16 | at(2) << 8 | at(3)
 }
 
 #[cold]
