@@ -163,6 +163,11 @@ fn print<'w, M: Mode>(
         None => u64::MAX,
     };
     let indent = options.indent.as_deref();
+    if std::env::var_os("RECURSE").is_some() {
+        let mut printer = Printer::new(writer, budget, "", options.non_finite);
+        rec::<M>(&mut printer, value)?;
+        return printer.finish();
+    }
     let mut printer = Printer::new(writer, budget, indent.unwrap_or(""), options.non_finite);
     match indent {
         None => walk::<M, false>(&mut printer, value, options.nesting as usize)?,
@@ -219,10 +224,9 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
                     bracket = b'}';
                     break None;
                 };
-                printer.separate::<PRETTY>(first, depth)?;
-                first = false;
                 let (key, value) = M::item_result(field).map_err(Error::document)?;
-                printer.key::<PRETTY>(key)?;
+                printer.key::<PRETTY>(key, first, depth)?;
+                first = false;
                 if !scalar(printer, &value)? {
                     bracket = b'}';
                     break Some(value);
@@ -332,4 +336,38 @@ fn scalar<M: Mode>(printer: &mut Printer<'_>, value: &Value<'_, M>) -> Result<bo
         _ => return Err(unknown()),
     }
     Ok(true)
+}
+
+fn rec<M: Mode>(printer: &mut Printer<'_>, value: Value<'_, M>) -> Result<(), Error> {
+    if scalar(printer, &value)? { return Ok(()); }
+    if value.kind() == Kind::Array {
+        let array = some(M::result(value.as_array()))?;
+        printer.open(b'[')?;
+        let depth = 1; 
+        let whole = match array.column() {
+        ColumnType::U32 => column::<u32, M, false>(printer, &array, depth, |p, value| p.u64(value.into()))?,
+        ColumnType::F64 => column::<f64, M, false>(printer, &array, depth, |p, value| p.f64(value))?,
+        _ => false,
+        };
+        if whole { return Ok(()) }
+        let mut first = true;
+        for element in array.iter() {
+            printer.separate::<false>(first, 0)?;
+            first = false;
+            let element = M::item_result(element).map_err(Error::document)?;
+            rec(printer, element)?;
+        }
+        printer.close::<false>(b']', first, 0)
+    } else {
+        let object = some(M::result(value.as_object()))?;
+        printer.open(b'{')?;
+        let mut first = true;
+        for field in object.iter() {
+            let (key, value) = M::item_result(field).map_err(Error::document)?;
+            printer.key::<false>(key, first, 0)?;
+            first = false;
+            rec(printer, value)?;
+        }
+        printer.close::<false>(b'}', first, 0)
+    }
 }

@@ -174,10 +174,16 @@ impl<'w> Printer<'w> {
         Ok(())
     }
 
+    /// A key with what comes before and behind it.
     #[inline(always)]
-    pub(crate) fn key<const PRETTY: bool>(&mut self, key: &str) -> Result<(), Error> {
-        self.string(key)?;
-        // Within the slack that the string's room had.
+    pub(crate) fn key<const PRETTY: bool>(&mut self, key: &str, first: bool, depth: usize) -> Result<(), Error> {
+        if PRETTY {
+            self.separate::<PRETTY>(first, depth)?;
+            self.quote(key, false)?;
+        } else {
+            self.quote(key, !first)?;
+        }
+        // Within the slack of the text's room.
         self.byte(b':');
         if PRETTY {
             self.byte(b' ');
@@ -233,23 +239,41 @@ impl<'w> Printer<'w> {
 
     #[inline(always)]
     pub(crate) fn string(&mut self, text: &str) -> Result<(), Error> {
+        self.quote(text, false)
+    }
+
+    /// A string, with a comma before it or not. Leaves a slack of room.
+    #[inline(always)]
+    fn quote(&mut self, text: &str, comma: bool) -> Result<(), Error> {
         let text = text.as_bytes();
         if text.len() > PIECE {
-            return self.long_string(text);
+            return self.quote_long(text, comma);
         }
         self.room(text.len())?;
-        self.byte(b'"');
-        let clean = copy_clean(&mut self.out[self.at..], text);
-        self.at += clean;
+        // The length is kept in a register: through memory it would be the longest
+        // chain of dependent steps here.
+        let mut at = self.at;
+        self.out[at] = b',';
+        at += usize::from(comma);
+        self.out[at] = b'"';
+        at += 1;
+        let clean = copy_clean(&mut self.out[at..], text);
+        at += clean;
         if clean < text.len() {
+            self.at = at;
             self.escape(&text[clean..])?;
+            at = self.at;
         }
-        self.byte(b'"');
+        self.out[at] = b'"';
+        self.at = at + 1;
         Ok(())
     }
 
     #[cold]
-    fn long_string(&mut self, text: &[u8]) -> Result<(), Error> {
+    fn quote_long(&mut self, text: &[u8], comma: bool) -> Result<(), Error> {
+        if comma {
+            self.open(b',')?;
+        }
         self.open(b'"')?;
         // Characters may be cut in two here: each byte is escaped, or not, by itself.
         text.chunks(PIECE).try_for_each(|piece| self.escape(piece))?;
@@ -328,7 +352,11 @@ fn copy_clean(to: &mut [u8], from: &[u8]) -> usize {
     let mut at = 0;
     while let (Some(block), Some(place)) = (chunk::<16>(from, at), chunk_mut::<16>(to, at)) {
         *place = *block;
-        if u128::from_le_bytes(block.map(|byte| if needs_escape(byte) { 0xFF } else { 0 })) != 0 {
+        let mut marks = [0; 16];
+        for (mark, &byte) in marks.iter_mut().zip(block) {
+            *mark = if needs_escape(byte) { 0xFF } else { 0 };
+        }
+        if u128::from_ne_bytes(marks) != 0 {
             break;
         }
         at += 16;

@@ -188,6 +188,15 @@ impl Elements {
         self.column.data_size(self.capacity)
     }
 
+    /// The array, its whole capacity checked to lie in the document: for edits.
+    pub(crate) fn whole(self, bytes: &[u8]) -> Result<Elements> {
+        slice(bytes, self.data as u64, self.data_size())?;
+        if self.count > self.capacity {
+            return Err(Error::new(ErrorKind::BadCount, self.offset as u64));
+        }
+        Ok(self)
+    }
+
     /// Element `index` (the caller compared it with the count).
     #[inline(always)]
     pub(crate) fn element(&self, bytes: &[u8], index: u32) -> Result<Raw> {

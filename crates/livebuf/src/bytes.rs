@@ -82,7 +82,8 @@ pub(crate) const fn round_up(value: u64) -> u64 {
     (value + 7) & !7
 }
 
-/// Which pages reads touch, for tests; compiles to nothing without the `trace` feature.
+/// What reads touch, for tests and the demo; compiles to nothing without the
+/// `trace` feature.
 #[cfg(not(feature = "trace"))]
 mod trace {
     #[inline(always)]
@@ -91,29 +92,68 @@ mod trace {
 
 #[cfg(feature = "trace")]
 pub(crate) mod trace {
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::collections::BTreeSet;
     use std::vec::Vec;
 
     std::thread_local! {
-        static PAGES: RefCell<Option<BTreeSet<u64>>> = const { RefCell::new(None) };
+        /// All that reads cost while nobody counts is to look at this.
+        static COUNTING: Cell<bool> = const { Cell::new(false) };
+        /// Ranges (first byte, byte after the last), in the order of reads.
+        static READS: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
     }
 
     /// Starts counting on this thread.
-    pub(crate) fn start() {
-        PAGES.with(|pages| *pages.borrow_mut() = Some(BTreeSet::new()));
+    pub fn start() {
+        READS.with(|reads| reads.borrow_mut().clear());
+        COUNTING.set(true);
+    }
+
+    /// How many bytes were touched since counting began, each counted once.
+    pub fn bytes() -> u64 {
+        READS.with(|reads| {
+            let mut reads = reads.borrow_mut();
+            merge(&mut reads);
+            reads.iter().map(|(start, end)| end - start).sum()
+        })
     }
 
     /// Stops counting; the 4 KiB pages (of the document, not of memory) that were touched.
-    pub(crate) fn stop() -> Vec<u64> {
-        PAGES.with(|pages| pages.borrow_mut().take().into_iter().flatten().collect())
+    pub fn stop() -> Vec<u64> {
+        COUNTING.set(false);
+        let reads = READS.with(|reads| core::mem::take(&mut *reads.borrow_mut()));
+        let pages = |(start, end): (u64, u64)| start / 4096..=(end.max(start + 1) - 1) / 4096;
+        reads.into_iter().flat_map(pages).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
+    #[inline(always)]
     pub(crate) fn read(_bytes: &[u8], offset: u64, length: u64) {
-        PAGES.with(|pages| {
-            if let Some(pages) = pages.borrow_mut().as_mut() {
-                pages.extend(offset / 4096..=(offset + length.max(1) - 1) / 4096);
+        if COUNTING.get() {
+            note(offset, offset + length);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note(start: u64, end: u64) {
+        READS.with(|reads| {
+            let mut reads = reads.borrow_mut();
+            if reads.len() == reads.capacity() {
+                merge(&mut reads);
             }
+            reads.push((start, end));
+        });
+    }
+
+    /// Sorts the ranges and joins those that touch.
+    fn merge(reads: &mut Vec<(u64, u64)>) {
+        reads.sort_unstable();
+        reads.dedup_by(|next, last| {
+            let joined = next.0 <= last.1;
+            if joined {
+                last.1 = last.1.max(next.1);
+            }
+            joined
         });
     }
 }

@@ -113,7 +113,7 @@ impl Output {
     #[cold]
     fn reserve(&mut self, end: u64) -> Result<()> {
         // Room to round up to eight stays below the format's end.
-        if end > self.limit.min(MAX_DOCUMENT) {
+        if end > self.limit {
             return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, self.limit));
         }
         self.storage.grow(end)
@@ -207,7 +207,8 @@ impl Encoder {
     }
 
     /// An encoder with these options.
-    pub fn with_options(options: EncodeOptions) -> Self {
+    pub fn with_options(mut options: EncodeOptions) -> Self {
+        options.limits = options.limits.cut();
         Encoder {
             options,
             out: Output {
@@ -325,7 +326,8 @@ impl Encoder {
         match value.kind() {
             Kind::Null => self.null(),
             Kind::Bool => self.bool(value.as_bool() == Some(true)),
-            Kind::Int | Kind::Uint | Kind::Float => self.push(value.raw().tag, value.raw().cell),
+            Kind::Int | Kind::Float => self.push(value.raw().tag, value.raw().cell),
+            Kind::Uint => self.u64(value.raw().cell),
             Kind::String => self.str(value.as_str()?.unwrap_or_default()),
             Kind::Bytes => self.bytes(value.as_bytes()?.unwrap_or_default()),
             Kind::Number => self.number_text(value.as_number_text()?.unwrap_or_default()),
@@ -394,7 +396,7 @@ impl Encoder {
     /// Writes bytes that one cell will own.
     fn store(&mut self, text: &[u8]) -> Result<u64> {
         let length = text.len();
-        if length > self.options.limits.string.min(MAX_SPAN) as usize {
+        if length > self.options.limits.string as usize {
             let limit = self.options.limits.string as u64;
             return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit));
         }
@@ -468,7 +470,7 @@ impl Encoder {
             None if !self.cells.is_empty() => return Err(sequence()),
             _ => {}
         }
-        let limit = self.options.limits.nesting.min(MAX_NESTING) as usize;
+        let limit = self.options.limits.nesting as usize;
         if self.frames.len() >= limit {
             return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
         }
@@ -721,10 +723,7 @@ impl Encoder {
     fn end_map(&mut self, start: usize, first: usize) -> Result<u32> {
         let sorted = self.sort_map(first, start)?;
         let count = (self.cells.len() - start) as u32;
-        let limit = self.options.limits.elements;
-        if count > limit {
-            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit as u64));
-        }
+        self.check_elements(count as usize)?;
         self.out.align();
         let (home, _) = self.out.grow(MAP_SIZE as usize)?;
         let size = entries_size(count as u64) as usize;
@@ -777,6 +776,14 @@ impl Encoder {
         self.end(start, TAG_OBJECT, home)
     }
 
+    fn check_elements(&self, count: usize) -> Result<()> {
+        let limit = self.options.limits.elements;
+        if count > limit as usize {
+            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit as u64));
+        }
+        Ok(())
+    }
+
     #[inline(always)]
     fn end(&mut self, start: usize, tag: u8, home: u32) -> Result<()> {
         self.frames.pop();
@@ -787,6 +794,7 @@ impl Encoder {
 
     fn end_record(&mut self, start: usize, node: u32) -> Result<u32> {
         let count = (self.cells.len() - start) as u32;
+        self.check_elements(count as usize)?;
         self.out.align();
         let (home, place) = self.out.grow(record_size(count) as usize)?;
         let list = &mut self.nodes[node as usize];
@@ -846,10 +854,7 @@ impl Encoder {
             place[0] = KIND_EMPTY_ARRAY;
             return self.end(start, TAG_ARRAY, home);
         }
-        let limit = self.options.limits.elements as usize;
-        if count > limit {
-            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit as u64));
-        }
+        self.check_elements(count)?;
         let (tags, cells) = (&self.tags[start..], &self.cells[start..]);
         let column = choose_column(tags, cells);
         let data_size = column.data_size(count as u32) as usize;

@@ -264,15 +264,31 @@ pub struct Limits {
     pub budget: u64,
 }
 
+/// Most elements of an array, entries of a map.
+pub const MAX_ELEMENTS: u32 = i32::MAX as u32;
+
 /// Deepest nesting that any setting allows: recursion must fit small stacks.
 pub const MAX_NESTING: u16 = 2_000;
+
+impl Limits {
+    /// These limits, cut to the format's.
+    pub(crate) fn cut(self) -> Self {
+        Limits {
+            document: self.document.min(MAX_DOCUMENT),
+            string: self.string.min(MAX_SPAN),
+            elements: self.elements.min(MAX_ELEMENTS),
+            nesting: self.nesting.min(MAX_NESTING),
+            budget: self.budget,
+        }
+    }
+}
 
 impl Default for Limits {
     fn default() -> Self {
         Limits {
             document: MAX_DOCUMENT,
             string: MAX_SPAN,
-            elements: i32::MAX as u32,
+            elements: MAX_ELEMENTS,
             nesting: 1_000,
             budget: 1 << 33,
         }

@@ -31,6 +31,8 @@ mod encode;
 mod error;
 pub mod layout;
 mod map;
+#[cfg(all(feature = "std", any(unix, windows)))]
+pub mod mapped;
 mod number;
 mod pointer;
 mod reader;
@@ -57,3 +59,10 @@ pub use space::Observer;
 pub use storage::VecStorage;
 pub use storage::{Exclusive, Storage};
 pub use validate::{Region, RegionKind, Stats};
+
+/// Which bytes and 4 KiB pages of a document reads touch (for tests and the demo).
+#[cfg(feature = "trace")]
+#[doc(hidden)]
+pub mod trace {
+    pub use crate::bytes::trace::{bytes, start, stop};
+}

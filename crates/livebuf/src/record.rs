@@ -5,7 +5,7 @@
 //!      kind  capacity  used  live  shape  tagged cells
 //! ```
 
-use crate::bytes::{load_u8, load_u64};
+use crate::bytes::{load_u8, load_u64, slice};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 
@@ -91,6 +91,16 @@ impl Record {
         record_size(self.capacity()) as u64
     }
 
+    /// The record, its whole capacity checked to lie in the document: for edits.
+    #[inline(always)]
+    pub(crate) fn whole(self, bytes: &[u8]) -> Result<Record> {
+        slice(bytes, self.offset as u64, self.size())?;
+        if self.used() > self.capacity() {
+            return Err(Error::new(ErrorKind::BadCount, self.offset as u64));
+        }
+        Ok(self)
+    }
+
     #[inline(always)]
     pub(crate) fn tag_position(&self, index: u32) -> u64 {
         (self.offset + RECORD_CELLS) as u64 + tag_at(index)
@@ -115,6 +125,17 @@ impl Record {
             | (live as u64 & 0xFF) << 24
             | (shape as u64) << 32
     }
+}
+
+/// Checks that an immediate cell holds only bits that its tag allows (FORMAT 3.2).
+pub(crate) fn check_immediate(raw: Raw) -> Result<()> {
+    let kind = match raw.tag {
+        TAG_HOLE => ErrorKind::BadCode,
+        TAG_NULL | TAG_FALSE | TAG_TRUE if raw.cell != 0 => ErrorKind::BadCell,
+        TAG_UINT if raw.cell <= i64::MAX as u64 => ErrorKind::BadCell,
+        _ => return Ok(()),
+    };
+    Err(Error::new(kind, raw.position as u64))
 }
 
 /// Element `index` of tagged cells at `base`.

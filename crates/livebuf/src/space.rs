@@ -80,11 +80,16 @@ pub(crate) struct Space<S, O> {
     storage: S,
     observer: O,
     used: u32,
+    /// From here on the storage is known to be zero.
+    clean_from: u64,
+    /// Every block of the free list is known to be zero but for its first word.
+    pub(crate) clean_list: bool,
+    /// The last [`ensure`](Self::ensure) counted on merging free blocks.
+    must_merge: bool,
     /// We wrote or validated this document: freed space may be reused.
     pub(crate) trusted: bool,
-    /// Freed bytes are zeroed.
-    pub(crate) wipe: bool,
-    pub(crate) limits: Limits,
+    wipe: bool,
+    limits: Limits,
 }
 
 /// A document of fewer used bytes begins with a small aux block.
@@ -93,7 +98,40 @@ const SMALL: u32 = 4096;
 impl<S: Storage, O: Observer> Space<S, O> {
     /// Wraps storage whose header says `used` bytes are used (checked by the caller).
     pub(crate) fn new(storage: S, observer: O, used: u32, trusted: bool, limits: Limits) -> Self {
-        Space { storage, observer, used, trusted, wipe: true, limits }
+        let clean_from = storage.bytes().len() as u64;
+        Space {
+            storage,
+            observer,
+            used,
+            clean_from,
+            clean_list: trusted,
+            must_merge: false,
+            trusted,
+            wipe: true,
+            limits: limits.cut(),
+        }
+    }
+
+    /// For a document just begun or encoded: nothing is free, all behind it is zero.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn clean(storage: S, observer: O, used: u32, limits: Limits) -> Self {
+        let space = Space::new(storage, observer, used, true, limits);
+        Space { clean_from: used as u64, ..space }
+    }
+
+    #[inline(always)]
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits.cut();
+    }
+
+    /// Whether freed bytes are zeroed.
+    pub(crate) fn set_wipe(&mut self, wipe: bool) {
+        self.wipe = wipe;
+        self.clean_list &= wipe;
     }
 
     /// The used bytes.
@@ -242,7 +280,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     fn ensure_slowly(&mut self, fresh: u64, tail: u64) -> Result<()> {
         let from_list = fresh > 0 && self.find(fresh).is_some();
         let needed = self.used as u64 + tail + if from_list { 0 } else { fresh };
-        let limit = self.limits.document.min(MAX_DOCUMENT);
+        let limit = self.limits.document;
         let problem = if needed > limit {
             Error::with_detail(ErrorKind::DocumentLimit, 0, limit)
         } else if needed <= self.storage.bytes().len() as u64 {
@@ -256,6 +294,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         };
         // Without room at the tail, merging neighbours may still help.
         if tail == 0 && fresh > 0 && self.merging_yields(fresh) {
+            self.must_merge = true;
             return Ok(());
         }
         Err(problem)
@@ -311,7 +350,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
             return None;
         }
         let mut found = self.find(size);
-        if found.is_none() && self.worth_merging(size) {
+        let must_merge = core::mem::take(&mut self.must_merge);
+        if found.is_none() && (must_merge || self.worth_merging()) {
             self.merge();
             found = self.find(size);
         }
@@ -322,11 +362,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.write_u32(link, next);
         self.add(aux + AUX_FREE_BYTES as u64, -(block_size as i64));
         self.add(aux + AUX_FREE_BLOCKS as u64, -1);
-        if self.wipe {
-            self.write_u64(block, 0);
-        } else {
-            self.zero(block, size);
-        }
+        self.zero(block, if self.clean_list { 8 } else { size });
         if block_size > size {
             self.push_free(aux, block + size, block_size - size);
         }
@@ -338,9 +374,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
     pub(crate) fn extend(&mut self, size: u64) {
         let start = self.used as u64;
         debug_assert!(start + size <= self.storage.bytes().len() as u64);
-        if !S::ZEROED {
-            self.zero(start, size);
-        }
+        let dirty = if S::ZEROED { self.clean_from.saturating_sub(start) } else { size };
+        self.zero(start, size.min(dirty));
         self.set_used(start + size);
     }
 
@@ -529,14 +564,13 @@ impl<S: Storage, O: Observer> Space<S, O> {
         None
     }
 
-    /// A quarter is free (or the buffer is full), and enough was freed since the
-    /// last merge that sorting again is paid for.
-    fn worth_merging(&self, size: u64) -> bool {
+    /// A quarter is free, and enough was freed since the last merge that
+    /// sorting again is paid for.
+    fn worth_merging(&self) -> bool {
         let Some(aux) = self.aux() else { return false };
         let (bytes, blocks) = self.free_counts();
         let freed = self.word(aux + AUX_FREED as u64);
-        let full = self.used as u64 + size > self.storage.bytes().len() as u64 && !S::ZEROED;
-        full || (bytes > self.used / 4 && freed >= (blocks / 4).max(8))
+        bytes > self.used / 4 && freed >= (blocks / 4).max(8)
     }
 
     /// Sorts all free blocks by address, merges neighbours, gives the tail back.
@@ -560,9 +594,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 block = next;
             }
             if end == self.used as u64 {
-                if !self.wipe {
-                    self.zero(start, end - start);
-                }
+                self.zero(start, end - start);
                 self.set_used(start);
             } else {
                 self.push_free(aux, start, end - start);

@@ -128,8 +128,10 @@ mod vec {
             if capacity <= length {
                 return Ok(());
             }
-            // Doubling, so that n pushes copy at most 2n elements.
-            self.resize(capacity.max(2 * length).max(256))
+            // Doubling, so that n pushes copy at most 2n elements; but never
+            // past what a document can use.
+            let doubled = (2 * length).clamp(256, crate::layout::MAX_DOCUMENT);
+            self.resize(capacity.max(doubled))
         }
     }
 

@@ -14,7 +14,7 @@ use crate::layout::*;
 use crate::map;
 use crate::number::is_json_number;
 use crate::reader::{Checked, Doc, Mode, Valid, Value, entry_value};
-use crate::record::{Block, Raw, Record};
+use crate::record::{Block, Raw, Record, check_immediate};
 use crate::shape::Shape;
 
 /// What some bytes of a document are.
@@ -413,14 +413,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         let position = raw.position as u64;
         self.stats.values += 1;
         match raw.tag {
-            TAG_HOLE => return Err(error(ErrorKind::BadCode, position)),
-            TAG_NULL | TAG_FALSE | TAG_TRUE if raw.cell != 0 => {
-                return Err(error(ErrorKind::BadCell, position));
-            }
-            TAG_UINT if raw.cell <= i64::MAX as u64 => {
-                return Err(error(ErrorKind::BadCell, position));
-            }
-            ..=TAG_IMMEDIATE_LAST => return Ok(0),
+            ..=TAG_IMMEDIATE_LAST => return check_immediate(raw).map(|()| 0),
             ..=TAG_SPAN_LAST => {
                 let bytes = self.span(raw)?;
                 if raw.tag == TAG_NUMBER && !is_json_number(bytes) {

@@ -117,8 +117,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         index: u32,
         new: New<'_>,
     ) -> Result<Option<NodeId>> {
-        let (size, height) = self.measure(&new)?;
-        self.check_depth(node.depth, height)?;
+        let size = self.measure(&new, node)?;
         self.check_elements(elements.count as u64 + 1)?;
         let (tag, probe) = self.probe(&new);
         let growth = self.plan_growth(elements, 1, tag, probe);
@@ -310,11 +309,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<(u8, u64)> {
         if elements.column == ColumnType::Cells {
             let data = elements.data as u64;
-            return self.replace(data + tag_at(index), data + cell_at(index), new, node.depth);
+            return self.replace(data + tag_at(index), data + cell_at(index), new, node);
         }
         let old = elements.element(self.space.bytes(), index)?;
-        let (size, height) = self.measure(&new)?;
-        self.check_depth(node.depth, height)?;
+        let size = self.measure(&new, node)?;
         let (tag, probe) = self.probe(&new);
         let alone = Elements { count: elements.count.saturating_sub(1), ..elements };
         let fits = elements.column.fit(tag, probe).is_some();

@@ -3,13 +3,13 @@
 use super::object::{append, index_limit};
 use super::{Editor, build_key, key_fresh};
 use crate::array::{ColumnType, Elements};
-use crate::bytes::{load_u64, round_up, slice, text};
+use crate::bytes::{load_u8, load_u64, round_up, slice, text};
 use crate::cell::{Needle, owned_span, span_at, span_at_position, span_bytes, span_length};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
 use crate::reader::{Checked, Value, entry_value};
-use crate::record::{Block, Raw, Record, each_field};
+use crate::record::{Block, Raw, Record, check_immediate, each_field};
 use crate::shape::{self, Shape};
 use crate::space::{Extent, Observer, Space};
 use crate::storage::Storage;
@@ -31,38 +31,46 @@ impl Detached {
         self.raw
     }
 
-    /// Checks that it can be hung; its height where it hangs deeper than before.
-    pub(super) fn measure<S: Storage, O: Observer>(&self, editor: &Editor<S, O>) -> Result<(u64, u16)> {
+    /// Checks that it can be hung in the container at home `under` (0: the root);
+    /// how many containers it nests.
+    pub(super) fn measure<S: Storage, O: Observer>(
+        &self,
+        editor: &Editor<S, O>,
+        under: u32,
+    ) -> Result<u16> {
         if self.epoch != editor.epoch {
             return Err(Error::new(ErrorKind::StaleHandle, self.raw.cell & 0xFFFF_FFFF));
         }
         if self.raw.tag <= TAG_SPAN_LAST {
-            return Ok((0, 0));
+            return Ok(0);
         }
         let value = Value::<Checked>::new(editor.as_bytes(), self.raw);
-        Ok((0, height(&value, &editor.space.limits, editor.space.limits.nesting)?))
+        height(&value, under, editor.space.limits().nesting)
     }
 }
 
-/// How many containers nest in a value.
-fn height(value: &Value<'_>, limits: &Limits, left: u16) -> Result<u16> {
+/// How many containers nest in a value, which must not hold the home `avoid`.
+fn height(value: &Value<'_>, avoid: u32, left: u16) -> Result<u16> {
     if value.raw().tag <= TAG_SPAN_LAST {
         return Ok(0);
     }
+    if value.raw().cell as u32 == avoid {
+        return Err(Error::new(ErrorKind::Unsupported, avoid as u64));
+    }
     let Some(left) = left.checked_sub(1) else {
-        return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limits.nesting as u64));
+        return Err(Error::new(ErrorKind::NestingLimit, value.raw().cell & 0xFFFF_FFFF));
     };
     let mut highest = 0;
     if let Some(object) = value.object()? {
         for value in object.values() {
-            highest = highest.max(height(&value?, limits, left)?);
+            highest = highest.max(height(&value?, avoid, left)?);
         }
     }
     if let Some(array) = value.array()?
         && matches!(array.column(), ColumnType::Cells | ColumnType::Objects | ColumnType::Arrays)
     {
         for value in array {
-            highest = highest.max(height(&value?, limits, left)?);
+            highest = highest.max(height(&value?, avoid, left)?);
         }
     }
     Ok(highest + 1)
@@ -145,8 +153,7 @@ impl Measure<'_> {
             return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, self.limits.document));
         }
         match raw.tag {
-            TAG_HOLE => return Err(Error::new(ErrorKind::BadCode, raw.position as u64)),
-            ..=TAG_IMMEDIATE_LAST => return Ok(0),
+            ..=TAG_IMMEDIATE_LAST => return check_immediate(raw).map(|()| 0),
             ..=TAG_SPAN_LAST => return self.span(raw).map(|()| 0),
             _ => {}
         }
@@ -171,6 +178,10 @@ impl Measure<'_> {
                             text(key, 0)?;
                             if key.len() > MAX_SHAPE_KEY {
                                 return Err(Error::new(ErrorKind::BadCell, shape.offset));
+                            }
+                            let found = shape.find(self.bytes, shape.count, &Needle::new(key))?;
+                            if found != Some(index) {
+                                return Err(Error::new(ErrorKind::DuplicateKey, shape.offset));
                             }
                             self.size += key_fresh(key);
                         }
@@ -379,7 +390,16 @@ impl<'v> Copier<'v> {
         );
         space.write_u64((home + ARRAY_CAPACITY) as u64, count as u64 | (data as u64) << 32);
         if !holds_references(column) {
-            space.write(data as u64, slice(self.source, elements.data as u64, size)?);
+            let bits = match column {
+                ColumnType::Bool => count as u64,
+                _ => 8 * column.width() * count as u64,
+            };
+            let (whole, rest) = (bits / 8, bits % 8);
+            space.write(data as u64, slice(self.source, elements.data as u64, whole)?);
+            if rest > 0 {
+                let last = load_u8(self.source, elements.data as u64 + whole)?;
+                space.write_u8(data as u64 + whole, last & ((1 << rest) - 1));
+            }
             return Ok(home);
         }
         for index in 0..count {

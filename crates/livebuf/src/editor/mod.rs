@@ -264,8 +264,6 @@ enum Slot {
     Element { elements: Elements, index: u32 },
 }
 
-const ROOT_SLOT: Slot = Slot::Tagged { tag: HEADER_ROOT_TAG as u64, cell: HEADER_ROOT_CELL as u64 };
-
 /// A resolved handle: the container's block.
 #[derive(Clone, Copy)]
 enum Container {
@@ -313,17 +311,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Sets the bounds that edits keep to.
     pub fn set_limits(&mut self, limits: Limits) {
-        self.space.limits = limits;
+        self.space.set_limits(limits);
     }
 
     /// The bounds that edits keep to.
     pub fn limits(&self) -> Limits {
-        self.space.limits
+        *self.space.limits()
     }
 
     /// Whether freed bytes are zeroed (they are by default).
     pub fn set_wipe(&mut self, wipe: bool) {
-        self.space.wipe = wipe;
+        self.space.set_wipe(wipe);
     }
 
     // --- looking ------------------------------------------------------------
@@ -440,9 +438,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let bytes = self.space.bytes();
         let block = Block::resolve(bytes, node.home)?;
         match block.kind() {
-            KIND_RECORD => Ok(Container::Record(block.record()?)),
+            KIND_RECORD => Ok(Container::Record(block.record()?.whole(bytes)?)),
             KIND_MAP => Ok(Container::Map(block.offset)),
-            _ => Ok(Container::Array(Elements::load(bytes, block)?)),
+            _ => Ok(Container::Array(Elements::load(bytes, block)?.whole(bytes)?)),
         }
     }
 
@@ -488,14 +486,19 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     // --- values -------------------------------------------------------------
 
-    /// Bytes to take for a new value, and how many containers it nests.
+    /// Bytes to take for a new value below `under`. Checks all limits.
     #[inline(always)]
-    fn measure(&self, new: &New<'_>) -> Result<(u64, u16)> {
-        match new {
-            New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => Ok((0, 0)),
-            New::Str(text) => self.measure_span(text.as_bytes()).map(|size| (size, 0)),
-            other => self.measure_rest(other),
+    fn measure(&self, new: &New<'_>, under: NodeId) -> Result<u64> {
+        let (size, height) = match new {
+            New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => (0, 0),
+            New::Str(text) => (self.measure_span(text.as_bytes())?, 0),
+            other => self.measure_rest(other, under.home)?,
+        };
+        let limit = self.space.limits().nesting;
+        if height > 0 && under.depth as u32 + height as u32 > limit as u32 {
+            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
         }
+        Ok(size)
     }
 
     #[inline(always)]
@@ -503,7 +506,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if text.len() <= MAX_INLINE {
             return Ok(0);
         }
-        let limit = self.space.limits.string.min(MAX_SPAN);
+        let limit = self.space.limits().string;
         if text.len() > limit as usize {
             return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit as u64));
         }
@@ -511,7 +514,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     #[inline(never)]
-    fn measure_rest(&self, new: &New<'_>) -> Result<(u64, u16)> {
+    fn measure_rest(&self, new: &New<'_>, under: u32) -> Result<(u64, u16)> {
         match new {
             New::Bytes(bytes) => self.measure_span(bytes).map(|size| (size, 0)),
             New::Number(text) => {
@@ -529,26 +532,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.check_elements(*capacity as u64)?;
                 Ok((ARRAY_SIZE as u64 + ColumnType::I64.data_size(*capacity), 1))
             }
-            New::Copy(value) => copy::measure(value, &self.space.limits),
-            New::Detached(detached) => detached.measure(self),
+            New::Copy(value) => copy::measure(value, self.space.limits()),
+            New::Detached(detached) => detached.measure(self, under).map(|height| (0, height)),
             _ => Ok((0, 0)),
         }
     }
 
     fn check_elements(&self, count: u64) -> Result<()> {
-        let limit = self.space.limits.elements as u64;
+        let limit = self.space.limits().elements as u64;
         if count > limit {
             return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit));
-        }
-        Ok(())
-    }
-
-    /// Checks that `height` more containers may hang below `node`.
-    #[inline(always)]
-    fn check_depth(&self, depth: u16, height: u16) -> Result<()> {
-        let limit = self.space.limits.nesting.min(MAX_NESTING);
-        if height > 0 && depth as u32 + height as u32 > limit as u32 {
-            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
         }
         Ok(())
     }
@@ -612,7 +605,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Puts a new value where an old one is (a slot that takes any value).
     #[inline(always)]
-    fn replace(&mut self, tag: u64, cell: u64, new: New<'_>, depth: u16) -> Result<(u8, u64)> {
+    fn replace(
+        &mut self,
+        tag: u64,
+        cell: u64,
+        new: New<'_>,
+        under: NodeId,
+    ) -> Result<(u8, u64)> {
         let slot = Slot::Tagged { tag, cell };
         let old = self.load(slot)?;
         let text = match &new {
@@ -625,8 +624,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         {
             return Ok((new_tag, 0));
         }
-        let (fresh, height) = self.measure(&new)?;
-        self.check_depth(depth, height)?;
+        let fresh = self.measure(&new, under)?;
         self.space.ensure(fresh, 0)?;
         let mut extent = self.space.take(fresh);
         let (new_tag, new_cell) = self.build(new, &mut extent);
@@ -697,8 +695,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// Limits and space.
     pub fn set_root<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
-        let Slot::Tagged { tag, cell } = ROOT_SLOT else { return Ok(None) };
-        self.replace(tag, cell, new.into(), 0)?;
+        let (tag, cell) = (HEADER_ROOT_TAG as u64, HEADER_ROOT_CELL as u64);
+        let above = NodeId { home: 0, row: 0, epoch: self.epoch, depth: 0 };
+        self.replace(tag, cell, new.into(), above)?;
         Ok(self.root())
     }
 
@@ -775,7 +774,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (at, new) = (at.child(), new.into());
         let block = Block::resolve(self.space.bytes(), node.home)?;
         let (tag, cell) = if block.kind() == KIND_RECORD && !matches!(at, At::Index(_)) {
-            let record = block.record()?;
+            let record = block.record()?.whole(self.space.bytes())?;
             match object::find_member(self.space.bytes(), record, at)? {
                 object::Found::Field(index, old) if old != TAG_HOLE => {
                     let (tag, cell) = (record.tag_position(index), record.cell_position(index));
@@ -788,7 +787,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                         self.space.write_u64(cell, new_cell);
                         return Ok(None);
                     }
-                    self.replace(tag, cell, new, node.depth)?
+                    self.replace(tag, cell, new, node)?
                 }
                 object::Found::Field(index, _) => self.fill_hole(node, record, index, new)?,
                 object::Found::Nothing(shape) => {
@@ -813,7 +812,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn set_elsewhere(&mut self, node: NodeId, at: At<'_>, new: New<'_>) -> Result<(u8, u64)> {
         let container = self.container(node)?;
         match self.slot(container, at)? {
-            Some(Slot::Tagged { tag, cell }) => self.replace(tag, cell, new, node.depth),
+            Some(Slot::Tagged { tag, cell }) => self.replace(tag, cell, new, node),
             Some(Slot::Element { elements, index }) => {
                 self.set_element(node, elements, index, new)
             }
@@ -859,7 +858,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`] where a container was freed since it was detached.
     pub fn discard(&mut self, detached: Detached) -> Result<()> {
-        detached.measure(self)?;
+        detached.measure(self, 0)?;
         self.release(detached.raw());
         Ok(())
     }

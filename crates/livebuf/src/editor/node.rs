@@ -47,9 +47,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 }
 
 impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
-    /// The container's handle.
+    /// The container's handle. It is current: no call through this cursor or
+    /// one taken from it can free the container.
     pub fn id(&self) -> NodeId {
-        self.node
+        NodeId { epoch: self.editor.epoch, ..self.node }
     }
 
     /// The container as a value.
@@ -57,14 +58,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// What is damaged.
     pub fn value(&self) -> Result<Value<'_, Checked>> {
-        self.editor.value(self.node)
-    }
-
-    /// Runs an edit on this container, which cannot free the container itself.
-    fn edit<R>(&mut self, edit: impl FnOnce(&mut Editor<S, O>, NodeId) -> Result<R>) -> Result<R> {
-        let result = edit(self.editor, self.node);
-        self.node.epoch = self.editor.epoch;
-        result
+        self.editor.value(self.id())
     }
 
     fn cursor(&mut self, node: Option<NodeId>) -> Option<NodeMut<'_, S, O>> {
@@ -76,7 +70,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::child`].
     pub fn get_mut(&mut self, at: impl Child) -> Result<Option<NodeMut<'_, S, O>>> {
-        let child = self.editor.child(self.node, at)?;
+        let child = self.editor.child(self.id(), at)?;
         Ok(self.cursor(child))
     }
 
@@ -89,7 +83,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
         at: impl Child,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeMut<'_, S, O>>> {
-        let child = self.edit(|editor, node| editor.set(node, at, new))?;
+        let child = self.editor.set(self.id(), at, new)?;
         Ok(self.cursor(child))
     }
 
@@ -98,7 +92,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::push`].
     pub fn push<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeMut<'_, S, O>>> {
-        let child = self.edit(|editor, node| editor.push(node, new))?;
+        let child = self.editor.push(self.id(), new)?;
         Ok(self.cursor(child))
     }
 
@@ -111,7 +105,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
         index: usize,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeMut<'_, S, O>>> {
-        let child = self.edit(|editor, node| editor.insert(node, index, new))?;
+        let child = self.editor.insert(self.id(), index, new)?;
         Ok(self.cursor(child))
     }
 
@@ -120,7 +114,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::remove`].
     pub fn remove(&mut self, at: impl Child) -> Result<bool> {
-        self.edit(|editor, node| editor.remove(node, at))
+        self.editor.remove(self.id(), at)
     }
 
     /// [`Editor::detach`].
@@ -128,7 +122,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::detach`].
     pub fn detach(&mut self, at: impl Child) -> Result<Option<Detached>> {
-        self.edit(|editor, node| editor.detach(node, at))
+        self.editor.detach(self.id(), at)
     }
 
     /// [`Editor::pop`].
@@ -136,7 +130,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::pop`].
     pub fn pop(&mut self) -> Result<bool> {
-        self.edit(|editor, node| editor.pop(node))
+        self.editor.pop(self.id())
     }
 
     /// [`Editor::swap`].
@@ -144,7 +138,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::swap`].
     pub fn swap(&mut self, a: usize, b: usize) -> Result<()> {
-        self.edit(|editor, node| editor.swap(node, a, b))
+        self.editor.swap(self.id(), a, b)
     }
 
     /// [`Editor::truncate`].
@@ -152,7 +146,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::truncate`].
     pub fn truncate(&mut self, length: usize) -> Result<()> {
-        self.edit(|editor, node| editor.truncate(node, length))
+        self.editor.truncate(self.id(), length)
     }
 
     /// [`Editor::clear`].
@@ -160,7 +154,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::clear`].
     pub fn clear(&mut self) -> Result<()> {
-        self.edit(|editor, node| editor.clear(node))
+        self.editor.clear(self.id())
     }
 
     /// [`Editor::rename`].
@@ -168,7 +162,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::rename`].
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
-        self.edit(|editor, node| editor.rename(node, from, to))
+        self.editor.rename(self.id(), from, to)
     }
 
     /// [`Editor::reserve`].
@@ -176,6 +170,6 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::reserve`].
     pub fn reserve(&mut self, additional: usize) -> Result<()> {
-        self.edit(|editor, node| editor.reserve(node, additional))
+        self.editor.reserve(self.id(), additional)
     }
 }

@@ -118,8 +118,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         index: u32,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        let (size, height) = self.measure(&new)?;
-        self.check_depth(node.depth, height)?;
+        let size = self.measure(&new, node)?;
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
         let (tag, cell) = self.build(new, &mut extent);
@@ -140,8 +139,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         needle: &Needle<'_>,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        let (size, height) = self.measure(&new)?;
-        self.check_depth(node.depth, height)?;
+        let size = self.measure(&new, node)?;
+        self.check_elements(record.live() as u64 + 1)?;
         let (used, old_capacity) = (record.used(), record.capacity());
         let full = used == old_capacity;
         let capacity = if full { grown(used) } else { old_capacity };
@@ -234,8 +233,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        let (size, height) = self.measure(&new)?;
-        self.check_depth(node.depth, height)?;
+        let size = self.measure(&new, node)?;
         self.measure_span(key.as_bytes())?;
         let capacity = record.live() + record.live() / 2 + 8;
         let fresh = map::create_size(capacity)
@@ -281,8 +279,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        let (size, height) = self.measure(&new)?;
-        self.check_depth(node.depth, height)?;
+        let size = self.measure(&new, node)?;
         self.measure_span(key.as_bytes())?;
         let bytes = self.space.bytes();
         let live = map::Map::load(bytes, map as u64)?.live;

@@ -48,7 +48,7 @@ mod owned {
         }
 
         pub(crate) fn from_encoder(storage: VecStorage, used: u32, limits: Limits) -> Self {
-            let space = Space::new(storage, (), used, true, limits);
+            let space = Space::clean(storage, (), used, limits);
             Editor { space, epoch: super::super::next_epoch() }
         }
 
@@ -61,13 +61,14 @@ mod owned {
     impl Clone for DocBuf {
         /// A copy; its handles are its own.
         fn clone(&self) -> Self {
-            let space = Space::new(
+            let mut space = Space::new(
                 self.space.storage().clone(),
                 (),
                 self.space.used(),
                 self.space.trusted,
-                self.space.limits,
+                *self.space.limits(),
             );
+            space.clean_list = self.space.clean_list;
             Editor { space, epoch: super::super::next_epoch() }
         }
     }
@@ -106,7 +107,7 @@ mod owned {
         /// What is damaged; memory; space where the storage cannot grow.
         pub fn compact(&mut self) -> Result<()> {
             let mut options = EncodeOptions::default();
-            options.limits = self.space.limits;
+            options.limits = *self.space.limits();
             let compact = self.doc().compacted_with(options)?;
             let (new, old) = (compact.as_bytes(), self.space.used() as u64);
             let missing = (new.len() as u64).saturating_sub(old);

@@ -3,7 +3,6 @@
 use super::{Mode, Object, Value};
 use crate::cell::Needle;
 use crate::error::Result;
-use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 /// What can be looked up in a value: a key (text or [`Key`]) or an index.
@@ -116,13 +115,14 @@ impl Lookup for &Key<'_> {
 }
 
 /// A key resolved against one object's shape, for loops over objects alike:
-/// [`Object::bind`]. It borrows the document, so the shape cannot change under it.
+/// [`Object::bind`]. It borrows the document, so the shape cannot change under
+/// it; objects of other shapes or documents are searched.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound<'a, 'k> {
     pub(super) shape: u32,
     pub(super) index: u32,
     pub(super) needle: Needle<'k>,
-    pub(super) document: PhantomData<&'a [u8]>,
+    pub(super) document: &'a [u8],
 }
 
 impl Lookup for &Bound<'_, '_> {

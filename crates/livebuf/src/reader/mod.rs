@@ -7,6 +7,7 @@
 //! again. Neither ever panics or reads outside the buffer.
 
 mod array;
+mod equal;
 mod key;
 mod object;
 

@@ -141,6 +141,7 @@ impl<'a, M: Mode> Object<'a, M> {
     pub(super) fn find_bound(&self, bound: &Bound<'_, '_>) -> Result<Option<Value<'a, M>>> {
         if let Body::Record(record) = self.body
             && record.shape() == bound.shape
+            && self.bytes.as_ptr() == bound.document.as_ptr()
             && bound.index < record.used()
         {
             return Ok(self.value(record.field(self.bytes, bound.index)?));
@@ -175,7 +176,7 @@ impl<'a, M: Mode> Object<'a, M> {
             shape: record.shape(),
             index,
             needle,
-            document: PhantomData,
+            document: self.bytes,
         }))
     }
 
@@ -389,6 +390,8 @@ pub struct Ordered<'a, 'k, M> {
     done_front: Option<&'a [u8]>,
     done_back: Option<&'a [u8]>,
     prefix: &'k [u8],
+    /// An error ended the walk.
+    done: bool,
 }
 
 impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
@@ -408,10 +411,22 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
                 }
             })),
         };
-        Ordered { object: *object, cursor, lower, upper, done_front: None, done_back: None, prefix }
+        Ordered {
+            object: *object,
+            cursor,
+            lower,
+            upper,
+            done_front: None,
+            done_back: None,
+            prefix,
+            done: false,
+        }
     }
 
     fn step(&mut self, backwards: bool) -> Option<Result<(&'a str, Value<'a, M>)>> {
+        if self.done {
+            return None;
+        }
         let object = self.object;
         let found = match &mut self.cursor {
             None => self.step_in_record(backwards),
@@ -432,9 +447,7 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
             Ok(None) => None,
             Ok(Some((key, raw))) => Some(object.member(key, raw)),
             Err(error) => {
-                self.cursor = None;
-                self.lower = Limit::Excluded(&[]);
-                self.upper = Limit::Excluded(&[]);
+                self.done = true;
                 Some(Err(error))
             }
         }

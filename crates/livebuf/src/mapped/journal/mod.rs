@@ -61,14 +61,25 @@ const FIXED: usize = 24 + HEADER_SIZE as usize;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct FileEdit {
-    /// `None` only while it is taken apart.
-    editor: Option<Editor<CopyStorage, Changes>>,
-    /// Holds the exclusive lock.
-    file: File,
+    editor: Editor<CopyStorage, Changes>,
+    // Dropped after the editor, whose map may be in the way of a cut.
+    room: Room,
     path: PathBuf,
-    /// The file's length when it was opened, spare room included.
-    length: u64,
     old_used: u64,
+}
+
+/// The locked file, to be cut to `length` when it is closed.
+struct Room {
+    file: File,
+    length: u64,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if self.file.metadata().is_ok_and(|metadata| metadata.len() > self.length) {
+            let _ = self.file.set_len(self.length);
+        }
+    }
 }
 
 /// What [`FileEdit::commit`] wrote.
@@ -99,25 +110,22 @@ impl FileEdit {
         let path = fs::canonicalize(path)?;
         let file = open_locked(&path, Access::Write)?;
         finish_locked(&path, &file)?;
-        let length = file.metadata()?.len();
+        // Spare room behind the document is left as it is until there is a commit.
+        let room = Room { length: file.metadata()?.len(), file };
         let changes = Changes::default();
         let storage = CopyStorage {
-            map: map_private(&file)?,
-            file: file.try_clone()?,
+            map: map_private(&room.file)?,
+            file: room.file.try_clone()?,
             changes: changes.clone(),
         };
         let editor = Editor::open_with(storage, changes).map_err(invalid)?;
         let old_used = editor.as_bytes().len() as u64;
-        Ok(FileEdit { editor: Some(editor), file, path, length, old_used })
+        Ok(FileEdit { editor, room, path, old_used })
     }
 
     /// The editor. Its changes are private until [`commit`](Self::commit).
-    ///
-    /// # Panics
-    /// Never: the editor is there until `commit` takes the edit.
     pub fn editor(&mut self) -> &mut Editor<CopyStorage, Changes> {
-        #[allow(clippy::expect_used)]
-        self.editor.as_mut().expect("taken by commit only")
+        &mut self.editor
     }
 
     /// Writes the changes through the journal.
@@ -126,47 +134,36 @@ impl FileEdit {
     /// What the system reports. The file is as before, unless the message says
     /// that the edit is complete in the journal: then the next to open the file
     /// finishes it.
-    pub fn commit(mut self) -> io::Result<Committed> {
-        let Some(editor) = self.editor.take() else { return Ok(Committed::default()) };
+    pub fn commit(self) -> io::Result<Committed> {
+        let FileEdit { editor, mut room, path, old_used } = self;
         let new = editor.as_bytes();
-        let ranges = editor.observer().below(new.len() as u64);
         let used = new.len() as u64;
-        let mut files = Files::new(self.path.clone(), &self.file)?;
+        let ranges = editor.observer().below(used);
         if ranges.is_empty() {
             return Ok(Committed { used, ..Committed::default() });
         }
-        let journal = Journal::of(&mut files, &ranges, self.old_used, new)?;
+        let mut files = Files::new(&path, &room.file);
+        let journal = Journal::of(&mut files, &ranges, old_used, new)?;
         // A map of a file that is cut would be in the way on some systems.
         drop(editor);
-        match journal.commit(&mut files) {
+        let applied = journal.commit(&mut files);
+        match applied {
             Ok(()) => {
-                self.length = used;
-                let bytes = ranges.iter().map(|range| range.1 - range.0).sum();
+                room.length = used;
+                let bytes = ranges.iter().map(|(start, end)| end - start).sum();
                 Ok(Committed { bytes, places: ranges.len() as u64, used })
             }
-            Err(Failed { error, applied: false }) => Err(error),
-            Err(Failed { error, applied: true }) => {
-                // The room that the edit needs must stay.
-                self.length = self.file.metadata()?.len();
-                Err(io::Error::new(
-                    error.kind(),
-                    std::format!(
-                        "{error}; the edit is complete in {} and will be finished when the \
-                         document is opened next",
-                        files.journal.display()
-                    ),
-                ))
+            Err(Failed { error, durable: false }) => Err(error),
+            Err(Failed { error, durable: true }) => {
+                let message = std::format!(
+                    "{error}; the edit is complete in {} and will be finished when the document \
+                     is opened next",
+                    files.journal.display()
+                );
+                // The room that the edit needs stays.
+                room.length = u64::MAX;
+                Err(io::Error::new(error.kind(), message))
             }
-        }
-    }
-}
-
-impl Drop for FileEdit {
-    fn drop(&mut self) {
-        drop(self.editor.take());
-        // Room that was made for an edit that is not to be.
-        if self.file.metadata().is_ok_and(|metadata| metadata.len() > self.length) {
-            let _ = self.file.set_len(self.length);
         }
     }
 }
@@ -304,7 +301,7 @@ struct Change<'b> {
 /// Why a commit failed, and whether the journal was complete by then.
 struct Failed {
     error: io::Error,
-    applied: bool,
+    durable: bool,
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u64> {
@@ -384,9 +381,9 @@ impl<'b> Journal<'b> {
         if let Err(error) = stored {
             // Half a journal means nothing, and the file was not touched.
             let _ = medium.remove_journal();
-            return Err(Failed { error, applied: false });
+            return Err(Failed { error, durable: false });
         }
-        self.apply(medium).map_err(|error| Failed { error, applied: true })
+        self.apply(medium).map_err(|error| Failed { error, durable: true })
     }
 
     /// Writes the changes to the file and removes the journal. May be repeated.
@@ -411,11 +408,10 @@ impl<'b> Journal<'b> {
         let mut new_header = old_header;
         for change in self.changes() {
             let found = medium.read(change.offset, change.old.len() as u64)?;
-            // What is cut off is new: it was to be written before the file was cut.
-            for (at, byte) in found.iter().enumerate() {
-                if *byte != change.old[at] && *byte != change.new[at] {
-                    return Ok(false);
-                }
+            // As long as both the old and the new file, so all of it was found.
+            let known = |(at, byte): (usize, &u8)| [change.old[at], change.new[at]].contains(byte);
+            if found.len() != change.old.len() || !found.iter().enumerate().all(known) {
+                return Ok(false);
             }
             let start = (change.offset as usize).min(new_header.len());
             let end = (start + change.new.len()).min(new_header.len());
@@ -462,7 +458,7 @@ fn recover(medium: &mut impl Medium) -> io::Result<()> {
 
 /// [`recover`] for a file whose exclusive lock is held.
 pub(super) fn finish_locked(path: &Path, file: &File) -> io::Result<()> {
-    recover(&mut Files::new(path.to_path_buf(), file)?)
+    recover(&mut Files::new(path, file))
 }
 
 /// [`recover`] for a file that is not open.
@@ -525,8 +521,8 @@ struct Files<'f> {
 }
 
 impl<'f> Files<'f> {
-    fn new(path: PathBuf, document: &'f File) -> io::Result<Self> {
-        Ok(Files { document, journal: journal_of(&path), open_journal: None })
+    fn new(path: &Path, document: &'f File) -> Self {
+        Files { document, journal: journal_of(path), open_journal: None }
     }
 
     fn sync_directory(&self) -> io::Result<()> {

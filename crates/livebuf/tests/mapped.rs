@@ -1,0 +1,336 @@
+//! Documents in files: reading, editing in place, edits through the journal,
+//! locks, full disks, files that are no documents.
+#![cfg(all(feature = "std", unix, not(miri)))]
+
+use livebuf::mapped::{FileEdit, MappedFile, MappedStorage};
+use livebuf::{DocBuf, Editor, Error, ErrorKind, New, Storage};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A directory of a test's own, removed at its end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let path = std::env::temp_dir().join(format!("livebuf-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Place(path)
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn laps(count: i64) -> DocBuf {
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(New::object(2)).unwrap().unwrap();
+    doc.set(root, "event", "lap_complete").unwrap();
+    let laps = doc.set(root, "laps", New::array(0)).unwrap().unwrap();
+    for lap in 0..count {
+        doc.push(laps, lap).unwrap();
+    }
+    doc
+}
+
+fn length(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().len()
+}
+
+fn core_kind(error: &io::Error) -> Option<ErrorKind> {
+    error.get_ref()?.downcast_ref::<Error>().map(Error::kind)
+}
+
+#[test]
+fn a_file_is_read_as_it_is() {
+    let place = Place::new("read");
+    let doc = laps(1000);
+    let path = place.file("laps.lbuf", doc.as_bytes());
+    let file = MappedFile::open(&path).unwrap();
+    assert_eq!(file.as_bytes(), doc.as_bytes());
+    let lap = file.doc().unwrap().pointer("/laps/999").unwrap().unwrap();
+    assert_eq!(lap.as_i64(), Some(999));
+    // Spare room behind a document is no part of it.
+    let mut longer = doc.to_vec();
+    longer.resize(longer.len() + 5000, 7);
+    let path = place.file("longer.lbuf", &longer);
+    assert_eq!(MappedFile::open(&path).unwrap().doc().unwrap().as_bytes(), doc.as_bytes());
+}
+
+#[test]
+fn what_is_no_document_is_an_error() {
+    let place = Place::new("wrong");
+    for (name, bytes, kind) in [
+        ("empty", &b""[..], ErrorKind::NotADocument),
+        ("json", b"{\"lap\": 55}", ErrorKind::NotADocument),
+        ("cut", &laps(9).as_bytes()[..100], ErrorKind::Truncated),
+    ] {
+        let path = place.file(name, bytes);
+        let file = MappedFile::open(&path).unwrap();
+        assert_eq!(file.doc().unwrap_err().kind(), kind, "{name}");
+        drop(file);
+        let error = MappedStorage::open(&path).unwrap_err();
+        assert_eq!(core_kind(&error), Some(kind), "{name}");
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        let error = FileEdit::open(&path).unwrap_err();
+        assert_eq!(core_kind(&error), Some(kind), "{name}");
+        assert_eq!(fs::read(&path).unwrap(), bytes, "{name} is not touched");
+    }
+    assert_eq!(MappedFile::open(&place.0).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+    let missing = place.0.join("missing");
+    assert_eq!(MappedFile::open(&missing).unwrap_err().kind(), io::ErrorKind::NotFound);
+    assert_eq!(FileEdit::open(&missing).unwrap_err().kind(), io::ErrorKind::NotFound);
+    let path = place.file("there", b"");
+    let error = MappedStorage::create(&path, 0).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+}
+
+#[test]
+fn a_file_is_edited_in_place_and_cut_to_size() {
+    let place = Place::new("edit");
+    let path = place.0.join("new.lbuf");
+    let mut editor = Editor::create(MappedStorage::create(&path, 100).unwrap()).unwrap();
+    let mut same = DocBuf::new().unwrap();
+    let list = editor.set_root(New::array(0)).unwrap().unwrap();
+    let same_list = same.set_root(New::array(0)).unwrap().unwrap();
+    for number in 0..100_000 {
+        editor.push(list, number).unwrap();
+        same.push(same_list, number).unwrap();
+    }
+    let used = editor.as_bytes().len() as u64;
+    // Never much more on the disk than is used.
+    assert!(length(&path) < used + used / 4 + (128 << 10), "{} for {used}", length(&path));
+    editor.into_parts().0.finish(used).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), same.as_bytes(), "as in memory");
+
+    // Again: garbage behind the document must not come back as its own bytes.
+    let mut bytes = same.to_vec();
+    bytes.resize(bytes.len() + 3000, 0xEE);
+    fs::write(&path, &bytes).unwrap();
+    let mut editor = Editor::open(MappedStorage::open(&path).unwrap()).unwrap();
+    editor.validate().unwrap();
+    for number in 0..1000 {
+        editor.set_pointer("/-", &*format!("text {number}")).unwrap();
+    }
+    let used = editor.as_bytes().len() as u64;
+    editor.doc().validate().unwrap();
+    editor.into_parts().0.finish(used).unwrap();
+    let file = MappedFile::open(&path).unwrap();
+    let doc = file.doc().unwrap().validate().unwrap();
+    assert_eq!(doc.root().len(), Some(101_000));
+    assert_eq!(doc.pointer("/100999").unwrap().as_str(), Some("text 999"));
+}
+
+#[test]
+fn a_file_that_was_not_finished_is_still_a_document() {
+    let place = Place::new("left");
+    let path = place.0.join("left.lbuf");
+    let mut editor = Editor::create(MappedStorage::create(&path, 0).unwrap()).unwrap();
+    editor.set_root("left open").unwrap();
+    drop(editor);
+    let file = MappedFile::open(&path).unwrap();
+    assert_eq!(file.doc().unwrap().root().as_str().unwrap(), Some("left open"));
+    drop(file);
+    let storage = MappedStorage::open(&path).unwrap();
+    assert_eq!(storage.bytes().len(), 48, "cut to what is used");
+}
+
+#[test]
+fn readers_share_and_editors_exclude() {
+    let place = Place::new("locks");
+    let path = place.file("laps.lbuf", laps(10).as_bytes());
+    let locked = |error: io::Error| {
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        assert!(error.to_string().contains("locked by another process"), "{error}");
+    };
+    let reader = MappedFile::open(&path).unwrap();
+    let second = MappedFile::open(&path).unwrap();
+    locked(MappedStorage::open(&path).unwrap_err());
+    locked(FileEdit::open(&path).unwrap_err());
+    drop((reader, second));
+    let edit = FileEdit::open(&path).unwrap();
+    locked(MappedFile::open(&path).unwrap_err());
+    locked(FileEdit::open(&path).unwrap_err());
+    drop(edit);
+    let storage = MappedStorage::open(&path).unwrap();
+    locked(MappedFile::open(&path).unwrap_err());
+    drop(storage);
+    MappedFile::open(&path).unwrap();
+}
+
+#[test]
+fn a_journalled_edit_is_all_or_nothing() {
+    let place = Place::new("journal");
+    let doc = laps(100_000);
+    let path = place.file("laps.lbuf", doc.as_bytes());
+
+    // Dropped: nothing happened, whatever was tried.
+    let mut edit = FileEdit::open(&path).unwrap();
+    edit.editor().validate().unwrap();
+    edit.editor().set_pointer("/laps/7", 70).unwrap();
+    edit.editor().set_pointer("/more", &*"x".repeat(1 << 20)).unwrap();
+    assert!(edit.editor().doc().pointer("/more").unwrap().is_some());
+    drop(edit);
+    assert_eq!(fs::read(&path).unwrap(), doc.as_bytes());
+
+    // A number: few bytes, at the right place.
+    let mut edit = FileEdit::open(&path).unwrap();
+    edit.editor().set_pointer("/laps/7", 70).unwrap();
+    let committed = edit.commit().unwrap();
+    assert!(committed.bytes <= 9 && committed.places == 1, "{committed:?}");
+    assert_eq!(committed.used, doc.as_bytes().len() as u64);
+    let file = MappedFile::open(&path).unwrap();
+    let lap = file.doc().unwrap().pointer("/laps/7").unwrap().unwrap();
+    assert_eq!(lap.as_i64(), Some(70));
+    drop(file);
+
+    // Growth while there are changes already: they must not be lost on the way.
+    let mut edit = FileEdit::open(&path).unwrap();
+    edit.editor().validate().unwrap();
+    edit.editor().set_pointer("/event", "changed first").unwrap();
+    for round in 0..40 {
+        let text = "y".repeat(3000 + round);
+        edit.editor().set_pointer(&format!("/text{round}"), &*text).unwrap();
+    }
+    edit.commit().unwrap();
+    let file = MappedFile::open(&path).unwrap();
+    assert_eq!(file.as_bytes().len(), file.doc().unwrap().as_bytes().len(), "no spare room");
+    let root = file.doc().unwrap().validate().unwrap().root();
+    assert_eq!(root.get("event").unwrap().as_str(), Some("changed first"));
+    assert_eq!(root.get("text39").unwrap().as_str().unwrap().len(), 3039);
+    drop(file);
+
+    // Shrinking cuts the file.
+    let before = length(&path);
+    let mut edit = FileEdit::open(&path).unwrap();
+    edit.editor().validate().unwrap();
+    edit.editor().remove_pointer("/laps").unwrap();
+    edit.editor().compact().unwrap();
+    edit.commit().unwrap();
+    assert!(length(&path) < before / 4);
+    MappedFile::open(&path).unwrap().doc().unwrap().validate().unwrap();
+
+    // Nothing changed, nothing written.
+    let written = fs::metadata(&path).unwrap().modified().unwrap();
+    assert_eq!(FileEdit::open(&path).unwrap().commit().unwrap().bytes, 0);
+    assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), written);
+    assert_eq!(place.names(), ["laps.lbuf"], "no journal is left");
+}
+
+#[test]
+fn an_edit_through_a_symlink_keeps_the_journal_beside_the_file() {
+    let place = Place::new("symlink");
+    fs::create_dir(place.0.join("real")).unwrap();
+    let path = place.file("real/laps.lbuf", laps(5).as_bytes());
+    let link = place.0.join("link.lbuf");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    // An incomplete journal, as an interrupted edit leaves it: dropped.
+    place.file("real/laps.lbuf.journal", &[0xAB, b'L', b'B', b'J', 1, 0, 0, 0, 9]);
+    MappedFile::open(&link).unwrap();
+    assert!(place.0.join("real/laps.lbuf.journal").exists(), "readers leave it");
+    let mut edit = FileEdit::open(&link).unwrap();
+    assert!(!place.0.join("real/laps.lbuf.journal").exists());
+    edit.editor().set_pointer("/laps/0", 1).unwrap();
+    edit.commit().unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    let file = MappedFile::open(&path).unwrap();
+    let lap = file.doc().unwrap().pointer("/laps/0").unwrap().unwrap();
+    assert_eq!(lap.as_i64(), Some(1));
+}
+
+#[test]
+fn a_file_renamed_over_while_waiting_for_the_lock_is_not_edited() {
+    let place = Place::new("renamed");
+    let path = place.file("laps.lbuf", laps(5).as_bytes());
+    let first = FileEdit::open(&path).unwrap();
+    let other = place.file("other.lbuf", laps(6).as_bytes());
+    fs::rename(&other, &path).unwrap();
+    // The old file is still locked, the one with the name is not.
+    let mut edit = FileEdit::open(&path).unwrap();
+    assert_eq!(edit.editor().doc().pointer("/laps").unwrap().unwrap().len().unwrap(), Some(6));
+    drop(first);
+}
+
+/// What the child of [`a_full_disk_is_an_error`] does, under a limit of file sizes.
+#[test]
+#[ignore = "run by a_full_disk_is_an_error"]
+fn fill_the_disk() {
+    let place = PathBuf::from(std::env::var_os("LIVEBUF_TEST_PLACE").unwrap());
+    let path = place.join("laps.lbuf");
+    let before = fs::read(&path).unwrap();
+
+    let mut editor = Editor::open(MappedStorage::open(&path).unwrap()).unwrap();
+    editor.validate().unwrap();
+    let mut pushed = 0;
+    let error = loop {
+        match editor.set_pointer("/laps/-", pushed) {
+            Ok(_) => pushed += 1,
+            Err(error) => break error,
+        }
+        assert!(pushed < 1_000_000, "no limit was met");
+    };
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(error.detail(), 27, "EFBIG");
+    editor.doc().validate().unwrap();
+    assert!(pushed > 1000);
+    let used = editor.as_bytes().len() as u64;
+    editor.into_parts().0.finish(used).unwrap();
+
+    fs::write(&path, &before).unwrap();
+    let mut edit = FileEdit::open(&path).unwrap();
+    edit.editor().validate().unwrap();
+    let text = "x".repeat(200_000);
+    let error = edit.editor().set_pointer("/text", &*text).unwrap_err();
+    assert_eq!((error.kind(), error.detail()), (ErrorKind::Io, 27));
+    drop(edit);
+    assert_eq!(fs::read(&path).unwrap(), before);
+
+    // Room for the file, but not for its journal (old and new bytes).
+    let mut edit = FileEdit::open(&path).unwrap();
+    edit.editor().validate().unwrap();
+    for round in 0..10 {
+        edit.editor().set_pointer(&format!("/{round}"), &*"x".repeat(2000)).unwrap();
+    }
+    for lap in 0..5000 {
+        edit.editor().set_pointer(&format!("/laps/{lap}"), -1).unwrap();
+    }
+    let error = edit.commit().unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert!(!place.join("laps.lbuf.journal").exists());
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let place = Place::new("full");
+    place.file("laps.lbuf", laps(5000).as_bytes());
+    let limit = "trap '' XFSZ; ulimit -f 160; exec \"$0\" --exact fill_the_disk --ignored";
+    let output = Command::new("sh")
+        .args(["-c", limit])
+        .arg(std::env::current_exe().unwrap())
+        .env("LIVEBUF_TEST_PLACE", &place.0)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("1 passed"), "{text}");
+}

@@ -1,0 +1,60 @@
+//! How many 4 KiB pages of a large document a look-up and an edit touch.
+//! Needs the `trace` feature: `cargo test -p livebuf --features trace --test pages`.
+#![cfg(feature = "trace")]
+
+use livebuf::{DocBuf, New, json, trace};
+
+fn touched(work: impl FnOnce()) -> usize {
+    trace::start();
+    work();
+    trace::stop().len()
+}
+
+fn key(index: u64) -> String {
+    format!("{:016x}", index.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+#[test]
+fn a_map_of_a_million_keys() {
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(New::object(0)).unwrap().unwrap();
+    for index in 0..1_000_000 {
+        doc.set(root, key(index).as_str(), index).unwrap();
+    }
+    assert!(doc.as_bytes().len() > 40_000_000);
+    for index in (0..1_000_000).step_by(99_991) {
+        let name = key(index);
+        let found = touched(|| {
+            assert_eq!(doc.doc().root().get(&*name).unwrap().unwrap().as_u64(), Some(index));
+        });
+        assert!(found <= 8, "a look-up touches {found} pages");
+        let edited = touched(|| {
+            doc.set(root, name.as_str(), 7).unwrap();
+        });
+        assert!(edited <= 10, "a scalar edit touches {edited} pages");
+    }
+}
+
+#[test]
+fn a_large_tree() {
+    let mut doc = json!({"rows": []});
+    let rows = doc.find("/rows").unwrap().unwrap();
+    for index in 0..100_000 {
+        let row = doc.push(rows, New::object(3)).unwrap().unwrap();
+        doc.set(row, "id", index).unwrap();
+        doc.set(row, "name", format!("the name of row {index}").as_str()).unwrap();
+        doc.set(row, "done", false).unwrap();
+    }
+    for index in (0..100_000).step_by(9_973) {
+        let pointer = format!("/rows/{index}/name");
+        let found = touched(|| {
+            doc.doc().pointer(&pointer).unwrap().unwrap().as_str().unwrap().unwrap();
+        });
+        assert!(found <= 8, "a look-up touches {found} pages");
+        let pointer = format!("/rows/{index}/id");
+        let edited = touched(|| {
+            doc.set_pointer(&pointer, 1).unwrap();
+        });
+        assert!(edited <= 10, "a scalar edit touches {edited} pages");
+    }
+}

@@ -1,0 +1,224 @@
+//! Editing by example; the model in `fuzz/` tries everything at random.
+
+use livebuf::{DocBuf, ErrorKind, Key, Kind, New, json};
+
+fn text(doc: &DocBuf) -> String {
+    doc.doc().validate().unwrap();
+    format!("{:?}", Pretty(doc.doc().root()))
+}
+
+/// JSON-like text of a whole value.
+struct Pretty<'a>(livebuf::Value<'a>);
+
+impl std::fmt::Debug for Pretty<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.kind() {
+            Kind::Object => f
+                .debug_map()
+                .entries(
+                    self.0.as_object().unwrap().unwrap().iter().map(|member| {
+                        let (key, value) = member.unwrap();
+                        (key, Pretty(value))
+                    }),
+                )
+                .finish(),
+            Kind::Array => f
+                .debug_list()
+                .entries(self.0.as_array().unwrap().unwrap().iter().map(|v| Pretty(v.unwrap())))
+                .finish(),
+            _ => self.0.fmt(f),
+        }
+    }
+}
+
+#[test]
+fn objects() {
+    let mut doc = json!({"a": 1});
+    let root = doc.root().unwrap();
+    doc.set(root, "b", "text that lies elsewhere").unwrap();
+    doc.set(root, "a", ()).unwrap();
+    doc.set(root, &Key::new("c"), 2.5).unwrap();
+    assert_eq!(text(&doc), r#"{"a": null, "b": "text that lies elsewhere", "c": 2.5}"#);
+    assert!(doc.remove(root, "b").unwrap());
+    assert!(!doc.remove(root, "b").unwrap());
+    doc.set(root, "d", true).unwrap();
+    assert_eq!(text(&doc), r#"{"a": null, "c": 2.5, "d": true}"#);
+    doc.set(root, "b", 7).unwrap();
+    assert_eq!(text(&doc), r#"{"a": null, "b": 7, "c": 2.5, "d": true}"#, "b's hole is its own");
+    doc.rename(root, "c", "z").unwrap();
+    assert_eq!(text(&doc), r#"{"a": null, "b": 7, "z": 2.5, "d": true}"#);
+    assert_eq!(doc.rename(root, "c", "x").unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(doc.rename(root, "a", "b").unwrap_err().kind(), ErrorKind::KeyExists);
+    assert_eq!(doc.set(root, 0, 1).unwrap_err().kind(), ErrorKind::WrongType);
+    doc.clear(root).unwrap();
+    assert_eq!(text(&doc), "{}");
+}
+
+#[test]
+fn arrays() {
+    let mut doc = json!([]);
+    let root = doc.root().unwrap();
+    doc.push(root, 1).unwrap();
+    doc.push(root, 3).unwrap();
+    doc.insert(root, 1, 2).unwrap();
+    doc.insert(root, 3, "four").unwrap();
+    doc.push(root, 5.5).unwrap();
+    assert_eq!(text(&doc), r#"[1, 2, 3, "four", 5.5]"#);
+    doc.swap(root, 0, 3).unwrap();
+    doc.set(root, 1, New::object(0)).unwrap();
+    assert_eq!(text(&doc), r#"["four", {}, 3, 1, 5.5]"#);
+    let root = doc.root().unwrap();
+    assert!(doc.remove(root, 0).unwrap());
+    assert!(doc.pop(root).unwrap());
+    assert_eq!(text(&doc), "[{}, 3, 1]");
+    assert_eq!(doc.set(root, 3, 0).unwrap_err().kind(), ErrorKind::IndexOutOfRange);
+    assert_eq!(doc.insert(root, 4, 0).unwrap_err().kind(), ErrorKind::IndexOutOfRange);
+    assert_eq!(doc.set(root, "key", 0).unwrap_err().kind(), ErrorKind::WrongType);
+    doc.truncate(root, 1).unwrap();
+    assert_eq!(text(&doc), "[{}]");
+    let root = doc.root().unwrap();
+    doc.clear(root).unwrap();
+    assert_eq!(text(&doc), "[]");
+    let root = doc.root().unwrap();
+    assert!(!doc.pop(root).unwrap());
+}
+
+#[test]
+fn pointers() {
+    let mut doc = json!({"list": [1], "a/b": {}});
+    doc.set_pointer("/list/-", 2).unwrap();
+    doc.set_pointer("/list/0", "one").unwrap();
+    doc.set_pointer("/a~1b/new", true).unwrap();
+    assert_eq!(text(&doc), r#"{"list": ["one", 2], "a/b": {"new": true}}"#);
+    assert!(doc.remove_pointer("/list/0").unwrap());
+    assert!(!doc.remove_pointer("/list/9").unwrap());
+    assert_eq!(doc.set_pointer("/no/where", 1).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(doc.set_pointer("/list/0/x", 1).unwrap_err().kind(), ErrorKind::WrongType);
+    assert_eq!(doc.set_pointer("/list/x", 1).unwrap_err().kind(), ErrorKind::WrongType);
+    assert_eq!(doc.set_pointer("list", 1).unwrap_err().kind(), ErrorKind::BadPointer);
+    assert!(doc.remove_pointer("").unwrap());
+    assert_eq!(text(&doc), "null");
+}
+
+#[test]
+fn handles_survive_growth_and_moves() {
+    let mut doc = json!({"inner": {"a": 1}, "list": []});
+    let root = doc.root().unwrap();
+    let inner = doc.child(root, "inner").unwrap().unwrap();
+    let list = doc.child(root, "list").unwrap().unwrap();
+    // The record outgrows its place, twice, then becomes a map; the empty array gets a body.
+    for index in 0..400 {
+        doc.set(inner, format!("k{index}").as_str(), index).unwrap();
+        doc.push(list, format!("a text to push, {index}").as_str()).unwrap();
+    }
+    assert!(doc.value(inner).unwrap().as_object().unwrap().unwrap().is_map());
+    assert_eq!(doc.value(inner).unwrap().len().unwrap(), Some(401));
+    assert_eq!(doc.value(list).unwrap().len().unwrap(), Some(400));
+    assert_eq!(doc.value(inner).unwrap().get("a").unwrap().unwrap().as_i64(), Some(1));
+    // Scalars come and go without harm.
+    doc.remove(inner, "k7").unwrap();
+    doc.remove(list, 3).unwrap();
+    assert!(doc.is_current(inner) && doc.is_current(list));
+    doc.doc().validate().unwrap();
+}
+
+#[test]
+fn stale_and_foreign_handles_are_refused() {
+    let mut doc = json!({"gone": {"x": 1}, "kept": [1]});
+    let root = doc.root().unwrap();
+    let gone = doc.child(root, "gone").unwrap().unwrap();
+    let kept = doc.child(root, "kept").unwrap().unwrap();
+    doc.remove(root, "gone").unwrap();
+    for stale in [gone, kept, root] {
+        assert_eq!(doc.set(stale, "x", 2).unwrap_err().kind(), ErrorKind::StaleHandle);
+        assert_eq!(doc.push(stale, 2).unwrap_err().kind(), ErrorKind::StaleHandle);
+        assert_eq!(doc.value(stale).unwrap_err().kind(), ErrorKind::StaleHandle);
+    }
+    let other = json!({"x": 1});
+    let foreign = other.root().unwrap();
+    assert_eq!(doc.set(foreign, "x", 2).unwrap_err().kind(), ErrorKind::StaleHandle);
+    // A cursor keeps its own handle fresh.
+    let mut root = doc.root_mut().unwrap();
+    root.set("new", New::object(0)).unwrap();
+    root.remove("new").unwrap();
+    root.set("new", 1).unwrap();
+    assert_eq!(text(&doc), r#"{"kept": [1], "new": 1}"#);
+}
+
+#[test]
+fn values_move_without_copying() {
+    let mut doc = json!({"from": {"deep": ["a text that lies elsewhere"]}, "to": []});
+    let root = doc.root().unwrap();
+    let from = doc.child(root, "from").unwrap().unwrap();
+    let to = doc.child(root, "to").unwrap().unwrap();
+    let used = doc.as_bytes().len();
+    let deep = doc.child(from, "deep").unwrap().unwrap();
+    let detached = doc.detach(from, "deep").unwrap().unwrap();
+    assert!(doc.is_current(deep));
+    doc.push(to, detached).unwrap();
+    assert_eq!(text(&doc), r#"{"from": {}, "to": [["a text that lies elsewhere"]]}"#);
+    assert!(doc.as_bytes().len() <= used + 64, "the text did not move");
+
+    let root = doc.root().unwrap();
+    let to = doc.child(root, "to").unwrap().unwrap();
+    let detached = doc.detach(to, 0).unwrap().unwrap();
+    doc.discard(detached).unwrap();
+    let stats = doc.doc().stats().unwrap();
+    assert_eq!(stats.text, 0, "{stats:?}");
+    assert_eq!(text(&doc), r#"{"from": {}, "to": []}"#);
+}
+
+#[test]
+fn grafts_copy_from_other_documents() {
+    let mut source = json!({"rows": [{"id": 1, "name": "a longer name"}, {"id": 2, "name": "b"}]});
+    let rows = source.find("/rows").unwrap().unwrap();
+    for index in 0..300 {
+        source.set_pointer("/rows/-", New::object(2)).unwrap();
+        let row = source.child(rows, index + 2).unwrap().unwrap();
+        source.set(row, "id", index).unwrap();
+        source.set(row, "name", format!("name number {index}").as_str()).unwrap();
+    }
+    let mut doc = json!({"x": 1});
+    doc.set_pointer("/rows", source.doc().pointer("/rows").unwrap().unwrap()).unwrap();
+    let (a, b) = (doc.doc().pointer("/rows"), source.doc().pointer("/rows"));
+    assert!(a.unwrap().unwrap().deep_eq(&b.unwrap().unwrap(), &mut 10_000).unwrap());
+    let stats = doc.doc().validate().and(doc.doc().stats()).unwrap();
+    assert!(stats.shapes < 200, "rows share a shape: {stats:?}");
+}
+
+#[test]
+fn foreign_documents_are_only_appended_to() {
+    let doc = json!({"a": "a text that lies elsewhere", "b": {"x": [1, 2, 3]}});
+    let mut foreign = DocBuf::from_bytes(doc.as_bytes()).unwrap();
+    assert!(!foreign.is_trusted() && foreign.valid().is_none());
+    let root = foreign.root().unwrap();
+    foreign.set(root, "a", "another text that lies elsewhere").unwrap();
+    foreign.remove(root, "b").unwrap();
+    let stats = foreign.doc().stats().unwrap();
+    assert_eq!(stats.free, 0);
+    assert!(stats.garbage >= 26);
+    foreign.validate().unwrap();
+    assert!(foreign.valid().is_some());
+    let root = foreign.root().unwrap();
+    foreign.remove(root, "a").unwrap();
+    foreign.set(root, "c", 1).unwrap();
+    assert_eq!(text(&foreign), r#"{"c": 1}"#);
+}
+
+#[test]
+fn records_share_shapes() {
+    let mut doc = json!([]);
+    let root = doc.root().unwrap();
+    for index in 0..100 {
+        let row = doc.push(root, New::object(3)).unwrap().unwrap();
+        doc.set(row, "id", index).unwrap();
+        doc.set(row, "name", "n").unwrap();
+        if index % 2 == 0 {
+            doc.set(row, "even", true).unwrap();
+        } else {
+            doc.set(row, "odd", true).unwrap();
+        }
+    }
+    let stats = doc.doc().stats().unwrap();
+    assert!(stats.shapes <= 200, "{stats:?}");
+}

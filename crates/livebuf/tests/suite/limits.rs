@@ -1,0 +1,162 @@
+//! Limits hold, scaled down; the ignored tests are at real size
+//! (`cargo test --release -p livebuf -- --ignored`, 12 GB of memory).
+
+use livebuf::{DocBuf, EncodeOptions, Encoder, ErrorKind, Limits, New};
+
+fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    limits
+}
+
+fn encoder(limits: Limits) -> Encoder {
+    let mut options = EncodeOptions::default();
+    options.limits = limits;
+    Encoder::with_options(options)
+}
+
+#[test]
+fn document_limit() {
+    let limits = limits(|limits| limits.document = 4096);
+    let mut doc = DocBuf::new().unwrap();
+    doc.set_limits(limits);
+    let root = doc.set_root(New::array(0)).unwrap().unwrap();
+    let error = loop {
+        let before = doc.to_vec();
+        if let Err(error) = doc.push(root, "a text of twenty-six bytes") {
+            assert_eq!(doc.as_bytes(), before);
+            break error;
+        }
+    };
+    assert_eq!((error.kind(), error.detail()), (ErrorKind::DocumentLimit, 4096));
+    assert!(doc.as_bytes().len() > 3000 && doc.as_bytes().len() <= 4096);
+    doc.validate().unwrap();
+
+    let mut encoder = encoder(limits);
+    encoder.begin_array().unwrap();
+    let error = (0..)
+        .find_map(|index: u32| encoder.str(&format!("another text, number {index}")).err())
+        .unwrap();
+    assert_eq!(error.kind(), ErrorKind::DocumentLimit);
+}
+
+#[test]
+fn string_limit() {
+    let limits = limits(|limits| limits.string = 100);
+    let long = "x".repeat(101);
+    let mut doc = DocBuf::new().unwrap();
+    doc.set_limits(limits);
+    let root = doc.set_root(New::object(1)).unwrap().unwrap();
+    doc.set(root, "a", &long[..100]).unwrap();
+    assert_eq!(doc.set(root, "a", &*long).unwrap_err().kind(), ErrorKind::StringLimit);
+    assert_eq!(doc.set(root, "a", long.as_bytes()).unwrap_err().kind(), ErrorKind::StringLimit);
+    assert_eq!(encoder(limits).str(&long).unwrap_err().kind(), ErrorKind::StringLimit);
+    let other = livebuf::json!(long.as_str());
+    let graft = doc.set(root, "a", other.doc().root());
+    assert_eq!(graft.unwrap_err().kind(), ErrorKind::StringLimit);
+}
+
+#[test]
+fn element_limit() {
+    let limits = limits(|limits| limits.elements = 300);
+    let mut doc = DocBuf::new().unwrap();
+    doc.set_limits(limits);
+    let root = doc.set_root(New::array(0)).unwrap().unwrap();
+    for index in 0..300 {
+        doc.push(root, index).unwrap();
+    }
+    assert_eq!(doc.push(root, 0).unwrap_err().kind(), ErrorKind::ElementLimit);
+    let root = doc.set_root(New::object(0)).unwrap().unwrap();
+    for index in 0..300 {
+        doc.set(root, format!("k{index}").as_str(), index).unwrap();
+    }
+    assert_eq!(doc.set(root, "one more", 0).unwrap_err().kind(), ErrorKind::ElementLimit);
+    assert_eq!(doc.set(root, "k7", 0).unwrap(), None);
+    doc.validate().unwrap();
+}
+
+#[test]
+fn nesting_limit() {
+    let mut doc = DocBuf::new().unwrap();
+    let mut node = doc.set_root(New::array(0)).unwrap().unwrap();
+    for _ in 1..1000 {
+        node = doc.push(node, New::array(0)).unwrap().unwrap();
+    }
+    let error = doc.push(node, New::array(0)).unwrap_err();
+    assert_eq!((error.kind(), error.detail()), (ErrorKind::NestingLimit, 1000));
+    doc.push(node, 1).unwrap();
+    doc.validate().unwrap();
+    // A graft counts its own height.
+    let mut other = DocBuf::new().unwrap();
+    let root = other.set_root(New::array(0)).unwrap().unwrap();
+    let error = other.push(root, doc.doc().root()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NestingLimit);
+    other.set_root(doc.doc().root()).unwrap();
+
+    let mut encoder = Encoder::new();
+    for _ in 0..1000 {
+        encoder.begin_array().unwrap();
+    }
+    assert_eq!(encoder.begin_object().unwrap_err().kind(), ErrorKind::NestingLimit);
+}
+
+#[test]
+fn strings_of_many_mebibytes() {
+    let long = "0123456789abcdef".repeat(1 << 20);
+    let doc = livebuf::json!({ "long": long.as_str(), "after": 1 });
+    let root = doc.valid().unwrap().root();
+    assert_eq!(root.get("long").unwrap().as_str(), Some(long.as_str()));
+    let mut doc = doc.clone();
+    doc.set_pointer("/after", &long).unwrap();
+    doc.set_pointer("/long", "short").unwrap();
+    doc.validate().unwrap();
+    let stats = doc.doc().stats().unwrap();
+    assert!(stats.free + stats.garbage >= 16 << 20);
+}
+
+#[test]
+#[ignore = "real size"]
+fn a_million_keys_in_an_object() {
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(New::object(0)).unwrap().unwrap();
+    for index in 0..1_000_000u64 {
+        let key = format!("{:016x}", index.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        doc.set(root, key.as_str(), index).unwrap();
+    }
+    doc.validate().unwrap();
+    assert_eq!(doc.doc().root().len().unwrap(), Some(1_000_000));
+}
+
+#[test]
+#[ignore = "real size"]
+fn a_hundred_million_elements() {
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(New::array(0)).unwrap().unwrap();
+    for index in 0..100_000_000i64 {
+        doc.push(root, index).unwrap();
+    }
+    doc.validate().unwrap();
+    let array = doc.valid().unwrap().root().as_array().unwrap();
+    assert_eq!(array.get(99_999_999).unwrap().as_i64(), Some(99_999_999));
+}
+
+#[test]
+#[ignore = "real size"]
+fn a_document_of_four_gibibytes() {
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(New::array(0)).unwrap().unwrap();
+    let piece = "x".repeat(1 << 26);
+    let error = loop {
+        match doc.push(root, &piece) {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert_eq!((error.kind(), error.detail()), (ErrorKind::DocumentLimit, (1 << 32) - 8));
+    assert_eq!(doc.doc().root().len().unwrap(), Some(63));
+    // The rest can still be used.
+    doc.push(root, &piece[..1 << 20]).unwrap();
+    let last = doc.valid().unwrap().root().get(63).unwrap();
+    assert_eq!(last.as_str().map(str::len), Some(1 << 20));
+    doc.validate().unwrap();
+}

@@ -1,0 +1,285 @@
+//! New keys and values, decoded from fuzz input.
+
+use crate::input::Input;
+use crate::tree::Tree;
+use livebuf::{DocBuf, New};
+
+/// Keys that come again and again, so that edits meet each other.
+pub const KEYS: [&str; 16] = [
+    "", "a", "b", "c", "lap", "seven b", "eight by", "time_sec", "a longer key", "a longer kez",
+    "a longer key of some 40 bytes, as it were", "a/b", "~t", "nul\0", "ключ", "-",
+];
+
+/// A key: mostly of the pool, some numbered, some long, some too long for records.
+pub fn key(input: &mut Input<'_>) -> String {
+    match input.byte() {
+        choice @ 0..176 => KEYS[usize::from(choice) % KEYS.len()].to_owned(),
+        176..216 => format!("k{}", input.byte()),
+        216..232 => format!("common prefix of many keys {}", input.byte()),
+        232..242 => text(input.byte(), 100 + input.below(156)),
+        242..248 => text(input.byte(), 256 + input.below(40)),
+        _ => String::from_utf8_lossy(input.take(9)).into_owned(),
+    }
+}
+
+/// Text of that many bytes, made of few letters, some of two and three bytes.
+pub fn text(seed: u8, length: usize) -> String {
+    let mut text = String::with_capacity(length);
+    let mut mix = usize::from(seed);
+    while text.len() < length {
+        mix = mix.wrapping_mul(31).wrapping_add(7) % 9973;
+        let letter = match mix % 29 {
+            26 => 'é',
+            27 => '√',
+            28 => '\u{1}',
+            letter => char::from(b'a' + letter as u8),
+        };
+        if text.len() + letter.len_utf8() <= length {
+            text.push(letter);
+        }
+    }
+    text
+}
+
+fn length(input: &mut Input<'_>) -> usize {
+    match input.byte() {
+        short @ 0..232 => usize::from(short) % 41,
+        232..250 => 41 + usize::from(input.byte()),
+        _ => 300 + input.below(4701),
+    }
+}
+
+fn integer(input: &mut Input<'_>) -> i64 {
+    let edge: i64 = match input.byte() % 20 {
+        0..8 => return i64::from(input.byte() as i8),
+        8 => 1 << 7,
+        9 => 1 << 8,
+        10 => 1 << 15,
+        11 => 1 << 16,
+        12 => 1 << 31,
+        13 => 1 << 32,
+        14 => i64::MAX,
+        15 => return i64::MIN,
+        16 => 1 << 53,
+        _ => return input.long() as i64,
+    };
+    let edge = edge - i64::from(input.byte() % 3) + i64::from(edge < i64::MAX);
+    if input.one_in(2) { -edge } else { edge }
+}
+
+fn double(input: &mut Input<'_>) -> f64 {
+    match input.byte() % 14 {
+        0 => 0.0,
+        1 => -0.0,
+        2 => f64::NAN,
+        3 => f64::from_bits(f64::NAN.to_bits() | 1 << 63 | 0x1234),
+        4 => f64::INFINITY,
+        5 => f64::NEG_INFINITY,
+        6 => 0.1,
+        7 => f64::from(f32::MAX),
+        8 => f64::from(f32::from_bits(1)),
+        9 => f64::from_bits(1),
+        10 => f64::from(input.byte()) / 8.0,
+        11 => f64::from_bits(0x7FF0_0000_0000_0001),
+        12 => -1.5,
+        _ => f64::from_bits(input.long()),
+    }
+}
+
+/// A value that nests nothing.
+pub fn scalar(input: &mut Input<'_>) -> Tree {
+    match input.byte() % 16 {
+        0 => Tree::Null,
+        1 => Tree::Bool(false),
+        2 => Tree::Bool(true),
+        3..7 => Tree::Int(integer(input)),
+        7 => Tree::Uint((1 << 63) | input.long() >> (input.byte() % 64)),
+        8 | 9 => Tree::Float(double(input).to_bits()),
+        10..14 => {
+            let seed = input.byte() % 16;
+            Tree::String(text(seed, length(input)))
+        }
+        14 => {
+            let length = length(input);
+            Tree::Bytes((0..length).map(|at| (at % 160) as u8).collect())
+        }
+        _ => Tree::Number(match input.byte() % 4 {
+            0 => "1e400".into(),
+            1 => "-0".into(),
+            2 => format!("123456789012345678901234567890{}", input.byte()),
+            _ => format!("0.{}1", "0".repeat(input.byte().into())),
+        }),
+    }
+}
+
+/// A tree of some values.
+pub fn tree(input: &mut Input<'_>, depth: usize) -> Tree {
+    let count = |input: &mut Input<'_>| match input.byte() {
+        few @ 0..240 => usize::from(few) % 6,
+        240..250 => 6 + usize::from(input.byte()) % 30,
+        _ => 40,
+    };
+    match input.byte() % 8 {
+        0..2 if depth > 0 => {
+            let same = input.one_in(2);
+            let count = count(input);
+            let first = tree(input, depth - 1);
+            let mut elements = Vec::new();
+            for _ in 0..count {
+                let again = same && !input.one_in(4);
+                elements.push(match (&first, again) {
+                    (Tree::Int(_), true) => Tree::Int(integer(input)),
+                    (Tree::Float(_), true) => Tree::Float(double(input).to_bits()),
+                    (Tree::Bool(_), true) => Tree::Bool(input.one_in(2)),
+                    (first, true) => first.clone(),
+                    _ => tree(input, depth - 1),
+                });
+            }
+            Tree::Array(elements)
+        }
+        2..5 if depth > 0 => {
+            let mut members: Vec<(String, Tree)> = Vec::new();
+            for _ in 0..count(input) {
+                let key = key(input);
+                if !members.iter().any(|member| member.0 == key) {
+                    members.push((key, tree(input, depth - 1)));
+                }
+            }
+            if input.one_in(48) {
+                for number in 0..20 + 2 * input.below(150) {
+                    members.push((format!("m{number}"), Tree::Int(number as i64)));
+                }
+            }
+            let map = members.len() > 255 || members.iter().any(|member| member.0.len() > 255);
+            Tree::Object(members, map)
+        }
+        _ => scalar(input),
+    }
+}
+
+/// A value to be stored by an edit.
+#[derive(Debug)]
+pub enum Fresh {
+    /// A scalar.
+    Scalar(Tree),
+    /// Text that is no number, given as one.
+    BadNumber,
+    /// An empty record with room.
+    Object(u8),
+    /// An empty map with room.
+    Map(u32),
+    /// An empty array with room.
+    Array(u32),
+    /// A value of another document: the document, the way to the value, the value.
+    Copy(Box<DocBuf>, String, Tree),
+}
+
+impl Fresh {
+    /// Decodes a value; the copies of other documents are small.
+    pub fn decode(input: &mut Input<'_>) -> Fresh {
+        match input.byte() {
+            0..150 => Fresh::Scalar(scalar(input)),
+            150..180 => Fresh::Object(input.byte() % 9),
+            180..184 => Fresh::Object(input.byte()),
+            184..200 => Fresh::Map(u32::from(input.byte()) % 20),
+            200..228 => Fresh::Array(u32::from(input.byte()) % 12),
+            228 => Fresh::BadNumber,
+            _ => Fresh::copy(input),
+        }
+    }
+
+    fn copy(input: &mut Input<'_>) -> Fresh {
+        let mut tree = tree(input, 3);
+        let mut document = tree.to_document();
+        // Some sources were edited: holes, forwards, widened columns, maps.
+        if input.one_in(2)
+            && let Some(root) = document.root()
+        {
+            match &mut tree {
+                Tree::Object(members, false) => {
+                    if let Some((key, _)) = members.first() {
+                        document.remove(root, &**key).expect("removed");
+                        members.remove(0);
+                    }
+                    if !members.is_empty() {
+                        document.set(root, "added to the source", 1).expect("added");
+                        members.push(("added to the source".into(), Tree::Int(1)));
+                    }
+                }
+                Tree::Array(elements) => {
+                    document.push(root, New::Map { capacity: 1 }).expect("pushed");
+                    elements.push(Tree::Object(Vec::new(), true));
+                }
+                _ => {}
+            }
+        }
+        let (mut pointer, mut chosen) = (String::new(), tree);
+        while chosen.is_container() && input.one_in(3) {
+            chosen = match chosen {
+                Tree::Array(mut elements) if !elements.is_empty() => {
+                    let index = input.below(elements.len());
+                    pointer.push_str(&format!("/{index}"));
+                    elements.swap_remove(index)
+                }
+                Tree::Object(mut members, _) if !members.is_empty() => {
+                    let (key, value) = members.swap_remove(input.below(members.len()));
+                    pointer.push_str(&token(&key));
+                    value
+                }
+                other => {
+                    chosen = other;
+                    break;
+                }
+            };
+        }
+        Fresh::Copy(Box::new(document), pointer, chosen)
+    }
+
+    /// A copy of a whole document.
+    pub fn copy_of(document: DocBuf, tree: Tree) -> Fresh {
+        Fresh::Copy(Box::new(document), String::new(), tree)
+    }
+
+    /// What the editor takes.
+    pub fn as_new(&self) -> New<'_> {
+        match self {
+            Fresh::Scalar(tree) => match tree {
+                Tree::Null => New::Null,
+                Tree::Bool(value) => New::Bool(*value),
+                // Both ways to say the same.
+                Tree::Int(value) if *value > 1000 => New::Uint(*value as u64),
+                Tree::Int(value) => New::Int(*value),
+                Tree::Uint(value) => New::Uint(*value),
+                Tree::Float(bits) => New::Float(f64::from_bits(*bits)),
+                Tree::Number(text) => New::Number(text),
+                Tree::String(text) => New::Str(text),
+                Tree::Bytes(bytes) => New::Bytes(bytes),
+                _ => unreachable!("a scalar"),
+            },
+            Fresh::BadNumber => New::Number("1 "),
+            Fresh::Object(capacity) => New::Object { capacity: *capacity },
+            Fresh::Map(capacity) => New::Map { capacity: *capacity },
+            Fresh::Array(capacity) => New::Array { capacity: *capacity },
+            Fresh::Copy(document, pointer, _) => {
+                let value = document.doc().pointer(pointer).expect("sound").expect("there");
+                value.into()
+            }
+        }
+    }
+
+    /// The same as a tree.
+    pub fn as_tree(&self) -> Tree {
+        match self {
+            Fresh::Scalar(tree) | Fresh::Copy(_, _, tree) => tree.clone(),
+            Fresh::BadNumber => Tree::Null,
+            Fresh::Object(_) => Tree::Object(Vec::new(), false),
+            Fresh::Map(_) => Tree::Object(Vec::new(), true),
+            Fresh::Array(_) => Tree::Array(Vec::new()),
+        }
+    }
+}
+
+/// A key as a JSON pointer's token, its slash included.
+pub fn token(key: &str) -> String {
+    format!("/{}", key.replace('~', "~0").replace('/', "~1"))
+}

@@ -1,0 +1,236 @@
+//! A document's value as an ordinary tree: what documents are compared with.
+
+use livebuf::{Checked, DocBuf, Encoder, Error, Kind, Mode, Result, Valid, Value};
+
+/// A value. Floats are their bits; an unsigned integer is above the signed range.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tree {
+    /// Null.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// An integer in `i64`'s range.
+    Int(i64),
+    /// An integer above it.
+    Uint(u64),
+    /// A double's bits.
+    Float(u64),
+    /// A number's text.
+    Number(String),
+    /// Text.
+    String(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// An array.
+    Array(Vec<Tree>),
+    /// An object: members in order, and whether it is stored as a map.
+    Object(Vec<(String, Tree)>, bool),
+    /// A value of a class this version knows but a kind it does not.
+    Reserved,
+}
+
+impl Tree {
+    /// Whether two values are the same, however they are stored.
+    pub fn same(&self, other: &Tree) -> bool {
+        match (self, other) {
+            (Tree::Array(a), Tree::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b))
+            }
+            (Tree::Object(a, _), Tree::Object(b, _)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.same(&b.1))
+            }
+            _ => self == other,
+        }
+    }
+
+    /// Whether it is an array or object.
+    pub fn is_container(&self) -> bool {
+        matches!(self, Tree::Array(_) | Tree::Object(..))
+    }
+
+    /// How many containers nest.
+    pub fn height(&self) -> usize {
+        match self {
+            Tree::Array(elements) => 1 + elements.iter().map(Tree::height).max().unwrap_or(0),
+            Tree::Object(members, _) => {
+                1 + members.iter().map(|member| member.1.height()).max().unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Count of values, itself included.
+    pub fn count(&self) -> usize {
+        match self {
+            Tree::Array(elements) => 1 + elements.iter().map(Tree::count).sum::<usize>(),
+            Tree::Object(members, _) => {
+                1 + members.iter().map(|member| member.1.count()).sum::<usize>()
+            }
+            _ => 1,
+        }
+    }
+
+    /// Whether any value is of a kind this version does not know.
+    pub fn has_reserved(&self) -> bool {
+        match self {
+            Tree::Array(elements) => elements.iter().any(Tree::has_reserved),
+            Tree::Object(members, _) => members.iter().any(|member| member.1.has_reserved()),
+            other => *other == Tree::Reserved,
+        }
+    }
+
+    /// Gives the tree to an encoder.
+    ///
+    /// # Errors
+    /// What the encoder says.
+    pub fn encode(&self, encoder: &mut Encoder) -> Result<()> {
+        match self {
+            Tree::Null | Tree::Reserved => encoder.null(),
+            Tree::Bool(value) => encoder.bool(*value),
+            Tree::Int(value) => encoder.i64(*value),
+            Tree::Uint(value) => encoder.u64(*value),
+            Tree::Float(bits) => encoder.f64(f64::from_bits(*bits)),
+            Tree::Number(text) => encoder.number_text(text),
+            Tree::String(text) => encoder.str(text),
+            Tree::Bytes(bytes) => encoder.bytes(bytes),
+            Tree::Array(elements) => {
+                encoder.begin_array()?;
+                for element in elements {
+                    element.encode(encoder)?;
+                }
+                encoder.end_array()
+            }
+            Tree::Object(members, _) => {
+                encoder.begin_object()?;
+                for (key, value) in members {
+                    encoder.key(key)?;
+                    value.encode(encoder)?;
+                }
+                encoder.end_object()
+            }
+        }
+    }
+
+    /// The encoded document.
+    ///
+    /// # Panics
+    /// Where the encoder refuses it.
+    pub fn to_document(&self) -> DocBuf {
+        let mut encoder = Encoder::new();
+        self.encode(&mut encoder).expect("a sound tree is encoded");
+        encoder.finish().expect("a sound tree is encoded")
+    }
+}
+
+/// Bounds of reading damaged documents into trees.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Values that may still be read.
+    pub values: usize,
+    /// Containers that may still nest.
+    pub depth: usize,
+}
+
+impl Budget {
+    /// More than any valid document of these tests needs.
+    pub const AMPLE: Budget = Budget { values: usize::MAX, depth: 2_001 };
+
+    fn spend(&mut self) -> Option<()> {
+        self.values = self.values.checked_sub(1)?;
+        Some(())
+    }
+}
+
+/// What reading a value came to.
+#[derive(Debug)]
+pub enum Unread {
+    /// The document is damaged.
+    Damaged(Error),
+    /// The budget is spent.
+    Spent,
+}
+
+impl From<Error> for Unread {
+    fn from(error: Error) -> Self {
+        Unread::Damaged(error)
+    }
+}
+
+/// The kinds of scalars, the same in both modes.
+fn scalar<M: Mode>(value: &Value<'_, M>) -> Option<Tree> {
+    Some(match value.kind() {
+        Kind::Null => Tree::Null,
+        Kind::Bool => Tree::Bool(value.as_bool().expect("a boolean")),
+        Kind::Int => Tree::Int(value.as_i64().expect("an integer")),
+        // A damaged one may lie in the signed range.
+        Kind::Uint => Tree::Uint(value.as_u64().expect("an unsigned integer")),
+        Kind::Float => Tree::Float(value.as_f64().expect("a double").to_bits()),
+        Kind::Reserved => Tree::Reserved,
+        _ => return None,
+    })
+}
+
+impl Tree {
+    /// Reads a value whose answers may be errors.
+    ///
+    /// # Errors
+    /// What is damaged, or that the budget is spent.
+    pub fn read(value: Value<'_, Checked>, budget: &mut Budget) -> Result<Tree, Unread> {
+        budget.spend().ok_or(Unread::Spent)?;
+        if let Some(tree) = scalar(&value) {
+            return Ok(tree);
+        }
+        Ok(match value.kind() {
+            Kind::String => Tree::String(value.as_str()?.expect("text").into()),
+            Kind::Number => Tree::Number(value.as_number_text()?.expect("a number").into()),
+            Kind::Bytes => Tree::Bytes(value.as_bytes()?.expect("bytes").into()),
+            kind => {
+                budget.depth = budget.depth.checked_sub(1).ok_or(Unread::Spent)?;
+                let tree = if kind == Kind::Array {
+                    let array = value.as_array()?.expect("an array");
+                    let elements = array.iter().map(|value| Tree::read(value?, budget));
+                    Tree::Array(elements.collect::<Result<_, _>>()?)
+                } else {
+                    let object = value.as_object()?.expect("an object");
+                    let members = object.iter().map(|member| {
+                        let (key, value) = member?;
+                        Ok((key.to_owned(), Tree::read(value, budget)?))
+                    });
+                    Tree::Object(members.collect::<Result<_, Unread>>()?, object.is_map())
+                };
+                budget.depth += 1;
+                tree
+            }
+        })
+    }
+
+    /// Reads a value of a validated document.
+    ///
+    /// # Panics
+    /// Where an answer is missing.
+    pub fn of_valid(value: Value<'_, Valid>) -> Tree {
+        if let Some(tree) = scalar(&value) {
+            return tree;
+        }
+        match value.kind() {
+            Kind::String => Tree::String(value.as_str().expect("text").into()),
+            Kind::Number => Tree::Number(value.as_number_text().expect("a number").into()),
+            Kind::Bytes => Tree::Bytes(value.as_bytes().expect("bytes").into()),
+            Kind::Array => {
+                let array = value.as_array().expect("an array");
+                let elements: Vec<_> = array.iter().map(Tree::of_valid).collect();
+                assert_eq!(elements.len(), array.len(), "an array's length");
+                Tree::Array(elements)
+            }
+            _ => {
+                let object = value.as_object().expect("an object");
+                let members: Vec<_> = object
+                    .iter()
+                    .map(|(key, value)| (key.to_owned(), Tree::of_valid(value)))
+                    .collect();
+                assert_eq!(members.len(), object.len(), "an object's length");
+                Tree::Object(members, object.is_map())
+            }
+        }
+    }
+}
