@@ -44,11 +44,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         count: u32,
         capacity: u32,
         data: u32,
-    ) {
+    ) -> Elements {
         let first = KIND_ARRAY as u64 | (column as u64) << 8 | (count as u64) << 32;
         self.space.write_u64(header as u64, first);
         let second = capacity as u64 | (data as u64) << 32;
         self.space.write_u64((header + ARRAY_CAPACITY) as u64, second);
+        Elements { offset: header, count, capacity, data, column, bare: false }
     }
 
     /// Adds an element at the end; its handle where it is a container.
@@ -130,7 +131,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let mut extent = self.space.take(fresh);
         let mut elements = self.grow(node.home, elements, &growth, &mut extent);
-        let (tag, cell) = self.build(new, &mut extent);
+        let (tag, cell) = self.build(&new, &mut extent);
         self.space.finish(extent);
         if index < elements.count {
             self.shift_up(elements, index);
@@ -142,7 +143,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// The tag a new value will have, and its cell as far as columns care.
-    fn probe(&self, new: &New<'_>) -> (u8, u64) {
+    pub(super) fn probe(&self, new: &New<'_>) -> (u8, u64) {
         match *new {
             New::Null => (TAG_NULL, 0),
             New::Bool(value) => (TAG_FALSE + value as u8, 0),
@@ -153,8 +154,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             New::Str(_) => (TAG_STRING, 0),
             New::Bytes(_) => (TAG_BYTES, 0),
             New::Number(_) => (TAG_NUMBER, 0),
-            New::Object { .. } | New::Map { .. } => (TAG_OBJECT, 0),
-            New::Array { .. } => (TAG_ARRAY, 0),
+            New::Object { .. } | New::Map { .. } | New::Fields(_) => (TAG_OBJECT, 0),
+            New::Array { .. } | New::Items(_) => (TAG_ARRAY, 0),
             New::Copy(ref value) => (value.raw().tag, value.raw().cell),
             New::Detached(ref detached) => (detached.raw().tag, detached.raw().cell),
         }
@@ -209,7 +210,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let offset = if elements.bare { extent.carve(ARRAY_SIZE as u64) } else { elements.offset };
         let data = if moved > 0 { extent.carve(moved) } else { elements.data };
-        let grown = Elements { offset, capacity, data, column, bare: false, ..elements };
+        let grown = self.write_array(offset, column, elements.count, capacity, data);
         if moved > 0 {
             if column == elements.column {
                 let size = column.data_size(elements.count);
@@ -223,7 +224,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             self.space.free(elements.data as u64, elements.data_size());
         }
-        self.write_array(offset, column, elements.count, capacity, data);
         if elements.bare {
             self.move_home(home, elements.offset, 8, offset);
         }
@@ -232,7 +232,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Writes an element that fits the column.
     #[inline]
-    fn store(&mut self, elements: Elements, index: u32, tag: u8, cell: u64) {
+    pub(super) fn store(&mut self, elements: Elements, index: u32, tag: u8, cell: u64) {
         let data = elements.data as u64;
         match elements.column {
             ColumnType::Cells => {
@@ -333,7 +333,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         } else {
             self.grow(node.home, elements, &growth, &mut extent)
         };
-        let (tag, cell) = self.build(new, &mut extent);
+        let (tag, cell) = self.build(&new, &mut extent);
         self.space.finish(extent);
         self.store(kept, index, tag, cell);
         self.release(old);

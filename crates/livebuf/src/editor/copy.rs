@@ -421,7 +421,7 @@ impl<'v> Copier<'v> {
 
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// Hangs a detached value in a new place: its tag and cell.
-    pub(super) fn rehang(&mut self, detached: Detached) -> (u8, u64) {
+    pub(super) fn rehang(&mut self, detached: &Detached) -> (u8, u64) {
         if detached.raw.tag > TAG_SPAN_LAST {
             // Its depth may have changed: handles into it are stale.
             self.new_epoch();

@@ -9,6 +9,7 @@
 
 mod array;
 mod copy;
+mod literal;
 mod node;
 mod object;
 mod whole;
@@ -121,6 +122,10 @@ pub enum New<'v> {
         /// Elements to make room for.
         capacity: u32,
     },
+    /// An object of these members, each key once. One call, one allocation.
+    Fields(&'v [(&'v str, New<'v>)]),
+    /// An array of these elements.
+    Items(&'v [New<'v>]),
     /// A copy of a value of another document, with all below it.
     Copy(Value<'v, Checked>),
     /// What [`Editor::detach`] took out of this document.
@@ -532,6 +537,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.check_elements(*capacity as u64)?;
                 Ok((ARRAY_SIZE as u64 + ColumnType::I64.data_size(*capacity), 1))
             }
+            New::Fields(fields) => self.measure_fields(fields),
+            New::Items(items) => self.measure_items(items),
             New::Copy(value) => copy::measure(value, self.space.limits()),
             New::Detached(detached) => detached.measure(self, under).map(|height| (0, height)),
             _ => Ok((0, 0)),
@@ -548,12 +555,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Writes a measured value's parts and returns its tag and cell.
     #[inline(always)]
-    fn build(&mut self, new: New<'_>, extent: &mut Extent) -> (u8, u64) {
+    fn build(&mut self, new: &New<'_>, extent: &mut Extent) -> (u8, u64) {
         match new.immediate() {
             Some(value) => value,
-            None => match new {
+            None => match *new {
                 New::Str(text) => (TAG_STRING, self.build_span(text.as_bytes(), extent)),
-                other => self.build_rest(other, extent),
+                _ => self.build_rest(new, extent),
             },
         }
     }
@@ -569,8 +576,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     #[inline(never)]
-    fn build_rest(&mut self, new: New<'_>, extent: &mut Extent) -> (u8, u64) {
-        match new {
+    fn build_rest(&mut self, new: &New<'_>, extent: &mut Extent) -> (u8, u64) {
+        match *new {
+            New::Fields(fields) => self.build_fields(fields, extent),
+            New::Items(items) => self.build_items(items, extent),
             New::Bytes(bytes) => (TAG_BYTES, self.build_span(bytes, extent)),
             New::Number(text) => (TAG_NUMBER, self.build_span(text.as_bytes(), extent)),
             New::Object { capacity } => {
@@ -598,7 +607,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 value.raw(),
                 extent,
             ),
-            New::Detached(detached) => self.rehang(detached),
+            New::Detached(ref detached) => self.rehang(detached),
             _ => (TAG_NULL, 0),
         }
     }
@@ -627,7 +636,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let fresh = self.measure(&new, under)?;
         self.space.ensure(fresh, 0)?;
         let mut extent = self.space.take(fresh);
-        let (new_tag, new_cell) = self.build(new, &mut extent);
+        let (new_tag, new_cell) = self.build(&new, &mut extent);
         self.space.finish(extent);
         if new_tag != old.tag {
             self.space.write_u8(tag, new_tag);
@@ -954,7 +963,8 @@ impl<S: Exclusive, O: Observer> Editor<S, O> {
     }
 }
 
-/// A key's cell for text of at most seven bytes, or its text stored.
+/// Bytes to take for a key's text.
+#[inline(always)]
 fn key_fresh(key: &[u8]) -> u64 {
     if key.len() <= MAX_INLINE { 0 } else { round_up(key.len() as u64) }
 }

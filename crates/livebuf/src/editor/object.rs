@@ -121,7 +121,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let size = self.measure(&new, node)?;
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
-        let (tag, cell) = self.build(new, &mut extent);
+        let (tag, cell) = self.build(&new, &mut extent);
         self.space.finish(extent);
         self.space.write_u8(record.tag_position(index), tag);
         self.space.write_u64(record.cell_position(index), cell);
@@ -177,7 +177,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             needle.fingerprint,
             &mut extent,
         );
-        let (tag, cell) = self.build(new, &mut extent);
+        let (tag, cell) = self.build(&new, &mut extent);
         self.space.finish(extent);
         if moved > 0 {
             let body = record.offset as u64 + RECORD_CELLS as u64;
@@ -264,7 +264,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
         }
         let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
-        let (tag, cell) = self.build(new, &mut extent);
+        let (tag, cell) = self.build(&new, &mut extent);
         append(&mut self.space, map, key_cell, tag, cell, &mut extent);
         self.space.finish(extent);
         shape::leave(&mut self.space, record.shape());
@@ -293,7 +293,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         plan.extend(&mut self.space);
         let mut extent = self.space.take(fresh);
         let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
-        let (tag, cell) = self.build(new, &mut extent);
+        let (tag, cell) = self.build(&new, &mut extent);
         map::insert(&mut self.space, &plan, key_cell, tag, cell, &mut extent);
         self.space.finish(extent);
         Ok((tag, cell))
@@ -358,6 +358,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub(super) fn clear_map(&mut self, map: u32) {
         self.release_entries(map);
         map::free_body(&mut self.space, map as u64);
+        let words = map as u64 + MAP_LIVE as u64;
+        self.space.zero(words, (MAP_SIZE - MAP_LIVE) as u64);
     }
 
     /// Gives a member another key; it keeps its place in the order.

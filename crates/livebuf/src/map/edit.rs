@@ -7,7 +7,7 @@
 //! makes the index wrong, not the memory. How many blocks are carved is decided
 //! in the plan alone.
 
-use super::find::{Path, Seek, Target, common_prefix, edge_key, first_key, seek};
+use super::find::{Path, Seek, Target, common_prefix, edge_key, first_key, locate, seek};
 use super::node::*;
 use super::{Map, key_of};
 use crate::bytes::{load_u8, load_u32, load_u64, slice};
@@ -265,24 +265,28 @@ fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u3
 
 /// A key's place in the index, and the nodes that inserting there adds.
 struct IndexPlan {
-    path: Path,
-    outside: u8,
-    shared: u32,
-    neighbour: u32,
+    leaf: u32,
+    slot: u8,
+    count: u8,
+    capacity: u8,
     /// The key's head in the leaf.
     head: u32,
     fresh: u64,
     nodes: NewNodes,
+    /// The way there, where more nodes than the leaf change.
+    seek: Option<Seek>,
 }
 
 /// The nodes that an insertion adds.
 enum NewNodes {
+    /// None.
+    None,
     /// A first leaf.
     First,
     /// The root leaf, in a larger place of this capacity.
     Larger(usize),
     /// A right half for so many of the path's last nodes; for all of them also a root.
-    Halves(u8),
+    Halves(usize),
 }
 
 enum Slot {
@@ -291,53 +295,76 @@ enum Slot {
 }
 
 impl IndexPlan {
+    #[inline(always)]
     fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Slot> {
         if map.root == 0 {
             return Ok(Slot::Free(IndexPlan {
-                path: Path::EMPTY,
-                outside: 0,
-                shared: 0,
-                neighbour: 0,
+                leaf: 0,
+                slot: 0,
+                count: 0,
+                capacity: FIRST_SLOTS as u8,
                 head: head_of(key, 0),
                 fresh: u64::from(node_size(FIRST_SLOTS as u32)),
                 nodes: NewNodes::First,
+                seek: None,
             }));
         }
-        let Seek { path, found, outside, shared, neighbour } =
-            seek(bytes, map.entries, map.root, Target::at(key))?;
-        if let Some(entry) = found {
+        let spot = locate(bytes, map.entries, map.root, key)?;
+        if let Some(entry) = spot.found {
             return Ok(Slot::Taken(entry));
         }
-        let depth = path.depth as usize;
-        let leaf = Node::load(bytes, path.leaf().0)?;
-        let mut prefix = leaf.prefix;
-        if (outside as usize) < depth {
-            prefix = prefix.min(shared);
+        let (count, capacity) = (spot.node.count, spot.node.capacity());
+        if spot.outside || count == capacity {
+            return IndexPlan::plan_more(bytes, map, key);
         }
-        let (nodes, fresh) = if leaf.count < leaf.capacity() {
-            (NewNodes::Halves(0), 0)
-        } else if leaf.capacity() < SLOTS {
-            let larger = 2 * leaf.capacity() + 1;
+        Ok(Slot::Free(IndexPlan {
+            leaf: spot.leaf,
+            slot: spot.slot as u8,
+            count: count as u8,
+            capacity: capacity as u8,
+            head: head_of(key, spot.node.prefix),
+            fresh: 0,
+            nodes: NewNodes::None,
+            seek: None,
+        }))
+    }
+
+    /// The same where prefixes become shorter or nodes are added.
+    #[cold]
+    #[inline(never)]
+    fn plan_more(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Slot> {
+        let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
+        let depth = seek.path.depth as usize;
+        let (leaf, slot) = seek.path.leaf();
+        let Node { count, mut prefix, .. } = Node::load(bytes, leaf)?;
+        let capacity = Node::load(bytes, leaf)?.capacity();
+        if (seek.outside as usize) < depth {
+            prefix = prefix.min(seek.shared);
+        }
+        let (nodes, fresh) = if count < capacity {
+            (NewNodes::None, 0)
+        } else if capacity < SLOTS {
+            let larger = 2 * capacity + 1;
             (NewNodes::Larger(larger), u64::from(node_size(larger as u32)))
         } else {
             let mut halves = 1;
             while halves < depth
-                && Node::load(bytes, path.nodes[depth - 1 - halves])?.count == SLOTS
+                && Node::load(bytes, seek.path.nodes[depth - 1 - halves])?.count == SLOTS
             {
                 halves += 1;
             }
-            let mut fresh = halves as u64 * NODE_SIZE;
-            if halves == depth {
-                if depth == MAX_LEVELS {
-                    let limit = u64::from(map.live);
-                    return Err(Error::with_detail(ErrorKind::ElementLimit, map.at, limit));
-                }
-                fresh += NODE_SIZE;
+            if halves == MAX_LEVELS {
+                // 31 to the power of 11 insertions make this of an empty map.
+                let limit = u64::from(map.live);
+                return Err(Error::with_detail(ErrorKind::ElementLimit, map.at, limit));
             }
-            (NewNodes::Halves(halves as u8), fresh)
+            let new_root = usize::from(halves == depth);
+            (NewNodes::Halves(halves), NODE_SIZE * (halves + new_root) as u64)
         };
         let head = head_of(key, prefix);
-        Ok(Slot::Free(IndexPlan { path, outside, shared, neighbour, head, fresh, nodes }))
+        let (slot, count, capacity) = (slot as u8, count as u8, capacity as u8);
+        let seek = Some(seek);
+        Ok(Slot::Free(IndexPlan { leaf, slot, count, capacity, head, fresh, nodes, seek }))
     }
 
     /// Puts the entry (whose cells are written) into the index.
@@ -349,116 +376,120 @@ impl IndexPlan {
         entry: u32,
         extent: &mut Extent,
     ) {
-        self.shorten_prefixes(space);
-        let (leaf, slot) = self.path.leaf();
+        if let Some(seek) = &self.seek {
+            shorten_prefixes(space, seek);
+        }
+        let (leaf, slot) = (self.leaf, self.slot as usize);
+        let (count, capacity) = (self.count as usize, self.capacity as usize);
         match self.nodes {
+            NewNodes::None => {
+                insert_slot(space, leaf, (count, capacity), slot, (self.head, entry));
+                renew_prefix_at(space, entries, leaf, count + 1);
+            }
             NewNodes::First => {
-                let root = extent.carve(u64::from(node_size(FIRST_SLOTS as u32)));
+                let root = extent.carve(self.fresh);
                 space.write_u64(u64::from(root), header(0, 0, FIRST_SLOTS, 0));
                 insert_slot(space, root, (0, FIRST_SLOTS), 0, (self.head, entry));
                 set_root(space, map, root);
             }
-            NewNodes::Larger(capacity) => {
-                let Some((root, old_size)) = enlarge(space, leaf, capacity, extent) else { return };
+            NewNodes::Larger(larger) => {
+                let root = extent.carve(self.fresh);
+                enlarge(space, leaf, root, larger);
                 set_root(space, map, root);
-                let count = (capacity - 1) / 2;
-                insert_slot(space, root, (count, capacity), slot, (self.head, entry));
+                insert_slot(space, root, (count, larger), slot, (self.head, entry));
                 renew_prefix_at(space, entries, root, count + 1);
-                space.free(u64::from(leaf), old_size);
+                space.free(u64::from(leaf), u64::from(node_size(capacity as u32)));
             }
-            NewNodes::Halves(0) => {
-                let Ok(Node { count, .. }) = Node::load(space.bytes(), leaf) else { return };
-                let capacity = Node::load(space.bytes(), leaf).map_or(SLOTS, |n| n.capacity());
-                insert_slot(space, leaf, (count, capacity), slot, (self.head, entry));
-                renew_prefix_at(space, entries, leaf, count + 1);
-            }
-            NewNodes::Halves(halves) => self.split(space, map, entries, entry, halves, extent),
-        }
-    }
-
-    /// Where the key leaves the common prefix of nodes it will be below, their
-    /// prefixes become shorter. The bytes that come before the old heads are the
-    /// same for all keys there, so no key needs to be read.
-    fn shorten_prefixes<S: Storage, O: Observer>(&self, space: &mut Space<S, O>) {
-        for at in self.outside as usize..self.path.depth as usize {
-            let offset = self.path.nodes[at];
-            let Ok(node) = Node::load(space.bytes(), offset) else { return };
-            let Some(by @ 1..) = node.prefix.checked_sub(self.shared) else { continue };
-            let (count, first) = (node.count, usize::from(node.level > 0));
-            let mut heads = [0u8; 4 * SLOTS];
-            for (slot, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-                let old = node.head(slot);
-                let new = match by {
-                    1..4 => self.neighbour & !(u32::MAX >> (8 * by)) | old >> (8 * by),
-                    _ => self.neighbour,
-                };
-                *head = new.to_le_bytes();
-            }
-            let heads = heads.get(4 * first..4 * count).unwrap_or(&[]);
-            space.write(head_at(offset, first), heads);
-            set_prefix(space, offset, self.shared);
-        }
-    }
-
-    /// Splits the last `halves` nodes of the path while inserting.
-    fn split<S: Storage, O: Observer>(
-        &self,
-        space: &mut Space<S, O>,
-        map: u64,
-        entries: u32,
-        entry: u32,
-        halves: u8,
-        extent: &mut Extent,
-    ) {
-        let depth = self.path.depth as usize;
-        let (mut head, mut child) = (self.head, entry);
-        let (mut position, mut at_end, mut at_start) = (self.path.leaf().1, true, true);
-        for at in 0..depth {
-            let last = Node::load(space.bytes(), self.path.nodes[at]).map_or(0, |n| n.count);
-            let slot = self.path.slots[at] as usize + usize::from(at + 1 < depth);
-            at_end &= slot == last;
-            at_start &= self.path.slots[at] == 0;
-        }
-        for at in (0..depth).rev() {
-            let offset = self.path.nodes[at];
-            let Ok(node) = Node::load(space.bytes(), offset) else { return };
-            let (count, level, prefix) = (node.count, node.level, node.prefix);
-            if depth - at > halves as usize {
-                insert_slot(space, offset, (count, SLOTS), position, (head, child));
-                renew_prefix_at(space, entries, offset, count + 1);
-                return;
-            }
-            let left = if at_end {
-                // Ascending keys leave full nodes behind them,
-                SLOTS
-            } else if at_start {
-                // and so do descending ones.
-                1
-            } else {
-                split_point(&node)
-            };
-            let right = extent.carve(NODE_SIZE);
-            split_node(space, offset, right, left, position, (head, child));
-            renew_prefix(space, entries, offset);
-            renew_prefix(space, entries, right);
-            let parent = match at.checked_sub(1) {
-                Some(above) => {
-                    position = self.path.slots[above] as usize + 1;
-                    Node::load(space.bytes(), self.path.nodes[above]).map_or(0, |n| n.prefix)
+            NewNodes::Halves(halves) => {
+                if let Some(Seek { path, .. }) = &self.seek {
+                    split(space, map, entries, path, halves, (self.head, entry), extent);
                 }
-                None => prefix,
-            };
-            let bytes = space.bytes();
-            let separator =
-                Node::load(bytes, right).and_then(|node| first_key(bytes, entries, node));
-            (head, child) = (head_of(separator.unwrap_or(&[]), parent), right);
-            if at == 0 {
-                let root = extent.carve(NODE_SIZE);
-                space.write_u64(u64::from(root), header(level + 1, 0, SLOTS, prefix));
-                insert_slot(space, root, (0, SLOTS), 0, (0, offset));
-                insert_slot(space, root, (1, SLOTS), 1, (head, child));
-                set_root(space, map, root);
             }
+        }
+    }
+}
+
+/// Where the key leaves the common prefix of nodes it will be below, their
+/// prefixes become shorter. The bytes that come before the old heads are the
+/// same for all keys there, so no key needs to be read.
+fn shorten_prefixes<S: Storage, O: Observer>(space: &mut Space<S, O>, seek: &Seek) {
+    for at in seek.outside as usize..seek.path.depth as usize {
+        let offset = seek.path.nodes[at];
+        let Ok(node) = Node::load(space.bytes(), offset) else { return };
+        let Some(by @ 1..) = node.prefix.checked_sub(seek.shared) else { continue };
+        let (count, first) = (node.count, usize::from(node.level > 0));
+        let mut heads = [0u8; 4 * SLOTS];
+        for (slot, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            let old = node.head(slot);
+            let new = match by {
+                1..4 => seek.neighbour & !(u32::MAX >> (8 * by)) | old >> (8 * by),
+                _ => seek.neighbour,
+            };
+            *head = new.to_le_bytes();
+        }
+        let heads = heads.get(4 * first..4 * count).unwrap_or(&[]);
+        space.write(head_at(offset, first), heads);
+        set_prefix(space, offset, seek.shared);
+    }
+}
+
+/// Splits the last `halves` nodes of the path while inserting.
+fn split<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: u64,
+    entries: u32,
+    path: &Path,
+    halves: usize,
+    (mut head, mut child): (u32, u32),
+    extent: &mut Extent,
+) {
+    let depth = path.depth as usize;
+    let (mut position, mut at_end, mut at_start) = (path.leaf().1, true, true);
+    for at in 0..depth {
+        let last = Node::load(space.bytes(), path.nodes[at]).map_or(0, |n| n.count);
+        let slot = path.slots[at] as usize + usize::from(at + 1 < depth);
+        at_end &= slot == last;
+        at_start &= path.slots[at] == 0;
+    }
+    for at in (0..depth).rev() {
+        let offset = path.nodes[at];
+        let Ok(node) = Node::load(space.bytes(), offset) else { return };
+        let (count, level, prefix) = (node.count, node.level, node.prefix);
+        if depth - at > halves {
+            insert_slot(space, offset, (count, SLOTS), position, (head, child));
+            renew_prefix_at(space, entries, offset, count + 1);
+            return;
+        }
+        let left = if at_end {
+            // Ascending keys leave full nodes behind them,
+            SLOTS
+        } else if at_start {
+            // and so do descending ones.
+            1
+        } else {
+            split_point(&node)
+        };
+        let right = extent.carve(NODE_SIZE);
+        split_node(space, offset, right, left, position, (head, child));
+        renew_prefix(space, entries, offset);
+        renew_prefix(space, entries, right);
+        let parent = match at.checked_sub(1) {
+            Some(above) => {
+                position = path.slots[above] as usize + 1;
+                Node::load(space.bytes(), path.nodes[above]).map_or(0, |n| n.prefix)
+            }
+            None => prefix,
+        };
+        let bytes = space.bytes();
+        let separator =
+            Node::load(bytes, right).and_then(|node| first_key(bytes, entries, node));
+        (head, child) = (head_of(separator.unwrap_or(&[]), parent), right);
+        if at == 0 {
+            let root = extent.carve(NODE_SIZE);
+            space.write_u64(u64::from(root), header(level + 1, 0, SLOTS, prefix));
+            insert_slot(space, root, (0, SLOTS), 0, (0, offset));
+            insert_slot(space, root, (1, SLOTS), 1, (head, child));
+            set_root(space, map, root);
         }
     }
 }
@@ -498,21 +529,19 @@ fn split_node<S: Storage, O: Observer>(
     }
 }
 
-/// Copies a root leaf to a larger place; returns that and the old size.
+/// Copies a root leaf to a larger place.
 fn enlarge<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     leaf: u32,
+    root: u32,
     capacity: usize,
-    extent: &mut Extent,
-) -> Option<(u32, u64)> {
-    let root = extent.carve(u64::from(node_size(capacity as u32)));
-    let node = Node::load(space.bytes(), leaf).ok()?;
+) {
+    let Ok(node) = Node::load(space.bytes(), leaf) else { return };
     let (count, old, prefix) = (node.count, node.capacity(), node.prefix);
     space.write_u64(u64::from(root), header(0, count, capacity, prefix));
     let length = 4 * count as u64;
     space.copy_within(head_at(leaf, 0), head_at(root, 0), length);
     space.copy_within(head_at(leaf, old), head_at(root, capacity), length);
-    Some((root, u64::from(node_size(old as u32))))
 }
 
 /// Renews a node's prefix when its count reaches certain values.
@@ -565,35 +594,69 @@ fn renew_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, entries: u32, 
 pub(crate) struct RemovePlan {
     map: Map,
     number: u32,
-    path: Path,
+    slot: OldSlot,
+}
+
+/// A slot to take out of the index.
+struct OldSlot {
+    leaf: u32,
+    slot: u8,
+    count: u8,
+    capacity: u8,
+    /// The way there, where it is the leaf's only one.
+    path: Option<Path>,
+}
+
+impl OldSlot {
+    /// Finds the slot of entry `number`.
+    fn plan(bytes: &[u8], map: &Map, number: u32) -> Result<OldSlot> {
+        if map.root == 0 || number >= map.used {
+            return Err(Error::new(ErrorKind::BadIndex, map.at));
+        }
+        let key = key_of(bytes, map.entries, number)?;
+        let spot = locate(bytes, map.entries, map.root, key)?;
+        if spot.found != Some(number) {
+            return Err(Error::new(ErrorKind::BadIndex, map.at));
+        }
+        let path = match spot.node.count {
+            1 => Some(seek(bytes, map.entries, map.root, Target::at(key))?.path),
+            _ => None,
+        };
+        Ok(OldSlot {
+            leaf: spot.leaf,
+            slot: spot.slot as u8,
+            count: spot.node.count as u8,
+            capacity: spot.node.capacity() as u8,
+            path,
+        })
+    }
+
+    fn carry_out<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+        match &self.path {
+            None => {
+                let counts = (self.count as usize, self.capacity as usize);
+                remove_slot(space, self.leaf, counts, self.slot as usize);
+            }
+            Some(path) => remove_leaf(space, map, path),
+        }
+    }
 }
 
 /// Finds an entry's slot in the index. Entry `number` is no hole.
 pub(crate) fn plan_remove(bytes: &[u8], map: u64, number: u32) -> Result<RemovePlan> {
     let map = Map::load(bytes, map)?;
     checked_table(bytes, &map)?;
-    let path = path_of(bytes, &map, number)?;
-    Ok(RemovePlan { map, number, path })
-}
-
-fn path_of(bytes: &[u8], map: &Map, number: u32) -> Result<Path> {
-    if map.root == 0 || number >= map.used {
-        return Err(Error::new(ErrorKind::BadIndex, map.at));
-    }
-    let key = key_of(bytes, map.entries, number)?;
-    let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
-    if seek.found != Some(number) {
-        return Err(Error::new(ErrorKind::BadIndex, map.at));
-    }
-    Ok(seek.path)
+    let slot = OldSlot::plan(bytes, &map, number)?;
+    Ok(RemovePlan { map, number, slot })
 }
 
 /// Takes an entry out and leaves a hole. What its key and value own is the
-/// caller's, who may have freed it before.
+/// caller's, who may have freed it before. When holes are the majority they are
+/// squeezed out, which gives the entries new numbers.
 pub(crate) fn remove<S: Storage, O: Observer>(space: &mut Space<S, O>, plan: &RemovePlan) {
-    let RemovePlan { map, number, path } = plan;
+    let RemovePlan { map, number, slot } = plan;
     let entries = u64::from(map.entries);
-    remove_from_index(space, map, path);
+    slot.carry_out(space, map);
     space.write(entries + entry_key_at(*number), &[0; 16]);
     space.write_u8(entries + entry_tag_at(*number), TAG_HOLE);
     let (live, mut used) = (map.live.saturating_sub(1), map.used);
@@ -601,15 +664,21 @@ pub(crate) fn remove<S: Storage, O: Observer>(space: &mut Space<S, O>, plan: &Re
         used -= 1;
     }
     set_counts(space, map.at, live, used);
-    if used >= SQUEEZE && used - live.min(used) > used / 2 && space.trusted {
+    if !space.trusted {
+        return;
+    }
+    if used >= SQUEEZE && used - live.min(used) > used / 2 {
         squeeze(space, map.at);
     }
-    give_back(space, map.at);
+    if map.capacity >= GIVE_BACK {
+        give_back(space, map.at);
+    }
 }
 
-/// Removes a slot of a leaf; nodes left empty are freed, and a root with one
+/// Frees a leaf with one slot and the nodes left empty by that; a root with one
 /// child gives way to it.
-fn remove_from_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path: &Path) {
+#[cold]
+fn remove_leaf<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path: &Path) {
     let mut top = 0;
     for at in (0..path.depth as usize).rev() {
         let (offset, slot) = (path.nodes[at], path.slots[at] as usize);
@@ -707,7 +776,7 @@ fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
 /// Halves a table of which a quarter is used, or frees it when nothing is.
 fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
-    if map.capacity < GIVE_BACK || map.used > map.capacity / 4 || !space.trusted {
+    if map.capacity < GIVE_BACK || map.used > map.capacity / 4 {
         return;
     }
     let capacity = (2 * map.used).next_multiple_of(8).max(FIRST_ENTRIES);
@@ -730,7 +799,7 @@ pub(crate) enum RenamePlace {
 pub(crate) struct RenamePlan {
     map: Map,
     number: u32,
-    path: Path,
+    old: OldSlot,
     fresh: u64,
 }
 
@@ -745,14 +814,14 @@ impl RenamePlan {
 pub(crate) fn plan_rename(bytes: &[u8], map: u64, number: u32, key: &[u8]) -> Result<RenamePlace> {
     let map = Map::load(bytes, map)?;
     checked_table(bytes, &map)?;
-    let path = path_of(bytes, &map, number)?;
+    let old = OldSlot::plan(bytes, &map, number)?;
     Ok(match IndexPlan::plan(bytes, &map, key)? {
         Slot::Taken(entry) => RenamePlace::Found(entry),
         Slot::Free(_) => {
             // The old key leaves first, which may change the new one's path, but
             // never makes it longer: this is enough for every node on it to split.
-            let fresh = NODE_SIZE * (u64::from(path.depth) + 1);
-            RenamePlace::New(RenamePlan { map, number, path, fresh })
+            let fresh = NODE_SIZE * (depth(bytes, map.root)? + 1);
+            RenamePlace::New(RenamePlan { map, number, old, fresh })
         }
     })
 }
@@ -766,8 +835,8 @@ pub(crate) fn rename<S: Storage, O: Observer>(
     key_cell: u64,
     extent: &mut Extent,
 ) {
-    let RenamePlan { map, number, path, .. } = plan;
-    remove_from_index(space, map, path);
+    let RenamePlan { map, number, old, .. } = plan;
+    old.carry_out(space, map);
     space.write_u64(u64::from(map.entries) + entry_key_at(*number), key_cell);
     let root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
     let map = Map { root, ..*map };
@@ -777,4 +846,9 @@ pub(crate) fn rename<S: Storage, O: Observer>(
     {
         index.carry_out(space, map.at, map.entries, *number, extent);
     }
+}
+
+/// Count of nodes from the root to a leaf.
+fn depth(bytes: &[u8], root: u32) -> Result<u64> {
+    Ok(u64::from(Node::load(bytes, root)?.level) + 1)
 }

@@ -69,8 +69,8 @@ fn find_slowly(
     root: u32,
     needle: &Needle<'_>,
 ) -> Result<Option<u32>> {
-    let seek = seek(bytes, entries, root, Target::at(needle.text))?;
-    Ok(seek.found)
+    let leaf = descend(bytes, entries, root, Target::at(needle.text), &mut ())?;
+    Ok(leaf.found)
 }
 
 /// Whether the key cell at `position` holds the needle. As [`Needle::is_at`], but
@@ -244,66 +244,189 @@ pub(super) struct Seek {
     pub(super) neighbour: u32,
 }
 
-/// Finds the place of a target in the index under `root` (not 0).
-pub(super) fn seek(bytes: &[u8], entries: u32, root: u32, target: Target<'_>) -> Result<Seek> {
-    let mut path = Path::EMPTY;
-    let mut prefixes = [0u32; MAX_LEVELS];
-    let mut offset = root;
-    let mut node = Node::load(bytes, root)?;
-    // Levels descend to 0 from below MAX_LEVELS, so the path has room.
-    while node.level > 0 {
-        let head = target.head(node.prefix);
-        let mut slot = node.at_most(head).saturating_sub(1);
-        if slot > 0 && node.head(slot) == head {
-            slot = last_separator_at_most(bytes, entries, &node, slot, target)?;
-        }
-        let at = path.depth as usize % MAX_LEVELS;
-        path.nodes[at] = offset;
-        path.slots[at] = slot as u8;
-        prefixes[at] = node.prefix;
-        path.depth += 1;
-        offset = node.child(slot);
-        node = node.descend(bytes, slot)?;
-    }
-    let at = path.depth as usize % MAX_LEVELS;
-    path.nodes[at] = offset;
-    prefixes[at] = node.prefix;
-    path.depth += 1;
+/// What a descent notes of the inner nodes it passes and of the leaf.
+trait Track {
+    fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32, count: usize);
+}
 
+impl Track for () {
+    #[inline(always)]
+    fn pass(&mut self, _: usize, _: u32, _: usize, _: u32, _: usize) {}
+}
+
+/// The end of a descent that did not look at prefixes.
+struct Leaf<'a> {
+    offset: u32,
+    node: Node<'a>,
+    /// Count of the leaf's keys below the target, where the prefixes are right.
+    slot: usize,
+    found: Option<u32>,
+    /// Count of bytes shared with the one key compared, and the order to it.
+    shared: u32,
+    order: Ordering,
+}
+
+/// Goes down to the one leaf where the target can be.
+#[inline(always)]
+fn descend<'a>(
+    bytes: &'a [u8],
+    entries: u32,
+    root: u32,
+    target: Target<'_>,
+    track: &mut impl Track,
+) -> Result<Leaf<'a>> {
+    let mut depth = 0;
+    let mut offset = root;
+    let node: Node<'a> = match Full::load(bytes, root) {
+        None => Node::load(bytes, root)?,
+        Some(mut node) => loop {
+            let level = node.level();
+            if level == 0 {
+                break node.into();
+            }
+            let head = target.head(node.prefix());
+            let mut slot = node.at_most(head).saturating_sub(1);
+            if node.head(slot) == head && slot > 0 {
+                slot = last_separator_at_most(bytes, entries, &node.into(), slot, target)?;
+            }
+            if depth + 1 >= MAX_LEVELS {
+                return Err(damaged(offset));
+            }
+            track.pass(depth, offset, slot, node.prefix(), node.count());
+            depth += 1;
+            offset = node.child(slot);
+            match Full::load(bytes, offset) {
+                Some(below) if below.level() + 1 == level => node = below,
+                _ => return Err(damaged(offset)),
+            }
+        },
+    };
     let head = target.head(node.prefix);
-    let mut high = node.at_most(head);
-    let mut low = high;
-    if high > 0 && node.head(high - 1) == head {
-        low = node.below(head).min(high - 1);
-    }
-    let mut compared = None;
-    while low < high {
+    let high = node.at_most(head);
+    let leaf = if high > 0 && node.head(high - 1) == head {
+        search_ties(bytes, entries, offset, node, high, head, target)?
+    } else {
+        let entry = node.child(high.saturating_sub(1));
+        let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
+        // Equal only on damaged bytes, whose heads lie.
+        let found = if order == Ordering::Equal { Some(entry) } else { None };
+        let slot = if found.is_some() { high.saturating_sub(1) } else { high };
+        Leaf { offset, node, slot, found, shared, order }
+    };
+    track.pass(depth, offset, leaf.slot, node.prefix, node.count);
+    Ok(leaf)
+}
+
+/// Finds the target's place among the slots of a leaf that have its head, the
+/// last of which is before `high`.
+#[inline]
+fn search_ties<'a>(
+    bytes: &'a [u8],
+    entries: u32,
+    offset: u32,
+    node: Node<'a>,
+    mut high: usize,
+    head: u32,
+    target: Target<'_>,
+) -> Result<Leaf<'a>> {
+    let mut low = node.below(head).min(high - 1);
+    loop {
         let middle = low + (high - low) / 2;
         let entry = node.child(middle);
         let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
-        match order {
-            Ordering::Greater => low = middle + 1,
-            Ordering::Less => high = middle,
-            Ordering::Equal => {
-                path.set_leaf_slot(middle);
-                let outside = path.depth;
-                return Ok(Seek { path, found: Some(entry), outside, shared, neighbour: 0 });
+        let found = match order {
+            Ordering::Greater => {
+                low = middle + 1;
+                None
             }
+            Ordering::Less => {
+                high = middle;
+                None
+            }
+            Ordering::Equal => {
+                low = middle;
+                high = middle;
+                Some(entry)
+            }
+        };
+        if low >= high {
+            return Ok(Leaf { offset, node, slot: low, found, shared, order });
         }
-        compared = Some((shared, order));
     }
-    path.set_leaf_slot(low);
-    let (shared, order) = match compared {
-        Some(compared) => compared,
-        None => {
-            let entry = node.child(low.saturating_sub(1));
-            target.compare(key_of(bytes, entries, entry)?)
-        }
-    };
+}
+
+/// The place of a target where the nodes above the leaf do not matter.
+pub(super) struct Spot<'a> {
+    pub(super) leaf: u32,
+    pub(super) node: Node<'a>,
+    pub(super) slot: usize,
+    pub(super) found: Option<u32>,
+    /// Count of nodes from the leaf upwards that are full without a gap.
+    pub(super) full: usize,
+    /// Count of nodes from the root to the leaf.
+    pub(super) depth: usize,
+    /// Some node has a prefix the target does not share: only [`seek`] knows the slot.
+    pub(super) outside: bool,
+}
+
+#[derive(Default)]
+struct Fullness {
+    full: usize,
+    depth: usize,
+    longest: u32,
+}
+
+impl Track for Fullness {
+    #[inline(always)]
+    fn pass(&mut self, depth: usize, _: u32, _: usize, prefix: u32, count: usize) {
+        self.full = if count == SLOTS { self.full + 1 } else { 0 };
+        self.depth = depth + 1;
+        self.longest = self.longest.max(prefix);
+    }
+}
+
+/// Finds the place of a key in the index under `root` (not 0).
+#[inline]
+pub(super) fn locate<'a>(
+    bytes: &'a [u8],
+    entries: u32,
+    root: u32,
+    key: &[u8],
+) -> Result<Spot<'a>> {
+    let mut track = Fullness::default();
+    let leaf = descend(bytes, entries, root, Target::at(key), &mut track)?;
+    let Leaf { offset, node, slot, found, shared, .. } = leaf;
+    let Fullness { full, depth, longest } = track;
+    let outside = found.is_none() && longest > shared;
+    Ok(Spot { leaf: offset, node, slot, found, full, depth, outside })
+}
+
+struct Passed {
+    path: Path,
+    prefixes: [u32; MAX_LEVELS],
+}
+
+impl Track for Passed {
+    #[inline(always)]
+    fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32, _: usize) {
+        let at = depth % MAX_LEVELS;
+        self.path.nodes[at] = node;
+        self.path.slots[at] = slot as u8;
+        self.prefixes[at] = prefix;
+        self.path.depth = at as u8 + 1;
+    }
+}
+
+/// Finds the place of a target in the index under `root` (not 0), with the way to it.
+pub(super) fn seek(bytes: &[u8], entries: u32, root: u32, target: Target<'_>) -> Result<Seek> {
+    let mut passed = Passed { path: Path::EMPTY, prefixes: [0; MAX_LEVELS] };
+    let leaf = descend(bytes, entries, root, target, &mut passed)?;
+    let Leaf { found, shared, order, .. } = leaf;
+    let Passed { mut path, prefixes } = passed;
     let depth = path.depth as usize;
     let outside = prefixes.iter().take(depth).position(|&prefix| prefix > shared);
-    let Some(outside) = outside else {
-        return Ok(Seek { path, found: None, outside: path.depth, shared, neighbour: 0 });
+    let Some(outside) = outside.filter(|_| found.is_none()) else {
+        return Ok(Seek { path, found, outside: path.depth, shared, neighbour: 0 });
     };
     // Every key below that node begins as the one compared does: go to the end
     // of them that faces the target.

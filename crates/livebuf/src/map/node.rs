@@ -133,16 +133,12 @@ fn at_most_of_63(words: &[[u8; 4]; WORDS], count: usize, head: u32) -> usize {
         + usize::from((count > 47) & (at(47) <= head));
     // The last quarter overlaps its neighbour by one slot that is not greater.
     let start = (16 * quarter).min(SLOTS - 16);
-    // Four sums side by side: one vector addition per four heads.
-    let mut greater = [0u32; 4];
-    let (fours, _) = words[start..start + 16].as_chunks::<4>();
-    for four in fours {
-        for (sum, word) in greater.iter_mut().zip(four) {
-            *sum += u32::from(u32::from_le_bytes(*word) > head);
-        }
+    // One bit for each greater head; LLVM turns this into vector comparisons.
+    let mut greater = 1u32 << 17;
+    for (slot, word) in words[start..start + 16].iter().enumerate() {
+        greater |= u32::from(u32::from_le_bytes(*word) > head) << (slot + 1);
     }
-    let [a, b, c, d] = greater;
-    count.min(start + 16).saturating_sub((a + b + c + d) as usize)
+    count.min(start + greater.trailing_zeros() as usize - 1)
 }
 
 /// A full-size node seen as words: two of header, 63 heads, 63 children. What a
@@ -172,7 +168,7 @@ impl<'a> Full<'a> {
     }
 
     #[inline(always)]
-    fn count(self) -> usize {
+    pub(super) fn count(self) -> usize {
         (self.header() >> 8 & 0xFF) as usize
     }
 
@@ -204,6 +200,14 @@ impl<'a> Full<'a> {
     pub(super) fn at_most(self, head: u32) -> usize {
         let [_, _, words @ ..] = self.0;
         at_most_of_63(words, self.count(), head)
+    }
+}
+
+impl<'a> From<Full<'a>> for Node<'a> {
+    #[inline(always)]
+    fn from(full: Full<'a>) -> Self {
+        let [_, _, words @ ..] = full.0;
+        Node { words, count: full.count(), prefix: full.prefix(), level: full.level() as u8 }
     }
 }
 

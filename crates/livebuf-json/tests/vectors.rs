@@ -1,0 +1,327 @@
+//! The format's vectors (`testdata/vectors/`), and that FORMAT's worked
+//! example is what the encoder writes.
+
+use livebuf::{Doc, DocBuf, Editor, New, VecStorage};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn vectors() -> PathBuf {
+    root().join("testdata/vectors")
+}
+
+#[test]
+fn vectors_give_their_verdicts() {
+    let mut counts = [0; 3];
+    for entry in fs::read_dir(vectors()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "lbuf") {
+            continue;
+        }
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let verdict = Doc::open(&bytes).and_then(|doc| doc.validate());
+        if let Some(rest) = name.strip_prefix("n_") {
+            let expected = rest.split('_').next().unwrap();
+            let error = verdict.err().unwrap_or_else(|| panic!("{name}: must be refused"));
+            assert_eq!(error.kind().name(), expected, "{name}: {error}");
+            counts[2] += 1;
+            continue;
+        }
+        let doc = verdict.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let json = fs::read_to_string(path.with_extension("json")).unwrap();
+        let json = json.trim_end();
+        assert_eq!(livebuf_json::to_string(doc.root()).unwrap(), json, "{name}");
+        if name.starts_with("y_encoded_") {
+            let encoded = livebuf_json::from_slice(json.as_bytes()).unwrap();
+            assert_eq!(encoded.as_bytes(), bytes, "{name}: the encoder writes other bytes");
+            counts[0] += 1;
+        } else {
+            counts[1] += 1;
+        }
+    }
+    assert!(counts[0] >= 20 && counts[1] >= 8 && counts[2] >= 25, "{counts:?}");
+}
+
+/// FORMAT 10, byte by byte.
+#[test]
+fn the_worked_example_is_what_the_encoder_writes() {
+    let format = fs::read_to_string(root().join("docs/FORMAT.md")).unwrap();
+    let (_, rest) = format.split_once("<!-- example").unwrap();
+    let (_, rest) = rest.split_once("```text\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let mut bytes = Vec::new();
+    for line in example.lines() {
+        let (offset, rest) = line.trim_start().split_once("  ").unwrap();
+        assert_eq!(offset.parse(), Ok(bytes.len()));
+        bytes.extend(
+            rest.split_whitespace().take(8).map(|byte| u8::from_str_radix(byte, 16).unwrap()),
+        );
+    }
+    let json = br#"{"event":"lap_complete","lap":55,"time_sec":88.427}"#;
+    assert_eq!(livebuf_json::from_slice(json).unwrap().as_bytes(), bytes);
+}
+
+fn encoded() -> Vec<(&'static str, String)> {
+    let many = |count: usize| {
+        let members: Vec<_> =
+            (0..count).map(|at| format!("\"key {}\":{at}", at * 7919 % 1000)).collect();
+        format!("{{{}}}", members.join(","))
+    };
+    let plain = [
+        ("null", "null"),
+        ("booleans", "[true,false,true,true]"),
+        ("true", "true"),
+        ("int_least", "-9223372036854775808"),
+        ("uint_most", "18446744073709551615"),
+        ("float", "0.1"),
+        ("minus_zero", "-0.0"),
+        ("number_text", "[1e400,-1e-400,123456789012345678901234567890,0.1234567890123456789]"),
+        ("text_empty", "\"\""),
+        ("text_inline", "\"seven b\""),
+        ("text_elsewhere", "\"eight by\""),
+        ("text_unicode", "[\"é\",\"日本語\",\"😀😀\",\"\\u0000\"]"),
+        ("text_shared", "[\"a text said twice\",\"once only\",\"a text said twice\"]"),
+        ("array_empty", "[]"),
+        ("object_empty", "{}"),
+        ("lap", "{\"event\":\"lap_complete\",\"lap\":55,\"time_sec\":88.427}"),
+        ("keys_odd", "{\"\":1,\"\\u0000\":2,\"a/b\":3,\"m~n\":4,\"é\":5,\"a long key here\":6}"),
+        ("columns_i", "[[-1,1],[-129,0],[-32769,0],[-2147483649,0]]"),
+        ("columns_u", "[[0,255],[0,65535],[0,4294967295],[0,18446744073709551615]]"),
+        ("columns_f", "[[0.5,1.5],[0.1,0.2]]"),
+        ("column_mixed", "[1,\"two\",3.0,null,true,[],{},\"a longer text\",9,10]"),
+        ("column_objects", "[{\"a\":1},{\"a\":2,\"b\":3},{\"b\":4}]"),
+        ("column_arrays", "[[],[1],[[2]]]"),
+        ("shapes_prefix", "[{\"a\":1,\"b\":2,\"c\":3},{\"a\":4},{\"a\":5,\"b\":6},{\"a\":7,\"x\":8}]"),
+        ("nested", "{\"a\":{\"b\":{\"c\":[{\"d\":[[[1]]]}]}}}"),
+    ];
+    let mut all: Vec<_> = plain.map(|(name, json)| (name, json.to_string())).into();
+    all.push(("record_nine_fields", many(9)));
+    all.push(("map_small_leaf", format!("{{\"{}\":1,\"b\":2}}", "k".repeat(256))));
+    all.push(("map_inner_nodes", many(300)));
+    all
+}
+
+fn edited() -> Vec<(&'static str, DocBuf)> {
+    let json = |text: &str| livebuf_json::from_slice(text.as_bytes()).unwrap();
+    let edit = |text: &str, edit: &dyn Fn(&mut DocBuf)| {
+        let mut doc = json(text);
+        edit(&mut doc);
+        doc
+    };
+    vec![
+        (
+            "forward",
+            edit("{\"r\":{\"a\":1},\"s\":{\"a\":2}}", &|doc| {
+                for (key, value) in [("b", 2), ("c", 3), ("d", 4)] {
+                    doc.set_pointer(&format!("/r/{key}"), value).unwrap();
+                }
+            }),
+        ),
+        (
+            "hole",
+            edit("{\"a\":1,\"b\":2,\"c\":3}", &|doc| {
+                doc.remove_pointer("/b").unwrap();
+            }),
+        ),
+        (
+            "empty_array_grown",
+            edit("{\"list\":[],\"after\":1}", &|doc| {
+                for value in 1..4 {
+                    doc.set_pointer("/list/-", value).unwrap();
+                }
+            }),
+        ),
+        (
+            "column_widened",
+            edit("[1,2,3]", &|doc| {
+                doc.set_pointer("/1", 70_000).unwrap();
+                doc.set_pointer("/-", "text").unwrap();
+            }),
+        ),
+        (
+            "free_list_few_classes",
+            edit("{\"a\":\"some text to free\",\"b\":\"more text to free\",\"c\":1}", &|doc| {
+                doc.remove_pointer("/a").unwrap();
+                doc.set_pointer("/b", "x").unwrap();
+            }),
+        ),
+        ("free_list_many_classes", {
+            let mut doc = json("{\"list\":[]}");
+            for value in 0..400 {
+                doc.set_pointer("/list/-", format!("text number {value}").as_str()).unwrap();
+            }
+            for _ in 0..395 {
+                doc.remove_pointer("/list/1").unwrap();
+            }
+            doc
+        }),
+        ("map_with_holes", {
+            let mut doc = json("{}");
+            let node = doc.set_root(New::Map { capacity: 0 }).unwrap().unwrap();
+            for value in 0..100 {
+                doc.set(node, format!("key {}", value * 37 % 100).as_str(), value).unwrap();
+            }
+            for value in 0..40 {
+                doc.remove(node, format!("key {value}").as_str()).unwrap();
+            }
+            doc
+        }),
+        ("record_became_map", {
+            let mut doc = json("{\"o\":{\"a\":1,\"a longer key\":2}}");
+            doc.set_pointer(&format!("/o/{}", "k".repeat(256)), 3).unwrap();
+            doc
+        }),
+        ("bytes_and_capacity", {
+            let mut doc = Editor::create(VecStorage::default()).unwrap();
+            let node = doc.set_root(New::object(5)).unwrap().unwrap();
+            doc.set(node, "short", &b"\x00\xFF"[..]).unwrap();
+            doc.set(node, "long", &b"\x00\x01\x02\x03\x04\x05\x06\x07\x08\xFF"[..]).unwrap();
+            doc.set(node, "list", New::array(10)).unwrap();
+            doc
+        }),
+    ]
+}
+
+/// Damaged documents: (error and what is damaged, bytes).
+fn damaged() -> Vec<(&'static str, Vec<u8>)> {
+    let json = |text: &str| livebuf_json::from_slice(text.as_bytes()).unwrap().to_vec();
+    let patch = |bytes: &[u8], changes: &[(usize, u8)]| {
+        let mut bytes = bytes.to_vec();
+        for &(at, value) in changes {
+            bytes[at] = value;
+        }
+        bytes
+    };
+    // The worked example of FORMAT 10: record at 48, key text at 88, shape at 96.
+    let lap = json("{\"event\":\"lap_complete\",\"lap\":55,\"time_sec\":88.427}");
+    // Array header at 32, its data at 48.
+    let numbers = json("[1,2,3]");
+    let cells = json("[1,\"x\"]");
+    let text = json("\"eight bytes or more\"");
+    let map = edited().into_iter().find(|(name, _)| *name == "map_with_holes").unwrap().1.to_vec();
+    let word = |bytes: &[u8], at: usize| {
+        u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
+    };
+    let header = word(&map, 8);
+    let node = word(&map, header + 20);
+    let free =
+        edited().into_iter().find(|(name, _)| *name == "free_list_few_classes").unwrap().1.to_vec();
+    let aux = word(&free, 28);
+    let shared = json("[{\"a\":{}},{\"a\":{}}]");
+    let rows = word(&shared, word(&shared, 8) + 12);
+    let child = word(&shared, word(&shared, rows) + 16);
+    let deep = {
+        let mut bytes = livebuf_json::from_slice(b"[[]]").unwrap().to_vec();
+        // The inner array's home leads back to the outer array.
+        let outer = word(&bytes, 8) as u8;
+        let data = word(&bytes, outer as usize + 12);
+        bytes[data] = outer;
+        bytes
+    };
+    let second = {
+        // Both elements are the first object.
+        let first = word(&shared, rows) as u8;
+        patch(&shared, &[(rows + 4, first)])
+    };
+    vec![
+        ("NotADocument_json", b"{\"a\": 1}".to_vec()),
+        ("NotADocument_empty", Vec::new()),
+        ("Truncated_header", lap[..31].to_vec()),
+        ("Truncated_body", lap[..128].to_vec()),
+        ("UnsupportedVersion_2", patch(&lap, &[(4, 2)])),
+        ("UnsupportedFeature_refuse_flag", patch(&lap, &[(5, 0x80)])),
+        ("BadCount_used_below_header", patch(&lap, &[(20, 24)])),
+        ("Misaligned_used", patch(&lap, &[(20, 0x84)])),
+        ("BadCode_root_tag", patch(&lap, &[(16, 0x40)])),
+        ("UnsupportedFeature_reserved_node", patch(&lap, &[(16, 0x22)])),
+        ("NotZero_header", patch(&lap, &[(18, 1)])),
+        ("OutOfBounds_root_home", patch(&lap, &[(9, 0x10)])),
+        ("Misaligned_root_home", patch(&numbers, &[(8, 33), (33, 5), (34, 0)])),
+        ("BadCell_node_high_bits", patch(&lap, &[(12, 1)])),
+        ("WrongBlock_root_is_a_shape", patch(&lap, &[(8, 96)])),
+        (
+            "WrongBlock_forward_to_forward",
+            patch(&lap, &[(48, 3), (49, 0), (50, 0), (51, 0), (52, 48)]),
+        ),
+        ("BadCount_record_used_above_capacity", patch(&lap, &[(49, 2)])),
+        ("BadCount_record_live", patch(&lap, &[(51, 2)])),
+        ("WrongBlock_record_shape", patch(&lap, &[(52, 88)])),
+        ("BadCode_tag_undefined", patch(&lap, &[(57, 0x30)])),
+        ("NotZero_unused_tag", patch(&lap, &[(60, 1)])),
+        ("BadCell_null_with_bits", patch(&lap, &[(57, 1)])),
+        ("BadCell_uint_too_small", patch(&lap, &[(57, 5)])),
+        ("OutOfBounds_text", patch(&lap, &[(65, 1)])),
+        ("Overlap_text_in_shape", patch(&lap, &[(64, 96)])),
+        ("BadText_not_utf8", patch(&lap, &[(40, 0xFF)])),
+        ("BadIndex_fingerprint", patch(&lap, &[(104, 0)])),
+        ("BadCode_shape_flags", patch(&lap, &[(99, 2)])),
+        ("DuplicateKey_in_shape", {
+            let twice = patch(&lap, &[(105, 0x4f)]);
+            let mut bytes = twice;
+            bytes.copy_within(112..120, 120);
+            bytes
+        }),
+        ("BadCell_inline_length", patch(&lap, &[(119, 0x88)])),
+        ("BadCell_short_text_elsewhere", patch(&text, &[(12, 3)])),
+        ("NotZero_text_padding", {
+            let mut doc = livebuf_json::from_slice(b"[]").unwrap();
+            doc.set_pointer("/-", "ten bytes!").unwrap();
+            let mut bytes = doc.to_vec();
+            let at = bytes.windows(10).position(|text| text == b"ten bytes!").unwrap();
+            bytes[at + 12] = 1;
+            bytes
+        }),
+        ("BadCode_column", patch(&numbers, &[(33, 15)])),
+        ("BadCount_array_capacity", patch(&numbers, &[(40, 2)])),
+        ("NotZero_array_slack", patch(&numbers, &[(51, 7)])),
+        ("NotZero_array_header", patch(&numbers, &[(34, 1)])),
+        ("OutOfBounds_array_count", patch(&cells, &[(39, 0x10), (43, 0x10)])),
+        ("NotZero_unused_cell_tag", patch(&cells, &[(52, 1)])),
+        ("Overlap_circle", deep),
+        ("Overlap_object_reached_twice", second),
+        ("BadCount_map_live", patch(&map, &[(header + 4, 59)])),
+        ("BadIndex_head", patch(&map, &[(node + 12, map[node + 12] ^ 0x40)])),
+        ("BadFreeList_count", patch(&free, &[(aux + 8, 9)])),
+        ("NotZero_aux_reserved", patch(&free, &[(aux + 16, 1)])),
+        ("WrongBlock_record_kind", patch(&shared, &[(child, 9)])),
+        ("BadNumber_text", {
+            let mut bytes = json("123456789012345678901234567890");
+            let at = bytes.windows(8).position(|text| text == b"12345678").unwrap();
+            bytes[at] = b'x';
+            bytes
+        }),
+    ]
+}
+
+#[test]
+#[ignore = "adds vectors that are not there yet"]
+fn write_missing() {
+    let write = |name: String, bytes: &[u8]| {
+        let path = vectors().join(name);
+        if !path.exists() {
+            fs::write(path, bytes).unwrap();
+        }
+    };
+    for (name, json) in encoded() {
+        let doc = livebuf_json::from_slice(json.as_bytes()).unwrap();
+        write(format!("y_encoded_{name}.lbuf"), doc.as_bytes());
+        write(format!("y_encoded_{name}.json"), format!("{json}\n").as_bytes());
+    }
+    for (name, doc) in edited() {
+        doc.doc().validate().unwrap();
+        let json = livebuf_json::to_string(doc.doc().root()).unwrap();
+        write(format!("y_edited_{name}.lbuf"), doc.as_bytes());
+        write(format!("y_edited_{name}.json"), format!("{json}\n").as_bytes());
+    }
+    for (name, bytes) in damaged() {
+        let error = Doc::open(&bytes).and_then(|doc| doc.validate()).err();
+        let expected = name.split('_').next().unwrap();
+        let given = error.map(|error| error.kind().name());
+        assert_eq!(given, Some(expected), "{name}: {error:?}");
+        write(format!("n_{name}.lbuf"), &bytes);
+    }
+}

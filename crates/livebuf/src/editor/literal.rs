@@ -1,0 +1,159 @@
+//! Whole objects and arrays given as slices: measured at once, built at once.
+
+use super::object::{append, index_limit};
+use super::{Editor, New, build_key};
+use crate::array::ColumnType;
+use crate::cell::Needle;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+use crate::map;
+use crate::record::Record;
+use crate::shape::{self, Shape};
+use crate::space::{Extent, Observer};
+use crate::storage::Storage;
+
+type Field<'v> = (&'v str, New<'v>);
+
+/// A shape that begins with these keys, among the newest.
+#[inline(always)]
+fn find_shape(bytes: &[u8], fields: &[Field<'_>]) -> Result<Option<Shape>> {
+    shape::among_newest(bytes, |shape| {
+        if (shape.count as usize) < fields.len() {
+            return Ok(None);
+        }
+        for (index, (key, _)) in (0..).zip(fields) {
+            if !Needle::new(key.as_bytes()).is_at(bytes, shape.key_position(index))? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(shape))
+    })
+}
+
+fn fits_record(fields: &[Field<'_>]) -> bool {
+    fields.len() <= MAX_FIELDS && fields.iter().all(|(key, _)| key.len() <= MAX_SHAPE_KEY)
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// A part's bytes and height. What was detached can be hung once, so not from a slice.
+    #[inline(always)]
+    fn measure_part(&self, new: &New<'_>) -> Result<(u64, u16)> {
+        match new {
+            New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => Ok((0, 0)),
+            New::Str(text) => Ok((self.measure_span(text.as_bytes())?, 0)),
+            New::Detached(_) => Err(Error::new(ErrorKind::Unsupported, 0)),
+            other => self.measure_rest(other, 0),
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn measure_fields(&self, fields: &[Field<'_>]) -> Result<(u64, u16)> {
+        self.check_elements(fields.len() as u64)?;
+        let (mut size, mut highest, mut keys) = (0, 0, 0);
+        for (index, (key, new)) in fields.iter().enumerate() {
+            if fields[..index].iter().any(|(other, _)| other == key) {
+                return Err(Error::new(ErrorKind::DuplicateKey, 0));
+            }
+            let (part, height) = self.measure_part(new)?;
+            size += part;
+            keys += self.measure_span(key.as_bytes())?;
+            highest = highest.max(height);
+        }
+        let count = fields.len() as u32;
+        size += if !fits_record(fields) {
+            map::create_size(count) + index_limit(count) + keys
+        } else if count == 0 || find_shape(self.space.bytes(), fields)?.is_some() {
+            record_size(count) as u64
+        } else {
+            record_size(count) as u64 + shape_size(count) as u64 + keys
+        };
+        Ok((size, highest.saturating_add(1)))
+    }
+
+    #[inline(never)]
+    pub(super) fn build_fields(
+        &mut self,
+        fields: &[Field<'_>],
+        extent: &mut Extent,
+    ) -> (u8, u64) {
+        let count = fields.len() as u32;
+        if !fits_record(fields) {
+            let map = map::create(&mut self.space, extent, count);
+            for (key, new) in fields {
+                let key = build_key(&mut self.space, key.as_bytes(), true, extent);
+                let (tag, cell) = self.build(new, extent);
+                append(&mut self.space, map, key, tag, cell, extent);
+            }
+            return (TAG_OBJECT, map);
+        }
+        let home = extent.carve(record_size(count) as u64);
+        let shape = match find_shape(self.space.bytes(), fields) {
+            _ if count == 0 => 0,
+            Ok(Some(shape)) => {
+                shape::adopt(&mut self.space, shape.offset as u32);
+                shape.offset as u32
+            }
+            _ => self.make_shape(fields, extent),
+        };
+        let header = Record::header_word(count, count, count, shape);
+        self.space.write_u64(home as u64, header);
+        let cells = (home + RECORD_CELLS) as u64;
+        for (index, (_, new)) in (0..).zip(fields) {
+            let (tag, cell) = self.build(new, extent);
+            self.space.write_u8(cells + tag_at(index), tag);
+            self.space.write_u64(cells + cell_at(index), cell);
+        }
+        (TAG_OBJECT, home as u64)
+    }
+
+    fn make_shape(&mut self, fields: &[Field<'_>], extent: &mut Extent) -> u32 {
+        let mut shape = shape::create(&mut self.space, fields.len() as u32, extent);
+        for (index, (key, _)) in (0..).zip(fields) {
+            let needle = Needle::new(key.as_bytes());
+            let cell = match needle.cell {
+                0 => build_key(&mut self.space, needle.text, false, extent),
+                cell => cell,
+            };
+            shape = shape::put_key(&mut self.space, shape, index, cell, needle.fingerprint);
+        }
+        shape.offset as u32
+    }
+
+    #[inline(never)]
+    pub(super) fn measure_items(&self, items: &[New<'_>]) -> Result<(u64, u16)> {
+        self.check_elements(items.len() as u64)?;
+        let (mut size, mut highest) = (0, 0);
+        for new in items {
+            let (part, height) = self.measure_part(new)?;
+            size += part;
+            highest = highest.max(height);
+        }
+        size += ARRAY_SIZE as u64 + self.items_column(items).data_size(items.len() as u32);
+        Ok((size, highest.saturating_add(1)))
+    }
+
+    /// The first element's column where all fit it, else cells.
+    fn items_column(&self, items: &[New<'_>]) -> ColumnType {
+        let Some(first) = items.first() else { return ColumnType::Cells };
+        let column = ColumnType::for_first(self.probe(first).0);
+        let fits = |new| {
+            let (tag, cell) = self.probe(new);
+            column.fit(tag, cell).is_some()
+        };
+        if items.iter().all(fits) { column } else { ColumnType::Cells }
+    }
+
+    #[inline(never)]
+    pub(super) fn build_items(&mut self, items: &[New<'_>], extent: &mut Extent) -> (u8, u64) {
+        let column = self.items_column(items);
+        let count = items.len() as u32;
+        let home = extent.carve(ARRAY_SIZE as u64);
+        let data = if count == 0 { 0 } else { extent.carve(column.data_size(count)) };
+        let elements = self.write_array(home, column, count, count, data);
+        for (index, new) in (0..).zip(items) {
+            let (tag, cell) = self.build(new, extent);
+            self.store(elements, index, tag, cell);
+        }
+        (TAG_ARRAY, home as u64)
+    }
+}
