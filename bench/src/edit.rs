@@ -64,11 +64,16 @@ fn sizes(report: &mut Report) -> Result<()> {
     let names = ["from JSON", "built with a hint", "built without"];
     for ((name, size), target) in names.into_iter().zip(sizes).zip(SIZE_TARGETS) {
         let measured = Measured::Bytes(size as f64);
-        report.add(format!("size/lap message {name}"), measured, Target::AtMost(target), MESSAGE);
+        report.add(
+            format!("edit/bytes of the lap message {name}"),
+            measured,
+            Target::AtMost(target),
+            MESSAGE,
+        );
     }
     let empty = livebuf_json::from_str("{}")?.as_bytes().len();
     report.add(
-        "size/empty object",
+        "edit/bytes of an empty object",
         Measured::Bytes(empty as f64),
         Target::AtMost(EMPTY_TARGET),
         "{}",

@@ -1,17 +1,18 @@
 //! Owns JSON in and out: text to document against parsers building their trees,
 //! document to text against serde_json printing its own tree.
 //!
-//! simd-json parses in place, so its input is copied first; the copy does not
-//! count. Dropping a result does not count for anyone.
+//! simd-json parses in place, so every parser gets a copy of the text, which
+//! does not count.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use cpu_time::ThreadTime;
 
 use crate::data::{self, Sample};
 use crate::report::{Measured, Report, Target, duration};
-use crate::timing::{Contest, Effort};
+use crate::timing::{Contest, Effort, Place};
 use crate::yyjson::Document;
 
 /// Of simd-json parsing the same bytes into its borrowed tree.
@@ -42,37 +43,60 @@ fn check(sample: &Sample) -> Result<()> {
     Ok(())
 }
 
-/// The time simd-json takes for its borrowed tree; `copy` is overwritten.
-pub(crate) fn time_simd_json(json: &[u8], copy: &mut [u8]) -> Duration {
+/// A parser's time for a fresh copy of the text, so that all find it equally
+/// close and may write to it. Neither copying nor dropping the result counts.
+fn time<'c, R>(json: &[u8], copy: &'c mut [u8], parse: impl FnOnce(&'c mut [u8]) -> R) -> Duration {
     copy.copy_from_slice(json);
-    let start = Instant::now();
-    let tree = black_box(simd_json::to_borrowed_value(black_box(copy)));
+    let start = ThreadTime::now();
+    let result = black_box(parse(black_box(copy)));
     let elapsed = start.elapsed();
-    drop(tree);
+    drop(result);
     elapsed
+}
+
+/// Parsers of one text in a contest.
+pub(crate) struct Parsers {
+    pub(crate) livebuf: Place,
+    pub(crate) simd_json: Place,
+    pub(crate) yyjson: Place,
+}
+
+impl Parsers {
+    pub(crate) fn enter<'a>(contest: &mut Contest<'a>, json: &'a [u8]) -> Parsers {
+        let mut copy = json.to_vec();
+        let livebuf = contest
+            .add_timed(1, move || time(json, &mut copy, |text| livebuf_json::from_slice(text)));
+        let mut copy = json.to_vec();
+        let simd_json =
+            contest.add_timed(1, move || time(json, &mut copy, simd_json::to_borrowed_value));
+        let mut copy = json.to_vec();
+        let yyjson =
+            contest.add_timed(1, move || time(json, &mut copy, |text| Document::parse(text)));
+        Parsers { livebuf, simd_json, yyjson }
+    }
 }
 
 fn parse(sample: &Sample, target: Target, effort: Effort, report: &mut Report) {
     let json = sample.json.as_slice();
-    let mut copy = json.to_vec();
     let mut contest = Contest::new();
-    let ours = contest.add_consuming(1, || json, livebuf_json::from_slice);
-    let simd_json = contest.add_timed(1, move || time_simd_json(json, &mut copy));
-    let yyjson = contest.add_consuming(1, || json, Document::parse);
-    let serde_json = contest.add_consuming(1, || json, serde_json::from_slice::<serde_json::Value>);
+    let Parsers { livebuf: ours, simd_json, yyjson } = Parsers::enter(&mut contest, json);
+    let mut copy = json.to_vec();
+    let serde_json = contest.add_timed(1, move || {
+        time(json, &mut copy, |text| serde_json::from_slice::<serde_json::Value>(text))
+    });
     let outcome = contest.run(effort);
-    let time = |place| duration(outcome.nanoseconds(place));
+    let took = |place| duration(outcome.nanoseconds(place));
     report.add(
         format!("json/parse/{}", sample.name),
         Measured::Ratio(outcome.ratio(ours, simd_json)),
         target,
         format!(
             "to document {} ({:.0} MB/s), simd-json's tree {}; yyjson's {}, serde_json's {}",
-            time(ours),
+            took(ours),
             json.len() as f64 / outcome.nanoseconds(ours) * 1e3,
-            time(simd_json),
-            time(yyjson),
-            time(serde_json),
+            took(simd_json),
+            took(yyjson),
+            took(serde_json),
         ),
     );
 }

@@ -15,7 +15,7 @@ use ::livebuf::Doc;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::data::{self, Sample};
-use crate::json::time_simd_json;
+use crate::json::Parsers;
 use crate::report::{Measured, Report, Target, duration};
 use crate::timing::{Contest, Effort, Outcome, Place};
 use crate::yyjson::Document;
@@ -173,19 +173,15 @@ struct Parsing {
 
 impl Parsing {
     fn measure(sample: &Sample, bytes: &[u8], effort: Effort) -> Parsing {
-        let json = sample.json.as_slice();
-        let mut copy = json.to_vec();
         let mut contest = Contest::new();
-        let convert = contest.add_consuming(1, || json, livebuf_json::from_slice);
+        let parsers = Parsers::enter(&mut contest, &sample.json);
         let validate = contest.add(1, || Doc::open(black_box(bytes)).and_then(Doc::validate));
-        let yyjson = contest.add_consuming(1, || json, Document::parse);
-        let simd_json = contest.add_timed(1, move || time_simd_json(json, &mut copy));
         let outcome = contest.run(effort);
         Parsing {
-            convert: outcome.nanoseconds(convert),
+            convert: outcome.nanoseconds(parsers.livebuf),
             validate: outcome.nanoseconds(validate),
-            yyjson: outcome.nanoseconds(yyjson),
-            simd_json: outcome.nanoseconds(simd_json),
+            yyjson: outcome.nanoseconds(parsers.yyjson),
+            simd_json: outcome.nanoseconds(parsers.simd_json),
         }
     }
 

@@ -6,8 +6,22 @@ use livebuf::{DocBuf, New};
 
 /// Keys that come again and again, so that edits meet each other.
 pub const KEYS: [&str; 16] = [
-    "", "a", "b", "c", "lap", "seven b", "eight by", "time_sec", "a longer key", "a longer kez",
-    "a longer key of some 40 bytes, as it were", "a/b", "~t", "nul\0", "ключ", "-",
+    "",
+    "a",
+    "b",
+    "c",
+    "lap",
+    "seven b",
+    "eight by",
+    "time_sec",
+    "a longer key",
+    "a longer kez",
+    "a longer key of some 40 bytes, as it were",
+    "a/b",
+    "~t",
+    "nul\0",
+    "ключ",
+    "-",
 ];
 
 /// A key: mostly of the pool, some numbered, some long, some too long for records.
@@ -170,6 +184,8 @@ pub enum Fresh {
     Map(u32),
     /// An empty array with room.
     Array(u32),
+    /// Members and elements given as slices; a key twice where the flag says so.
+    Whole(Tree, bool),
     /// A value of another document: the document, the way to the value, the value.
     Copy(Box<DocBuf>, String, Tree),
 }
@@ -184,6 +200,27 @@ impl Fresh {
             184..200 => Fresh::Map(u32::from(input.byte()) % 20),
             200..228 => Fresh::Array(u32::from(input.byte()) % 12),
             228 => Fresh::BadNumber,
+            229 if input.one_in(4) => {
+                // More kinds of objects than are looked through for a shape that fits.
+                let (first, count) = (input.below(80), 60 + input.below(12));
+                let mut rows: Vec<_> = (0..count)
+                    .map(|row| Tree::Object(vec![(format!("s{}", first + row), Tree::Null)], false))
+                    .collect();
+                rows.push(Tree::Object(vec![(key(input), Tree::Bool(true))], false));
+                if let Tree::Object(members, map) = &mut rows[count] {
+                    *map = members[0].0.len() > 255;
+                }
+                Fresh::Whole(Tree::Array(rows), false)
+            }
+            229..242 => {
+                let tree = tree(input, 2);
+                // Slices of slices are made by recursion.
+                if tree.count() > 400 {
+                    return Fresh::Array(0);
+                }
+                let doubled = matches!(&tree, Tree::Object(members, _) if !members.is_empty());
+                Fresh::Whole(tree, doubled && input.one_in(16))
+            }
             _ => Fresh::copy(input),
         }
     }
@@ -196,12 +233,13 @@ impl Fresh {
             && let Some(root) = document.root()
         {
             match &mut tree {
-                Tree::Object(members, false) => {
+                Tree::Object(members, false) if members.len() < 255 => {
                     if let Some((key, _)) = members.first() {
                         document.remove(root, &**key).expect("removed");
                         members.remove(0);
                     }
                     if !members.is_empty() {
+                        let root = document.root().expect("an object");
                         document.set(root, "added to the source", 1).expect("added");
                         members.push(("added to the source".into(), Tree::Int(1)));
                     }
@@ -240,29 +278,26 @@ impl Fresh {
         Fresh::Copy(Box::new(document), String::new(), tree)
     }
 
-    /// What the editor takes.
-    pub fn as_new(&self) -> New<'_> {
+    /// Hands over what the editor takes.
+    pub fn with_new<R>(&self, take: impl FnOnce(New<'_>) -> R) -> R {
         match self {
-            Fresh::Scalar(tree) => match tree {
-                Tree::Null => New::Null,
-                Tree::Bool(value) => New::Bool(*value),
-                // Both ways to say the same.
-                Tree::Int(value) if *value > 1000 => New::Uint(*value as u64),
-                Tree::Int(value) => New::Int(*value),
-                Tree::Uint(value) => New::Uint(*value),
-                Tree::Float(bits) => New::Float(f64::from_bits(*bits)),
-                Tree::Number(text) => New::Number(text),
-                Tree::String(text) => New::Str(text),
-                Tree::Bytes(bytes) => New::Bytes(bytes),
-                _ => unreachable!("a scalar"),
-            },
-            Fresh::BadNumber => New::Number("1 "),
-            Fresh::Object(capacity) => New::Object { capacity: *capacity },
-            Fresh::Map(capacity) => New::Map { capacity: *capacity },
-            Fresh::Array(capacity) => New::Array { capacity: *capacity },
+            Fresh::Whole(tree, doubled) => {
+                let mut tree = tree.clone();
+                if let (Tree::Object(members, _), true) = (&mut tree, doubled) {
+                    members.push((members[0].0.clone(), Tree::Null));
+                }
+                let (mut take, mut taken) = (Some(take), None);
+                with_tree(&tree, &mut |new| taken = take.take().map(|take| take(new)));
+                taken.expect("handed over once")
+            }
+            Fresh::Scalar(tree) => take(scalar_new(tree)),
+            Fresh::BadNumber => take(New::Number("1 ")),
+            Fresh::Object(capacity) => take(New::Object { capacity: *capacity }),
+            Fresh::Map(capacity) => take(New::Map { capacity: *capacity }),
+            Fresh::Array(capacity) => take(New::Array { capacity: *capacity }),
             Fresh::Copy(document, pointer, _) => {
                 let value = document.doc().pointer(pointer).expect("sound").expect("there");
-                value.into()
+                take(value.into())
             }
         }
     }
@@ -270,13 +305,58 @@ impl Fresh {
     /// The same as a tree.
     pub fn as_tree(&self) -> Tree {
         match self {
-            Fresh::Scalar(tree) | Fresh::Copy(_, _, tree) => tree.clone(),
+            Fresh::Scalar(tree) | Fresh::Whole(tree, _) | Fresh::Copy(_, _, tree) => tree.clone(),
             Fresh::BadNumber => Tree::Null,
             Fresh::Object(_) => Tree::Object(Vec::new(), false),
             Fresh::Map(_) => Tree::Object(Vec::new(), true),
             Fresh::Array(_) => Tree::Array(Vec::new()),
         }
     }
+}
+
+fn scalar_new(tree: &Tree) -> New<'_> {
+    match tree {
+        Tree::Null => New::Null,
+        Tree::Bool(value) => New::Bool(*value),
+        // Both ways to say the same.
+        Tree::Int(value) if *value > 1000 => New::Uint(*value as u64),
+        Tree::Int(value) => New::Int(*value),
+        Tree::Uint(value) => New::Uint(*value),
+        Tree::Float(bits) => New::Float(f64::from_bits(*bits)),
+        Tree::Number(text) => New::Number(text),
+        Tree::String(text) => New::Str(text),
+        Tree::Bytes(bytes) => New::Bytes(bytes),
+        _ => unreachable!("a scalar"),
+    }
+}
+
+/// Makes slices of slices on the stack, as literals are.
+fn with_tree(tree: &Tree, take: &mut dyn FnMut(New<'_>)) {
+    match tree {
+        Tree::Array(elements) => {
+            with_all(&elements.iter().collect::<Vec<_>>(), Vec::new(), &mut |items| {
+                take(New::Items(&items));
+            });
+        }
+        Tree::Object(members, _) => {
+            let values: Vec<_> = members.iter().map(|member| &member.1).collect();
+            with_all(&values, Vec::new(), &mut |values| {
+                let keys = members.iter().map(|member| &*member.0);
+                take(New::Fields(&keys.zip(values).collect::<Vec<_>>()));
+            });
+        }
+        scalar => take(scalar_new(scalar)),
+    }
+}
+
+fn with_all(rest: &[&Tree], done: Vec<New<'_>>, take: &mut dyn FnMut(Vec<New<'_>>)) {
+    let Some((first, rest)) = rest.split_first() else { return take(done) };
+    let mut done = Some(done);
+    with_tree(first, &mut |new| {
+        let mut done = done.take().expect("called once");
+        done.push(new);
+        with_all(rest, done, take);
+    });
 }
 
 /// A key as a JSON pointer's token, its slash included.

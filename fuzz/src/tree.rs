@@ -79,6 +79,20 @@ impl Tree {
         }
     }
 
+    /// Whether an object holds a key twice, as only damaged ones do.
+    pub fn repeats_keys(&self) -> bool {
+        match self {
+            Tree::Array(elements) => elements.iter().any(Tree::repeats_keys),
+            Tree::Object(members, _) => {
+                let mut keys: Vec<_> = members.iter().map(|member| &member.0).collect();
+                keys.sort_unstable();
+                keys.windows(2).any(|pair| pair[0] == pair[1])
+                    || members.iter().any(|member| member.1.repeats_keys())
+            }
+            _ => false,
+        }
+    }
+
     /// Gives the tree to an encoder.
     ///
     /// # Errors

@@ -224,3 +224,27 @@ fn element_limit_of_records() {
     let r: Vec<_> = (0..6).map(|i| doc.set(root, &*format!("k{i}"), 1)).collect();
     assert!(r.iter().any(|r| r.is_err()));
 }
+
+#[test]
+fn clear_a_map() {
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(New::Map { capacity: 2 }).unwrap().unwrap();
+    doc.set(root, "a", 1).unwrap();
+    doc.clear(root).unwrap();
+    valid(&doc);
+}
+
+#[test]
+fn literal_whose_shape_is_forgotten_while_it_is_built() {
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(New::array(0)).unwrap().unwrap();
+    doc.push(root, New::Fields(&[("an old shape's key", New::Null)])).unwrap();
+    doc.push(root, "last in the document").unwrap();
+    let keys: Vec<String> = (0..70).map(|number| format!("k{number}")).collect();
+    let fields: Vec<_> = keys.iter().map(|key| [(&**key, New::Null)]).collect();
+    let mut items: Vec<_> = fields.iter().map(|fields| New::Fields(fields)).collect();
+    let old = [("an old shape's key", New::Null)];
+    items.push(New::Fields(&old));
+    doc.push(root, New::Items(&items)).unwrap();
+    valid(&doc);
+}

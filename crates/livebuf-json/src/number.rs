@@ -120,60 +120,121 @@ pub(crate) fn literal_length(text: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// Whether `text` may hold a number that becomes an f64 in serde_json and text here
-/// because of its length. May say yes without need, never no.
+/// A place in JSON text that is known to be valid, from which literals of numbers are found.
 ///
-/// Such a literal has 18 digits or more, so a run of digits and points that long
-/// covers a byte whose offset is 15 modulo 16: only those are looked at. O(n/16)
-/// where there are few digits.
-pub(crate) fn may_hold_long_number(text: &[u8]) -> bool {
-    const STEP: usize = 16;
-    let in_run = |byte: u8| byte.is_ascii_digit() || byte == b'.';
-    let mut at = STEP - 1;
-    while let Some(&byte) = text.get(at) {
-        if in_run(byte) {
-            let start = text[..at].iter().rposition(|&byte| !in_run(byte)).map_or(0, |p| p + 1);
-            let end = text[at..].iter().position(|&byte| !in_run(byte)).map_or(text.len(), |p| at + p);
-            if run_needs_text(text, start, end) {
-                return true;
+/// A parser that gives values and not literals moves it along: to the end of a string
+/// whose place is known, or past one more string or number. Both are cheap; only
+/// [`literal`](Cursor::literal) looks at the text, and at every byte at most once.
+pub(crate) struct Cursor<'t> {
+    text: &'t str,
+    /// Everything before is behind the cursor.
+    offset: usize,
+    /// Strings and numbers after `offset` that are behind the cursor, too.
+    passed: usize,
+}
+
+impl<'t> Cursor<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Cursor { text, offset: 0, passed: 0 }
+    }
+
+    /// Past a string or number whose place is not known.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self) {
+        self.passed += 1;
+    }
+
+    /// Past a string whose characters are part of the text itself.
+    #[inline(always)]
+    pub(crate) fn pass_string(&mut self, string: &str) {
+        let start = string.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
+        // Behind the closing quote.
+        self.offset = start.wrapping_add(string.len() + 1);
+        self.passed = 0;
+    }
+
+    /// The next number, which is a string or number further; past it.
+    /// `None` where the text is not what it was said to be.
+    pub(crate) fn literal(&mut self) -> Option<Literal<'t>> {
+        let bytes = self.text.as_bytes();
+        loop {
+            let token = |&byte: &u8| byte == b'"' || CLASSES[usize::from(byte)] & (DIGIT | SIGN) != 0;
+            let start = self.offset + bytes.get(self.offset..)?.iter().position(token)?;
+            let mut end = start;
+            let mut classes = 0;
+            if bytes[start] == b'"' {
+                end += string_length(&bytes[start..])?;
+            } else {
+                while let Some(&byte) = bytes.get(end) {
+                    let class = CLASSES[usize::from(byte)];
+                    if class == 0 {
+                        break;
+                    }
+                    classes |= class;
+                    end += 1;
+                }
             }
-            at += (end - at) / STEP * STEP;
+            self.offset = end;
+            if self.passed == 0 {
+                let text = self.text.get(start..end)?;
+                return (classes != 0).then_some(Literal { text, classes });
+            }
+            self.passed -= 1;
         }
-        at += STEP;
     }
-    false
 }
 
-fn run_needs_text(text: &[u8], start: usize, end: usize) -> bool {
-    let run = &text[start..end];
-    if run.len() <= MAX_DIGITS {
-        return false;
-    }
-    // With an exponent of two digits, fewer zeros than this cannot reach an underflow;
-    // longer exponents are found by `may_hold_tiny_number`.
-    if run.len() >= 200 {
-        return true;
-    }
-    let digits = run.iter().filter(|&&byte| byte != b'.').skip_while(|&&byte| byte == b'0').count();
-    let fraction = run.contains(&b'.') || matches!(text.get(end), Some(b'e' | b'E'));
-    if fraction {
-        return digits > MAX_DIGITS;
-    }
-    // 18 digits always fit i64 and 19 u64; what a minus precedes may pass i64's lower end.
-    let negative = start > 0 && text[start - 1] == b'-';
-    digits > if negative { 18 } else { 19 }
+/// A number's literal and the classes of bytes in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Literal<'t> {
+    pub(crate) text: &'t str,
+    classes: u8,
 }
 
-/// Whether `text` may hold a number whose exponent takes it below the least f64.
-/// May say yes without need; says no only if there is none, apart from those that
-/// [`may_hold_long_number`] reports. O(n) at memchr's speed.
-pub(crate) fn may_hold_tiny_number(text: &[u8]) -> bool {
-    memchr::memchr_iter(b'-', text).any(|minus| {
-        minus >= 2
-            && matches!(text[minus - 1], b'e' | b'E')
-            && text[minus - 2].is_ascii_digit()
-            && text[minus + 1..].iter().take(3).filter(|byte| byte.is_ascii_digit()).count() == 3
-    })
+impl Literal<'_> {
+    /// Whether its f64 stands for it unless that is zero or infinite; may say no for
+    /// literals of which [`Number::of`] says yes.
+    #[inline]
+    pub(crate) fn is_short_float(&self) -> bool {
+        let point = usize::from(self.classes & POINT != 0);
+        let exponent = usize::from(self.classes & EXPONENT != 0);
+        let sign = usize::from(self.text.starts_with('-'));
+        // An exponent takes two characters at least.
+        point + exponent > 0 && self.text.len() - point - 2 * exponent - sign <= MAX_DIGITS
+    }
+}
+
+const DIGIT: u8 = 1;
+const POINT: u8 = 2;
+const EXPONENT: u8 = 4;
+const SIGN: u8 = 8;
+
+/// What the bytes of numbers are; 0 for all others.
+static CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut digit = b'0';
+    while digit <= b'9' {
+        classes[digit as usize] = DIGIT;
+        digit += 1;
+    }
+    classes[b'.' as usize] = POINT;
+    classes[b'e' as usize] = EXPONENT;
+    classes[b'E' as usize] = EXPONENT;
+    classes[b'-' as usize] = SIGN;
+    classes[b'+' as usize] = SIGN;
+    classes
+};
+
+/// The length of the string literal that `text` begins with, quotes included.
+fn string_length(text: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
 }
 
 #[cfg(test)]
@@ -213,14 +274,6 @@ mod tests {
         for &(literal, ref form) in cases {
             assert_eq!(Number::of(literal), *form, "{literal}");
             assert_eq!(literal_length(literal.as_bytes()), Some(literal.len()), "{literal}");
-            // The prescans must not miss a literal that is kept as text.
-            if let Text(text) = form {
-                let text = format!("[{text}]");
-                let seen = may_hold_long_number(text.as_bytes())
-                    || may_hold_tiny_number(text.as_bytes())
-                    || serde_json::from_str::<Vec<f64>>(&text).is_err();
-                assert!(seen, "{text}");
-            }
         }
         for zero in ["-0", "-0.0", "-0e7", "-0.00E-2"] {
             assert!(matches!(Number::of(zero), F64(v) if v.to_bits() == 1 << 63), "{zero}");
@@ -237,16 +290,24 @@ mod tests {
     }
 
     #[test]
-    fn long_numbers_are_found_at_every_offset() {
-        for pad in 0..64 {
-            for literal in ["123456789012345678.5", "1.23456789012345678", "-9223372036854775809"] {
-                let text = format!("{}{literal}", " ".repeat(pad));
-                assert!(may_hold_long_number(text.as_bytes()), "{pad} {literal}");
-            }
-            for literal in ["505874924095815681", "1.2345678901234567", "9999999999999999999"] {
-                let text = format!("{}{literal},", " ".repeat(pad));
-                assert!(!may_hold_long_number(text.as_bytes()), "{pad} {literal}");
-            }
+    fn the_cursor_finds_literals() {
+        let text = r#"{"a\"1": [1, "two\\", -2.5e-7], "b" : 3.0, "5": [[], 6e1]}"#;
+        fn next<'t>(cursor: &mut Cursor<'t>) -> Option<&'t str> {
+            cursor.literal().map(|literal| literal.text)
         }
+        let mut cursor = Cursor::new(text);
+        for _ in ["a\"1", "1", "two"] {
+            cursor.pass();
+        }
+        assert_eq!(next(&mut cursor), Some("-2.5e-7"));
+        let b = text.find('b').unwrap();
+        cursor.pass_string(&text[b..b + 1]);
+        assert_eq!(next(&mut cursor), Some("3.0"));
+        cursor.pass();
+        assert_eq!(next(&mut cursor), Some("6e1"));
+        assert_eq!(next(&mut cursor), None);
+        // Strings that are not of the text lead nowhere, but not astray either.
+        cursor.pass_string("elsewhere");
+        assert_eq!(next(&mut cursor), None);
     }
 }

@@ -48,7 +48,7 @@ impl ReadOptions {
     }
 
     pub(crate) fn encoder(&self) -> Encoder {
-        Encoder::with_options(self.encode.clone())
+        Encoder::with_options(self.encode)
     }
 
     pub(crate) fn may_read_fast(&self) -> bool {

@@ -1,8 +1,8 @@
 //! JSON text in, encoder events out. Two ways through the same text:
 //!
-//! * **fast**: serde_json's deserializer drives the encoder. It gives values, not
-//!   literals, so it is abandoned when a literal must be kept as text, and at any
-//!   error at all.
+//! * **fast**: serde_json's deserializer drives the encoder. It gives integers exactly
+//!   and other numbers as the nearest f64; whether that stands for the literal is looked
+//!   up in the text, where a cursor follows. It is abandoned at any error at all.
 //! * **exact**: jiter's pull parser, with the literal of each number at hand, a stack
 //!   of its own (no recursion, so any nesting limit works) and the place of errors.
 //!
@@ -17,7 +17,7 @@ use livebuf::Encoder;
 use serde_core::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::error::{Error, ErrorKind};
-use crate::number::{Number, literal_length, may_hold_long_number, may_hold_tiny_number};
+use crate::number::{Cursor, Number, literal_length};
 
 /// What becomes of the numbers in JSON text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -38,35 +38,8 @@ pub enum NumberPolicy {
 /// `false` says nothing but that the exact way must be gone, with a new encoder.
 pub(crate) fn read_fast(text: &str, encoder: &mut Encoder) -> bool {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let mut events = Events { encoder, text: text.as_bytes(), float_seen: false, zero_seen: false };
+    let mut events = Events { encoder, cursor: Cursor::new(text) };
     ValueEvents(&mut events).deserialize(&mut deserializer).is_ok() && deserializer.end().is_ok()
-}
-
-/// Where serde_json's values go.
-struct Events<'e, 't> {
-    encoder: &'e mut Encoder,
-    text: &'t [u8],
-    float_seen: bool,
-    zero_seen: bool,
-}
-
-impl Events<'_, '_> {
-    /// Whether a value that serde_json gives as an f64 surely stands for its literal.
-    /// The text is looked through once, at the first f64 (and once at the first zero).
-    #[inline]
-    fn is_exact(&mut self, value: f64) -> bool {
-        if !self.float_seen {
-            self.float_seen = true;
-            if may_hold_long_number(self.text) {
-                return false;
-            }
-        }
-        if value == 0.0 && !self.zero_seen {
-            self.zero_seen = true;
-            return !may_hold_tiny_number(self.text);
-        }
-        true
-    }
 }
 
 /// Leaves the fast way. The message is never seen.
@@ -79,6 +52,40 @@ macro_rules! event {
     ($call:expr) => {
         $call.map_err(|_| leave())
     };
+}
+
+/// Where serde_json's values go.
+struct Events<'e, 't> {
+    encoder: &'e mut Encoder,
+    /// Behind what was read.
+    cursor: Cursor<'t>,
+}
+
+impl Events<'_, '_> {
+    #[inline]
+    fn key<E: de::Error>(&mut self, key: &str) -> Result<(), E> {
+        // Were serde_json built with `arbitrary_precision` (any crate of a program can
+        // turn it on for all), numbers would come as objects with such a key.
+        if key.starts_with("$serde_json::private::") {
+            return Err(leave());
+        }
+        event!(self.encoder.key(key))
+    }
+
+    /// A number that is no integer in i64 or u64, which serde_json gives as the nearest
+    /// f64 (by its feature `float_roundtrip`). `None`: the fast way must be left.
+    #[inline]
+    fn number(&mut self, value: f64) -> Option<()> {
+        let literal = self.cursor.literal()?;
+        if value != 0.0 && literal.is_short_float() {
+            return self.encoder.f64(value).ok();
+        }
+        match Number::of(literal.text) {
+            Number::F64(value) => self.encoder.f64(value).ok(),
+            Number::Text(literal) => self.encoder.number_text(literal).ok(),
+            Number::I64(_) | Number::U64(_) => None,
+        }
+    }
 }
 
 struct ValueEvents<'a, 'e, 't>(&'a mut Events<'e, 't>);
@@ -111,27 +118,30 @@ impl<'de> Visitor<'de> for ValueEvents<'_, '_, '_> {
 
     #[inline]
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<(), E> {
+        self.0.cursor.pass();
         event!(self.0.encoder.i64(value))
     }
 
     #[inline]
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<(), E> {
-        match i64::try_from(value) {
-            Ok(value) => event!(self.0.encoder.i64(value)),
-            Err(_) => event!(self.0.encoder.u64(value)),
-        }
+        self.0.cursor.pass();
+        event!(self.0.encoder.u64(value))
     }
 
     #[inline]
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<(), E> {
-        if !self.0.is_exact(value) {
-            return Err(leave());
-        }
-        event!(self.0.encoder.f64(value))
+        self.0.number(value).ok_or_else(leave)
+    }
+
+    #[inline]
+    fn visit_borrowed_str<E: de::Error>(self, value: &'de str) -> Result<(), E> {
+        self.0.cursor.pass_string(value);
+        event!(self.0.encoder.str(value))
     }
 
     #[inline]
     fn visit_str<E: de::Error>(self, value: &str) -> Result<(), E> {
+        self.0.cursor.pass();
         event!(self.0.encoder.str(value))
     }
 
@@ -171,13 +181,15 @@ impl<'de> Visitor<'de> for KeyEvents<'_, '_, '_> {
     }
 
     #[inline]
+    fn visit_borrowed_str<E: de::Error>(self, key: &'de str) -> Result<(), E> {
+        self.0.cursor.pass_string(key);
+        self.0.key(key)
+    }
+
+    #[inline]
     fn visit_str<E: de::Error>(self, key: &str) -> Result<(), E> {
-        // Were serde_json built with `arbitrary_precision` (any crate of a program can
-        // turn it on for all), numbers would come as objects with such a key.
-        if key.starts_with("$serde_json::private::") {
-            return Err(leave());
-        }
-        event!(self.0.encoder.key(key))
+        self.0.cursor.pass();
+        self.0.key(key)
     }
 }
 
@@ -468,7 +480,7 @@ mod tests {
 
     #[test]
     fn what_must_go_the_exact_way_does() {
-        for text in ["[1.5,123456789012345678901]", "[0.0,1e-400]", "[1e400]", "{\"$serde_json::private::Number\":\"1\"}"] {
+        for text in ["[1e400]", "{\"$serde_json::private::Number\":\"1\"}"] {
             assert!(fast(text).is_none(), "{text}");
             assert!(exact(text).is_some(), "{text}");
         }

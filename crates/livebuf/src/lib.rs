@@ -13,6 +13,7 @@
 //! | `validate` | one pass over everything: [`Doc::validate`], [`Stats`] |
 //! | `encode`, `ser`, `de` | events and serde values to documents and back |
 //! | `editor` | [`Editor`], [`New`], [`NodeId`], [`NodeMut`] |
+//! | `macros` | [`json!`] |
 //! | `mapped` | documents in mapped files |
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -25,11 +26,16 @@ extern crate std;
 mod array;
 mod bytes;
 mod cell;
+#[cfg(feature = "serde")]
+mod de;
 mod editor;
 #[cfg(feature = "alloc")]
 mod encode;
 mod error;
 pub mod layout;
+#[cfg(feature = "alloc")]
+#[doc(hidden)]
+pub mod macros;
 mod map;
 #[cfg(all(feature = "std", any(unix, windows)))]
 pub mod mapped;
@@ -37,12 +43,16 @@ mod number;
 mod pointer;
 mod reader;
 mod record;
+#[cfg(feature = "serde")]
+mod ser;
 mod shape;
 mod space;
 mod storage;
 mod validate;
 
 pub use array::ColumnType;
+#[cfg(feature = "serde")]
+pub use de::{from_doc, from_slice, from_value};
 #[cfg(feature = "alloc")]
 pub use editor::DocBuf;
 pub use editor::{Child, Detached, Editor, New, NodeId, NodeMut};
@@ -54,6 +64,8 @@ pub use reader::{
     Array, ArrayIter, Bound, Checked, Doc, Element, Fields, Key, Keys, Kind, Lookup, Mode, Object,
     Ordered, Valid, Value, Values,
 };
+#[cfg(feature = "serde")]
+pub use ser::{SerdeError, to_doc, to_vec};
 pub use space::Observer;
 #[cfg(feature = "alloc")]
 pub use storage::VecStorage;

@@ -351,7 +351,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
         let mut found = self.find(size);
         let must_merge = core::mem::take(&mut self.must_merge);
-        if found.is_none() && (must_merge || self.worth_merging()) {
+        if found.is_none() && (must_merge || self.worth_merging(size)) {
             self.merge();
             found = self.find(size);
         }
@@ -564,13 +564,14 @@ impl<S: Storage, O: Observer> Space<S, O> {
         None
     }
 
-    /// A quarter is free, and enough was freed since the last merge that
-    /// sorting again is paid for.
-    fn worth_merging(&self) -> bool {
+    /// A quarter is free, and sorting is paid for: by what was freed since the
+    /// last merge, or by a request large against the count of blocks.
+    fn worth_merging(&self, size: u64) -> bool {
         let Some(aux) = self.aux() else { return false };
         let (bytes, blocks) = self.free_counts();
         let freed = self.word(aux + AUX_FREED as u64);
-        bytes > self.used / 4 && freed >= (blocks / 4).max(8)
+        let paid = freed >= (blocks / 4).max(8) || (freed > 0 && size >= 64 * blocks as u64);
+        bytes > self.used / 4 && paid
     }
 
     /// Sorts all free blocks by address, merges neighbours, gives the tail back.

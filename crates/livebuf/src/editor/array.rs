@@ -82,7 +82,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let expected = KIND_ARRAY as u32 | (column as u32) << 8;
         let (count, capacity, data) = (header >> 32, rest & 0xFFFF_FFFF, rest >> 32);
         let at = data + 8 * count;
-        if !self.is_current(node) || header as u32 != expected || count == 0 || count >= capacity {
+        let room = capacity.min(self.space.limits().elements as u64);
+        if !self.is_current(node) || header as u32 != expected || count == 0 || count >= room {
             return None;
         }
         load_u64(bytes, at).ok()?;

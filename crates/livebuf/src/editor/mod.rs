@@ -893,7 +893,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match self.container(node)? {
             Container::Array(elements) => self.truncate_elements(elements, 0),
             Container::Record(record) => self.clear_record(record),
-            Container::Map(map) => self.clear_map(map),
+            Container::Map(map) => self.clear_map(map)?,
         }
         Ok(())
     }

@@ -355,11 +355,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.write_u64(record.offset as u64, header);
     }
 
-    pub(super) fn clear_map(&mut self, map: u32) {
+    pub(super) fn clear_map(&mut self, map: u32) -> Result<()> {
+        map::Map::load(self.space.bytes(), map as u64)?;
         self.release_entries(map);
         map::free_body(&mut self.space, map as u64);
         let words = map as u64 + MAP_LIVE as u64;
         self.space.zero(words, (MAP_SIZE - MAP_LIVE) as u64);
+        Ok(())
     }
 
     /// Gives a member another key; it keeps its place in the order.

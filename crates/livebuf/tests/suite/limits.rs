@@ -111,7 +111,8 @@ fn strings_of_many_mebibytes() {
     doc.set_pointer("/long", "short").unwrap();
     doc.validate().unwrap();
     let stats = doc.doc().stats().unwrap();
-    assert!(stats.free + stats.garbage >= 16 << 20);
+    // The free list's own block came out of the freed bytes.
+    assert!(stats.free + stats.garbage >= (16 << 20) - 128, "{stats:?}");
 }
 
 #[test]

@@ -1,0 +1,31 @@
+# What a newcomer types. `make demo FILE=x.json` shows your own JSON.
+
+CARGO ?= cargo
+FILE ?=
+
+.PHONY: demo test lint fmt bench
+
+# Counting what look-ups touch is compiled in here and nowhere else.
+demo:
+	@$(CARGO) build --release --quiet -p livebuf-cli --features trace
+	@mkdir -p .demo && rm -f .demo/document.lbuf
+ifeq ($(strip $(FILE)),)
+	@$(CARGO) metadata --format-version 1 > .demo/metadata.json 2> .demo/cargo.log \
+		|| $(CARGO) metadata --format-version 1 --offline > .demo/metadata.json 2> .demo/cargo.log \
+		|| $(CARGO) metadata --format-version 1 --no-deps --offline > .demo/metadata.json
+endif
+	@$(CARGO) run --release --quiet -p livebuf-cli --features trace -- \
+		demo $(if $(strip $(FILE)),"$(FILE)",.demo/metadata.json) -o .demo/document.lbuf
+
+test:
+	$(CARGO) test --workspace
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+fmt:
+	$(CARGO) fmt --all
+
+bench:
+	$(CARGO) run --release -p livebuf-bench

@@ -1,0 +1,244 @@
+//! What the command line takes: every command, argument and option.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Documents that hold JSON-like data, are read without parsing and edited in place.
+///
+/// FILE is a LiveBuf document (made by "livebuf from-json"), or - for standard
+/// input. POINTER is a JSON pointer (RFC 6901): "/users/0/name"; "" is the whole
+/// document; in a key, ~1 stands for / and ~0 for ~.
+///
+/// Exit status: 0 yes; 1 the answer is no (get, keys, remove: not there;
+/// validate: damaged); 2 trouble.
+#[derive(Debug, Parser)]
+#[command(name = "livebuf", version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a document from JSON
+    FromJson(FromJson),
+    /// Print a document as JSON
+    ToJson(ToJson),
+    /// Print the values at pointers as JSON, one a line
+    Get(Get),
+    /// Set the value at a pointer, in place
+    Set(Set),
+    /// Take the value at a pointer out, in place
+    Remove(Remove),
+    /// Append to the array at a pointer, in place
+    Push(Push),
+    /// Print the keys of the object at a pointer, one JSON string a line
+    Keys(Keys),
+    /// Check a document from end to end
+    Validate(Validate),
+    /// Tell where a document's bytes go, against its JSON
+    Stats(Stats),
+    /// Print a document's bytes with their meaning
+    Inspect(Inspect),
+    /// Lay a document out anew: no free space, no garbage
+    Compact(Compact),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Show on a JSON file what a document costs and saves
+    Demo(Demo),
+}
+
+/// Where a command's result goes.
+#[derive(Args, Debug)]
+pub(crate) struct Output {
+    /// Write to this file (- is standard output, the default)
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write over a file that exists
+    #[arg(short, long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FromJson {
+    /// JSON text (- is standard input)
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// The text is JSON lines (NDJSON): make one array of them
+    #[arg(long)]
+    pub(crate) lines: bool,
+    /// With --lines: make a document of each line that is not blank, in the directory OUT:
+    /// 000001.lbuf, 000002.lbuf and so on
+    #[arg(long, requires = "lines", requires = "output")]
+    pub(crate) each: bool,
+    /// Refuse objects in which a key occurs twice (by default the last one counts)
+    #[arg(long)]
+    pub(crate) refuse_duplicates: bool,
+    /// Keep every number as its text, so that 1.50 and 1E3 come back as they were
+    #[arg(long)]
+    pub(crate) keep_number_text: bool,
+    /// Deepest nesting of arrays and objects
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(..=2000))]
+    pub(crate) nesting: u16,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ToJson {
+    /// The document
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// Over many lines, indented
+    #[arg(long)]
+    pub(crate) pretty: bool,
+    /// Print infinities and NaN, which JSON does not have, as null
+    #[arg(long)]
+    pub(crate) null_for_non_finite: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Get {
+    /// The document
+    pub(crate) file: PathBuf,
+    /// Where the values are
+    #[arg(required = true, value_name = "POINTER")]
+    pub(crate) pointers: Vec<String>,
+    /// Print text as it is, without quotes and escapes, and bytes as they are
+    #[arg(short, long)]
+    pub(crate) raw: bool,
+    /// Over many lines, indented
+    #[arg(long)]
+    pub(crate) pretty: bool,
+}
+
+/// What all edits take.
+#[derive(Args, Debug)]
+pub(crate) struct Editing {
+    /// Say how many bytes of the document were written
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Do not read the whole document first. Space that the edit frees is then neither
+    /// reused nor wiped, for who knows what else refers to it
+    #[arg(long)]
+    pub(crate) no_validate: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Set {
+    /// The document (- edits standard input and writes to standard output)
+    pub(crate) file: PathBuf,
+    /// Where: a member is set or added, an element set; /list/- appends to a list
+    pub(crate) pointer: String,
+    /// The new value as JSON (- reads it from standard input)
+    #[arg(value_name = "JSON", allow_negative_numbers = true)]
+    pub(crate) value: String,
+    /// The value is text, not JSON
+    #[arg(long)]
+    pub(crate) string: bool,
+    /// Make the objects on the way that are not there (and an array for -)
+    #[arg(short, long)]
+    pub(crate) parents: bool,
+    #[command(flatten)]
+    pub(crate) editing: Editing,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Remove {
+    /// The document (- edits standard input and writes to standard output)
+    pub(crate) file: PathBuf,
+    /// What to take out
+    pub(crate) pointer: String,
+    #[command(flatten)]
+    pub(crate) editing: Editing,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Push {
+    /// The document (- edits standard input and writes to standard output)
+    pub(crate) file: PathBuf,
+    /// Which array
+    pub(crate) pointer: String,
+    /// The new element as JSON (- reads it from standard input)
+    #[arg(value_name = "JSON", allow_negative_numbers = true)]
+    pub(crate) value: String,
+    /// The element is text, not JSON
+    #[arg(long)]
+    pub(crate) string: bool,
+    #[command(flatten)]
+    pub(crate) editing: Editing,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Keys {
+    /// The document
+    pub(crate) file: PathBuf,
+    /// Which object
+    pub(crate) pointer: String,
+    /// Only keys that begin so, ordered by their bytes
+    #[arg(long, value_name = "P", conflicts_with_all = ["from", "to"])]
+    pub(crate) prefix: Option<String>,
+    /// Only keys from this one on, ordered by their bytes
+    #[arg(long, value_name = "A")]
+    pub(crate) from: Option<String>,
+    /// Only keys before this one, ordered by their bytes
+    #[arg(long, value_name = "B")]
+    pub(crate) to: Option<String>,
+    /// Print keys as they are, without quotes and escapes
+    #[arg(short, long)]
+    pub(crate) raw: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Validate {
+    /// The document
+    pub(crate) file: PathBuf,
+    /// Say nothing, the exit status tells
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Stats {
+    /// The document
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Inspect {
+    /// The document
+    pub(crate) file: PathBuf,
+    /// Only what the value here occupies
+    pub(crate) pointer: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Compact {
+    /// The document (- is standard input)
+    pub(crate) file: PathBuf,
+    /// Write to this file (- is standard output) and leave FILE as it is
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write over a file OUT that exists
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Say how many bytes it was and is
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// Which shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// A JSON file; by default what "cargo metadata" says of the workspace here
+    pub(crate) file: Option<PathBuf>,
+    /// Also write the document to this file
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+}

@@ -1,0 +1,276 @@
+//! Whole documents: from JSON, to JSON, laid out anew.
+
+use crate::args::{Compact, FromJson, ToJson};
+use crate::failure::{Failure, Outcome, grouped, name};
+use crate::progress;
+use crate::sink::{NewFile, Out, directory, is_stdout, refuse_terminal};
+use crate::source::{Source, patiently, read};
+use livebuf::mapped::FileEdit;
+use livebuf::{Checked, ColumnType, Doc, DocBuf, DuplicateKeys, Kind, Limits, Value};
+use livebuf_json::{NonFinite, NumberPolicy, PrintOptions, ReadOptions};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+const BINARY: &str = "give -o OUT, or send it to a file or a pipe";
+
+impl FromJson {
+    fn options(&self) -> ReadOptions {
+        let mut limits = Limits::default();
+        limits.nesting = self.nesting;
+        let (numbers, duplicates) = (
+            if self.keep_number_text { NumberPolicy::AllText } else { NumberPolicy::Exact },
+            if self.refuse_duplicates { DuplicateKeys::Refuse } else { DuplicateKeys::LastWins },
+        );
+        ReadOptions::new().numbers(numbers).duplicate_keys(duplicates).limits(limits)
+    }
+}
+
+pub(crate) fn from_json(args: &FromJson) -> Outcome {
+    let output = args.output.output.as_deref();
+    if args.each {
+        return from_each_line(args, output.unwrap_or(Path::new("")));
+    }
+    // What cannot be written is known before the work is done.
+    let target = match output {
+        Some(path) if !is_stdout(output) => Some(NewFile::create(path, args.output.force)?),
+        _ => {
+            refuse_terminal(BINARY)?;
+            None
+        }
+    };
+    let text = read(&args.input)?;
+    let options = args.options();
+    let document = progress::during(&format!("reading {}", name(&args.input)), || {
+        if args.lines {
+            livebuf_json::from_lines(&text, &options)
+        } else {
+            livebuf_json::from_slice_with(&text, &options)
+        }
+    });
+    let document = document.map_err(|error| not_json(&args.input, &text, args.lines, &error))?;
+    match target {
+        Some(mut file) => {
+            file.write(document.as_bytes())?;
+            file.finish()
+        }
+        None => {
+            let mut out = Out::binary(BINARY)?;
+            out.write(document.as_bytes())?;
+            out.finish()
+        }
+    }
+}
+
+/// Documents `000001.lbuf` … in a directory, all of them or none.
+fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
+    let failure = |path: &Path, error: &io::Error| Failure::io(path, error);
+    if output == Path::new("-") {
+        return Err(Failure::trouble("--each makes many files").with_hint("give a directory as OUT"));
+    }
+    if output.exists() && !output.is_dir() {
+        return Err(failure(output, &io::ErrorKind::NotADirectory.into()));
+    }
+    let text = read(&args.input)?;
+    let options = args.options();
+    // A directory beside it, so that a bad line leaves nothing behind.
+    let beside = if output.is_dir() { output } else { directory(output) };
+    let temporary = tempfile::Builder::new()
+        .prefix(".livebuf-")
+        .tempdir_in(beside)
+        .map_err(|error| failure(beside, &error))?;
+    let mut made = Vec::new();
+    for document in livebuf_json::documents(&text, &options) {
+        let document = document.map_err(|error| not_json(&args.input, &text, true, &error))?;
+        let name = format!("{:06}.lbuf", made.len() + 1);
+        let target = output.join(&name);
+        if !args.output.force && target.exists() {
+            return Err(Failure::trouble(format!("{}: exists already", target.display()))
+                .with_hint("give -f to write over it, or another directory"));
+        }
+        let path = temporary.path().join(&name);
+        fs::write(&path, document.as_bytes()).map_err(|error| failure(&path, &error))?;
+        made.push((path, target));
+    }
+    fs::create_dir_all(output).map_err(|error| failure(output, &error))?;
+    for (path, target) in made {
+        fs::rename(&path, &target).map_err(|error| failure(&target, &error))?;
+    }
+    Ok(())
+}
+
+/// Why text is no JSON: where, and what may be meant.
+pub(crate) fn not_json(
+    path: &Path,
+    text: &[u8],
+    lines: bool,
+    error: &livebuf_json::Error,
+) -> Failure {
+    let failure = Failure::Trouble(format!("{}: not JSON: {error}", name(path)));
+    if livebuf::Doc::open(text).is_ok() {
+        return Failure::Trouble(format!("{}: is a LiveBuf document already", name(path)))
+            .with_hint("livebuf to-json prints it as JSON");
+    }
+    match error.kind() {
+        livebuf_json::ErrorKind::Syntax | livebuf_json::ErrorKind::UnexpectedEnd => {
+            // One value on its first line, and more behind it: JSON lines.
+            let first = text.split(|&byte| byte == b'\n').next().unwrap_or(text);
+            let more = first.len() + 1 < text.len();
+            if !lines && more && livebuf_json::from_slice(first).is_ok() {
+                return failure.with_hint("if these are JSON lines, give --lines");
+            }
+            failure
+        }
+        livebuf_json::ErrorKind::NestingLimit => failure.with_hint("--nesting 2000 allows the most"),
+        livebuf_json::ErrorKind::InvalidUtf8 => failure,
+        _ => Failure::Trouble(format!("{}: {error}", name(path))),
+    }
+}
+
+/// What printing says when it fails.
+pub(crate) fn not_printed(path: &Path, error: &livebuf_json::Error) -> Failure {
+    match (error.io_error(), error.core_error()) {
+        (Some(error), _) => Failure::output(error),
+        (None, Some(error)) => Failure::document(path, error),
+        _ => Failure::Trouble(format!("{}: {error}", name(path))),
+    }
+}
+
+pub(crate) fn print_options(pretty: bool) -> PrintOptions {
+    // Documents are validated before they are printed whole, so the text is
+    // bounded by what they hold.
+    let options = if pretty { PrintOptions::pretty() } else { PrintOptions::new() };
+    options.max_bytes(u64::MAX).nesting(livebuf::layout::MAX_NESTING.into())
+}
+
+pub(crate) fn to_json(args: &ToJson) -> Outcome {
+    let output = args.output.output.as_deref();
+    let source = Source::open(&args.file)?;
+    let doc = source.validated(&args.file)?;
+    let mut options = print_options(args.pretty);
+    if args.null_for_non_finite {
+        options = options.non_finite(NonFinite::Null);
+    }
+    let failure = |error: &livebuf_json::Error| {
+        let failure = not_printed(&args.file, error);
+        match error.kind() {
+            livebuf_json::ErrorKind::NotFinite => {
+                failure.with_hint("--null-for-non-finite prints null for it")
+            }
+            _ => failure,
+        }
+    };
+    match output {
+        Some(path) if !is_stdout(output) => {
+            let mut file = NewFile::create(path, args.output.force)?;
+            let mut print = || {
+                livebuf_json::to_writer(file.writer(), doc.root(), &options)
+                    .map_err(|error| match error.io_error() {
+                        Some(error) => Failure::io(path, error),
+                        None => failure(&error),
+                    })?;
+                file.write(b"\n")
+            };
+            progress::during(&format!("writing {}", path.display()), &mut print)?;
+            file.finish()
+        }
+        _ => {
+            // What would stop the printing half-way is looked for before.
+            if !is_printable(doc.root(), args.null_for_non_finite)
+                .map_err(|error| Failure::document(&args.file, error))?
+            {
+                livebuf_json::to_writer(io::sink(), doc.root(), &options)
+                    .map_err(|error| failure(&error))?;
+            }
+            let mut out = Out::new();
+            livebuf_json::to_writer(out.writer(), doc.root(), &options)
+                .map_err(|error| failure(&error))?;
+            out.line("")?;
+            out.finish()
+        }
+    }
+}
+
+/// Whether nothing in a validated value stops its printing. Nesting is bounded
+/// by validity.
+fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result<bool> {
+    match value.kind() {
+        Kind::Float => Ok(any_float || value.as_f64().is_some_and(f64::is_finite)),
+        Kind::Object => {
+            for member in value.as_object()?.iter().flat_map(|object| object.values()) {
+                if !is_printable(member?, any_float)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        Kind::Array => {
+            let Some(array) = value.as_array()? else { return Ok(true) };
+            use ColumnType::{Arrays, Cells, F32, F64, Objects};
+            if !matches!(array.column(), Cells | Objects | Arrays | F32 | F64) {
+                return Ok(true);
+            }
+            for element in array {
+                if !is_printable(element?, any_float)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        }
+        Kind::Null | Kind::Bool | Kind::Int | Kind::Uint | Kind::Number => Ok(true),
+        Kind::String | Kind::Bytes => Ok(true),
+        _ => Ok(false),
+    }
+}
+
+pub(crate) fn compact(args: &Compact) -> Outcome {
+    let output = args.output.as_deref();
+    let in_place = output.is_none() && args.file != Path::new("-");
+    if !in_place && is_stdout(output) {
+        refuse_terminal(BINARY)?;
+    }
+    if !in_place {
+        let source = Source::open(&args.file)?;
+        let doc = source.doc(&args.file)?;
+        let compacted = compacted(&args.file, doc)?;
+        match output {
+            Some(path) if !is_stdout(output) => {
+                let mut file = NewFile::create(path, args.force)?;
+                file.write(compacted.as_bytes())?;
+                file.finish()?;
+            }
+            _ => {
+                let mut out = Out::binary(BINARY)?;
+                out.write(compacted.as_bytes())?;
+                out.finish()?;
+            }
+        }
+        return told(args, doc.as_bytes(), &compacted);
+    }
+    // The lock is held until the new file has the name: whoever waits for it then
+    // finds that the old one is gone, and opens the new.
+    let mut edit = patiently(|| FileEdit::open(&args.file))
+        .map_err(|error| crate::edit::not_opened(&args.file, &error))?;
+    let doc = edit.editor().doc();
+    let compacted = compacted(&args.file, doc)?;
+    let mut file = NewFile::create(&args.file, true)?;
+    file.write(compacted.as_bytes())?;
+    told(args, doc.as_bytes(), &compacted)?;
+    #[cfg(windows)]
+    drop(edit); // An open file cannot be renamed over there.
+    file.finish()
+}
+
+fn compacted(path: &Path, doc: Doc<'_, Checked>) -> Outcome<DocBuf> {
+    progress::during(&format!("compacting {}", name(path)), || doc.validate()?.compacted())
+        .map_err(|error| Failure::document(path, error))
+}
+
+fn told(args: &Compact, before: &[u8], after: &DocBuf) -> Outcome {
+    if args.verbose {
+        let (before, after) = (before.len() as u64, after.as_bytes().len() as u64);
+        let (name, before, after) = (name(&args.file), grouped(before), grouped(after));
+        anstream::eprintln!("{name}: {before} bytes before, {after} now");
+    }
+    Ok(())
+}

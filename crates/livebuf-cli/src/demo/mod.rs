@@ -1,0 +1,432 @@
+//! `livebuf demo`: what a document costs and saves, shown on the reader's own JSON.
+//!
+//! Everything is measured on the spot and once more proved at the end: the
+//! edited document must print what serde_json prints after the same edits.
+
+mod pick;
+mod time;
+
+use crate::args::Demo;
+use crate::convert::not_json;
+use crate::failure::{Failure, Outcome, grouped, name};
+use crate::progress;
+use crate::sink::{NewFile, Out};
+use crate::source::read;
+use anstyle::{AnsiColor, Style};
+use livebuf::mapped::{Changes, FileEdit};
+use livebuf::{Doc, DocBuf, Editor, Kind, New, Observer, Storage, Valid, Value, VecStorage};
+use pick::Picked;
+use serde_json::Value as Json;
+use std::path::Path;
+use std::process::Command;
+use time::{on_fresh, repeated, shown};
+
+/// One edit, to be made on a document and on serde_json's tree.
+struct Edit {
+    verb: &'static str,
+    pointer: String,
+    /// The new value; none to remove.
+    value: Option<Json>,
+}
+
+pub(crate) fn demo(args: &Demo) -> Outcome {
+    let (title, path, text) = match &args.file {
+        Some(path) => (name(path), path.clone(), read(path)?),
+        None => {
+            let title = "cargo metadata --format-version 1".to_owned();
+            (title, Path::new("the output of cargo metadata").into(), cargo_metadata()?)
+        }
+    };
+    let mut show = Show { out: Out::new(), colours: colours() };
+    let document = livebuf_json::from_slice(&text)
+        .map_err(|error| not_json(&path, &text, false, &error))?;
+    let valid = document.valid().ok_or_else(|| Failure::trouble("the document is not trusted"))?;
+    let tree: Json = serde_json::from_slice(&text)
+        .map_err(|error| Failure::trouble(format!("{title}: serde_json says: {error}")))?;
+    let picked = pick::pick(valid.root());
+
+    show.convert(&title, &text, valid)?;
+    show.look(&text, valid, &picked)?;
+    let edits = edits(valid, &picked);
+    show.edit(&text, &document, &edits)?;
+    if let Some(output) = &args.output {
+        show.file(output, &document, &edits)?;
+    }
+    show.prove(document, tree, &edits)?;
+    show.out.finish()
+}
+
+fn colours() -> bool {
+    !matches!(anstream::AutoStream::choice(&std::io::stdout()), anstream::ColorChoice::Never)
+}
+
+/// What cargo says of the workspace here, or of what is at hand of it.
+fn cargo_metadata() -> Outcome<Vec<u8>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut said = String::new();
+    for more in [&[][..], &["--offline"], &["--offline", "--no-deps"]] {
+        let output = progress::during("cargo metadata", || {
+            Command::new(&cargo).args(["metadata", "--format-version", "1"]).args(more).output()
+        });
+        match output {
+            Ok(output) if output.status.success() => return Ok(output.stdout),
+            Ok(output) => {
+                let text = String::from_utf8_lossy(&output.stderr);
+                said = text.lines().next().unwrap_or_default().to_owned();
+            }
+            Err(error) => said = error.to_string(),
+        }
+    }
+    Err(Failure::trouble(format!("cargo metadata: {said}"))
+        .with_hint("give a JSON file: livebuf demo FILE"))
+}
+
+// --- counting what reads touch ------------------------------------------------------
+
+/// Does the work; how many bytes of documents it read, where this build can count them.
+fn bytes_read(work: impl FnOnce()) -> Option<u64> {
+    #[cfg(feature = "trace")]
+    {
+        livebuf::trace::start();
+        work();
+        let bytes = livebuf::trace::bytes();
+        livebuf::trace::stop();
+        Some(bytes)
+    }
+    #[cfg(not(feature = "trace"))]
+    {
+        work();
+        None
+    }
+}
+
+// --- the edits ------------------------------------------------------------------------
+
+fn edits(doc: Doc<'_, Valid>, picked: &Picked) -> Vec<Edit> {
+    let at = |pointer: &str| doc.pointer(pointer);
+    let mut edits = Vec::new();
+    if let Some(pointer) = &picked.number {
+        let value = match at(pointer) {
+            Some(value) if value.as_i64().is_some_and(|number| number < i64::MAX) => {
+                Json::from(value.as_i64().unwrap_or(0) + 1)
+            }
+            Some(value) if value.kind() == Kind::Float => {
+                Json::from(value.as_f64().unwrap_or(0.0) / 2.0)
+            }
+            _ => Json::from(1),
+        };
+        edits.push(Edit { verb: "set", pointer: pointer.clone(), value: Some(value) });
+    }
+    if let Some(pointer) = &picked.text {
+        let text = at(pointer).and_then(|value| value.as_str()).unwrap_or_default();
+        let value = Json::from(format!("{text}, and longer than it was before"));
+        edits.push(Edit { verb: "set", pointer: pointer.clone(), value: Some(value) });
+    }
+    if let Some(pointer) = &picked.member {
+        edits.push(Edit { verb: "remove", pointer: pointer.clone(), value: None });
+    }
+    if let Some(array) = &picked.array {
+        let last = at(array).and_then(|value| value.as_array()?.iter().next_back());
+        let value = match last.map(|value| value.kind()) {
+            Some(Kind::Int | Kind::Uint | Kind::Float) => {
+                last.and_then(|value| Some(Json::from(value.as_f64()?))).unwrap_or_default()
+            }
+            Some(Kind::Bool) => Json::from(true),
+            Some(Kind::Array) => Json::Array(Vec::new()),
+            Some(Kind::Object) => serde_json::json!({"name": "pushed", "by": "livebuf demo"}),
+            _ => Json::from("pushed by livebuf demo"),
+        };
+        edits.push(Edit { verb: "push", pointer: array.clone(), value: Some(value) });
+    }
+    edits
+}
+
+impl Edit {
+    /// The new value as a document of its own, made before the clock runs.
+    fn new_value(&self) -> livebuf::Result<DocBuf> {
+        let mut document = DocBuf::new()?;
+        match &self.value {
+            Some(Json::Number(number)) => match number.as_i64() {
+                Some(number) => document.set_root(number)?,
+                None => document.set_root(number.as_f64())?,
+            },
+            Some(Json::String(text)) => document.set_root(text)?,
+            Some(Json::Bool(value)) => document.set_root(*value)?,
+            Some(Json::Array(_)) => document.set_root(New::array(0))?,
+            Some(Json::Object(members)) => {
+                let root = document.set_root(New::object(members.len()))?;
+                for (key, value) in members {
+                    if let Some(root) = root {
+                        document.set(root, key.as_str(), value.as_str().unwrap_or_default())?;
+                    }
+                }
+                root
+            }
+            _ => None,
+        };
+        Ok(document)
+    }
+
+    fn apply<S: Storage, O: Observer>(
+        &self,
+        editor: &mut Editor<S, O>,
+        value: &DocBuf,
+    ) -> livebuf::Result<()> {
+        let root = value.doc().root();
+        let new = match (root.as_i64(), root.as_f64(), root.as_str()?) {
+            (Some(number), ..) => New::Int(number),
+            (_, Some(number), _) => New::Float(number),
+            (.., Some(text)) => New::Str(text),
+            _ => root.into(),
+        };
+        match self.verb {
+            "remove" => editor.remove_pointer(&self.pointer).map(drop),
+            "push" => {
+                let array = editor.find(&self.pointer)?;
+                let missing = livebuf::Error::new(livebuf::ErrorKind::NotFound, 0);
+                editor.push(array.ok_or(missing)?, new).map(drop)
+            }
+            _ => editor.set_pointer(&self.pointer, new).map(drop),
+        }
+    }
+
+    fn apply_to_tree(&self, tree: &mut Json) {
+        if self.verb == "remove" {
+            let Some((parent, key)) = self.pointer.rsplit_once('/') else { return };
+            if let Some(Json::Object(members)) = tree.pointer_mut(parent) {
+                // As removing from a document does: the others keep their order.
+                members.shift_remove(&key.replace("~1", "/").replace("~0", "~"));
+            }
+            return;
+        }
+        let (Some(place), Some(value)) = (tree.pointer_mut(&self.pointer), &self.value) else {
+            return;
+        };
+        match place {
+            Json::Array(elements) if self.verb == "push" => elements.push(value.clone()),
+            place => *place = value.clone(),
+        }
+    }
+}
+
+/// A trusted document in a buffer with some room, as one that is edited has.
+fn with_room<O: Observer>(document: &DocBuf, observer: O) -> livebuf::Result<Editor<VecStorage, O>> {
+    let bytes = document.as_bytes();
+    let mut storage = VecStorage::with_capacity((bytes.len() + bytes.len() / 8 + 65_536) as u64)?;
+    storage.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+    let mut editor = Editor::open_with(storage, observer)?;
+    editor.validate()?;
+    Ok(editor)
+}
+
+// --- the show -------------------------------------------------------------------------
+
+struct Show {
+    out: Out,
+    colours: bool,
+}
+
+/// A table's row: what, and up to three right-aligned columns.
+const FIRST: usize = 49;
+
+impl Show {
+    fn title(&mut self, text: &str) -> Outcome {
+        let style = match self.colours {
+            true => Style::new().bold().fg_color(Some(AnsiColor::Cyan.into())),
+            false => Style::new(),
+        };
+        self.out.line(&format!("{style}{text}{style:#}"))
+    }
+
+    fn row(&mut self, what: &str, cells: [&str; 3]) -> Outcome {
+        let [a, b, c] = cells;
+        let text = format!("  {} {a:>9} {b:>9} {c:>9}", fitted(what, FIRST));
+        self.out.line(text.trim_end())
+    }
+
+    /// A row that stands for the way without documents.
+    fn dim(&mut self, what: &str, cells: [&str; 3]) -> Outcome {
+        let style = if self.colours { AnsiColor::Yellow.on_default() } else { Style::new() };
+        let [a, b, c] = cells;
+        let text = format!("  {} {a:>9} {b:>9} {c:>9}", fitted(what, FIRST));
+        self.out.line(&format!("{style}{}{style:#}", text.trim_end()))
+    }
+
+    fn convert(&mut self, title: &str, text: &[u8], doc: Doc<'_, Valid>) -> Outcome {
+        let bytes = doc.as_bytes();
+        let made = repeated(|| livebuf_json::from_slice(text));
+        let opened = repeated(|| Doc::open(std::hint::black_box(bytes)).map(|doc| doc.root().kind()));
+        let validated = repeated(|| doc.checked().validate().is_ok());
+        let ratio = bytes.len() as f64 / text.len() as f64;
+        self.title(&format!("JSON becomes a document: {title}"))?;
+        self.row("", ["time", "bytes", ""])?;
+        self.row("JSON text", ["", &grouped(text.len() as u64), ""])?;
+        let size = grouped(bytes.len() as u64);
+        self.row(&format!("document made of it ({ratio:.2} of its size)"), [&shown(made), &size, ""])?;
+        self.row("opened: its header is looked at", [&shown(opened), "32", ""])?;
+        self.row("validated: once, if it comes from strangers", [&shown(validated), &size, ""])?;
+        self.out.line("")
+    }
+
+    fn look(&mut self, text: &[u8], doc: Doc<'_, Valid>, picked: &Picked) -> Outcome {
+        let pointers: Vec<&str> = [&picked.text, &picked.number, &picked.element]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
+        let Some(first) = pointers.first() else { return Ok(()) };
+        self.title("Single fields, read where they lie")?;
+        self.row("", ["time", "touched", ""])?;
+        for pointer in &pointers {
+            let read = || -> Option<usize> {
+                let value = doc.pointer(std::hint::black_box(pointer))?;
+                Some(value.as_str().map_or(0, str::len))
+            };
+            let time = repeated(read);
+            let touched = bytes_read(|| {
+                read();
+            });
+            let touched = touched.map_or("–".to_owned(), grouped);
+            let value = doc.pointer(pointer).map(brief).unwrap_or_default();
+            self.row(&format!("{} {value}", shortened(pointer, 30)), [&shown(time), &touched, ""])?;
+        }
+        let parsed = repeated(|| {
+            let tree: Json = serde_json::from_slice(text).unwrap_or_default();
+            tree.pointer(first).is_some()
+        });
+        let size = grouped(text.len() as u64);
+        self.dim("from JSON: serde_json parses all of it", [&shown(parsed), &size, ""])?;
+        self.out.line("")
+    }
+
+    fn edit(&mut self, text: &[u8], document: &DocBuf, edits: &[Edit]) -> Outcome {
+        let Some(first) = edits.first() else { return Ok(()) };
+        let failure = |error| Failure::document(Path::new("the demo's document"), error);
+        self.title("Edits, made in the stored bytes")?;
+        self.row("", ["time", "read", "written"])?;
+        for edit in edits {
+            let value = edit.new_value().map_err(failure)?;
+            // Each on a fresh copy, so that each run finds the same.
+            let time = on_fresh(|| with_room(document, ()), |editor| {
+                editor.as_mut().map(|editor| edit.apply(editor, &value)).is_ok()
+            });
+            let mut editor = with_room(document, Changes::default()).map_err(failure)?;
+            let mut done = Ok(());
+            let read = bytes_read(|| done = edit.apply(&mut editor, &value));
+            done.map_err(failure)?;
+            let (written, _) = editor.observer().count();
+            let new = edit.value.as_ref().map_or(String::new(), |value| {
+                let value = value.to_string();
+                format!(" {}", shortened_end(&value, 20))
+            });
+            let what = format!("{} {}{new}", edit.verb, shortened(&edit.pointer, 26));
+            let read = read.map_or("–".to_owned(), grouped);
+            self.row(&what, [&shown(time), &read, &grouped(written)])?;
+        }
+        let printed = repeated(|| {
+            let mut tree: Json = serde_json::from_slice(text).unwrap_or_default();
+            first.apply_to_tree(&mut tree);
+            serde_json::to_vec(&tree).map_or(0, |text| text.len())
+        });
+        let size = grouped(text.len() as u64);
+        self.dim("in JSON: parse, edit, print", [&shown(printed), &size, &size])?;
+        self.out.line("")
+    }
+
+    fn file(&mut self, path: &Path, document: &DocBuf, edits: &[Edit]) -> Outcome {
+        let mut file = NewFile::create(path, false)?;
+        file.write(document.as_bytes())?;
+        file.finish()?;
+        let failure = |error: std::io::Error| Failure::io(path, &error);
+        let (mut written, start) = (0, std::time::Instant::now());
+        for edit in edits {
+            let value = edit.new_value().map_err(|error| Failure::document(path, error))?;
+            let mut file = FileEdit::open(path).map_err(failure)?;
+            file.editor()
+                .validate()
+                .and_then(|()| edit.apply(file.editor(), &value))
+                .map_err(|error| Failure::document(path, error))?;
+            written += file.commit().map_err(failure)?.bytes;
+        }
+        let time = shown(start.elapsed().as_nanos() as f64 / edits.len().max(1) as f64);
+        self.out.line(&format!(
+            "The same in the file {}: {} bytes written, {time} each with validation,\na journal \
+             and waiting for the disk; a crash leaves the file old or new.",
+            path.display(),
+            grouped(written),
+        ))?;
+        self.out.line("")
+    }
+
+    fn prove(&mut self, mut document: DocBuf, mut tree: Json, edits: &[Edit]) -> Outcome {
+        let failure = |error| Failure::document(Path::new("the demo's document"), error);
+        for edit in edits {
+            let value = edit.new_value().map_err(failure)?;
+            edit.apply(&mut document, &value).map_err(failure)?;
+            edit.apply_to_tree(&mut tree);
+        }
+        let doc = document.doc().validate().map_err(failure)?;
+        let print = || livebuf_json::to_string(doc.root());
+        let text = print().map_err(|error| Failure::trouble(error.to_string()))?;
+        let time = repeated(print);
+        let expected = tree.to_string();
+        let verdict = if text == expected {
+            "byte for byte what serde_json prints after the same edits"
+        } else if serde_json::from_str::<Json>(&text).is_ok_and(|tree| tree.to_string() == expected) {
+            "the value that serde_json has after the same edits, members in the same order"
+        } else {
+            return Err(Failure::trouble(
+                "the edited document differs from serde_json's tree: please report this",
+            ));
+        };
+        self.title("The edited document, printed as JSON")?;
+        self.row("", ["time", "bytes", ""])?;
+        let size = grouped(text.len() as u64);
+        self.row(&shortened_end(&text, FIRST), [&shown(time), &size, ""])?;
+        self.out.line(&format!("  It validates, and is {verdict}."))?;
+        if !cfg!(feature = "trace") {
+            self.out.line("  (–: make demo builds with --features trace, which counts these.)")?;
+        }
+        Ok(())
+    }
+}
+
+/// A value in a few letters.
+fn brief(value: Value<'_, Valid>) -> String {
+    match value.kind() {
+        Kind::Object => format!("{{{} members}}", value.len().unwrap_or(0)),
+        Kind::Array => format!("[{} elements]", value.len().unwrap_or(0)),
+        _ => {
+            let text = livebuf_json::to_string(value).unwrap_or_default();
+            shortened_end(&text, 24)
+        }
+    }
+}
+
+/// Text cut or filled to this many letters.
+fn fitted(text: &str, width: usize) -> String {
+    format!("{:<width$}", shortened_end(text, width))
+}
+
+fn shortened_end(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some(_) => {
+            let mut text: String = text.chars().take(width - 1).collect();
+            text.push('…');
+            text
+        }
+        None => text.to_owned(),
+    }
+}
+
+/// A pointer without its middle, where it is long.
+fn shortened(text: &str, width: usize) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= width {
+        return text.to_owned();
+    }
+    let (head, tail) = (width / 3, width - width / 3 - 1);
+    let head: String = letters[..head].iter().collect();
+    let tail: String = letters[letters.len() - tail..].iter().collect();
+    format!("{head}…{tail}")
+}

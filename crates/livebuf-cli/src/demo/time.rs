@@ -1,0 +1,62 @@
+//! Timing: medians of many runs, within a budget.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// How long all runs of one measurement may take together.
+const BUDGET: Duration = Duration::from_millis(300);
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Nanoseconds of one run of work that can be repeated as it is, in batches
+/// long enough for the clock.
+pub(super) fn repeated<T>(mut work: impl FnMut() -> T) -> f64 {
+    let mut batch = 1u32;
+    let once = |batch: u32, work: &mut dyn FnMut()| {
+        let start = Instant::now();
+        for _ in 0..batch {
+            work();
+        }
+        start.elapsed()
+    };
+    let mut run = || {
+        black_box(work());
+    };
+    while once(batch, &mut run) < Duration::from_micros(50) && batch < 1 << 20 {
+        batch *= 2;
+    }
+    let start = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < 3 || (times.len() < 201 && start.elapsed() < BUDGET) {
+        times.push(once(batch, &mut run).as_nanos() as f64 / f64::from(batch));
+    }
+    median(times)
+}
+
+/// Nanoseconds of work on something that must be made anew for every run (which
+/// is not counted). Holds the clock's own time, some 30 ns.
+pub(super) fn on_fresh<S, T>(mut make: impl FnMut() -> S, mut work: impl FnMut(&mut S) -> T) -> f64 {
+    let start = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < 5 || (times.len() < 101 && start.elapsed() < BUDGET) {
+        let mut fresh = make();
+        let start = Instant::now();
+        black_box(work(black_box(&mut fresh)));
+        times.push(start.elapsed().as_nanos() as f64);
+    }
+    median(times)
+}
+
+/// A time in the unit that suits it.
+pub(super) fn shown(nanoseconds: f64) -> String {
+    match nanoseconds {
+        ..1e4 => format!("{nanoseconds:.0} ns"),
+        ..1e6 => format!("{:.1} µs", nanoseconds / 1e3),
+        ..1e8 => format!("{:.1} ms", nanoseconds / 1e6),
+        ..1e9 => format!("{:.0} ms", nanoseconds / 1e6),
+        _ => format!("{:.2} s", nanoseconds / 1e9),
+    }
+}

@@ -1,0 +1,265 @@
+//! Edits: of a file in place, old or new whatever happens; of standard input, as a filter.
+
+use crate::args::{Editing, Push, Remove, Set};
+use crate::convert::not_json;
+use crate::failure::{Failure, Outcome, grouped, name};
+use crate::look::bad_pointer;
+use crate::progress;
+use crate::sink::{Out, refuse_terminal};
+use crate::source::{Source, not_a_document, patiently, read};
+use livebuf::mapped::{Changes, FileEdit};
+use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Observer, Storage, VecStorage};
+use std::io;
+use std::path::Path;
+
+/// What is done to a document.
+enum Edit<'a> {
+    /// `path` is the way to make below `pointer`, where it is not there.
+    Set { pointer: &'a str, value: &'a Given, parents: bool },
+    Remove { pointer: &'a str },
+    Push { pointer: &'a str, value: &'a Given },
+}
+
+/// A value from the command line.
+enum Given {
+    Text(String),
+    Json(DocBuf),
+}
+
+impl Given {
+    fn read(argument: &str, is_text: bool) -> Outcome<Given> {
+        if is_text {
+            return Ok(Given::Text(argument.to_owned()));
+        }
+        let standard_input = Path::new("-");
+        let text = match argument {
+            "-" => read(standard_input)?,
+            _ => argument.as_bytes().to_vec(),
+        };
+        livebuf_json::from_slice(&text).map(Given::Json).map_err(|error| {
+            if argument == "-" {
+                return not_json(standard_input, &text, true, &error);
+            }
+            Failure::trouble(format!("the value {argument:?} is not JSON: {error}"))
+                .with_hint("for text give --string, or JSON's quotes within the shell's: '\"text\"'")
+        })
+    }
+
+    fn new(&self) -> New<'_> {
+        match self {
+            Given::Text(text) => New::Str(text),
+            Given::Json(document) => document.doc().root().into(),
+        }
+    }
+}
+
+pub(crate) fn set(args: &Set) -> Outcome {
+    let value = Given::read(&args.value, args.string)?;
+    let edit = Edit::Set { pointer: &args.pointer, value: &value, parents: args.parents };
+    run(&args.file, &args.editing, &edit, args.value == "-" && !args.string)
+}
+
+pub(crate) fn remove(args: &Remove) -> Outcome {
+    run(&args.file, &args.editing, &Edit::Remove { pointer: &args.pointer }, false)
+}
+
+pub(crate) fn push(args: &Push) -> Outcome {
+    let value = Given::read(&args.value, args.string)?;
+    let edit = Edit::Push { pointer: &args.pointer, value: &value };
+    run(&args.file, &args.editing, &edit, args.value == "-" && !args.string)
+}
+
+/// What opening a file for an edit says when it fails.
+pub(crate) fn not_opened(path: &Path, error: &io::Error) -> Failure {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<livebuf::Error>()) {
+        // Look at the bytes again for a better word.
+        Some(&inner) => match Source::open(path) {
+            Ok(source) => not_a_document(path, source.bytes(), inner),
+            Err(_) => Failure::document(path, inner),
+        },
+        None => Failure::io(path, error),
+    }
+}
+
+fn run(path: &Path, editing: &Editing, edit: &Edit<'_>, input_is_taken: bool) -> Outcome {
+    if path == Path::new("-") {
+        if input_is_taken {
+            return Err(Failure::trouble("standard input cannot be both the document and the value"));
+        }
+        return filter(editing, edit);
+    }
+    let mut file = patiently(|| FileEdit::open(path)).map_err(|error| not_opened(path, &error))?;
+    apply(path, editing, file.editor(), edit)?;
+    let done = progress::during(&format!("writing {}", path.display()), || file.commit());
+    let done = done.map_err(|error| Failure::io(path, &error))?;
+    if editing.verbose {
+        told(path, done.bytes, done.places, done.used);
+    }
+    Ok(())
+}
+
+/// A document from standard input, edited, to standard output.
+fn filter(editing: &Editing, edit: &Edit<'_>) -> Outcome {
+    let hint = "send it to a file or a pipe";
+    refuse_terminal(hint)?;
+    let path = Path::new("-");
+    let source = Source::open(path)?;
+    let bytes = source.doc(path)?.as_bytes();
+    let failure = |error| Failure::document(path, error);
+    let storage = VecStorage::from_slice(bytes).map_err(failure)?;
+    let mut editor = Editor::open_with(storage, Changes::default()).map_err(failure)?;
+    apply(path, editing, &mut editor, edit)?;
+    let mut out = Out::binary(hint)?;
+    out.write(editor.as_bytes())?;
+    out.finish()?;
+    if editing.verbose {
+        let (bytes, places) = editor.observer().count();
+        told(path, bytes, places, editor.as_bytes().len() as u64);
+    }
+    Ok(())
+}
+
+fn told(path: &Path, bytes: u64, places: u64, used: u64) {
+    let (name, bytes, used) = (name(path), grouped(bytes), grouped(used));
+    let places = if places == 1 { "1 place".to_owned() } else { format!("{places} places") };
+    anstream::eprintln!("{name}: wrote {bytes} bytes of {used}, in {places}");
+}
+
+fn apply<S: Storage, O: Observer>(
+    path: &Path,
+    editing: &Editing,
+    editor: &mut Editor<S, O>,
+    edit: &Edit<'_>,
+) -> Outcome {
+    if !editing.no_validate {
+        progress::during(&format!("validating {}", name(path)), || editor.validate()).map_err(
+            |error| Failure::document(path, error).with_hint("a damaged document is not edited"),
+        )?;
+    }
+    match *edit {
+        Edit::Set { pointer, value, parents: false } => {
+            editor.set_pointer(pointer, value.new()).map(drop)
+        }
+        Edit::Set { pointer, value, parents: true } => set_with_parents(editor, pointer, value),
+        Edit::Remove { pointer } => match editor.remove_pointer(pointer) {
+            Ok(false) => return Err(Failure::No(format!("{}: {pointer} is not there", name(path)))),
+            done => done.map(drop),
+        },
+        Edit::Push { pointer, value } => match kind_at(editor, pointer) {
+            Ok(Some(Kind::Array)) => {
+                editor.set_pointer(&format!("{pointer}/-"), value.new()).map(drop)
+            }
+            Ok(Some(kind)) => {
+                let hint = match kind {
+                    Kind::Object => "livebuf set adds members to objects",
+                    _ => "livebuf set replaces it",
+                };
+                let place = place(pointer);
+                let message = format!("{}: {place} is {}, not an array", name(path), named(kind));
+                return Err(Failure::trouble(message).with_hint(hint));
+            }
+            Ok(None) => Err(livebuf::Error::new(ErrorKind::NotFound, 0)),
+            Err(error) => Err(error),
+        },
+    }
+    .map_err(|error| explain(path, editor, edit, error))
+}
+
+fn kind_at<S: Storage, O: Observer>(
+    editor: &Editor<S, O>,
+    pointer: &str,
+) -> livebuf::Result<Option<Kind>> {
+    Ok(editor.doc().pointer(pointer)?.map(|value| value.kind()))
+}
+
+/// One edit whatever is missing: the new value is wrapped in what is to lie around it.
+fn set_with_parents<S: Storage, O: Observer>(
+    editor: &mut Editor<S, O>,
+    pointer: &str,
+    value: &Given,
+) -> livebuf::Result<()> {
+    // The longest beginning of the pointer that is there.
+    let mut there = pointer;
+    while editor.doc().pointer(there)?.is_none() {
+        // The whole document is always there.
+        there = there.rsplit_once('/').map_or("", |(parent, _)| parent);
+    }
+    let missing: Vec<&str> = pointer[there.len()..].split('/').skip(1).collect();
+    let [first, below @ ..] = &missing[..] else {
+        return editor.set_pointer(pointer, value.new()).map(drop);
+    };
+    let place = format!("{there}/{first}");
+    let Some((last, around)) = below.split_last() else {
+        return editor.set_pointer(&place, value.new()).map(drop);
+    };
+    let mut wrapped = DocBuf::new()?;
+    let container = |token: &str| if token == "-" { New::array(0) } else { New::object(1) };
+    let mut way = String::new();
+    wrapped.set_root(container(below[0]))?;
+    for (at, token) in around.iter().enumerate() {
+        wrapped.set_pointer(&format!("{way}/{token}"), container(below[at + 1]))?;
+        way = format!("{way}/{}", if *token == "-" { "0" } else { token });
+    }
+    wrapped.set_pointer(&format!("{way}/{last}"), value.new())?;
+    editor.set_pointer(&place, wrapped.doc().root()).map(drop)
+}
+
+fn named(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Null => "null",
+        Kind::Bool => "a boolean",
+        Kind::Int | Kind::Uint | Kind::Float | Kind::Number => "a number",
+        Kind::String => "text",
+        Kind::Bytes => "bytes",
+        Kind::Object => "an object",
+        Kind::Array => "an array",
+        _ => "of an unknown kind",
+    }
+}
+
+fn place(pointer: &str) -> &str {
+    if pointer.is_empty() { "the root" } else { pointer }
+}
+
+/// Why an edit failed, in the words of the command line.
+fn explain<S: Storage, O: Observer>(
+    path: &Path,
+    editor: &Editor<S, O>,
+    edit: &Edit<'_>,
+    error: livebuf::Error,
+) -> Failure {
+    let (pointer, is_set) = match edit {
+        Edit::Set { pointer, .. } => (*pointer, true),
+        Edit::Remove { pointer } | Edit::Push { pointer, .. } => (*pointer, false),
+    };
+    // The first part of the pointer that is not there, or the last that is.
+    let mut there = pointer;
+    while kind_at(editor, there).ok().flatten().is_none() && !there.is_empty() {
+        there = there.rsplit_once('/').map_or("", |(parent, _)| parent);
+    }
+    let kind = kind_at(editor, there).ok().flatten().unwrap_or(Kind::Null);
+    let next = pointer[there.len()..].split('/').nth(1).unwrap_or("");
+    let trouble = |what: String| Failure::Trouble(format!("{}: {what}", name(path)));
+    match error.kind() {
+        ErrorKind::BadPointer => bad_pointer(pointer),
+        ErrorKind::NotFound | ErrorKind::WrongType | ErrorKind::IndexOutOfRange => match kind {
+            Kind::Object if is_set => trouble(format!("{there}/{next} is not there"))
+                .with_hint("-p makes the objects on the way"),
+            Kind::Object => trouble(format!("{there}/{next} is not there")),
+            Kind::Array => {
+                let length = editor.doc().pointer(there).ok().flatten().and_then(|value| {
+                    value.len().ok().flatten()
+                });
+                let length = length.unwrap_or(0);
+                let what = match length {
+                    1 => "1 element".to_owned(),
+                    _ => format!("{} elements", grouped(length as u64)),
+                };
+                let failure = trouble(format!("{} has {what}, and none is {next:?}", place(there)));
+                if is_set { failure.with_hint(format!("{there}/- appends")) } else { failure }
+            }
+            kind => trouble(format!("{} is {}, and has nothing in it", place(there), named(kind))),
+        },
+        _ => Failure::document(path, error),
+    }
+}

@@ -1,0 +1,120 @@
+//! How a command ends when it does not end well: the status and what is said.
+
+use livebuf::ErrorKind;
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+
+/// Why a command stops.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The answer is no (status 1), and why.
+    No(String),
+    /// Trouble (status 2): what, where, and what to do.
+    Trouble(String),
+    /// Whoever read our output has read enough.
+    BrokenPipe,
+}
+
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn trouble(message: impl Into<String>) -> Failure {
+        Failure::Trouble(message.into())
+    }
+
+    /// An error of the system about a file.
+    pub(crate) fn io(path: &Path, error: &io::Error) -> Failure {
+        Failure::Trouble(format!("{}: {}", name(path), reason(error)))
+    }
+
+    /// An error while writing to standard output.
+    pub(crate) fn output(error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
+            _ => Failure::Trouble(format!("standard output: {}", reason(error))),
+        }
+    }
+
+    /// What the document itself answered.
+    pub(crate) fn document(path: &Path, error: livebuf::Error) -> Failure {
+        let name = name(path);
+        Failure::Trouble(match error.kind() {
+            ErrorKind::Io => {
+                let system = io::Error::from_raw_os_error(error.detail() as i32);
+                format!("{name}: {}", reason(&system))
+            }
+            _ if is_damage(error) => format!("{name}: the document is damaged: {error}"),
+            _ => format!("{name}: {error}"),
+        })
+    }
+
+    pub(crate) fn with_hint(self, hint: impl Display) -> Failure {
+        match self {
+            Failure::Trouble(message) => Failure::Trouble(format!("{message}\n  {hint}")),
+            other => other,
+        }
+    }
+}
+
+/// Whether an error says that bytes are a document, and damaged.
+pub(crate) fn is_damage(error: livebuf::Error) -> bool {
+    use ErrorKind::*;
+    matches!(
+        error.kind(),
+        Truncated
+            | OutOfBounds
+            | Misaligned
+            | WrongBlock
+            | BadCode
+            | BadCount
+            | BadText
+            | BadCell
+            | Overlap
+            | BadIndex
+            | DuplicateKey
+            | BadFreeList
+            | NotZero
+            | BadNumber
+    )
+}
+
+/// A path as it is spoken of.
+pub(crate) fn name(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
+}
+
+/// The system's message without its number.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut letters = text.chars();
+    match letters.next() {
+        // "No such file …" reads on in the middle of a line.
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => text.to_owned(),
+    }
+}
+
+/// A count with its thousands set apart.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn thousands() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")] {
+            assert_eq!(super::grouped(number), text);
+        }
+    }
+}

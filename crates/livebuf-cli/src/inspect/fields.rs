@@ -1,0 +1,431 @@
+//! Regions taken apart into fields of up to eight bytes, each with its meaning.
+//!
+//! Reads only what the validator has been over, and still checks every access.
+
+use crate::failure::grouped;
+use livebuf::layout::*;
+use livebuf::{Region, RegionKind};
+use std::collections::HashMap;
+
+/// Bytes that belong together.
+pub(super) struct Field {
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    pub(super) meaning: String,
+    /// Which member or element of the region's container it is part of.
+    pub(super) member: Option<Member>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Member {
+    Key(String),
+    Index(u64),
+}
+
+/// Knows what the headers met so far say of data that lies apart from them.
+pub(super) struct Fields<'a> {
+    bytes: &'a [u8],
+    /// Of arrays' data, by its offset: the column and the count of elements.
+    columns: HashMap<u64, (u8, u64)>,
+    /// Of maps' entries, by their offset: how many are in use, and the capacity.
+    entries: HashMap<u64, (u64, u64)>,
+}
+
+/// A region's fields under way.
+struct Row {
+    at: u64,
+    fields: Vec<Field>,
+}
+
+impl Row {
+    fn add(&mut self, length: u64, meaning: impl Into<String>) -> &mut Field {
+        self.member(length, meaning, None)
+    }
+
+    fn member(
+        &mut self,
+        length: u64,
+        meaning: impl Into<String>,
+        member: Option<Member>,
+    ) -> &mut Field {
+        let at = self.fields.len();
+        self.fields.push(Field { offset: self.at, length, meaning: meaning.into(), member });
+        self.at += length;
+        &mut self.fields[at]
+    }
+}
+
+fn at(offset: u64) -> String {
+    if offset == 0 { "none".to_owned() } else { format!("at {offset}") }
+}
+
+/// Text in quotes, shortened.
+fn quoted(bytes: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let text = String::from_utf8_lossy(bytes);
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+fn column_name(code: u8) -> &'static str {
+    const NAMES: [&str; 15] = [
+        "cells", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "text",
+        "objects", "arrays",
+    ];
+    NAMES.get(code as usize).unwrap_or(&"reserved")
+}
+
+fn tag_name(tag: u8) -> &'static str {
+    match tag {
+        TAG_HOLE => "–",
+        TAG_NULL => "null",
+        TAG_FALSE => "false",
+        TAG_TRUE => "true",
+        TAG_INT | TAG_UINT => "integer",
+        TAG_FLOAT => "float",
+        TAG_STRING => "text",
+        TAG_BYTES => "bytes",
+        TAG_NUMBER => "number text",
+        TAG_OBJECT => "object",
+        TAG_ARRAY => "array",
+        _ => "reserved",
+    }
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Fields { bytes, columns: HashMap::new(), entries: HashMap::new() }
+    }
+
+    fn slice(&self, offset: u64, length: u64) -> &'a [u8] {
+        let end = usize::try_from(offset.saturating_add(length)).unwrap_or(usize::MAX);
+        self.bytes.get(offset as usize..end).unwrap_or(&[])
+    }
+
+    fn number(&self, offset: u64, length: u64) -> u64 {
+        self.slice(offset, length)
+            .iter()
+            .rev()
+            .fold(0, |number, &byte| number << 8 | u64::from(byte))
+    }
+
+    fn byte(&self, offset: u64) -> u8 {
+        self.number(offset, 1) as u8
+    }
+
+    fn word(&self, offset: u64) -> u64 {
+        self.number(offset, 4)
+    }
+
+    /// Notes what a header says of data elsewhere.
+    pub(super) fn learn(&mut self, region: &Region) {
+        let offset = region.offset;
+        let word = |at: u32| self.word(offset + u64::from(at));
+        match region.kind {
+            RegionKind::Array if region.length == u64::from(ARRAY_SIZE) => {
+                let column = self.byte(offset + u64::from(ARRAY_COLUMN));
+                self.columns.insert(word(ARRAY_DATA), (column, word(ARRAY_COUNT)));
+            }
+            RegionKind::Map => {
+                self.entries.insert(word(MAP_ENTRIES), (word(MAP_USED), word(MAP_CAPACITY)));
+            }
+            _ => {}
+        }
+    }
+
+    /// The fields of a region, from its first byte on; text and what is free is
+    /// left to be printed as it is.
+    pub(super) fn of(&self, region: &Region) -> Vec<Field> {
+        let mut row = Row { at: region.offset, fields: Vec::new() };
+        let offset = region.offset;
+        match region.kind {
+            RegionKind::Header => self.header(&mut row),
+            RegionKind::Aux => self.aux(&mut row, offset),
+            RegionKind::Free => {
+                let next = match self.word(offset) {
+                    0 => "the last of its class".to_owned(),
+                    next => format!("next of its class at {next}"),
+                };
+                let size = grouped(self.word(offset + u64::from(FREE_SIZE)));
+                row.add(8, format!("{next}; size {size}"));
+            }
+            RegionKind::Shape => self.shape(&mut row, offset),
+            RegionKind::Record => self.record(&mut row, offset),
+            RegionKind::Forward => {
+                row.add(8, format!("forward: the block is at {}", self.word(offset + 4)));
+            }
+            RegionKind::Map => self.map(&mut row, offset),
+            RegionKind::Entries => self.entries(&mut row, offset),
+            RegionKind::Node => self.node(&mut row, offset),
+            RegionKind::Array => self.array(&mut row, region),
+            RegionKind::Data => self.data(&mut row, region),
+            _ => {}
+        }
+        row.fields
+    }
+
+    fn header(&self, row: &mut Row) {
+        let flag = |at: u32| self.byte(u64::from(at));
+        let word = |at: u32| self.word(u64::from(at));
+        let flags = [HEADER_REFUSE_FLAGS, HEADER_READ_ONLY_FLAGS, HEADER_IGNORE_FLAGS].map(flag);
+        let flags = match flags {
+            [0, 0, 0] => "no flags".to_owned(),
+            [refuse, read_only, ignore] => {
+                format!("flags: refuse {refuse:02x}, read-only {read_only:02x}, ignore {ignore:02x}")
+            }
+        };
+        let tag = flag(HEADER_ROOT_TAG);
+        row.add(8, format!("magic, version {}, {flags}", flag(HEADER_VERSION)));
+        row.add(8, format!("root cell: {}", self.value(tag, u64::from(HEADER_ROOT_CELL))));
+        let used = grouped(word(HEADER_USED));
+        row.add(8, format!("root tag: {}; used {used}", tag_name(tag)));
+        let (shape, aux) = (word(HEADER_NEWEST_SHAPE), word(HEADER_AUX));
+        row.add(8, format!("newest shape {}; aux {}", at(shape.into()), at(aux.into())));
+    }
+
+    fn aux(&self, row: &mut Row, offset: u64) {
+        let word = |at: u32| self.word(offset + u64::from(at));
+        let classes = self.byte(offset + u64::from(AUX_CLASSES));
+        let free = grouped(word(AUX_FREE_BYTES));
+        row.add(8, format!("{classes} classes; {free} bytes in the free list"));
+        let (blocks, freed) = (word(AUX_FREE_BLOCKS), word(AUX_FREED));
+        row.add(8, format!("{blocks} blocks in the free list; {freed} freed since merged"));
+        row.add(8, "revision, extension directory: reserved");
+        for class in 0..u32::from(classes) {
+            let head = at(word(AUX_HEADS + 4 * class));
+            row.add(4, format!("class {class}, from {} bytes: {head}", 8u64 << class));
+        }
+    }
+
+    /// A span cell: where its bytes are, and the bytes.
+    fn span(&self, position: u64) -> (String, &'a [u8]) {
+        let length = self.word(position + 4) as u32;
+        if length & SPAN_INLINE != 0 {
+            let length = u64::from(length >> 24 & 0x7F);
+            return ("inline".to_owned(), self.slice(position, length));
+        }
+        let owned = if length & SPAN_OWNED != 0 { ", owned" } else { "" };
+        let (offset, length) = (self.word(position), u64::from(length & MAX_SPAN));
+        let place = format!("at {offset}, {} bytes{owned}", grouped(length));
+        (place, self.slice(offset, length))
+    }
+
+    /// What a cell says of its value.
+    fn value(&self, tag: u8, cell: u64) -> String {
+        let number = self.number(cell, 8);
+        match tag {
+            TAG_HOLE if number == 0 => "unused".to_owned(),
+            TAG_NULL | TAG_FALSE | TAG_TRUE => tag_name(tag).to_owned(),
+            TAG_INT => format!("integer {}", number as i64),
+            TAG_UINT => format!("integer {number}"),
+            TAG_FLOAT => format!("float {:?}", f64::from_bits(number)),
+            TAG_STRING | TAG_NUMBER => {
+                let (place, text) = self.span(cell);
+                format!("{} {}, {place}", tag_name(tag), quoted(text))
+            }
+            TAG_BYTES => format!("bytes, {}", self.span(cell).0),
+            TAG_OBJECT | TAG_ARRAY => format!("{} at {}", tag_name(tag), self.word(cell)),
+            _ => format!("tag {tag:02x}"),
+        }
+    }
+
+    fn shape(&self, row: &mut Row, offset: u64) {
+        let [capacity, count, flags] = [1, 2, 3].map(|at| self.byte(offset + at));
+        let private = if flags & SHAPE_PRIVATE != 0 { ", private" } else { "" };
+        let older = at(self.word(offset + u64::from(SHAPE_OLDER)));
+        row.add(8, format!("capacity {capacity}, count {count}{private}; older shape {older}"));
+        for _ in 0..u64::from(capacity).div_ceil(8) {
+            row.add(8, "fingerprints");
+        }
+        for index in 0..capacity {
+            let meaning = if index < count {
+                let (place, key) = self.span(row.at);
+                format!("key {index}: {}, {place}", quoted(key))
+            } else {
+                "unused".to_owned()
+            };
+            row.add(8, meaning);
+        }
+    }
+
+    /// Key `index` of the shape at `shape`.
+    fn key(&self, shape: u64, index: u32) -> &'a [u8] {
+        let capacity = u32::from(self.byte(shape + 1));
+        self.span(shape + u64::from(shape_keys(capacity)) + 8 * u64::from(index)).1
+    }
+
+    fn record(&self, row: &mut Row, offset: u64) {
+        let [capacity, used, live] = [1, 2, 3].map(|at| self.byte(offset + at));
+        let shape = self.word(offset + 4);
+        row.add(8, format!("capacity {capacity}, used {used}, live {live}; shape {}", at(shape)));
+        self.tagged(row, u64::from(capacity), u64::from(used), |index| {
+            let key = self.key(shape, index as u32);
+            (quoted(key), Member::Key(String::from_utf8_lossy(key).into_owned()))
+        });
+    }
+
+    /// Tagged cells (FORMAT 3.4), each with its name.
+    fn tagged(
+        &self,
+        row: &mut Row,
+        capacity: u64,
+        used: u64,
+        name: impl Fn(u64) -> (String, Member),
+    ) {
+        for first in (0..capacity).step_by(8) {
+            let tags = row.at;
+            let group = used.saturating_sub(first).min(8);
+            self.tags(row, group);
+            for index in first..capacity.min(first + 8) {
+                if index >= used {
+                    row.add(8, "unused");
+                    continue;
+                }
+                let tag = self.byte(tags + index % 8);
+                let (name, member) = name(index);
+                let value = match tag {
+                    TAG_HOLE => "hole".to_owned(),
+                    _ => self.value(tag, row.at),
+                };
+                row.member(8, format!("{name}: {value}"), Some(member));
+            }
+        }
+    }
+
+    fn tags(&self, row: &mut Row, used: u64) {
+        let names: Vec<_> = self.slice(row.at, used).iter().map(|&tag| tag_name(tag)).collect();
+        let names = if names.is_empty() { "unused".to_owned() } else { names.join(", ") };
+        row.add(8, format!("tags: {names}"));
+    }
+
+    fn map(&self, row: &mut Row, offset: u64) {
+        let word = |at: u32| self.word(offset + u64::from(at));
+        row.add(8, format!("live {}", grouped(word(MAP_LIVE))));
+        let (used, capacity) = (grouped(word(MAP_USED)), grouped(word(MAP_CAPACITY)));
+        row.add(8, format!("used {used}, capacity {capacity}"));
+        let (entries, root) = (at(word(MAP_ENTRIES)), at(word(MAP_ROOT)));
+        row.add(8, format!("entries {entries}; root node {root}"));
+        row.add(8, "hash block: reserved");
+    }
+
+    fn entries(&self, row: &mut Row, offset: u64) {
+        let (used, capacity) = self.entries.get(&offset).copied().unwrap_or((0, 0));
+        for first in (0..capacity).step_by(8) {
+            let tags = row.at;
+            self.tags(row, used.saturating_sub(first).min(8));
+            for index in first..capacity.min(first + 8) {
+                let tag = self.byte(tags + index % 8);
+                if index >= used || tag == TAG_HOLE {
+                    let meaning = if index < used { "hole" } else { "unused" };
+                    row.add(16, format!("entry {index}: {meaning}"));
+                    continue;
+                }
+                let (place, key) = self.span(row.at);
+                let member = Some(Member::Key(String::from_utf8_lossy(key).into_owned()));
+                let meaning = format!("entry {index}: key {}, {place}", quoted(key));
+                row.member(8, meaning, member.clone());
+                let value = self.value(tag, row.at);
+                row.member(8, format!("entry {index}: {value}"), member);
+            }
+        }
+    }
+
+    fn node(&self, row: &mut Row, offset: u64) {
+        let level = self.byte(offset);
+        let count = u64::from(self.byte(offset + u64::from(NODE_COUNT)));
+        let capacity = u64::from(self.byte(offset + u64::from(NODE_CAPACITY)));
+        let prefix = self.word(offset + u64::from(NODE_PREFIX));
+        let what = if level == 0 { "leaf".to_owned() } else { format!("level {level}") };
+        row.add(8, format!("{what}, count {count}, capacity {capacity}; prefix {prefix}"));
+        for slot in 0..capacity {
+            let head = self.word(row.at) as u32;
+            row.add(4, match slot < count {
+                true => format!("slot {slot}: head {}", quoted(&head.to_be_bytes())),
+                false => "unused".to_owned(),
+            });
+        }
+        for slot in 0..capacity {
+            let child = self.word(row.at);
+            let what = if level == 0 { "entry" } else { "node at" };
+            row.add(4, match slot < count {
+                true => format!("slot {slot}: {what} {child}"),
+                false => "unused".to_owned(),
+            });
+        }
+    }
+
+    fn array(&self, row: &mut Row, region: &Region) {
+        let offset = region.offset;
+        if region.length < u64::from(ARRAY_SIZE) {
+            row.add(8, "empty array");
+            return;
+        }
+        let column = column_name(self.byte(offset + u64::from(ARRAY_COLUMN)));
+        let count = grouped(self.word(offset + u64::from(ARRAY_COUNT)));
+        row.add(8, format!("column {column}, count {count}"));
+        let capacity = grouped(self.word(offset + u64::from(ARRAY_CAPACITY)));
+        let data = at(self.word(offset + u64::from(ARRAY_DATA)));
+        row.add(8, format!("capacity {capacity}; data {data}"));
+    }
+
+    fn data(&self, row: &mut Row, region: &Region) {
+        let Some(&(column, count)) = self.columns.get(&region.offset) else { return };
+        let index = |index: u64| (format!("[{index}]"), Member::Index(index));
+        let width = match column {
+            0 => {
+                let groups = region.length / 72;
+                let capacity = 8 * groups + (region.length % 72 / 8).saturating_sub(1);
+                return self.tagged(row, capacity, count, index);
+            }
+            1 => {
+                for first in (0..count).step_by(64) {
+                    row.add(8, format!("[{first}] and on: {} bits", (count - first).min(64)));
+                }
+                return;
+            }
+            2 | 6 => 1,
+            3 | 7 => 2,
+            4 | 8 | 10 | 13 | 14 => 4,
+            _ => 8,
+        };
+        for number in 0..count {
+            let place = row.at;
+            let bits = self.number(place, width);
+            let shift = 64 - 8 * width;
+            let value = match column {
+                2..=5 => ((bits << shift) as i64 >> shift).to_string(),
+                6..=9 => bits.to_string(),
+                10 => format!("{:?}", f32::from_bits(bits as u32)),
+                11 => format!("{:?}", f64::from_bits(bits)),
+                12 => self.value(TAG_STRING, place),
+                13 => format!("object at {bits}"),
+                _ => format!("array at {bits}"),
+            };
+            row.member(width, format!("[{number}]: {value}"), Some(Member::Index(number)));
+        }
+    }
+}
+
+/// Joins narrow fields to lines of at most `width` bytes, and what is unused to
+/// one run.
+pub(super) fn joined(fields: Vec<Field>, width: u64) -> Vec<Field> {
+    let mut lines: Vec<Field> = Vec::new();
+    for field in fields {
+        if let Some(line) = lines.last_mut() {
+            let unused = line.meaning == "unused" && field.meaning == "unused";
+            let same_line = field.offset / width == line.offset / width
+                && line.length + field.length <= width;
+            if unused || same_line {
+                line.length += field.length;
+                if !unused {
+                    line.meaning = format!("{}, {}", line.meaning, field.meaning);
+                }
+                continue;
+            }
+        }
+        lines.push(field);
+    }
+    lines
+}

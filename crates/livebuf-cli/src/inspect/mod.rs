@@ -1,0 +1,257 @@
+//! `livebuf inspect`: a document's bytes, each with its meaning in FORMAT's words.
+//!
+//! The validator tells which regions there are; `fields` takes a region apart;
+//! here they are put in order and printed.
+
+mod fields;
+
+use crate::args::Inspect;
+use crate::failure::{Failure, Outcome, grouped, name};
+use crate::look::find;
+use crate::sink::Out;
+use crate::source::Source;
+use anstyle::{AnsiColor, Color, Style};
+use fields::{Fields, Member, joined};
+use livebuf::layout::HEADER_SIZE;
+use livebuf::{Checked, Doc, Kind, Region, RegionKind, Value};
+use std::fmt::Write;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+/// Bytes in a line.
+const WIDTH: u64 = 8;
+/// Longest run of bytes that is printed whole where it has no structure.
+const WHOLE: u64 = 64 << 10;
+
+pub(crate) fn inspect(args: &Inspect) -> Outcome {
+    let source = Source::open(&args.file)?;
+    let doc = source.doc(&args.file)?;
+    let mut printer = Printer::new(doc.as_bytes());
+    let damage = match args.pointer.as_deref() {
+        None => printer.document(doc)?,
+        Some(pointer) => {
+            let Some(value) = find(&args.file, doc, pointer)? else {
+                let name = name(&args.file);
+                return Err(Failure::No(format!("{name}: {pointer} is not there")));
+            };
+            printer.value(&args.file, doc, pointer, value)?
+        }
+    };
+    printer.out.finish()?;
+    match damage {
+        Some(error) => Err(Failure::document(&args.file, error)),
+        None => Ok(()),
+    }
+}
+
+/// What a region is called, and its colour.
+fn called(kind: RegionKind) -> (&'static str, AnsiColor) {
+    match kind {
+        RegionKind::Header => ("header", AnsiColor::Magenta),
+        RegionKind::Aux => ("aux", AnsiColor::BrightMagenta),
+        RegionKind::Free => ("free", AnsiColor::BrightBlack),
+        RegionKind::Shape => ("shape", AnsiColor::Yellow),
+        RegionKind::Record => ("record", AnsiColor::Cyan),
+        RegionKind::Forward => ("forward", AnsiColor::BrightBlue),
+        RegionKind::Map => ("map", AnsiColor::Blue),
+        RegionKind::Entries => ("map entries", AnsiColor::BrightCyan),
+        RegionKind::Node => ("index node", AnsiColor::BrightYellow),
+        RegionKind::Array => ("array", AnsiColor::BrightRed),
+        RegionKind::Data => ("array data", AnsiColor::Red),
+        RegionKind::Text => ("text", AnsiColor::Green),
+        RegionKind::SharedText => ("shared text", AnsiColor::BrightGreen),
+        _ => ("region", AnsiColor::White),
+    }
+}
+
+struct Printer<'a> {
+    bytes: &'a [u8],
+    out: Out,
+    colours: bool,
+    fields: Fields<'a>,
+}
+
+impl<'a> Printer<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        let choice = anstream::AutoStream::choice(&io::stdout());
+        let colours = match choice {
+            anstream::ColorChoice::Never => false,
+            anstream::ColorChoice::Auto => io::stdout().is_terminal(),
+            _ => true,
+        };
+        Printer { bytes, out: Out::new(), colours, fields: Fields::new(bytes) }
+    }
+
+    /// All bytes in order. The first damage, where the document is damaged: what
+    /// was reached before it is printed, and the rest as not reached.
+    fn document(&mut self, doc: Doc<'_, Checked>) -> Outcome<Option<livebuf::Error>> {
+        let mut regions = Vec::new();
+        let damage = doc.regions(|region| regions.push(region)).err();
+        self.regions(regions, true, damage.is_some())?;
+        Ok(damage)
+    }
+
+    /// What one value occupies: its cell, and its blocks with all below them.
+    fn value(
+        &mut self,
+        path: &Path,
+        doc: Doc<'_, Checked>,
+        pointer: &str,
+        value: Value<'_>,
+    ) -> Outcome<Option<livebuf::Error>> {
+        let mut regions = Vec::new();
+        let mut damage = value.regions(|region| regions.push(region)).err();
+        let Some((parent, token)) = pointer.rsplit_once('/') else {
+            self.region(&Region { offset: 0, length: HEADER_SIZE.into(), kind: RegionKind::Header })?;
+            self.regions(regions, false, false)?;
+            return Ok(damage);
+        };
+        if let Some(parent) = find(path, doc, parent)? {
+            // A container's own blocks are met before those of its children.
+            let mut own = Vec::new();
+            let holds = [RegionKind::Record, RegionKind::Entries, RegionKind::Data];
+            let walked = parent.regions(|region| {
+                if !own.iter().any(|own: &Region| holds.contains(&own.kind)) {
+                    own.push(region);
+                }
+            });
+            damage = damage.or(walked.err());
+            own.iter().for_each(|region| self.fields.learn(region));
+            let member = match parent.kind() {
+                Kind::Array => token.parse().ok().map(Member::Index),
+                _ => Some(Member::Key(token.replace("~1", "/").replace("~0", "~"))),
+            };
+            if let Some(region) = own.last() {
+                self.cell(region, member)?;
+            }
+        }
+        self.regions(regions, false, false)?;
+        Ok(damage)
+    }
+
+    /// The part of a container's block that holds one member.
+    fn cell(&mut self, region: &Region, member: Option<Member>) -> Outcome {
+        let (name, colour) = called(region.kind);
+        let mut fields = self.fields.of(region);
+        fields.retain(|field| field.member.is_some() && field.member == member);
+        let Some(first) = fields.first() else { return Ok(()) };
+        let length: u64 = fields.iter().map(|field| field.length).sum();
+        self.title(&format!("in its {name}"), colour, first.offset, length)?;
+        fields.iter().try_for_each(|field| {
+            self.line(field.offset, field.length, &field.meaning, colour)
+        })
+    }
+
+    fn regions(&mut self, mut regions: Vec<Region>, gaps: bool, damaged: bool) -> Outcome {
+        // Headers of arrays and maps tell what their data is.
+        regions.iter().for_each(|region| self.fields.learn(region));
+        regions.sort_by_key(|region| (region.offset, region.length, region.kind));
+        regions.dedup();
+        let unknown = if damaged { "not reached" } else { "garbage" };
+        let mut at = 0;
+        for region in &regions {
+            if gaps && at < region.offset {
+                self.gap(unknown, at, region.offset - at)?;
+            }
+            self.region(region)?;
+            at = at.max(region.offset + region.length);
+        }
+        let end = self.bytes.len() as u64;
+        if gaps && at < end {
+            self.gap(unknown, at, end - at)?;
+        }
+        Ok(())
+    }
+
+    fn gap(&mut self, what: &str, offset: u64, length: u64) -> Outcome {
+        // Up to seven zeros are the padding before the next block.
+        if length < 8 && self.is_zero(offset, length) {
+            return self.line(offset, length, "padding", AnsiColor::BrightBlack);
+        }
+        self.title(what, AnsiColor::BrightBlack, offset, length)?;
+        self.plain(offset, length, AnsiColor::BrightBlack)
+    }
+
+    fn region(&mut self, region: &Region) -> Outcome {
+        let (name, colour) = called(region.kind);
+        self.title(name, colour, region.offset, region.length)?;
+        let mut at = region.offset;
+        for field in joined(self.fields.of(region), WIDTH) {
+            self.line(field.offset, field.length, &field.meaning, colour)?;
+            at = field.offset + field.length;
+        }
+        let rest = (region.offset + region.length).saturating_sub(at);
+        let is_text = matches!(region.kind, RegionKind::Text | RegionKind::SharedText);
+        if !is_text && self.is_zero(at, rest) {
+            return self.line(at, rest, "unused", colour);
+        }
+        self.plain(at, rest, colour)
+    }
+
+    fn slice(&self, offset: u64, length: u64) -> &'a [u8] {
+        let end = (offset + length).min(self.bytes.len() as u64);
+        self.bytes.get(offset as usize..end as usize).unwrap_or(&[])
+    }
+
+    fn is_zero(&self, offset: u64, length: u64) -> bool {
+        self.slice(offset, length).iter().all(|&byte| byte == 0)
+    }
+
+    fn style(&self, colour: AnsiColor) -> Style {
+        match self.colours {
+            true => Style::new().fg_color(Some(Color::Ansi(colour))),
+            false => Style::new(),
+        }
+    }
+
+    fn title(&mut self, name: &str, colour: AnsiColor, offset: u64, length: u64) -> Outcome {
+        let style = self.style(colour);
+        let style = if self.colours { style.bold() } else { style };
+        let text = format!("{style}{name}{style:#}, {} bytes from {offset}", grouped(length));
+        self.out.line(&text)
+    }
+
+    /// Bytes with their meaning beside the first line of them.
+    fn line(&mut self, offset: u64, length: u64, meaning: &str, colour: AnsiColor) -> Outcome {
+        let style = self.style(colour);
+        if length > 2 * WIDTH && self.is_zero(offset, length) {
+            let text = format!("{} bytes of zeros", grouped(length));
+            return self.out.line(&format!("{offset:>10}  {style}{text:<24}{style:#} {meaning}"));
+        }
+        let mut meaning = meaning;
+        for at in (offset..offset + length).step_by(WIDTH as usize) {
+            let mut hex = String::new();
+            for byte in self.slice(at, WIDTH.min(offset + length - at)) {
+                let _ = write!(hex, "{byte:02x} ");
+            }
+            let text = format!("{at:>10}  {style}{hex:<24}{style:#} {meaning}");
+            self.out.line(text.trim_end())?;
+            meaning = "";
+        }
+        Ok(())
+    }
+
+    /// Bytes without structure, with their letters.
+    fn plain(&mut self, offset: u64, length: u64, colour: AnsiColor) -> Outcome {
+        if length > 2 * WIDTH && self.is_zero(offset, length) {
+            return self.line(offset, length, "", colour);
+        }
+        let shown = length.min(WHOLE);
+        for at in (offset..offset + shown).step_by(WIDTH as usize) {
+            let length = WIDTH.min(offset + shown - at);
+            let letters: String = self
+                .slice(at, length)
+                .iter()
+                .map(|&byte| match byte {
+                    b' '..=b'~' => byte as char,
+                    _ => '·',
+                })
+                .collect();
+            self.line(at, length, &letters, colour)?;
+        }
+        if shown < length {
+            self.out.line(&format!("{:>10}  and {} more", "…", grouped(length - shown)))?;
+        }
+        Ok(())
+    }
+}

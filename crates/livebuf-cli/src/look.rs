@@ -1,0 +1,222 @@
+//! Looking: single values, keys, whether a document is whole, where its bytes go.
+
+use crate::args::{Get, Keys, Stats, Validate};
+use crate::convert::{not_printed, print_options};
+use crate::failure::{Failure, Outcome, grouped, is_damage, name};
+use crate::progress;
+use crate::sink::{Out, refuse_terminal};
+use crate::source::{Source, not_a_document};
+use comfy_table::{CellAlignment, Table};
+use livebuf::{Doc, ErrorKind, Kind, Object, Value};
+use std::io::{self, Write};
+use std::ops::Bound;
+use std::path::Path;
+
+/// The value at a pointer; `None` where there is none.
+pub(crate) fn find<'d>(path: &Path, doc: Doc<'d>, pointer: &str) -> Outcome<Option<Value<'d>>> {
+    doc.pointer(pointer).map_err(|error| match error.kind() {
+        ErrorKind::BadPointer => bad_pointer(pointer),
+        _ => Failure::document(path, error).with_hint("livebuf validate tells more"),
+    })
+}
+
+pub(crate) fn bad_pointer(pointer: &str) -> Failure {
+    let failure = Failure::trouble(format!("{pointer:?} is not a JSON pointer"));
+    if !pointer.is_empty() && !pointer.starts_with('/') {
+        failure.with_hint(format!("it begins with a slash: \"/{pointer}\""))
+    } else {
+        failure.with_hint("in a key, ~1 stands for / and ~0 for ~")
+    }
+}
+
+fn not_there(path: &Path, pointer: &str) -> Failure {
+    Failure::No(format!("{}: {pointer} is not there", name(path)))
+}
+
+pub(crate) fn get(args: &Get) -> Outcome {
+    let source = Source::open(&args.file)?;
+    let doc = source.doc(&args.file)?;
+    // Damage or a bad pointer is known before anything is printed.
+    let values: Vec<_> = args
+        .pointers
+        .iter()
+        .map(|pointer| find(&args.file, doc, pointer))
+        .collect::<Outcome<_>>()?;
+    let mut out = Out::new();
+    let mut missing = None;
+    for (pointer, value) in args.pointers.iter().zip(values) {
+        match value {
+            Some(value) => print(args, &mut out, value)?,
+            None => missing = missing.or(Some(pointer)),
+        }
+    }
+    out.finish()?;
+    match missing {
+        Some(pointer) => Err(not_there(&args.file, pointer)),
+        None => Ok(()),
+    }
+}
+
+fn print(args: &Get, out: &mut Out, value: Value<'_>) -> Outcome {
+    let damaged = |error| Failure::document(&args.file, error);
+    if args.raw {
+        if let Some(text) = value.as_str().map_err(damaged)? {
+            return out.line(text);
+        }
+        if let Some(bytes) = value.as_bytes().map_err(damaged)? {
+            refuse_terminal("send it to a file or a pipe")?;
+            return out.write(bytes);
+        }
+    }
+    // Into memory where it is short; what is damaged further below is then not
+    // half printed. What is long goes out as it comes.
+    let options = print_options(args.pretty);
+    let short = options.clone().max_bytes(1 << 20);
+    match livebuf_json::to_string_with(value, &short) {
+        Ok(text) => out.line(&text),
+        Err(error) if error.kind() == livebuf_json::ErrorKind::OutputLimit => {
+            value.regions(|_| {}).map_err(damaged)?;
+            livebuf_json::to_writer(out.writer(), value, &options)
+                .map_err(|error| not_printed(&args.file, &error))?;
+            out.line("")
+        }
+        Err(error) => Err(not_printed(&args.file, &error)),
+    }
+}
+
+pub(crate) fn keys(args: &Keys) -> Outcome {
+    let source = Source::open(&args.file)?;
+    let doc = source.doc(&args.file)?;
+    let Some(value) = find(&args.file, doc, &args.pointer)? else {
+        return Err(not_there(&args.file, &args.pointer));
+    };
+    let damaged = |error| Failure::document(&args.file, error);
+    let Some(object) = value.as_object().map_err(damaged)? else {
+        let what = match value.kind() {
+            Kind::Array => "an array",
+            _ => "no object",
+        };
+        let place = if args.pointer.is_empty() { "the root" } else { &args.pointer };
+        return Err(Failure::trouble(format!("{}: {place} is {what}", name(&args.file)))
+            .with_hint("only objects have keys"));
+    };
+    let mut out = Out::new();
+    each_key(args, object, |key| {
+        let key = key.map_err(damaged)?;
+        if args.raw {
+            return out.line(key);
+        }
+        // serde_json's escapes are those of livebuf-json.
+        serde_json::to_writer(out.writer(), key).map_err(|error| Failure::output(&error.into()))?;
+        out.line("")
+    })?;
+    out.finish()
+}
+
+fn each_key<'d>(
+    args: &Keys,
+    object: Object<'d, livebuf::Checked>,
+    mut with: impl FnMut(livebuf::Result<&'d str>) -> Outcome,
+) -> Outcome {
+    match (&args.prefix, &args.from, &args.to) {
+        (Some(prefix), ..) => {
+            object.prefix(prefix).try_for_each(|member| with(member.map(|(key, _)| key)))
+        }
+        (None, None, None) => object.keys().try_for_each(with),
+        (None, from, to) => {
+            let from = from.as_deref().map_or(Bound::Unbounded, Bound::Included);
+            let to = to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+            object.range((from, to)).try_for_each(|member| with(member.map(|(key, _)| key)))
+        }
+    }
+}
+
+pub(crate) fn validate(args: &Validate) -> Outcome {
+    let source = Source::open(&args.file)?;
+    let name = name(&args.file);
+    let bytes = source.bytes();
+    let valid = progress::during(&format!("validating {name}"), || Doc::open(bytes)?.validate());
+    let doc = match valid {
+        Ok(doc) => doc,
+        // Damaged is an answer; what cannot be judged is trouble.
+        Err(error) if is_damage(error) || error.kind() == ErrorKind::NestingLimit => {
+            let message = format!("{name}: damaged: {error}");
+            return Err(Failure::No(if args.quiet { String::new() } else { message }));
+        }
+        Err(error) => return Err(not_a_document(&args.file, bytes, error)),
+    };
+    if !args.quiet {
+        let mut out = Out::new();
+        out.line(&format!("{name}: valid, {} bytes", grouped(doc.as_bytes().len() as u64)))?;
+        out.finish()?;
+    }
+    Ok(())
+}
+
+/// Counts what is written to it.
+#[derive(Default)]
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(crate) fn stats(args: &Stats) -> Outcome {
+    let source = Source::open(&args.file)?;
+    let doc = source.doc(&args.file)?;
+    let (stats, json) = progress::during(&format!("looking at {}", name(&args.file)), || {
+        let stats = doc.stats().map_err(|error| Failure::document(&args.file, error))?;
+        let options = print_options(false).non_finite(livebuf_json::NonFinite::Null);
+        let mut counter = Counter::default();
+        livebuf_json::to_writer(&mut counter, doc.root(), &options)
+            .map_err(|error| not_printed(&args.file, &error))?;
+        Ok((stats, counter.0))
+    })?;
+
+    let percent = |bytes: u64| format!("{:.1} %", 100.0 * bytes as f64 / stats.used as f64);
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_header(vec!["", "bytes", "of used"]);
+    for (what, bytes) in [
+        ("text", stats.text),
+        ("records", stats.records),
+        ("shapes", stats.shapes),
+        ("arrays", stats.arrays),
+        ("maps", stats.maps),
+        ("index nodes", stats.index),
+        ("header and aux", stats.overhead),
+        ("live", stats.live()),
+        ("free", stats.free),
+        ("garbage", stats.garbage),
+        ("used", stats.used),
+    ] {
+        table.add_row(vec![what.to_owned(), grouped(bytes), percent(bytes)]);
+    }
+    for column in 1..3 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut out = Out::new();
+    out.line(&table.trim_fmt())?;
+    out.line("")?;
+    out.line(&format!(
+        "{} values: {} objects, {} arrays, nested {} deep",
+        grouped(stats.values),
+        grouped(stats.objects),
+        grouped(stats.array_count),
+        stats.depth
+    ))?;
+    out.line(&format!(
+        "as JSON, compact: {} bytes; the document is {:.2} of it",
+        grouped(json),
+        stats.used as f64 / json as f64
+    ))?;
+    out.finish()
+}

@@ -1,0 +1,68 @@
+//! The `livebuf` command.
+//!
+//! | module | job |
+//! |---|---|
+//! | `args` | what the command line takes |
+//! | `failure` | how a command ends when it does not end well |
+//! | `source`, `sink`, `progress` | what is read and written, and a sign of life |
+//! | `convert`, `look`, `edit`, `inspect`, `demo` | the commands |
+
+mod args;
+mod convert;
+mod demo;
+mod edit;
+mod failure;
+mod inspect;
+mod look;
+mod progress;
+mod sink;
+mod source;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use failure::{Failure, Outcome};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Failure::No(message)) => {
+            if !message.is_empty() {
+                anstream::eprintln!("livebuf: {message}");
+            }
+            ExitCode::from(1)
+        }
+        Err(Failure::Trouble(message)) => {
+            let style = anstyle::AnsiColor::Red.on_default() | anstyle::Effects::BOLD;
+            anstream::eprintln!("{style}livebuf:{style:#} {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> Outcome {
+    match command {
+        Command::FromJson(args) => convert::from_json(&args),
+        Command::ToJson(args) => convert::to_json(&args),
+        Command::Compact(args) => convert::compact(&args),
+        Command::Get(args) => look::get(&args),
+        Command::Keys(args) => look::keys(&args),
+        Command::Validate(args) => look::validate(&args),
+        Command::Stats(args) => look::stats(&args),
+        Command::Inspect(args) => inspect::inspect(&args),
+        Command::Set(args) => edit::set(&args),
+        Command::Remove(args) => edit::remove(&args),
+        Command::Push(args) => edit::push(&args),
+        Command::Completions(args) => completions(args.shell),
+        Command::Demo(args) => demo::demo(&args),
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> Outcome {
+    // Into memory first: clap_complete panics where a pipe is closed.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "livebuf", &mut script);
+    let mut out = sink::Out::new();
+    out.write(&script)?;
+    out.finish()
+}

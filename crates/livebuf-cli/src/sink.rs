@@ -1,0 +1,187 @@
+//! Where results go: standard output, or a file that appears whole or not at all.
+
+use crate::failure::{Failure, Outcome};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Standard output, buffered. Call [`Out::finish`] at the end.
+pub(crate) struct Out(BufWriter<StdoutLock<'static>>);
+
+impl Out {
+    pub(crate) fn new() -> Out {
+        Out(BufWriter::with_capacity(64 << 10, io::stdout().lock()))
+    }
+
+    /// For bytes that are no text: a terminal would make nonsense of them.
+    pub(crate) fn binary(hint: &str) -> Outcome<Out> {
+        refuse_terminal(hint)?;
+        Ok(Out::new())
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Outcome {
+        self.0.write_all(bytes).map_err(|error| Failure::output(&error))
+    }
+
+    pub(crate) fn line(&mut self, text: &str) -> Outcome {
+        self.write(text.as_bytes())?;
+        self.write(b"\n")
+    }
+
+    pub(crate) fn writer(&mut self) -> &mut impl Write {
+        &mut self.0
+    }
+
+    pub(crate) fn finish(mut self) -> Outcome {
+        self.0.flush().map_err(|error| Failure::output(&error))
+    }
+}
+
+pub(crate) fn refuse_terminal(hint: &str) -> Outcome {
+    if io::stdout().is_terminal() {
+        return Err(Failure::trouble("will not write binary to a terminal").with_hint(hint));
+    }
+    Ok(())
+}
+
+/// A file under way: a temporary one beside it, renamed when it is whole.
+pub(crate) struct NewFile {
+    file: BufWriter<Target>,
+    path: PathBuf,
+    force: bool,
+}
+
+enum Target {
+    Temporary(NamedTempFile),
+    /// A pipe or device is written as it is: it has no contents to spoil.
+    Special(File),
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Target::Temporary(file) => file.write(bytes),
+            Target::Special(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl NewFile {
+    /// Begins a file that must not exist yet, unless forced.
+    pub(crate) fn create(path: &Path, force: bool) -> Outcome<NewFile> {
+        NewFile::begin(path, force).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(path),
+            _ => Failure::io(path, &error),
+        })
+    }
+
+    fn begin(path: &Path, force: bool) -> io::Result<NewFile> {
+        let found = match fs::metadata(path) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let buffered = |file| BufWriter::with_capacity(64 << 10, file);
+        // A new file's rights, less the umask; or those of the file that it replaces.
+        #[cfg(unix)]
+        let mut mode = 0o666;
+        let mut path = path.to_path_buf();
+        if let Some(metadata) = found {
+            if metadata.is_dir() {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            if !metadata.is_file() {
+                let file = File::options().write(true).open(&path)?;
+                if file.is_terminal() {
+                    return Err(io::Error::other("will not write binary to a terminal"));
+                }
+                return Ok(NewFile { file: buffered(Target::Special(file)), path, force });
+            }
+            if !force {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            #[cfg(unix)]
+            {
+                mode = mode_of(&metadata);
+            }
+            // Behind links, so that they stay.
+            path = fs::canonicalize(path)?;
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".livebuf-").suffix(".tmp");
+        #[cfg(unix)]
+        builder.permissions(permissions(mode));
+        let file = builder.tempfile_in(directory(&path))?;
+        Ok(NewFile { file: buffered(Target::Temporary(file)), path, force })
+    }
+
+    pub(crate) fn writer(&mut self) -> &mut impl Write {
+        &mut self.file
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Outcome {
+        self.file.write_all(bytes).map_err(|error| Failure::io(&self.path, &error))
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn finish(self) -> Outcome {
+        let NewFile { file, path, force } = self;
+        let failure = |error: &io::Error| Failure::io(&path, error);
+        let file = match file.into_inner().map_err(|error| failure(error.error()))? {
+            Target::Temporary(file) => file,
+            Target::Special(_) => return Ok(()),
+        };
+        file.as_file().sync_all().map_err(|error| failure(&error))?;
+        if force {
+            file.persist(&path).map_err(|error| failure(&error.error))?;
+        } else {
+            file.persist_noclobber(&path).map_err(|error| match error.error.kind() {
+                io::ErrorKind::AlreadyExists => exists(&path),
+                _ => failure(&error.error),
+            })?;
+        }
+        // An unfinished edit of the file that was here is nothing to the new one.
+        let _ = fs::remove_file(journal_of(&path));
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn mode_of(metadata: &fs::Metadata) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o777
+}
+
+#[cfg(unix)]
+fn permissions(mode: u32) -> fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    fs::Permissions::from_mode(mode)
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::trouble(format!("{}: exists already", path.display()))
+        .with_hint("give -f to write over it")
+}
+
+fn journal_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".journal");
+    PathBuf::from(name)
+}
+
+pub(crate) fn directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Whether a path given with `-o`, or none, means standard output.
+pub(crate) fn is_stdout(path: Option<&Path>) -> bool {
+    path.is_none_or(|path| path == Path::new("-"))
+}

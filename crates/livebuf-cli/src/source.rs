@@ -1,0 +1,109 @@
+//! Where commands read from: documents (mapped, so that a look-up touches few
+//! pages) and JSON text, from files or standard input.
+
+use crate::failure::{Failure, Outcome, name};
+use crate::progress;
+use livebuf::mapped::MappedFile;
+use livebuf::{Checked, Doc, ErrorKind};
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a command waits for another one to finish with a file.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A document's bytes.
+pub(crate) enum Source {
+    Mapped(MappedFile),
+    Read(Vec<u8>),
+}
+
+impl Source {
+    /// A file, mapped; standard input and whatever cannot be mapped, read.
+    pub(crate) fn open(path: &Path) -> Outcome<Source> {
+        if path == Path::new("-") {
+            return read(path).map(Source::Read);
+        }
+        match fs::metadata(path) {
+            Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
+                read(path).map(Source::Read)
+            }
+            Ok(_) => patiently(|| MappedFile::open(path))
+                .map(Source::Mapped)
+                .map_err(|error| Failure::io(path, &error)),
+            Err(error) => Err(Failure::io(path, &error)),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Source::Mapped(file) => file.as_bytes(),
+            Source::Read(bytes) => bytes,
+        }
+    }
+
+    /// The document in these bytes.
+    pub(crate) fn doc(&self, path: &Path) -> Outcome<Doc<'_, Checked>> {
+        Doc::open(self.bytes()).map_err(|error| not_a_document(path, self.bytes(), error))
+    }
+
+    /// The document, validated: what would be wrong is known before a byte is printed.
+    pub(crate) fn validated(&self, path: &Path) -> Outcome<Doc<'_, Checked>> {
+        let doc = self.doc(path)?;
+        progress::during(&format!("validating {}", name(path)), || doc.validate())
+            .map(Doc::checked)
+            .map_err(|error| Failure::document(path, error))
+    }
+}
+
+/// Calls again for a while where a file is locked.
+pub(crate) fn patiently<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let start = Instant::now();
+    loop {
+        match open() {
+            Err(error)
+                if error.kind() == io::ErrorKind::WouldBlock && start.elapsed() < PATIENCE =>
+            {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            result => return result,
+        }
+    }
+}
+
+/// Why bytes are no document, and what to do.
+pub(crate) fn not_a_document(path: &Path, bytes: &[u8], error: livebuf::Error) -> Failure {
+    if error.kind() != ErrorKind::NotADocument {
+        return Failure::document(path, error);
+    }
+    let failure = |what: &str| Failure::Trouble(format!("{}: {what}", name(path)));
+    let text = bytes.trim_ascii_start();
+    if bytes.is_empty() {
+        return failure("not a LiveBuf document: it is empty");
+    }
+    match text.first() {
+        Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
+            let (input, output) = (path.display(), path.with_extension("lbuf"));
+            failure("not a LiveBuf document; it looks like JSON").with_hint(format!(
+                "run livebuf from-json {input} -o {} to make a document of it",
+                if path == Path::new("-") { Path::new("OUT") } else { &output }.display()
+            ))
+        }
+        _ => failure("not a LiveBuf document"),
+    }
+}
+
+/// All bytes of a file or of standard input.
+pub(crate) fn read(path: &Path) -> Outcome<Vec<u8>> {
+    let read = || {
+        if path == Path::new("-") {
+            let mut bytes = Vec::new();
+            io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        } else {
+            fs::read(path)
+        }
+    };
+    progress::during(&format!("reading {}", name(path)), read)
+        .map_err(|error| Failure::io(path, &error))
+}

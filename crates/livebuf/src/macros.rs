@@ -1,0 +1,387 @@
+//! The `json!` macro, and what its expansion calls: encoder events, one by one.
+
+use crate::editor::{DocBuf, Editor, New};
+use crate::encode::Encoder;
+use crate::error::{Error, ErrorKind, Result};
+use crate::reader::{Doc, Mode, Value};
+use crate::space::Observer;
+use crate::storage::Storage;
+use alloc::borrow::{Cow, ToOwned};
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// A document from a JSON literal: a [`DocBuf`].
+///
+/// ```
+/// use livebuf::json;
+/// let (event, lap) = (String::from("lap_complete"), 55);
+/// let doc = json!({
+///     "event": event,
+///     "laps": [lap, lap + 1, null],
+///     "driver": { "name": "Ada", "retired": false },
+///     (format!("lap_{lap}")): Some(88.427),
+/// });
+/// let root = doc.valid().unwrap().root();
+/// assert_eq!(root.pointer("/laps/1").unwrap().as_i64(), Some(56));
+/// assert_eq!(root.get("lap_55").unwrap().as_f64(), Some(88.427));
+///
+/// let both = json!([root.get("driver").unwrap(), &doc]);      // copies of subtrees
+/// assert_eq!(both.valid().unwrap().pointer("/1/event").unwrap().as_str(), Some("lap_complete"));
+/// ```
+///
+/// A value may be any expression of a boolean, a number, text, `Option`, slice
+/// or `Vec` of such (`u8`s become bytes), [`New`], a [`Value`], [`Doc`] or
+/// [`DocBuf`]. For types of your own see `to_doc`. A key is a literal or an
+/// expression of text. Variables are borrowed, not moved. As elsewhere, the last
+/// of equal keys counts.
+///
+/// # Panics
+/// Where the document cannot be built, which literals cannot bring about:
+/// beyond the limits of nesting, string or document size, for a value of a
+/// damaged document (validate it first), for a [`New::Number`] that is no
+/// number, and for a [`New::Detached`]. An [`Encoder`] answers errors instead.
+#[macro_export]
+macro_rules! json {
+    ($($json:tt)+) => {{
+        let mut builder = $crate::macros::Builder::new();
+        $crate::json_internal!(@value done builder $($json)+);
+        builder.finish()
+    }};
+}
+
+/// `(array | object | done) builder tokens…` goes through the tokens that are
+/// left; `@value` takes the next value, then goes on in the given way.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! json_internal {
+    ($mode:ident $builder:ident) => {};
+
+    // Values of one token eight by eight, for the recursion limit's sake.
+    (array $builder:ident
+        $a:tt, $b:tt, $c:tt, $d:tt, $e:tt, $f:tt, $g:tt, $h:tt, $($rest:tt)*) => {
+        $crate::json_internal!(@value done $builder $a);
+        $crate::json_internal!(@value done $builder $b);
+        $crate::json_internal!(@value done $builder $c);
+        $crate::json_internal!(@value done $builder $d);
+        $crate::json_internal!(@value done $builder $e);
+        $crate::json_internal!(@value done $builder $f);
+        $crate::json_internal!(@value done $builder $g);
+        $crate::json_internal!(@value done $builder $h);
+        $crate::json_internal!(array $builder $($rest)*);
+    };
+    (array $builder:ident $($rest:tt)+) => {
+        $crate::json_internal!(@value array $builder $($rest)+);
+    };
+
+    (object $builder:ident $key:literal : $($rest:tt)+) => {
+        $builder.key(&$key);
+        $crate::json_internal!(@value object $builder $($rest)+);
+    };
+    (object $builder:ident ($key:expr) : $($rest:tt)+) => {
+        $builder.key(&$key);
+        $crate::json_internal!(@value object $builder $($rest)+);
+    };
+    (object $builder:ident $($rest:tt)+) => {
+        $crate::json_internal!(@key $builder () $($rest)+);
+    };
+    (@key $builder:ident ($($key:tt)+) : $($rest:tt)+) => {
+        $builder.key(&($($key)+));
+        $crate::json_internal!(@value object $builder $($rest)+);
+    };
+    (@key $builder:ident ($($key:tt)*) $next:tt $($rest:tt)+) => {
+        $crate::json_internal!(@key $builder ($($key)* $next) $($rest)+);
+    };
+
+    (@value $mode:ident $builder:ident null $(, $($rest:tt)*)?) => {
+        $builder.value(&());
+        $crate::json_internal!($mode $builder $($($rest)*)?);
+    };
+    (@value $mode:ident $builder:ident [$($array:tt)*] $(, $($rest:tt)*)?) => {
+        $builder.begin_array();
+        $crate::json_internal!(array $builder $($array)*);
+        $builder.end_array();
+        $crate::json_internal!($mode $builder $($($rest)*)?);
+    };
+    (@value $mode:ident $builder:ident {$($object:tt)*} $(, $($rest:tt)*)?) => {
+        $builder.begin_object();
+        $crate::json_internal!(object $builder $($object)*);
+        $builder.end_object();
+        $crate::json_internal!($mode $builder $($($rest)*)?);
+    };
+    (@value $mode:ident $builder:ident $value:expr $(, $($rest:tt)*)?) => {
+        $builder.value(&$value);
+        $crate::json_internal!($mode $builder $($($rest)*)?);
+    };
+}
+
+/// An encoder that keeps its first error to the end.
+#[doc(hidden)]
+pub struct Builder {
+    encoder: Encoder,
+    result: Result<()>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder::new()
+    }
+}
+
+#[doc(hidden)]
+#[allow(missing_docs)]
+impl Builder {
+    pub fn new() -> Self {
+        Builder { encoder: Encoder::new(), result: Ok(()) }
+    }
+
+    fn event(&mut self, with: impl FnOnce(&mut Encoder) -> Result<()>) {
+        if self.result.is_ok() {
+            self.result = with(&mut self.encoder);
+        }
+    }
+
+    pub fn key<K: AsRef<str> + ?Sized>(&mut self, key: &K) {
+        self.event(|encoder| encoder.key(key.as_ref()));
+    }
+
+    pub fn value<T: JsonValue + ?Sized>(&mut self, value: &T) {
+        self.event(|encoder| value.put(encoder));
+    }
+
+    pub fn begin_array(&mut self) {
+        self.event(Encoder::begin_array);
+    }
+
+    pub fn end_array(&mut self) {
+        self.event(Encoder::end_array);
+    }
+
+    pub fn begin_object(&mut self) {
+        self.event(Encoder::begin_object);
+    }
+
+    pub fn end_object(&mut self) {
+        self.event(Encoder::end_object);
+    }
+
+    #[track_caller]
+    pub fn finish(self) -> DocBuf {
+        match self.result.and_then(|()| self.encoder.finish()) {
+            Ok(doc) => doc,
+            Err(error) => panic!("json!: {error}"),
+        }
+    }
+}
+
+/// What an expression in [`json!`](crate::json) may be.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a value in `json!`",
+    note = "for a type that implements serde's `Serialize`, put `&livebuf::to_doc(&value)?` there"
+)]
+pub trait JsonValue {
+    /// The events of the value.
+    ///
+    /// # Errors
+    /// As the encoder.
+    fn put(&self, encoder: &mut Encoder) -> Result<()>;
+
+    /// The events of a slice of such values.
+    ///
+    /// # Errors
+    /// As the encoder.
+    fn put_slice(values: &[Self], encoder: &mut Encoder) -> Result<()>
+    where
+        Self: Sized,
+    {
+        encoder.begin_array()?;
+        for value in values {
+            value.put(encoder)?;
+        }
+        encoder.end_array()
+    }
+}
+
+macro_rules! scalars {
+    ($($type:ty => |$value:ident, $encoder:ident| $event:expr;)+) => {
+        $(
+            impl JsonValue for $type {
+                #[inline]
+                fn put(&self, $encoder: &mut Encoder) -> Result<()> {
+                    let $value = *self;
+                    $event
+                }
+            }
+        )+
+    };
+}
+scalars! {
+    () => |_value, encoder| encoder.null();
+    bool => |value, encoder| encoder.bool(value);
+    i8 => |value, encoder| encoder.i64(value.into());
+    i16 => |value, encoder| encoder.i64(value.into());
+    i32 => |value, encoder| encoder.i64(value.into());
+    i64 => |value, encoder| encoder.i64(value);
+    isize => |value, encoder| encoder.i64(value as i64);
+    u16 => |value, encoder| encoder.u64(value.into());
+    u32 => |value, encoder| encoder.u64(value.into());
+    u64 => |value, encoder| encoder.u64(value);
+    usize => |value, encoder| encoder.u64(value as u64);
+    f32 => |value, encoder| encoder.f64(value.into());
+    f64 => |value, encoder| encoder.f64(value);
+    char => |value, encoder| encoder.str(value.encode_utf8(&mut [0; 4]));
+}
+
+impl JsonValue for u8 {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        encoder.u64((*self).into())
+    }
+
+    /// Bytes, as `New` has it.
+    fn put_slice(values: &[u8], encoder: &mut Encoder) -> Result<()> {
+        encoder.bytes(values)
+    }
+}
+
+impl JsonValue for i128 {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        match (i64::try_from(*self), u64::try_from(*self)) {
+            (Ok(value), _) => encoder.i64(value),
+            (_, Ok(value)) => encoder.u64(value),
+            _ => encoder.number_text(&self.to_string()),
+        }
+    }
+}
+
+impl JsonValue for u128 {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        match u64::try_from(*self) {
+            Ok(value) => encoder.u64(value),
+            Err(_) => encoder.number_text(&self.to_string()),
+        }
+    }
+}
+
+impl JsonValue for str {
+    #[inline]
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        encoder.str(self)
+    }
+}
+
+impl JsonValue for String {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        encoder.str(self)
+    }
+}
+
+impl<T: JsonValue> JsonValue for [T] {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        T::put_slice(self, encoder)
+    }
+}
+
+impl<T: JsonValue, const N: usize> JsonValue for [T; N] {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        T::put_slice(self, encoder)
+    }
+}
+
+impl<T: JsonValue> JsonValue for Vec<T> {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        T::put_slice(self, encoder)
+    }
+}
+
+impl<T: JsonValue> JsonValue for Option<T> {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        match self {
+            Some(value) => value.put(encoder),
+            None => encoder.null(),
+        }
+    }
+}
+
+impl<T: JsonValue + ?Sized> JsonValue for &T {
+    #[inline]
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        (**self).put(encoder)
+    }
+}
+
+impl<T: JsonValue + ?Sized> JsonValue for &mut T {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        (**self).put(encoder)
+    }
+}
+
+impl<T: JsonValue + ?Sized> JsonValue for Box<T> {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        (**self).put(encoder)
+    }
+}
+
+impl<T: JsonValue + ToOwned + ?Sized> JsonValue for Cow<'_, T> {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        (**self).put(encoder)
+    }
+}
+
+impl<M: Mode> JsonValue for Value<'_, M> {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        encoder.value(self)
+    }
+}
+
+impl<M: Mode> JsonValue for Doc<'_, M> {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        encoder.value(&self.root())
+    }
+}
+
+impl<S: Storage, O: Observer> JsonValue for Editor<S, O> {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        encoder.value(&self.doc().root())
+    }
+}
+
+impl JsonValue for New<'_> {
+    fn put(&self, encoder: &mut Encoder) -> Result<()> {
+        match *self {
+            New::Null => encoder.null(),
+            New::Bool(value) => encoder.bool(value),
+            New::Int(value) => encoder.i64(value),
+            New::Uint(value) => encoder.u64(value),
+            New::Float(value) => encoder.f64(value),
+            New::Str(value) => encoder.str(value),
+            New::Bytes(value) => encoder.bytes(value),
+            New::Number(value) => encoder.number_text(value),
+            New::Object { .. } | New::Map { .. } => {
+                encoder.begin_object()?;
+                encoder.end_object()
+            }
+            New::Array { .. } => {
+                encoder.begin_array()?;
+                encoder.end_array()
+            }
+            New::Fields(fields) => {
+                encoder.begin_object()?;
+                for (key, value) in fields {
+                    encoder.key(key)?;
+                    value.put(encoder)?;
+                }
+                encoder.end_object()
+            }
+            New::Items(items) => {
+                encoder.begin_array()?;
+                for value in items {
+                    value.put(encoder)?;
+                }
+                encoder.end_array()
+            }
+            New::Copy(ref value) => encoder.value(value),
+            New::Detached(_) => Err(Error::new(ErrorKind::Unsupported, 0)),
+        }
+    }
+}

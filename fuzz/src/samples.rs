@@ -1,0 +1,247 @@
+//! Small documents that together hold every kind of block: to be damaged.
+
+use crate::tree::Tree;
+use livebuf::{DocBuf, Encoder, New, NodeId, RegionKind, Result};
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+/// A name and a document's bytes.
+pub type Sample = (&'static str, Vec<u8>);
+
+/// The documents; all valid.
+///
+/// # Panics
+/// Where they cannot be made.
+pub fn all() -> &'static [Sample] {
+    static SAMPLES: OnceLock<Vec<Sample>> = OnceLock::new();
+    SAMPLES.get_or_init(|| make().expect("sound"))
+}
+
+fn make() -> Result<Vec<Sample>> {
+    let samples = vec![
+        ("scalar", edited(|doc| doc.set_root("inline").map(drop))?),
+        ("record", encoded(record)?),
+        ("forwarded record", edited(forwarded_record)?),
+        ("holes", edited(holes)?),
+        ("shapes", encoded(shapes)?),
+        ("edited shapes", edited(edited_shapes)?),
+        ("small map", edited(small_map)?),
+        ("map with inner nodes", edited(large_map)?),
+        ("encoded map", encoded(encoded_map)?),
+        ("columns", encoded(columns)?),
+        ("edited columns", edited(edited_columns)?),
+        ("empty", encoded(empty)?),
+        ("free list", edited(free_list)?),
+        ("text", encoded(text)?),
+        ("nested", encoded(nested)?),
+    ];
+    let mut kinds = BTreeSet::new();
+    for (name, bytes) in &samples {
+        let doc = livebuf::Doc::open(bytes)?;
+        doc.regions(|region| {
+            kinds.insert(region.kind);
+        })
+        .unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    }
+    assert_eq!(kinds.len(), RegionKind::SharedText as usize + 1, "every kind of block");
+    Ok(samples)
+}
+
+fn encoded(with: fn(&mut Encoder) -> Result<()>) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::new();
+    with(&mut encoder)?;
+    Ok(encoder.finish()?.to_vec())
+}
+
+fn edited(with: fn(&mut DocBuf) -> Result<()>) -> Result<Vec<u8>> {
+    let mut doc = DocBuf::new()?;
+    with(&mut doc)?;
+    Ok(doc.to_vec())
+}
+
+fn root(doc: &mut DocBuf, new: New<'_>) -> Result<NodeId> {
+    Ok(doc.set_root(new)?.expect("a container"))
+}
+
+fn record(encoder: &mut Encoder) -> Result<()> {
+    encoder.begin_object()?;
+    encoder.key("event")?;
+    encoder.str("lap_complete")?;
+    encoder.key("lap")?;
+    encoder.i64(55)?;
+    encoder.key("time_sec")?;
+    encoder.f64(88.427)?;
+    encoder.end_object()
+}
+
+fn forwarded_record(doc: &mut DocBuf) -> Result<()> {
+    let root = root(doc, New::object(1))?;
+    doc.set(root, "a", 1)?;
+    let inner = doc.set(root, "inner", New::object(0))?.expect("a container");
+    doc.set(root, "text", "to have something behind the record")?;
+    for key in ["b", "c", "d", "e", "f", "a long key here"] {
+        doc.set(root, key, 2)?;
+        doc.set(inner, key, true)?;
+    }
+    Ok(())
+}
+
+fn holes(doc: &mut DocBuf) -> Result<()> {
+    let root = root(doc, New::object(6))?;
+    for key in ["a", "b", "c", "another key"] {
+        doc.set(root, key, "nine byte")?;
+    }
+    doc.remove(root, "b")?;
+    doc.remove(root, "another key").map(drop)
+}
+
+fn shapes(encoder: &mut Encoder) -> Result<()> {
+    encoder.begin_array()?;
+    for row in 0..5 {
+        encoder.begin_object()?;
+        encoder.key("id")?;
+        encoder.i64(row)?;
+        encoder.key("a long key shared")?;
+        encoder.bool(row % 2 == 0)?;
+        if row % 2 == 0 {
+            encoder.key("only some")?;
+            encoder.null()?;
+        }
+        if row == 4 {
+            encoder.key("only one")?;
+            encoder.null()?;
+        }
+        encoder.end_object()?;
+    }
+    encoder.end_array()
+}
+
+fn edited_shapes(doc: &mut DocBuf) -> Result<()> {
+    let root = root(doc, New::array(3))?;
+    for row in 0..3 {
+        let object = doc.push(root, New::object(2))?.expect("a container");
+        doc.set(object, "key", row)?;
+        doc.set(object, "second key", row)?;
+    }
+    let odd = doc.child(root, 1usize)?.expect("a container");
+    doc.rename(odd, "key", "renamed")?;
+    doc.set(odd, "third", 0)?;
+    Ok(())
+}
+
+fn small_map(doc: &mut DocBuf) -> Result<()> {
+    let root = root(doc, New::Map { capacity: 3 })?;
+    for key in ["b", "a", "a longer key", "a longer kez", ""] {
+        doc.set(root, key, "value")?;
+    }
+    doc.remove(root, "a").map(drop)
+}
+
+fn large_map(doc: &mut DocBuf) -> Result<()> {
+    let root = root(doc, New::Map { capacity: 0 })?;
+    for number in 0..70 {
+        doc.set(root, &*format!("k{}", number * 37 % 70), number)?;
+    }
+    for number in 3..9 {
+        doc.remove(root, &*format!("k{number}"))?;
+    }
+    Ok(())
+}
+
+fn encoded_map(encoder: &mut Encoder) -> Result<()> {
+    encoder.begin_object()?;
+    for length in [260usize, 9, 3] {
+        encoder.key(&"k".repeat(length))?;
+        encoder.i64(length as i64)?;
+    }
+    encoder.end_object()
+}
+
+fn columns(encoder: &mut Encoder) -> Result<()> {
+    let ints = |list: &[i64]| Tree::Array(list.iter().map(|&int| Tree::Int(int)).collect());
+    let floats =
+        |list: &[f64]| Tree::Array(list.iter().map(|float| Tree::Float(float.to_bits())).collect());
+    let string = |text: &str| Tree::String(text.into());
+    let arrays = vec![
+        ints(&[-1, 127]),
+        ints(&[-129, 5]),
+        ints(&[-70_000]),
+        ints(&[i64::MIN, i64::MAX]),
+        ints(&[200, 0, 3]),
+        ints(&[65_535]),
+        ints(&[1 << 31]),
+        Tree::Array(vec![Tree::Uint(u64::MAX), Tree::Int(1)]),
+        floats(&[0.5, f64::NAN]),
+        floats(&[0.1]),
+        Tree::Array(vec![Tree::Bool(true), Tree::Bool(false), Tree::Bool(true)]),
+        Tree::Array(vec![string("a"), string("nine byte")]),
+        Tree::Array(vec![Tree::Object(vec![("x".into(), Tree::Null)], false)]),
+        Tree::Array(vec![Tree::Null, string("mixed, and long"), Tree::Int(3), Tree::Array(vec![])]),
+    ];
+    Tree::Array(arrays).encode(encoder)
+}
+
+fn edited_columns(doc: &mut DocBuf) -> Result<()> {
+    let root = root(doc, New::object(4))?;
+    let ints = doc.set(root, "ints", New::array(4))?.expect("a container");
+    let moved = doc.set(root, "moved", New::array(0))?.expect("a container");
+    let strings = doc.set(root, "strings", New::array(1))?.expect("a container");
+    for number in 0..5 {
+        doc.push(ints, number)?;
+        doc.push(moved, number)?;
+        doc.push(strings, "a longer text")?;
+    }
+    doc.push(ints, "widened")?;
+    doc.insert(moved, 0, 0.5)?;
+    doc.truncate(strings, 2)
+}
+
+fn empty(encoder: &mut Encoder) -> Result<()> {
+    encoder.begin_array()?;
+    encoder.begin_array()?;
+    encoder.end_array()?;
+    encoder.begin_object()?;
+    encoder.end_object()?;
+    encoder.str("")?;
+    encoder.end_array()
+}
+
+fn free_list(doc: &mut DocBuf) -> Result<()> {
+    let root = root(doc, New::array(8))?;
+    for length in [100, 8, 200, 16, 64, 9] {
+        doc.push(root, &*"x".repeat(length))?;
+    }
+    doc.push(root, New::object(3))?;
+    doc.push(root, "last")?;
+    for index in [0usize, 2, 4, 6] {
+        doc.set(root, index, ())?;
+    }
+    Ok(())
+}
+
+fn text(encoder: &mut Encoder) -> Result<()> {
+    encoder.begin_array()?;
+    encoder.str("inline")?;
+    encoder.str("owned text here, é√")?;
+    encoder.str("shared text")?;
+    encoder.str("shared text")?;
+    encoder.bytes(b"bytes \xFF\xFE that are no text")?;
+    encoder.bytes(b"\xFF")?;
+    encoder.number_text("123456789012345678901234567890")?;
+    encoder.number_text("1e400")?;
+    encoder.end_array()
+}
+
+fn nested(encoder: &mut Encoder) -> Result<()> {
+    for _ in 0..6 {
+        encoder.begin_object()?;
+        encoder.key("down")?;
+        encoder.begin_array()?;
+    }
+    encoder.null()?;
+    for _ in 0..6 {
+        encoder.end_array()?;
+        encoder.end_object()?;
+    }
+    Ok(())
+}
