@@ -8,14 +8,14 @@ FILE ?=
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
 	@$(CARGO) build --release --quiet -p livebuf-cli --features trace
-	@mkdir -p .demo && rm -f .demo/document.lbuf
+	@mkdir -p .demo
 ifeq ($(strip $(FILE)),)
 	@$(CARGO) metadata --format-version 1 > .demo/metadata.json 2> .demo/cargo.log \
 		|| $(CARGO) metadata --format-version 1 --offline > .demo/metadata.json 2> .demo/cargo.log \
 		|| $(CARGO) metadata --format-version 1 --no-deps --offline > .demo/metadata.json
 endif
 	@$(CARGO) run --release --quiet -p livebuf-cli --features trace -- \
-		demo $(if $(strip $(FILE)),"$(FILE)",.demo/metadata.json) -o .demo/document.lbuf
+		demo $(if $(strip $(FILE)),"$(FILE)",.demo/metadata.json) -f -o .demo/document.lbuf
 
 test:
 	$(CARGO) test --workspace

@@ -238,7 +238,10 @@ pub(crate) struct Completions {
 pub(crate) struct Demo {
     /// A JSON file; by default what "cargo metadata" says of the workspace here
     pub(crate) file: Option<PathBuf>,
-    /// Also write the document to this file
+    /// Also write the document to this file, and make the edits there
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
+    /// Write over a file that exists
+    #[arg(short, long)]
+    pub(crate) force: bool,
 }

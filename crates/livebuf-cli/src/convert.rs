@@ -3,7 +3,9 @@
 use crate::args::{Compact, FromJson, ToJson};
 use crate::failure::{Failure, Outcome, grouped, name};
 use crate::progress;
-use crate::sink::{NewFile, Out, directory, is_stdout, refuse_terminal};
+use crate::sink::{
+    NewFile, Out, check_new_file, directory, is_stdout, is_temporary, refuse_terminal,
+};
 use crate::source::{Source, patiently, read};
 use livebuf::mapped::FileEdit;
 use livebuf::{Checked, ColumnType, Doc, DocBuf, DuplicateKeys, Kind, Limits, Value};
@@ -32,13 +34,11 @@ pub(crate) fn from_json(args: &FromJson) -> Outcome {
         return from_each_line(args, output.unwrap_or(Path::new("")));
     }
     // What cannot be written is known before the work is done.
-    let target = match output {
-        Some(path) if !is_stdout(output) => Some(NewFile::create(path, args.output.force)?),
-        _ => {
-            refuse_terminal(BINARY)?;
-            None
-        }
-    };
+    let target = output.filter(|_| !is_stdout(output));
+    match target {
+        Some(path) => check_new_file(path, args.output.force)?,
+        None => refuse_terminal(BINARY)?,
+    }
     let text = read(&args.input)?;
     let options = args.options();
     let document = progress::during(&format!("reading {}", name(&args.input)), || {
@@ -50,7 +50,8 @@ pub(crate) fn from_json(args: &FromJson) -> Outcome {
     });
     let document = document.map_err(|error| not_json(&args.input, &text, args.lines, &error))?;
     match target {
-        Some(mut file) => {
+        Some(path) => {
+            let mut file = NewFile::create(path, args.output.force)?;
             file.write(document.as_bytes())?;
             file.finish()
         }
@@ -66,7 +67,9 @@ pub(crate) fn from_json(args: &FromJson) -> Outcome {
 fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
     let failure = |path: &Path, error: &io::Error| Failure::io(path, error);
     if output == Path::new("-") {
-        return Err(Failure::trouble("--each makes many files").with_hint("give a directory as OUT"));
+        return Err(
+            Failure::trouble("--each makes many files").with_hint("give a directory as OUT")
+        );
     }
     if output.exists() && !output.is_dir() {
         return Err(failure(output, &io::ErrorKind::NotADirectory.into()));
@@ -79,6 +82,7 @@ fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
         .prefix(".livebuf-")
         .tempdir_in(beside)
         .map_err(|error| failure(beside, &error))?;
+    is_temporary(temporary.path());
     let mut made = Vec::new();
     for document in livebuf_json::documents(&text, &options) {
         let document = document.map_err(|error| not_json(&args.input, &text, true, &error))?;
@@ -121,7 +125,9 @@ pub(crate) fn not_json(
             }
             failure
         }
-        livebuf_json::ErrorKind::NestingLimit => failure.with_hint("--nesting 2000 allows the most"),
+        livebuf_json::ErrorKind::NestingLimit => {
+            failure.with_hint("--nesting 2000 allows the most")
+        }
         livebuf_json::ErrorKind::InvalidUtf8 => failure,
         _ => Failure::Trouble(format!("{}: {error}", name(path))),
     }
@@ -145,6 +151,9 @@ pub(crate) fn print_options(pretty: bool) -> PrintOptions {
 
 pub(crate) fn to_json(args: &ToJson) -> Outcome {
     let output = args.output.output.as_deref();
+    if let Some(path) = output.filter(|_| !is_stdout(output)) {
+        check_new_file(path, args.output.force)?;
+    }
     let source = Source::open(&args.file)?;
     let doc = source.validated(&args.file)?;
     let mut options = print_options(args.pretty);
@@ -164,11 +173,12 @@ pub(crate) fn to_json(args: &ToJson) -> Outcome {
         Some(path) if !is_stdout(output) => {
             let mut file = NewFile::create(path, args.output.force)?;
             let mut print = || {
-                livebuf_json::to_writer(file.writer(), doc.root(), &options)
-                    .map_err(|error| match error.io_error() {
+                livebuf_json::to_writer(file.writer(), doc.root(), &options).map_err(|error| {
+                    match error.io_error() {
                         Some(error) => Failure::io(path, error),
                         None => failure(&error),
-                    })?;
+                    }
+                })?;
                 file.write(b"\n")
             };
             progress::during(&format!("writing {}", path.display()), &mut print)?;
@@ -226,8 +236,10 @@ fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result<bool> {
 pub(crate) fn compact(args: &Compact) -> Outcome {
     let output = args.output.as_deref();
     let in_place = output.is_none() && args.file != Path::new("-");
-    if !in_place && is_stdout(output) {
-        refuse_terminal(BINARY)?;
+    match output.filter(|_| !is_stdout(output)) {
+        Some(path) => check_new_file(path, args.force)?,
+        None if in_place => {}
+        None => refuse_terminal(BINARY)?,
     }
     if !in_place {
         let source = Source::open(&args.file)?;

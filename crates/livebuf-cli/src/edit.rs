@@ -15,9 +15,18 @@ use std::path::Path;
 /// What is done to a document.
 enum Edit<'a> {
     /// `path` is the way to make below `pointer`, where it is not there.
-    Set { pointer: &'a str, value: &'a Given, parents: bool },
-    Remove { pointer: &'a str },
-    Push { pointer: &'a str, value: &'a Given },
+    Set {
+        pointer: &'a str,
+        value: &'a Given,
+        parents: bool,
+    },
+    Remove {
+        pointer: &'a str,
+    },
+    Push {
+        pointer: &'a str,
+        value: &'a Given,
+    },
 }
 
 /// A value from the command line.
@@ -40,8 +49,9 @@ impl Given {
             if argument == "-" {
                 return not_json(standard_input, &text, true, &error);
             }
-            Failure::trouble(format!("the value {argument:?} is not JSON: {error}"))
-                .with_hint("for text give --string, or JSON's quotes within the shell's: '\"text\"'")
+            Failure::trouble(format!("the value {argument:?} is not JSON: {error}")).with_hint(
+                "for text give --string, or JSON's quotes within the shell's: '\"text\"'",
+            )
         })
     }
 
@@ -84,7 +94,9 @@ pub(crate) fn not_opened(path: &Path, error: &io::Error) -> Failure {
 fn run(path: &Path, editing: &Editing, edit: &Edit<'_>, input_is_taken: bool) -> Outcome {
     if path == Path::new("-") {
         if input_is_taken {
-            return Err(Failure::trouble("standard input cannot be both the document and the value"));
+            return Err(Failure::trouble(
+                "standard input cannot be both the document and the value",
+            ));
         }
         return filter(editing, edit);
     }
@@ -142,7 +154,9 @@ fn apply<S: Storage, O: Observer>(
         }
         Edit::Set { pointer, value, parents: true } => set_with_parents(editor, pointer, value),
         Edit::Remove { pointer } => match editor.remove_pointer(pointer) {
-            Ok(false) => return Err(Failure::No(format!("{}: {pointer} is not there", name(path)))),
+            Ok(false) => {
+                return Err(Failure::No(format!("{}: {pointer} is not there", name(path))));
+            }
             done => done.map(drop),
         },
         Edit::Push { pointer, value } => match kind_at(editor, pointer) {
@@ -247,9 +261,12 @@ fn explain<S: Storage, O: Observer>(
                 .with_hint("-p makes the objects on the way"),
             Kind::Object => trouble(format!("{there}/{next} is not there")),
             Kind::Array => {
-                let length = editor.doc().pointer(there).ok().flatten().and_then(|value| {
-                    value.len().ok().flatten()
-                });
+                let length = editor
+                    .doc()
+                    .pointer(there)
+                    .ok()
+                    .flatten()
+                    .and_then(|value| value.len().ok().flatten());
                 let length = length.unwrap_or(0);
                 let what = match length {
                     1 => "1 element".to_owned(),

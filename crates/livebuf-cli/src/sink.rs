@@ -4,6 +4,7 @@ use crate::failure::{Failure, Outcome};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, Once, PoisonError};
 use tempfile::NamedTempFile;
 
 /// Standard output, buffered. Call [`Out::finish`] at the end.
@@ -33,8 +34,12 @@ impl Out {
         &mut self.0
     }
 
-    pub(crate) fn finish(mut self) -> Outcome {
+    pub(crate) fn flush(&mut self) -> Outcome {
         self.0.flush().map_err(|error| Failure::output(&error))
+    }
+
+    pub(crate) fn finish(mut self) -> Outcome {
+        self.flush()
     }
 }
 
@@ -43,6 +48,46 @@ pub(crate) fn refuse_terminal(hint: &str) -> Outcome {
         return Err(Failure::trouble("will not write binary to a terminal").with_hint(hint));
     }
     Ok(())
+}
+
+/// Whether standard output takes colours: a terminal, and NO_COLOR not set.
+pub(crate) fn colours() -> bool {
+    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
+/// Temporary files and directories, to be taken away when the command is interrupted.
+static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Takes a temporary file or directory away should the command be interrupted.
+pub(crate) fn is_temporary(path: &Path) {
+    static HANDLER: Once = Once::new();
+    HANDLER.call_once(|| {
+        // Without a handler an interrupt leaves a file named .livebuf-…tmp.
+        let _ = ctrlc::set_handler(|| {
+            let paths = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
+            for path in paths.iter() {
+                let _ = fs::remove_file(path);
+                let _ = fs::remove_dir_all(path);
+            }
+            std::process::exit(130);
+        });
+    });
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_path_buf());
+}
+
+/// Refuses what [`NewFile::create`] would refuse, before the work is done.
+pub(crate) fn check_new_file(path: &Path, force: bool) -> Outcome {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            Err(Failure::io(path, &io::ErrorKind::IsADirectory.into()))
+        }
+        Ok(metadata) if metadata.is_file() && !force => Err(exists(path)),
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let found = fs::metadata(directory(path));
+            found.map(drop).map_err(|error| Failure::io(path, &error))
+        }
+    }
 }
 
 /// A file under way: a temporary one beside it, renamed when it is whole.
@@ -117,6 +162,7 @@ impl NewFile {
         #[cfg(unix)]
         builder.permissions(permissions(mode));
         let file = builder.tempfile_in(directory(&path))?;
+        is_temporary(file.path());
         Ok(NewFile { file: buffered(Target::Temporary(file)), path, force })
     }
 

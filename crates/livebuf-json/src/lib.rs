@@ -9,26 +9,32 @@
 //! # Ok::<(), livebuf_json::Error>(())
 //! ```
 //!
+//! Text is read strictly by RFC 8259: UTF-8 only, one value and nothing behind it, no
+//! byte order mark, no comments, no trailing commas. Escapes that name half a surrogate
+//! pair are errors, because no UTF-8 can hold them. What the RFC leaves open is listed in
+//! `tests/suite/json_test_suite.rs`.
+//!
+//! Bytes, which JSON does not have, are printed as a string of their base64 (RFC 4648
+//! section 4, with padding) and read back as that string.
+//!
 //! Modules, each using only those before it: `error`, `number` (which form a literal
 //! takes), `read` (text to encoder events), `options` (one value), `lines` (many);
 //! `write` (text of single values), `print` (walking a document).
 
 mod error;
-mod number;
-mod read;
-
-mod options;
-
 mod lines;
-
-mod write;
-
+mod number;
+mod options;
 mod print;
+mod read;
+mod write;
 
 pub use error::{Error, ErrorKind, Position};
 pub use lines::{Documents, documents, from_lines};
 pub use livebuf::{DuplicateKeys, Limits};
 pub use options::{ReadOptions, from_slice, from_slice_with, from_str};
-pub use print::{PrintOptions, to_string, to_string_pretty, to_string_with, to_vec, to_vec_with, to_writer};
+pub use print::{
+    PrintOptions, to_string, to_string_pretty, to_string_with, to_vec, to_vec_with, to_writer,
+};
 pub use read::NumberPolicy;
 pub use write::NonFinite;

@@ -84,7 +84,11 @@ impl Iterator for Documents<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let line = self.lines.next()?;
-        Some(self.options.read(line.text).map_err(|failure| failure.into_error(self.text, line.offset)))
+        Some(
+            self.options
+                .read(line.text)
+                .map_err(|failure| failure.into_error(self.text, line.offset)),
+        )
     }
 }
 

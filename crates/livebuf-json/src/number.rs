@@ -158,7 +158,8 @@ impl<'t> Cursor<'t> {
     pub(crate) fn literal(&mut self) -> Option<Literal<'t>> {
         let bytes = self.text.as_bytes();
         loop {
-            let token = |&byte: &u8| byte == b'"' || CLASSES[usize::from(byte)] & (DIGIT | SIGN) != 0;
+            let token =
+                |&byte: &u8| byte == b'"' || CLASSES[usize::from(byte)] & (DIGIT | SIGN) != 0;
             let start = self.offset + bytes.get(self.offset..)?.iter().position(token)?;
             let mut end = start;
             let mut classes = 0;

@@ -142,7 +142,11 @@ impl<'w> Printer<'w> {
 
     /// What comes before an element or a key.
     #[inline(always)]
-    pub(crate) fn separate<const PRETTY: bool>(&mut self, first: bool, depth: usize) -> Result<(), Error> {
+    pub(crate) fn separate<const PRETTY: bool>(
+        &mut self,
+        first: bool,
+        depth: usize,
+    ) -> Result<(), Error> {
         if !first {
             self.room(1)?;
             self.byte(b',');
@@ -176,7 +180,12 @@ impl<'w> Printer<'w> {
 
     /// A key with what comes before and behind it.
     #[inline(always)]
-    pub(crate) fn key<const PRETTY: bool>(&mut self, key: &str, first: bool, depth: usize) -> Result<(), Error> {
+    pub(crate) fn key<const PRETTY: bool>(
+        &mut self,
+        key: &str,
+        first: bool,
+        depth: usize,
+    ) -> Result<(), Error> {
         if PRETTY {
             self.separate::<PRETTY>(first, depth)?;
             self.quote(key, false)?;
@@ -232,7 +241,10 @@ impl<'w> Printer<'w> {
     /// A number kept as text. A damaged document can hold any text here, so it is checked.
     pub(crate) fn number_text(&mut self, text: &str) -> Result<(), Error> {
         if literal_length(text.as_bytes()) != Some(text.len()) {
-            return Err(Error::new(ErrorKind::Document, "the document is damaged: a number's text is no number"));
+            return Err(Error::new(
+                ErrorKind::Document,
+                "the document is damaged: a number's text is no number",
+            ));
         }
         text.as_bytes().chunks(PIECE).try_for_each(|piece| self.text(piece))
     }

@@ -95,7 +95,10 @@ fn encoded() -> Vec<(&'static str, String)> {
         ("column_mixed", "[1,\"two\",3.0,null,true,[],{},\"a longer text\",9,10]"),
         ("column_objects", "[{\"a\":1},{\"a\":2,\"b\":3},{\"b\":4}]"),
         ("column_arrays", "[[],[1],[[2]]]"),
-        ("shapes_prefix", "[{\"a\":1,\"b\":2,\"c\":3},{\"a\":4},{\"a\":5,\"b\":6},{\"a\":7,\"x\":8}]"),
+        (
+            "shapes_prefix",
+            "[{\"a\":1,\"b\":2,\"c\":3},{\"a\":4},{\"a\":5,\"b\":6},{\"a\":7,\"x\":8}]",
+        ),
         ("nested", "{\"a\":{\"b\":{\"c\":[{\"d\":[[[1]]]}]}}}"),
     ];
     let mut all: Vec<_> = plain.map(|(name, json)| (name, json.to_string())).into();

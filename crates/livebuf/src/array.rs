@@ -5,7 +5,7 @@
 //!      kind  column  zero  count  capacity  data
 //! ```
 
-use crate::bytes::{load_u8, load_u32, load_u64, round_up, slice};
+use crate::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::record::{Block, Raw, tagged};
@@ -174,7 +174,7 @@ impl Elements {
             let count = (block.header >> 32) as u32;
             let rest = load_u64(bytes, (offset + ARRAY_CAPACITY) as u64)?;
             let (capacity, data) = (rest as u32, (rest >> 32) as u32);
-            slice(bytes, data as u64, column.data_size(count))?;
+            check(bytes, data as u64, column.data_size(count))?;
             return Ok(Elements { offset, count, capacity, data, column, bare: false });
         }
         if block.kind() == KIND_EMPTY_ARRAY {
@@ -190,7 +190,7 @@ impl Elements {
 
     /// The array, its whole capacity checked to lie in the document: for edits.
     pub(crate) fn whole(self, bytes: &[u8]) -> Result<Elements> {
-        slice(bytes, self.data as u64, self.data_size())?;
+        check(bytes, self.data as u64, self.data_size())?;
         if self.count > self.capacity {
             return Err(Error::new(ErrorKind::BadCount, self.offset as u64));
         }
@@ -212,11 +212,11 @@ impl Elements {
                 Raw { tag: TAG_FALSE + bit, cell: 0, position: 0 }
             }
             ColumnType::I8 => int(load_u8(bytes, at)? as i8 as i64),
-            ColumnType::I16 => int(crate::bytes::load_u16(bytes, at)? as i16 as i64),
+            ColumnType::I16 => int(load_u16(bytes, at)? as i16 as i64),
             ColumnType::I32 => int(load_u32(bytes, at)? as i32 as i64),
             ColumnType::I64 => int(load_u64(bytes, at)? as i64),
             ColumnType::U8 => int(load_u8(bytes, at)? as i64),
-            ColumnType::U16 => int(crate::bytes::load_u16(bytes, at)? as i64),
+            ColumnType::U16 => int(load_u16(bytes, at)? as i64),
             ColumnType::U32 => int(load_u32(bytes, at)? as i64),
             ColumnType::U64 => {
                 let value = load_u64(bytes, at)?;

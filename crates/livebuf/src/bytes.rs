@@ -24,6 +24,15 @@ pub(crate) fn slice(bytes: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
         .ok_or_else(|| out_of_bounds(offset, length))
 }
 
+/// Makes sure that a range lies in the document, without touching it.
+#[inline(always)]
+pub(crate) fn check(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
+    if offset + length > bytes.len() as u64 {
+        return Err(out_of_bounds(offset, length));
+    }
+    Ok(())
+}
+
 #[inline(always)]
 fn array<const N: usize>(bytes: &[u8], offset: u64) -> Result<[u8; N]> {
     match slice(bytes, offset, N as u64)?.try_into() {

@@ -10,14 +10,16 @@
 //! of one trie node, so patching needs no memory.
 
 use crate::array::ColumnType;
-use crate::cell::{Needle, inline_span, span_at};
+use crate::bytes::text;
+use crate::cell::{Needle, inline_span, span_at, span_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
 use crate::number::is_json_number;
-use crate::reader::{Checked, Doc, Kind, Mode, Value};
-use crate::record::Record;
+use crate::reader::{Checked, Doc, Mode, Value};
+use crate::record::{Block, Raw, Record, check_immediate};
 use crate::storage::{Storage, VecStorage};
+use crate::walk::{Allowance, Cursor};
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -320,37 +322,67 @@ impl Encoder {
     /// A value of another document, with all below it.
     ///
     /// # Errors
-    /// As [`null`](Self::null), and what is damaged in the other document.
+    /// As [`null`](Self::null), what is damaged in the other document, and
+    /// [`ErrorKind::BudgetExceeded`] where its values alias beyond what a valid
+    /// one can hold.
     pub fn value<M: Mode>(&mut self, value: &Value<'_, M>) -> Result<()> {
-        let value = value.checked();
-        match value.kind() {
-            Kind::Null => self.null(),
-            Kind::Bool => self.bool(value.as_bool() == Some(true)),
-            Kind::Int | Kind::Float => self.push(value.raw().tag, value.raw().cell),
-            Kind::Uint => self.u64(value.raw().cell),
-            Kind::String => self.str(value.as_str()?.unwrap_or_default()),
-            Kind::Bytes => self.bytes(value.as_bytes()?.unwrap_or_default()),
-            Kind::Number => self.number_text(value.as_number_text()?.unwrap_or_default()),
-            Kind::Object => {
-                self.begin_object()?;
-                for member in value.as_object()?.iter().flat_map(|object| object.iter()) {
-                    let (key, value) = member?;
-                    self.key(key)?;
-                    self.value(&value)?;
+        let bytes = value.document();
+        let mut allowance = Allowance::new(bytes, self.options.limits.budget);
+        let mut stack = Vec::new();
+        let mut next = Some(value.raw());
+        loop {
+            if let Some(raw) = next.take() {
+                allowance.value()?;
+                match raw.tag {
+                    ..=TAG_SPAN_LAST => self.scalar(bytes, raw, &mut allowance)?,
+                    TAG_OBJECT | TAG_ARRAY => {
+                        let block = Block::resolve(bytes, raw.cell as u32)?;
+                        match (raw.tag, block.kind()) {
+                            (TAG_OBJECT, KIND_RECORD | KIND_MAP) => self.begin_object()?,
+                            (TAG_ARRAY, KIND_ARRAY | KIND_EMPTY_ARRAY) => self.begin_array()?,
+                            _ => {
+                                return Err(Error::new(ErrorKind::WrongBlock, block.offset.into()));
+                            }
+                        }
+                        stack.push(Cursor::new(block));
+                    }
+                    _ => return Err(Error::new(ErrorKind::Unsupported, raw.position.into())),
                 }
-                self.end_object()
             }
-            Kind::Array => {
-                self.begin_array()?;
-                for element in value.as_array()?.iter().flat_map(|array| array.iter()) {
-                    self.value(&element?)?;
+            let Some(cursor) = stack.last_mut() else { return Ok(()) };
+            match cursor.next(bytes)? {
+                Some((index, raw)) => {
+                    if let Some(key) = cursor.key(bytes, index)? {
+                        allowance.text(key.len())?;
+                        self.key(text(key, 0)?)?;
+                    }
+                    next = Some(raw);
                 }
-                self.end_array()
+                None => {
+                    match cursor.block.kind() {
+                        KIND_RECORD | KIND_MAP => self.end_object()?,
+                        _ => self.end_array()?,
+                    }
+                    stack.pop();
+                }
             }
-            Kind::Reserved if value.raw().tag <= TAG_IMMEDIATE_LAST => {
-                self.push(value.raw().tag, value.raw().cell)
+        }
+    }
+
+    fn scalar(&mut self, document: &[u8], raw: Raw, allowance: &mut Allowance) -> Result<()> {
+        if raw.tag <= TAG_IMMEDIATE_LAST {
+            check_immediate(raw)?;
+            return self.push(raw.tag, raw.cell);
+        }
+        let bytes = span_bytes(document, raw.cell, raw.position.into())?;
+        allowance.text(bytes.len())?;
+        match raw.tag {
+            TAG_STRING => self.str(text(bytes, raw.cell & 0xFFFF_FFFF)?),
+            TAG_NUMBER => self.number_text(text(bytes, raw.cell & 0xFFFF_FFFF)?),
+            tag => {
+                let cell = self.span(bytes)?;
+                self.push(tag, cell)
             }
-            Kind::Reserved => Err(Error::new(ErrorKind::Unsupported, value.raw().position as u64)),
         }
     }
 

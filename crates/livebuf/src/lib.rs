@@ -49,6 +49,7 @@ mod shape;
 mod space;
 mod storage;
 mod validate;
+mod walk;
 
 pub use array::ColumnType;
 #[cfg(feature = "serde")]

@@ -5,7 +5,7 @@
 //!      kind  capacity  used  live  shape  tagged cells
 //! ```
 
-use crate::bytes::{load_u8, load_u64, slice};
+use crate::bytes::{check, load_u8, load_u64};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 
@@ -19,7 +19,7 @@ pub(crate) struct Raw {
 }
 
 /// The first eight bytes of a node's block, and where it is (a forward is followed).
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     pub(crate) offset: u32,
     pub(crate) header: u64,
@@ -94,7 +94,7 @@ impl Record {
     /// The record, its whole capacity checked to lie in the document: for edits.
     #[inline(always)]
     pub(crate) fn whole(self, bytes: &[u8]) -> Result<Record> {
-        slice(bytes, self.offset as u64, self.size())?;
+        check(bytes, self.offset as u64, self.size())?;
         if self.used() > self.capacity() {
             return Err(Error::new(ErrorKind::BadCount, self.offset as u64));
         }

@@ -8,7 +8,7 @@
 //! A record uses the first n keys of its shape. Shapes hang in a list from the
 //! newest to the oldest; the header points at the newest.
 
-use crate::bytes::{load_u8, load_u32, load_u64, slice};
+use crate::bytes::{check, load_u8, load_u32, load_u64};
 use crate::cell::{Needle, span_at_position};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
@@ -158,7 +158,7 @@ pub(crate) fn plan_step(
 ) -> Result<Step> {
     if let Some(shape) = shape {
         if used == shape.count && used < shape.capacity {
-            slice(bytes, shape.offset, shape.size())?;
+            check(bytes, shape.offset, shape.size())?;
             return Ok(Step::Extend { shape });
         }
         if used < shape.count && needle.is_at(bytes, shape.key_position(used))? {

@@ -13,9 +13,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
 use crate::number::is_json_number;
-use crate::reader::{Checked, Doc, Mode, Valid, Value, entry_value};
+use crate::reader::{Checked, Doc, Mode, Valid, Value};
 use crate::record::{Block, Raw, Record, check_immediate};
 use crate::shape::Shape;
+use crate::walk::{CHUNK, Cursor, holds_references};
 
 /// What some bytes of a document are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -162,7 +163,7 @@ impl<M: Mode> Value<'_, M> {
         let mut walk = Walk::new(bytes, &mut scratch, |_| {})?;
         walk.shapes()?;
         let Walk { exclusive, shared, stats, .. } = walk;
-        Walk { bytes, exclusive, shared, stats, visit }.value(self.raw(), MAX_NESTING).map(|_| ())
+        Walk { bytes, exclusive, shared, stats, visit }.value(self.raw(), 0)
     }
 }
 
@@ -244,7 +245,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         self.aux()?;
         self.shapes()?;
         let root = Doc::<Checked>::assume(self.bytes).root().raw();
-        self.stats.depth = self.value(root, MAX_NESTING)? as u64;
+        self.value(root, 0)?;
         let stats = &mut self.stats;
         let known = stats.overhead
             + stats.shapes
@@ -408,51 +409,81 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
 
     // --- values -------------------------------------------------------------
 
-    /// Checks a value and all below it; how many containers it nests.
-    fn value(&mut self, raw: Raw, left: u16) -> Result<u16> {
+    /// Checks a value and all below it, `above` containers around it.
+    fn value(&mut self, raw: Raw, above: u16) -> Result<()> {
+        if raw.tag <= TAG_SPAN_LAST {
+            return self.scalar(raw);
+        }
+        let mut stack = [Cursor::NONE; CHUNK];
+        stack[0] = self.enter(raw, above)?;
+        let mut depth = 1;
+        while depth > 0 {
+            let Some((_, raw)) = stack[depth - 1].next(self.bytes)? else {
+                depth -= 1;
+                continue;
+            };
+            if raw.tag <= TAG_SPAN_LAST {
+                self.scalar(raw)?;
+            } else if depth < CHUNK {
+                stack[depth] = self.enter(raw, above + depth as u16)?;
+                depth += 1;
+            } else {
+                self.value(raw, above + depth as u16)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn scalar(&mut self, raw: Raw) -> Result<()> {
+        self.stats.values += 1;
+        if raw.tag <= TAG_IMMEDIATE_LAST {
+            return check_immediate(raw);
+        }
+        let bytes = self.span(raw)?;
+        if raw.tag == TAG_NUMBER && !is_json_number(bytes) {
+            return Err(error(ErrorKind::BadNumber, raw.cell & 0xFFFF_FFFF));
+        }
+        Ok(())
+    }
+
+    /// Checks and claims a container's own blocks; its children are to come.
+    fn enter(&mut self, raw: Raw, above: u16) -> Result<Cursor> {
         let position = raw.position as u64;
         self.stats.values += 1;
-        match raw.tag {
-            ..=TAG_IMMEDIATE_LAST => return check_immediate(raw).map(|()| 0),
-            ..=TAG_SPAN_LAST => {
-                let bytes = self.span(raw)?;
-                if raw.tag == TAG_NUMBER && !is_json_number(bytes) {
-                    return Err(error(ErrorKind::BadNumber, raw.cell & 0xFFFF_FFFF));
-                }
-                return Ok(0);
-            }
-            TAG_OBJECT | TAG_ARRAY => {}
-            ..=TAG_NODE_LAST => return Err(error(ErrorKind::UnsupportedFeature, position)),
-            _ => return Err(error(ErrorKind::BadCode, position)),
+        if raw.tag > TAG_NODE_LAST {
+            return Err(error(ErrorKind::BadCode, position));
+        }
+        if raw.tag != TAG_OBJECT && raw.tag != TAG_ARRAY {
+            return Err(error(ErrorKind::UnsupportedFeature, position));
         }
         if raw.cell >> 32 != 0 {
             return Err(error(ErrorKind::BadCell, position));
         }
-        let Some(left) = left.checked_sub(1) else {
+        if above >= MAX_NESTING {
             return Err(Error::with_detail(ErrorKind::NestingLimit, position, MAX_NESTING as u64));
-        };
+        }
+        self.stats.depth = self.stats.depth.max(above as u64 + 1);
         let home = raw.cell as u32;
         let block = Block::resolve(self.bytes, home)?;
         if block.offset != home {
             self.claim_block(RegionKind::Forward, home as u64, 8)?;
             self.zero(home as u64 + 1, home as u64 + 4)?;
         }
-        let highest = match (raw.tag, block.kind()) {
-            (TAG_OBJECT, KIND_RECORD) => self.record(block.record()?, left)?,
-            (TAG_OBJECT, KIND_MAP) => self.map(block, left)?,
-            (TAG_ARRAY, KIND_ARRAY) => self.array(block, left)?,
+        match (raw.tag, block.kind()) {
+            (TAG_OBJECT, KIND_RECORD) => self.record(block.record()?)?,
+            (TAG_OBJECT, KIND_MAP) => self.map(block)?,
+            (TAG_ARRAY, KIND_ARRAY) => self.array(block)?,
             (TAG_ARRAY, KIND_EMPTY_ARRAY) => {
                 self.claim_block(RegionKind::Array, block.offset as u64, 8)?;
                 self.zero(block.offset as u64 + 1, block.offset as u64 + 8)?;
-                0
             }
             _ => return Err(error(ErrorKind::WrongBlock, block.offset as u64)),
-        };
+        }
         match raw.tag {
             TAG_OBJECT => self.stats.objects += 1,
             _ => self.stats.array_count += 1,
         }
-        Ok(highest + 1)
+        Cursor::references(self.bytes, block)
     }
 
     /// Checks a span and claims its bytes.
@@ -507,7 +538,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         Ok(())
     }
 
-    fn record(&mut self, record: Record, left: u16) -> Result<u16> {
+    fn record(&mut self, record: Record) -> Result<()> {
         let offset = record.offset as u64;
         self.claim_block(RegionKind::Record, offset, record.size())?;
         let used = record.used();
@@ -529,12 +560,11 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                 return Err(error(ErrorKind::BadCount, shape.offset + SHAPE_FLAGS as u64));
             }
         }
-        let (mut highest, mut live) = (0, 0);
+        let mut live = 0;
         for index in 0..used {
             let raw = record.field(self.bytes, index)?;
             if raw.tag != TAG_HOLE {
                 live += 1;
-                highest = highest.max(self.value(raw, left)?);
             } else if raw.cell != 0 {
                 return Err(error(ErrorKind::NotZero, raw.position as u64));
             }
@@ -542,11 +572,10 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if live != record.live() {
             return Err(error(ErrorKind::BadCount, offset + 3));
         }
-        self.unused(offset + RECORD_CELLS as u64, used, record.capacity())?;
-        Ok(highest)
+        self.unused(offset + RECORD_CELLS as u64, used, record.capacity())
     }
 
-    fn map(&mut self, block: Block, left: u16) -> Result<u16> {
+    fn map(&mut self, block: Block) -> Result<()> {
         let offset = block.offset as u64;
         self.claim_block(RegionKind::Map, offset, MAP_SIZE as u64)?;
         let map = map::Map::load(self.bytes, offset)?;
@@ -556,7 +585,6 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         map::check_index(bytes, offset, &mut |node, size| {
             self.claim_block(RegionKind::Node, node as u64, size as u64)
         })?;
-        let mut highest = 0;
         for index in 0..map.used {
             let entry = map.entry(bytes, index)?;
             if entry.tag == TAG_HOLE {
@@ -565,7 +593,6 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             }
             let cell = load_u64(bytes, entry.key)?;
             self.span(Raw { tag: TAG_STRING, cell, position: entry.key as u32 })?;
-            highest = highest.max(self.value(entry_value(bytes, &entry)?, left)?);
         }
         let mut index = map.used;
         while !index.is_multiple_of(8) && index < map.capacity {
@@ -580,10 +607,10 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if index < map.capacity {
             self.zero(base + entry_tag_at(index), base + size)?;
         }
-        Ok(highest)
+        Ok(())
     }
 
-    fn array(&mut self, block: Block, left: u16) -> Result<u16> {
+    fn array(&mut self, block: Block) -> Result<()> {
         let offset = block.offset as u64;
         self.claim_block(RegionKind::Array, offset, ARRAY_SIZE as u64)?;
         self.zero(offset + 2, offset + 4)?;
@@ -593,7 +620,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         }
         let (data, end) = (array.data as u64, array.data as u64 + array.data_size());
         if array.capacity == 0 {
-            return Ok(0);
+            return Ok(());
         }
         self.claim_block(RegionKind::Data, data, array.data_size())?;
         match array.column {
@@ -609,16 +636,9 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             }
             column => self.zero(data + array.count as u64 * column.width(), end)?,
         }
-        let mut highest = 0;
-        match array.column {
-            ColumnType::Cells | ColumnType::String | ColumnType::Objects | ColumnType::Arrays => {
-                for index in 0..array.count {
-                    let raw = array.element(self.bytes, index)?;
-                    highest = highest.max(self.value(raw, left)?);
-                }
-            }
-            _ => self.stats.values += array.count as u64,
+        if !holds_references(array.column) {
+            self.stats.values += array.count as u64;
         }
-        Ok(highest)
+        Ok(())
     }
 }

@@ -51,13 +51,16 @@ fn is_scalar(kind: Kind) -> bool {
     !matches!(kind, Kind::Object | Kind::Array)
 }
 
-/// Calls `with` for every value below the root: its pointer, depth, the value,
-/// and whether it is a member. Stops where `with` says so.
+/// What is done with a value: its pointer, its depth, the value, whether it is a
+/// member. False ends the walk.
+type Look<'l> = dyn FnMut(&str, usize, Value<'_, Valid>, bool) -> bool + 'l;
+
+/// Calls `with` for every value below the root, in the document's order.
 fn walk(
     value: Value<'_, Valid>,
     pointer: &mut String,
     depth: usize,
-    with: &mut dyn FnMut(&str, usize, Value<'_, Valid>, bool) -> bool,
+    with: &mut Look<'_>,
 ) -> bool {
     let length = pointer.len();
     if let Some(object) = value.as_object() {
@@ -138,7 +141,8 @@ pub(super) fn pick(root: Value<'_, Valid>) -> Picked {
         numbers => nth(root, Sought::Number, 2 * numbers / 3, &[]),
     };
     let element = census.array.as_ref().map(|array| format!("{array}/{}", census.longest / 2));
-    let not: Vec<&str> = [&text, &number, &census.array].into_iter().flatten().map(|p| &**p).collect();
+    let not: Vec<&str> =
+        [&text, &number, &census.array].into_iter().flatten().map(|p| &**p).collect();
     let member = nth(root, Sought::Member, census.members / 3, &not);
     Picked { text, number, element, array: census.array, member }
 }

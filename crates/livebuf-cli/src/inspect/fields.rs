@@ -71,8 +71,8 @@ fn quoted(bytes: &[u8]) -> String {
 
 fn column_name(code: u8) -> &'static str {
     const NAMES: [&str; 15] = [
-        "cells", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64", "text",
-        "objects", "arrays",
+        "cells", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64",
+        "text", "objects", "arrays",
     ];
     NAMES.get(code as usize).unwrap_or(&"reserved")
 }
@@ -173,7 +173,9 @@ impl<'a> Fields<'a> {
         let flags = match flags {
             [0, 0, 0] => "no flags".to_owned(),
             [refuse, read_only, ignore] => {
-                format!("flags: refuse {refuse:02x}, read-only {read_only:02x}, ignore {ignore:02x}")
+                format!(
+                    "flags: refuse {refuse:02x}, read-only {read_only:02x}, ignore {ignore:02x}"
+                )
             }
         };
         let tag = flag(HEADER_ROOT_TAG);
@@ -341,18 +343,24 @@ impl<'a> Fields<'a> {
         row.add(8, format!("{what}, count {count}, capacity {capacity}; prefix {prefix}"));
         for slot in 0..capacity {
             let head = self.word(row.at) as u32;
-            row.add(4, match slot < count {
-                true => format!("slot {slot}: head {}", quoted(&head.to_be_bytes())),
-                false => "unused".to_owned(),
-            });
+            row.add(
+                4,
+                match slot < count {
+                    true => format!("slot {slot}: head {}", quoted(&head.to_be_bytes())),
+                    false => "unused".to_owned(),
+                },
+            );
         }
         for slot in 0..capacity {
             let child = self.word(row.at);
             let what = if level == 0 { "entry" } else { "node at" };
-            row.add(4, match slot < count {
-                true => format!("slot {slot}: {what} {child}"),
-                false => "unused".to_owned(),
-            });
+            row.add(
+                4,
+                match slot < count {
+                    true => format!("slot {slot}: {what} {child}"),
+                    false => "unused".to_owned(),
+                },
+            );
         }
     }
 
@@ -415,8 +423,8 @@ pub(super) fn joined(fields: Vec<Field>, width: u64) -> Vec<Field> {
     for field in fields {
         if let Some(line) = lines.last_mut() {
             let unused = line.meaning == "unused" && field.meaning == "unused";
-            let same_line = field.offset / width == line.offset / width
-                && line.length + field.length <= width;
+            let same_line =
+                field.offset / width == line.offset / width && line.length + field.length <= width;
             if unused || same_line {
                 line.length += field.length;
                 if !unused {

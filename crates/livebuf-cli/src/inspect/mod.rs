@@ -8,14 +8,13 @@ mod fields;
 use crate::args::Inspect;
 use crate::failure::{Failure, Outcome, grouped, name};
 use crate::look::find;
-use crate::sink::Out;
+use crate::sink::{Out, colours};
 use crate::source::Source;
 use anstyle::{AnsiColor, Color, Style};
 use fields::{Fields, Member, joined};
 use livebuf::layout::HEADER_SIZE;
 use livebuf::{Checked, Doc, Kind, Region, RegionKind, Value};
 use std::fmt::Write;
-use std::io::{self, IsTerminal};
 use std::path::Path;
 
 /// Bytes in a line.
@@ -73,12 +72,7 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn new(bytes: &'a [u8]) -> Self {
-        let choice = anstream::AutoStream::choice(&io::stdout());
-        let colours = match choice {
-            anstream::ColorChoice::Never => false,
-            anstream::ColorChoice::Auto => io::stdout().is_terminal(),
-            _ => true,
-        };
+        let colours = colours();
         Printer { bytes, out: Out::new(), colours, fields: Fields::new(bytes) }
     }
 
@@ -102,7 +96,11 @@ impl<'a> Printer<'a> {
         let mut regions = Vec::new();
         let mut damage = value.regions(|region| regions.push(region)).err();
         let Some((parent, token)) = pointer.rsplit_once('/') else {
-            self.region(&Region { offset: 0, length: HEADER_SIZE.into(), kind: RegionKind::Header })?;
+            self.region(&Region {
+                offset: 0,
+                length: HEADER_SIZE.into(),
+                kind: RegionKind::Header,
+            })?;
             self.regions(regions, false, false)?;
             return Ok(damage);
         };
@@ -137,9 +135,9 @@ impl<'a> Printer<'a> {
         let Some(first) = fields.first() else { return Ok(()) };
         let length: u64 = fields.iter().map(|field| field.length).sum();
         self.title(&format!("in its {name}"), colour, first.offset, length)?;
-        fields.iter().try_for_each(|field| {
-            self.line(field.offset, field.length, &field.meaning, colour)
-        })
+        fields
+            .iter()
+            .try_for_each(|field| self.line(field.offset, field.length, &field.meaning, colour))
     }
 
     fn regions(&mut self, mut regions: Vec<Region>, gaps: bool, damaged: bool) -> Outcome {

@@ -29,7 +29,12 @@ fn places_and_kinds() {
         let error = from_slice(text).unwrap_err();
         let position = error.position().unwrap();
         let found = (error.kind(), position.line, position.column, position.offset);
-        assert_eq!(found, (kind, line, column, offset), "{:?}: {error}", String::from_utf8_lossy(text));
+        assert_eq!(
+            found,
+            (kind, line, column, offset),
+            "{:?}: {error}",
+            String::from_utf8_lossy(text)
+        );
     }
 }
 
@@ -74,7 +79,8 @@ fn duplicate_keys_by_option() {
 /// Every cut and every changed byte of a text is an answer, never a panic.
 #[test]
 fn cut_and_changed_text() {
-    let text = br#"{"a":[1,-2.5e3,"x\u00e9\n",null,true],"b":{"c":{}},"d":12345678901234567890123}"#;
+    let text =
+        br#"{"a":[1,-2.5e3,"x\u00e9\n",null,true],"b":{"c":{}},"d":12345678901234567890123}"#;
     for end in 0..text.len() {
         assert!(from_slice(&text[..end]).is_err(), "cut at {end}");
     }

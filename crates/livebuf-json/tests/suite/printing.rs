@@ -4,7 +4,8 @@ use std::io;
 
 use livebuf::{DocBuf, Encoder};
 use livebuf_json::{
-    ErrorKind, NonFinite, PrintOptions, from_str, to_string, to_string_pretty, to_string_with, to_vec, to_writer,
+    ErrorKind, NonFinite, PrintOptions, from_str, to_string, to_string_pretty, to_string_with,
+    to_vec, to_writer,
 };
 
 use crate::tree::{data_files, print};
@@ -78,7 +79,8 @@ fn output_is_limited() {
     let error = to_string_with(root, &PrintOptions::new().max_bytes(length - 1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutputLimit);
     let mut written = Vec::new();
-    let error = to_writer(&mut written, root, &PrintOptions::new().max_bytes(length - 1)).unwrap_err();
+    let error =
+        to_writer(&mut written, root, &PrintOptions::new().max_bytes(length - 1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutputLimit);
     let error = to_string_with(root, &PrintOptions::new().nesting(0)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NestingLimit);
@@ -132,7 +134,87 @@ fn a_failing_writer_is_reported() {
         }
     }
     let document = from_str("[1]").unwrap();
-    let error = to_writer(Full, document.valid().unwrap().root(), &PrintOptions::new()).unwrap_err();
+    let error =
+        to_writer(Full, document.valid().unwrap().root(), &PrintOptions::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
     assert_eq!(error.io_error().unwrap().kind(), io::ErrorKind::StorageFull);
+}
+
+/// Prints what may be damaged; whatever comes out is JSON, and no longer than allowed.
+fn print_damaged(bytes: &[u8]) {
+    const BUDGET: u64 = 1 << 16;
+    let Ok(doc) = livebuf::Doc::open(bytes) else { return };
+    for options in [PrintOptions::new(), PrintOptions::pretty()] {
+        if let Ok(text) = to_string_with(doc.root(), &options.max_bytes(BUDGET)) {
+            assert!(text.len() as u64 <= BUDGET);
+            // serde_json, which looks, goes no deeper than 127.
+            if !text.contains(&"[".repeat(100)) {
+                crate::tree::Tree::parse(&text).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_documents_print_or_fail() {
+    let mut members = String::new();
+    for index in 0..300 {
+        members.push_str(&format!("\"key number {index}\":{index},"));
+    }
+    let texts = [
+        r#"{"a":[[1,2],[3,4]],"b":{"c":"a long string, shared","d":"a long string, shared"}}"#,
+        r#"[[[],{}],[{"x":1.5,"y":null,"z":123456789012345678901234567890}],[true,false]]"#,
+        r#"[1e400,"seven b","eight by",[1,"two",null,-3.5]]"#,
+    ];
+    for text in texts {
+        let bytes = from_str(text).unwrap().as_bytes().to_vec();
+        let mut changed = bytes.clone();
+        for at in 0..bytes.len() {
+            for byte in [0, 1, 2, 3, 7, 8, 16, 32, 64, 127, 128, 255, bytes[at] ^ 1, bytes[at] ^ 8]
+            {
+                changed[at] = byte;
+                print_damaged(&changed);
+            }
+            changed[at] = bytes[at];
+        }
+        // Every word as an offset: cycles, and values that alias.
+        for at in (0..bytes.len()).step_by(4) {
+            for offset in (0..bytes.len() as u32).step_by(8) {
+                changed[at..at + 4].copy_from_slice(&offset.to_le_bytes());
+                print_damaged(&changed);
+            }
+            changed[at..at + 4].copy_from_slice(&bytes[at..at + 4]);
+        }
+        for end in 0..bytes.len() {
+            print_damaged(&bytes[..end]);
+        }
+    }
+    let bytes = from_str(&format!("{{{members}\"last\":0}}")).unwrap().as_bytes().to_vec();
+    let mut changed = bytes.clone();
+    for at in (0..bytes.len()).step_by(3) {
+        for byte in [0, 1, 255] {
+            changed[at] = byte;
+            print_damaged(&changed);
+        }
+        changed[at] = bytes[at];
+    }
+}
+
+/// What is nested deeper than the walk recurses, at every depth around the change.
+#[test]
+fn deep_documents_print() {
+    for depth in [1, 2, 30, 31, 32, 33, 34, 35, 64, 998, 999] {
+        for (open, close) in
+            [("[", "]"), ("{\"a\":", "}"), ("[1,", ",2]"), ("{\"a\":\"b\",\"c\":", ",\"d\":[]}")]
+        {
+            let text = format!("{}null{}", open.repeat(depth), close.repeat(depth));
+            let document = from_str(&text).unwrap();
+            assert!(print(&document) == text, "{depth} {open}");
+            let pretty = to_string_pretty(document.valid().unwrap().root()).unwrap();
+            assert!(pretty.split_ascii_whitespace().collect::<String>() == text, "{depth} {open}");
+            let mut again = pretty.lines().map(|line| line.len() - line.trim_start().len());
+            assert_eq!(again.clone().max(), Some(2 * depth));
+            assert_eq!(again.next_back(), Some(0));
+        }
+    }
 }

@@ -9,23 +9,40 @@ fn json() -> impl Strategy<Value = String> {
     let number = prop_oneof![
         any::<i64>().prop_map(|value| value.to_string()),
         any::<u64>().prop_map(|value| value.to_string()),
-        any::<f64>().prop_filter("finite", |value| value.is_finite()).prop_map(|value| format!("{value:?}")),
+        any::<f64>()
+            .prop_filter("finite", |value| value.is_finite())
+            .prop_map(|value| format!("{value:?}")),
         "-?(0|[1-9][0-9]{0,25})(\\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?",
     ];
     let string = prop_oneof![
         any::<String>().prop_map(|text| serde_json::to_string(&text).unwrap()),
         "\"(\\\\(n|t|u00[0-9a-f]{2}|\"|\\\\|/)|[a-z ]|é|😀){0,20}\"",
     ];
-    let leaf = prop_oneof![Just("null".to_owned()), Just("true".to_owned()), Just("false".to_owned()), number, string.clone()];
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        Just("false".to_owned()),
+        number,
+        string.clone()
+    ];
     leaf.prop_recursive(6, 64, 8, move |inner| {
         let space = "[ \t\r\n]{0,3}";
         prop_oneof![
-            (proptest::collection::vec(inner.clone(), 0..8), space)
-                .prop_map(|(elements, space)| format!("[{space}{}]{space}", elements.join(&format!("{space},")))),
-            (proptest::collection::vec((string.clone(), inner), 0..8), space).prop_map(|(entries, space)| {
-                let entries: Vec<_> = entries.iter().map(|(key, value)| format!("{key}{space}:{value}")).collect();
-                format!("{{{space}{}}}", entries.join(","))
-            }),
+            (proptest::collection::vec(inner.clone(), 0..8), space).prop_map(
+                |(elements, space)| format!(
+                    "[{space}{}]{space}",
+                    elements.join(&format!("{space},"))
+                )
+            ),
+            (proptest::collection::vec((string.clone(), inner), 0..8), space).prop_map(
+                |(entries, space)| {
+                    let entries: Vec<_> = entries
+                        .iter()
+                        .map(|(key, value)| format!("{key}{space}:{value}"))
+                        .collect();
+                    format!("{{{space}{}}}", entries.join(","))
+                }
+            ),
         ]
     })
 }

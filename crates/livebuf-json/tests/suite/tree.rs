@@ -159,7 +159,10 @@ pub(crate) fn round_trip(text: &[u8]) {
     let after = Tree::parse(&printed).unwrap();
     assert!(before.same(&after), "{before:.200?}\n{after:.200?}");
     let again = livebuf_json::from_str(&printed).unwrap();
-    assert!(document.as_bytes() == again.as_bytes(), "other bytes after a round trip of {printed:.200}");
+    assert!(
+        document.as_bytes() == again.as_bytes(),
+        "other bytes after a round trip of {printed:.200}"
+    );
     assert_eq!(print(&again), printed);
     let pretty = livebuf_json::to_string_pretty(document.valid().unwrap().root()).unwrap();
     let again = livebuf_json::from_str(&pretty).unwrap();

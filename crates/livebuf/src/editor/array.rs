@@ -5,7 +5,7 @@ use crate::array::{ColumnType, Elements};
 use crate::bytes::{load_u8, load_u64};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
-use crate::record::{Block, Raw};
+use crate::record::Raw;
 use crate::space::{Extent, Observer};
 use crate::storage::Storage;
 
@@ -432,10 +432,5 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.grow(home, elements, &growth, &mut extent);
         self.space.finish(extent);
         Ok(())
-    }
-
-    /// The elements of an array's block (for freeing).
-    pub(super) fn elements_of(&self, block: Block) -> Option<Elements> {
-        Elements::load(self.space.bytes(), block).ok()
     }
 }

@@ -3,16 +3,18 @@
 use super::object::{append, index_limit};
 use super::{Editor, build_key, key_fresh};
 use crate::array::{ColumnType, Elements};
-use crate::bytes::{load_u8, load_u64, round_up, slice, text};
-use crate::cell::{Needle, owned_span, span_at, span_at_position, span_bytes, span_length};
+use crate::bytes::{load_u8, load_u64, slice, text};
+use crate::cell::{Needle, owned_span, span_at_position, span_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
-use crate::reader::{Checked, Value, entry_value};
+use crate::reader::Value;
+use crate::number::is_json_number;
 use crate::record::{Block, Raw, Record, check_immediate, each_field};
 use crate::shape::{self, Shape};
 use crate::space::{Extent, Observer, Space};
 use crate::storage::Storage;
+use crate::walk::{Allowance, CHUNK, Cursor, holds_references};
 
 /// A value taken out of its place by [`Editor::detach`], still whole in the document.
 #[derive(Debug)]
@@ -44,36 +46,10 @@ impl Detached {
         if self.raw.tag <= TAG_SPAN_LAST {
             return Ok(0);
         }
-        let value = Value::<Checked>::new(editor.as_bytes(), self.raw);
-        height(&value, under, editor.space.limits().nesting)
+        let mut measure = Measure::new(editor.as_bytes(), editor.space.limits());
+        measure.avoid = Some(under);
+        measure.node(self.raw, 0)
     }
-}
-
-/// How many containers nest in a value, which must not hold the home `avoid`.
-fn height(value: &Value<'_>, avoid: u32, left: u16) -> Result<u16> {
-    if value.raw().tag <= TAG_SPAN_LAST {
-        return Ok(0);
-    }
-    if value.raw().cell as u32 == avoid {
-        return Err(Error::new(ErrorKind::Unsupported, avoid as u64));
-    }
-    let Some(left) = left.checked_sub(1) else {
-        return Err(Error::new(ErrorKind::NestingLimit, value.raw().cell & 0xFFFF_FFFF));
-    };
-    let mut highest = 0;
-    if let Some(object) = value.object()? {
-        for value in object.values() {
-            highest = highest.max(height(&value?, avoid, left)?);
-        }
-    }
-    if let Some(array) = value.array()?
-        && matches!(array.column(), ColumnType::Cells | ColumnType::Objects | ColumnType::Arrays)
-    {
-        for value in array {
-            highest = highest.max(height(&value?, avoid, left)?);
-        }
-    }
-    Ok(highest + 1)
 }
 
 /// Shapes of the other document that were met lately, and what became of them here.
@@ -109,134 +85,164 @@ impl Recent {
 /// Upper bound of the bytes a copy takes, and its height. Checks text, depth and budget.
 #[inline(never)]
 pub(super) fn measure(value: &Value<'_>, limits: &Limits) -> Result<(u64, u16)> {
-    let mut measure = Measure {
-        bytes: value.document(),
-        limits,
-        budget: limits.budget,
-        size: 0,
-        recent: Recent::new(),
+    let mut measure = Measure::new(value.document(), limits);
+    let height = match value.raw().tag {
+        ..=TAG_SPAN_LAST => measure.scalar(value.raw()).map(|()| 0)?,
+        _ => measure.node(value.raw(), 0)?,
     };
-    let height = measure.value(value.raw(), limits.nesting.min(MAX_NESTING))?;
     Ok((measure.size, height))
 }
 
 struct Measure<'v> {
     bytes: &'v [u8],
     limits: &'v Limits,
-    budget: u64,
+    allowance: Allowance,
     size: u64,
     recent: Recent,
+    /// A home that must not be met; only depth counts then.
+    avoid: Option<u32>,
 }
 
-impl Measure<'_> {
-    fn span(&mut self, raw: Raw) -> Result<()> {
-        let bytes = span_bytes(self.bytes, raw.cell, raw.position as u64)?;
-        if bytes.len() as u64 > self.limits.string.min(MAX_SPAN) as u64 {
+impl<'v> Measure<'v> {
+    fn new(bytes: &'v [u8], limits: &'v Limits) -> Self {
+        let allowance = Allowance::new(bytes, limits.budget);
+        Measure { bytes, limits, allowance, size: 0, recent: Recent::new(), avoid: None }
+    }
+
+    fn check_length(&self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() > self.limits.string as usize {
             let limit = self.limits.string as u64;
             return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit));
         }
-        if raw.tag == TAG_STRING || raw.tag == TAG_NUMBER {
-            text(bytes, raw.cell & 0xFFFF_FFFF)?;
+        Ok(())
+    }
+
+    fn scalar(&mut self, raw: Raw) -> Result<()> {
+        if self.avoid.is_some() {
+            return Ok(());
         }
-        if raw.tag == TAG_NUMBER && !crate::number::is_json_number(bytes) {
-            return Err(Error::new(ErrorKind::BadNumber, raw.cell & 0xFFFF_FFFF));
+        self.allowance.value()?;
+        if raw.tag <= TAG_IMMEDIATE_LAST {
+            return check_immediate(raw);
+        }
+        let bytes = span_bytes(self.bytes, raw.cell, raw.position as u64)?;
+        let offset = raw.cell & 0xFFFF_FFFF;
+        self.allowance.text(bytes.len())?;
+        self.check_length(bytes)?;
+        if raw.tag == TAG_STRING {
+            text(bytes, offset)?;
+        }
+        if raw.tag == TAG_NUMBER && !is_json_number(bytes) {
+            return Err(Error::new(ErrorKind::BadNumber, offset));
         }
         self.size += key_fresh(bytes);
         Ok(())
     }
 
-    fn value(&mut self, raw: Raw, left: u16) -> Result<u16> {
-        let exceeded = || Error::with_detail(ErrorKind::BudgetExceeded, 0, self.limits.budget);
-        self.budget = self.budget.checked_sub(1).ok_or_else(exceeded)?;
-        // No single value is larger than a document; the sum may be, on damaged bytes.
+    /// How deep the containers nest, `above` containers included.
+    fn node(&mut self, raw: Raw, above: u16) -> Result<u16> {
+        let mut stack = [Cursor::NONE; CHUNK];
+        stack[0] = self.enter(raw, above)?;
+        let (mut depth, mut highest) = (1, above + 1);
+        while depth > 0 {
+            let Some((_, raw)) = stack[depth - 1].next(self.bytes)? else {
+                depth -= 1;
+                continue;
+            };
+            if raw.tag <= TAG_SPAN_LAST {
+                self.scalar(raw)?;
+            } else if depth < CHUNK {
+                stack[depth] = self.enter(raw, above + depth as u16)?;
+                depth += 1;
+                highest = highest.max(above + depth as u16);
+            } else {
+                highest = highest.max(self.node(raw, above + depth as u16)?);
+            }
+        }
+        Ok(highest)
+    }
+
+    /// Counts a container itself; its children are to come.
+    fn enter(&mut self, raw: Raw, above: u16) -> Result<Cursor> {
+        self.allowance.value()?;
+        if self.avoid == Some(raw.cell as u32) {
+            return Err(Error::new(ErrorKind::Unsupported, raw.cell & 0xFFFF_FFFF));
+        }
+        if above >= self.limits.nesting {
+            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, self.limits.nesting as u64));
+        }
+        // The sum may exceed any document where damaged values alias.
         if self.size > 2 * MAX_DOCUMENT {
             return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, self.limits.document));
         }
-        match raw.tag {
-            ..=TAG_IMMEDIATE_LAST => return check_immediate(raw).map(|()| 0),
-            ..=TAG_SPAN_LAST => return self.span(raw).map(|()| 0),
-            _ => {}
-        }
-        let Some(left) = left.checked_sub(1) else {
-            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, self.limits.nesting as u64));
-        };
         let block = Block::resolve(self.bytes, raw.cell as u32)?;
-        let mut highest = 0;
         match (raw.tag, block.kind()) {
-            (TAG_OBJECT, KIND_RECORD) => {
-                let record = block.record()?;
-                self.size += record_size(record.live()) as u64;
-                if record.used() > 0 {
-                    let shape = Shape::load(self.bytes, record.shape() as u64)?;
-                    if record.used() > shape.count || record.live() > record.used() {
-                        return Err(Error::new(ErrorKind::BadCount, record.offset as u64));
-                    }
-                    if self.recent.get(record).is_none() {
-                        self.size += shape_size(record.live()) as u64;
-                        for index in 0..record.used() {
-                            let key = shape.key(self.bytes, index)?;
-                            text(key, 0)?;
-                            if key.len() > MAX_SHAPE_KEY {
-                                return Err(Error::new(ErrorKind::BadCell, shape.offset));
-                            }
-                            let found = shape.find(self.bytes, shape.count, &Needle::new(key))?;
-                            if found != Some(index) {
-                                return Err(Error::new(ErrorKind::DuplicateKey, shape.offset));
-                            }
-                            self.size += key_fresh(key);
-                        }
-                        self.recent.put(record, 1);
-                    }
-                }
-                let (bytes, mut live) = (self.bytes, 0);
-                each_field(bytes, record, |_, raw| {
-                    live += 1;
-                    highest = highest.max(self.value(raw, left)?);
-                    Ok(())
-                })?;
-                if live != record.live() {
-                    return Err(Error::new(ErrorKind::BadCount, record.offset as u64));
-                }
-            }
-            (TAG_OBJECT, KIND_MAP) => {
-                let map = map::Map::load(self.bytes, block.offset as u64)?;
-                self.size += map::create_size(map.live) + index_limit(map.live);
-                let mut live = 0;
-                for index in 0..map.used {
-                    let entry = map.entry(self.bytes, index)?;
-                    let raw = entry_value(self.bytes, &entry)?;
-                    if raw.tag == TAG_HOLE {
-                        continue;
-                    }
-                    live += 1;
-                    let key = span_at_position(self.bytes, entry.key)?;
-                    text(key, 0)?;
-                    self.size += key_fresh(key);
-                    highest = highest.max(self.value(raw, left)?);
-                }
-                if live != map.live {
-                    return Err(Error::new(ErrorKind::BadCount, block.offset as u64));
-                }
-            }
+            (TAG_OBJECT, KIND_RECORD) => self.record(block.record()?)?,
+            (TAG_OBJECT, KIND_MAP) => self.map(block)?,
             (TAG_ARRAY, KIND_ARRAY | KIND_EMPTY_ARRAY) => {
                 let elements = Elements::load(self.bytes, block)?;
                 self.size += ARRAY_SIZE as u64 + elements.column.data_size(elements.count);
-                if holds_references(elements.column) {
-                    for index in 0..elements.count {
-                        let raw = elements.element(self.bytes, index)?;
-                        highest = highest.max(self.value(raw, left)?);
-                    }
-                }
             }
             _ => return Err(Error::new(ErrorKind::WrongBlock, block.offset as u64)),
         }
-        Ok(highest + 1)
+        Cursor::references(self.bytes, block)
     }
-}
 
-fn holds_references(column: ColumnType) -> bool {
-    use ColumnType::*;
-    matches!(column, Cells | String | Objects | Arrays)
+    fn record(&mut self, record: Record) -> Result<()> {
+        let mut live = 0;
+        each_field(self.bytes, record, |_, _| {
+            live += 1;
+            Ok(())
+        })?;
+        if live != record.live() {
+            return Err(Error::new(ErrorKind::BadCount, record.offset as u64));
+        }
+        self.size += record_size(live) as u64;
+        if record.used() == 0 || self.avoid.is_some() {
+            return Ok(());
+        }
+        let shape = Shape::load(self.bytes, record.shape() as u64)?;
+        if record.used() > shape.count {
+            return Err(Error::new(ErrorKind::BadCount, record.offset as u64));
+        }
+        if self.recent.get(record).is_some() {
+            return Ok(());
+        }
+        self.size += shape_size(live) as u64;
+        for index in 0..record.used() {
+            let key = shape.key(self.bytes, index)?;
+            self.check_length(key)?;
+            text(key, shape.offset)?;
+            if key.len() > MAX_SHAPE_KEY {
+                return Err(Error::new(ErrorKind::BadCell, shape.offset));
+            }
+            if shape.find(self.bytes, shape.count, &Needle::new(key))? != Some(index) {
+                return Err(Error::new(ErrorKind::DuplicateKey, shape.offset));
+            }
+            self.size += key_fresh(key);
+        }
+        self.recent.put(record, 1);
+        Ok(())
+    }
+
+    fn map(&mut self, block: Block) -> Result<()> {
+        let map = map::Map::load(self.bytes, block.offset as u64)?;
+        self.size += map::create_size(map.live) + index_limit(map.live);
+        let (mut live, mut from) = (0, 0);
+        while let Some((index, entry)) = map.next_live(self.bytes, from)? {
+            from = index + 1;
+            live += 1;
+            let key = span_at_position(self.bytes, entry.key)?;
+            self.allowance.text(key.len())?;
+            self.check_length(key)?;
+            text(key, entry.key)?;
+            self.size += key_fresh(key);
+        }
+        if live != map.live {
+            return Err(Error::new(ErrorKind::BadCount, block.offset as u64));
+        }
+        Ok(())
+    }
 }
 
 /// Copies a measured value of another document.
@@ -258,19 +264,22 @@ impl<'v> Copier<'v> {
         extent: &mut Extent,
     ) -> (u8, u64) {
         match raw.tag {
-            ..=TAG_IMMEDIATE_LAST => (raw.tag, raw.cell),
-            ..=TAG_SPAN_LAST => {
-                if span_length(raw.cell) as usize <= MAX_INLINE {
-                    let bytes = span_bytes(self.source, raw.cell, raw.position as u64);
-                    return (raw.tag, Needle::new(bytes.unwrap_or(&[])).cell);
-                }
-                let bytes = span_bytes(self.source, raw.cell, raw.position as u64).unwrap_or(&[]);
-                let offset = extent.carve(round_up(bytes.len() as u64));
-                space.write(offset as u64, bytes);
-                (raw.tag, span_at(offset, bytes.len() as u32, true))
-            }
+            ..=TAG_SPAN_LAST => self.scalar(space, raw, extent),
             _ => self.node(space, raw, extent).unwrap_or((TAG_NULL, 0)),
         }
+    }
+
+    fn scalar<S: Storage, O: Observer>(
+        &mut self,
+        space: &mut Space<S, O>,
+        raw: Raw,
+        extent: &mut Extent,
+    ) -> (u8, u64) {
+        if raw.tag <= TAG_IMMEDIATE_LAST {
+            return (raw.tag, raw.cell);
+        }
+        let bytes = span_bytes(self.source, raw.cell, raw.position as u64).unwrap_or(&[]);
+        (raw.tag, build_key(space, bytes, true, extent))
     }
 
     fn node<S: Storage, O: Observer>(
@@ -279,28 +288,91 @@ impl<'v> Copier<'v> {
         raw: Raw,
         extent: &mut Extent,
     ) -> Result<(u8, u64)> {
+        let mut stack = [Pair { from: Cursor::NONE, to: 0, slot: 0 }; CHUNK];
+        let (home, pair) = self.enter(space, raw, extent)?;
+        stack[0] = pair;
+        let mut depth = 1;
+        while depth > 0 {
+            let pair = &mut stack[depth - 1];
+            let Some((index, child)) = pair.from.next(self.source)? else {
+                depth -= 1;
+                continue;
+            };
+            let (pair, mut below) = (*pair, None);
+            let (tag, cell) = if child.tag <= TAG_SPAN_LAST {
+                self.scalar(space, child, extent)
+            } else if depth < CHUNK {
+                let (home, entered) = self.enter(space, child, extent)?;
+                below = Some(entered);
+                (child.tag, home as u64)
+            } else {
+                self.node(space, child, extent)?
+            };
+            self.put(space, &pair, index, tag, cell, extent)?;
+            stack[depth - 1].slot += 1;
+            if let Some(entered) = below {
+                stack[depth] = entered;
+                depth += 1;
+            }
+        }
+        Ok((raw.tag, home as u64))
+    }
+
+    /// Makes the copy of a container, its children to come.
+    fn enter<S: Storage, O: Observer>(
+        &mut self,
+        space: &mut Space<S, O>,
+        raw: Raw,
+        extent: &mut Extent,
+    ) -> Result<(u32, Pair)> {
         let block = Block::resolve(self.source, raw.cell as u32)?;
         let home = match block.kind() {
             KIND_RECORD => self.record(space, block.record()?, extent)?,
             KIND_MAP => {
-                let from = map::Map::load(self.source, block.offset as u64)?;
-                let home = map::create(space, extent, from.live);
-                for index in 0..from.used {
-                    let entry = from.entry(self.source, index)?;
-                    let raw = entry_value(self.source, &entry)?;
-                    if raw.tag == TAG_HOLE {
-                        continue;
-                    }
-                    let key = span_at_position(self.source, entry.key)?;
-                    let key = build_key(space, key, true, extent);
-                    let (tag, cell) = self.copy(space, raw, extent);
-                    append(space, home, key, tag, cell, extent);
-                }
-                home as u32
+                let live = map::Map::load(self.source, block.offset as u64)?.live;
+                map::create(space, extent, live) as u32
             }
             _ => self.array(space, Elements::load(self.source, block)?, extent)?,
         };
-        Ok((raw.tag, home as u64))
+        let from = Cursor::references(self.source, block)?;
+        Ok((home, Pair { from, to: home, slot: 0 }))
+    }
+
+    /// Puts a copied child in its place.
+    fn put<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        pair: &Pair,
+        index: u32,
+        tag: u8,
+        cell: u64,
+        extent: &mut Extent,
+    ) -> Result<()> {
+        match pair.from.block.kind() {
+            KIND_RECORD => {
+                let cells = (pair.to + RECORD_CELLS) as u64;
+                space.write_u8(cells + tag_at(pair.slot), tag);
+                space.write_u64(cells + cell_at(pair.slot), cell);
+            }
+            KIND_MAP => {
+                let key = pair.from.key(self.source, index)?.unwrap_or_default();
+                let key = build_key(space, key, true, extent);
+                append(space, pair.to as u64, key, tag, cell, extent);
+            }
+            _ => {
+                let column = Elements::load(self.source, pair.from.block)?.column;
+                let data = pair.to as u64 + ARRAY_SIZE as u64;
+                match column {
+                    ColumnType::Cells => {
+                        space.write_u8(data + tag_at(index), tag);
+                        space.write_u64(data + cell_at(index), cell);
+                    }
+                    ColumnType::String => space.write_u64(data + 8 * index as u64, cell),
+                    _ => space.write_u32(data + 4 * index as u64, cell as u32),
+                }
+            }
+        }
+        Ok(())
     }
 
     fn record<S: Storage, O: Observer>(
@@ -324,15 +396,6 @@ impl<'v> Copier<'v> {
             }
         };
         space.write_u64(home as u64, Record::header_word(live, live, live, shape));
-        let (source, cells) = (self.source, (home + RECORD_CELLS) as u64);
-        let mut at = 0;
-        each_field(source, record, |_, raw| {
-            let (tag, cell) = self.copy(space, raw, extent);
-            space.write_u8(cells + tag_at(at), tag);
-            space.write_u64(cells + cell_at(at), cell);
-            at += 1;
-            Ok(())
-        })?;
         Ok(home)
     }
 
@@ -374,6 +437,8 @@ impl<'v> Copier<'v> {
         Ok(shape.offset as u32)
     }
 
+    /// An array's copy, its data right behind the header; numbers and booleans
+    /// are copied at once.
     fn array<S: Storage, O: Observer>(
         &mut self,
         space: &mut Space<S, O>,
@@ -381,42 +446,36 @@ impl<'v> Copier<'v> {
         extent: &mut Extent,
     ) -> Result<u32> {
         let (count, column) = (elements.count, elements.column);
-        let home = extent.carve(ARRAY_SIZE as u64);
-        let size = column.data_size(count);
-        let data = if count == 0 { 0 } else { extent.carve(size) };
-        space.write_u64(
-            home as u64,
-            KIND_ARRAY as u64 | (column as u64) << 8 | (count as u64) << 32,
-        );
+        let size = if count == 0 { 0 } else { column.data_size(count) };
+        let home = extent.carve(ARRAY_SIZE as u64 + size);
+        let data = if count == 0 { 0 } else { home + ARRAY_SIZE };
+        let first = KIND_ARRAY as u64 | (column as u64) << 8 | (count as u64) << 32;
+        space.write_u64(home as u64, first);
         space.write_u64((home + ARRAY_CAPACITY) as u64, count as u64 | (data as u64) << 32);
-        if !holds_references(column) {
-            let bits = match column {
-                ColumnType::Bool => count as u64,
-                _ => 8 * column.width() * count as u64,
-            };
-            let (whole, rest) = (bits / 8, bits % 8);
-            space.write(data as u64, slice(self.source, elements.data as u64, whole)?);
-            if rest > 0 {
-                let last = load_u8(self.source, elements.data as u64 + whole)?;
-                space.write_u8(data as u64 + whole, last & ((1 << rest) - 1));
-            }
+        if count == 0 || holds_references(column) {
             return Ok(home);
         }
-        for index in 0..count {
-            let raw = elements.element(self.source, index)?;
-            let (tag, cell) = self.copy(space, raw, extent);
-            let data = data as u64;
-            match column {
-                ColumnType::Cells => {
-                    space.write_u8(data + tag_at(index), tag);
-                    space.write_u64(data + cell_at(index), cell);
-                }
-                ColumnType::String => space.write_u64(data + 8 * index as u64, cell),
-                _ => space.write_u32(data + 4 * index as u64, cell as u32),
-            }
+        let bits = match column {
+            ColumnType::Bool => count as u64,
+            _ => 8 * column.width() * count as u64,
+        };
+        let (whole, rest) = (bits / 8, bits % 8);
+        space.write(data as u64, slice(self.source, elements.data as u64, whole)?);
+        if rest > 0 {
+            let last = load_u8(self.source, elements.data as u64 + whole)?;
+            space.write_u8(data as u64 + whole, last & ((1 << rest) - 1));
         }
         Ok(home)
     }
+}
+
+/// A container of the source, how far it was read, and its copy.
+#[derive(Clone, Copy)]
+struct Pair {
+    from: Cursor,
+    to: u32,
+    /// Children put so far.
+    slot: u32,
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
@@ -439,44 +498,66 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.new_epoch();
         }
         if self.space.trusted {
-            self.release_below(raw, MAX_NESTING);
+            self.release_value(raw);
         }
     }
 
-    fn release_below(&mut self, raw: Raw, left: u16) {
-        match raw.tag {
-            ..=TAG_IMMEDIATE_LAST => {}
-            ..=TAG_SPAN_LAST => {
-                if let Some((offset, length)) = owned_span(raw.cell) {
-                    self.space.free_span(offset as u64, length as u64);
+    fn release_value(&mut self, raw: Raw) {
+        if raw.tag > TAG_SPAN_LAST {
+            self.release_node(raw.cell as u32);
+        } else if raw.tag > TAG_IMMEDIATE_LAST
+            && let Some((offset, length)) = owned_span(raw.cell)
+        {
+            self.space.free_span(offset as u64, length as u64);
+        }
+    }
+
+    /// Frees a container and all it holds, each after its children.
+    fn release_node(&mut self, home: u32) {
+        let Some(cursor) = self.begin_release(home) else { return };
+        let mut stack = [(0, Cursor::NONE); CHUNK];
+        stack[0] = (home, cursor);
+        let mut depth = 1;
+        while depth > 0 {
+            let (home, cursor) = &mut stack[depth - 1];
+            match cursor.next(self.space.bytes()) {
+                Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST && depth < CHUNK => {
+                    let home = raw.cell as u32;
+                    if let Some(cursor) = self.begin_release(home) {
+                        stack[depth] = (home, cursor);
+                        depth += 1;
+                    }
+                }
+                Ok(Some((_, raw))) => self.release_value(raw),
+                _ => {
+                    let (home, block) = (*home, cursor.block);
+                    depth -= 1;
+                    self.release_block(home, block);
                 }
             }
-            _ if left == 0 => {}
-            _ => self.release_node(raw.cell as u32, left - 1),
         }
     }
 
-    fn release_node(&mut self, home: u32, left: u16) {
-        let Ok(block) = Block::resolve(self.space.bytes(), home) else { return };
+    fn begin_release(&self, home: u32) -> Option<Cursor> {
+        let bytes = self.space.bytes();
+        Block::resolve(bytes, home).and_then(|block| Cursor::references(bytes, block)).ok()
+    }
+
+    /// Frees a container whose children are freed.
+    fn release_block(&mut self, home: u32, block: Block) {
         let size = match block.kind() {
             KIND_RECORD => {
                 let Ok(record) = block.record() else { return };
-                for index in 0..record.used() {
-                    if let Ok(raw) = record.field(self.space.bytes(), index) {
-                        self.release_below(raw, left);
-                    }
-                }
                 shape::leave(&mut self.space, record.shape());
                 record.size()
             }
             KIND_MAP => {
-                self.release_entries_below(block.offset, left);
+                self.release_keys(block.offset);
                 map::free_body(&mut self.space, block.offset as u64);
                 MAP_SIZE as u64
             }
             KIND_ARRAY => {
-                let Some(elements) = self.elements_of(block) else { return };
-                self.release_elements_below(elements, 0, left);
+                let Ok(elements) = Elements::load(self.space.bytes(), block) else { return };
                 self.space.free(elements.data as u64, elements.data_size());
                 ARRAY_SIZE as u64
             }
@@ -486,6 +567,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.free(block.offset as u64, size);
         if block.offset != home {
             self.space.free(home as u64, 8);
+        }
+    }
+
+    fn release_keys(&mut self, map: u32) {
+        let Ok(loaded) = map::Map::load(self.space.bytes(), map as u64) else { return };
+        for index in 0..loaded.used {
+            let bytes = self.space.bytes();
+            let key = loaded.entry(bytes, index).and_then(|entry| load_u64(bytes, entry.key));
+            if let Some((offset, length)) = key.ok().and_then(owned_span) {
+                self.space.free_span(offset as u64, length as u64);
+            }
         }
     }
 
@@ -501,46 +593,27 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Frees what a map's entries hold, their keys included.
     pub(super) fn release_entries(&mut self, map: u32) {
-        self.new_epoch();
-        if self.space.trusted {
-            self.release_entries_below(map, MAX_NESTING);
-        }
-    }
-
-    fn release_entries_below(&mut self, map: u32, left: u16) {
         let Ok(loaded) = map::Map::load(self.space.bytes(), map as u64) else { return };
         for index in 0..loaded.used {
             let bytes = self.space.bytes();
-            let Ok(entry) = loaded.entry(bytes, index) else { return };
-            let Ok(raw) = entry_value(bytes, &entry) else { return };
-            let Ok(key) = load_u64(bytes, entry.key) else { return };
-            if raw.tag == TAG_HOLE {
-                continue;
+            let raw = loaded.entry(bytes, index).and_then(|entry| entry.load(bytes));
+            if let Ok(raw) = raw {
+                self.release(raw);
             }
-            if let Some((offset, length)) = owned_span(key) {
-                self.space.free_span(offset as u64, length as u64);
-            }
-            self.release_below(raw, left);
+        }
+        if self.space.trusted {
+            self.release_keys(map);
         }
     }
 
     /// Frees what an array's elements hold from `first` on.
     pub(super) fn release_elements(&mut self, elements: Elements, first: u32) {
-        if holds_references(elements.column) {
-            self.new_epoch();
-            if self.space.trusted {
-                self.release_elements_below(elements, first, MAX_NESTING);
-            }
-        }
-    }
-
-    fn release_elements_below(&mut self, elements: Elements, first: u32, left: u16) {
         if !holds_references(elements.column) {
             return;
         }
         for index in first..elements.count {
             if let Ok(raw) = elements.element(self.space.bytes(), index) {
-                self.release_below(raw, left);
+                self.release(raw);
             }
         }
     }

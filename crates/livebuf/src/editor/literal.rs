@@ -42,12 +42,19 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => Ok((0, 0)),
             New::Str(text) => Ok((self.measure_span(text.as_bytes())?, 0)),
             New::Detached(_) => Err(Error::new(ErrorKind::Unsupported, 0)),
+            // Parts before it may push a shape it could use out of the newest:
+            // room for one of its own is taken, and given back if not needed.
+            New::Fields(fields) => self.measure_fields(fields, false),
             other => self.measure_rest(other, 0),
         }
     }
 
     #[inline(never)]
-    pub(super) fn measure_fields(&self, fields: &[Field<'_>]) -> Result<(u64, u16)> {
+    pub(super) fn measure_fields(
+        &self,
+        fields: &[Field<'_>],
+        outermost: bool,
+    ) -> Result<(u64, u16)> {
         self.check_elements(fields.len() as u64)?;
         let (mut size, mut highest, mut keys) = (0, 0, 0);
         for (index, (key, new)) in fields.iter().enumerate() {
@@ -62,7 +69,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let count = fields.len() as u32;
         size += if !fits_record(fields) {
             map::create_size(count) + index_limit(count) + keys
-        } else if count == 0 || find_shape(self.space.bytes(), fields)?.is_some() {
+        } else if count == 0
+            || (outermost && find_shape(self.space.bytes(), fields)?.is_some())
+        {
             record_size(count) as u64
         } else {
             record_size(count) as u64 + shape_size(count) as u64 + keys

@@ -537,7 +537,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.check_elements(*capacity as u64)?;
                 Ok((ARRAY_SIZE as u64 + ColumnType::I64.data_size(*capacity), 1))
             }
-            New::Fields(fields) => self.measure_fields(fields),
+            New::Fields(fields) => self.measure_fields(fields, true),
             New::Items(items) => self.measure_items(items),
             New::Copy(value) => copy::measure(value, self.space.limits()),
             New::Detached(detached) => detached.measure(self, under).map(|height| (0, height)),

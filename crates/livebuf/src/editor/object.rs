@@ -6,7 +6,7 @@ use crate::cell::{Needle, owned_span, span_bytes, span_inline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
-use crate::reader::{Key, entry_value};
+use crate::reader::Key;
 use crate::record::{Raw, Record, each_field};
 use crate::shape::{self, Shape};
 use crate::space::{Extent, Observer, Space};
@@ -141,6 +141,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<(u8, u64)> {
         let size = self.measure(&new, node)?;
         self.check_elements(record.live() as u64 + 1)?;
+        self.measure_span(needle.text)?;
         let (used, old_capacity) = (record.used(), record.capacity());
         let full = used == old_capacity;
         let capacity = if full { grown(used) } else { old_capacity };
@@ -268,8 +269,21 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         append(&mut self.space, map, key_cell, tag, cell, &mut extent);
         self.space.finish(extent);
         shape::leave(&mut self.space, record.shape());
-        self.move_home(node.home, record.offset, record.size(), map as u32);
+        self.settle_map(node.home, record, map);
         Ok((tag, cell))
+    }
+
+    /// Gives a record's home to the map it became, or forwards to the map where
+    /// the home is too small.
+    fn settle_map(&mut self, home: u32, record: Record, map: u64) {
+        let header = MAP_SIZE as u64;
+        if record.offset == home && record.size() >= header {
+            self.space.copy_within(map, home as u64, header);
+            self.space.free(map, header);
+            self.space.free(home as u64 + header, record.size() - header);
+        } else {
+            self.move_home(home, record.offset, record.size(), map as u32);
+        }
     }
 
     pub(super) fn add_entry(
@@ -327,7 +341,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return Ok(None);
         };
         let entry = map::Map::load(bytes, map as u64)?.entry(bytes, number)?;
-        let raw = entry_value(bytes, &entry)?;
+        let raw = entry.load(bytes)?;
         let key_cell = load_u64(bytes, entry.key)?;
         let plan = map::plan_remove(bytes, map as u64, number)?;
         map::remove(&mut self.space, &plan);
@@ -476,7 +490,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         self.space.finish(extent);
         shape::leave(&mut self.space, record.shape());
-        self.move_home(node.home, record.offset, record.size(), map as u32);
+        self.settle_map(node.home, record, map);
         Ok(())
     }
 }

@@ -23,10 +23,11 @@ mod node;
 #[cfg(test)]
 mod tests;
 
-use crate::bytes::{load_u8, slice};
+use crate::bytes::{load_u8, load_u64, slice};
 use crate::cell::span_at_position;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
+use crate::record::Raw;
 
 #[cfg(feature = "alloc")]
 pub(crate) use bulk::{build, duplicates, sort};
@@ -63,6 +64,15 @@ pub(crate) struct Entry {
     pub(crate) key: u64,
     /// Position of the value cell.
     pub(crate) value: u64,
+}
+
+impl Entry {
+    /// The entry's value.
+    #[inline(always)]
+    pub(crate) fn load(&self, bytes: &[u8]) -> Result<Raw> {
+        let cell = load_u64(bytes, self.value)?;
+        Ok(Raw { tag: self.tag, cell, position: self.value as u32 })
+    }
 }
 
 impl Map {

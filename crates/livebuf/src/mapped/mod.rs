@@ -335,9 +335,8 @@ fn map_private(file: &File) -> io::Result<MmapMut> {
 /// Makes a file longer, by blocks of the disk and not by promise: a full disk is
 /// an error here, and no signal later. After an error the length is as before.
 fn allocate(file: &File, from: u64, to: u64) -> io::Result<()> {
-    let done = allocate_blocks(file, from, to).and_then(|()| {
-        if file.metadata()?.len() < to { file.set_len(to) } else { Ok(()) }
-    });
+    let done = allocate_blocks(file, from, to)
+        .and_then(|()| if file.metadata()?.len() < to { file.set_len(to) } else { Ok(()) });
     if done.is_err() {
         let _ = file.set_len(from);
     }

@@ -1,8 +1,11 @@
 //! Deep equality of values, in one document or two.
 
-use super::{Kind, Mode, Value};
+use super::{Checked, Mode, Object, Value};
+use crate::cell::{Needle, span_bytes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::MAX_NESTING;
+use crate::layout::*;
+use crate::record::{Block, Raw};
+use crate::walk::{CHUNK, Cursor};
 
 impl<M: Mode> Value<'_, M> {
     /// Whether two values are equal, whatever their layouts.
@@ -22,53 +25,89 @@ impl<M: Mode> Value<'_, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn deep_eq<N: Mode>(&self, other: &Value<'_, N>, budget: &mut u64) -> Result<bool> {
-        equal(&self.checked(), &other.checked(), budget, MAX_NESTING)
+        let mut walk = Equal { one: self.document(), two: other.document(), budget, spent: 0 };
+        walk.equal(self.raw(), other.raw(), 0)
     }
 }
 
-fn equal(a: &Value<'_>, b: &Value<'_>, budget: &mut u64, left: u16) -> Result<bool> {
-    let spent = || Error::with_detail(ErrorKind::BudgetExceeded, 0, 0);
-    *budget = budget.checked_sub(1).ok_or_else(spent)?;
-    let (one, two) = (a.raw(), b.raw());
-    if one.tag != two.tag {
-        return Ok(false);
+struct Equal<'b> {
+    one: &'b [u8],
+    two: &'b [u8],
+    budget: &'b mut u64,
+    spent: u64,
+}
+
+impl Equal<'_> {
+    fn equal(&mut self, one: Raw, two: Raw, above: usize) -> Result<bool> {
+        let mut stack = [(Cursor::NONE, Cursor::NONE); CHUNK];
+        let mut depth = 0;
+        let mut next = Some((one, two));
+        loop {
+            if let Some((one, two)) = next.take() {
+                if one.tag <= TAG_SPAN_LAST || two.tag <= TAG_SPAN_LAST {
+                    if !self.scalar(one, two)? {
+                        return Ok(false);
+                    }
+                } else if depth == CHUNK {
+                    if !self.equal(one, two, above + depth)? {
+                        return Ok(false);
+                    }
+                } else {
+                    match self.enter(one, two, above + depth)? {
+                        Some(pair) => stack[depth] = pair,
+                        None => return Ok(false),
+                    }
+                    depth += 1;
+                }
+            }
+            let Some((one, two)) = depth.checked_sub(1).and_then(|top| stack.get_mut(top)) else {
+                return Ok(true);
+            };
+            let Some((index, child)) = one.next(self.one)? else {
+                depth -= 1;
+                continue;
+            };
+            let other = match one.key(self.one, index)? {
+                None => two.next(self.two)?.map(|(_, other)| other),
+                Some(key) => Object::<Checked>::from_block(self.two, two.block)?
+                    .find(&Needle::new(key))?
+                    .map(|value| value.raw()),
+            };
+            match other {
+                Some(other) => next = Some((child, other)),
+                None => return Ok(false),
+            }
+        }
     }
-    let deeper = || {
-        let error = Error::with_detail(ErrorKind::NestingLimit, 0, MAX_NESTING as u64);
-        left.checked_sub(1).ok_or(error)
-    };
-    match a.kind() {
-        Kind::String => Ok(a.as_str()? == b.as_str()?),
-        Kind::Bytes => Ok(a.as_bytes()? == b.as_bytes()?),
-        Kind::Number => Ok(a.as_number_text()? == b.as_number_text()?),
-        Kind::Object => {
-            let (Some(one), Some(two)) = (a.as_object()?, b.as_object()?) else { return Ok(false) };
-            if one.len() != two.len() {
-                return Ok(false);
-            }
-            let left = deeper()?;
-            for member in one.iter() {
-                let (key, value) = member?;
-                match two.get(key)? {
-                    Some(other) if equal(&value, &other, budget, left)? => {}
-                    _ => return Ok(false),
-                }
-            }
-            Ok(true)
+
+    fn spend(&mut self) -> Result<()> {
+        self.spent += 1;
+        let exceeded = Error::with_detail(ErrorKind::BudgetExceeded, 0, self.spent - 1);
+        *self.budget = self.budget.checked_sub(1).ok_or(exceeded)?;
+        Ok(())
+    }
+
+    fn scalar(&mut self, one: Raw, two: Raw) -> Result<bool> {
+        self.spend()?;
+        if one.tag != two.tag || one.tag <= TAG_IMMEDIATE_LAST {
+            return Ok(one.tag == two.tag && one.cell == two.cell);
         }
-        Kind::Array => {
-            let (Some(one), Some(two)) = (a.as_array()?, b.as_array()?) else { return Ok(false) };
-            if one.len() != two.len() {
-                return Ok(false);
-            }
-            let left = deeper()?;
-            for (value, other) in one.iter().zip(two.iter()) {
-                if !equal(&value?, &other?, budget, left)? {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
+        Ok(span_bytes(self.one, one.cell, one.position as u64)?
+            == span_bytes(self.two, two.cell, two.position as u64)?)
+    }
+
+    /// Two containers of one type and size, their children to come; else `None`.
+    fn enter(&mut self, one: Raw, two: Raw, above: usize) -> Result<Option<(Cursor, Cursor)>> {
+        self.spend()?;
+        if above >= MAX_NESTING as usize {
+            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, MAX_NESTING as u64));
         }
-        _ => Ok(one.cell == two.cell),
+        let length = |bytes, raw| Value::<Checked>::new(bytes, raw).len();
+        if one.tag != two.tag || length(self.one, one)? != length(self.two, two)? {
+            return Ok(None);
+        }
+        let first = Block::resolve(self.one, one.cell as u32)?;
+        let second = Block::resolve(self.two, two.cell as u32)?;
+        Ok(Some((Cursor::new(first), Cursor::new(second))))
     }
 }

@@ -13,7 +13,6 @@ mod object;
 
 pub use array::{Array, ArrayIter, Element};
 pub use key::{Bound, Key, Lookup};
-pub(crate) use object::entry_value;
 pub use object::{Fields, Keys, Object, Ordered, Values};
 
 use crate::array::Elements;

@@ -1,6 +1,7 @@
 //! Objects as users see them: records and maps answer alike.
 
 use super::{Bound, Key, Lookup, Mode, Value};
+use crate::bytes::check;
 use crate::cell::{Needle, span_at_position};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
@@ -22,16 +23,25 @@ pub struct Object<'a, M> {
 #[derive(Clone, Copy)]
 enum Body {
     Record(Record),
-    Map(u32),
+    /// Offset, used entries (which lie in the document), live entries.
+    Map(u32, u32, u32),
 }
 
 impl<'a, M: Mode> Object<'a, M> {
     #[inline(always)]
     pub(crate) fn load(bytes: &'a [u8], home: u32) -> Result<Self> {
-        let block = Block::resolve(bytes, home)?;
+        Object::from_block(bytes, Block::resolve(bytes, home)?)
+    }
+
+    #[inline(always)]
+    pub(crate) fn from_block(bytes: &'a [u8], block: Block) -> Result<Self> {
         let body = match block.kind() {
             KIND_RECORD => Body::Record(block.record()?),
-            KIND_MAP => Body::Map(block.offset),
+            KIND_MAP => {
+                let map = map::Map::load(bytes, block.offset as u64)?;
+                check(bytes, map.entries as u64, entries_size(map.used as u64))?;
+                Body::Map(block.offset, map.used, map.live)
+            }
             _ => return Err(Error::new(ErrorKind::WrongBlock, block.offset as u64)),
         };
         Ok(Object { bytes, body, mode: PhantomData })
@@ -42,9 +52,7 @@ impl<'a, M: Mode> Object<'a, M> {
     pub fn len(&self) -> usize {
         match self.body {
             Body::Record(record) => record.live() as usize,
-            Body::Map(map) => {
-                crate::bytes::load_u32(self.bytes, (map + MAP_LIVE) as u64).unwrap_or(0) as usize
-            }
+            Body::Map(_, _, live) => live as usize,
         }
     }
 
@@ -55,7 +63,7 @@ impl<'a, M: Mode> Object<'a, M> {
 
     /// Whether the object is stored as a map (an ordered index over its keys).
     pub fn is_map(&self) -> bool {
-        matches!(self.body, Body::Map(_))
+        matches!(self.body, Body::Map(..))
     }
 
     /// The member with this key. Constant time up to 255 members, else O(log n).
@@ -87,7 +95,7 @@ impl<'a, M: Mode> Object<'a, M> {
                     None => Ok(None),
                 }
             }
-            Body::Map(map) => self.find_in_map(map, needle),
+            Body::Map(map, ..) => self.find_in_map(map, needle),
         }
     }
 
@@ -96,7 +104,7 @@ impl<'a, M: Mode> Object<'a, M> {
         match map::find(self.bytes, map as u64, needle)? {
             Some(index) => {
                 let entry = map::Map::load(self.bytes, map as u64)?.entry(self.bytes, index)?;
-                Ok(self.value(entry_value(self.bytes, &entry)?))
+                Ok(self.value(entry.load(self.bytes)?))
             }
             None => Ok(None),
         }
@@ -182,11 +190,9 @@ impl<'a, M: Mode> Object<'a, M> {
 
     /// All members in insertion order.
     pub fn iter(&self) -> Fields<'a, M> {
-        // Counts of damaged bytes are checked slot by slot; the budget of a
-        // record is 255 and of a map the entries that its bytes can hold.
         let used = match self.body {
             Body::Record(record) => record.used(),
-            Body::Map(map) => map::Map::load(self.bytes, map as u64).map_or(0, |map| map.used),
+            Body::Map(_, used, _) => used,
         };
         Fields { object: *self, front: 0, back: used, remaining: self.len() }
     }
@@ -249,13 +255,13 @@ impl<'a, M: Mode> Object<'a, M> {
                 }
                 Ok(Some((shape.key(self.bytes, index)?, raw)))
             }
-            Body::Map(map) => {
+            Body::Map(map, ..) => {
                 let entry = map::Map::load(self.bytes, map as u64)?.entry(self.bytes, index)?;
                 if entry.tag == TAG_HOLE {
                     return Ok(None);
                 }
                 let key = span_at_position(self.bytes, entry.key)?;
-                Ok(Some((key, entry_value(self.bytes, &entry)?)))
+                Ok(Some((key, entry.load(self.bytes)?)))
             }
         }
     }
@@ -272,13 +278,6 @@ impl<M: Mode> core::fmt::Debug for Object<'_, M> {
             .entries(self.iter().map(M::item_result).map_while(|item| item.ok()))
             .finish()
     }
-}
-
-/// A map entry's value.
-#[inline(always)]
-pub(crate) fn entry_value(bytes: &[u8], entry: &map::Entry) -> Result<Raw> {
-    let cell = crate::bytes::load_u64(bytes, entry.value)?;
-    Ok(Raw { tag: entry.tag, cell, position: entry.value as u32 })
 }
 
 /// Members in insertion order: [`Object::iter`].
@@ -403,7 +402,7 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
     ) -> Self {
         let cursor = match object.body {
             Body::Record(_) => None,
-            Body::Map(map) => Some(map::Map::load(object.bytes, map as u64).and_then(|map| {
+            Body::Map(map, ..) => Some(map::Map::load(object.bytes, map as u64).and_then(|map| {
                 if prefix.is_empty() {
                     map::Range::new(object.bytes, &map, lower, upper)
                 } else {

@@ -305,7 +305,7 @@ struct Failed {
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as u64)
+    bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes).into())
 }
 
 impl<'b> Journal<'b> {
@@ -324,7 +324,7 @@ impl<'b> Journal<'b> {
         bytes.extend(word(new.len() as u64));
         bytes.extend(word(ranges.len() as u64));
         bytes.extend(word(0));
-        bytes.extend(medium.read(0, HEADER_SIZE as u64)?);
+        bytes.extend(medium.read(0, HEADER_SIZE.into())?);
         for &(start, end) in ranges {
             bytes.extend(word(start));
             bytes.extend(word(end - start));
@@ -341,7 +341,9 @@ impl<'b> Journal<'b> {
     /// Reads a journal; `None` where it was never finished.
     fn parse(bytes: &'b [u8]) -> Option<Self> {
         let (body, crc) = bytes.split_last_chunk()?;
-        if body.len() < FIXED || !body.starts_with(&MAGIC) || crc32(body) != u32::from_le_bytes(*crc)
+        if body.len() < FIXED
+            || !body.starts_with(&MAGIC)
+            || crc32(body) != u32::from_le_bytes(*crc)
         {
             return None;
         }
@@ -417,7 +419,7 @@ impl<'b> Journal<'b> {
             let end = (start + change.new.len()).min(new_header.len());
             new_header[start..end].copy_from_slice(&change.new[..end - start]);
         }
-        let header = medium.read(0, HEADER_SIZE as u64)?;
+        let header = medium.read(0, HEADER_SIZE.into())?;
         let fits = header.len() == old_header.len()
             && (0..header.len()).all(|at| [old_header[at], new_header[at]].contains(&header[at]));
         Ok(fits && number(&old_header, HEADER_USED as usize) == Some(self.old_used))
@@ -618,7 +620,7 @@ fn crc32(bytes: &[u8]) -> u32 {
         }
         table
     };
-    let step = |crc: u32, byte: &u8| crc >> 8 ^ TABLE[((crc ^ *byte as u32) & 0xFF) as usize];
+    let step = |crc: u32, byte: &u8| crc >> 8 ^ TABLE[((crc ^ u32::from(*byte)) & 0xFF) as usize];
     !bytes.iter().fold(u32::MAX, step)
 }
 

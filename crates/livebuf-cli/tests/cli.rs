@@ -1,0 +1,930 @@
+//! The command as a user meets it: every command's way to succeed and to fail,
+//! exit statuses, files that are never half written.
+#![cfg(unix)]
+
+use assert_cmd::Command;
+use assert_cmd::assert::Assert;
+use livebuf::{DocBuf, New};
+use predicates::prelude::*;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_livebuf");
+
+/// A directory of a test's own.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        fs::write(self.path(name), bytes).unwrap();
+        self.path(name)
+    }
+
+    /// A document of this JSON.
+    fn document(&self, name: &str, json: &str) -> PathBuf {
+        self.file(name, livebuf_json::from_str(json).unwrap().as_bytes())
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Runs the command in this directory: words apart by spaces.
+    fn run(&self, line: &str) -> Assert {
+        self.command(&line.split(' ').collect::<Vec<_>>()).assert()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(BINARY);
+        command.current_dir(self.0.path()).args(arguments);
+        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        command
+    }
+
+    fn yes(&self, line: &str) -> String {
+        let assert = self.run(line).success();
+        String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+    }
+}
+
+const USERS: &str =
+    r#"{"users":[{"name":"Ada","age":36},{"name":"Grace","tags":["navy","cobol"]}],"n":5}"#;
+
+/// A document of about a megabyte.
+fn large() -> String {
+    let rows: Vec<String> = (0..10_000)
+        .map(|row| {
+            format!(r#"{{"id":{row},"name":"user number {row}","score":{row}.5,"on":true}}"#)
+        })
+        .collect();
+    format!(r#"{{"rows":[{}],"last":1}}"#, rows.join(","))
+}
+
+fn says(assert: Assert, status: i32, words: &[&str]) {
+    let assert = assert.code(status).stdout("");
+    let text = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    for word in words {
+        assert!(text.contains(word), "{word:?} is not in: {text}");
+    }
+    assert!(text.starts_with("livebuf: ") || text.starts_with("error: "), "{text}");
+    assert!(!text.contains("panicked"), "{text}");
+}
+
+// --- JSON in and out ------------------------------------------------------------------
+
+#[test]
+fn json_becomes_a_document_and_comes_back() {
+    let place = Place::new();
+    place.file("in.json", USERS);
+    place.yes("from-json in.json -o out.lbuf");
+    assert_eq!(place.yes("to-json out.lbuf"), format!("{USERS}\n"));
+    let pretty = place.yes("to-json --pretty out.lbuf");
+    assert!(pretty.starts_with("{\n  \"users\": [\n    {\n      \"name\": \"Ada\""), "{pretty}");
+    place.yes("to-json out.lbuf -o back.json");
+    assert_eq!(fs::read_to_string(place.path("back.json")).unwrap(), format!("{USERS}\n"));
+    assert_eq!(place.names(), ["back.json", "in.json", "out.lbuf"], "nothing else is left");
+}
+
+#[test]
+fn a_dash_is_standard_input_and_output() {
+    let place = Place::new();
+    let document = place.command(&["from-json", "-"]).write_stdin(USERS).assert().success();
+    let document = document.get_output().stdout.clone();
+    assert!(livebuf::Doc::open(&document).is_ok());
+    let given = |arguments: &[&str]| {
+        let assert = place.command(arguments).write_stdin(document.clone()).assert().success();
+        assert.get_output().stdout.clone()
+    };
+    assert_eq!(given(&["to-json", "-", "-o", "-"]), format!("{USERS}\n").as_bytes());
+    assert_eq!(given(&["get", "-", "/n"]), b"5\n");
+    assert!(given(&["validate", "-"]).starts_with(b"standard input: valid"));
+    // Edits are filters.
+    let edited = given(&["set", "-", "/n", "-6.5"]);
+    let json = livebuf_json::to_string(livebuf::Doc::open(&edited).unwrap().root()).unwrap();
+    assert!(json.ends_with(r#""n":-6.5}"#));
+    assert!(livebuf::Doc::open(&given(&["compact", "-"])).is_ok());
+    // A value from standard input.
+    place.document("x.lbuf", USERS);
+    place.command(&["set", "x.lbuf", "/n", "-"]).write_stdin("[1, 2]\n").assert().success();
+    assert_eq!(place.yes("get x.lbuf /n"), "[1,2]\n");
+    let both = place.command(&["set", "-", "/n", "-"]).write_stdin("1").assert();
+    says(both, 2, &["cannot be both"]);
+}
+
+#[test]
+fn numbers_keys_and_lines_are_taken_as_told() {
+    let place = Place::new();
+    place.file("in.json", r#"{"b": 1.50, "a": 1E3, "a": 2, "big": 123456789012345678901}"#);
+    place.yes("from-json in.json -o exact.lbuf");
+    let exact = "{\"b\":1.5,\"a\":2,\"big\":123456789012345678901}\n";
+    assert_eq!(place.yes("to-json exact.lbuf"), exact);
+    place.yes("from-json --keep-number-text in.json -o text.lbuf");
+    assert!(place.yes("to-json text.lbuf").starts_with("{\"b\":1.50,"));
+    says(
+        place.run("from-json --refuse-duplicates in.json -o no.lbuf"),
+        2,
+        &["in.json", "twice", "line 1, column"],
+    );
+
+    place.file("lines.ndjson", "{\"a\":1}\n\n[2]\n\"three\"\n");
+    place.yes("from-json --lines lines.ndjson -o lines.lbuf");
+    assert_eq!(place.yes("to-json lines.lbuf"), "[{\"a\":1},[2],\"three\"]\n");
+    says(place.run("from-json lines.ndjson -o no.lbuf"), 2, &["line 3, column 1", "give --lines"]);
+    place.yes("from-json --lines --each lines.ndjson -o each");
+    assert_eq!(place.yes("to-json each/000001.lbuf"), "{\"a\":1}\n");
+    assert_eq!(place.yes("to-json each/000003.lbuf"), "\"three\"\n");
+    says(place.run("from-json --lines --each lines.ndjson -o each"), 2, &["exists already", "-f"]);
+    place.yes("from-json --lines --each -f lines.ndjson -o each");
+    place.file("bad.ndjson", "1\n2\nthree\n");
+    says(place.run("from-json --lines --each bad.ndjson -o other"), 2, &["bad.ndjson", "line 3"]);
+    assert!(!place.path("other").exists(), "no document of a file with a bad line");
+    let left =
+        ["bad.ndjson", "each", "exact.lbuf", "in.json", "lines.lbuf", "lines.ndjson", "text.lbuf"];
+    assert_eq!(place.names(), left);
+}
+
+#[test]
+fn what_is_not_json_is_refused_with_its_place() {
+    let place = Place::new();
+    for (name, text, words) in [
+        ("comma", "{\n  \"a\": 1,\n}", &["comma.json: not JSON", "line 3, column 1 (byte 12)"][..]),
+        ("empty", "", &["empty.json", "line 1, column 1"]),
+        ("binary", "\u{1}\u{2}", &["line 1, column 1"]),
+    ] {
+        place.file(&format!("{name}.json"), text);
+        says(place.run(&format!("from-json {name}.json -o out.lbuf")), 2, words);
+    }
+    place.file("utf8.json", b"[\"\xFF\"]");
+    says(place.run("from-json utf8.json -o out.lbuf"), 2, &["UTF-8", "line 1, column 3"]);
+    place.document("is.lbuf", "1");
+    says(
+        place.run("from-json is.lbuf -o out.lbuf"),
+        2,
+        &["is a LiveBuf document already", "to-json"],
+    );
+    place.file("deep.json", "[".repeat(1500) + &"]".repeat(1500));
+    says(place.run("from-json deep.json -o out.lbuf"), 2, &["nested", "--nesting 2000"]);
+    assert!(!place.path("out.lbuf").exists());
+    place.yes("from-json --nesting 2000 deep.json -o out.lbuf");
+    assert_eq!(place.yes("to-json out.lbuf").len(), 3001);
+    place.yes("validate out.lbuf");
+}
+
+#[test]
+fn what_json_has_not_is_an_error_before_anything_is_printed() {
+    let place = Place::new();
+    let mut document = DocBuf::new().unwrap();
+    let list = document.set_root(New::array(0)).unwrap().unwrap();
+    for number in 0..100_000 {
+        document.push(list, f64::from(number)).unwrap();
+    }
+    document.push(list, f64::NAN).unwrap();
+    place.file("nan.lbuf", document.as_bytes());
+    says(place.run("to-json nan.lbuf"), 2, &["nan.lbuf", "--null-for-non-finite"]);
+    says(place.run("to-json nan.lbuf -o nan.json"), 2, &["--null-for-non-finite"]);
+    assert_eq!(place.names(), ["nan.lbuf"]);
+    assert!(place.yes("to-json --null-for-non-finite nan.lbuf").ends_with("99999.0,null]\n"));
+    says(place.run("get nan.lbuf /100000"), 2, &["nan.lbuf"]);
+    assert_eq!(place.yes("get nan.lbuf /1"), "1.0\n");
+    place.yes("stats nan.lbuf");
+}
+
+// --- files ----------------------------------------------------------------------------
+
+#[test]
+fn nothing_is_written_over_unless_forced() {
+    let place = Place::new();
+    place.file("in.json", USERS);
+    place.file("there", "mine");
+    place.document("x.lbuf", "1");
+    for line in ["from-json in.json -o there", "to-json x.lbuf -o there", "compact x.lbuf -o there"]
+    {
+        says(place.run(line), 2, &["there: exists already", "-f"]);
+        assert_eq!(fs::read(place.path("there")).unwrap(), b"mine");
+    }
+    // Not even where the work fails.
+    place.file("bad.json", "{");
+    says(place.run("from-json -f bad.json -o there"), 2, &["bad.json"]);
+    assert_eq!(fs::read(place.path("there")).unwrap(), b"mine");
+    place.yes("from-json -f in.json -o there");
+    assert_eq!(place.yes("get there /n"), "5\n");
+    assert_eq!(place.names(), ["bad.json", "in.json", "there", "x.lbuf"]);
+    // Through a link, which stays; and rights are kept.
+    use std::os::unix::fs::PermissionsExt;
+    std::os::unix::fs::symlink("there", place.path("link")).unwrap();
+    fs::set_permissions(place.path("there"), fs::Permissions::from_mode(0o640)).unwrap();
+    place.yes("to-json -f x.lbuf -o link");
+    assert!(place.path("link").is_symlink());
+    assert_eq!(fs::read(place.path("there")).unwrap(), b"1\n");
+    assert_eq!(fs::metadata(place.path("there")).unwrap().permissions().mode() & 0o777, 0o640);
+    // A device is written as it is.
+    place.yes("from-json in.json -o /dev/null");
+    assert!(fs::metadata("/dev/null").unwrap().len() == 0);
+}
+
+#[test]
+fn missing_files_directories_and_full_disks_are_trouble() {
+    let place = Place::new();
+    place.document("x.lbuf", USERS);
+    fs::create_dir(place.path("dir")).unwrap();
+    for command in [
+        "from-json FILE -o out",
+        "to-json FILE",
+        "get FILE /a",
+        "set FILE /a 1",
+        "remove FILE /a",
+        "push FILE /a 1",
+        "keys FILE /a",
+        "validate FILE",
+        "stats FILE",
+        "inspect FILE",
+        "compact FILE",
+        "demo FILE",
+    ] {
+        says(place.run(&command.replace("FILE", "gone.lbuf")), 2, &["gone.lbuf: no such file"]);
+        says(place.run(&command.replace("FILE", "dir")), 2, &["dir: is a directory"]);
+    }
+    says(place.run("to-json x.lbuf -o dir"), 2, &["dir: is a directory"]);
+    says(place.run("to-json x.lbuf -o gone/x"), 2, &["gone/x: no such file"]);
+    assert_eq!(place.names(), ["dir", "x.lbuf"]);
+    if Path::new("/dev/full").exists() {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = std::process::Command::new(BINARY)
+            .args(["to-json"])
+            .arg(place.path("x.lbuf"))
+            .stdout(full)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains("standard output: no space left"), "{text}");
+    }
+}
+
+#[test]
+fn json_where_a_document_is_due_is_told_what_to_do() {
+    let place = Place::new();
+    place.file("in.json", USERS);
+    place.file("other", "neither this nor that");
+    place.file("empty", "");
+    for command in [
+        "to-json FILE",
+        "get FILE /a",
+        "set FILE /a 1",
+        "remove FILE /a",
+        "push FILE /a 1",
+        "keys FILE /a",
+        "validate FILE",
+        "stats FILE",
+        "inspect FILE",
+        "compact FILE",
+    ] {
+        let line = command.replace("FILE", "in.json");
+        let words = ["in.json: not a LiveBuf document", "run livebuf from-json in.json -o in.lbuf"];
+        says(place.run(&line), 2, &words);
+        says(place.run(&command.replace("FILE", "other")), 2, &["other: not a LiveBuf document"]);
+        says(place.run(&command.replace("FILE", "empty")), 2, &["empty: not a LiveBuf document"]);
+        assert_eq!(fs::read_to_string(place.path("in.json")).unwrap(), USERS);
+    }
+    let piped = place.command(&["get", "-", "/a"]).write_stdin(USERS).assert();
+    says(piped, 2, &["standard input: not a LiveBuf document", "run livebuf from-json - -o OUT"]);
+}
+
+#[test]
+fn a_damaged_document_is_a_no_to_validate_and_trouble_elsewhere() {
+    let place = Place::new();
+    let document = livebuf_json::from_str(USERS).unwrap();
+    let mut bytes = document.to_vec();
+    // The root leads out of the document.
+    bytes[8..12].copy_from_slice(&0x00FF_FFF8u32.to_le_bytes());
+    place.file("bad.lbuf", &bytes);
+    place.file("cut.lbuf", &document.as_bytes()[..100]);
+    says(place.run("validate bad.lbuf"), 1, &["bad.lbuf: damaged", "offset"]);
+    says(place.run("validate cut.lbuf"), 1, &["cut.lbuf: damaged", "cut short"]);
+    place.run("validate -q bad.lbuf").code(1).stdout("").stderr("");
+    for command in ["to-json FILE", "get FILE /n", "set FILE /n 1", "stats FILE", "compact FILE"] {
+        for file in ["bad.lbuf", "cut.lbuf"] {
+            says(place.run(&command.replace("FILE", file)), 2, &[file, "damaged"]);
+        }
+    }
+    assert_eq!(
+        fs::read(place.path("bad.lbuf")).unwrap(),
+        bytes,
+        "a damaged document is not edited"
+    );
+    // inspect shows what it can.
+    let shown = place.run("inspect bad.lbuf").code(2);
+    let text = String::from_utf8_lossy(&shown.get_output().stdout).into_owned();
+    assert!(text.contains("not reached") && text.contains("magic, version 1"), "{text}");
+    // Every single byte changed: an answer or a complaint, never a crash.
+    for at in (0..document.as_bytes().len()).step_by(7) {
+        let mut bytes = document.to_vec();
+        bytes[at] ^= 0xFF;
+        place.file("x.lbuf", &bytes);
+        for line in ["inspect x.lbuf", "get x.lbuf /users/1/tags", "validate x.lbuf"] {
+            let assert = place.run(line);
+            let status = assert.get_output().status.code();
+            assert!(matches!(status, Some(0..=2)), "{line}, byte {at}: {status:?}");
+            let text = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+            assert!(!text.contains("panicked"), "{line}, byte {at}: {text}");
+        }
+    }
+    bytes = document.to_vec();
+    bytes[4] = 9;
+    place.file("new.lbuf", &bytes);
+    says(place.run("validate new.lbuf"), 2, &["new.lbuf", "version is newer"]);
+}
+
+// --- looking --------------------------------------------------------------------------
+
+#[test]
+fn values_are_got_as_json_and_raw() {
+    let place = Place::new();
+    place.document("x.lbuf", r#"{"a":{"b":[1,"two\n",null]},"k/~":1.5,"":true}"#);
+    assert_eq!(place.yes("get x.lbuf /a/b/1"), "\"two\\n\"\n");
+    assert_eq!(place.yes("get -r x.lbuf /a/b/1"), "two\n\n");
+    assert_eq!(
+        place.yes("get x.lbuf /a /k~1~0 / /a/b/2"),
+        "{\"b\":[1,\"two\\n\",null]}\n1.5\ntrue\nnull\n"
+    );
+    assert_eq!(place.yes("get --pretty x.lbuf /a/b"), "[\n  1,\n  \"two\\n\",\n  null\n]\n");
+    let all = place.command(&["get", "x.lbuf", ""]).assert().success();
+    assert!(all.get_output().stdout.starts_with(b"{\"a\":"));
+    // What is there is printed; the status tells of what is not.
+    let some = place.run("get x.lbuf /a/b/0 /no /a/b/-").code(1).stdout("1\n");
+    some.stderr(predicate::str::contains("/no is not there"));
+    for pointer in ["/a/b/3", "/a/b/01", "/a/b/0/x", "/A"] {
+        says(place.run(&format!("get x.lbuf {pointer}")), 1, &[pointer, "is not there"]);
+    }
+    says(place.run("get x.lbuf a/b"), 2, &["not a JSON pointer", "\"/a/b\""]);
+    says(place.run("get x.lbuf /a~2"), 2, &["not a JSON pointer", "~1 stands for /"]);
+    place.run("get x.lbuf /a~2 /a").code(2).stdout("");
+    // Bytes, which JSON has not.
+    let mut document = DocBuf::new().unwrap();
+    document.set_root(&b"\x00\xFFbytes"[..]).unwrap();
+    place.file("bytes.lbuf", document.as_bytes());
+    let json = place.command(&["get", "bytes.lbuf", ""]).assert().success();
+    json.stdout("\"AP9ieXRlcw==\"\n");
+    place
+        .command(&["get", "-r", "bytes.lbuf", ""])
+        .assert()
+        .success()
+        .stdout(&b"\x00\xFFbytes"[..]);
+}
+
+#[test]
+fn keys_are_listed_in_order_and_by_range() {
+    let place = Place::new();
+    place.document("x.lbuf", r#"{"o":{"pear":1,"apple":2,"plum\n":3,"fig":4},"l":[1]}"#);
+    assert_eq!(place.yes("keys x.lbuf /o"), "\"pear\"\n\"apple\"\n\"plum\\n\"\n\"fig\"\n");
+    assert_eq!(place.yes("keys -r x.lbuf /o --prefix p"), "pear\nplum\n\n");
+    assert_eq!(place.yes("keys x.lbuf /o --from b --to pf"), "\"fig\"\n\"pear\"\n");
+    assert_eq!(place.yes("keys x.lbuf /o --from fig"), "\"fig\"\n\"pear\"\n\"plum\\n\"\n");
+    assert_eq!(place.yes("keys x.lbuf /o --to fig"), "\"apple\"\n");
+    assert_eq!(place.yes("keys x.lbuf /o --prefix x"), "");
+    says(place.run("keys x.lbuf /no"), 1, &["/no is not there"]);
+    says(place.run("keys x.lbuf /l"), 2, &["/l is an array", "only objects"]);
+    says(place.run("keys x.lbuf /o --prefix a --from b"), 2, &["cannot be used with"]);
+    // The same over a map.
+    let members: Vec<String> = (0..1000).map(|key| format!("\"key{key:04}\":{key}")).collect();
+    place.document("map.lbuf", &format!("{{{}}}", members.join(",")));
+    let keys = place.command(&["keys", "-r", "map.lbuf", "", "--prefix", "key012"]).assert();
+    let expected: String = (120..130).map(|key| format!("key{key:04}\n")).collect();
+    keys.success().stdout(expected);
+}
+
+#[test]
+fn stats_and_inspect_tell_where_the_bytes_are() {
+    let place = Place::new();
+    place.document("x.lbuf", USERS);
+    let stats = place.yes("stats x.lbuf");
+    for word in ["records", "shapes", "live", "free", "garbage", "used", "as JSON", "100.0 %"] {
+        assert!(stats.contains(word), "{word}: {stats}");
+    }
+    let json_length = USERS.len().to_string();
+    assert!(stats.contains(&format!("compact: {json_length} bytes")), "{stats}");
+
+    let text = place.yes("inspect x.lbuf");
+    for word in
+        ["header", "record", "shape", "array data", "magic, version 1", "\"age\": integer 36"]
+    {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(!text.contains('\x1b'), "no colours into a pipe");
+    // Every byte once.
+    let hex = |line: &str| {
+        let bytes = line.get(12..36).unwrap_or("");
+        bytes.split_whitespace().filter(|word| word.len() == 2).count()
+    };
+    let shown: usize = text.lines().filter(|line| line.starts_with("   ")).map(hex).sum();
+    assert_eq!(shown as u64, fs::metadata(place.path("x.lbuf")).unwrap().len());
+    let coloured = place.command(&["inspect", "x.lbuf"]).env("CLICOLOR_FORCE", "1").assert();
+    assert!(coloured.success().get_output().stdout.contains(&0x1B));
+    let plain = place.command(&["inspect", "x.lbuf"]).env("NO_COLOR", "1").assert();
+    assert_eq!(plain.success().get_output().stdout, text.as_bytes());
+
+    let age = place.yes("inspect x.lbuf /users/0/age");
+    assert_eq!(age.lines().count(), 2, "{age}");
+    assert!(age.contains("in its record") && age.contains("\"age\": integer 36"), "{age}");
+    let user = place.yes("inspect x.lbuf /users/1");
+    assert!(
+        user.contains("[1]: object at") && user.contains("cobol") && !user.contains("Ada"),
+        "{user}"
+    );
+    says(place.run("inspect x.lbuf /users/9"), 1, &["/users/9 is not there"]);
+}
+
+#[test]
+fn the_bytes_of_every_kind_of_block_are_named() {
+    let place = Place::new();
+    let long = "x".repeat(300);
+    let members: Vec<String> = (0..600).map(|key| format!("\"{key} {long}\":{key}")).collect();
+    let json = format!(
+        r#"{{"map":{{{}}},"i":[1,-300,70000],"f":[1.5,0.1],"b":[true,false],"s":["a","a longer text"],
+           "mixed":[null,1,"x",{{}},[],123456789012345678901],"aa":[[1],[2]],"shared":["a longer text"]}}"#,
+        members.join(",")
+    );
+    place.document("x.lbuf", &json);
+    place.yes("remove x.lbuf /i");
+    place.yes("set x.lbuf /new 1");
+    let pointer = format!("/map/7 {long}");
+    place.command(&["remove", "x.lbuf", &pointer]).assert().success();
+    let text = place.yes("inspect x.lbuf");
+    for word in [
+        "aux, ",
+        "free, ",
+        "forward, ",
+        "map, ",
+        "map entries, ",
+        "index node, ",
+        "shared text, ",
+        "classes; ",
+        "freed since merged",
+        "older shape",
+        "live 599",
+        "hash block: reserved",
+        "entry 7: hole",
+        "entry 8: key \"8 xxx",
+        "entry 8: integer 8",
+        "leaf, count",
+        "level 1, count",
+        "slot 0: head",
+        "slot 0: entry",
+        "slot 0: node at",
+        "fingerprints",
+        "\"i\": hole",
+        "the block is at",
+        "column f64, count 2",
+        "[1]: 0.1",
+        "column bool",
+        "[0] and on: 2 bits",
+        "column text, count 2",
+        "[0]: text \"a\", inline",
+        "column cells, count 6",
+        "[0]: null",
+        "[5]: number text \"123456789012345678901\"",
+        "column arrays, count 2",
+        "[0]: array at",
+        "column i8, count 1",
+        "empty array",
+        "capacity 0, used 0",
+        "unused",
+        "bytes of zeros",
+        "the last of its class; size",
+    ] {
+        assert!(text.contains(word), "{word:?} is not in what inspect says");
+    }
+    assert!(!text.contains("not reached"));
+    let entry = place.command(&["inspect", "x.lbuf", &format!("/map/8 {long}")]).assert().success();
+    let text = String::from_utf8_lossy(&entry.get_output().stdout).into_owned();
+    assert!(text.contains("in its map entries") && text.contains("entry 8: integer 8"), "{text}");
+}
+
+// --- editing --------------------------------------------------------------------------
+
+#[test]
+fn edits_are_made_in_place() {
+    let place = Place::new();
+    place.document("x.lbuf", USERS);
+    let json = |expected: &str| assert_eq!(place.yes("to-json x.lbuf"), format!("{expected}\n"));
+    place.yes("set x.lbuf /n 6");
+    place.yes("set x.lbuf /n -7");
+    place.yes("set x.lbuf /users/0/age 37.5");
+    place.yes("set x.lbuf /users/0/name --string Augusta");
+    json(
+        r#"{"users":[{"name":"Augusta","age":37.5},{"name":"Grace","tags":["navy","cobol"]}],"n":-7}"#,
+    );
+    place.yes(r#"set x.lbuf /users/1/tags/- {"more":[1,"two"]}"#);
+    place.yes("push x.lbuf /users/1/tags null");
+    place.yes("push x.lbuf /users/1/tags --string true");
+    assert_eq!(
+        place.yes("get x.lbuf /users/1/tags"),
+        "[\"navy\",\"cobol\",{\"more\":[1,\"two\"]},null,\"true\"]\n"
+    );
+    place.yes("remove x.lbuf /users/1/tags/0");
+    place.yes("remove x.lbuf /users/0");
+    place.yes("remove x.lbuf /n");
+    json(r#"{"users":[{"name":"Grace","tags":["cobol",{"more":[1,"two"]},null,"true"]}]}"#);
+    place.command(&["set", "x.lbuf", "", "[1]"]).assert().success();
+    place.command(&["push", "x.lbuf", "", "2"]).assert().success();
+    json("[1,2]");
+    place.yes("validate x.lbuf");
+    assert_eq!(place.names(), ["x.lbuf"], "no journal is left");
+}
+
+#[test]
+fn parents_are_made_when_asked() {
+    let place = Place::new();
+    place.document("x.lbuf", r#"{"a":{"b":1},"l":[{"x":1}],"s":"text"}"#);
+    says(place.run("set x.lbuf /c/d/e 1"), 2, &["x.lbuf: /c is not there", "-p makes"]);
+    place.yes("set -p x.lbuf /c/d/e 1");
+    place.yes("set -p x.lbuf /a/b 2");
+    place.yes("set -p x.lbuf /a/k~1/~0z [3]");
+    place.yes("set -p x.lbuf /l/-/y/- 4");
+    place.yes("set -p x.lbuf /l/0/m/-/n 5");
+    let expected = r#"{"a":{"b":2,"k/":{"~z":[3]}},"l":[{"x":1,"m":[{"n":5}]},{"y":[4]}],"s":"text","c":{"d":{"e":1}}}"#;
+    assert_eq!(place.yes("to-json x.lbuf"), format!("{expected}\n"));
+    says(place.run("set -p x.lbuf /s/t/u 1"), 2, &["/s is text, and has nothing in it"]);
+    says(
+        place.run("set -p x.lbuf /l/9/u 1"),
+        2,
+        &["/l has 2 elements, and none is \"9\"", "/l/- appends"],
+    );
+    assert_eq!(place.yes("to-json x.lbuf"), format!("{expected}\n"));
+}
+
+#[test]
+fn edits_that_cannot_be_say_why_and_change_nothing() {
+    let place = Place::new();
+    place.document("x.lbuf", USERS);
+    let before = fs::read(place.path("x.lbuf")).unwrap();
+    for (line, status, words) in [
+        (
+            "set x.lbuf /users/5 1",
+            2,
+            &["/users has 2 elements, and none is \"5\"", "/users/- appends"][..],
+        ),
+        ("set x.lbuf /users/x 1", 2, &["/users has 2 elements"]),
+        ("set x.lbuf /n/m 1", 2, &["/n is a number, and has nothing in it"]),
+        ("set x.lbuf n 1", 2, &["not a JSON pointer", "\"/n\""]),
+        ("set x.lbuf /n hello", 2, &["\"hello\" is not JSON", "--string"]),
+        ("set x.lbuf /n {\"a\":}", 2, &["is not JSON", "line 1, column 6"]),
+        ("push x.lbuf /n 1", 2, &["/n is a number, not an array"]),
+        ("push x.lbuf /users/0 1", 2, &["/users/0 is an object, not an array", "livebuf set"]),
+        ("push x.lbuf /no 1", 2, &["/no is not there"]),
+        ("remove x.lbuf /no", 1, &["x.lbuf: /no is not there"]),
+        ("remove x.lbuf /users/2", 1, &["/users/2 is not there"]),
+        ("remove x.lbuf /users/-", 1, &["/users/- is not there"]),
+        ("remove x.lbuf /~", 2, &["not a JSON pointer"]),
+    ] {
+        says(place.run(line), status, words);
+        assert_eq!(fs::read(place.path("x.lbuf")).unwrap(), before, "{line}");
+    }
+    assert_eq!(place.names(), ["x.lbuf"]);
+}
+
+#[test]
+fn an_edit_of_a_large_document_writes_few_bytes_and_says_so() {
+    let place = Place::new();
+    place.document("x.lbuf", &large());
+    let size = fs::metadata(place.path("x.lbuf")).unwrap().len();
+    let before = fs::read(place.path("x.lbuf")).unwrap();
+    let said = |line: &str| -> u64 {
+        let assert = place.run(line).success().stdout("");
+        let text = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+        assert!(text.starts_with("x.lbuf: wrote ") && text.contains(" place"), "{text}");
+        text.split(' ').nth(2).unwrap().replace(',', "").parse().unwrap()
+    };
+    let bytes = said("set -v x.lbuf /rows/5000/id 77");
+    assert!(bytes < 64, "{bytes} of {size}");
+    let after = fs::read(place.path("x.lbuf")).unwrap();
+    let changed = before.iter().zip(&after).filter(|(a, b)| a != b).count() as u64;
+    assert!(before.len() == after.len() && (1..=bytes).contains(&changed), "{changed} of {bytes}");
+    assert!(said("set -v --no-validate x.lbuf /rows/5000/on false") < 64);
+    assert!(said("remove -v x.lbuf /rows/5000/score") < 64);
+    assert!(said("set -v x.lbuf /rows/5000/name --string longer_than_it_was_before") < 400);
+    place.yes("validate x.lbuf");
+    assert_eq!(
+        place.yes("get x.lbuf /rows/5000"),
+        "{\"id\":77,\"name\":\"longer_than_it_was_before\",\"on\":false}\n"
+    );
+}
+
+#[test]
+fn what_is_removed_is_wiped() {
+    let place = Place::new();
+    place.document("x.lbuf", r#"{"a":"the secret word","b":["another secret"],"c":1}"#);
+    place.yes("remove x.lbuf /a");
+    place.yes("set x.lbuf /b 1");
+    let bytes = fs::read(place.path("x.lbuf")).unwrap();
+    assert!(!bytes.windows(6).any(|window| window == b"secret"));
+}
+
+#[test]
+fn compact_gives_space_back() {
+    let place = Place::new();
+    place.document("x.lbuf", &large());
+    for row in (0..100).rev() {
+        place.yes(&format!("remove x.lbuf /rows/{row}/name"));
+    }
+    let json = place.yes("to-json x.lbuf");
+    let before = fs::metadata(place.path("x.lbuf")).unwrap().len();
+    place.yes("compact x.lbuf -o y.lbuf");
+    assert_eq!(fs::metadata(place.path("x.lbuf")).unwrap().len(), before);
+    let assert = place.run("compact -v x.lbuf").success();
+    let text = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    assert!(text.contains("bytes before"), "{text}");
+    assert!(fs::metadata(place.path("x.lbuf")).unwrap().len() < before);
+    assert_eq!(fs::read(place.path("x.lbuf")).unwrap(), fs::read(place.path("y.lbuf")).unwrap());
+    assert_eq!(place.yes("to-json x.lbuf"), json);
+}
+
+// --- interrupted, at the same time, at the limit ----------------------------------------
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ (0xEDB8_8320 * (crc & 1)))
+    })
+}
+
+/// A journal as `crates/livebuf/src/mapped/journal` describes it.
+fn journal(old: &[u8], new: &[u8], offset: usize, length: usize) -> Vec<u8> {
+    let word = |number: usize| (number as u32).to_le_bytes();
+    let mut bytes = b"\xABLBJ\x01\0\0\0".to_vec();
+    bytes.extend([word(old.len()), word(new.len()), word(1), word(0)].concat());
+    bytes.extend(&old[..32]);
+    bytes.extend([word(offset), word(length)].concat());
+    bytes.extend(&old[offset..offset + length]);
+    bytes.extend(&new[offset..offset + length]);
+    bytes.extend(crc32(&bytes).to_le_bytes());
+    bytes
+}
+
+#[test]
+fn an_interrupted_edit_is_finished_or_never_was() {
+    let place = Place::new();
+    let path = place.document("x.lbuf", USERS);
+    let old = fs::read(&path).unwrap();
+    place.yes("set x.lbuf /n 6");
+    let new = fs::read(&path).unwrap();
+    let at = (0..old.len()).find(|&at| old[at] != new[at]).unwrap();
+    let journal = journal(&old, &new, at, 8);
+
+    // The journal was complete, the file not touched, or touched in part.
+    for first in [0, 3, 8] {
+        let mut torn = old.clone();
+        torn[at..at + first].copy_from_slice(&new[at..at + first]);
+        for line in ["get x.lbuf /n", "keys x.lbuf /users/0", "validate x.lbuf"] {
+            fs::write(&path, &torn).unwrap();
+            place.file("x.lbuf.journal", &journal);
+            place.yes(line);
+            assert_eq!(fs::read(&path).unwrap(), new, "{line}");
+            assert_eq!(place.names(), ["x.lbuf"]);
+        }
+    }
+    // It was not complete: cut at every length.
+    for length in 0..journal.len() {
+        fs::write(&path, &old).unwrap();
+        place.file("x.lbuf.journal", &journal[..length]);
+        if length % 16 == 0 {
+            assert_eq!(place.yes("get x.lbuf /n"), "5\n", "cut to {length}");
+        }
+        place.yes("set x.lbuf /n 5");
+        assert_eq!(fs::read(&path).unwrap(), old, "cut to {length}");
+        assert_eq!(place.names(), ["x.lbuf"]);
+    }
+    // The file was exchanged since: neither touched nor trusted.
+    let other = livebuf_json::from_str(r#"{"other":"document"}"#).unwrap();
+    fs::write(&path, other.as_bytes()).unwrap();
+    place.file("x.lbuf.journal", &journal);
+    for line in ["get x.lbuf /other", "set x.lbuf /other 1", "compact x.lbuf"] {
+        says(place.run(line), 2, &["x.lbuf", "journal", "another document or state"]);
+    }
+    assert_eq!(fs::read(&path).unwrap(), other.as_bytes());
+    // Unless it is exchanged by us.
+    place.file("in.json", USERS);
+    place.yes("from-json -f in.json -o x.lbuf");
+    assert_eq!(place.yes("get x.lbuf /n"), "5\n");
+}
+
+#[test]
+fn killed_edits_leave_the_document_whole() {
+    let place = Place::new();
+    let path = place.document("x.lbuf", &large());
+    let mut landed = 0;
+    for round in 0..60u64 {
+        let value = format!("{round} {}", "x".repeat(round as usize * 50));
+        let mut child = std::process::Command::new(BINARY)
+            .args(["set", "--string", "x.lbuf", "/last", &value])
+            .current_dir(place.0.path())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(200 * round));
+        let _ = child.kill();
+        child.wait().unwrap();
+        let got = place.yes("get -r x.lbuf /last");
+        landed += u64::from(got.trim_end() == value);
+        place.yes("validate -q x.lbuf");
+    }
+    assert_eq!(place.names(), ["x.lbuf"]);
+    assert_eq!(place.yes("get x.lbuf /rows/9999/id"), "9999\n");
+    // Some came before and some after, or this tests nothing.
+    assert!(landed > 0, "no edit landed");
+    drop(path);
+}
+
+#[test]
+fn edits_at_the_same_time_wait_for_each_other() {
+    let place = Place::new();
+    place.document("x.lbuf", "[]");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for number in 0..10 {
+                    place.command(&["push", "x.lbuf", "", &number.to_string()]).assert().success();
+                    place.command(&["get", "x.lbuf", "/0"]).assert().success();
+                }
+            });
+        }
+    });
+    let list = place.command(&["get", "x.lbuf", ""]).assert().success();
+    let numbers = String::from_utf8(list.get_output().stdout.clone()).unwrap();
+    assert_eq!(numbers.matches(|letter: char| letter.is_ascii_digit()).count(), 40, "{numbers}");
+    place.yes("validate x.lbuf");
+}
+
+#[test]
+fn a_locked_file_is_waited_for_and_then_reported() {
+    let place = Place::new();
+    let path = place.document("x.lbuf", USERS);
+    let holder = fs::File::options().read(true).write(true).open(&path).unwrap();
+    holder.lock().unwrap();
+    let start = Instant::now();
+    says(place.run("get x.lbuf /n"), 2, &["x.lbuf", "locked by another process"]);
+    assert!(start.elapsed() > Duration::from_secs(2));
+    holder.unlock().unwrap();
+    holder.lock_shared().unwrap();
+    assert_eq!(place.yes("get x.lbuf /n"), "5\n");
+    says(place.run("set x.lbuf /n 1"), 2, &["locked by another process"]);
+}
+
+#[test]
+fn a_full_disk_leaves_the_document_as_it_was() {
+    let place = Place::new();
+    let path = place.document("x.lbuf", USERS);
+    let before = fs::read(&path).unwrap();
+    let value = "x".repeat(60_000);
+    let output = std::process::Command::new("sh")
+        .args([
+            "-c",
+            "trap '' XFSZ; ulimit -f 64; exec \"$0\" set x.lbuf /n --string \"$1\"",
+            BINARY,
+            &value,
+        ])
+        .current_dir(place.0.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("x.lbuf: file too large"), "{text}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(place.names(), ["x.lbuf"]);
+}
+
+// --- terminals and pipes ----------------------------------------------------------------
+
+#[test]
+fn a_closed_pipe_is_no_trouble() {
+    let place = Place::new();
+    place.document("x.lbuf", &large());
+    let keys: Vec<String> = (0..20_000).map(|key| format!("\"key number {key}\":1")).collect();
+    place.document("map.lbuf", &format!("{{{}}}", keys.join(",")));
+    let commands: [&[&str]; 6] = [
+        &["to-json", "x.lbuf"],
+        &["get", "x.lbuf", "/rows"],
+        &["keys", "map.lbuf", ""],
+        &["inspect", "x.lbuf"],
+        &["compact", "x.lbuf", "-o", "-"],
+        &["completions", "zsh"],
+    ];
+    for arguments in commands {
+        let mut child = std::process::Command::new(BINARY)
+            .args(arguments)
+            .current_dir(place.0.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut some = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), &*text), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn binary_is_not_written_to_a_terminal() {
+    let place = Place::new();
+    place.file("in.json", USERS);
+    place.document("x.lbuf", USERS);
+    // util-linux's script gives the command a terminal.
+    let known = std::process::Command::new("script").arg("--version").output();
+    if !known.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux")) {
+        eprintln!("skipped: no script(1) here");
+        return;
+    }
+    let on_terminal = |line: &str| {
+        let output = std::process::Command::new("script")
+            .args(["-qec", &format!("{BINARY} {line}"), "/dev/null"])
+            .current_dir(place.0.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    for line in [
+        "from-json in.json",
+        "from-json in.json -o -",
+        "compact x.lbuf -o -",
+        "from-json in.json -o /dev/tty",
+    ] {
+        let (status, text) = on_terminal(line);
+        assert_eq!(status, Some(2), "{line}: {text}");
+        assert!(text.contains("will not write binary to a terminal"), "{line}: {text}");
+        assert!(!text.contains("LBF"), "{line}: {text:?}");
+    }
+    let (status, text) = on_terminal("inspect x.lbuf /n");
+    assert!(status == Some(0) && text.contains("\x1b["), "colours on a terminal: {text:?}");
+    let (status, text) = on_terminal("get x.lbuf /n");
+    assert_eq!((status, text.trim()), (Some(0), "5"));
+}
+
+// --- the rest ---------------------------------------------------------------------------
+
+#[test]
+fn usage_is_explained() {
+    let place = Place::new();
+    says(place.run("nonsense"), 2, &["unrecognized subcommand"]);
+    says(place.run("get x.lbuf"), 2, &["POINTER"]);
+    says(place.run("from-json x --each -o y"), 2, &["--lines"]);
+    let help = place.yes("--help");
+    for command in ["from-json", "to-json", "get", "set", "remove", "push", "keys", "validate"] {
+        assert!(help.contains(&format!("  {command} ")), "{help}");
+    }
+    assert!(help.contains("Exit status"), "{help}");
+    assert!(place.yes("--version").starts_with("livebuf "));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(place.yes(&format!("completions {shell}")).contains("from-json"), "{shell}");
+    }
+}
+
+#[test]
+fn the_demo_tells_its_story_on_any_json() {
+    let place = Place::new();
+    place.file("in.json", large());
+    let text = place.yes("demo in.json -o out.lbuf");
+    for word in ["becomes a document", "Single fields", "Edits", "serde_json", "It validates"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(text.contains("byte for byte"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    place.yes("validate out.lbuf");
+    says(place.run("demo in.json -o out.lbuf"), 2, &["exists already"]);
+    let odd = [
+        "5",
+        "\"text\"",
+        "[]",
+        "{}",
+        "[1]",
+        "[[[[1]]]]",
+        "{\"a\":{}}",
+        "[null,null]",
+        "[true,[false]]",
+        r#"{"k/~":["a text","another"],"n":1.5,"u":18446744073709551615}"#,
+        "[123456789012345678901234567890, 1.10]",
+    ];
+    for json in odd {
+        place.file("odd.json", json);
+        let text = place.yes("demo odd.json");
+        assert!(text.contains("It validates"), "{json}: {text}");
+    }
+    place.file("bad.json", "{");
+    says(place.run("demo bad.json"), 2, &["bad.json: not JSON"]);
+}
