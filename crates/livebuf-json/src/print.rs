@@ -1,7 +1,8 @@
 //! Walking a document and printing what is met.
 //!
-//! Recursion is bounded, and nesting by its limit. Every value and every bracket adds
-//! to the output, so the output budget bounds the work, on damaged documents too.
+//! The walk keeps its own stack, so nesting costs heap and not call frames, and is
+//! bounded by its limit. Every value and every bracket adds to the output, so the output
+//! budget bounds the work, on damaged documents too.
 
 use std::any::TypeId;
 use std::io;
@@ -177,60 +178,10 @@ fn print<'w, M: Mode>(
         return printer.finish();
     }
     match indent {
-        None => walk::<M, false>(&mut printer, &value, 0, options.nesting as usize)?,
-        Some(_) => walk::<M, true>(&mut printer, &value, 0, options.nesting as usize)?,
+        None => walk::<M, false>(&mut printer, value, options.nesting as usize)?,
+        Some(_) => walk::<M, true>(&mut printer, value, options.nesting as usize)?,
     }
     printer.finish()
-}
-
-/// Levels walked by recursion. Deeper ones go on a stack of their own, so that nesting
-/// costs heap and not call frames. Recursion keeps iterators in registers and frames:
-/// on citm_catalog.json it takes three quarters of the time, on canada.json as well.
-const RECURSION: usize = 32;
-
-/// Prints a container that is inside `depth` others.
-fn walk<M: Mode, const PRETTY: bool>(
-    printer: &mut Printer<'_>,
-    value: &Value<'_, M>,
-    depth: usize,
-    nesting: usize,
-) -> Result<(), Error> {
-    if depth >= nesting {
-        return Err(too_deep());
-    }
-    if depth >= RECURSION {
-        return walk_deep::<M, PRETTY>(printer, *value, depth, nesting);
-    }
-    let inner = depth + 1;
-    let mut first = true;
-    if value.kind() == Kind::Array {
-        let array = some(M::result(value.as_array()))?;
-        printer.open(b'[')?;
-        if columns::<M, PRETTY>(printer, &array, inner)? {
-            return Ok(());
-        }
-        for element in array.iter() {
-            printer.separate::<PRETTY>(first, inner)?;
-            first = false;
-            let element = M::item_result(element).map_err(Error::document)?;
-            if !scalar(printer, &element)? {
-                walk::<M, PRETTY>(printer, &element, inner, nesting)?;
-            }
-        }
-        printer.close::<PRETTY>(b']', first, depth)
-    } else {
-        let object = some(M::result(value.as_object()))?;
-        printer.open(b'{')?;
-        for field in object.iter() {
-            let (key, value) = M::item_result(field).map_err(Error::document)?;
-            printer.key::<PRETTY>(key, first, inner)?;
-            first = false;
-            if !scalar(printer, &value)? {
-                walk::<M, PRETTY>(printer, &value, inner, nesting)?;
-            }
-        }
-        printer.close::<PRETTY>(b'}', first, depth)
-    }
 }
 
 /// What is left of an open container.
@@ -239,38 +190,43 @@ enum Open<'a, M> {
     Object(Fields<'a, M>),
 }
 
-/// The same without recursion.
-#[cold]
-#[inline(never)]
-fn walk_deep<'a, M: Mode, const PRETTY: bool>(
+/// Prints a container. Those that are open are on a stack of their own: recursion was
+/// tried, and not faster.
+fn walk<'a, M: Mode, const PRETTY: bool>(
     printer: &mut Printer<'_>,
-    value: Value<'a, M>,
-    depth: usize,
+    container: Value<'a, M>,
     nesting: usize,
 ) -> Result<(), Error> {
     let mut open: Vec<Open<'a, M>> = Vec::new();
-    let mut enter = Some(value);
+    let mut enter = Some(container);
+    // Whether nothing is printed yet behind the innermost open bracket.
     let mut first = true;
     loop {
         if let Some(container) = enter {
-            if depth + open.len() >= nesting {
+            if open.len() >= nesting {
                 return Err(too_deep());
             }
-            if container.kind() == Kind::Array {
-                printer.open(b'[')?;
-                open.push(Open::Array(some(M::result(container.as_array()))?.iter()));
-            } else {
-                printer.open(b'{')?;
-                open.push(Open::Object(some(M::result(container.as_object()))?.iter()));
-            }
             first = true;
+            if container.kind() == Kind::Array {
+                let array = some(M::result(container.as_array()))?;
+                printer.open(b'[')?;
+                if columns::<M, PRETTY>(printer, &array, open.len() + 1)? {
+                    first = false;
+                } else {
+                    open.push(Open::Array(array.iter()));
+                }
+            } else {
+                let object = some(M::result(container.as_object()))?;
+                printer.open(b'{')?;
+                open.push(Open::Object(object.iter()));
+            }
         }
-        let inner = depth + open.len();
+        let depth = open.len();
         let (next, bracket) = match open.last_mut() {
             None => return Ok(()),
             Some(Open::Array(elements)) => match elements.next() {
                 Some(element) => {
-                    printer.separate::<PRETTY>(first, inner)?;
+                    printer.separate::<PRETTY>(first, depth)?;
                     (Some(M::item_result(element).map_err(Error::document)?), b']')
                 }
                 None => (None, b']'),
@@ -278,7 +234,7 @@ fn walk_deep<'a, M: Mode, const PRETTY: bool>(
             Some(Open::Object(fields)) => match fields.next() {
                 Some(field) => {
                     let (key, value) = M::item_result(field).map_err(Error::document)?;
-                    printer.key::<PRETTY>(key, first, inner)?;
+                    printer.key::<PRETTY>(key, first, depth)?;
                     (Some(value), b'}')
                 }
                 None => (None, b'}'),
@@ -289,7 +245,7 @@ fn walk_deep<'a, M: Mode, const PRETTY: bool>(
             Some(value) if scalar(printer, &value)? => {}
             Some(value) => enter = Some(value),
             None => {
-                printer.close::<PRETTY>(bracket, first, inner - 1)?;
+                printer.close::<PRETTY>(bracket, first, depth - 1)?;
                 open.pop();
             }
         }

@@ -47,6 +47,9 @@ pub struct EncodeOptions {
 /// Longest text that is looked up among the texts already stored.
 const MAX_SHARED: usize = 1024;
 
+/// Indexes over more entries begin at a page of 4,096 bytes.
+const MANY_ENTRIES: usize = 4000;
+
 /// Waiting tag of text that may turn out to be shared: the cell is a [`Text`]'s number.
 const TAG_WAITING: u8 = 0xF0;
 
@@ -783,12 +786,14 @@ impl Encoder {
 
     fn build_index(&mut self, entries: u32, sorted: &[u32]) -> Result<u32> {
         self.out.align();
-        let used = self.out.used;
-        let mut copy = self.out.bytes()[..used].to_vec();
-        let root = map::build(&mut copy, entries, sorted)?;
-        let (_, place) = self.out.grow(copy.len() - used)?;
-        place.copy_from_slice(&copy[used..]);
-        Ok(root)
+        if sorted.len() > MANY_ENTRIES {
+            // Its nodes do not lie across pages, and the topmost share one.
+            self.out.used = self.out.used.next_multiple_of(4096);
+        }
+        let nodes = map::build(self.out.bytes(), entries, sorted, self.out.used as u64)?;
+        let (root, place) = self.out.grow(nodes.len())?;
+        place.copy_from_slice(&nodes);
+        Ok(if sorted.is_empty() { 0 } else { root })
     }
 
     // --- ends ---------------------------------------------------------------

@@ -500,7 +500,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// Count of an aux block's classes.
-    fn classes(&self, aux: u64) -> u32 {
+    pub(crate) fn classes(&self, aux: u64) -> u32 {
         let classes = load_u8(self.bytes(), aux + AUX_CLASSES as u64).unwrap_or(0);
         (classes as u32).clamp(1, FREE_CLASSES)
     }
@@ -513,7 +513,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// Every free block as (offset, size), at most as many as the aux block counts.
-    fn free_blocks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+    pub(crate) fn free_blocks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let aux = self.aux().unwrap_or(0);
         let classes = self.classes(aux);
         let count = if aux == 0 { 0 } else { self.word(aux + AUX_FREE_BLOCKS as u64) };

@@ -10,8 +10,15 @@ fn touched(work: impl FnOnce()) -> usize {
     trace::stop().len()
 }
 
+/// Sixteen letters and digits, scattered.
 fn key(index: u64) -> String {
-    format!("{:016x}", index.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    let mut bits = (index as u128 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+    let mut digit = || {
+        bits = bits.rotate_left(17).wrapping_mul(0xDA94_2042_E4DD_58B5);
+        char::from(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+            [(bits >> 64) as usize % 62])
+    };
+    (0..16).map(|_| digit()).collect()
 }
 
 /// Look-ups and edits all over a map; the most pages that each touches.
@@ -47,8 +54,8 @@ fn a_map_of_a_million_keys() {
     assert!(found <= 8 && edited <= 10, "{found}, {edited}");
 }
 
-/// The same map grown key by key: a forward and half-full nodes, some across
-/// two pages, cost up to two pages more.
+/// The same map grown key by key: a forward, nodes across two pages and
+/// comparisons of whole keys cost up to three pages more.
 #[test]
 fn a_map_grown_to_a_million_keys() {
     let mut doc = DocBuf::new().unwrap();
@@ -59,7 +66,7 @@ fn a_map_grown_to_a_million_keys() {
     assert!(doc.as_bytes().len() > 40_000_000);
     let (found, edited) = most_pages(&mut doc);
     println!("grown: a look-up touches at most {found} pages, an edit {edited}");
-    assert!(found <= 10 && edited <= 10, "{found}, {edited}");
+    assert!(found <= 11 && edited <= 11, "{found}, {edited}");
 }
 
 #[test]

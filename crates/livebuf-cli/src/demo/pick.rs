@@ -56,12 +56,7 @@ fn is_scalar(kind: Kind) -> bool {
 type Look<'l> = dyn FnMut(&str, usize, Value<'_, Valid>, bool) -> bool + 'l;
 
 /// Calls `with` for every value below the root, in the document's order.
-fn walk(
-    value: Value<'_, Valid>,
-    pointer: &mut String,
-    depth: usize,
-    with: &mut Look<'_>,
-) -> bool {
+fn walk(value: Value<'_, Valid>, pointer: &mut String, depth: usize, with: &mut Look<'_>) -> bool {
     let length = pointer.len();
     if let Some(object) = value.as_object() {
         for (key, value) in object.iter() {

@@ -5,63 +5,16 @@ use alloc::vec::Vec;
 use super::find::common_prefix;
 use super::key_of;
 use super::node::{SLOTS, head_of, header};
-use crate::bytes::round_up;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 
-/// Sorts entry numbers by key, equal keys by number.
-pub(crate) fn sort(bytes: &[u8], entries: u32, numbers: &mut [u32]) -> Result<()> {
-    let Some((&first, rest)) = numbers.split_first() else { return Ok(()) };
-    let first = key_of(bytes, entries, first)?;
-    let mut shared = first.len();
-    for &number in rest {
-        let key = key_of(bytes, entries, number)?;
-        shared = common_prefix(&first[..shared], key);
-    }
-    let mut order = Vec::with_capacity(numbers.len());
-    for &number in numbers.iter() {
-        order.push((long_head(&key_of(bytes, entries, number)?[shared..]), number));
-    }
-    let key = |number| key_of(bytes, entries, number).unwrap_or(&[]);
-    order.sort_unstable_by(|a, b| {
-        a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))).then(a.1.cmp(&b.1))
-    });
-    for (to, (_, number)) in numbers.iter_mut().zip(order) {
-        *to = number;
-    }
-    Ok(())
-}
-
-fn long_head(rest: &[u8]) -> u64 {
-    let mut head = [0; 8];
-    for (to, from) in head.iter_mut().zip(rest) {
-        *to = *from;
-    }
-    u64::from_be_bytes(head)
-}
-
-/// The pairs (earlier, later entry) of neighbours in sorted `numbers` with equal keys.
-pub(crate) fn duplicates(
-    bytes: &[u8],
-    entries: u32,
-    numbers: &[u32],
-) -> impl Iterator<Item = (u32, u32)> {
-    numbers.windows(2).filter_map(move |pair| {
-        let &[earlier, later] = pair else { return None };
-        let (one, other) = (key_of(bytes, entries, earlier), key_of(bytes, entries, later));
-        (one.is_ok() && one == other).then_some((earlier, later))
-    })
-}
-
-/// Appends the index over `sorted` entry numbers (no key twice) to a document's
-/// bytes, in which the entries are written; returns the root's offset, 0 for
-/// none. The root lies first and the leaves last, so that its top is together.
-pub(crate) fn build(bytes: &mut Vec<u8>, entries: u32, sorted: &[u32]) -> Result<u32> {
+/// The index over `sorted` entry numbers (no key twice) of a document in which
+/// the entries are written, to be placed at `root`. The root lies first and
+/// the leaves last, so that its top is together.
+pub(crate) fn build(bytes: &[u8], entries: u32, sorted: &[u32], root: u64) -> Result<Vec<u8>> {
     if sorted.is_empty() {
-        return Ok(0);
+        return Ok(Vec::new());
     }
-    bytes.resize(round_up(bytes.len() as u64) as usize, 0);
-    let root = bytes.len() as u64;
     // Entries below a full node of each level, and where each level begins.
     let mut spans = [0usize; MAX_LEVELS];
     let mut levels = 0;
@@ -86,7 +39,7 @@ pub(crate) fn build(bytes: &mut Vec<u8>, entries: u32, sorted: &[u32]) -> Result
     if end > MAX_DOCUMENT {
         return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, MAX_DOCUMENT));
     }
-    bytes.reserve(count * size);
+    let mut nodes = Vec::with_capacity(count * size);
     let mut block = [0u8; node_size(NODE_SLOTS) as usize];
     // Where the nodes of the level below begin.
     let mut below = root;
@@ -115,9 +68,9 @@ pub(crate) fn build(bytes: &mut Vec<u8>, entries: u32, sorted: &[u32]) -> Result
                     below += size as u64;
                 }
             }
-            bytes.extend_from_slice(&block[..size]);
+            nodes.extend_from_slice(&block[..size]);
         }
-        below = bytes.len() as u64;
+        below = root + nodes.len() as u64;
     }
-    Ok(root as u32)
+    Ok(nodes)
 }

@@ -30,11 +30,11 @@ use crate::layout::*;
 use crate::record::Raw;
 
 #[cfg(feature = "alloc")]
-pub(crate) use bulk::{build, duplicates, sort};
+pub(crate) use bulk::build;
 pub(crate) use check::check_index;
 pub(crate) use edit::{
-    Growth, InsertPlan, Place, RemovePlan, RenamePlace, RenamePlan, create, create_size,
-    free_body, insert, plan_insert, plan_remove, plan_rename, plan_reserve, remove, rename, reserve,
+    Place, RenamePlace, create, create_size, free_body, insert, plan_insert, plan_remove,
+    plan_rename, plan_reserve, remove, rename, reserve,
 };
 pub(crate) use find::{Range, find};
 
