@@ -55,7 +55,7 @@ impl Given {
         })
     }
 
-    fn new(&self) -> New<'_> {
+    fn value(&self) -> New<'_> {
         match self {
             Given::Text(text) => New::Str(text),
             Given::Json(document) => document.doc().root().into(),
@@ -150,7 +150,7 @@ fn apply<S: Storage, O: Observer>(
     }
     match *edit {
         Edit::Set { pointer, value, parents: false } => {
-            editor.set_pointer(pointer, value.new()).map(drop)
+            editor.set_pointer(pointer, value.value()).map(drop)
         }
         Edit::Set { pointer, value, parents: true } => set_with_parents(editor, pointer, value),
         Edit::Remove { pointer } => match editor.remove_pointer(pointer) {
@@ -161,7 +161,7 @@ fn apply<S: Storage, O: Observer>(
         },
         Edit::Push { pointer, value } => match kind_at(editor, pointer) {
             Ok(Some(Kind::Array)) => {
-                editor.set_pointer(&format!("{pointer}/-"), value.new()).map(drop)
+                editor.set_pointer(&format!("{pointer}/-"), value.value()).map(drop)
             }
             Ok(Some(kind)) => {
                 let hint = match kind {
@@ -200,11 +200,11 @@ fn set_with_parents<S: Storage, O: Observer>(
     }
     let missing: Vec<&str> = pointer[there.len()..].split('/').skip(1).collect();
     let [first, below @ ..] = &missing[..] else {
-        return editor.set_pointer(pointer, value.new()).map(drop);
+        return editor.set_pointer(pointer, value.value()).map(drop);
     };
     let place = format!("{there}/{first}");
     let Some((last, around)) = below.split_last() else {
-        return editor.set_pointer(&place, value.new()).map(drop);
+        return editor.set_pointer(&place, value.value()).map(drop);
     };
     let mut wrapped = DocBuf::new()?;
     let container = |token: &str| if token == "-" { New::array(0) } else { New::object(1) };
@@ -214,7 +214,7 @@ fn set_with_parents<S: Storage, O: Observer>(
         wrapped.set_pointer(&format!("{way}/{token}"), container(below[at + 1]))?;
         way = format!("{way}/{}", if *token == "-" { "0" } else { token });
     }
-    wrapped.set_pointer(&format!("{way}/{last}"), value.new())?;
+    wrapped.set_pointer(&format!("{way}/{last}"), value.value())?;
     editor.set_pointer(&place, wrapped.doc().root()).map(drop)
 }
 

@@ -6,8 +6,10 @@
 
 use crate::error::{Error, ErrorKind, Result};
 
-#[cold]
-#[inline(never)]
+/// Inlined, unlike other errors: where a valid view drops the error, the
+/// compiler then drops its making too, and look-ups need no spills (a third of
+/// the time of finding one of a hundred tweets).
+#[inline(always)]
 fn out_of_bounds(offset: u64, length: u64) -> Error {
     Error::with_detail(ErrorKind::OutOfBounds, offset, length)
 }

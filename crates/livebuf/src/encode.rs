@@ -715,9 +715,7 @@ impl Encoder {
         let mut kept = 0u32;
         for at in 0..sorted.len() {
             let index = sorted[at];
-            if at > 0
-                && self.map_key_text(first, kept) == self.map_key_text(first, index)
-            {
+            if at > 0 && self.map_key_text(first, kept) == self.map_key_text(first, index) {
                 self.cells[start + kept as usize] = self.cells[start + index as usize];
                 self.tags[start + kept as usize] = self.tags[start + index as usize];
                 doubles.push(index);
@@ -1068,15 +1066,16 @@ fn choose_column(tags: &[u8], cells: &[u64]) -> ColumnType {
             }
             use ColumnType::*;
             if large {
-                let negative = tags.iter().zip(cells).any(|(&tag, &cell)| tag == TAG_INT && (cell as i64) < 0);
+                let negative =
+                    tags.iter().zip(cells).any(|(&tag, &cell)| tag == TAG_INT && (cell as i64) < 0);
                 return if negative { Cells } else { U64 };
             }
             [I8, U8, I16, U16, I32, U32]
                 .into_iter()
                 .find(|column| {
-                    column.integers().is_some_and(|(least, most)| {
-                        least <= low as i128 && high as i128 <= most
-                    })
+                    column
+                        .integers()
+                        .is_some_and(|(least, most)| least <= low as i128 && high as i128 <= most)
                 })
                 .unwrap_or(I64)
         }

@@ -34,8 +34,8 @@ impl Cursor {
     /// The children that may hold something outside the container: none of a
     /// numeric or boolean column.
     pub(crate) fn references(bytes: &[u8], block: Block) -> Result<Cursor> {
-        let flat = block.kind() == KIND_ARRAY
-            && !holds_references(Elements::load(bytes, block)?.column);
+        let flat =
+            block.kind() == KIND_ARRAY && !holds_references(Elements::load(bytes, block)?.column);
         Ok(Cursor { block, index: if flat { u32::MAX } else { 0 } })
     }
 

@@ -15,8 +15,10 @@ fn key(index: u64) -> String {
     let mut bits = (index as u128 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
     let mut digit = || {
         bits = bits.rotate_left(17).wrapping_mul(0xDA94_2042_E4DD_58B5);
-        char::from(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-            [(bits >> 64) as usize % 62])
+        char::from(
+            b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                [(bits >> 64) as usize % 62],
+        )
     };
     (0..16).map(|_| digit()).collect()
 }

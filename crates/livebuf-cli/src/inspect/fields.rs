@@ -184,7 +184,7 @@ impl<'a> Fields<'a> {
         let used = grouped(word(HEADER_USED));
         row.add(8, format!("root tag: {}; used {used}", tag_name(tag)));
         let (shape, aux) = (word(HEADER_NEWEST_SHAPE), word(HEADER_AUX));
-        row.add(8, format!("newest shape {}; aux {}", at(shape.into()), at(aux.into())));
+        row.add(8, format!("newest shape {}; aux {}", at(shape), at(aux)));
     }
 
     fn aux(&self, row: &mut Row, offset: u64) {

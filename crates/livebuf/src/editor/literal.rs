@@ -69,9 +69,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let count = fields.len() as u32;
         size += if !fits_record(fields) {
             map::create_size(count) + index_limit(count) + keys
-        } else if count == 0
-            || (outermost && find_shape(self.space.bytes(), fields)?.is_some())
-        {
+        } else if count == 0 || (outermost && find_shape(self.space.bytes(), fields)?.is_some()) {
             record_size(count) as u64
         } else {
             record_size(count) as u64 + shape_size(count) as u64 + keys
@@ -80,11 +78,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     #[inline(never)]
-    pub(super) fn build_fields(
-        &mut self,
-        fields: &[Field<'_>],
-        extent: &mut Extent,
-    ) -> (u8, u64) {
+    pub(super) fn build_fields(&mut self, fields: &[Field<'_>], extent: &mut Extent) -> (u8, u64) {
         let count = fields.len() as u32;
         if !fits_record(fields) {
             let map = map::create(&mut self.space, extent, count);

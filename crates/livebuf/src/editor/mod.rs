@@ -602,11 +602,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.write_array(home, column, 0, capacity, data);
                 (TAG_ARRAY, home as u64)
             }
-            New::Copy(value) => copy::Copier::new(value.document()).copy(
-                &mut self.space,
-                value.raw(),
-                extent,
-            ),
+            New::Copy(value) => {
+                copy::Copier::new(value.document()).copy(&mut self.space, value.raw(), extent)
+            }
             New::Detached(ref detached) => self.rehang(detached),
             _ => (TAG_NULL, 0),
         }
@@ -614,13 +612,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Puts a new value where an old one is (a slot that takes any value).
     #[inline(always)]
-    fn replace(
-        &mut self,
-        tag: u64,
-        cell: u64,
-        new: New<'_>,
-        under: NodeId,
-    ) -> Result<(u8, u64)> {
+    fn replace(&mut self, tag: u64, cell: u64, new: New<'_>, under: NodeId) -> Result<(u8, u64)> {
         let slot = Slot::Tagged { tag, cell };
         let old = self.load(slot)?;
         let text = match &new {
@@ -822,9 +814,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let container = self.container(node)?;
         match self.slot(container, at)? {
             Some(Slot::Tagged { tag, cell }) => self.replace(tag, cell, new, node),
-            Some(Slot::Element { elements, index }) => {
-                self.set_element(node, elements, index, new)
-            }
+            Some(Slot::Element { elements, index }) => self.set_element(node, elements, index, new),
             None => match container {
                 Container::Map(map) => self.add_entry(node, map, at.text(), new),
                 Container::Array(elements) => {

@@ -164,11 +164,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let mut extent = self.space.take(fresh);
         let offset = if moved > 0 { extent.carve(moved) } else { record.offset };
-        let key_cell = if step.stores_key() {
-            self.build_span_cell(needle, &mut extent)
-        } else {
-            0
-        };
+        let key_cell =
+            if step.stores_key() { self.build_span_cell(needle, &mut extent) } else { 0 };
         let shape = shape::commit_step(
             &mut self.space,
             step,
@@ -466,9 +463,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     fn rename_as_map(&mut self, node: NodeId, record: Record, at: u32, to: &str) -> Result<()> {
         let capacity = record.live() + 1;
-        let fresh = map::create_size(capacity)
-            + index_limit(capacity)
-            + key_fresh(to.as_bytes());
+        let fresh = map::create_size(capacity) + index_limit(capacity) + key_fresh(to.as_bytes());
         let bytes = self.space.bytes();
         let shape = Shape::load(bytes, record.shape() as u64)?;
         each_field(bytes, record, |index, _| shape.key(bytes, index).map(|_| ()))?;

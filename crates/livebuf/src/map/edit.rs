@@ -119,11 +119,7 @@ pub(crate) fn plan_reserve(bytes: &[u8], map: u64, additional: u32) -> Result<Gr
 
 /// Makes the room. The tail is extended first, by [`extend_for`](InsertPlan::extend)
 /// or here: the caller takes `fresh` bytes after [`Space::extend`] by `tail`.
-pub(crate) fn reserve<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    map: u64,
-    growth: &Growth,
-) {
+pub(crate) fn reserve<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, growth: &Growth) {
     growth.extend(space, map);
     if growth.fresh == 0 {
         return;
@@ -183,15 +179,16 @@ fn checked_table(bytes: &[u8], map: &Map) -> Result<()> {
 
 /// Whether a key is there, or what inserting it takes.
 pub(crate) enum Place {
-    /// The entry that has this key.
-    Found(u32),
+    /// An entry has this key.
+    Found,
     /// None has.
     New(InsertPlan),
 }
 
-/// A planned insertion, good until the document changes.
+/// A planned insertion, good until the document changes. Flat and small: it is
+/// moved about, and what was just written in parts is slow to read as a whole.
 pub(crate) struct InsertPlan {
-    map: Map,
+    map: u64,
     growth: Growth,
     index: IndexPlan,
 }
@@ -199,7 +196,7 @@ pub(crate) struct InsertPlan {
 impl InsertPlan {
     /// Bytes to take for it (the key's and value's own not counted).
     pub(crate) fn fresh(&self) -> u64 {
-        self.growth.fresh + self.index.fresh
+        self.growth.fresh + u64::from(self.index.fresh)
     }
 
     /// Bytes for [`Space::ensure`]'s `tail`.
@@ -210,21 +207,21 @@ impl InsertPlan {
     /// Extends the table in place. To be called after [`Space::ensure`] and before
     /// [`Space::take`], so that what is taken lies behind it.
     pub(crate) fn extend<S: Storage, O: Observer>(&self, space: &mut Space<S, O>) {
-        self.growth.extend(space, self.map.at);
+        self.growth.extend(space, self.map);
     }
 }
 
 /// Finds a key or plans its insertion.
+#[inline]
 pub(crate) fn plan_insert(bytes: &[u8], map: u64, key: &[u8]) -> Result<Place> {
-    let map = Map::load(bytes, map)?;
-    checked_table(bytes, &map)?;
-    Ok(match IndexPlan::plan(bytes, &map, key)? {
-        Slot::Taken(entry) => Place::Found(entry),
-        Slot::Free(index) => {
-            let growth = Growth::plan(bytes, &map, 1);
-            Place::New(InsertPlan { map, growth, index })
-        }
-    })
+    let loaded = Map::load(bytes, map)?;
+    checked_table(bytes, &loaded)?;
+    let index = IndexPlan::plan(bytes, &loaded, key)?;
+    if index.nodes == NewNodes::Taken {
+        return Ok(Place::Found);
+    }
+    let growth = Growth::plan(bytes, &loaded, 1);
+    Ok(Place::New(InsertPlan { map, growth, index }))
 }
 
 /// Appends an entry; returns its number. `extent` has at least
@@ -238,17 +235,15 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     value_cell: u64,
     extent: &mut Extent,
 ) -> u32 {
-    let map = &plan.map;
-    let (entries, old) = plan.growth.carry_out(space, map, extent);
+    // It loaded when it was planned.
+    let Ok(map) = Map::load(space.bytes(), plan.map) else { return 0 };
+    let (entries, old) = plan.growth.carry_out(space, &map, extent);
     let (base, number) = (u64::from(entries), map.used);
-    let mut cells = [0; 16];
-    let (key, value) = cells.split_at_mut(8);
-    key.copy_from_slice(&key_cell.to_le_bytes());
-    value.copy_from_slice(&value_cell.to_le_bytes());
+    let cells = (u128::from(key_cell) | u128::from(value_cell) << 64).to_le_bytes();
     space.write(base + entry_key_at(number), &cells);
     space.write_u8(base + entry_tag_at(number), tag);
     set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));
-    plan.index.carry_out(space, map.at, entries, number, extent);
+    plan.index.carry_out(space, &Map { entries, ..map }, number, extent);
     if let Some((offset, size)) = old {
         space.free(offset, size);
     }
@@ -264,88 +259,83 @@ fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u3
 }
 
 /// A key's place in the index, and the nodes that inserting there adds.
+#[derive(Clone, Copy)]
 struct IndexPlan {
     leaf: u32,
-    slot: u8,
-    count: u8,
-    capacity: u8,
     /// The key's head in the leaf.
     head: u32,
-    fresh: u64,
+    /// Bytes of the new nodes.
+    fresh: u32,
+    slot: u8,
+    /// Of the leaf.
+    count: u8,
+    capacity: u8,
     nodes: NewNodes,
-    /// The way there, where more nodes than the leaf change.
-    seek: Option<Seek>,
 }
 
-/// The nodes that an insertion adds.
+/// What happens to the index besides a new slot in the leaf.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum NewNodes {
-    /// None.
+    /// Nothing, not even that: the key is there.
+    Taken,
+    /// Nothing.
     None,
-    /// A first leaf.
+    /// A first leaf is made.
     First,
-    /// The root leaf, in a larger place of this capacity.
-    Larger(usize),
-    /// A right half for so many of the path's last nodes; for all of them also a root.
-    Halves(usize),
-}
-
-enum Slot {
-    Taken(u32),
-    Free(IndexPlan),
+    /// The root leaf moves to a larger place.
+    Larger,
+    /// Prefixes become shorter; this many of the last nodes on the way are split,
+    /// and if that is all, there is a new root.
+    More(u8),
 }
 
 impl IndexPlan {
     #[inline(always)]
-    fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Slot> {
-        if map.root == 0 {
-            return Ok(Slot::Free(IndexPlan {
-                leaf: 0,
-                slot: 0,
-                count: 0,
-                capacity: FIRST_SLOTS as u8,
-                head: head_of(key, 0),
-                fresh: u64::from(node_size(FIRST_SLOTS as u32)),
-                nodes: NewNodes::First,
-                seek: None,
-            }));
+    fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<IndexPlan> {
+        if map.root != 0
+            && let Some(spot) = locate(bytes, map.entries, map.root, key)?
+        {
+            let (count, capacity) = (spot.leaf.count() as u8, SLOTS as u8);
+            let (slot, head) = (spot.slot as u8, head_of(key, spot.leaf.prefix()));
+            let nodes = if spot.found.is_some() { NewNodes::Taken } else { NewNodes::None };
+            if count < capacity || nodes == NewNodes::Taken {
+                let leaf = spot.offset;
+                return Ok(IndexPlan { leaf, head, fresh: 0, slot, count, capacity, nodes });
+            }
         }
-        let spot = locate(bytes, map.entries, map.root, key)?;
-        if let Some(entry) = spot.found {
-            return Ok(Slot::Taken(entry));
-        }
-        let (count, capacity) = (spot.node.count, spot.node.capacity());
-        if spot.outside || count == capacity {
-            return IndexPlan::plan_more(bytes, map, key);
-        }
-        Ok(Slot::Free(IndexPlan {
-            leaf: spot.leaf,
-            slot: spot.slot as u8,
-            count: count as u8,
-            capacity: capacity as u8,
-            head: head_of(key, spot.node.prefix),
-            fresh: 0,
-            nodes: NewNodes::None,
-            seek: None,
-        }))
+        IndexPlan::plan_more(bytes, map, key)
     }
 
     /// The same where prefixes become shorter or nodes are added.
-    #[cold]
     #[inline(never)]
-    fn plan_more(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Slot> {
+    fn plan_more(bytes: &[u8], map: &Map, key: &[u8]) -> Result<IndexPlan> {
+        if map.root == 0 {
+            return Ok(IndexPlan {
+                leaf: 0,
+                head: head_of(key, 0),
+                fresh: node_size(FIRST_SLOTS as u32),
+                slot: 0,
+                count: 0,
+                capacity: FIRST_SLOTS as u8,
+                nodes: NewNodes::First,
+            });
+        }
         let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
         let depth = seek.path.depth as usize;
         let (leaf, slot) = seek.path.leaf();
-        let Node { count, mut prefix, .. } = Node::load(bytes, leaf)?;
-        let capacity = Node::load(bytes, leaf)?.capacity();
-        if (seek.outside as usize) < depth {
-            prefix = prefix.min(seek.shared);
+        let node = Node::load(bytes, leaf)?;
+        let (slot, count, capacity) = (slot as u8, node.count as u8, node.capacity() as u8);
+        if seek.found.is_some() {
+            let nodes = NewNodes::Taken;
+            return Ok(IndexPlan { leaf, head: 0, fresh: 0, slot, count, capacity, nodes });
         }
+        let outside = (seek.outside as usize) < depth;
+        let prefix = if outside { node.prefix.min(seek.shared) } else { node.prefix };
+        let head = head_of(key, prefix);
         let (nodes, fresh) = if count < capacity {
-            (NewNodes::None, 0)
-        } else if capacity < SLOTS {
-            let larger = 2 * capacity + 1;
-            (NewNodes::Larger(larger), u64::from(node_size(larger as u32)))
+            (if outside { NewNodes::More(0) } else { NewNodes::None }, 0)
+        } else if node.capacity() < SLOTS {
+            (NewNodes::Larger, node_size(2 * u32::from(capacity) + 1))
         } else {
             let mut halves = 1;
             while halves < depth
@@ -359,51 +349,80 @@ impl IndexPlan {
                 return Err(Error::with_detail(ErrorKind::ElementLimit, map.at, limit));
             }
             let new_root = usize::from(halves == depth);
-            (NewNodes::Halves(halves), NODE_SIZE * (halves + new_root) as u64)
+            (NewNodes::More(halves as u8), NODE_SIZE as u32 * (halves + new_root) as u32)
         };
-        let head = head_of(key, prefix);
-        let (slot, count, capacity) = (slot as u8, count as u8, capacity as u8);
-        let seek = Some(seek);
-        Ok(Slot::Free(IndexPlan { leaf, slot, count, capacity, head, fresh, nodes, seek }))
+        Ok(IndexPlan { leaf, head, fresh, slot, count, capacity, nodes })
     }
 
-    /// Puts the entry (whose cells are written) into the index.
+    /// Puts entry `number` (which is written) into the index.
+    #[inline]
     fn carry_out<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,
-        map: u64,
-        entries: u32,
-        entry: u32,
+        map: &Map,
+        number: u32,
         extent: &mut Extent,
     ) {
-        if let Some(seek) = &self.seek {
+        if self.nodes == NewNodes::None {
+            let counts = (self.count as usize, self.capacity as usize);
+            insert_slot(space, self.leaf, counts, self.slot as usize, (self.head, number));
+            renew_prefix_at(space, map.entries, self.leaf, counts.0 + 1);
+        } else {
+            self.carry_out_more(space, map, number, extent);
+        }
+    }
+
+    #[inline(never)]
+    fn carry_out_more<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        map: &Map,
+        number: u32,
+        extent: &mut Extent,
+    ) {
+        let &IndexPlan { leaf, head, nodes, .. } = self;
+        let (count, capacity) = (self.count as usize, self.capacity as usize);
+        let mut slot = self.slot as usize;
+        // The way to the leaf, now that nobody has to carry it: the entry has the key.
+        let target = key_of(space.bytes(), map.entries, number).map(Target::at);
+        let way = match (map.root, target) {
+            (1.., Ok(target)) => seek(space.bytes(), map.entries, map.root, target).ok(),
+            _ => None,
+        };
+        if let Some(seek) = &way {
             shorten_prefixes(space, seek);
         }
-        let (leaf, slot) = (self.leaf, self.slot as usize);
-        let (count, capacity) = (self.count as usize, self.capacity as usize);
-        match self.nodes {
-            NewNodes::None => {
-                insert_slot(space, leaf, (count, capacity), slot, (self.head, entry));
-                renew_prefix_at(space, entries, leaf, count + 1);
-            }
+        let root = match nodes {
             NewNodes::First => {
-                let root = extent.carve(self.fresh);
+                let root = extent.carve(u64::from(self.fresh));
                 space.write_u64(u64::from(root), header(0, 0, FIRST_SLOTS, 0));
-                insert_slot(space, root, (0, FIRST_SLOTS), 0, (self.head, entry));
-                set_root(space, map, root);
+                slot = 0;
+                root
             }
-            NewNodes::Larger(larger) => {
-                let root = extent.carve(self.fresh);
-                enlarge(space, leaf, root, larger);
-                set_root(space, map, root);
-                insert_slot(space, root, (count, larger), slot, (self.head, entry));
-                renew_prefix_at(space, entries, root, count + 1);
-                space.free(u64::from(leaf), u64::from(node_size(capacity as u32)));
+            NewNodes::Larger => {
+                let root = extent.carve(u64::from(self.fresh));
+                enlarge(space, leaf, root, 2 * capacity + 1);
+                root
             }
-            NewNodes::Halves(halves) => {
-                if let Some(Seek { path, .. }) = &self.seek {
-                    split(space, map, entries, path, halves, (self.head, entry), extent);
+            NewNodes::More(0) => leaf,
+            NewNodes::More(halves) => {
+                if let Some(Seek { path, .. }) = &way {
+                    split(space, map, path, halves as usize, (head, number), extent);
                 }
+                return;
+            }
+            NewNodes::None | NewNodes::Taken => return,
+        };
+        let capacity = match nodes {
+            NewNodes::Larger => 2 * capacity + 1,
+            _ => capacity,
+        };
+        insert_slot(space, root, (count, capacity), slot, (head, number));
+        renew_prefix_at(space, map.entries, root, count + 1);
+        if root != leaf {
+            set_root(space, map.at, root);
+            if leaf != 0 {
+                space.free(u64::from(leaf), u64::from(node_size(self.capacity.into())));
             }
         }
     }
@@ -436,8 +455,7 @@ fn shorten_prefixes<S: Storage, O: Observer>(space: &mut Space<S, O>, seek: &See
 /// Splits the last `halves` nodes of the path while inserting.
 fn split<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
-    map: u64,
-    entries: u32,
+    map: &Map,
     path: &Path,
     halves: usize,
     (mut head, mut child): (u32, u32),
@@ -457,7 +475,7 @@ fn split<S: Storage, O: Observer>(
         let (count, level, prefix) = (node.count, node.level, node.prefix);
         if depth - at > halves {
             insert_slot(space, offset, (count, SLOTS), position, (head, child));
-            renew_prefix_at(space, entries, offset, count + 1);
+            renew_prefix_at(space, map.entries, offset, count + 1);
             return;
         }
         let left = if at_end {
@@ -471,8 +489,8 @@ fn split<S: Storage, O: Observer>(
         };
         let right = extent.carve(NODE_SIZE);
         split_node(space, offset, right, left, position, (head, child));
-        renew_prefix(space, entries, offset);
-        renew_prefix(space, entries, right);
+        renew_prefix(space, map.entries, offset);
+        renew_prefix(space, map.entries, right);
         let parent = match at.checked_sub(1) {
             Some(above) => {
                 position = path.slots[above] as usize + 1;
@@ -482,14 +500,14 @@ fn split<S: Storage, O: Observer>(
         };
         let bytes = space.bytes();
         let separator =
-            Node::load(bytes, right).and_then(|node| first_key(bytes, entries, node));
+            Node::load(bytes, right).and_then(|node| first_key(bytes, map.entries, node));
         (head, child) = (head_of(separator.unwrap_or(&[]), parent), right);
         if at == 0 {
             let root = extent.carve(NODE_SIZE);
             space.write_u64(u64::from(root), header(level + 1, 0, SLOTS, prefix));
             insert_slot(space, root, (0, SLOTS), 0, (0, offset));
             insert_slot(space, root, (1, SLOTS), 1, (head, child));
-            set_root(space, map, root);
+            set_root(space, map.at, root);
         }
     }
 }
@@ -592,7 +610,7 @@ fn renew_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, entries: u32, 
 
 /// A planned removal, good until the map changes.
 pub(crate) struct RemovePlan {
-    map: Map,
+    map: u64,
     number: u32,
     slot: OldSlot,
 }
@@ -609,25 +627,43 @@ struct OldSlot {
 
 impl OldSlot {
     /// Finds the slot of entry `number`.
+    #[inline]
     fn plan(bytes: &[u8], map: &Map, number: u32) -> Result<OldSlot> {
         if map.root == 0 || number >= map.used {
             return Err(Error::new(ErrorKind::BadIndex, map.at));
         }
         let key = key_of(bytes, map.entries, number)?;
-        let spot = locate(bytes, map.entries, map.root, key)?;
-        if spot.found != Some(number) {
+        if let Some(spot) = locate(bytes, map.entries, map.root, key)?
+            && spot.found == Some(number)
+            && spot.leaf.count() > 1
+        {
+            return Ok(OldSlot {
+                leaf: spot.offset,
+                slot: spot.slot as u8,
+                count: spot.leaf.count() as u8,
+                capacity: SLOTS as u8,
+                path: None,
+            });
+        }
+        OldSlot::plan_more(bytes, map, number, key)
+    }
+
+    /// The same in a leaf with one slot or a small one.
+    #[cold]
+    #[inline(never)]
+    fn plan_more(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> Result<OldSlot> {
+        let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
+        if seek.found != Some(number) {
             return Err(Error::new(ErrorKind::BadIndex, map.at));
         }
-        let path = match spot.node.count {
-            1 => Some(seek(bytes, map.entries, map.root, Target::at(key))?.path),
-            _ => None,
-        };
+        let (leaf, slot) = seek.path.leaf();
+        let node = Node::load(bytes, leaf)?;
         Ok(OldSlot {
-            leaf: spot.leaf,
-            slot: spot.slot as u8,
-            count: spot.node.count as u8,
-            capacity: spot.node.capacity() as u8,
-            path,
+            leaf,
+            slot: slot as u8,
+            count: node.count as u8,
+            capacity: node.capacity() as u8,
+            path: (node.count == 1).then_some(seek.path),
         })
     }
 
@@ -644,9 +680,9 @@ impl OldSlot {
 
 /// Finds an entry's slot in the index. Entry `number` is no hole.
 pub(crate) fn plan_remove(bytes: &[u8], map: u64, number: u32) -> Result<RemovePlan> {
-    let map = Map::load(bytes, map)?;
-    checked_table(bytes, &map)?;
-    let slot = OldSlot::plan(bytes, &map, number)?;
+    let loaded = Map::load(bytes, map)?;
+    checked_table(bytes, &loaded)?;
+    let slot = OldSlot::plan(bytes, &loaded, number)?;
     Ok(RemovePlan { map, number, slot })
 }
 
@@ -655,8 +691,9 @@ pub(crate) fn plan_remove(bytes: &[u8], map: u64, number: u32) -> Result<RemoveP
 /// squeezed out, which gives the entries new numbers.
 pub(crate) fn remove<S: Storage, O: Observer>(space: &mut Space<S, O>, plan: &RemovePlan) {
     let RemovePlan { map, number, slot } = plan;
+    let Ok(map) = Map::load(space.bytes(), *map) else { return };
     let entries = u64::from(map.entries);
-    slot.carry_out(space, map);
+    slot.carry_out(space, &map);
     space.write(entries + entry_key_at(*number), &[0; 16]);
     space.write_u8(entries + entry_tag_at(*number), TAG_HOLE);
     let (live, mut used) = (map.live.saturating_sub(1), map.used);
@@ -789,8 +826,8 @@ fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
 
 /// Whether a key is there, or what giving it to an entry takes.
 pub(crate) enum RenamePlace {
-    /// The entry that has this key.
-    Found(u32),
+    /// An entry has this key.
+    Found,
     /// None has.
     New(RenamePlan),
 }
@@ -815,15 +852,14 @@ pub(crate) fn plan_rename(bytes: &[u8], map: u64, number: u32, key: &[u8]) -> Re
     let map = Map::load(bytes, map)?;
     checked_table(bytes, &map)?;
     let old = OldSlot::plan(bytes, &map, number)?;
-    Ok(match IndexPlan::plan(bytes, &map, key)? {
-        Slot::Taken(entry) => RenamePlace::Found(entry),
-        Slot::Free(_) => {
-            // The old key leaves first, which may change the new one's path, but
-            // never makes it longer: this is enough for every node on it to split.
-            let fresh = NODE_SIZE * (depth(bytes, map.root)? + 1);
-            RenamePlace::New(RenamePlan { map, number, old, fresh })
-        }
-    })
+    let index = IndexPlan::plan(bytes, &map, key)?;
+    if index.nodes == NewNodes::Taken {
+        return Ok(RenamePlace::Found);
+    }
+    // The old key leaves first, which may change the new one's way, but never
+    // makes it longer: this is enough for every node on it to split.
+    let fresh = NODE_SIZE * (depth(bytes, map.root)? + 1);
+    Ok(RenamePlace::New(RenamePlan { map, number, old, fresh }))
 }
 
 /// Gives an entry the key that was planned; its place in insertion order stays.
@@ -841,10 +877,10 @@ pub(crate) fn rename<S: Storage, O: Observer>(
     let root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
     let map = Map { root, ..*map };
     // An error is possible on damaged bytes only; the entry is then in no slot.
-    if let Ok(Slot::Free(index)) = IndexPlan::plan(space.bytes(), &map, key)
-        && index.fresh <= plan.fresh
+    if let Ok(index) = IndexPlan::plan(space.bytes(), &map, key)
+        && u64::from(index.fresh) <= plan.fresh
     {
-        index.carry_out(space, map.at, map.entries, *number, extent);
+        index.carry_out(space, &map, *number, extent);
     }
 }
 

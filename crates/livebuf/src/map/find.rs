@@ -38,10 +38,17 @@ pub(crate) fn find(bytes: &[u8], map: u64, needle: &Needle<'_>) -> Result<Option
     let mut level = node.level();
     while level > 0 {
         let head = head_of(needle.text, node.prefix());
-        let slot = node.at_most(head).saturating_sub(1);
-        // A separator with the same head: most keys that share it are to its
-        // right, so look there first, without fetching the separator's key.
-        tied |= node.head(slot) == head && slot > 0;
+        let mut slot = node.at_most(head).saturating_sub(1);
+        if node.head(slot) == head && slot > 0 {
+            if slot > 1 && node.head(slot - 1) == head {
+                let target = Target::at(needle.text);
+                slot = last_separator_at_most(bytes, entries, node, slot, target)?;
+            } else {
+                // One separator with the same head: most keys that share it are to
+                // its right, so look there first, without fetching the separator.
+                tied = true;
+            }
+        }
         match Full::load(bytes, node.child(slot)) {
             Some(below) if below.level() < level => node = below,
             _ => return find_slowly(bytes, entries, root, needle),
@@ -55,7 +62,13 @@ pub(crate) fn find(bytes: &[u8], map: u64, needle: &Needle<'_>) -> Result<Option
         if is_at(bytes, u64::from(entries) + entry_key_at(entry), needle)? {
             return Ok(Some(entry));
         }
-        tied |= last > 0 && node.head(last - 1) == head;
+        if last > 0 && node.head(last - 1) == head {
+            let target = Target::at(needle.text);
+            let position = search_ties(bytes, entries, node.into(), last, head, target)?;
+            if position.found.is_some() {
+                return Ok(position.found);
+            }
+        }
     }
     if tied { find_slowly(bytes, entries, root, needle) } else { Ok(None) }
 }
@@ -63,14 +76,13 @@ pub(crate) fn find(bytes: &[u8], map: u64, needle: &Needle<'_>) -> Result<Option
 /// The same where heads alone do not decide, in a small root leaf, or in a
 /// damaged index.
 #[inline(never)]
-fn find_slowly(
-    bytes: &[u8],
-    entries: u32,
-    root: u32,
-    needle: &Needle<'_>,
-) -> Result<Option<u32>> {
-    let leaf = descend(bytes, entries, root, Target::at(needle.text), &mut ())?;
-    Ok(leaf.found)
+fn find_slowly(bytes: &[u8], entries: u32, root: u32, needle: &Needle<'_>) -> Result<Option<u32>> {
+    let target = Target::at(needle.text);
+    let leaf = match Full::load(bytes, root) {
+        Some(node) => descend(bytes, entries, root, node, target, &mut ())?.2.into(),
+        None => Node::load(bytes, root)?,
+    };
+    Ok(search_leaf(bytes, entries, leaf, target)?.found)
 }
 
 /// Whether the key cell at `position` holds the needle. As [`Needle::is_at`], but
@@ -244,161 +256,142 @@ pub(super) struct Seek {
     pub(super) neighbour: u32,
 }
 
-/// What a descent notes of the inner nodes it passes and of the leaf.
+/// What a descent notes of the nodes it passes, the leaf last.
 trait Track {
-    fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32, count: usize);
+    fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32);
 }
 
 impl Track for () {
     #[inline(always)]
-    fn pass(&mut self, _: usize, _: u32, _: usize, _: u32, _: usize) {}
+    fn pass(&mut self, _: usize, _: u32, _: usize, _: u32) {}
 }
 
-/// The end of a descent that did not look at prefixes.
-struct Leaf<'a> {
-    offset: u32,
-    node: Node<'a>,
-    /// Count of the leaf's keys below the target, where the prefixes are right.
-    slot: usize,
-    found: Option<u32>,
-    /// Count of bytes shared with the one key compared, and the order to it.
-    shared: u32,
-    order: Ordering,
+/// The longest prefix passed.
+impl Track for u32 {
+    #[inline(always)]
+    fn pass(&mut self, _: usize, _: u32, _: usize, prefix: u32) {
+        *self = (*self).max(prefix);
+    }
 }
 
-/// Goes down to the one leaf where the target can be.
+/// Goes down from `node` to the one leaf where the target can be.
 #[inline(always)]
 fn descend<'a>(
     bytes: &'a [u8],
     entries: u32,
-    root: u32,
+    mut offset: u32,
+    mut node: Full<'a>,
     target: Target<'_>,
     track: &mut impl Track,
-) -> Result<Leaf<'a>> {
+) -> Result<(usize, u32, Full<'a>)> {
     let mut depth = 0;
-    let mut offset = root;
-    let node: Node<'a> = match Full::load(bytes, root) {
-        None => Node::load(bytes, root)?,
-        Some(mut node) => loop {
-            let level = node.level();
-            if level == 0 {
-                break node.into();
-            }
-            let head = target.head(node.prefix());
-            let mut slot = node.at_most(head).saturating_sub(1);
-            if node.head(slot) == head && slot > 0 {
-                slot = last_separator_at_most(bytes, entries, &node.into(), slot, target)?;
-            }
-            if depth + 1 >= MAX_LEVELS {
-                return Err(damaged(offset));
-            }
-            track.pass(depth, offset, slot, node.prefix(), node.count());
-            depth += 1;
-            offset = node.child(slot);
-            match Full::load(bytes, offset) {
-                Some(below) if below.level() + 1 == level => node = below,
-                _ => return Err(damaged(offset)),
-            }
-        },
-    };
-    let head = target.head(node.prefix);
-    let high = node.at_most(head);
-    let leaf = if high > 0 && node.head(high - 1) == head {
-        search_ties(bytes, entries, offset, node, high, head, target)?
-    } else {
-        let entry = node.child(high.saturating_sub(1));
-        let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
-        // Equal only on damaged bytes, whose heads lie.
-        let found = if order == Ordering::Equal { Some(entry) } else { None };
-        let slot = if found.is_some() { high.saturating_sub(1) } else { high };
-        Leaf { offset, node, slot, found, shared, order }
-    };
-    track.pass(depth, offset, leaf.slot, node.prefix, node.count);
-    Ok(leaf)
-}
-
-/// Finds the target's place among the slots of a leaf that have its head, the
-/// last of which is before `high`.
-#[inline]
-fn search_ties<'a>(
-    bytes: &'a [u8],
-    entries: u32,
-    offset: u32,
-    node: Node<'a>,
-    mut high: usize,
-    head: u32,
-    target: Target<'_>,
-) -> Result<Leaf<'a>> {
-    let mut low = node.below(head).min(high - 1);
     loop {
-        let middle = low + (high - low) / 2;
-        let entry = node.child(middle);
-        let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
-        let found = match order {
-            Ordering::Greater => {
-                low = middle + 1;
-                None
-            }
-            Ordering::Less => {
-                high = middle;
-                None
-            }
-            Ordering::Equal => {
-                low = middle;
-                high = middle;
-                Some(entry)
-            }
-        };
-        if low >= high {
-            return Ok(Leaf { offset, node, slot: low, found, shared, order });
+        let level = node.level();
+        if level == 0 {
+            return Ok((depth, offset, node));
+        }
+        let head = target.head(node.prefix());
+        let mut slot = node.at_most(head).saturating_sub(1);
+        if node.head(slot) == head && slot > 0 {
+            slot = last_separator_at_most(bytes, entries, node, slot, target)?;
+        }
+        if depth + 1 >= MAX_LEVELS {
+            return Err(damaged(offset));
+        }
+        track.pass(depth, offset, slot, node.prefix());
+        depth += 1;
+        offset = node.child(slot);
+        match Full::load(bytes, offset) {
+            Some(below) if below.level() + 1 == level => node = below,
+            _ => return Err(damaged(offset)),
         }
     }
 }
 
-/// The place of a target where the nodes above the leaf do not matter.
-pub(super) struct Spot<'a> {
-    pub(super) leaf: u32,
-    pub(super) node: Node<'a>,
-    pub(super) slot: usize,
-    pub(super) found: Option<u32>,
-    /// Count of nodes from the leaf upwards that are full without a gap.
-    pub(super) full: usize,
-    /// Count of nodes from the root to the leaf.
-    pub(super) depth: usize,
-    /// Some node has a prefix the target does not share: only [`seek`] knows the slot.
-    pub(super) outside: bool,
+/// Where a target is in a leaf, where the prefixes are right.
+#[derive(Clone, Copy)]
+struct Position {
+    /// Count of keys below it.
+    slot: usize,
+    found: Option<u32>,
+    /// Count of bytes shared with the one key compared last, and the order to it.
+    shared: u32,
+    order: Ordering,
 }
 
-#[derive(Default)]
-struct Fullness {
-    full: usize,
-    depth: usize,
-    longest: u32,
+/// Finds the target's place in a leaf by at least one comparison.
+#[inline(always)]
+fn search_leaf(bytes: &[u8], entries: u32, leaf: Node<'_>, target: Target<'_>) -> Result<Position> {
+    let head = target.head(leaf.prefix);
+    let high = leaf.at_most(head);
+    let before = high.saturating_sub(1);
+    if high > 0 && leaf.head(before) == head {
+        return search_ties(bytes, entries, leaf, high, head, target);
+    }
+    let entry = leaf.child(before);
+    let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
+    if order == Ordering::Equal {
+        // Only where heads lie.
+        return Err(damaged(leaf.child(before)));
+    }
+    Ok(Position { slot: high, found: None, shared, order })
 }
 
-impl Track for Fullness {
-    #[inline(always)]
-    fn pass(&mut self, depth: usize, _: u32, _: usize, prefix: u32, count: usize) {
-        self.full = if count == SLOTS { self.full + 1 } else { 0 };
-        self.depth = depth + 1;
-        self.longest = self.longest.max(prefix);
+/// The same among the slots that have the target's head, the last of which is
+/// before `high`.
+#[inline(never)]
+fn search_ties(
+    bytes: &[u8],
+    entries: u32,
+    leaf: Node<'_>,
+    mut high: usize,
+    head: u32,
+    target: Target<'_>,
+) -> Result<Position> {
+    let mut low = leaf.below(head).min(high - 1);
+    loop {
+        let middle = low + (high - low) / 2;
+        let entry = leaf.child(middle);
+        let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
+        match order {
+            Ordering::Greater => low = middle + 1,
+            Ordering::Less => high = middle,
+            Ordering::Equal => {
+                return Ok(Position { slot: middle, found: Some(entry), shared, order });
+            }
+        }
+        if low >= high {
+            return Ok(Position { slot: low, found: None, shared, order });
+        }
     }
 }
 
-/// Finds the place of a key in the index under `root` (not 0).
-#[inline]
+/// The place of a key where the nodes above its leaf do not matter.
+pub(super) struct Spot<'a> {
+    pub(super) offset: u32,
+    pub(super) leaf: Full<'a>,
+    pub(super) slot: usize,
+    pub(super) found: Option<u32>,
+}
+
+/// Finds that in the index under `root` (not 0). `None` where the root is a
+/// small leaf, or the key does not share some prefix: only [`seek`] knows then.
+#[inline(always)]
 pub(super) fn locate<'a>(
     bytes: &'a [u8],
     entries: u32,
     root: u32,
     key: &[u8],
-) -> Result<Spot<'a>> {
-    let mut track = Fullness::default();
-    let leaf = descend(bytes, entries, root, Target::at(key), &mut track)?;
-    let Leaf { offset, node, slot, found, shared, .. } = leaf;
-    let Fullness { full, depth, longest } = track;
-    let outside = found.is_none() && longest > shared;
-    Ok(Spot { leaf: offset, node, slot, found, full, depth, outside })
+) -> Result<Option<Spot<'a>>> {
+    let Some(node) = Full::load(bytes, root) else { return Ok(None) };
+    let target = Target::at(key);
+    let mut longest = 0u32;
+    let (_, offset, leaf) = descend(bytes, entries, root, node, target, &mut longest)?;
+    let Position { slot, found, shared, .. } = search_leaf(bytes, entries, leaf.into(), target)?;
+    if found.is_none() && longest.max(leaf.prefix()) > shared {
+        return Ok(None);
+    }
+    Ok(Some(Spot { offset, leaf, slot, found }))
 }
 
 struct Passed {
@@ -408,7 +401,7 @@ struct Passed {
 
 impl Track for Passed {
     #[inline(always)]
-    fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32, _: usize) {
+    fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32) {
         let at = depth % MAX_LEVELS;
         self.path.nodes[at] = node;
         self.path.slots[at] = slot as u8;
@@ -418,10 +411,18 @@ impl Track for Passed {
 }
 
 /// Finds the place of a target in the index under `root` (not 0), with the way to it.
+#[inline(never)]
 pub(super) fn seek(bytes: &[u8], entries: u32, root: u32, target: Target<'_>) -> Result<Seek> {
     let mut passed = Passed { path: Path::EMPTY, prefixes: [0; MAX_LEVELS] };
-    let leaf = descend(bytes, entries, root, target, &mut passed)?;
-    let Leaf { found, shared, order, .. } = leaf;
+    let (depth, offset, leaf) = match Full::load(bytes, root) {
+        Some(node) => {
+            let (depth, offset, leaf) = descend(bytes, entries, root, node, target, &mut passed)?;
+            (depth, offset, leaf.into())
+        }
+        None => (0, root, Node::load(bytes, root)?),
+    };
+    let Position { slot, found, shared, order } = search_leaf(bytes, entries, leaf, target)?;
+    passed.pass(depth, offset, slot, leaf.prefix);
     let Passed { mut path, prefixes } = passed;
     let depth = path.depth as usize;
     let outside = prefixes.iter().take(depth).position(|&prefix| prefix > shared);
@@ -447,15 +448,23 @@ pub(super) fn seek(bytes: &[u8], entries: u32, root: u32, target: Target<'_>) ->
 fn last_separator_at_most(
     bytes: &[u8],
     entries: u32,
-    node: &Node<'_>,
+    node: Full<'_>,
     slot: usize,
     target: Target<'_>,
 ) -> Result<usize> {
     let (mut low, mut high) = (node.below(node.head(slot)).clamp(1, slot), slot + 1);
     while low < high {
         let middle = low + (high - low) / 2;
-        let separator = first_key(bytes, entries, node.descend(bytes, middle)?)?;
-        if target.compare(separator).1 == Ordering::Less {
+        let mut below = node;
+        let mut child = node.child(middle);
+        while below.level() > 0 {
+            match Full::load(bytes, child) {
+                Some(node) if node.level() < below.level() => below = node,
+                _ => return Err(damaged(child)),
+            }
+            child = below.child(0);
+        }
+        if target.compare(key_of(bytes, entries, child)?).1 == Ordering::Less {
             high = middle;
         } else {
             low = middle + 1;

@@ -77,7 +77,7 @@ impl Entry {
 
 impl Map {
     /// The map whose header lies at `map`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn load(bytes: &[u8], map: u64) -> Result<Map> {
         let header = slice(bytes, map, u64::from(MAP_SIZE))?;
         let word = |at: u32| {

@@ -201,6 +201,12 @@ impl<'a> Full<'a> {
         let [_, _, words @ ..] = self.0;
         at_most_of_63(words, self.count(), head)
     }
+
+    /// As [`Node::below`].
+    #[inline(always)]
+    pub(super) fn below(self, head: u32) -> usize {
+        head.checked_sub(1).map_or(0, |head| self.at_most(head))
+    }
 }
 
 impl<'a> From<Full<'a>> for Node<'a> {
@@ -251,19 +257,11 @@ pub(super) const fn header(level: u8, count: usize, capacity: usize, prefix: u32
     level as u64 | (count as u64) << 8 | (capacity as u64) << 16 | (prefix as u64) << 32
 }
 
-pub(super) fn set_count<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    node: u32,
-    count: usize,
-) {
+pub(super) fn set_count<S: Storage, O: Observer>(space: &mut Space<S, O>, node: u32, count: usize) {
     space.write_u8(u64::from(node + NODE_COUNT), count as u8);
 }
 
-pub(super) fn set_prefix<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    node: u32,
-    prefix: u32,
-) {
+pub(super) fn set_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, node: u32, prefix: u32) {
     space.write_u32(u64::from(node + NODE_PREFIX), prefix);
 }
 

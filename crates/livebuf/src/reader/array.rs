@@ -109,9 +109,7 @@ impl<'a, M: Mode> IntoIterator for Array<'a, M> {
 
 impl<M: Mode> core::fmt::Debug for Array<'_, M> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_list()
-            .entries(self.iter().map(M::item_result).map_while(|item| item.ok()))
-            .finish()
+        f.debug_list().entries(self.iter().map(M::item_result).map_while(|item| item.ok())).finish()
     }
 }
 
@@ -126,7 +124,7 @@ pub struct ArrayIter<'a, M> {
 impl<'a, M: Mode> Iterator for ArrayIter<'a, M> {
     type Item = M::Item<Value<'a, M>>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         if self.front >= self.back {
             return None;

@@ -495,7 +495,9 @@ impl<M: Mode> fmt::Debug for Value<'_, M> {
                 Ok(length) => write!(f, "{:?}({})", value.kind(), length.unwrap_or(0)),
                 Err(error) => write!(f, "{error:?}"),
             },
-            Kind::Reserved => write!(f, "Reserved({:#04x}, {:#018x})", value.raw.tag, value.raw.cell),
+            Kind::Reserved => {
+                write!(f, "Reserved({:#04x}, {:#018x})", value.raw.tag, value.raw.cell)
+            }
         }
     }
 }

@@ -274,9 +274,7 @@ impl<'a, M: Mode> Object<'a, M> {
 
 impl<M: Mode> core::fmt::Debug for Object<'_, M> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_map()
-            .entries(self.iter().map(M::item_result).map_while(|item| item.ok()))
-            .finish()
+        f.debug_map().entries(self.iter().map(M::item_result).map_while(|item| item.ok())).finish()
     }
 }
 

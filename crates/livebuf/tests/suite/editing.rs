@@ -15,12 +15,10 @@ impl std::fmt::Debug for Pretty<'_> {
         match self.0.kind() {
             Kind::Object => f
                 .debug_map()
-                .entries(
-                    self.0.as_object().unwrap().unwrap().iter().map(|member| {
-                        let (key, value) = member.unwrap();
-                        (key, Pretty(value))
-                    }),
-                )
+                .entries(self.0.as_object().unwrap().unwrap().iter().map(|member| {
+                    let (key, value) = member.unwrap();
+                    (key, Pretty(value))
+                }))
                 .finish(),
             Kind::Array => f
                 .debug_list()
