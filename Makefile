@@ -10,9 +10,8 @@ demo:
 	@$(CARGO) build --release --quiet -p livebuf-cli --features trace
 	@mkdir -p .demo
 ifeq ($(strip $(FILE)),)
-	@$(CARGO) metadata --format-version 1 > .demo/metadata.json 2> .demo/cargo.log \
-		|| $(CARGO) metadata --format-version 1 --offline > .demo/metadata.json 2> .demo/cargo.log \
-		|| $(CARGO) metadata --format-version 1 --no-deps --offline > .demo/metadata.json
+	@metadata() { $(CARGO) metadata --format-version 1 "$$@" > .demo/metadata.json 2> .demo/cargo.log; }; \
+		metadata || metadata --offline || metadata --offline --no-deps || { cat .demo/cargo.log; exit 1; }
 endif
 	@$(CARGO) run --release --quiet -p livebuf-cli --features trace -- \
 		demo $(if $(strip $(FILE)),"$(FILE)",.demo/metadata.json) -f -o .demo/document.lbuf

@@ -424,7 +424,7 @@ fn nesting_of_a_million() {
         deep(doc.compact_into(&mut [0; 4096]).expect_err("deep"));
         let mut target = DocBuf::new().expect("memory");
         deep(target.set_root(doc.root()).expect_err("deep"));
-        assert_eq!(format!("{doc:?} {:?}", doc.root()).len(), 37 + "24000032".len() - 5);
+        assert_eq!(format!("{doc:?}"), "Doc(24000032 bytes, Array(1))");
         // Pointers walk; they do not recurse.
         let deepest = "/0".repeat(999_999);
         let found = doc.pointer(&deepest).expect("sound").expect("there");

@@ -33,12 +33,18 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Old and new can be alive together.
-        add(size);
+        // Old and new can be alive together; large blocks are moved by
+        // remapping their pages, so only their growth counts.
+        const REMAPPED: usize = 128 << 10;
+        if layout.size() >= REMAPPED {
+            LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+            add(size);
+        } else {
+            add(size);
+            LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        }
         // SAFETY: as the caller promised us.
-        let new = unsafe { System.realloc(pointer, layout, size) };
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        new
+        unsafe { System.realloc(pointer, layout, size) }
     }
 }
 

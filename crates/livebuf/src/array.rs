@@ -166,7 +166,7 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn load(bytes: &[u8], block: Block) -> Result<Elements> {
         let offset = block.offset;
         if block.kind() == KIND_ARRAY {

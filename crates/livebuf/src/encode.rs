@@ -36,7 +36,6 @@ pub enum DuplicateKeys {
 
 /// Settings of an [`Encoder`].
 #[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
 pub struct EncodeOptions {
     /// Bounds on what is built.
     pub limits: Limits,
@@ -117,7 +116,6 @@ impl Output {
 
     #[cold]
     fn reserve(&mut self, end: u64) -> Result<()> {
-        // Room to round up to eight stays below the format's end.
         if end > self.limit {
             return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, self.limit));
         }
@@ -193,6 +191,17 @@ struct Text {
 
 const WAITING: u32 = 0;
 const SHARED: u32 = u32::MAX;
+
+/// Room for one more: doubled while small, later a quarter more, to bound memory.
+#[inline(always)]
+fn make_room<T>(items: &mut Vec<T>) -> Result<()> {
+    if items.len() < items.capacity() {
+        return Ok(());
+    }
+    let more = if items.len() < 4096 { items.len().max(64) } else { items.len() / 4 };
+    let refused = |_| Error::with_detail(ErrorKind::Io, 0, (more * size_of::<T>()) as u64);
+    items.try_reserve_exact(more).map_err(refused)
+}
 
 #[cold]
 fn sequence() -> Error {
@@ -416,14 +425,11 @@ impl Encoder {
         Ok(())
     }
 
-    /// Doubles the stack while it is small; later a quarter more, to bound memory.
     #[cold]
     fn grow_stack(&mut self) -> Result<()> {
-        let length = self.cells.len();
-        let more = if length < 1 << 16 { length.max(64) } else { length / 4 };
-        let refused = |_| Error::with_detail(ErrorKind::Io, 0, 9 * more as u64);
-        self.cells.try_reserve_exact(more).map_err(refused)?;
-        self.tags.try_reserve_exact(more).map_err(refused)
+        make_room(&mut self.cells)?;
+        self.tags.reserve_exact(self.cells.capacity() - self.tags.len());
+        Ok(())
     }
 
     // --- text ---------------------------------------------------------------
@@ -472,6 +478,7 @@ impl Encoder {
         }
         let cell = self.store(text)?;
         let number = self.texts.len() as u32;
+        make_room(&mut self.texts)?;
         self.texts.push(Text { offset: cell as u32, length: text.len() as u32, cell: WAITING });
         let (texts, out, hasher) = (&self.texts, &self.out, &self.hasher);
         self.text_table.insert_unique(hash, number, |&number| {
@@ -568,7 +575,7 @@ impl Encoder {
             self.become_map()?;
             return self.map_key(text);
         }
-        let key = self.key_number(text);
+        let key = self.key_number(text)?;
         let hash = self.hasher.hash_one((node, key));
         let nodes = &self.nodes;
         let equal = |&child: &u32| {
@@ -589,6 +596,7 @@ impl Encoder {
                 }
                 let child = self.nodes.len() as u32;
                 let depth = self.nodes[node as usize].depth + 1;
+                make_room(&mut self.nodes)?;
                 self.nodes.push(Node { parent: node, key, depth, ..Node::default() });
                 let (nodes, hasher) = (&self.nodes, &self.hasher);
                 self.node_table.insert_unique(hash, child, |&child| {
@@ -618,7 +626,7 @@ impl Encoder {
         Ok(())
     }
 
-    fn key_number(&mut self, text: &[u8]) -> u32 {
+    fn key_number(&mut self, text: &[u8]) -> Result<u32> {
         let hash = self.hasher.hash_one(text);
         let (keys, key_text) = (&self.keys, &self.key_text);
         let text_of = |number: u32| {
@@ -626,10 +634,11 @@ impl Encoder {
             &key_text[key.start as usize..][..key.length as usize]
         };
         if let Some(&number) = self.key_table.find(hash, |&number| text_of(number) == text) {
-            return number;
+            return Ok(number);
         }
         let number = self.keys.len() as u32;
         let needle = Needle::new(text);
+        make_room(&mut self.keys)?;
         self.keys.push(KeyText {
             start: self.key_text.len() as u32,
             length: text.len() as u8,
@@ -642,7 +651,7 @@ impl Encoder {
             let key = &keys[number as usize];
             hasher.hash_one(&key_text[key.start as usize..][..key.length as usize])
         });
-        number
+        Ok(number)
     }
 
     // --- objects too big for a record ---------------------------------------
@@ -713,8 +722,7 @@ impl Encoder {
         let mut sorted: Vec<u32> = order.into_iter().map(|(_, index)| index).collect();
         let mut doubles = Vec::new();
         let mut kept = 0u32;
-        for at in 0..sorted.len() {
-            let index = sorted[at];
+        for (at, &index) in sorted.iter().enumerate() {
             if at > 0 && self.map_key_text(first, kept) == self.map_key_text(first, index) {
                 self.cells[start + kept as usize] = self.cells[start + index as usize];
                 self.tags[start + kept as usize] = self.tags[start + index as usize];
@@ -734,9 +742,9 @@ impl Encoder {
         // Take the doubles out of the entries, and renumber the order.
         let mut next = 0;
         let mut renumbered = alloc::vec![u32::MAX; count as usize];
-        for index in 0..count as usize {
+        for (index, place) in renumbered.iter_mut().enumerate() {
             if doubles.binary_search(&(index as u32)).is_err() {
-                renumbered[index] = next as u32;
+                *place = next as u32;
                 self.map_keys[first + next] = self.map_keys[first + index];
                 self.cells[start + next] = self.cells[start + index];
                 self.tags[start + next] = self.tags[start + index];

@@ -72,6 +72,9 @@ mod vec {
     /// (8-byte where the target aligns `u128` so).
     type Line = u128;
 
+    /// From this size on the buffer grows by a quarter.
+    const LARGE: u64 = 1 << 20;
+
     /// A growable, 16-byte aligned, zero-initialised buffer.
     #[derive(Clone, Default)]
     pub struct VecStorage {
@@ -128,10 +131,12 @@ mod vec {
             if capacity <= length {
                 return Ok(());
             }
-            // Doubling, so that n pushes copy at most 2n elements; but never
-            // past what a document can use.
-            let doubled = (2 * length).clamp(256, crate::layout::MAX_DOCUMENT);
-            self.resize(capacity.max(doubled))
+            // In proportion, so that n pushes copy O(n) elements; large blocks by
+            // less, since the allocator moves them without copying and what is
+            // not used is zeroed in vain. Never past what a document can use.
+            let more = if length < LARGE { length } else { length / 4 };
+            let ahead = (length + more).clamp(256, crate::layout::MAX_DOCUMENT);
+            self.resize(capacity.max(ahead))
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Container, Editor, New, NodeId};
 use crate::array::{ColumnType, Elements};
-use crate::bytes::{load_u8, load_u64};
+use crate::bytes::{check, load_u8, load_u64};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::record::Raw;
@@ -17,6 +17,12 @@ fn capacity_in(column: ColumnType, size: u64) -> u32 {
         _ => size / column.width(),
     };
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Elements to make room for behind an array that ends the document: little,
+/// so that slack stays below a hundredth of the data.
+fn growth_at_end(count: u32) -> u32 {
+    1 + count / 200
 }
 
 /// What making room for one more element takes.
@@ -68,7 +74,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.add_element(node, elements, elements.count, new)
     }
 
-    /// The common case: a number that the column holds, and room for it.
+    /// The common case: a number that the column holds, and room for it or the
+    /// document's end behind it.
     #[inline(always)]
     fn push_number(&mut self, node: NodeId, new: &New<'_>) -> Option<()> {
         let (column, bits) = match *new {
@@ -81,12 +88,23 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let rest = load_u64(bytes, node.home as u64 + ARRAY_CAPACITY as u64).ok()?;
         let expected = KIND_ARRAY as u32 | (column as u32) << 8;
         let (count, capacity, data) = (header >> 32, rest & 0xFFFF_FFFF, rest >> 32);
-        let at = data + 8 * count;
-        let room = capacity.min(self.space.limits().elements as u64);
-        if !self.is_current(node) || header as u32 != expected || count == 0 || count >= room {
+        let limit = self.space.limits().elements as u64;
+        if !self.is_current(node) || header as u32 != expected || count == 0 || count >= limit {
             return None;
         }
-        load_u64(bytes, at).ok()?;
+        let at = data + 8 * count;
+        if count >= capacity {
+            if count > capacity || at != self.space.used() as u64 {
+                return None;
+            }
+            let more = growth_at_end(count as u32) as u64;
+            self.space.ensure(0, 8 * more).ok()?;
+            self.space.extend(8 * more);
+            let capacity = (capacity + more) as u32;
+            self.space.write_u32(node.home as u64 + ARRAY_CAPACITY as u64, capacity);
+        } else {
+            check(bytes, at, 8).ok()?;
+        }
         self.space.write_u64(at, bits);
         self.space.write_u32(node.home as u64 + ARRAY_COUNT as u64, count as u32 + 1);
         Some(())
@@ -180,9 +198,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 return Growth { column, capacity: room, tail: 0, moved: 0 };
             }
             if elements.data as u64 + old_size == self.space.used() as u64 && old_size > 0 {
-                // Last in the document: a little ahead of the need. Slack is
-                // counted against a small share of the size.
-                let size = column.data_size(needed + needed / 256);
+                let size = column.data_size(elements.count + growth_at_end(needed).max(additional));
                 let capacity = capacity_in(column, size);
                 return Growth { column, capacity, tail: size - old_size, moved: 0 };
             }

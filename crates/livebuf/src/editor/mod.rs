@@ -18,7 +18,7 @@ pub use copy::Detached;
 pub use node::NodeMut;
 
 use crate::array::{ColumnType, Elements};
-use crate::bytes::{load_u8, load_u64, round_up};
+use crate::bytes::{check, load_u8, load_u64, round_up};
 use crate::cell::{Needle, inline_span, owned_span, span_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
@@ -444,7 +444,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let block = Block::resolve(bytes, node.home)?;
         match block.kind() {
             KIND_RECORD => Ok(Container::Record(block.record()?.whole(bytes)?)),
-            KIND_MAP => Ok(Container::Map(block.offset)),
+            KIND_MAP => {
+                let map = crate::map::Map::load(bytes, block.offset as u64)?;
+                check(bytes, map.entries as u64, entries_size(map.capacity as u64))?;
+                Ok(Container::Map(block.offset))
+            }
             _ => Ok(Container::Array(Elements::load(bytes, block)?.whole(bytes)?)),
         }
     }

@@ -106,8 +106,8 @@ mod owned {
         /// # Errors
         /// What is damaged; memory; space where the storage cannot grow.
         pub fn compact(&mut self) -> Result<()> {
-            let mut options = EncodeOptions::default();
-            options.limits = *self.space.limits();
+            let limits = *self.space.limits();
+            let options = EncodeOptions { limits, ..EncodeOptions::default() };
             let compact = self.doc().compacted_with(options)?;
             let (new, old) = (compact.as_bytes(), self.space.used() as u64);
             let missing = (new.len() as u64).saturating_sub(old);

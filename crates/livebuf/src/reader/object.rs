@@ -189,6 +189,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// All members in insertion order.
+    #[inline(always)]
     pub fn iter(&self) -> Fields<'a, M> {
         let used = match self.body {
             Body::Record(record) => record.used(),
@@ -318,7 +319,7 @@ impl<'a, M: Mode> Fields<'a, M> {
 impl<'a, M: Mode> Iterator for Fields<'a, M> {
     type Item = M::Item<(&'a str, Value<'a, M>)>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         self.advance(false)
     }

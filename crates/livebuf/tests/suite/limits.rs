@@ -10,9 +10,7 @@ fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
 }
 
 fn encoder(limits: Limits) -> Encoder {
-    let mut options = EncodeOptions::default();
-    options.limits = limits;
-    Encoder::with_options(options)
+    Encoder::with_options(EncodeOptions { limits, ..EncodeOptions::default() })
 }
 
 #[test]

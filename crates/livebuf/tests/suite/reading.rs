@@ -40,8 +40,8 @@ fn numbers_coerce_as_in_serde_json() {
         rows,
         [
             (Kind::Int, Some(-1), None, Some(-1.0)),
-            (Kind::Int, Some(i64::MAX), Some(max), Some(9.223372036854775807e18)),
-            (Kind::Uint, None, Some(u64::MAX), Some(1.8446744073709551615e19)),
+            (Kind::Int, Some(i64::MAX), Some(max), Some(i64::MAX as f64)),
+            (Kind::Uint, None, Some(u64::MAX), Some(u64::MAX as f64)),
             (Kind::Float, None, None, Some(1.0)),
             (Kind::Number, None, None, None),
             (Kind::Number, None, None, Some(1.2345678901234568e29)),

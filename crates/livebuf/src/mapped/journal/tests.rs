@@ -255,6 +255,7 @@ fn recovered(mut disk: Disk, old: &[u8], new: &[u8], what: &str) -> bool {
 }
 
 #[test]
+#[cfg_attr(miri, ignore)]
 fn a_commit_stopped_anywhere_leaves_the_document_old_or_new() {
     let mut random = Random(0x5EED);
     let old = document();
@@ -284,6 +285,7 @@ fn a_commit_stopped_anywhere_leaves_the_document_old_or_new() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore)]
 fn a_recovery_stopped_anywhere_is_repeated() {
     let mut random = Random(0xFEED);
     let old = document();
