@@ -5,9 +5,9 @@
 //! [`Space::take`] and [`Space::free`], which cannot fail. Blocks are multiples
 //! of eight bytes; whoever refers to one knows its size (FORMAT 8).
 //!
-//! Free blocks hang in lists by power of two. When nothing fits and a quarter
-//! of the document is free, the lists are sorted by address, neighbours merged
-//! and the tail given back.
+//! Free blocks hang in lists by power of two. When an eighth of the document is
+//! free and enough was freed since, the lists are sorted by address, neighbours
+//! merged and the tail given back.
 
 use crate::bytes::{load_u8, load_u32, round_up};
 use crate::error::{Error, ErrorKind, Result};
@@ -68,8 +68,9 @@ struct Found {
     size: u32,
 }
 
-/// How many blocks of one class are looked at before going to the next.
-const SCAN: usize = 8;
+/// How many blocks of one class are looked at before going to the next. Of 8,
+/// 16 and 32 only 32 keeps log-uniform lengths under twice what is live.
+const SCAN: usize = 32;
 /// The same in the last class, which has no next.
 const SCAN_LAST: usize = 64;
 /// Up to this many free blocks, a full buffer is searched for neighbours that could merge.
@@ -426,6 +427,9 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if size > 0 {
             self.push_free(aux, offset, size);
             self.add(aux + AUX_FREED as u64, 1);
+            if self.worth_merging(0) {
+                self.merge();
+            }
         }
     }
 
@@ -534,7 +538,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         .take(count as usize)
     }
 
-    /// First fit among few blocks of the request's class, else the head of a larger one.
+    /// Best fit among few blocks of the request's class, else of a larger one.
     fn find(&self, size: u64) -> Option<Found> {
         if !self.trusted {
             return None;
@@ -546,32 +550,36 @@ impl<S: Storage, O: Observer> Space<S, O> {
             let mut link = heads + 4 * class as u64;
             let scan = match class {
                 _ if class == classes - 1 => SCAN_LAST,
-                _ if class == first => SCAN,
-                _ => 1,
+                _ => SCAN,
             };
+            // The best of a few; all of a larger class would do.
+            let mut best: Option<Found> = None;
             for _ in 0..scan {
                 let block = self.word(link);
                 if block == 0 {
                     break;
                 }
-                let block_size = self.word(block as u64 + FREE_SIZE as u64);
-                if block_size as u64 >= size {
-                    return Some(Found { link, block, size: block_size });
+                let found = self.word(block as u64 + FREE_SIZE as u64);
+                if found as u64 >= size && best.as_ref().is_none_or(|best| found < best.size) {
+                    best = Some(Found { link, block, size: found });
                 }
                 link = block as u64;
+            }
+            if best.is_some() {
+                return best;
             }
         }
         None
     }
 
-    /// A quarter is free, and sorting is paid for: by what was freed since the
+    /// An eighth is free, and sorting is paid for: by what was freed since the
     /// last merge, or by a request large against the count of blocks.
     fn worth_merging(&self, size: u64) -> bool {
         let Some(aux) = self.aux() else { return false };
         let (bytes, blocks) = self.free_counts();
         let freed = self.word(aux + AUX_FREED as u64);
         let paid = freed >= (blocks / 4).max(8) || (freed > 0 && size >= 64 * blocks as u64);
-        bytes > self.used / 4 && paid
+        bytes > self.used / 8 && paid
     }
 
     /// Sorts all free blocks by address, merges neighbours, gives the tail back.
@@ -579,14 +587,16 @@ impl<S: Storage, O: Observer> Space<S, O> {
         let Some(aux) = self.aux() else { return };
         let all = self.gather(aux);
         let mut block = self.sort_by_address(all);
-        self.write_u32(aux + AUX_FREE_BYTES as u64, 0);
-        self.write_u32(aux + AUX_FREE_BLOCKS as u64, 0);
-        self.write_u32(aux + AUX_FREED as u64, 0);
+        let classes = self.classes(aux);
+        // Where the next block of each class is linked: lists are in the order
+        // of addresses, so that low ones are used first and the end gets free.
+        let mut links: [u64; FREE_CLASSES as usize] =
+            core::array::from_fn(|class| aux + AUX_HEADS as u64 + 4 * class as u64);
+        let (mut bytes, mut blocks) = (0u64, 0u64);
         while block != 0 {
             let start = block as u64;
             let mut end = start + self.word(start + FREE_SIZE as u64) as u64;
             block = self.word(start);
-            self.write_u64(start, 0);
             while block as u64 == end && block != 0 {
                 let next = self.word(end);
                 let size = self.word(end + FREE_SIZE as u64) as u64;
@@ -598,9 +608,17 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 self.zero(start, end - start);
                 self.set_used(start);
             } else {
-                self.push_free(aux, start, end - start);
+                self.write_u64(start, (end - start) << 32);
+                if let Some(link) = links.get_mut(free_class(end - start, classes) as usize) {
+                    let place = core::mem::replace(link, start);
+                    self.write_u32(place, start as u32);
+                }
+                bytes += end - start;
+                blocks += 1;
             }
         }
+        self.write_u64(aux + AUX_FREE_BYTES as u64, bytes | blocks << 32);
+        self.write_u32(aux + AUX_FREED as u64, 0);
     }
 
     /// Empties all classes into one list.
