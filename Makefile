@@ -18,10 +18,13 @@ endif
 
 test:
 	$(CARGO) test --workspace
+	$(CARGO) test -p livebuf --features trace --test pages
 
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy -p livebuf --no-default-features -- -D warnings
+	$(CARGO) clippy -p livebuf --no-default-features --features alloc -- -D warnings
 
 fmt:
 	$(CARGO) fmt --all

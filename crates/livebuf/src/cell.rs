@@ -10,7 +10,7 @@
 //!       [   offset     ][ length               ]  elsewhere, may be shared
 //! ```
 
-use crate::bytes::{load_u64, slice};
+use crate::bytes::{equal, load_u64, slice};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 
@@ -126,7 +126,7 @@ impl<'k> Needle<'k> {
         if cell >> 32 & (MAX_SPAN | SPAN_INLINE) as u64 != self.text.len() as u64 {
             return Ok(false);
         }
-        Ok(slice(bytes, cell & 0xFFFF_FFFF, self.text.len() as u64)? == self.text)
+        Ok(equal(slice(bytes, cell & 0xFFFF_FFFF, self.text.len() as u64)?, self.text))
     }
 }
 

@@ -10,7 +10,7 @@
 //! of one trie node, so patching needs no memory.
 
 use crate::array::ColumnType;
-use crate::bytes::text;
+use crate::bytes::{equal, text};
 use crate::cell::{Needle, inline_span, span_at, span_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
@@ -555,9 +555,8 @@ impl Encoder {
         if child != 0 {
             let expected = &self.keys[self.nodes[child as usize].key as usize];
             let start = expected.start as usize;
-            if expected.length as usize == text.len()
-                && self.key_text[start..start + text.len()] == *text
-            {
+            let expected = self.key_text.get(start..start + expected.length as usize);
+            if expected.is_some_and(|expected| equal(expected, text)) {
                 frame.node = child;
                 frame.state = State::Value;
                 return Ok(());
