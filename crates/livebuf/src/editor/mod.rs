@@ -815,18 +815,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     #[inline(never)]
     fn set_elsewhere(&mut self, node: NodeId, at: At<'_>, new: New<'_>) -> Result<(u8, u64)> {
-        let container = self.container(node)?;
-        match self.slot(container, at)? {
-            Some(Slot::Tagged { tag, cell }) => self.replace(tag, cell, new, node),
-            Some(Slot::Element { elements, index }) => self.set_element(node, elements, index, new),
-            None => match container {
-                Container::Map(map) => self.add_entry(node, map, at.text(), new),
-                Container::Array(elements) => {
+        match (self.container(node)?, at) {
+            (Container::Map(map), At::Key(_) | At::Remembered(_)) => {
+                self.set_entry(node, map, at.text(), new)
+            }
+            (Container::Array(elements), At::Index(index)) => {
+                if index >= elements.count as usize {
                     let count = elements.count as u64;
-                    Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count))
+                    return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
                 }
-                Container::Record(_) => Err(Error::new(ErrorKind::WrongType, 0)),
-            },
+                self.set_element(node, elements, index as u32, new)
+            }
+            _ => Err(Error::new(ErrorKind::WrongType, 0)),
         }
     }
 

@@ -283,21 +283,26 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    pub(super) fn add_entry(
+    /// Sets or adds a map's entry: one way down the index for both.
+    pub(super) fn set_entry(
         &mut self,
         node: NodeId,
         map: u32,
         key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
+        let bytes = self.space.bytes();
+        let loaded = map::Map::load(bytes, map as u64)?;
+        let plan = match map::plan_insert(bytes, map as u64, key.as_bytes())? {
+            map::Place::New(plan) => plan,
+            map::Place::Found(number) => {
+                let entry = loaded.entry(bytes, number)?;
+                return self.replace(entry.tag_at, entry.value, new, node);
+            }
+        };
         let size = self.measure(&new, node)?;
         self.measure_span(key.as_bytes())?;
-        let bytes = self.space.bytes();
-        let live = map::Map::load(bytes, map as u64)?.live;
-        self.check_elements(live as u64 + 1)?;
-        let map::Place::New(plan) = map::plan_insert(bytes, map as u64, key.as_bytes())? else {
-            return Err(Error::new(ErrorKind::BadIndex, map as u64));
-        };
+        self.check_elements(loaded.live as u64 + 1)?;
         let fresh = plan.fresh() + key_fresh(key.as_bytes()) + size;
         self.space.ensure(fresh, plan.tail())?;
 

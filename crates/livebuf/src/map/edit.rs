@@ -180,7 +180,7 @@ fn checked_table(bytes: &[u8], map: &Map) -> Result<()> {
 /// Whether a key is there, or what inserting it takes.
 pub(crate) enum Place {
     /// An entry has this key.
-    Found,
+    Found(u32),
     /// None has.
     New(InsertPlan),
 }
@@ -218,7 +218,7 @@ pub(crate) fn plan_insert(bytes: &[u8], map: u64, key: &[u8]) -> Result<Place> {
     checked_table(bytes, &loaded)?;
     let index = IndexPlan::plan(bytes, &loaded, key)?;
     if index.nodes == NewNodes::Taken {
-        return Ok(Place::Found);
+        return Ok(Place::Found(Node::load(bytes, index.leaf)?.child(index.slot as usize)));
     }
     let growth = Growth::plan(bytes, &loaded, 1);
     Ok(Place::New(InsertPlan { map, growth, index }))
@@ -262,19 +262,23 @@ fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u3
 #[derive(Clone, Copy)]
 struct IndexPlan {
     leaf: u32,
+    slot: u32,
+    /// Of the leaf.
+    count: u32,
+    capacity: u32,
     /// The key's head in the leaf.
     head: u32,
     /// Bytes of the new nodes.
     fresh: u32,
-    slot: u8,
-    /// Of the leaf.
-    count: u8,
-    capacity: u8,
     nodes: NewNodes,
+    /// For [`NewNodes::More`], how many of the last nodes on the way are split; if
+    /// that is all, there is a new root.
+    halves: u32,
 }
 
 /// What happens to the index besides a new slot in the leaf.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 enum NewNodes {
     /// Nothing, not even that: the key is there.
     Taken,
@@ -284,9 +288,8 @@ enum NewNodes {
     First,
     /// The root leaf moves to a larger place.
     Larger,
-    /// Prefixes become shorter; this many of the last nodes on the way are split,
-    /// and if that is all, there is a new root.
-    More(u8),
+    /// Prefixes become shorter, or nodes are split.
+    More,
 }
 
 impl IndexPlan {
@@ -295,12 +298,12 @@ impl IndexPlan {
         if map.root != 0
             && let Some(spot) = locate(bytes, map.entries, map.root, key)?
         {
-            let (count, capacity) = (spot.leaf.count() as u8, SLOTS as u8);
-            let (slot, head) = (spot.slot as u8, head_of(key, spot.leaf.prefix()));
+            let (count, capacity) = (spot.leaf.count() as u32, NODE_SLOTS);
+            let (slot, head) = (spot.slot as u32, head_of(key, spot.leaf.prefix()));
             let nodes = if spot.found.is_some() { NewNodes::Taken } else { NewNodes::None };
             if count < capacity || nodes == NewNodes::Taken {
-                let leaf = spot.offset;
-                return Ok(IndexPlan { leaf, head, fresh: 0, slot, count, capacity, nodes });
+                let (leaf, fresh, halves) = (spot.offset, 0, 0);
+                return Ok(IndexPlan { leaf, slot, count, capacity, head, fresh, nodes, halves });
             }
         }
         IndexPlan::plan_more(bytes, map, key)
@@ -312,30 +315,31 @@ impl IndexPlan {
         if map.root == 0 {
             return Ok(IndexPlan {
                 leaf: 0,
-                head: head_of(key, 0),
-                fresh: node_size(FIRST_SLOTS as u32),
                 slot: 0,
                 count: 0,
-                capacity: FIRST_SLOTS as u8,
+                capacity: FIRST_SLOTS as u32,
+                head: head_of(key, 0),
+                fresh: node_size(FIRST_SLOTS as u32),
                 nodes: NewNodes::First,
+                halves: 0,
             });
         }
         let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
         let depth = seek.path.depth as usize;
         let (leaf, slot) = seek.path.leaf();
         let node = Node::load(bytes, leaf)?;
-        let (slot, count, capacity) = (slot as u8, node.count as u8, node.capacity() as u8);
+        let (slot, count, capacity) = (slot as u32, node.count as u32, node.capacity() as u32);
         if seek.found.is_some() {
-            let nodes = NewNodes::Taken;
-            return Ok(IndexPlan { leaf, head: 0, fresh: 0, slot, count, capacity, nodes });
+            let (head, fresh, nodes, halves) = (0, 0, NewNodes::Taken, 0);
+            return Ok(IndexPlan { leaf, slot, count, capacity, head, fresh, nodes, halves });
         }
         let outside = (seek.outside as usize) < depth;
         let prefix = if outside { node.prefix.min(seek.shared) } else { node.prefix };
         let head = head_of(key, prefix);
-        let (nodes, fresh) = if count < capacity {
-            (if outside { NewNodes::More(0) } else { NewNodes::None }, 0)
+        let (nodes, fresh, halves) = if count < capacity {
+            (if outside { NewNodes::More } else { NewNodes::None }, 0, 0)
         } else if node.capacity() < SLOTS {
-            (NewNodes::Larger, node_size(2 * u32::from(capacity) + 1))
+            (NewNodes::Larger, node_size(2 * capacity + 1), 0)
         } else {
             let mut halves = 1;
             while halves < depth
@@ -349,9 +353,9 @@ impl IndexPlan {
                 return Err(Error::with_detail(ErrorKind::ElementLimit, map.at, limit));
             }
             let new_root = usize::from(halves == depth);
-            (NewNodes::More(halves as u8), NODE_SIZE as u32 * (halves + new_root) as u32)
+            (NewNodes::More, NODE_SIZE as u32 * (halves + new_root) as u32, halves as u32)
         };
-        Ok(IndexPlan { leaf, head, fresh, slot, count, capacity, nodes })
+        Ok(IndexPlan { leaf, slot, count, capacity, head, fresh, nodes, halves })
     }
 
     /// Puts entry `number` (which is written) into the index.
@@ -404,10 +408,10 @@ impl IndexPlan {
                 enlarge(space, leaf, root, 2 * capacity + 1);
                 root
             }
-            NewNodes::More(0) => leaf,
-            NewNodes::More(halves) => {
+            NewNodes::More if self.halves == 0 => leaf,
+            NewNodes::More => {
                 if let Some(Seek { path, .. }) = &way {
-                    split(space, map, path, halves as usize, (head, number), extent);
+                    split(space, map, path, self.halves as usize, (head, number), extent);
                 }
                 return;
             }
@@ -422,7 +426,7 @@ impl IndexPlan {
         if root != leaf {
             set_root(space, map.at, root);
             if leaf != 0 {
-                space.free(u64::from(leaf), u64::from(node_size(self.capacity.into())));
+                space.free(u64::from(leaf), u64::from(node_size(self.capacity)));
             }
         }
     }
@@ -618,9 +622,9 @@ pub(crate) struct RemovePlan {
 /// A slot to take out of the index.
 struct OldSlot {
     leaf: u32,
-    slot: u8,
-    count: u8,
-    capacity: u8,
+    slot: u32,
+    count: u32,
+    capacity: u32,
     /// The way there, where it is the leaf's only one.
     path: Option<Path>,
 }
@@ -639,9 +643,9 @@ impl OldSlot {
         {
             return Ok(OldSlot {
                 leaf: spot.offset,
-                slot: spot.slot as u8,
-                count: spot.leaf.count() as u8,
-                capacity: SLOTS as u8,
+                slot: spot.slot as u32,
+                count: spot.leaf.count() as u32,
+                capacity: NODE_SLOTS,
                 path: None,
             });
         }
@@ -660,9 +664,9 @@ impl OldSlot {
         let node = Node::load(bytes, leaf)?;
         Ok(OldSlot {
             leaf,
-            slot: slot as u8,
-            count: node.count as u8,
-            capacity: node.capacity() as u8,
+            slot: slot as u32,
+            count: node.count as u32,
+            capacity: node.capacity() as u32,
             path: (node.count == 1).then_some(seek.path),
         })
     }
