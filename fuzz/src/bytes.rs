@@ -81,7 +81,7 @@ fn damage(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
         3 => put((length as u32).wrapping_sub(u32::from(input.byte()))),
         4 => put(input.long() as u32),
         5..=7 => {
-            let from = usize::from(input.word()) % length.max(1) & !7;
+            let from = (usize::from(input.word()) % length.max(1)) & !7;
             if let Some(eight) = bytes.get(from..from + 8).map(<[u8]>::to_vec)
                 && let Some(place) = bytes.get_mut((at & !7)..(at & !7) + 8)
             {
@@ -165,8 +165,7 @@ fn copies(doc: Doc<'_>, effort: Effort) {
         let compact = Doc::open(&buffer[..length]).expect("a document");
         compact.validate().expect("compact documents are valid");
     }
-    let mut options = EncodeOptions::default();
-    options.limits = limits(effort);
+    let options = EncodeOptions { limits: limits(effort), ..EncodeOptions::default() };
     if let Ok(compacted) = doc.compacted_with(options) {
         compacted.doc().validate().expect("compacted documents are valid");
     }

@@ -513,7 +513,7 @@ impl<S: Storage> Machine<S> {
             }
         }
         self.note(|| format!("  container {id}: set {at:?}"));
-        let inside = self.into_itself(&given, id);
+        let inside = self.goes_into_itself(&given, id);
         let old = match at {
             At::Key(key, _) if !self.model.is_freed(id) => self.model.member(id, key),
             At::Index(_) | At::Key(..) => None,
@@ -563,7 +563,7 @@ impl<S: Storage> Machine<S> {
     }
 
     /// Whether a detached value would be hung below itself.
-    fn into_itself(&self, given: &Given, id: Id) -> bool {
+    fn goes_into_itself(&self, given: &Given, id: Id) -> bool {
         match given {
             Given::Detached(held) => self.must == held.must && self.model.contains(&held.item, id),
             Given::Fresh(_) => false,
@@ -807,7 +807,7 @@ impl<S: Storage> Machine<S> {
             due.push(ErrorKind::IndexOutOfRange);
         }
         self.note(|| format!("  container {id}: insert {index}"));
-        let inside = self.into_itself(&given, id);
+        let inside = self.goes_into_itself(&given, id);
         let (due, maybe) = self.merge_due(due, Vec::new(), &given, Some(id));
         let (result, item) = self.store(given, |doc, new| match (cursor, push) {
             (true, true) => {

@@ -373,8 +373,7 @@ fn aliases_without_end() {
 
         let mut limits = Limits::default();
         limits.budget = 100_000;
-        let mut options = EncodeOptions::default();
-        options.limits = limits;
+        let options = EncodeOptions { limits, ..EncodeOptions::default() };
         let spent = doc.compacted_with(options).expect_err("too much");
         assert_eq!(spent.kind(), ErrorKind::BudgetExceeded);
         let mut target = DocBuf::new().expect("memory");
@@ -451,8 +450,7 @@ fn deepest_valid_nesting() {
     on_a_small_stack(|| {
         let mut limits = Limits::default();
         limits.nesting = u16::MAX;
-        let mut options = EncodeOptions::default();
-        options.limits = limits;
+        let options = EncodeOptions { limits, ..EncodeOptions::default() };
         let mut doc = DocBuf::new().expect("memory");
         doc.set_limits(limits);
         let mut node = doc.set_root(New::array(1)).expect("room").expect("a container");

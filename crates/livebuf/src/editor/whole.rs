@@ -3,7 +3,6 @@
 use super::Editor;
 use crate::error::Result;
 use crate::reader::{Doc, Mode};
-use crate::storage::Storage;
 
 impl<M: Mode> Doc<'_, M> {
     /// Writes a compact copy of the document to another buffer, without an
@@ -20,13 +19,13 @@ impl<M: Mode> Doc<'_, M> {
 
 #[cfg(feature = "alloc")]
 mod owned {
-    use super::{Editor, Result, Storage};
+    use super::{Editor, Result};
     use crate::editor::DocBuf;
     use crate::encode::{EncodeOptions, Encoder};
     use crate::layout::Limits;
     use crate::reader::{Doc, Mode, Valid};
     use crate::space::{Observer, Space};
-    use crate::storage::VecStorage;
+    use crate::storage::{Storage, VecStorage};
     use alloc::vec::Vec;
 
     impl DocBuf {

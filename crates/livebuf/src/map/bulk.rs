@@ -52,9 +52,7 @@ pub(crate) fn build(bytes: &[u8], entries: u32, sorted: &[u32], root: u64) -> Re
                 common_prefix(key_of(bytes, entries, first)?, key_of(bytes, entries, last)?) as u32;
             let step = spans[level] / SLOTS;
             let count = run.len().div_ceil(step);
-            block[..8].copy_from_slice(
-                &header(level as u8, count, capacity, prefix).to_le_bytes(),
-            );
+            block[..8].copy_from_slice(&header(level as u8, count, capacity, prefix).to_le_bytes());
             let (words, _) = block.as_chunks_mut::<4>();
             for (slot, keys) in run.chunks(step).enumerate() {
                 let head = head_of(key_of(bytes, entries, keys[0])?, prefix);

@@ -117,8 +117,8 @@ pub(crate) fn plan_reserve(bytes: &[u8], map: u64, additional: u32) -> Result<Gr
     Ok(Growth::plan(bytes, &map, additional))
 }
 
-/// Makes the room. The tail is extended first, by [`extend_for`](InsertPlan::extend)
-/// or here: the caller takes `fresh` bytes after [`Space::extend`] by `tail`.
+/// Makes the room, after [`Space::ensure`] of `fresh` and `tail`. Takes the fresh
+/// bytes itself.
 pub(crate) fn reserve<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, growth: &Growth) {
     growth.extend(space, map);
     if growth.fresh == 0 {
@@ -489,7 +489,7 @@ fn split<S: Storage, O: Observer>(
             // and so do descending ones.
             1
         } else {
-            split_point(&node)
+            SLOTS.div_ceil(2)
         };
         let right = extent.carve(NODE_SIZE);
         split_node(space, offset, right, left, position, (head, child));
@@ -514,11 +514,6 @@ fn split<S: Storage, O: Observer>(
             set_root(space, map.at, root);
         }
     }
-}
-
-/// How many of the 64 slots of a full node and one more stay left.
-fn split_point(_node: &Node<'_>) -> usize {
-    SLOTS.div_ceil(2)
 }
 
 /// Splits a full node while inserting a slot; `left` of the 64 slots stay.

@@ -331,8 +331,8 @@ fn search_leaf(bytes: &[u8], entries: u32, leaf: Node<'_>, target: Target<'_>) -
     let entry = leaf.child(before);
     let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
     if order == Ordering::Equal {
-        // Only where heads lie.
-        return Err(damaged(leaf.child(before)));
+        // On damaged bytes only, where heads lie.
+        return Ok(Position { slot: before, found: Some(entry), shared, order });
     }
     Ok(Position { slot: high, found: None, shared, order })
 }
