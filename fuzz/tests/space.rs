@@ -10,11 +10,12 @@ use livebuf_fuzz::walk;
 
 // --- churn ------------------------------------------------------------------
 
-/// Used bytes are at most twice the live ones.
+/// Used bytes are at most twice the live ones (and what a few small objects take,
+/// which may have been live a moment before).
 fn at_most_twice(doc: &DocBuf, what: &str) {
     let stats = doc.doc().stats().expect("valid");
     let (used, live) = (stats.used, stats.live());
-    assert!(used <= 2 * live, "{what}: {used} bytes used for {live} live ones: {stats:?}");
+    assert!(used <= 2 * live + 512, "{what}: {used} bytes used for {live} live ones: {stats:?}");
 }
 
 /// A million updates of a thousand keys, lengths drawn by `length`.
@@ -119,10 +120,10 @@ fn churn_of_objects() {
             }
         }
         if round % 20_000 == 19_999 {
-            // The slots may be nearly empty by chance, and shapes stay.
+            // The slots may be nearly empty by chance.
             let stats = doc.doc().stats().expect("valid");
             let (used, live) = (stats.used, stats.live());
-            assert!(used <= 2 * live + 4096, "round {round}: {used} used, {live} live, {stats:?}");
+            assert!(used <= 2 * live + 2048, "round {round}: {used} used, {live} live, {stats:?}");
         }
     }
 }
@@ -599,7 +600,7 @@ fn a_scalar_set_reports_under_32_bytes() {
     for new in news {
         for number in [0usize, 50, 99] {
             let key = format!("key {number}");
-            let mut reported = |doc: &mut Editor<VecStorage, Shadow>, what: &str| {
+            let reported = |doc: &mut Editor<VecStorage, Shadow>, what: &str| {
                 let bytes = std::mem::take(&mut doc.observer_mut().reported);
                 assert!(bytes < 32, "{:?} in {what}: {bytes} bytes", new());
             };
