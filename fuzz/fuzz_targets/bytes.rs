@@ -1,3 +1,4 @@
+//! Runs the oracle on what the fuzzer gives.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -10,12 +10,13 @@
 //! | `model`, `shadow` | what the document should be; what the observer saw |
 //! | `walk` | asking a document everything |
 //! | `samples` | documents that hold every kind of block |
-//! | `bytes`, `edits` | the oracles |
+//! | `bytes`, `edits`, `json` | the oracles |
 
 pub mod bytes;
 pub mod edits;
 pub mod fresh;
 pub mod input;
+pub mod json;
 pub mod model;
 pub mod samples;
 pub mod shadow;
@@ -30,6 +31,11 @@ pub fn edits(data: &[u8]) {
 /// Any bytes opened, walked, copied and edited: [`bytes::run`].
 pub fn bytes(data: &[u8]) {
     bytes::run(data);
+}
+
+/// Any JSON text against serde_json: [`json::run`].
+pub fn json(data: &[u8]) {
+    json::run(data);
 }
 
 /// Prints a step where `LIVEBUF_FUZZ_TRACE` is set, to read what an input does.

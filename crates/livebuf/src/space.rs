@@ -350,9 +350,14 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if !self.trusted {
             return None;
         }
-        let mut found = self.find(size);
+        // Merged before it is looked for, not when bytes are freed: who only
+        // removes does not pay for what nobody asks for.
         let must_merge = core::mem::take(&mut self.must_merge);
-        if found.is_none() && (must_merge || self.worth_merging(size)) {
+        if must_merge || self.worth_merging(0) {
+            self.merge();
+        }
+        let mut found = self.find(size);
+        if found.is_none() && self.worth_merging(size) {
             self.merge();
             found = self.find(size);
         }
@@ -427,9 +432,6 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if size > 0 {
             self.push_free(aux, offset, size);
             self.add(aux + AUX_FREED as u64, 1);
-            if self.worth_merging(0) {
-                self.merge();
-            }
         }
     }
 
