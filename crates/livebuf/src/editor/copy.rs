@@ -209,7 +209,8 @@ impl<'v> Measure<'v> {
             return Ok(());
         }
         self.size += shape_size(live) as u64;
-        for index in 0..record.used() {
+        // Keys of holes are not copied.
+        each_field(self.bytes, record, |index, _| {
             let key = shape.key(self.bytes, index)?;
             self.check_length(key)?;
             text(key, shape.offset)?;
@@ -220,7 +221,8 @@ impl<'v> Measure<'v> {
                 return Err(Error::new(ErrorKind::DuplicateKey, shape.offset));
             }
             self.size += key_fresh(key);
-        }
+            Ok(())
+        })?;
         self.recent.put(record, 1);
         Ok(())
     }
