@@ -5,6 +5,7 @@
 
 use crate::fresh::{self, Fresh};
 use crate::input::Input;
+use crate::json;
 use crate::note;
 use crate::samples;
 use crate::shadow::Shadow;
@@ -121,6 +122,7 @@ pub fn attack(bytes: &[u8], input: &mut Input<'_>, effort: Effort) {
     };
     note(|| format!("bytes {:02x?}\nwhich are {:?}", doc.as_bytes(), doc.validate().map(drop)));
     walk::checked(doc, effort.walk);
+    json::printed(doc, None);
     copies(doc, effort);
     match doc.validate() {
         Ok(valid) => sound(valid, input, effort),
@@ -189,6 +191,7 @@ fn sound(doc: Doc<'_, Valid>, input: &mut Input<'_>, effort: Effort) {
     assert_eq!(stats.values, tree.count() as u64, "count of values");
     assert_eq!(stats.depth, tree.height() as u64, "depth");
     walk::regions(doc.checked(), false);
+    json::printed(doc.checked(), Some(&tree));
     match doc.compacted() {
         Ok(once) => {
             let again = Tree::of_valid(once.valid().expect("ours").root());

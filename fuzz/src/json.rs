@@ -1,84 +1,367 @@
-//! Any JSON text, against serde_json: accepted or refused alike, the same
-//! value, and text to document to text to document gives the same bytes.
+//! Any JSON text, against serde_json: accepted or refused alike, every value
+//! exactly, in order; and printed, it is read as the same bytes again.
 
-use serde_json::Value;
+use crate::tree::Tree;
+use livebuf::{DuplicateKeys, Kind};
+use livebuf_json::{
+    ErrorKind, NonFinite, NumberPolicy, PrintOptions, ReadOptions, from_slice, from_slice_with,
+    to_string_with, to_vec,
+};
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+
+/// Nesting that is accepted.
+const DEPTH: usize = 1_000;
 
 /// Pieces that JSON is made of, so that random bytes often make some.
-const TOKENS: [&str; 40] = [
+const TOKENS: [&str; 64] = [
     "{",
     "}",
     "[",
     "]",
     ":",
     ",",
+    ",",
     "\"",
     "\"a\"",
     "\"b\"",
-    "\"a longer key\"",
+    "\"\"",
+    "\"a\":",
     "\"a\":",
     "\"b\":",
     "\"a longer key\":",
+    "\"key\\u0020escaped\":",
     "null",
     "true",
     "false",
+    "nul",
     "0",
     "-0",
     "-0.0",
     "1",
     "-1",
+    "00",
+    "-",
     "127",
     "255",
     "256",
     "65536",
     "4294967296",
     "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775808",
+    "-9223372036854775809",
     "18446744073709551615",
+    "18446744073709551616",
     "1.5",
     "0.1",
+    ".5",
+    "1.",
     "1e5",
+    "E+2",
+    "e-3",
     "1e400",
-    "1e-400",
-    "0.12345678901234567890",
+    "-1e-400",
+    "2.2250738585072014e-308",
+    "0.12345678901234567",
+    "0.123456789012345678",
+    "100000000000000000000",
     "12345678901234567890123",
-    "\"\\u00e9\\n\"",
+    "0e999999999999",
+    "\"\\u00e9\\n\\/\"",
+    "\"\\ud83d\\ude00\"",
     "\"\\ud800\"",
+    "\"é√😀\u{7f}\"",
+    "\"\t\"",
+    "\"\\x\"",
     " ",
     "\n",
+    "\r\t",
+    "\u{feff}",
     "\"text of some length\"",
 ];
 
-/// Odd first byte: the rest is text as it is. Even: each byte names a token.
+/// The first byte chooses: text as it is; a token for each byte; or a value in
+/// an array or object for each, so that most of it is sound.
+///
+/// # Panics
+/// Where the two disagree.
 pub fn run(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else { return };
-    if first % 2 == 1 {
-        return check(rest);
+    let token = |byte: &u8| TOKENS[usize::from(*byte) % TOKENS.len()];
+    match first % 4 {
+        0 => check(rest),
+        1 => check(rest.iter().map(token).collect::<String>().as_bytes()),
+        2 => {
+            let values: Vec<_> = rest.iter().map(token).collect();
+            check(format!("[{}]", values.join(",")).as_bytes());
+        }
+        _ => {
+            let mut text = String::new();
+            let mut open = Vec::new();
+            for byte in rest {
+                // Mostly a step that keeps the text sound.
+                let separator = match text.as_bytes().last() {
+                    None | Some(b'[' | b'{' | b':') => "",
+                    _ => ",",
+                };
+                match (byte % 8, open.last()) {
+                    (0, _) if open.len() < 200 => {
+                        text.push_str(&format!("{separator}{}[", name(byte, open.last())));
+                        open.push(']');
+                    }
+                    (1, _) if open.len() < 200 => {
+                        text.push_str(&format!("{separator}{}{{", name(byte, open.last())));
+                        open.push('}');
+                    }
+                    (2, Some(_)) => text.extend(open.pop()),
+                    _ => {
+                        let name = name(byte, open.last());
+                        text.push_str(&format!("{separator}{name}{}", token(byte)));
+                    }
+                }
+            }
+            text.extend(open.into_iter().rev());
+            check(format!("[{text}]").as_bytes());
+        }
     }
-    let text: String = rest.iter().map(|&byte| TOKENS[byte as usize % TOKENS.len()]).collect();
-    check(text.as_bytes());
 }
 
-fn check(text: &[u8]) {
-    let theirs = serde_json::from_slice::<Value>(text);
-    let doc = match (livebuf_json::from_slice(text), &theirs) {
-        (Ok(doc), _) => doc,
-        (Err(_), Err(_)) => return,
+fn name(byte: &u8, open: Option<&char>) -> String {
+    match open {
+        Some('}') => format!("\"key {}\":", byte / 16),
+        _ => String::new(),
+    }
+}
+
+/// Checks one text.
+///
+/// # Panics
+/// Where the two disagree.
+pub fn check(text: &[u8]) {
+    crate::note(|| String::from_utf8_lossy(text).into_owned());
+    let expected = Expected::read(text);
+    let doc = match (from_slice(text), expected) {
+        (Ok(doc), Ok(expected)) => {
+            let found = Tree::of_valid(doc.valid().expect("ours").root());
+            assert!(found.same(&expected.tree), "{found:?} for {:?}", expected.tree);
+            let refused =
+                from_slice_with(text, &ReadOptions::new().duplicate_keys(DuplicateKeys::Refuse));
+            match refused {
+                Ok(_) => assert!(!expected.doubled, "a key twice was accepted"),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+                    assert!(expected.doubled, "a key twice was found");
+                }
+            }
+            literals(text);
+            doc
+        }
+        (Err(error), Err(refusal)) => {
+            let deep = error.kind() == ErrorKind::NestingLimit;
+            assert_eq!(deep, refusal == Refusal::Deep, "{error}");
+            let position = error.position().expect("an error has its place");
+            assert!(position.offset <= text.len() as u64, "{error}");
+            return;
+        }
         (Err(error), Ok(_)) => panic!("{error}: serde_json accepts it"),
+        (Ok(_), Err(refusal)) => panic!("accepted, but {refusal:?}"),
     };
     doc.doc().validate().expect("what was converted is valid");
-    let printed = livebuf_json::to_vec(doc.doc().root()).expect("it prints");
-    match theirs {
-        Ok(value) => {
-            let again: Value = serde_json::from_slice(&printed).expect("what is printed is JSON");
-            assert_eq!(again, value);
+    let printed = to_vec(doc.doc().root()).expect("it prints");
+    let again = from_slice(&printed).expect("what is printed converts");
+    assert!(again.as_bytes() == doc.as_bytes(), "printed and read, other bytes");
+    let pretty = to_string_with(doc.doc().root(), &PrintOptions::pretty()).expect("it prints");
+    let again = from_slice(pretty.as_bytes()).expect("what is printed converts");
+    assert!(again.as_bytes() == doc.as_bytes(), "printed over lines and read, other bytes");
+    let limited = PrintOptions::new().max_bytes(printed.len() as u64);
+    assert!(to_string_with(doc.doc().root(), &limited).is_ok(), "as long as it is");
+    let limited = PrintOptions::new().max_bytes(printed.len() as u64 - 1);
+    let error = to_string_with(doc.doc().root(), &limited).expect_err("a byte too few");
+    assert_eq!(error.kind(), ErrorKind::OutputLimit);
+}
+
+/// With all texts kept, each number is printed as it was written.
+fn literals(text: &[u8]) {
+    let options = ReadOptions::new().numbers(NumberPolicy::AllText);
+    let doc = from_slice_with(text, &options).expect("accepted as before");
+    let found = Tree::of_valid(doc.valid().expect("ours").root());
+    let expected = Expected::literal(text).expect("accepted as before");
+    assert!(found.same(&expected.tree), "{found:?} for {:?}", expected.tree);
+}
+
+// --- what serde_json says ---------------------------------------------------
+
+/// Why serde_json, or the limit of nesting, refuses a text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Refusal {
+    NotJson,
+    Deep,
+}
+
+/// A text's value, taken apart level by level, every literal at hand.
+struct Expected {
+    tree: Tree,
+    /// A key occurs twice in one object.
+    doubled: bool,
+    all_text: bool,
+}
+
+impl Expected {
+    fn read(text: &[u8]) -> Result<Expected, Refusal> {
+        Self::read_as(text, false)
+    }
+
+    fn literal(text: &[u8]) -> Result<Expected, Refusal> {
+        Self::read_as(text, true)
+    }
+
+    fn read_as(text: &[u8], all_text: bool) -> Result<Expected, Refusal> {
+        let raw: &RawValue = serde_json::from_slice(text).map_err(|_| Refusal::NotJson)?;
+        let mut expected = Expected { tree: Tree::Null, doubled: false, all_text };
+        expected.tree = expected.value(raw.get(), 0)?;
+        Ok(expected)
+    }
+
+    fn value(&mut self, text: &str, depth: usize) -> Result<Tree, Refusal> {
+        let refused = |_| Refusal::NotJson;
+        Ok(match text.as_bytes().first() {
+            Some(b'n') => Tree::Null,
+            Some(b't') => Tree::Bool(true),
+            Some(b'f') => Tree::Bool(false),
+            Some(b'"') => Tree::String(serde_json::from_str(text).map_err(refused)?),
+            Some(b'[') if depth < DEPTH => {
+                let elements: Vec<&RawValue> = serde_json::from_str(text).map_err(refused)?;
+                let elements = elements.into_iter().map(|raw| self.value(raw.get(), depth + 1));
+                Tree::Array(elements.collect::<Result<_, _>>()?)
+            }
+            Some(b'{') if depth < DEPTH => {
+                let raw: Members<'_> = serde_json::from_str(text).map_err(refused)?;
+                let mut places = HashMap::new();
+                let mut members: Vec<(String, Tree)> = Vec::new();
+                for (key, raw) in raw.0 {
+                    let value = self.value(raw.get(), depth + 1)?;
+                    // The last of equal keys wins, at the place of the first.
+                    match places.get(&key) {
+                        Some(&place) => {
+                            self.doubled = true;
+                            let member: &mut (String, Tree) = &mut members[place];
+                            member.1 = value;
+                        }
+                        None => {
+                            places.insert(key.clone(), members.len());
+                            members.push((key, value));
+                        }
+                    }
+                }
+                Tree::Object(members, false)
+            }
+            Some(b'[' | b'{') => return Err(Refusal::Deep),
+            _ if self.all_text => Tree::Number(text.to_owned()),
+            _ => number(text),
+        })
+    }
+}
+
+/// What a JSON number becomes (DESIGN principle 7).
+pub fn number(literal: &str) -> Tree {
+    let mantissa = literal.split(['e', 'E']).next().unwrap_or_default();
+    if !literal.contains(['.', 'e', 'E']) && literal != "-0" {
+        if let Ok(value) = literal.parse() {
+            return Tree::Int(value);
         }
-        // Numbers beyond doubles and deep nesting are kept here and refused there.
-        Err(error) => {
-            let message = error.to_string();
-            let beyond =
-                ["out of range", "recursion limit"].iter().any(|why| message.contains(why));
-            assert!(beyond, "{message}: accepted here");
+        return literal.parse().map_or_else(|_| Tree::Number(literal.to_owned()), Tree::Uint);
+    }
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let significant = digits.trim_start_matches('0').len();
+    let value: f64 = literal.parse().expect("a JSON number");
+    if significant <= 17 && value.is_finite() && (value != 0.0 || significant == 0) {
+        Tree::Float(value.to_bits())
+    } else {
+        Tree::Number(literal.to_owned())
+    }
+}
+
+/// An object's members as they are written, equal keys too.
+struct Members<'t>(Vec<(String, &'t RawValue)>);
+
+impl<'t> serde::Deserialize<'t> for Members<'t> {
+    fn deserialize<D: serde::Deserializer<'t>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'t> serde::de::Visitor<'t> for Visitor {
+            type Value = Members<'t>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'t>>(
+                self,
+                mut map: A,
+            ) -> Result<Members<'t>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+// --- what documents print ---------------------------------------------------
+
+/// Prints any document: bounded; what is valid is read as the same value again.
+///
+/// # Panics
+/// Where it is not.
+pub fn printed(doc: livebuf::Doc<'_>, tree: Option<&Tree>) {
+    let options = PrintOptions::new().non_finite(NonFinite::Null).max_bytes(1 << 16);
+    let text = to_string_with(doc.root(), &options);
+    let _ = to_string_with(doc.root(), &options.clone().indent("\t").nesting(20));
+    let (Ok(text), Some(tree)) = (&text, tree) else {
+        if let (Err(error), Some(tree)) = (&text, tree) {
+            let long = error.kind() == ErrorKind::OutputLimit;
+            assert!(long || tree.has_reserved(), "{error}");
+        }
+        return;
+    };
+    if tree.height() <= DEPTH {
+        let again = from_slice(text.as_bytes()).expect("what is printed converts");
+        let found = Tree::of_valid(again.valid().expect("ours").root());
+        let expected = as_json(tree);
+        assert!(found.same(&expected), "{text} for {expected:?}");
+    }
+    assert_eq!(doc.root().kind() == Kind::Object, text.starts_with('{'));
+}
+
+/// What a value is once it was JSON.
+fn as_json(tree: &Tree) -> Tree {
+    match tree {
+        Tree::Array(elements) => Tree::Array(elements.iter().map(as_json).collect()),
+        Tree::Object(members, map) => Tree::Object(
+            members.iter().map(|(key, value)| (key.clone(), as_json(value))).collect(),
+            *map,
+        ),
+        Tree::Bytes(bytes) => Tree::String(base64(bytes)),
+        Tree::Float(bits) if !f64::from_bits(*bits).is_finite() => Tree::Null,
+        Tree::Number(text) => number(text),
+        other => other.clone(),
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for digit in 0..4 {
+            let value = (bits >> (18 - 6 * digit)) & 63;
+            let padding = digit > three.len();
+            text.push(if padding { '=' } else { char::from(DIGITS[value as usize]) });
         }
     }
-    let again = livebuf_json::from_slice(&printed).expect("what is printed converts");
-    assert_eq!(again.as_bytes(), doc.as_bytes());
+    text
 }
