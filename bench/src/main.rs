@@ -90,7 +90,7 @@ fn main() -> ExitCode {
         println!("{}", report.table());
         if arguments.record {
             let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
-            let path = report.record(&directory, &data::directory())?;
+            let path = report.record(&directory)?;
             eprintln!("recorded in {}", path.display());
         }
         Ok(report)

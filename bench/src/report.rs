@@ -169,7 +169,7 @@ impl Report {
     }
 
     /// Writes the record; returns its path.
-    pub(crate) fn record(&self, directory: &Path, inputs: &Path) -> Result<PathBuf> {
+    pub(crate) fn record(&self, directory: &Path) -> Result<PathBuf> {
         let commit = commit();
         let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
         let path = directory.join(format!("{date}-{commit}.md"));
@@ -181,11 +181,10 @@ impl Report {
              - Machine: {}\n\
              - Compiler: {}\n\
              - Command: `cargo run --release -p livebuf-bench -- {}`\n\
-             - Inputs: {}, and seeded random keys and integers\n\n{}",
+             - Inputs: `../shared/data`, and seeded random keys and integers\n\n{}",
             machine(),
             output_of("rustc", &["--version"]),
             arguments.join(" "),
-            inputs.display(),
             self.table(),
         );
         std::fs::create_dir_all(directory)

@@ -9,6 +9,7 @@ use livebuf_json::{
 };
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// Nesting that is accepted.
 const DEPTH: usize = 1_000;
@@ -93,31 +94,36 @@ pub fn run(data: &[u8]) {
         0 => check(rest),
         1 => check(rest.iter().map(token).collect::<String>().as_bytes()),
         2 => {
-            let values: Vec<_> = rest.iter().map(token).collect();
+            let values: Vec<_> = rest.iter().map(|byte| sound(*byte)).collect();
             check(format!("[{}]", values.join(",")).as_bytes());
         }
         _ => {
             let mut text = String::new();
             let mut open = Vec::new();
             for byte in rest {
-                // Mostly a step that keeps the text sound.
                 let separator = match text.as_bytes().last() {
-                    None | Some(b'[' | b'{' | b':') => "",
+                    None | Some(b'[' | b'{') => "",
                     _ => ",",
                 };
                 match (byte % 8, open.last()) {
-                    (0, _) if open.len() < 200 => {
+                    (0, _) => {
                         text.push_str(&format!("{separator}{}[", name(byte, open.last())));
                         open.push(']');
                     }
-                    (1, _) if open.len() < 200 => {
+                    (1, _) => {
                         text.push_str(&format!("{separator}{}{{", name(byte, open.last())));
                         open.push('}');
                     }
                     (2, Some(_)) => text.extend(open.pop()),
+                    (3, _) => {
+                        let name = name(byte, open.last());
+                        text.push_str(&format!("{separator}{name}{}.", byte % 3));
+                        // Around the length from which a number keeps its text.
+                        text.extend(std::iter::repeat_n('7', 1 + usize::from(byte / 8)));
+                    }
                     _ => {
                         let name = name(byte, open.last());
-                        text.push_str(&format!("{separator}{name}{}", token(byte)));
+                        text.push_str(&format!("{separator}{name}{}", sound(*byte)));
                     }
                 }
             }
@@ -125,6 +131,16 @@ pub fn run(data: &[u8]) {
             check(format!("[{text}]").as_bytes());
         }
     }
+}
+
+/// A token that is a value by itself, but for one byte in 256.
+fn sound(byte: u8) -> &'static str {
+    static SOUND: OnceLock<Vec<&str>> = OnceLock::new();
+    let sound = SOUND.get_or_init(|| {
+        let values = TOKENS.iter().filter(|token| Expected::read(token.as_bytes()).is_ok());
+        values.copied().collect()
+    });
+    if byte == 255 { "00" } else { sound[usize::from(byte) % sound.len()] }
 }
 
 fn name(byte: &u8, open: Option<&char>) -> String {
