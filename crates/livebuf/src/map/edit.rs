@@ -10,7 +10,7 @@
 use super::find::{Path, Seek, Target, common_prefix, edge_key, first_key, locate, seek};
 use super::node::*;
 use super::{Map, key_of};
-use crate::bytes::{load_u8, load_u32, load_u64, slice};
+use crate::bytes::{check, load_u8, load_u32, load_u64};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::space::{Extent, Observer, Space};
@@ -172,7 +172,7 @@ fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
 /// The whole entry table lies in the document.
 fn checked_table(bytes: &[u8], map: &Map) -> Result<()> {
     let size = entries_size(u64::from(map.capacity));
-    slice(bytes, u64::from(map.entries), size).map(|_| ())
+    check(bytes, u64::from(map.entries), size)
 }
 
 // --- insert -----------------------------------------------------------------
