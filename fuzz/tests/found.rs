@@ -248,3 +248,27 @@ fn literal_whose_shape_is_forgotten_while_it_is_built() {
     doc.push(root, New::Items(&items)).unwrap();
     valid(&doc);
 }
+
+/// A full buffer whose free list holds a block that fits, but in a class with many that do not.
+#[test]
+fn a_promised_block_is_found_after_merging() {
+    let mut buffer = vec![0; 1 << 15];
+    let mut doc = Editor::create(&mut buffer[..]).unwrap();
+    let root = doc.set_root(New::array(400)).unwrap().unwrap();
+    for _ in 0..100 {
+        doc.push(root, &*"x".repeat(64)).unwrap();
+        doc.push(root, "between these").unwrap();
+    }
+    doc.push(root, &*"y".repeat(120)).unwrap();
+    // To the last byte.
+    let room = (1 << 15) - doc.as_bytes().len();
+    doc.push(root, &*"z".repeat(room)).unwrap();
+    for index in (0..200usize).step_by(2) {
+        doc.set(root, index, "").unwrap();
+    }
+    doc.set(root, 200usize, "").unwrap();
+    valid(&doc);
+    // The block of 120 bytes is promised.
+    let _ = doc.set(root, 0usize, &*"w".repeat(120));
+    valid(&doc);
+}
