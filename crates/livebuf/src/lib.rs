@@ -63,7 +63,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use layout::Limits;
 pub use reader::{
     Array, ArrayIter, Bound, Checked, Doc, Element, Fields, Key, Keys, Kind, Lookup, Mode, Object,
-    Ordered, Valid, Value, Values,
+    Ordered, Slots, Valid, Value, Values,
 };
 #[cfg(feature = "serde")]
 pub use ser::{SerdeError, to_doc, to_vec};

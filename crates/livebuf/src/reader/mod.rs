@@ -13,7 +13,7 @@ mod object;
 
 pub use array::{Array, ArrayIter, Element};
 pub use key::{Bound, Key, Lookup};
-pub use object::{Fields, Keys, Object, Ordered, Values};
+pub use object::{Fields, Keys, Object, Ordered, Slots, Values};
 
 use crate::array::Elements;
 use crate::bytes::{load_u8, load_u32, load_u64, text, text_unchecked};

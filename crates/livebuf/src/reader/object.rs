@@ -191,11 +191,7 @@ impl<'a, M: Mode> Object<'a, M> {
     /// All members in insertion order.
     #[inline(always)]
     pub fn iter(&self) -> Fields<'a, M> {
-        let used = match self.body {
-            Body::Record(record) => record.used(),
-            Body::Map(_, used, _) => used,
-        };
-        Fields { object: *self, front: 0, back: used, remaining: self.len() }
+        Fields { slots: self.slots(), shape: None }
     }
 
     /// All keys in insertion order.
@@ -241,30 +237,97 @@ impl<'a, M: Mode> Object<'a, M> {
         M::out(Ordered::new(self, Limit::Unbounded, Limit::Unbounded, &[]).step(true).transpose())
     }
 
-    /// Slot `index`: key bytes and value, or `None` for a hole.
-    #[inline(always)]
-    fn slot(&self, index: u32) -> Result<Option<(&'a [u8], Raw)>> {
+    /// The shape that this object's keys are in: objects of one document with equal shapes
+    /// have equal keys in the slots that both use. `None` for maps and where there is no
+    /// field.
+    ///
+    /// For what is prepared once for many objects alike, such as keys as another
+    /// language's strings. An edit can change what a shape's number stands for.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([{"x": 1, "y": 2}, {"x": 3, "y": 4}]);
+    /// let rows = doc.valid().unwrap().root().as_array().unwrap();
+    /// let [first, second] = [0, 1].map(|index| rows.get(index).unwrap().as_object().unwrap());
+    /// assert_eq!(first.shape(), second.shape());
+    /// let (slot, value) = second.slots().nth(1).unwrap();
+    /// assert_eq!((first.key_at(slot), value.as_i64()), (Some("y"), Some(4)));
+    /// ```
+    #[inline]
+    pub fn shape(&self) -> Option<u32> {
         match self.body {
-            Body::Record(record) => {
-                let raw = record.field(self.bytes, index)?;
-                if raw.tag == TAG_HOLE {
-                    return Ok(None);
-                }
-                let shape = Shape::load(self.bytes, record.shape() as u64)?;
-                if index >= shape.count {
-                    return Err(Error::new(ErrorKind::BadCount, record.offset as u64));
-                }
-                Ok(Some((shape.key(self.bytes, index)?, raw)))
-            }
+            Body::Record(record) => Some(record.shape()).filter(|&shape| shape != 0),
+            Body::Map(..) => None,
+        }
+    }
+
+    /// All values in insertion order, each with the slot of its key, rising:
+    /// [`Object::key_at`], [`Object::shape`].
+    #[inline(always)]
+    pub fn slots(&self) -> Slots<'a, M> {
+        let used = match self.body {
+            Body::Record(record) => record.used(),
+            Body::Map(_, used, _) => used,
+        };
+        Slots { object: *self, front: 0, back: used, remaining: self.len() }
+    }
+
+    /// The key of a slot that [`Object::slots`] told. Constant time.
+    pub fn key_at(&self, slot: usize) -> M::Out<&'a str> {
+        M::out(match u32::try_from(slot) {
+            Ok(slot) => self.key_text(slot),
+            Err(_) => Ok(None),
+        })
+    }
+
+    fn key_text(&self, slot: u32) -> Result<Option<&'a str>> {
+        match self.body {
+            Body::Record(record) if slot < record.used() => {}
+            Body::Map(_, used, _) if slot < used && self.raw_at(slot)?.tag != TAG_HOLE => {}
+            _ => return Ok(None),
+        }
+        M::text(self.key_of(slot, &mut None)?, 0).map(Some)
+    }
+
+    /// The value in a slot; its tag is [`TAG_HOLE`] where there is none.
+    #[inline(always)]
+    fn raw_at(&self, slot: u32) -> Result<Raw> {
+        match self.body {
+            Body::Record(record) => record.field(self.bytes, slot),
             Body::Map(map, ..) => {
-                let entry = map::Map::load(self.bytes, map as u64)?.entry(self.bytes, index)?;
-                if entry.tag == TAG_HOLE {
-                    return Ok(None);
-                }
-                let key = span_at_position(self.bytes, entry.key)?;
-                Ok(Some((key, entry.load(self.bytes)?)))
+                map::Map::load(self.bytes, map as u64)?.entry(self.bytes, slot)?.load(self.bytes)
             }
         }
+    }
+
+    /// The key of a slot that is no hole. The record's shape is loaded once and kept.
+    #[inline(always)]
+    fn key_of(&self, slot: u32, kept: &mut Option<Shape>) -> Result<&'a [u8]> {
+        match self.body {
+            Body::Record(record) => {
+                let shape = match *kept {
+                    Some(shape) => shape,
+                    None => *kept.insert(Shape::load(self.bytes, record.shape() as u64)?),
+                };
+                if slot >= shape.count {
+                    return Err(Error::new(ErrorKind::BadCount, record.offset as u64));
+                }
+                shape.key(self.bytes, slot)
+            }
+            Body::Map(map, ..) => {
+                let entry = map::Map::load(self.bytes, map as u64)?.entry(self.bytes, slot)?;
+                span_at_position(self.bytes, entry.key)
+            }
+        }
+    }
+
+    /// Key and value of a slot, or `None` for a hole.
+    fn key_and_raw(&self, slot: u32) -> Result<Option<(&'a [u8], Raw)>> {
+        let raw = self.raw_at(slot)?;
+        if raw.tag == TAG_HOLE {
+            return Ok(None);
+        }
+        Ok(Some((self.key_of(slot, &mut None)?, raw)))
     }
 
     #[inline(always)]
@@ -279,40 +342,104 @@ impl<M: Mode> core::fmt::Debug for Object<'_, M> {
     }
 }
 
-/// Members in insertion order: [`Object::iter`].
+/// Values with the slots of their keys: [`Object::slots`].
 #[derive(Clone)]
-pub struct Fields<'a, M> {
+pub struct Slots<'a, M> {
     object: Object<'a, M>,
     front: u32,
     back: u32,
     remaining: usize,
 }
 
-impl<'a, M: Mode> Fields<'a, M> {
+impl<'a, M: Mode> Slots<'a, M> {
+    /// The object.
+    #[inline]
+    pub fn object(&self) -> Object<'a, M> {
+        self.object
+    }
+
+    /// One more than the last slot that is still to come can be.
+    #[inline]
+    pub fn end(&self) -> usize {
+        self.back as usize
+    }
+
     #[inline(always)]
-    fn advance(&mut self, backwards: bool) -> Option<M::Item<(&'a str, Value<'a, M>)>> {
+    fn advance(&mut self, backwards: bool) -> Option<Result<(u32, Raw)>> {
         while self.front < self.back && self.remaining > 0 {
-            let index = if backwards {
+            let slot = if backwards {
                 self.back -= 1;
                 self.back
             } else {
                 self.front += 1;
                 self.front - 1
             };
-            match self.object.slot(index) {
-                Ok(None) => {}
-                Ok(Some((key, raw))) => {
+            match self.object.raw_at(slot) {
+                Ok(raw) if raw.tag == TAG_HOLE => {}
+                Ok(raw) => {
                     self.remaining -= 1;
-                    return M::item(self.object.member(key, raw));
+                    return Some(Ok((slot, raw)));
                 }
                 Err(error) => {
                     self.remaining = 0;
-                    return M::item(Err(error));
+                    return Some(Err(error));
                 }
             }
         }
         self.remaining = 0;
         None
+    }
+
+    #[inline(always)]
+    fn item(&self, found: Result<(u32, Raw)>) -> Option<M::Item<(usize, Value<'a, M>)>> {
+        M::item(found.map(|(slot, raw)| (slot as usize, Value::new(self.object.bytes, raw))))
+    }
+}
+
+impl<'a, M: Mode> Iterator for Slots<'a, M> {
+    type Item = M::Item<(usize, Value<'a, M>)>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.advance(false)?;
+        self.item(found)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let most = self.remaining.min((self.back - self.front) as usize);
+        (most, Some(most))
+    }
+}
+
+impl<M: Mode> DoubleEndedIterator for Slots<'_, M> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let found = self.advance(true)?;
+        self.item(found)
+    }
+}
+
+impl<M: Mode> ExactSizeIterator for Slots<'_, M> {}
+
+/// Members in insertion order: [`Object::iter`].
+#[derive(Clone)]
+pub struct Fields<'a, M> {
+    slots: Slots<'a, M>,
+    /// The record's shape, once it was loaded.
+    shape: Option<Shape>,
+}
+
+impl<'a, M: Mode> Fields<'a, M> {
+    #[inline(always)]
+    fn advance(&mut self, backwards: bool) -> Option<M::Item<(&'a str, Value<'a, M>)>> {
+        let object = self.slots.object;
+        let member = self
+            .slots
+            .advance(backwards)?
+            .and_then(|(slot, raw)| object.member(object.key_of(slot, &mut self.shape)?, raw));
+        if member.is_err() {
+            self.slots.remaining = 0;
+        }
+        M::item(member)
     }
 }
 
@@ -325,8 +452,7 @@ impl<'a, M: Mode> Iterator for Fields<'a, M> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let most = self.remaining.min((self.back - self.front) as usize);
-        (most, Some(most))
+        self.slots.size_hint()
     }
 }
 
@@ -437,7 +563,7 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
                 };
                 match index {
                     None => Ok(None),
-                    Some(index) => index.and_then(|index| object.slot(index)),
+                    Some(index) => index.and_then(|index| object.key_and_raw(index)),
                 }
             }
         };
@@ -456,7 +582,7 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
         let Body::Record(record) = self.object.body else { return Ok(None) };
         let mut best: Option<(&'a [u8], Raw)> = None;
         for index in 0..record.used() {
-            let Some((key, raw)) = self.object.slot(index)? else { continue };
+            let Some((key, raw)) = self.object.key_and_raw(index)? else { continue };
             let inside = (self.lower, self.upper).contains(key)
                 && key.starts_with(self.prefix)
                 && self.done_front.is_none_or(|done| key > done)
