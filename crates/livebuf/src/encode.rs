@@ -56,7 +56,7 @@ const TAG_WAITING: u8 = 0xF0;
 ///
 /// The same events give the same bytes (profile `livebuf-1`). Memory beside the
 /// result: 9 bytes a value of the open containers, some 30 a distinct key
-/// list's key, some 20 a distinct text of 8 to 1,024 bytes.
+/// list's key, some 30 a distinct text of 8 to 1,024 bytes.
 ///
 /// ```
 /// use livebuf::Encoder;
@@ -174,6 +174,9 @@ struct KeyText {
 struct Node {
     parent: u32,
     key: u32,
+    /// The key's text, as its [`KeyText`] has it.
+    start: u32,
+    length: u32,
     depth: u32,
     /// The child most lately taken; while shapes are written, the first that is needed.
     child: u32,
@@ -183,6 +186,8 @@ struct Node {
 }
 
 struct Text {
+    /// Kept, so that the table grows without reading texts again.
+    hash: u64,
     offset: u32,
     length: u32,
     /// Position of the only cell that refers to it; [`WAITING`] or [`SHARED`].
@@ -244,6 +249,15 @@ impl Encoder {
             map_keys: Vec::new(),
             replaced: false,
         }
+    }
+
+    /// Makes room for a document of this many bytes at once, as far as the limit goes.
+    /// A hint: what is too little grows, what is too much stays allocated.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where the allocator refuses.
+    pub fn reserve(&mut self, bytes: u64) -> Result<()> {
+        self.out.storage.grow(bytes.min(self.out.limit))
     }
 
     // --- values -------------------------------------------------------------
@@ -479,12 +493,10 @@ impl Encoder {
         let cell = self.store(text)?;
         let number = self.texts.len() as u32;
         make_room(&mut self.texts)?;
-        self.texts.push(Text { offset: cell as u32, length: text.len() as u32, cell: WAITING });
-        let (texts, out, hasher) = (&self.texts, &self.out, &self.hasher);
-        self.text_table.insert_unique(hash, number, |&number| {
-            let text = &texts[number as usize];
-            hasher.hash_one(&out.bytes()[text.offset as usize..][..text.length as usize])
-        });
+        let (offset, length) = (cell as u32, text.len() as u32);
+        self.texts.push(Text { hash, offset, length, cell: WAITING });
+        let texts = &self.texts;
+        self.text_table.insert_unique(hash, number, |&number| texts[number as usize].hash);
         Ok(number)
     }
 
@@ -553,10 +565,12 @@ impl Encoder {
         }
         let child = self.nodes[frame.node as usize].child;
         if child != 0 {
-            let expected = &self.keys[self.nodes[child as usize].key as usize];
+            let expected = &self.nodes[child as usize];
             let start = expected.start as usize;
-            let expected = self.key_text.get(start..start + expected.length as usize);
-            if expected.is_some_and(|expected| equal(expected, text)) {
+            if expected.length as usize == text.len()
+                && let Some(expected) = self.key_text.get(start..start + text.len())
+                && equal(expected, text)
+            {
                 frame.node = child;
                 frame.state = State::Value;
                 return Ok(());
@@ -596,7 +610,16 @@ impl Encoder {
                 let child = self.nodes.len() as u32;
                 let depth = self.nodes[node as usize].depth + 1;
                 make_room(&mut self.nodes)?;
-                self.nodes.push(Node { parent: node, key, depth, ..Node::default() });
+                let KeyText { start, length, .. } = self.keys[key as usize];
+                let length = length.into();
+                self.nodes.push(Node {
+                    parent: node,
+                    key,
+                    start,
+                    length,
+                    depth,
+                    ..Node::default()
+                });
                 let (nodes, hasher) = (&self.nodes, &self.hasher);
                 self.node_table.insert_unique(hash, child, |&child| {
                     let child = &nodes[child as usize];
