@@ -8,10 +8,12 @@ use std::any::TypeId;
 use std::io;
 
 use livebuf::layout::MAX_NESTING;
-use livebuf::{Array, ArrayIter, Checked, ColumnType, Element, Fields, Kind, Mode, Value};
+use livebuf::{
+    Array, ArrayIter, Checked, ColumnType, Element, Fields, Kind, Mode, Object, Slots, Value,
+};
 
 use crate::error::{Error, ErrorKind};
-use crate::write::{NonFinite, Printer};
+use crate::write::{NonFinite, Piece, Printer};
 
 /// How JSON is printed: compact by default.
 ///
@@ -149,7 +151,7 @@ pub fn to_vec_with<M: Mode>(value: Value<'_, M>, options: &PrintOptions) -> Resu
 
 /// Prints a value as JSON to a writer, in chunks of about 32 KiB, and flushes it.
 ///
-/// Uses under 128 KiB of memory beside the stack of open containers, however long the
+/// Uses under 256 KiB of memory beside the stack of open containers, however long the
 /// text is. After an error part of the text may have been written.
 ///
 /// # Errors
@@ -188,6 +190,98 @@ fn print<'w, M: Mode>(
 enum Open<'a, M> {
     Array(ArrayIter<'a, M>),
     Object(Fields<'a, M>),
+    /// An object whose keys are [`PrintedKeys`], from this one on.
+    Record(Slots<'a, M>, usize),
+}
+
+/// Keys as they are printed, for shapes that were met before: keys are most of what
+/// objects print, and the same in each.
+struct PrintedKeys {
+    /// By a hash of the shape's number. One that collides takes the place.
+    shapes: [PrintedShape; 64],
+    /// The keys of one shape are a run; an empty one is not kept.
+    keys: Vec<Piece>,
+    text: Printer<'static>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct PrintedShape {
+    shape: u32,
+    first: u32,
+    count: u32,
+}
+
+impl PrintedKeys {
+    /// Bytes of text, and keys, beyond which no more are kept.
+    const MOST_TEXT: usize = 1 << 15;
+    const MOST_KEYS: usize = 1 << 12;
+
+    fn new() -> Self {
+        PrintedKeys {
+            shapes: [PrintedShape::default(); 64],
+            keys: Vec::new(),
+            text: Printer::new(None, u64::MAX, "", NonFinite::Error),
+        }
+    }
+
+    #[inline(always)]
+    fn place(shape: u32) -> usize {
+        (shape.wrapping_mul(0x9E37_79B1) >> 26) as usize
+    }
+
+    /// Where the keys of this object begin; `None` where its shape is new or cannot be kept.
+    #[inline(always)]
+    fn find<M: Mode, const PRETTY: bool>(
+        &mut self,
+        object: &Object<'_, M>,
+        slots: &Slots<'_, M>,
+    ) -> Result<Option<usize>, Error> {
+        let Some(shape) = object.shape() else { return Ok(None) };
+        let printed = &mut self.shapes[Self::place(shape)];
+        if printed.shape != shape {
+            // Most shapes of small documents are met once.
+            *printed = PrintedShape { shape, ..PrintedShape::default() };
+            return Ok(None);
+        }
+        if (printed.count as usize) < slots.end() {
+            self.print::<M, PRETTY>(object, shape, slots.end())
+        } else {
+            Ok(Some(printed.first as usize))
+        }
+    }
+
+    #[inline(never)]
+    fn print<M: Mode, const PRETTY: bool>(
+        &mut self,
+        object: &Object<'_, M>,
+        shape: u32,
+        count: usize,
+    ) -> Result<Option<usize>, Error> {
+        if self.text.length() > Self::MOST_TEXT || self.keys.len() > Self::MOST_KEYS {
+            return Ok(None);
+        }
+        let first = self.keys.len();
+        for slot in 0..count {
+            let start = self.text.length();
+            // What cannot be read or is long is left to the field, if it is one.
+            if let Ok(Some(key)) = M::result(object.key_at(slot))
+                && key.len() < Piece::LONGEST
+            {
+                self.text.key::<false>(key, false, 0)?;
+                if PRETTY {
+                    self.text.literal(" ")?;
+                }
+            }
+            let length = match self.text.length() - start {
+                length @ ..=Piece::LONGEST => length as u8,
+                _ => 0,
+            };
+            self.keys.push(Piece { start: start as u32, length });
+        }
+        let printed = PrintedShape { shape, first: first as u32, count: count as u32 };
+        self.shapes[Self::place(shape)] = printed;
+        Ok(Some(first))
+    }
 }
 
 /// Prints a container. Those that are open are on a stack of their own: recursion was
@@ -198,6 +292,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
     nesting: usize,
 ) -> Result<(), Error> {
     let mut open: Vec<Open<'a, M>> = Vec::new();
+    let mut keys = PrintedKeys::new();
     let mut enter = Some(container);
     // Whether nothing is printed yet behind the innermost open bracket.
     let mut first = true;
@@ -210,7 +305,10 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
             if container.kind() == Kind::Array {
                 let array = some(M::result(container.as_array()))?;
                 printer.open(b'[')?;
-                if columns::<M, PRETTY>(printer, &array, open.len() + 1)? {
+                if array.is_empty() {
+                    printer.close::<PRETTY>(b']', true, open.len())?;
+                    first = false;
+                } else if columns::<M, PRETTY>(printer, &array, open.len() + 1)? {
                     first = false;
                 } else {
                     open.push(Open::Array(array.iter()));
@@ -218,39 +316,78 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
             } else {
                 let object = some(M::result(container.as_object()))?;
                 printer.open(b'{')?;
-                open.push(Open::Object(object.iter()));
+                let slots = object.slots();
+                open.push(match keys.find::<M, PRETTY>(&object, &slots)? {
+                    Some(first) => Open::Record(slots, first),
+                    None => Open::Object(object.iter()),
+                });
             }
         }
         let depth = open.len();
         let (next, bracket) = match open.last_mut() {
             None => return Ok(()),
-            Some(Open::Array(elements)) => match elements.next() {
-                Some(element) => {
+            Some(Open::Array(elements)) => {
+                let next = scalars(printer, elements, &mut first, |printer, element, first| {
                     printer.separate::<PRETTY>(first, depth)?;
-                    (Some(M::item_result(element).map_err(Error::document)?), b']')
-                }
-                None => (None, b']'),
-            },
-            Some(Open::Object(fields)) => match fields.next() {
-                Some(field) => {
+                    M::item_result(element).map_err(Error::document)
+                });
+                (next?, b']')
+            }
+            Some(Open::Record(slots, keys_from)) => {
+                let (object, keys_from) = (slots.object(), *keys_from);
+                let next = scalars(printer, slots, &mut first, |printer, field, first| {
+                    let (slot, value) = M::item_result(field).map_err(Error::document)?;
+                    match keys.keys.get(keys_from + slot) {
+                        Some(&key) if key.length > 0 => {
+                            printer.key_again::<PRETTY>(&keys.text, key, first, depth)?;
+                        }
+                        _ => {
+                            let key = some(M::result(object.key_at(slot)))?;
+                            printer.key::<PRETTY>(key, first, depth)?;
+                        }
+                    }
+                    Ok(value)
+                });
+                (next?, b'}')
+            }
+            Some(Open::Object(fields)) => {
+                let next = scalars(printer, fields, &mut first, |printer, field, first| {
                     let (key, value) = M::item_result(field).map_err(Error::document)?;
                     printer.key::<PRETTY>(key, first, depth)?;
-                    (Some(value), b'}')
-                }
-                None => (None, b'}'),
-            },
-        };
-        enter = None;
-        match next {
-            Some(value) if scalar(printer, &value)? => {}
-            Some(value) => enter = Some(value),
-            None => {
-                printer.close::<PRETTY>(bracket, first, depth - 1)?;
-                open.pop();
+                    Ok(value)
+                });
+                (next?, b'}')
             }
+        };
+        enter = next;
+        if enter.is_none() {
+            printer.close::<PRETTY>(bracket, first, depth - 1)?;
+            open.pop();
+            first = false;
         }
-        first = false;
     }
+}
+
+/// Prints what an iterator yields up to the next container, which is returned. `before`
+/// prints what comes before a value.
+#[inline(always)]
+fn scalars<'a, M: Mode, I: Iterator + Clone>(
+    printer: &mut Printer<'_>,
+    items: &mut I,
+    first: &mut bool,
+    mut before: impl FnMut(&mut Printer<'_>, I::Item, bool) -> Result<Value<'a, M>, Error>,
+) -> Result<Option<Value<'a, M>>, Error> {
+    // A copy, which the compiler keeps in registers.
+    let mut rest = items.clone();
+    while let Some(item) = rest.next() {
+        let value = before(printer, item, *first)?;
+        *first = false;
+        if !scalar(printer, &value)? {
+            *items = rest;
+            return Ok(Some(value));
+        }
+    }
+    Ok(None)
 }
 
 /// Prints the elements of an array of numbers of one type, and the closing bracket;

@@ -218,3 +218,54 @@ fn deep_documents_print() {
         }
     }
 }
+
+/// Keys of shapes that were met before are printed from memory.
+#[test]
+fn keys_of_objects_alike_are_printed_alike() {
+    let keys = |shape: usize| {
+        (0..shape % 9).map(move |field| match field {
+            0 => format!("{shape}"),
+            1 => String::from("\n\"\u{1}"),
+            // About the longest that is kept, quotes and separators counted.
+            2 => "k".repeat(36 + shape % 14),
+            3 => "\u{1}".repeat(shape % 11),
+            4 => "é".repeat(90),
+            field => "x".repeat(field * 3),
+        })
+    };
+    let mut rows = Vec::new();
+    // Some shapes share their places, and all together are too many to be kept.
+    for round in 0..6 {
+        for shape in 0..400 {
+            let row = keys(shape).enumerate().map(|(at, key)| (key, serde_json::json!(at + round)));
+            rows.push(serde_json::Value::Object(row.collect()));
+            if shape % 5 == 0 {
+                rows.extend_from_within(rows.len() - 1..);
+            }
+        }
+    }
+    let text = serde_json::to_string(&rows).unwrap();
+    let mut document = from_str(&text).unwrap();
+    let pretty = serde_json::to_string_pretty(&rows).unwrap();
+    let root = document.valid().unwrap().root();
+    assert_eq!(to_string(root).unwrap(), text);
+    assert_eq!(to_string_pretty(root).unwrap(), pretty);
+    // Where nothing is promised about the bytes, the same.
+    let bytes = document.to_vec();
+    let checked = livebuf::Doc::open(&bytes).unwrap().root();
+    assert_eq!(to_string(checked).unwrap(), text);
+
+    // One shape with more and more fields, and with holes.
+    let array = document.set_root(livebuf::New::array(3)).unwrap().unwrap();
+    for fields in [1, 2, 3, 3, 2, 1, 0, 3] {
+        let row = document.push(array, livebuf::New::object(3)).unwrap().unwrap();
+        for key in ["a", "b", "c"].iter().take(fields) {
+            document.set(row, *key, fields as i64).unwrap();
+        }
+        if fields == 3 {
+            document.remove(row, "b").unwrap();
+        }
+    }
+    let text = r#"[{"a":1},{"a":2,"b":2},{"a":3,"c":3},{"a":3,"c":3},{"a":2,"b":2},{"a":1},{},{"a":3,"c":3}]"#;
+    assert_eq!(print(&document), text);
+}
