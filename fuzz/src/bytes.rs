@@ -345,10 +345,10 @@ fn reattach<S: Storage, O: Observer>(
     let done = match doc.root() {
         _ if input.one_in(2) => doc.discard(detached),
         Some(root) if doc.value(root).is_ok_and(|root| root.kind() == Kind::Array) => {
-            doc.push(root, New::Detached(detached)).map(drop)
+            doc.push(root, &detached).map(drop)
         }
-        Some(root) => doc.set(root, "hung again", New::Detached(detached)).map(drop),
-        None => doc.set_root(New::Detached(detached)).map(drop),
+        Some(root) => doc.set(root, "hung again", &detached).map(drop),
+        None => doc.set_root(&detached).map(drop),
     };
     if done.is_err() {
         assert!(before == doc.as_bytes(), "a failed edit changed used bytes");

@@ -603,8 +603,19 @@ impl<S: Storage> Machine<S> {
                 (result, GivenItem::Tree(fresh.as_tree()))
             }
             Given::Detached(held) => {
-                let Held { what, item, .. } = *held;
-                (edit(self.doc_mut(), New::Detached(what)), GivenItem::Item(item))
+                let result = edit(self.doc_mut(), New::Detached(&held.what));
+                let item = GivenItem::Item(held.item.clone());
+                if result.is_err() {
+                    self.detached.push(*held);
+                } else {
+                    // It hangs now, and does so once.
+                    let again = self.doc_mut().set_root(&held.what);
+                    assert_eq!(
+                        again.map(drop).map_err(|error| error.kind()),
+                        Err(ErrorKind::StaleHandle)
+                    );
+                }
+                (result, item)
             }
         }
     }

@@ -73,7 +73,7 @@ fn detached_into_itself() {
     let a = doc.set(root, "a", New::object(2)).unwrap().unwrap();
     let b = doc.set(a, "b", New::object(2)).unwrap().unwrap();
     let d = doc.detach(root, "a").unwrap().unwrap();
-    let r = doc.set(b, "c", d);
+    let r = doc.set(b, "c", &d);
     eprintln!("{r:?}");
     assert!(r.is_err());
 }

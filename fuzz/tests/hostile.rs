@@ -436,7 +436,7 @@ fn nesting_of_a_million() {
         deep(edited.compact().expect_err("deep"));
         let root = edited.root().expect("an array");
         let detached = edited.detach(root, 0usize).expect("sound").expect("there");
-        deep(edited.push(root, detached).map(drop).expect_err("deep"));
+        deep(edited.push(root, &detached).map(drop).expect_err("deep"));
         edited.push(root, New::array(0)).expect("room");
         edited.clear(root).expect("freed");
         edited.set_root(()).expect("freed");
@@ -491,7 +491,7 @@ fn deepest_valid_nesting() {
         let count = target.value(root).expect("sound").len().expect("sound").expect("an array");
         let detached = target.detach(root, count - 1).expect("sound").expect("there");
         let root = target.root().expect("an array");
-        target.push(root, detached).expect("as deep as before");
+        target.push(root, &detached).expect("as deep as before");
         target.doc().validate().expect("valid");
         target.set_root(()).expect("freed");
         assert_eq!(target.doc().stats().expect("valid").garbage, 0);

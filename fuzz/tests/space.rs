@@ -406,7 +406,7 @@ fn script<S: Storage>() -> Vec<Step<S>> {
         |doc| {
             let root = node(doc, "")?;
             match doc.detach(root, "map")? {
-                Some(map) => doc.set_pointer("/hung elsewhere", map).map(drop),
+                Some(map) => doc.set_pointer("/hung elsewhere", &map).map(drop),
                 None => Ok(()),
             }
         },

@@ -278,7 +278,9 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             bytes[at + 12] = 1;
             bytes
         }),
-        ("BadCode_column", patch(&numbers, &[(33, 15)])),
+        ("BadCode_column", patch(&numbers, &[(33, 19)])),
+        ("UnsupportedFeature_reserved_column", patch(&numbers, &[(33, 15)])),
+        ("UnsupportedFeature_reserved_kind", patch(&numbers, &[(32, 8)])),
         ("BadCount_array_capacity", patch(&numbers, &[(40, 2)])),
         ("NotZero_array_slack", patch(&numbers, &[(51, 7)])),
         ("NotZero_array_header", patch(&numbers, &[(34, 1)])),

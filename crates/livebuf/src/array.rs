@@ -58,6 +58,9 @@ impl ColumnType {
     pub(crate) fn from_code(code: u8, offset: u64) -> Result<ColumnType> {
         match Self::ALL.get(code as usize) {
             Some(&column) => Ok(column),
+            None if code <= COLUMN_RESERVED_LAST => {
+                Err(Error::new(ErrorKind::UnsupportedFeature, offset))
+            }
             None => Err(Error::new(ErrorKind::BadCode, offset)),
         }
     }
@@ -181,7 +184,7 @@ impl Elements {
             let column = ColumnType::Cells;
             return Ok(Elements { offset, count: 0, capacity: 0, data: 0, column, bare: true });
         }
-        Err(Error::new(ErrorKind::WrongBlock, offset as u64))
+        Err(block.unexpected())
     }
 
     pub(crate) fn data_size(&self) -> u64 {

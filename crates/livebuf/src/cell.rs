@@ -58,6 +58,11 @@ pub(crate) const fn owned_span(cell: u64) -> Option<(u32, u32)> {
     }
 }
 
+/// Offset of the bytes of the span whose cell lies at `position`.
+pub(crate) const fn span_offset(cell: u64, position: u32) -> u64 {
+    if (cell >> 32) as u32 & SPAN_INLINE != 0 { position as u64 } else { cell & 0xFFFF_FFFF }
+}
+
 /// The bytes of the span whose cell lies at `position`.
 #[inline(always)]
 pub(crate) fn span_bytes(bytes: &[u8], cell: u64, position: u64) -> Result<&[u8]> {

@@ -11,7 +11,7 @@
 
 use crate::array::ColumnType;
 use crate::bytes::{equal, text};
-use crate::cell::{Needle, inline_span, span_at, span_bytes};
+use crate::cell::{Needle, inline_span, span_at, span_bytes, span_offset};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
@@ -42,9 +42,6 @@ pub struct EncodeOptions {
     /// What becomes of a key that an object has already.
     pub duplicate_keys: DuplicateKeys,
 }
-
-/// Longest text that is looked up among the texts already stored.
-const MAX_SHARED: usize = 1024;
 
 /// Indexes over more entries begin at a page of 4,096 bytes.
 const MANY_ENTRIES: usize = 4000;
@@ -316,7 +313,7 @@ impl Encoder {
         if text.len() <= MAX_INLINE {
             return self.push(TAG_STRING, Needle::new(text).cell);
         }
-        if text.len() > MAX_SHARED {
+        if text.len() > MAX_SHARED as usize {
             let cell = self.store(text)?;
             return self.push(TAG_STRING, cell);
         }
@@ -366,9 +363,7 @@ impl Encoder {
                         match (raw.tag, block.kind()) {
                             (TAG_OBJECT, KIND_RECORD | KIND_MAP) => self.begin_object()?,
                             (TAG_ARRAY, KIND_ARRAY | KIND_EMPTY_ARRAY) => self.begin_array()?,
-                            _ => {
-                                return Err(Error::new(ErrorKind::WrongBlock, block.offset.into()));
-                            }
+                            _ => return Err(block.unexpected()),
                         }
                         stack.push(Cursor::new(block));
                     }
@@ -403,8 +398,8 @@ impl Encoder {
         let bytes = span_bytes(document, raw.cell, raw.position.into())?;
         allowance.text(bytes.len())?;
         match raw.tag {
-            TAG_STRING => self.str(text(bytes, raw.cell & 0xFFFF_FFFF)?),
-            TAG_NUMBER => self.number_text(text(bytes, raw.cell & 0xFFFF_FFFF)?),
+            TAG_STRING => self.str(text(bytes, span_offset(raw.cell, raw.position))?),
+            TAG_NUMBER => self.number_text(text(bytes, span_offset(raw.cell, raw.position))?),
             tag => {
                 let cell = self.span(bytes)?;
                 self.push(tag, cell)

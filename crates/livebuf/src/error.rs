@@ -58,8 +58,9 @@ kinds! {
     BadCell = 11, "a cell holds bits its tag does not allow";
     /// Two blocks overlap, or a block is reached twice.
     Overlap = 12, "blocks overlap or are reached twice";
-    /// A map's index does not order its keys, or does not cover its entries.
-    BadIndex = 13, "a map's index disagrees with its entries";
+    /// A key's fingerprint is another one's, or a map's index does not order its keys or
+    /// does not cover its entries.
+    BadIndex = 13, "a fingerprint or index disagrees with the keys";
     /// A key occurs twice in one object.
     DuplicateKey = 14, "a key occurs twice in one object";
     /// The free list is damaged.
@@ -154,11 +155,17 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.message())?;
         match self.kind {
-            ErrorKind::NotADocument => f.write_str(" (given JSON, convert it first)"),
+            ErrorKind::NotADocument => {
+                f.write_str(": it does not begin as one does (JSON must be converted first)")
+            }
             ErrorKind::NoSpace => write!(f, ": {} bytes are missing", self.detail),
             ErrorKind::Truncated => {
                 write!(f, ": {} bytes are needed from offset {}", self.detail, self.offset)
             }
+            ErrorKind::NestingLimit if self.offset != 0 => {
+                write!(f, " of {} at offset {}", self.detail, self.offset)
+            }
+            ErrorKind::BadNumber if self.offset != 0 => write!(f, " at offset {}", self.offset),
             ErrorKind::NestingLimit
             | ErrorKind::DocumentLimit
             | ErrorKind::StringLimit

@@ -48,7 +48,7 @@ pub const TAG_INT: u8 = 0x04;
 pub const TAG_UINT: u8 = 0x05;
 /// An IEEE 754 double.
 pub const TAG_FLOAT: u8 = 0x06;
-/// First tag of the span class.
+/// Text: a span of UTF-8. The first tag of the span class.
 pub const TAG_STRING: u8 = 0x10;
 /// A span of arbitrary bytes.
 pub const TAG_BYTES: u8 = 0x11;
@@ -74,6 +74,9 @@ pub const SPAN_OWNED: u32 = 1 << 30;
 pub const MAX_SPAN: u32 = (1 << 30) - 1;
 /// Most bytes that a cell holds itself.
 pub const MAX_INLINE: usize = 7;
+/// Most bytes of a span that is not owned: bounds the work of checking what many
+/// cells may share.
+pub const MAX_SHARED: u32 = 1024;
 
 // --- FORMAT 4 to 9: block kinds (first byte of a block) ---------------------
 
@@ -150,6 +153,8 @@ pub const fn cell_at(index: u32) -> u64 {
 
 /// Size of an array's header.
 pub const ARRAY_SIZE: u32 = 16;
+/// Last of the column codes that are reserved: nullable, struct, list, fixed list.
+pub const COLUMN_RESERVED_LAST: u8 = 18;
 /// Offset of the column code.
 pub const ARRAY_COLUMN: u32 = 1;
 /// Offset of the count of elements.

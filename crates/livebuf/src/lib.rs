@@ -1,7 +1,8 @@
 //! LiveBuf: a JSON-compatible binary document that is read without parsing and
 //! edited in place, in one contiguous buffer.
 //!
-//! The modules, lowest first; none looks back:
+//! The modules, lowest first. Calls go down, but for one thing: encoding ends in the
+//! editor's [`DocBuf`].
 //!
 //! | module | job |
 //! |---|---|
@@ -9,6 +10,7 @@
 //! | `bytes`, `cell`, `number`, `pointer` | checked access; eight-byte values; JSON number and pointer grammar |
 //! | `storage`, `space` | where bytes live; the one `write`, the free list |
 //! | `shape`, `record`, `array`, `map` | the blocks |
+//! | `walk` | passing over containers without recursion, within an allowance |
 //! | `reader` | views: [`Doc`], [`Value`], [`Object`], [`Array`] |
 //! | `validate` | one pass over everything: [`Doc::validate`], [`Stats`] |
 //! | `encode`, `ser`, `de` | events and serde values to documents and back |

@@ -1,5 +1,5 @@
 //! Where a document's bytes live: a fixed slice, a growable vector, or (in
-//! `mapped.rs`) a file. One small trait; nothing here knows the format.
+//! `mapped`) a file. One small trait; nothing here knows the format.
 
 use crate::error::{Error, ErrorKind, Result};
 

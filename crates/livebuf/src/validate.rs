@@ -8,7 +8,7 @@
 
 use crate::array::{ColumnType, Elements};
 use crate::bytes::{load_u8, load_u32, load_u64, round_up, slice, text};
-use crate::cell::{Needle, owned_span, span_bytes, span_inline, span_length};
+use crate::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
@@ -166,10 +166,6 @@ impl<M: Mode> Value<'_, M> {
         Walk { bytes, exclusive, shared, stats, visit }.value(self.raw(), 0)
     }
 }
-
-/// Longest text that may be shared, which bounds the work of checking it again
-/// at every reference.
-pub(crate) const MAX_SHARED_TEXT: u32 = 1024;
 
 struct Walk<'a, 's, V> {
     bytes: &'a [u8],
@@ -441,7 +437,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         }
         let bytes = self.span(raw)?;
         if raw.tag == TAG_NUMBER && !is_json_number(bytes) {
-            return Err(error(ErrorKind::BadNumber, raw.cell & 0xFFFF_FFFF));
+            return Err(error(ErrorKind::BadNumber, span_offset(raw.cell, raw.position)));
         }
         Ok(())
     }
@@ -477,7 +473,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                 self.claim_block(RegionKind::Array, block.offset as u64, 8)?;
                 self.zero(block.offset as u64 + 1, block.offset as u64 + 8)?;
             }
-            _ => return Err(error(ErrorKind::WrongBlock, block.offset as u64)),
+            _ => return Err(block.unexpected()),
         }
         match raw.tag {
             TAG_OBJECT => self.stats.objects += 1,
@@ -506,7 +502,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                 let end = offset + if padded { round_up(length) } else { length };
                 self.claim(RegionKind::Text, offset, end - offset)?;
                 self.zero(offset + length, end)?;
-            } else if length > MAX_SHARED_TEXT as u64 {
+            } else if length > MAX_SHARED as u64 {
                 return Err(error(ErrorKind::BadCell, position));
             } else {
                 self.claim_shared(offset, length)?;

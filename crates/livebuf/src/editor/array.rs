@@ -176,7 +176,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             New::Object { .. } | New::Map { .. } | New::Fields(_) => (TAG_OBJECT, 0),
             New::Array { .. } | New::Items(_) => (TAG_ARRAY, 0),
             New::Copy(ref value) => (value.raw().tag, value.raw().cell),
-            New::Detached(ref detached) => (detached.raw().tag, detached.raw().cell),
+            New::Detached(detached) => (detached.raw().tag, detached.raw().cell),
         }
     }
 

@@ -4,7 +4,7 @@ use super::object::{append, index_limit};
 use super::{Editor, build_key, key_fresh};
 use crate::array::{ColumnType, Elements};
 use crate::bytes::{load_u8, load_u64, slice, text};
-use crate::cell::{Needle, owned_span, span_at_position, span_bytes};
+use crate::cell::{Needle, owned_span, span_at_position, span_bytes, span_offset};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
@@ -15,18 +15,24 @@ use crate::shape::{self, Shape};
 use crate::space::{Extent, Observer, Space};
 use crate::storage::Storage;
 use crate::walk::{Allowance, CHUNK, Cursor, holds_references};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// A value taken out of its place by [`Editor::detach`], still whole in the document.
+///
+/// Setting, pushing or inserting `&detached` hangs it in its new place, once; while that
+/// fails (for want of space, say), it stays what it is and can be hung elsewhere.
 #[derive(Debug)]
 #[must_use = "a detached value is garbage until it is set somewhere or discarded"]
 pub struct Detached {
     raw: Raw,
     epoch: u32,
+    /// It hangs in the document again.
+    spent: AtomicBool,
 }
 
 impl Detached {
     pub(super) fn new(raw: Raw, epoch: u32) -> Self {
-        Detached { raw, epoch }
+        Detached { raw, epoch, spent: AtomicBool::new(false) }
     }
 
     pub(super) fn raw(&self) -> Raw {
@@ -40,8 +46,8 @@ impl Detached {
         editor: &Editor<S, O>,
         under: u32,
     ) -> Result<u16> {
-        if self.epoch != editor.epoch {
-            return Err(Error::new(ErrorKind::StaleHandle, self.raw.cell & 0xFFFF_FFFF));
+        if self.epoch != editor.epoch || self.spent.load(Ordering::Relaxed) {
+            return Err(Error::new(ErrorKind::StaleHandle, self.raw.position.into()));
         }
         if self.raw.tag <= TAG_SPAN_LAST {
             return Ok(0);
@@ -126,7 +132,7 @@ impl<'v> Measure<'v> {
             return check_immediate(raw);
         }
         let bytes = span_bytes(self.bytes, raw.cell, raw.position as u64)?;
-        let offset = raw.cell & 0xFFFF_FFFF;
+        let offset = span_offset(raw.cell, raw.position);
         self.allowance.text(bytes.len())?;
         self.check_length(bytes)?;
         if raw.tag == TAG_STRING {
@@ -183,7 +189,7 @@ impl<'v> Measure<'v> {
                 let elements = Elements::load(self.bytes, block)?;
                 self.size += ARRAY_SIZE as u64 + elements.column.data_size(elements.count);
             }
-            _ => return Err(Error::new(ErrorKind::WrongBlock, block.offset as u64)),
+            _ => return Err(block.unexpected()),
         }
         Cursor::references(self.bytes, block)
     }
@@ -483,6 +489,7 @@ struct Pair {
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// Hangs a detached value in a new place: its tag and cell.
     pub(super) fn rehang(&mut self, detached: &Detached) -> (u8, u64) {
+        detached.spent.store(true, Ordering::Relaxed);
         if detached.raw.tag > TAG_SPAN_LAST {
             // Its depth may have changed: handles into it are stale.
             self.new_epoch();

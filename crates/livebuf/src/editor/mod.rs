@@ -57,7 +57,8 @@ pub type DocBuf = Editor<crate::storage::VecStorage>;
 /// A place in a document that outlives borrows: an object or array.
 ///
 /// It stays good when the container grows, moves or becomes a map, and when
-/// scalars change. It goes stale, and says so, when any container is freed.
+/// scalars change. It goes stale, and says so, when any container is freed, or is hung
+/// again after it was detached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeId {
     home: u32,
@@ -128,8 +129,9 @@ pub enum New<'v> {
     Items(&'v [New<'v>]),
     /// A copy of a value of another document, with all below it.
     Copy(Value<'v, Checked>),
-    /// What [`Editor::detach`] took out of this document.
-    Detached(Detached),
+    /// What [`Editor::detach`] took out of this document; when it hangs there again it
+    /// cannot be used again.
+    Detached(&'v Detached),
 }
 
 impl New<'_> {
@@ -192,7 +194,7 @@ from! {
     f64 => |value| New::Float(value);
     &'v str => |value| New::Str(value);
     &'v [u8] => |value| New::Bytes(value);
-    Detached => |value| New::Detached(value);
+    &'v Detached => |value| New::Detached(value);
 }
 
 impl<'v, M: Mode> From<Value<'v, M>> for New<'v> {
@@ -609,7 +611,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             New::Copy(value) => {
                 copy::Copier::new(value.document()).copy(&mut self.space, value.raw(), extent)
             }
-            New::Detached(ref detached) => self.rehang(detached),
+            New::Detached(detached) => self.rehang(detached),
             _ => (TAG_NULL, 0),
         }
     }
@@ -848,10 +850,23 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// hung in another place of this document. `None` where there is none.
     ///
     /// A detached value that is dropped is garbage until compaction;
-    /// [`discard`](Self::discard) frees it.
+    /// [`discard`](Self::discard) frees it. It goes stale as handles do; hanging a
+    /// container makes all handles stale, since its depth may have changed.
     ///
     /// # Errors
     /// As [`remove`](Self::remove).
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let mut doc = json!({"inbox": [{"text": "hello"}], "archive": []});
+    /// let inbox = doc.find("/inbox")?.unwrap();
+    /// let archive = doc.find("/archive")?.unwrap();
+    /// let message = doc.detach(inbox, 0)?.unwrap();
+    /// doc.push(archive, &message)?;
+    /// assert!(!doc.is_current(archive), "handles are taken again");
+    /// assert_eq!(format!("{:?}", doc.doc().pointer("/archive/0/text")?.unwrap()), r#""hello""#);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn detach(&mut self, node: NodeId, at: impl Child) -> Result<Option<Detached>> {
         Ok(self.unhang(node, at.child())?.map(|raw| Detached::new(raw, self.epoch)))
     }

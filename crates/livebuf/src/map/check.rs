@@ -8,11 +8,6 @@ use crate::cell::{owned_span, span_length};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 
-/// Most bytes of a key whose text is not the entry's own. Comparing keys costs
-/// their length; text that belongs to one key bounds that by the document's
-/// size, and this bounds the rest.
-pub(crate) const MAX_SHARED_KEY: u32 = 1024;
-
 /// A node on the way to the leaf at hand.
 #[derive(Clone, Copy)]
 struct Frame {
@@ -173,7 +168,9 @@ fn check_key<'a>(bytes: &'a [u8], map: &Map, number: u32) -> Result<&'a [u8]> {
         return Err(Error::new(ErrorKind::BadIndex, entry.tag_at));
     }
     let cell = load_u64(bytes, entry.key)?;
-    if owned_span(cell).is_none() && span_length(cell) > MAX_SHARED_KEY {
+    // Comparing keys costs their length; text that belongs to one key bounds that by
+    // the document's size, and this bounds the rest.
+    if owned_span(cell).is_none() && span_length(cell) > MAX_SHARED {
         return Err(Error::new(ErrorKind::BadCell, entry.key));
     }
     key_of(bytes, map.entries, number)

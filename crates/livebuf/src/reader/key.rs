@@ -8,12 +8,6 @@ use core::sync::atomic::{AtomicU8, Ordering};
 /// What can be looked up in a value: a key (text or [`Key`]) or an index.
 pub trait Lookup: Copy {
     #[doc(hidden)]
-    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>>;
-    #[doc(hidden)]
-    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>>;
-}
-
-impl Lookup for &str {
     #[inline(always)]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
         match value.object()? {
@@ -21,7 +15,11 @@ impl Lookup for &str {
             None => Ok(None),
         }
     }
+    #[doc(hidden)]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>>;
+}
 
+impl Lookup for &str {
     #[inline(always)]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         object.find(&Needle::new(self.as_bytes()))
@@ -101,14 +99,6 @@ impl<'k> Key<'k> {
 
 impl Lookup for &Key<'_> {
     #[inline(always)]
-    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
-        match value.object()? {
-            Some(object) => self.find_in_object(&object),
-            None => Ok(None),
-        }
-    }
-
-    #[inline(always)]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         object.find_remembered(self)
     }
@@ -126,14 +116,6 @@ pub struct Bound<'a, 'k> {
 }
 
 impl Lookup for &Bound<'_, '_> {
-    #[inline(always)]
-    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
-        match value.object()? {
-            Some(object) => self.find_in_object(&object),
-            None => Ok(None),
-        }
-    }
-
     #[inline(always)]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         object.find_bound(self)

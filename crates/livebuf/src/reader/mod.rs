@@ -17,7 +17,7 @@ pub use object::{Fields, Keys, Object, Ordered, Slots, Values};
 
 use crate::array::Elements;
 use crate::bytes::{load_u8, load_u32, load_u64, text, text_unchecked};
-use crate::cell::{span_bytes, span_length};
+use crate::cell::{span_bytes, span_length, span_offset};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::pointer;
@@ -49,6 +49,8 @@ pub trait Mode: sealed::Sealed + Copy + fmt::Debug + Default + 'static {
     fn result<X>(out: Self::Out<X>) -> Result<Option<X>>;
     #[doc(hidden)]
     fn item_result<X>(item: Self::Item<X>) -> Result<X>;
+    #[doc(hidden)]
+    fn flag(result: Result<bool>) -> Self::Item<bool>;
 }
 
 /// The mode of an opened document: look-ups answer `Result<Option<_>>`.
@@ -87,6 +89,11 @@ impl Mode for Checked {
     fn item_result<X>(item: Result<X>) -> Result<X> {
         item
     }
+
+    #[inline(always)]
+    fn flag(result: Result<bool>) -> Result<bool> {
+        result
+    }
 }
 
 impl Mode for Valid {
@@ -120,6 +127,11 @@ impl Mode for Valid {
     #[inline(always)]
     fn item_result<X>(item: X) -> Result<X> {
         Ok(item)
+    }
+
+    #[inline(always)]
+    fn flag(result: Result<bool>) -> bool {
+        result.unwrap_or(false)
     }
 }
 
@@ -374,7 +386,7 @@ impl<'a, M: Mode> Value<'a, M> {
     #[inline(always)]
     fn span_text(&self, tag: u8) -> Result<Option<&'a str>> {
         match self.span(tag)? {
-            Some(bytes) => M::text(bytes, self.raw.cell & 0xFFFF_FFFF).map(Some),
+            Some(bytes) => M::text(bytes, span_offset(self.raw.cell, self.raw.position)).map(Some),
             None => Ok(None),
         }
     }
@@ -485,12 +497,18 @@ impl<M: Mode> fmt::Debug for Value<'_, M> {
             Kind::Int => write!(f, "{}", value.raw.cell as i64),
             Kind::Uint => write!(f, "{}", value.raw.cell),
             Kind::Float => write!(f, "{:?}", f64::from_bits(value.raw.cell)),
-            Kind::Number => write!(f, "{:?}", value.as_number_text()),
+            Kind::Number => match value.as_number_text() {
+                Ok(Some(text)) => f.write_str(text),
+                other => write!(f, "{other:?}"),
+            },
             Kind::String => match value.as_str() {
                 Ok(Some(text)) => write!(f, "{text:?}"),
                 other => write!(f, "{other:?}"),
             },
-            Kind::Bytes => write!(f, "{:?}", value.as_bytes()),
+            Kind::Bytes => match value.as_bytes() {
+                Ok(Some(bytes)) => write!(f, "{bytes:?}"),
+                other => write!(f, "{other:?}"),
+            },
             Kind::Object | Kind::Array => match value.len() {
                 Ok(length) => write!(f, "{:?}({})", value.kind(), length.unwrap_or(0)),
                 Err(error) => write!(f, "{error:?}"),

@@ -42,7 +42,7 @@ impl<'a, M: Mode> Object<'a, M> {
                 check(bytes, map.entries as u64, entries_size(map.used as u64))?;
                 Body::Map(block.offset, map.used, map.live)
             }
-            _ => return Err(Error::new(ErrorKind::WrongBlock, block.offset as u64)),
+            _ => return Err(block.unexpected()),
         };
         Ok(Object { bytes, body, mode: PhantomData })
     }
@@ -73,8 +73,8 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// Whether there is a member with this key.
-    pub fn contains_key(&self, lookup: impl Lookup) -> M::Out<()> {
-        M::out(lookup.find_in_object(self).map(|found| found.map(|_| ())))
+    pub fn contains_key(&self, lookup: impl Lookup) -> M::Item<bool> {
+        M::flag(lookup.find_in_object(self).map(|found| found.is_some()))
     }
 
     #[inline(always)]

@@ -1,8 +1,8 @@
 //! Editing by example; the model in `fuzz/` tries everything at random.
 
-use livebuf::{DocBuf, ErrorKind, Key, Kind, New, json};
+use livebuf::{DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, json};
 
-fn text(doc: &DocBuf) -> String {
+fn text<S: Storage>(doc: &Editor<S>) -> String {
     doc.doc().validate().unwrap();
     format!("{:?}", Pretty(doc.doc().root()))
 }
@@ -153,7 +153,7 @@ fn values_move_without_copying() {
     let deep = doc.child(from, "deep").unwrap().unwrap();
     let detached = doc.detach(from, "deep").unwrap().unwrap();
     assert!(doc.is_current(deep));
-    doc.push(to, detached).unwrap();
+    doc.push(to, &detached).unwrap();
     assert_eq!(text(&doc), r#"{"from": {}, "to": [["a text that lies elsewhere"]]}"#);
     assert!(doc.as_bytes().len() <= used + 64, "the text did not move");
 
@@ -164,6 +164,24 @@ fn values_move_without_copying() {
     let stats = doc.doc().stats().unwrap();
     assert_eq!(stats.text, 0, "{stats:?}");
     assert_eq!(text(&doc), r#"{"from": {}, "to": []}"#);
+}
+
+#[test]
+fn a_value_that_cannot_be_hung_is_kept() {
+    let mut buffer = [0; 176];
+    let mut doc = Editor::create(&mut buffer[..]).unwrap();
+    let root = doc.set_root(New::object(2)).unwrap().unwrap();
+    doc.set(root, "kept", "a text that lies elsewhere").unwrap();
+    let detached = doc.detach(root, "kept").unwrap().unwrap();
+    let long = "a key too long for the room there is ".repeat(3);
+    let error = doc.set(root, long.as_str(), &detached).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NoSpace);
+    doc.set(root, "kept", &detached).unwrap();
+    assert_eq!(text(&doc), r#"{"kept": "a text that lies elsewhere"}"#);
+    // It hangs once.
+    let error = doc.set(root, "kept", &detached).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StaleHandle);
+    doc.doc().validate().unwrap();
 }
 
 #[test]
