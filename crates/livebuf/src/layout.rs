@@ -254,6 +254,20 @@ pub const FREE_SIZE: u32 = 4;
 /// Settings that bound what a document may become and what a walk may cost.
 ///
 /// A limit above the format's own is cut to it.
+///
+/// ```
+/// use livebuf::{DocBuf, ErrorKind, Limits, New};
+/// let mut limits = Limits::default();
+/// limits.elements = 2;
+/// let mut doc = DocBuf::new()?;
+/// doc.set_limits(limits);
+/// let list = doc.set_root(New::array(0))?.unwrap();
+/// doc.push(list, 1)?;
+/// doc.push(list, 2)?;
+/// let error = doc.push(list, 3).unwrap_err();
+/// assert_eq!((error.kind(), error.detail()), (ErrorKind::ElementLimit, 2));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

@@ -19,6 +19,35 @@ use crate::storage::Storage;
 /// Undo logs, deltas for the wire and durable files hang on this hook. Changes
 /// reported past the end of the reported used length are part of the document
 /// once the header's used count (bytes 20 to 23) covers them.
+///
+/// ```
+/// use livebuf::{Editor, New, Observer, VecStorage};
+///
+/// /// What to do to a copy so that it stays equal.
+/// #[derive(Default)]
+/// struct Delta(Vec<(u64, Vec<u8>)>);
+///
+/// impl Observer for Delta {
+///     fn write(&mut self, offset: u64, _old: &[u8], new: &[u8]) {
+///         self.0.push((offset, new.to_vec()));
+///     }
+/// }
+///
+/// let mut doc = Editor::create_with(VecStorage::default(), Delta::default())?;
+/// let root = doc.set_root(New::object(1))?.unwrap();
+/// doc.set(root, "lap", 55)?;
+/// let mut copy = doc.as_bytes().to_vec();
+///
+/// doc.observer_mut().0.clear();
+/// doc.set(root, "lap", 56)?;
+/// let Delta(changes) = doc.observer();
+/// assert_eq!(changes.len(), 1);
+/// for (offset, new) in changes {
+///     copy[*offset as usize..][..new.len()].copy_from_slice(new);
+/// }
+/// assert_eq!(copy, doc.as_bytes());
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 pub trait Observer {
     /// False makes the compiler drop the hook.
     const ACTIVE: bool = true;

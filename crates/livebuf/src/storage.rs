@@ -8,6 +8,36 @@ use crate::error::{Error, ErrorKind, Result};
 /// The whole of [`bytes`](Storage::bytes) is capacity; how much of it is used
 /// the document's header says. An implementation that answers inconsistently
 /// can damage its document, never memory.
+///
+/// ```
+/// use livebuf::{Editor, New, Result, Storage, VecStorage};
+///
+/// /// Counts how often the document moves to more memory.
+/// #[derive(Default)]
+/// struct Counting(VecStorage, u32);
+///
+/// impl Storage for Counting {
+///     const ZEROED: bool = VecStorage::ZEROED;
+///     fn bytes(&self) -> &[u8] {
+///         self.0.bytes()
+///     }
+///     fn bytes_mut(&mut self) -> &mut [u8] {
+///         self.0.bytes_mut()
+///     }
+///     fn grow(&mut self, capacity: u64) -> Result<()> {
+///         self.1 += 1;
+///         self.0.grow(capacity)
+///     }
+/// }
+///
+/// let mut doc = Editor::create(Counting::default())?;
+/// let list = doc.set_root(New::array(0))?.unwrap();
+/// for number in 0..10_000 {
+///     doc.push(list, number)?;
+/// }
+/// assert!(doc.storage().1 < 20);
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 pub trait Storage {
     /// True where every byte that was never written is zero.
     const ZEROED: bool;

@@ -385,6 +385,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::IndexOutOfRange`], [`ErrorKind::StaleHandle`],
     /// [`ErrorKind::WrongType`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!([1, "two", 3.0]);
+    /// let list = doc.root().unwrap();
+    /// doc.swap(list, 0, 2)?;
+    /// doc.truncate(list, 2)?;
+    /// assert_eq!(format!("{:?}", doc.doc().root().as_array()?.unwrap()), r#"[3.0, "two"]"#);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn swap(&mut self, node: NodeId, a: usize, b: usize) -> Result<()> {
         let elements = self.array(node)?;
         if a.max(b) >= elements.count as usize {

@@ -387,6 +387,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::NotFound`] where `from` is not there, [`ErrorKind::KeyExists`]
     /// where `to` is, [`ErrorKind::WrongType`], [`ErrorKind::StaleHandle`], limits and space.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"id": 7, "nmae": "x"});
+    /// let root = doc.root().unwrap();
+    /// doc.rename(root, "nmae", "name")?;
+    /// assert_eq!(format!("{:?}", doc.doc().root().as_object()?.unwrap()), r#"{"id": 7, "name": "x"}"#);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn rename(&mut self, node: NodeId, from: &str, to: &str) -> Result<()> {
         self.measure_span(to.as_bytes())?;
         let container = self.container(node)?;

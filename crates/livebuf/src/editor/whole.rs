@@ -104,6 +104,17 @@ mod owned {
         ///
         /// # Errors
         /// What is damaged; memory; space where the storage cannot grow.
+        ///
+        /// ```
+        /// let mut doc = livebuf::json!({"log": []});
+        /// for _ in 0..100 {
+        ///     doc.set_pointer("/log/-", "a line of a hundred")?;
+        /// }
+        /// doc.remove_pointer("/log")?;
+        /// doc.compact()?;
+        /// assert_eq!(doc.as_bytes().len(), livebuf::json!({}).as_bytes().len());
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
         pub fn compact(&mut self) -> Result<()> {
             let limits = *self.space.limits();
             let options = EncodeOptions { limits, ..EncodeOptions::default() };
