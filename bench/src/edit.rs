@@ -48,6 +48,15 @@ fn build_message<S: Storage>(
     Ok(message)
 }
 
+/// Writes the message by one call.
+#[inline(always)]
+fn build_at_once<S: Storage>(storage: S, keys: &[&str; 3]) -> livebuf::Result<Editor<S>> {
+    let mut message = Editor::create(storage)?;
+    let fields = [(keys[0], "lap_complete".into()), (keys[1], 55.into()), (keys[2], 88.427.into())];
+    message.set_root(New::Fields(&fields))?;
+    Ok(message)
+}
+
 fn sizes(report: &mut Report) -> Result<()> {
     let expected = serde_json::from_str(MESSAGE)?;
     let from_json = livebuf_json::from_str(MESSAGE)?;
@@ -135,15 +144,18 @@ fn build(effort: Effort, report: &mut Report) -> Result<()> {
         rng.fill(buffer);
         let message = build_message(&mut buffer[..], &KEYS, 3)?;
         ensure!(message.as_bytes() == expected.as_bytes(), "old bytes show in the message");
+        let value = data::to_json(build_at_once(&mut buffer[..], &KEYS)?.doc().root())?;
+        ensure!(value == data::to_json(expected.doc().root())?, "one call builds {value}");
     }
     for buffer in &mut buffers {
         rng.fill(buffer);
     }
 
     let mut contest = Contest::new();
-    let mut other_buffers = buffers.clone();
+    let (mut second, mut third) = (buffers.clone(), buffers.clone());
     let hinted = contest.add(BUFFERS, move || build_in_all(&mut buffers, 3));
-    let unhinted = contest.add(BUFFERS, move || build_in_all(&mut other_buffers, 0));
+    let unhinted = contest.add(BUFFERS, move || build_in_all(&mut second, 0));
+    let at_once = contest.add(BUFFERS, move || build_all_at_once(&mut third));
     let growable = contest.add(1, || build_message(VecStorage::default(), black_box(&KEYS), 3));
     let outcome = contest.run(effort);
     report.add(
@@ -151,11 +163,19 @@ fn build(effort: Effort, report: &mut Report) -> Result<()> {
         Measured::Nanoseconds(outcome.nanoseconds(hinted)),
         Target::AtMost(BUILD_TARGET),
         format!(
-            "run-time keys, dirty fixed buffer, hint of 3 fields; without a hint {}, in a new growable buffer {}",
+            "run-time keys, dirty fixed buffer, three calls, hint of 3 fields; in one call {}, without a hint {}, in a new growable buffer {}",
+            duration(outcome.nanoseconds(at_once)),
             duration(outcome.nanoseconds(unhinted)),
             duration(outcome.nanoseconds(growable)),
         ),
     );
+    Ok(())
+}
+
+fn build_all_at_once(buffers: &mut [[u8; BUFFER_BYTES]]) -> livebuf::Result<()> {
+    for buffer in buffers {
+        black_box(build_at_once(&mut buffer[..], black_box(&KEYS))?.as_bytes());
+    }
     Ok(())
 }
 
