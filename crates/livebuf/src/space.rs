@@ -9,7 +9,7 @@
 //! free and enough was freed since, the lists are sorted by address, neighbours
 //! merged and the tail given back.
 
-use crate::bytes::{load_u8, load_u32, round_up};
+use crate::bytes::{load_u32, load_u64, round_up, slice};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::storage::Storage;
@@ -94,7 +94,37 @@ impl Extent {
 struct Found {
     link: u64,
     block: u32,
+    next: u32,
     size: u32,
+}
+
+/// The aux block's place and counts: loaded at once, changed, stored at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Aux {
+    pub(crate) at: u64,
+    pub(crate) classes: u32,
+    free_bytes: u32,
+    free_blocks: u32,
+    freed: u32,
+}
+
+impl Aux {
+    /// The word that leads to the first block of a class.
+    fn head(&self, class: u32) -> u64 {
+        self.at + AUX_HEADS as u64 + 4 * class as u64
+    }
+
+    fn class(&self, size: u64) -> u32 {
+        free_class(size, self.classes)
+    }
+
+    /// An eighth of `used` is free, and sorting is paid for: by what was freed
+    /// since the last merge, or by a request large against the count of blocks.
+    fn worth_merging(&self, used: u32, size: u64) -> bool {
+        let (freed, blocks) = (self.freed, self.free_blocks);
+        self.free_bytes > used / 8
+            && (freed >= (blocks / 4).max(8) || (freed > 0 && size >= 64 * blocks as u64))
+    }
 }
 
 /// How many blocks of one class are looked at before going to the next. Of 8,
@@ -114,6 +144,8 @@ pub(crate) struct Space<S, O> {
     clean_from: u64,
     /// Every block of the free list is known to be zero but for its first word.
     pub(crate) clean_list: bool,
+    /// A bit for each class that may have free blocks; without, it has none.
+    filled: u32,
     /// The last [`ensure`](Self::ensure) counted on merging free blocks.
     must_merge: bool,
     /// We wrote or validated this document: freed space may be reused.
@@ -135,6 +167,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             used,
             clean_from,
             clean_list: trusted,
+            filled: u32::MAX,
             must_merge: false,
             trusted,
             wipe: true,
@@ -282,6 +315,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         let (old, new) = (self.used as u64, document.len() as u64);
         self.zero(new, old.saturating_sub(new));
         self.used = new as u32;
+        self.filled = u32::MAX;
         self.write(0, document);
     }
 
@@ -308,7 +342,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
 
     #[cold]
     fn ensure_slowly(&mut self, fresh: u64, tail: u64) -> Result<()> {
-        let from_list = fresh > 0 && self.find(fresh).is_some();
+        let from_list = fresh > 0 && self.aux().is_some_and(|aux| self.find(&aux, fresh).is_some());
         let needed = self.used as u64 + tail + if from_list { 0 } else { fresh };
         let limit = self.limits.document;
         let problem = if needed > limit {
@@ -334,11 +368,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// Reads only; quadratic, so only for few blocks.
     fn merging_yields(&self, size: u64) -> bool {
         let Some(aux) = self.aux() else { return false };
-        let blocks = self.word(aux + AUX_FREE_BLOCKS as u64);
-        if !self.trusted
-            || blocks > MERGE_CHECK
-            || (self.word(aux + AUX_FREE_BYTES as u64) as u64) < size
-        {
+        if !self.trusted || aux.free_blocks > MERGE_CHECK || (aux.free_bytes as u64) < size {
             return false;
         }
         let room = (self.storage.bytes().len() as u64).min(self.limits.document);
@@ -381,25 +411,35 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
         // Merged before it is looked for, not when bytes are freed: who only
         // removes does not pay for what nobody asks for.
-        let must_merge = core::mem::take(&mut self.must_merge);
-        if must_merge || self.worth_merging(0) {
-            self.merge();
+        let mut aux = self.aux()?;
+        if core::mem::take(&mut self.must_merge) || aux.worth_merging(self.used, 0) {
+            aux = self.merge(aux);
         }
-        let mut found = self.find(size);
-        if found.is_none() && self.worth_merging(size) {
-            self.merge();
-            found = self.find(size);
+        let mut found = self.find(&aux, size);
+        if found.is_none() && aux.worth_merging(self.used, size) {
+            aux = self.merge(aux);
+            found = self.find(&aux, size);
         }
-        let Found { link, block, size: block_size } = found?;
-        let (block, block_size) = (block as u64, block_size as u64);
-        let aux = self.aux()?;
-        let next = self.word(block);
-        self.write_u32(link, next);
-        self.add(aux + AUX_FREE_BYTES as u64, -(block_size as i64));
-        self.add(aux + AUX_FREE_BLOCKS as u64, -1);
-        self.zero(block, if self.clean_list { 8 } else { size });
-        if block_size > size {
-            self.push_free(aux, block + size, block_size - size);
+        let Found { link, block, next, size: block_size } = found?;
+        let (block, rest) = (block as u64, (block_size as u64).saturating_sub(size));
+        aux.free_bytes = aux.free_bytes.saturating_sub(size as u32);
+        if rest > 0 && aux.class(rest) == aux.class(block_size as u64) {
+            // The rest keeps the block's place in its list.
+            self.write_u64(block + size, next as u64 | rest << 32);
+            self.write_u32(link, (block + size) as u32);
+        } else {
+            self.write_u32(link, next);
+            if rest > 0 {
+                self.link(&aux, block + size, rest);
+            } else {
+                aux.free_blocks = aux.free_blocks.saturating_sub(1);
+            }
+        }
+        self.set_counts(&aux);
+        if self.clean_list {
+            self.write_u64(block, 0);
+        } else {
+            self.zero(block, size);
         }
         Some(Extent { cursor: block, end: block + size })
     }
@@ -439,29 +479,27 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
         let classes = if self.used < SMALL { FEW_CLASSES } else { FREE_CLASSES };
         let aux_size = aux_size(classes) as u64;
-        let (aux, offset, size) = match self.aux() {
-            Some(aux) if size >= aux_size && self.classes(aux) < classes => {
-                self.replace_aux(aux, offset, classes);
-                (offset, offset + aux_size, size - aux_size)
+        let (mut aux, offset, size) = match self.aux() {
+            Some(aux) if size >= aux_size && aux.classes < classes => {
+                (self.replace_aux(&aux, offset, classes), offset + aux_size, size - aux_size)
             }
             Some(aux) => (aux, offset, size),
             None if size >= aux_size => {
-                self.start_aux(offset, classes);
-                (offset, offset + aux_size, size - aux_size)
+                (self.start_aux(offset, classes), offset + aux_size, size - aux_size)
             }
             None if self.ensure(0, aux_size).is_ok() => {
                 let aux = self.used as u64;
                 self.extend(aux_size);
-                self.start_aux(aux, classes);
-                (aux, offset, size)
+                (self.start_aux(aux, classes), offset, size)
             }
             // A full buffer without a free list: the bytes are lost until compaction.
             None => return,
         };
         if size > 0 {
-            self.push_free(aux, offset, size);
-            self.add(aux + AUX_FREED as u64, 1);
+            self.push_free(&mut aux, offset, size);
+            aux.freed = aux.freed.saturating_add(1);
         }
+        self.set_counts(&aux);
     }
 
     /// Frees the bytes of an owned span (FORMAT 3.3): a span that begins at a
@@ -486,35 +524,43 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
     }
 
-    fn start_aux(&mut self, aux: u64, classes: u32) {
-        self.zero(aux, aux_size(classes) as u64);
-        self.write(aux, &[KIND_AUX, classes as u8]);
-        self.write_u32(HEADER_AUX as u64, aux as u32);
+    fn start_aux(&mut self, at: u64, classes: u32) -> Aux {
+        self.zero(at, aux_size(classes) as u64);
+        self.write(at, &[KIND_AUX, classes as u8]);
+        self.write_u32(HEADER_AUX as u64, at as u32);
+        Aux { at, classes, free_bytes: 0, free_blocks: 0, freed: 0 }
     }
 
     /// Makes an aux block of more classes at `new`, and frees the old one.
-    fn replace_aux(&mut self, old: u64, new: u64, classes: u32) {
+    fn replace_aux(&mut self, old: &Aux, new: u64, classes: u32) -> Aux {
         let mut block = self.gather(old);
-        let old_size = aux_size(self.classes(old)) as u64;
-        self.start_aux(new, classes);
+        let mut aux = self.start_aux(new, classes);
         while block != 0 {
             let start = block as u64;
             block = self.word(start);
             let size = self.word(start + FREE_SIZE as u64) as u64;
-            self.push_free(new, start, size);
+            self.push_free(&mut aux, start, size);
         }
-        self.zero(old, old_size);
-        self.push_free(new, old, old_size);
+        let old_size = aux_size(old.classes) as u64;
+        self.zero(old.at, old_size);
+        self.push_free(&mut aux, old.at, old_size);
+        aux
     }
 
-    fn push_free(&mut self, aux: u64, block: u64, size: u64) {
-        let class = free_class(size, self.classes(aux));
-        let head = aux + AUX_HEADS as u64 + 4 * class as u64;
+    /// Puts a block in its list and counts it; the counts are yet to be stored.
+    fn push_free(&mut self, aux: &mut Aux, block: u64, size: u64) {
+        self.link(aux, block, size);
+        aux.free_bytes = aux.free_bytes.saturating_add(size as u32);
+        aux.free_blocks = aux.free_blocks.saturating_add(1);
+    }
+
+    fn link(&mut self, aux: &Aux, block: u64, size: u64) {
+        let class = aux.class(size);
+        self.filled |= 1 << class;
+        let head = aux.head(class);
         let next = self.word(head);
         self.write_u64(block, next as u64 | size << 32);
         self.write_u32(head, block as u32);
-        self.add(aux + AUX_FREE_BYTES as u64, size as i64);
-        self.add(aux + AUX_FREE_BLOCKS as u64, 1);
     }
 
     // --- the free list ------------------------------------------------------
@@ -523,78 +569,81 @@ impl<S: Storage, O: Observer> Space<S, O> {
         load_u32(self.bytes(), offset).unwrap_or(0)
     }
 
-    fn add(&mut self, offset: u64, change: i64) {
-        let value = self.word(offset) as i64 + change;
-        self.write_u32(offset, value.clamp(0, u32::MAX as i64) as u32);
+    /// The aux block, where there is one.
+    #[inline]
+    pub(crate) fn aux(&self) -> Option<Aux> {
+        let at = self.word(HEADER_AUX as u64) as u64;
+        let header = slice(self.bytes(), at, AUX_REVISION as u64).ok()?;
+        if at == 0 || header.first() != Some(&KIND_AUX) {
+            return None;
+        }
+        let word = |at: u32| match header.get(at as usize..).and_then(|rest| rest.first_chunk()) {
+            Some(word) => u32::from_le_bytes(*word),
+            None => 0,
+        };
+        let classes = (word(0) >> 8 & 0xFF).clamp(1, FREE_CLASSES);
+        let (free_bytes, free_blocks) = (word(AUX_FREE_BYTES), word(AUX_FREE_BLOCKS));
+        Some(Aux { at, classes, free_bytes, free_blocks, freed: word(AUX_FREED) })
     }
 
-    /// The aux block's offset, where there is one.
-    pub(crate) fn aux(&self) -> Option<u64> {
-        let aux = self.word(HEADER_AUX as u64) as u64;
-        (aux != 0 && load_u8(self.bytes(), aux) == Ok(KIND_AUX)).then_some(aux)
-    }
-
-    /// Count of an aux block's classes.
-    pub(crate) fn classes(&self, aux: u64) -> u32 {
-        let classes = load_u8(self.bytes(), aux + AUX_CLASSES as u64).unwrap_or(0);
-        (classes as u32).clamp(1, FREE_CLASSES)
-    }
-
-    /// Free bytes and free blocks.
-    fn free_counts(&self) -> (u32, u32) {
-        self.aux().map_or((0, 0), |aux| {
-            (self.word(aux + AUX_FREE_BYTES as u64), self.word(aux + AUX_FREE_BLOCKS as u64))
-        })
+    fn set_counts(&mut self, aux: &Aux) {
+        let counts =
+            aux.free_bytes as u128 | (aux.free_blocks as u128) << 32 | (aux.freed as u128) << 64;
+        let [counts @ .., _, _, _, _] = counts.to_le_bytes();
+        self.write(aux.at + AUX_FREE_BYTES as u64, &counts);
     }
 
     /// Every free block as (offset, size), at most as many as the aux block counts.
     pub(crate) fn free_blocks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let aux = self.aux().unwrap_or(0);
-        let classes = self.classes(aux);
-        let count = if aux == 0 { 0 } else { self.word(aux + AUX_FREE_BLOCKS as u64) };
+        let aux = self.aux();
         let mut class = 0;
-        let mut block = if aux == 0 { 0 } else { self.word(aux + AUX_HEADS as u64) };
+        let mut block = 0;
         core::iter::from_fn(move || {
+            let aux = aux?;
             while block == 0 {
-                class += 1;
-                if aux == 0 || class >= classes {
+                if class >= aux.classes {
                     return None;
                 }
-                block = self.word(aux + AUX_HEADS as u64 + 4 * class as u64);
+                block = self.word(aux.head(class));
+                class += 1;
             }
             let found = (block, self.word(block as u64 + FREE_SIZE as u64));
             block = self.word(block as u64);
             Some(found)
         })
-        .take(count as usize)
+        .take(aux.map_or(0, |aux| aux.free_blocks as usize))
     }
 
     /// Best fit among few blocks of the request's class, else of a larger one.
-    fn find(&self, size: u64) -> Option<Found> {
-        if !self.trusted {
+    fn find(&mut self, aux: &Aux, size: u64) -> Option<Found> {
+        if !self.trusted || (aux.free_bytes as u64) < size {
             return None;
         }
-        let aux = self.aux()?;
-        let (heads, classes) = (aux + AUX_HEADS as u64, self.classes(aux));
-        let first = free_class(size, classes);
-        for class in first..classes {
-            let mut link = heads + 4 * class as u64;
-            let scan = match class {
-                _ if class == classes - 1 => SCAN_LAST,
-                _ => SCAN,
-            };
+        let mut classes = self.filled & u32::MAX << aux.class(size);
+        while classes.trailing_zeros() < aux.classes {
+            let class = classes.trailing_zeros();
+            classes &= classes - 1;
+            let mut link = aux.head(class);
+            let mut block = self.word(link);
+            if block == 0 {
+                self.filled &= !(1 << class);
+            }
+            let scan = if class == aux.classes - 1 { SCAN_LAST } else { SCAN };
             // The best of a few; all of a larger class would do.
             let mut best: Option<Found> = None;
             for _ in 0..scan {
-                let block = self.word(link);
                 if block == 0 {
                     break;
                 }
-                let found = self.word(block as u64 + FREE_SIZE as u64);
+                let word = load_u64(self.bytes(), block as u64).ok()?;
+                let (next, found) = (word as u32, (word >> 32) as u32);
                 if found as u64 >= size && best.as_ref().is_none_or(|best| found < best.size) {
-                    best = Some(Found { link, block, size: found });
+                    best = Some(Found { link, block, next, size: found });
+                    if found as u64 == size {
+                        break;
+                    }
                 }
-                link = block as u64;
+                (link, block) = (block as u64, next);
             }
             if best.is_some() {
                 return best;
@@ -603,27 +652,15 @@ impl<S: Storage, O: Observer> Space<S, O> {
         None
     }
 
-    /// An eighth is free, and sorting is paid for: by what was freed since the
-    /// last merge, or by a request large against the count of blocks.
-    fn worth_merging(&self, size: u64) -> bool {
-        let Some(aux) = self.aux() else { return false };
-        let (bytes, blocks) = self.free_counts();
-        let freed = self.word(aux + AUX_FREED as u64);
-        let paid = freed >= (blocks / 4).max(8) || (freed > 0 && size >= 64 * blocks as u64);
-        bytes > self.used / 8 && paid
-    }
-
     /// Sorts all free blocks by address, merges neighbours, gives the tail back.
-    pub(crate) fn merge(&mut self) {
-        let Some(aux) = self.aux() else { return };
-        let all = self.gather(aux);
+    fn merge(&mut self, aux: Aux) -> Aux {
+        let all = self.gather(&aux);
         let mut block = self.sort_by_address(all);
-        let classes = self.classes(aux);
         // Where the next block of each class is linked: lists are in the order
         // of addresses, so that low ones are used first and the end gets free.
         let mut links: [u64; FREE_CLASSES as usize] =
-            core::array::from_fn(|class| aux + AUX_HEADS as u64 + 4 * class as u64);
-        let (mut bytes, mut blocks) = (0u64, 0u64);
+            core::array::from_fn(|class| aux.head(class as u32));
+        let mut merged = Aux { free_bytes: 0, free_blocks: 0, freed: 0, ..aux };
         while block != 0 {
             let start = block as u64;
             let mut end = start + self.word(start + FREE_SIZE as u64) as u64;
@@ -640,23 +677,24 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 self.set_used(start);
             } else {
                 self.write_u64(start, (end - start) << 32);
-                if let Some(link) = links.get_mut(free_class(end - start, classes) as usize) {
+                if let Some(link) = links.get_mut(aux.class(end - start) as usize) {
                     let place = core::mem::replace(link, start);
                     self.write_u32(place, start as u32);
                 }
-                bytes += end - start;
-                blocks += 1;
+                merged.free_bytes = merged.free_bytes.saturating_add((end - start) as u32);
+                merged.free_blocks += 1;
             }
         }
-        self.write_u64(aux + AUX_FREE_BYTES as u64, bytes | blocks << 32);
-        self.write_u32(aux + AUX_FREED as u64, 0);
+        self.filled = u32::MAX;
+        self.set_counts(&merged);
+        merged
     }
 
     /// Empties all classes into one list.
-    fn gather(&mut self, aux: u64) -> u32 {
+    fn gather(&mut self, aux: &Aux) -> u32 {
         let mut all = 0;
-        for class in 0..self.classes(aux) as u64 {
-            let link = aux + AUX_HEADS as u64 + 4 * class;
+        for class in 0..aux.classes {
+            let link = aux.head(class);
             let head = self.word(link);
             if head == 0 {
                 continue;

@@ -166,10 +166,9 @@ impl<O: Observer> Fixture<O> {
         }
         if let Some(aux) = self.space.aux() {
             let word = |at: u64| crate::bytes::load_u32(self.bytes(), at).unwrap();
-            let classes = word(aux) >> 8 & 0xFF;
-            blocks.push((aux as u32, aux_size(classes)));
-            for class in 0..classes {
-                let mut block = word(aux + u64::from(AUX_HEADS + 4 * class));
+            blocks.push((aux.at as u32, aux_size(aux.classes)));
+            for class in 0..aux.classes {
+                let mut block = word(aux.at + u64::from(AUX_HEADS + 4 * class));
                 while block != 0 {
                     blocks.push((block, word(u64::from(block + FREE_SIZE))));
                     block = word(u64::from(block));
