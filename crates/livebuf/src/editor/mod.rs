@@ -22,6 +22,7 @@ use crate::bytes::{check, load_u8, load_u64, round_up};
 use crate::cell::{Needle, inline_span, owned_span, span_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
+use crate::map::{self, Map};
 use crate::pointer;
 use crate::reader::{Checked, Doc, Header, Key, Mode, Valid, Value};
 use crate::record::{Block, Raw, Record};
@@ -275,7 +276,7 @@ enum Slot {
 #[derive(Clone, Copy)]
 enum Container {
     Record(Record),
-    Map(u32),
+    Map(Map),
     Array(Elements),
 }
 
@@ -442,14 +443,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if node.epoch != self.epoch {
             return Err(Error::new(ErrorKind::StaleHandle, node.home as u64));
         }
+        self.container_at(Block::resolve(self.space.bytes(), node.home)?)
+    }
+
+    #[inline(always)]
+    fn container_at(&self, block: Block) -> Result<Container> {
         let bytes = self.space.bytes();
-        let block = Block::resolve(bytes, node.home)?;
         match block.kind() {
             KIND_RECORD => Ok(Container::Record(block.record()?.whole(bytes)?)),
             KIND_MAP => {
-                let map = crate::map::Map::load(bytes, block.offset as u64)?;
+                let map = Map::load(bytes, block.offset as u64)?;
                 check(bytes, map.entries as u64, entries_size(map.capacity as u64))?;
-                Ok(Container::Map(block.offset))
+                Ok(Container::Map(map))
             }
             _ => Ok(Container::Array(Elements::load(bytes, block)?.whole(bytes)?)),
         }
@@ -537,7 +542,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             New::Object { capacity } => Ok((record_size(*capacity as u32) as u64, 1)),
             New::Map { capacity } => {
                 self.check_elements(*capacity as u64)?;
-                Ok((crate::map::create_size(*capacity), 1))
+                Ok((map::create_size(*capacity), 1))
             }
             New::Array { capacity } => {
                 self.check_elements(*capacity as u64)?;
@@ -595,7 +600,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 (TAG_OBJECT, home as u64)
             }
             New::Map { capacity } => {
-                let home = crate::map::create(&mut self.space, extent, capacity);
+                let home = map::create(&mut self.space, extent, capacity);
                 (TAG_OBJECT, home)
             }
             New::Array { capacity } => {
@@ -807,7 +812,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
             }
         } else {
-            self.set_elsewhere(node, at, new)?
+            self.set_elsewhere(node, block, at, new)?
         };
         if tag < TAG_OBJECT {
             return Ok(None);
@@ -816,8 +821,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     #[inline(never)]
-    fn set_elsewhere(&mut self, node: NodeId, at: At<'_>, new: New<'_>) -> Result<(u8, u64)> {
-        match (self.container(node)?, at) {
+    fn set_elsewhere(
+        &mut self,
+        node: NodeId,
+        block: Block,
+        at: At<'_>,
+        new: New<'_>,
+    ) -> Result<(u8, u64)> {
+        match (self.container_at(block)?, at) {
             (Container::Map(map), At::Key(_) | At::Remembered(_)) => {
                 self.set_entry(node, map, at.text(), new)
             }
@@ -902,7 +913,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match self.container(node)? {
             Container::Array(elements) => self.truncate_elements(elements, 0),
             Container::Record(record) => self.clear_record(record),
-            Container::Map(map) => self.clear_map(map)?,
+            Container::Map(map) => self.clear_map(map),
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::bytes::{load_u8, load_u64};
 use crate::cell::{Needle, owned_span, span_bytes, span_inline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
-use crate::map;
+use crate::map::{self, Map};
 use crate::reader::Key;
 use crate::record::{Raw, Record, each_field};
 use crate::shape::{self, Shape};
@@ -92,17 +92,18 @@ pub(super) fn append<S: Storage, O: Observer>(
         Some(length) => Ok(&inline[..length]),
         None => span_bytes(bytes, key_cell, 0),
     };
-    if let Ok(map::Place::New(plan)) = key.and_then(|key| map::plan_insert(bytes, map, key)) {
-        map::insert(space, &plan, key_cell, tag, cell, extent);
+    let Ok(map) = Map::load(bytes, map) else { return };
+    if let Ok(map::Place::New(plan)) = key.and_then(|key| map::plan_insert(bytes, &map, key)) {
+        map::insert(space, &map, &plan, key_cell, tag, cell, extent);
     }
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
-    pub(super) fn entry_slot(&self, map: u32, key: &str) -> Result<Option<Slot>> {
+    pub(super) fn entry_slot(&self, map: Map, key: &str) -> Result<Option<Slot>> {
         let bytes = self.space.bytes();
-        match map::find(bytes, map as u64, &Needle::new(key.as_bytes()))? {
+        match map::find(bytes, map.at, &Needle::new(key.as_bytes()))? {
             Some(index) => {
-                let entry = map::Map::load(bytes, map as u64)?.entry(bytes, index)?;
+                let entry = map.entry(bytes, index)?;
                 Ok(Some(Slot::Tagged { tag: entry.tag_at, cell: entry.value }))
             }
             None => Ok(None),
@@ -287,30 +288,29 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub(super) fn set_entry(
         &mut self,
         node: NodeId,
-        map: u32,
+        map: Map,
         key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
         let bytes = self.space.bytes();
-        let loaded = map::Map::load(bytes, map as u64)?;
-        let plan = match map::plan_insert(bytes, map as u64, key.as_bytes())? {
+        let plan = match map::plan_insert(bytes, &map, key.as_bytes())? {
             map::Place::New(plan) => plan,
             map::Place::Found(number) => {
-                let entry = loaded.entry(bytes, number)?;
+                let entry = map.entry(bytes, number)?;
                 return self.replace(entry.tag_at, entry.value, new, node);
             }
         };
         let size = self.measure(&new, node)?;
         self.measure_span(key.as_bytes())?;
-        self.check_elements(loaded.live as u64 + 1)?;
+        self.check_elements(map.live as u64 + 1)?;
         let fresh = plan.fresh() + key_fresh(key.as_bytes()) + size;
         self.space.ensure(fresh, plan.tail())?;
 
-        plan.extend(&mut self.space);
+        plan.extend(&mut self.space, &map);
         let mut extent = self.space.take(fresh);
         let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
         let (tag, cell) = self.build(&new, &mut extent);
-        map::insert(&mut self.space, &plan, key_cell, tag, cell, &mut extent);
+        map::insert(&mut self.space, &map, &plan, key_cell, tag, cell, &mut extent);
         self.space.finish(extent);
         Ok((tag, cell))
     }
@@ -337,29 +337,24 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(Some(raw))
     }
 
-    pub(super) fn take_entry(&mut self, map: u32, key: &str) -> Result<Option<Raw>> {
+    pub(super) fn take_entry(&mut self, map: Map, key: &str) -> Result<Option<Raw>> {
         let bytes = self.space.bytes();
-        let Some(number) = map::find(bytes, map as u64, &Needle::new(key.as_bytes()))? else {
-            return Ok(None);
-        };
-        let entry = map::Map::load(bytes, map as u64)?.entry(bytes, number)?;
-        let raw = entry.load(bytes)?;
-        let key_cell = load_u64(bytes, entry.key)?;
-        let plan = map::plan_remove(bytes, map as u64, number)?;
-        map::remove(&mut self.space, &plan);
+        let Some(plan) = map::plan_remove(bytes, &map, key.as_bytes())? else { return Ok(None) };
+        let raw = plan.entry.load(bytes)?;
+        let key_cell = load_u64(bytes, plan.entry.key)?;
+        map::remove(&mut self.space, &map, &plan);
         if let Some((offset, length)) = owned_span(key_cell) {
             self.space.free_span(offset as u64, length as u64);
         }
         Ok(Some(raw))
     }
 
-    pub(super) fn reserve_entries(&mut self, map: u32, additional: u32) -> Result<()> {
+    pub(super) fn reserve_entries(&mut self, map: Map, additional: u32) -> Result<()> {
         let bytes = self.space.bytes();
-        let live = map::Map::load(bytes, map as u64)?.live;
-        self.check_elements(live as u64 + additional as u64)?;
-        let growth = map::plan_reserve(bytes, map as u64, additional)?;
+        self.check_elements(map.live as u64 + additional as u64)?;
+        let growth = map::plan_reserve(bytes, map.at, additional)?;
         self.space.ensure(growth.fresh, growth.tail)?;
-        map::reserve(&mut self.space, map as u64, &growth);
+        map::reserve(&mut self.space, map.at, &growth);
         Ok(())
     }
 
@@ -371,13 +366,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.write_u64(record.offset as u64, header);
     }
 
-    pub(super) fn clear_map(&mut self, map: u32) -> Result<()> {
-        map::Map::load(self.space.bytes(), map as u64)?;
-        self.release_entries(map);
-        map::free_body(&mut self.space, map as u64);
-        let words = map as u64 + MAP_LIVE as u64;
+    pub(super) fn clear_map(&mut self, map: Map) {
+        self.release_entries(map.at as u32);
+        map::free_body(&mut self.space, map.at);
+        let words = map.at + MAP_LIVE as u64;
         self.space.zero(words, (MAP_SIZE - MAP_LIVE) as u64);
-        Ok(())
     }
 
     /// Gives a member another key; it keeps its place in the order.
@@ -414,15 +407,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    fn rename_entry(&mut self, map: u32, from: &str, to: &str) -> Result<()> {
+    fn rename_entry(&mut self, map: Map, from: &str, to: &str) -> Result<()> {
         let bytes = self.space.bytes();
         let missing = || Error::new(ErrorKind::NotFound, 0);
-        let number = map::find(bytes, map as u64, &Needle::new(from.as_bytes()))?;
+        let number = map::find(bytes, map.at, &Needle::new(from.as_bytes()))?;
         let number = number.ok_or_else(missing)?;
-        let entry = map::Map::load(bytes, map as u64)?.entry(bytes, number)?;
+        let entry = map.entry(bytes, number)?;
         let old_key = load_u64(bytes, entry.key)?;
-        let map::RenamePlace::New(plan) =
-            map::plan_rename(bytes, map as u64, number, to.as_bytes())?
+        let map::RenamePlace::New(plan) = map::plan_rename(bytes, &map, number, to.as_bytes())?
         else {
             return Err(Error::new(ErrorKind::KeyExists, 0));
         };

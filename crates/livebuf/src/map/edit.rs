@@ -7,10 +7,13 @@
 //! makes the index wrong, not the memory. How many blocks are carved is decided
 //! in the plan alone.
 
-use super::find::{Path, Seek, Target, common_prefix, edge_key, first_key, locate, seek};
+use super::find::{
+    Hit, Path, Seek, Target, common_prefix, edge_key, find_slot, first_key, locate, seek,
+};
 use super::node::*;
-use super::{Map, key_of};
+use super::{Entry, Map, key_of};
 use crate::bytes::{check, load_u8, load_u32, load_u64};
+use crate::cell::Needle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::space::{Extent, Observer, Space};
@@ -188,7 +191,6 @@ pub(crate) enum Place {
 /// A planned insertion, good until the document changes. Flat and small: it is
 /// moved about, and what was just written in parts is slow to read as a whole.
 pub(crate) struct InsertPlan {
-    map: u64,
     growth: Growth,
     index: IndexPlan,
 }
@@ -206,44 +208,42 @@ impl InsertPlan {
 
     /// Extends the table in place. To be called after [`Space::ensure`] and before
     /// [`Space::take`], so that what is taken lies behind it.
-    pub(crate) fn extend<S: Storage, O: Observer>(&self, space: &mut Space<S, O>) {
-        self.growth.extend(space, self.map);
+    pub(crate) fn extend<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+        self.growth.extend(space, map.at);
     }
 }
 
 /// Finds a key or plans its insertion.
 #[inline]
-pub(crate) fn plan_insert(bytes: &[u8], map: u64, key: &[u8]) -> Result<Place> {
-    let loaded = Map::load(bytes, map)?;
-    checked_table(bytes, &loaded)?;
-    let index = IndexPlan::plan(bytes, &loaded, key)?;
+pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Place> {
+    checked_table(bytes, map)?;
+    let index = IndexPlan::plan(bytes, map, key)?;
     if index.nodes == NewNodes::Taken {
         return Ok(Place::Found(Node::load(bytes, index.leaf)?.child(index.slot as usize)));
     }
-    let growth = Growth::plan(bytes, &loaded, 1);
-    Ok(Place::New(InsertPlan { map, growth, index }))
+    let growth = Growth::plan(bytes, map, 1);
+    Ok(Place::New(InsertPlan { growth, index }))
 }
 
-/// Appends an entry; returns its number. `extent` has at least
+/// Appends an entry to the map that this was planned for; returns its number. `extent` has at least
 /// [`fresh`](InsertPlan::fresh) bytes left, and [`extend`](InsertPlan::extend)
 /// was called.
 pub(crate) fn insert<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
+    map: &Map,
     plan: &InsertPlan,
     key_cell: u64,
     tag: u8,
     value_cell: u64,
     extent: &mut Extent,
 ) -> u32 {
-    // It loaded when it was planned.
-    let Ok(map) = Map::load(space.bytes(), plan.map) else { return 0 };
-    let (entries, old) = plan.growth.carry_out(space, &map, extent);
+    let (entries, old) = plan.growth.carry_out(space, map, extent);
     let (base, number) = (u64::from(entries), map.used);
     let cells = (u128::from(key_cell) | u128::from(value_cell) << 64).to_le_bytes();
     space.write(base + entry_key_at(number), &cells);
     space.write_u8(base + entry_tag_at(number), tag);
     set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));
-    plan.index.carry_out(space, &Map { entries, ..map }, number, extent);
+    plan.index.carry_out(space, &Map { entries, ..*map }, number, extent);
     if let Some((offset, size)) = old {
         space.free(offset, size);
     }
@@ -609,7 +609,8 @@ fn renew_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, entries: u32, 
 
 /// A planned removal, good until the map changes.
 pub(crate) struct RemovePlan {
-    map: u64,
+    /// The entry to be removed.
+    pub(crate) entry: Entry,
     number: u32,
     slot: OldSlot,
 }
@@ -625,45 +626,15 @@ struct OldSlot {
 }
 
 impl OldSlot {
-    /// Finds the slot of entry `number`.
-    #[inline]
-    fn plan(bytes: &[u8], map: &Map, number: u32) -> Result<OldSlot> {
-        if map.root == 0 || number >= map.used {
-            return Err(Error::new(ErrorKind::BadIndex, map.at));
-        }
-        let key = key_of(bytes, map.entries, number)?;
-        if let Some(spot) = locate(bytes, map.entries, map.root, key)?
-            && spot.found == Some(number)
-            && spot.leaf.count() > 1
-        {
-            return Ok(OldSlot {
-                leaf: spot.offset,
-                slot: spot.slot as u32,
-                count: spot.leaf.count() as u32,
-                capacity: NODE_SLOTS,
-                path: None,
-            });
-        }
-        OldSlot::plan_more(bytes, map, number, key)
-    }
-
-    /// The same in a leaf with one slot or a small one.
-    #[cold]
-    #[inline(never)]
-    fn plan_more(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> Result<OldSlot> {
-        let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
-        if seek.found != Some(number) {
-            return Err(Error::new(ErrorKind::BadIndex, map.at));
-        }
-        let (leaf, slot) = seek.path.leaf();
+    /// Finds a key: the number of its entry, and its slot.
+    #[inline(always)]
+    fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<(u32, OldSlot)>> {
+        let hit = find_slot(bytes, map.entries, map.root, &Needle::new(key))?;
+        let Some(Hit { entry, leaf, slot }) = hit else { return Ok(None) };
         let node = Node::load(bytes, leaf)?;
-        Ok(OldSlot {
-            leaf,
-            slot: slot as u32,
-            count: node.count as u32,
-            capacity: node.capacity() as u32,
-            path: (node.count == 1).then_some(seek.path),
-        })
+        let path = if node.count == 1 { Some(path_to(bytes, map, key, entry)?) } else { None };
+        let (slot, count, capacity) = (slot as u32, node.count as u32, node.capacity() as u32);
+        Ok(Some((entry, OldSlot { leaf, slot, count, capacity, path })))
     }
 
     fn carry_out<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
@@ -677,27 +648,45 @@ impl OldSlot {
     }
 }
 
-/// Finds an entry's slot in the index. Entry `number` is no hole.
-pub(crate) fn plan_remove(bytes: &[u8], map: u64, number: u32) -> Result<RemovePlan> {
-    let loaded = Map::load(bytes, map)?;
-    checked_table(bytes, &loaded)?;
-    let slot = OldSlot::plan(bytes, &loaded, number)?;
-    Ok(RemovePlan { map, number, slot })
+/// The way to the slot of an entry that is there.
+#[cold]
+#[inline(never)]
+fn path_to(bytes: &[u8], map: &Map, key: &[u8], number: u32) -> Result<Path> {
+    let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
+    if seek.found != Some(number) {
+        return Err(Error::new(ErrorKind::BadIndex, map.at));
+    }
+    Ok(seek.path)
+}
+
+/// Finds a key's entry and its slot in the index.
+#[inline]
+pub(crate) fn plan_remove(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<RemovePlan>> {
+    checked_table(bytes, map)?;
+    let Some((number, slot)) = OldSlot::plan(bytes, map, key)? else { return Ok(None) };
+    let entry = map.entry(bytes, number)?;
+    Ok(Some(RemovePlan { entry, number, slot }))
 }
 
 /// Takes an entry out and leaves a hole. What its key and value own is the
 /// caller's, who may have freed it before. When holes are the majority they are
 /// squeezed out, which gives the entries new numbers.
-pub(crate) fn remove<S: Storage, O: Observer>(space: &mut Space<S, O>, plan: &RemovePlan) {
-    let RemovePlan { map, number, slot } = plan;
-    let Ok(map) = Map::load(space.bytes(), *map) else { return };
-    let entries = u64::from(map.entries);
-    slot.carry_out(space, &map);
-    space.write(entries + entry_key_at(*number), &[0; 16]);
-    space.write_u8(entries + entry_tag_at(*number), TAG_HOLE);
+pub(crate) fn remove<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    plan: &RemovePlan,
+) {
+    let RemovePlan { entry, number, slot } = plan;
+    slot.carry_out(space, map);
+    space.write(entry.key, &[0; 16]);
+    space.write_u8(entry.tag_at, TAG_HOLE);
     let (live, mut used) = (map.live.saturating_sub(1), map.used);
-    while used > 0 && load_u8(space.bytes(), entries + entry_tag_at(used - 1)) == Ok(TAG_HOLE) {
-        used -= 1;
+    if *number + 1 == used {
+        // The last used entry is no hole.
+        let entries = u64::from(map.entries);
+        while used > 0 && load_u8(space.bytes(), entries + entry_tag_at(used - 1)) == Ok(TAG_HOLE) {
+            used -= 1;
+        }
     }
     set_counts(space, map.at, live, used);
     if !space.trusted {
@@ -705,8 +694,9 @@ pub(crate) fn remove<S: Storage, O: Observer>(space: &mut Space<S, O>, plan: &Re
     }
     if used >= SQUEEZE && used - live.min(used) > used / 2 {
         squeeze(space, map.at);
+        used = live;
     }
-    if map.capacity >= GIVE_BACK {
+    if map.capacity >= GIVE_BACK && used <= map.capacity / 4 {
         give_back(space, map.at);
     }
 }
@@ -812,7 +802,7 @@ fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
 /// Halves a table of which a quarter is used, or frees it when nothing is.
 fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
-    if map.capacity < GIVE_BACK || map.used > map.capacity / 4 {
+    if map.used > map.capacity / 4 {
         return;
     }
     let capacity = (2 * map.used).next_multiple_of(8).max(FIRST_ENTRIES);
@@ -847,18 +837,20 @@ impl RenamePlan {
 }
 
 /// Finds a key or plans that entry `number` gets it.
-pub(crate) fn plan_rename(bytes: &[u8], map: u64, number: u32, key: &[u8]) -> Result<RenamePlace> {
-    let map = Map::load(bytes, map)?;
-    checked_table(bytes, &map)?;
-    let old = OldSlot::plan(bytes, &map, number)?;
-    let index = IndexPlan::plan(bytes, &map, key)?;
+pub(crate) fn plan_rename(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> Result<RenamePlace> {
+    checked_table(bytes, map)?;
+    let old = OldSlot::plan(bytes, map, key_of(bytes, map.entries, number)?)?;
+    let Some((_, old)) = old.filter(|(found, _)| *found == number && number < map.used) else {
+        return Err(Error::new(ErrorKind::BadIndex, map.at));
+    };
+    let index = IndexPlan::plan(bytes, map, key)?;
     if index.nodes == NewNodes::Taken {
         return Ok(RenamePlace::Found);
     }
     // The old key leaves first, which may change the new one's way, but never
     // makes it longer: this is enough for every node on it to split.
     let fresh = NODE_SIZE * (depth(bytes, map.root)? + 1);
-    Ok(RenamePlace::New(RenamePlan { map, number, old, fresh }))
+    Ok(RenamePlace::New(RenamePlan { map: *map, number, old, fresh }))
 }
 
 /// Gives an entry the key that was planned; its place in insertion order stays.

@@ -28,12 +28,33 @@ pub(crate) fn find(bytes: &[u8], map: u64, needle: &Needle<'_>) -> Result<Option
     let (words, _) = header.as_chunks::<4>();
     let entries = u32::from_le_bytes(words[MAP_ENTRIES as usize / 4]);
     let root = u32::from_le_bytes(words[MAP_ROOT as usize / 4]);
+    Ok(find_slot(bytes, entries, root, needle)?.map(|hit| hit.entry))
+}
+
+/// A key that is there.
+pub(super) struct Hit {
+    /// The number of its entry.
+    pub(super) entry: u32,
+    /// Its place in the index.
+    pub(super) leaf: u32,
+    pub(super) slot: usize,
+}
+
+/// The place of a key in the index under `root` (0: none).
+#[inline(always)]
+pub(super) fn find_slot(
+    bytes: &[u8],
+    entries: u32,
+    root: u32,
+    needle: &Needle<'_>,
+) -> Result<Option<Hit>> {
     if root == 0 {
         return Ok(None);
     }
     let Some(mut node) = Full::load(bytes, root) else {
         return find_slowly(bytes, entries, root, needle);
     };
+    let mut leaf = root;
     let mut tied = false;
     let mut level = node.level();
     while level > 0 {
@@ -49,7 +70,8 @@ pub(crate) fn find(bytes: &[u8], map: u64, needle: &Needle<'_>) -> Result<Option
                 tied = true;
             }
         }
-        match Full::load(bytes, node.child(slot)) {
+        leaf = node.child(slot);
+        match Full::load(bytes, leaf) {
             Some(below) if below.level() < level => node = below,
             _ => return find_slowly(bytes, entries, root, needle),
         }
@@ -60,13 +82,14 @@ pub(crate) fn find(bytes: &[u8], map: u64, needle: &Needle<'_>) -> Result<Option
     if node.head(last) == head && last < SLOTS {
         let entry = node.child(last);
         if is_at(bytes, u64::from(entries) + entry_key_at(entry), needle)? {
-            return Ok(Some(entry));
+            return Ok(Some(Hit { entry, leaf, slot: last }));
         }
         if last > 0 && node.head(last - 1) == head {
             let target = Target::at(needle.text);
-            let position = search_ties(bytes, entries, node.into(), last, head, target)?;
-            if position.found.is_some() {
-                return Ok(position.found);
+            let Position { slot, found, .. } =
+                search_ties(bytes, entries, node.into(), last, head, target)?;
+            if let Some(entry) = found {
+                return Ok(Some(Hit { entry, leaf, slot }));
             }
         }
     }
@@ -76,13 +99,17 @@ pub(crate) fn find(bytes: &[u8], map: u64, needle: &Needle<'_>) -> Result<Option
 /// The same where heads alone do not decide, in a small root leaf, or in a
 /// damaged index.
 #[inline(never)]
-fn find_slowly(bytes: &[u8], entries: u32, root: u32, needle: &Needle<'_>) -> Result<Option<u32>> {
+fn find_slowly(bytes: &[u8], entries: u32, root: u32, needle: &Needle<'_>) -> Result<Option<Hit>> {
     let target = Target::at(needle.text);
-    let leaf = match Full::load(bytes, root) {
-        Some(node) => descend(bytes, entries, root, node, target, &mut ())?.2.into(),
-        None => Node::load(bytes, root)?,
+    let (offset, leaf) = match Full::load(bytes, root) {
+        Some(node) => {
+            let (_, offset, leaf) = descend(bytes, entries, root, node, target, &mut ())?;
+            (offset, leaf.into())
+        }
+        None => (root, Node::load(bytes, root)?),
     };
-    Ok(search_leaf(bytes, entries, leaf, target)?.found)
+    let Position { slot, found, .. } = search_leaf(bytes, entries, leaf, target)?;
+    Ok(found.map(|entry| Hit { entry, leaf: offset, slot }))
 }
 
 /// Whether the key cell at `position` holds the needle. As [`Needle::is_at`], but

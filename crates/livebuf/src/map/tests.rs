@@ -93,23 +93,26 @@ impl<O: Observer> Fixture<O> {
 
     /// The number of the new entry; none where the key is there.
     pub(super) fn insert(&mut self, key: &[u8], value: u64) -> Option<u32> {
-        let Place::New(plan) = plan_insert(self.bytes(), self.map, key).unwrap() else {
+        let Place::New(plan) = plan_insert(self.bytes(), &self.header(), key).unwrap() else {
             return None;
         };
+        let map = self.header();
         let fresh = plan.fresh() + Self::text_size(key);
         self.space.ensure(fresh, plan.tail()).unwrap();
-        plan.extend(&mut self.space);
+        plan.extend(&mut self.space, &map);
         let mut extent = self.space.take(fresh);
         let cell = self.key_cell(key, &mut extent);
-        let number = insert(&mut self.space, &plan, cell, TAG_INT, value, &mut extent);
+        let number = insert(&mut self.space, &map, &plan, cell, TAG_INT, value, &mut extent);
         self.space.finish(extent);
         Some(number)
     }
 
     pub(super) fn remove(&mut self, number: u32) {
-        let plan = plan_remove(self.bytes(), self.map, number).unwrap();
+        let map = self.header();
+        let key = key_of(self.bytes(), map.entries, number).unwrap();
+        let plan = plan_remove(self.bytes(), &map, key).unwrap().unwrap();
         self.free_key(number);
-        remove(&mut self.space, &plan);
+        remove(&mut self.space, &map, &plan);
     }
 
     fn free_key(&mut self, number: u32) {
@@ -640,28 +643,31 @@ fn damage_is_survived() {
                         bound(&mut random, &other),
                     );
                 }
+                let Ok(header) = Map::load(space.bytes(), map) else { break };
                 match random.below(3) {
                     0 => {
-                        if let Ok(Place::New(plan)) = plan_insert(space.bytes(), map, &key) {
+                        if let Ok(Place::New(plan)) = plan_insert(space.bytes(), &header, &key) {
                             let fresh = plan.fresh();
                             if space.ensure(fresh, plan.tail()).is_ok() {
-                                plan.extend(&mut space);
+                                plan.extend(&mut space, &header);
                                 let mut extent = space.take(fresh);
                                 let cell = inline_span(&key[..key.len().min(7)]);
-                                insert(&mut space, &plan, cell, TAG_INT, 1, &mut extent);
+                                insert(&mut space, &header, &plan, cell, TAG_INT, 1, &mut extent);
                                 space.finish(extent);
                             }
                         }
                     }
                     1 => {
                         let number = random.below(100) as u32;
-                        if let Ok(plan) = plan_remove(space.bytes(), map, number) {
-                            remove(&mut space, &plan);
+                        let key = key_of(space.bytes(), header.entries, number);
+                        let plan = key.and_then(|key| plan_remove(space.bytes(), &header, key));
+                        if let Ok(Some(plan)) = plan {
+                            remove(&mut space, &header, &plan);
                         }
                     }
                     _ => {
                         let number = random.below(100) as u32;
-                        let plan = plan_rename(space.bytes(), map, number, &key);
+                        let plan = plan_rename(space.bytes(), &header, number, &key);
                         if let Ok(RenamePlace::New(plan)) = plan
                             && space.ensure(plan.fresh(), 0).is_ok()
                         {
