@@ -128,7 +128,7 @@ impl<O: Observer> Fixture<O> {
     }
 
     fn rename(&mut self, number: u32, key: &[u8]) -> Option<()> {
-        let plan = plan_rename(self.bytes(), self.map, number, key).unwrap();
+        let plan = plan_rename(self.bytes(), &self.header(), number, key).unwrap();
         let RenamePlace::New(plan) = plan else { return None };
         let fresh = plan.fresh() + Self::text_size(key);
         self.space.ensure(fresh, 0).unwrap();
