@@ -74,7 +74,7 @@ impl<O: Observer> Observer for &mut O {
 }
 
 /// Zeroed bytes taken for one edit, to be carved into blocks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Extent {
     cursor: u64,
     end: u64,
@@ -385,10 +385,10 @@ impl<S: Storage, O: Observer> Space<S, O> {
     // --- committing ---------------------------------------------------------
 
     /// Takes `size` zeroed bytes that [`ensure`](Self::ensure) promised.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, size: u64) -> Extent {
         if size == 0 {
-            return Extent { cursor: 0, end: 0 };
+            return Extent::default();
         }
         if load_u32(self.storage.bytes(), HEADER_AUX as u64) != Ok(0)
             && let Some(extent) = self.take_from_list(size)
@@ -405,6 +405,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         Extent { cursor: start, end: start + size }
     }
 
+    #[inline(never)]
     fn take_from_list(&mut self, size: u64) -> Option<Extent> {
         if !self.trusted {
             return None;

@@ -709,8 +709,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub fn set_root<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
         let (tag, cell) = (HEADER_ROOT_TAG as u64, HEADER_ROOT_CELL as u64);
         let above = NodeId { home: 0, row: 0, epoch: self.epoch, depth: 0 };
-        self.replace(tag, cell, new.into(), above)?;
-        Ok(self.root())
+        let (tag, cell) = self.replace(tag, cell, new.into(), above)?;
+        Ok(self.handle(Raw { tag, cell, position: 0 }, 1))
     }
 
     /// Sets the value at a JSON pointer. The parent must be there; the last
@@ -804,10 +804,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 object::Found::Field(index, _) => self.fill_hole(node, record, index, new)?,
                 object::Found::Nothing(shape) => {
                     let key = at.text();
+                    let needle = Needle::new(key.as_bytes());
+                    if self.append_field(record, shape, &needle, &new).is_some() {
+                        return Ok(None);
+                    }
                     if key.len() > MAX_SHAPE_KEY || record.used() == MAX_FIELDS as u32 {
                         self.add_as_map(node, record, key, new)?
                     } else {
-                        self.add_field(node, record, shape, &Needle::new(key.as_bytes()), new)?
+                        self.add_field(node, record, shape, &needle, new)?
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! Editing objects: records that gain, lose and rename fields, and become maps.
 
 use super::{At, Container, Editor, New, NodeId, Slot, build_key, key_fresh};
-use crate::bytes::{load_u8, load_u64};
+use crate::bytes::{check, load_u8, load_u32, load_u64};
 use crate::cell::{Needle, owned_span, span_bytes, span_inline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
@@ -128,6 +128,67 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.write_u64(record.cell_position(index), cell);
         self.space.write_u8(record.offset as u64 + 3, record.live() as u8 + 1);
         Ok((tag, cell))
+    }
+
+    /// The common case of [`add_field`](Self::add_field): a number or text, and
+    /// room for it in the record and at the end of its shape, which is the
+    /// document's first where the record has none. `None` where this is not the
+    /// case, or space or a limit is short; nothing has changed then.
+    #[inline(never)]
+    pub(super) fn append_field(
+        &mut self,
+        record: Record,
+        shape: Option<Shape>,
+        needle: &Needle<'_>,
+        new: &New<'_>,
+    ) -> Option<()> {
+        let (used, capacity) = (record.used(), record.capacity());
+        let bytes = self.space.bytes();
+        let (room, made) = match shape {
+            Some(shape) => {
+                check(bytes, shape.offset, shape.size()).ok()?;
+                (if used == shape.count { shape.capacity } else { 0 }, 0)
+            }
+            None if load_u32(bytes, HEADER_NEWEST_SHAPE as u64) == Ok(0) => {
+                (capacity, shape_size(capacity) as u64)
+            }
+            None => return None,
+        };
+        let room = room.min(capacity).min(self.space.limits().elements);
+        if used >= room || needle.text.len() > MAX_SHAPE_KEY {
+            return None;
+        }
+        let (tag, text, mut cell) = match new {
+            New::Str(text) if text.len() > MAX_INLINE => (TAG_STRING, text.as_bytes(), 0),
+            New::Str(text) => (TAG_STRING, &[][..], Needle::new(text.as_bytes()).cell),
+            other => other.immediate().map(|(tag, cell)| (tag, &[][..], cell))?,
+        };
+        let spans = self.measure_span(needle.text).ok()? + self.measure_span(text).ok()?;
+        let fresh = made + spans;
+        let mut extent = Extent::default();
+        if fresh > 0 {
+            self.space.ensure(fresh, 0).ok()?;
+            extent = self.space.take(fresh);
+        }
+
+        let mut key_cell = needle.cell;
+        if key_cell == 0 {
+            key_cell = build_key(&mut self.space, needle.text, false, &mut extent);
+        }
+        let shape = match shape {
+            Some(shape) => shape,
+            None => shape::create(&mut self.space, capacity, &mut extent),
+        };
+        shape::put_key(&mut self.space, shape, used, key_cell, needle.fingerprint);
+        if !text.is_empty() {
+            cell = build_key(&mut self.space, text, true, &mut extent);
+        }
+        self.space.write_u8(record.tag_position(used), tag);
+        self.space.write_u64(record.cell_position(used), cell);
+        let header =
+            Record::header_word(capacity, used + 1, record.live() + 1, shape.offset as u32);
+        self.space.write_u64(record.offset as u64, header);
+        Some(())
     }
 
     /// Adds a field to a record, which may grow or move.
