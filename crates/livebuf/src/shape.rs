@@ -277,12 +277,17 @@ pub(crate) fn put_key<S: Storage, O: Observer>(
     cell: u64,
     fingerprint: u8,
 ) -> Shape {
-    space.write_u8(shape.offset + (SHAPE_FINGERPRINTS + index) as u64, fingerprint);
+    // Words as they are loaded: a processor waits long for a part just stored.
+    let (word_at, shift) =
+        (shape.offset + (SHAPE_FINGERPRINTS + (index & !7)) as u64, 8 * (index & 7));
+    let word = load_u64(space.bytes(), word_at).unwrap_or(0);
+    space.write_u64(word_at, word & !(0xFF << shift) | (fingerprint as u64) << shift);
     space.write_u64(shape.key_position(index), cell);
     if index < shape.count {
         return shape;
     }
-    space.write_u8(shape.offset + 2, index as u8 + 1);
+    let head = [KIND_SHAPE, shape.capacity as u8, index as u8 + 1, shape.flags];
+    space.write(shape.offset, &head);
     Shape { count: index + 1, ..shape }
 }
 

@@ -104,6 +104,8 @@ mod vec {
 
     /// From this size on the buffer grows by a quarter.
     const LARGE: u64 = 1 << 20;
+    /// Most bytes zeroed ahead: they are still in the cache when they are written.
+    const AHEAD: u64 = 1 << 16;
 
     /// A growable, 16-byte aligned, zero-initialised buffer.
     #[derive(Clone, Default)]
@@ -133,13 +135,18 @@ mod vec {
         }
 
         fn resize(&mut self, capacity: u64) -> Result<()> {
+            self.reserve(capacity)?;
+            // What fits a reservation fits a `usize`.
+            self.lines.resize(capacity.div_ceil(16) as usize, 0);
+            Ok(())
+        }
+
+        /// Allocates for `capacity` bytes; those not asked for yet stay untouched.
+        fn reserve(&mut self, capacity: u64) -> Result<()> {
             let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
             let lines = usize::try_from(capacity.div_ceil(16)).map_err(|_| refused())?;
-            self.lines
-                .try_reserve_exact(lines.saturating_sub(self.lines.len()))
-                .map_err(|_| refused())?;
-            self.lines.resize(lines, 0);
-            Ok(())
+            let more = lines.saturating_sub(self.lines.len());
+            self.lines.try_reserve_exact(more).map_err(|_| refused())
         }
     }
 
@@ -162,11 +169,16 @@ mod vec {
                 return Ok(());
             }
             // In proportion, so that n pushes copy O(n) elements; large blocks by
-            // less, since the allocator moves them without copying and what is
-            // not used is zeroed in vain. Never past what a document can use.
-            let more = if length < LARGE { length } else { length / 4 };
-            let ahead = (length + more).clamp(256, crate::layout::MAX_DOCUMENT);
-            self.resize(capacity.max(ahead))
+            // less, since the allocator moves them without copying. Never past
+            // what a document can use.
+            let reserved = self.lines.capacity() as u64 * 16;
+            if capacity > reserved {
+                let more = if reserved < LARGE { reserved } else { reserved / 4 };
+                let ahead = (reserved + more).clamp(256, crate::layout::MAX_DOCUMENT);
+                self.reserve(capacity.max(ahead))?;
+            }
+            let ahead = (length + length.min(AHEAD)).max(256);
+            self.resize(capacity.max(ahead.min(self.lines.capacity() as u64 * 16)))
         }
     }
 
