@@ -70,6 +70,17 @@ pub struct NodeId {
     depth: u16,
 }
 
+/// The document whose value is null: a header. A constant, so that it is stored
+/// by whole words, as they are loaded next.
+const NULL_DOCUMENT: [u8; HEADER_SIZE as usize] = {
+    let mut header = [0; HEADER_SIZE as usize];
+    [header[0], header[1], header[2], header[3]] = MAGIC;
+    header[HEADER_VERSION as usize] = VERSION;
+    header[HEADER_ROOT_TAG as usize] = TAG_NULL;
+    header[HEADER_USED as usize] = HEADER_SIZE as u8;
+    header
+};
+
 /// A fresh epoch, different from every other editor's: stale and foreign
 /// handles look alike, and both are refused.
 fn next_epoch() -> u32 {
@@ -291,13 +302,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if storage.bytes().len() < HEADER_SIZE as usize {
             storage.grow(HEADER_SIZE as u64)?;
         }
-        let mut header = [0; HEADER_SIZE as usize];
-        header[..4].copy_from_slice(&MAGIC);
-        header[HEADER_VERSION as usize] = VERSION;
-        header[HEADER_ROOT_TAG as usize] = TAG_NULL;
-        header[HEADER_USED as usize] = HEADER_SIZE as u8;
         let mut space = Space::new(storage, observer, HEADER_SIZE, true, Limits::default());
-        space.write(0, &header);
+        space.write(0, &NULL_DOCUMENT);
         Ok(Editor { space, epoch: next_epoch() })
     }
 
