@@ -309,6 +309,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Opens the document that the storage holds, in constant time. It is foreign.
     ///
+    /// Flags of the class that anyone may ignore are cleared at once: what they say
+    /// of the document need not hold after edits by who does not know them.
+    ///
     /// # Errors
     /// As [`Doc::open`], and [`ErrorKind::ReadOnly`] where the document has a
     /// feature that this version can read but not edit.
@@ -319,7 +322,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if header.read_only != 0 {
             return Err(Error::new(ErrorKind::ReadOnly, HEADER_READ_ONLY_FLAGS as u64));
         }
-        let space = Space::new(storage, observer, header.used, false, Limits::default());
+        let mut space = Space::new(storage, observer, header.used, false, Limits::default());
+        if header.ignore != 0 {
+            space.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
+        }
         Ok(Editor { space, epoch: next_epoch() })
     }
 

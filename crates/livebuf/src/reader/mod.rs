@@ -249,6 +249,7 @@ impl<'a, M: Mode> Doc<'a, M> {
 pub(crate) struct Header {
     pub(crate) used: u32,
     pub(crate) read_only: u8,
+    pub(crate) ignore: u8,
 }
 
 impl Header {
@@ -277,7 +278,11 @@ impl Header {
         if tag == TAG_HOLE || tag > TAG_NODE_LAST {
             return Err(Error::new(ErrorKind::BadCode, HEADER_ROOT_TAG as u64));
         }
-        Ok(Header { used, read_only: load_u8(bytes, HEADER_READ_ONLY_FLAGS as u64)? })
+        Ok(Header {
+            used,
+            read_only: load_u8(bytes, HEADER_READ_ONLY_FLAGS as u64)?,
+            ignore: load_u8(bytes, HEADER_IGNORE_FLAGS as u64)?,
+        })
     }
 }
 

@@ -167,6 +167,15 @@ fn values_move_without_copying() {
 }
 
 #[test]
+fn flags_that_an_editor_does_not_know_are_cleared() {
+    let mut bytes = json!({"lap": 55}).to_vec();
+    bytes[livebuf::layout::HEADER_IGNORE_FLAGS as usize] = 0x81;
+    assert!(livebuf::Doc::open(&bytes).unwrap().validate().is_ok());
+    let doc = DocBuf::from_bytes(&bytes).unwrap();
+    assert_eq!(doc.as_bytes(), json!({"lap": 55}).as_bytes());
+}
+
+#[test]
 fn a_value_that_cannot_be_hung_is_kept() {
     let mut buffer = [0; 176];
     let mut doc = Editor::create(&mut buffer[..]).unwrap();
