@@ -25,6 +25,10 @@ pub(crate) enum Command {
     /// Print a document as JSON
     ToJson(ToJson),
     /// Print the values at pointers as JSON, one a line
+    ///
+    /// Pointers to nothing are passed over: the other values are printed, the first such
+    /// pointer is named on standard error, and the exit status is 1. On trouble with the
+    /// document or a pointer (status 2), no value is printed.
     Get(Get),
     /// Set the value at a pointer, in place
     Set(Set),

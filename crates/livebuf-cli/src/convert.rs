@@ -203,7 +203,7 @@ pub(crate) fn to_json(args: &ToJson) -> Outcome {
 
 /// Whether nothing in a validated value stops its printing. Nesting is bounded
 /// by validity.
-fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result<bool> {
+pub(crate) fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result<bool> {
     match value.kind() {
         Kind::Float => Ok(any_float || value.as_f64().is_some_and(f64::is_finite)),
         Kind::Object => {

@@ -1,7 +1,7 @@
 //! Looking: single values, keys, whether a document is whole, where its bytes go.
 
 use crate::args::{Get, Keys, Stats, Validate};
-use crate::convert::{not_printed, print_options};
+use crate::convert::{is_printable, not_printed, print_options};
 use crate::failure::{Failure, Outcome, grouped, is_damage, name};
 use crate::progress;
 use crate::sink::{Out, refuse_terminal};
@@ -36,18 +36,28 @@ fn not_there(path: &Path, pointer: &str) -> Failure {
 pub(crate) fn get(args: &Get) -> Outcome {
     let source = Source::open(&args.file)?;
     let doc = source.doc(&args.file)?;
-    // Damage or a bad pointer is known before anything is printed.
-    let values: Vec<_> = args
-        .pointers
-        .iter()
-        .map(|pointer| find(&args.file, doc, pointer))
-        .collect::<Outcome<_>>()?;
-    let mut out = Out::new();
+    // All of it is rendered before anything is printed: damage, a bad pointer and what
+    // JSON has not are known before.
     let mut missing = None;
-    for (pointer, value) in args.pointers.iter().zip(values) {
-        match value {
-            Some(value) => print(args, &mut out, value)?,
+    let mut rendered = Vec::new();
+    let mut room = KEPT;
+    for pointer in &args.pointers {
+        match find(&args.file, doc, pointer)? {
+            Some(value) => rendered.push(render(args, pointer, value, &mut room)?),
             None => missing = missing.or(Some(pointer)),
+        }
+    }
+    let mut out = Out::new();
+    for value in rendered {
+        match value {
+            Rendered::Json(text) => out.line(&text)?,
+            Rendered::Text(text) => out.line(text)?,
+            Rendered::Bytes(bytes) => out.write(bytes)?,
+            Rendered::Long(value) => {
+                livebuf_json::to_writer(out.writer(), value, &print_options(args.pretty))
+                    .map_err(|error| not_printed(&args.file, &error))?;
+                out.line("")?;
+            }
         }
     }
     out.finish()?;
@@ -57,31 +67,66 @@ pub(crate) fn get(args: &Get) -> Outcome {
     }
 }
 
-fn print(args: &Get, out: &mut Out, value: Value<'_>) -> Outcome {
+/// Most bytes of JSON that [`get`] keeps in memory.
+const KEPT: u64 = 16 << 20;
+
+/// A value of which nothing stops the printing any more.
+enum Rendered<'d> {
+    Json(String),
+    Text(&'d str),
+    Bytes(&'d [u8]),
+    /// Too long to be kept: looked through, to be rendered as it is printed.
+    Long(Value<'d>),
+}
+
+/// `room` is what memory is left for rendered values.
+fn render<'d>(
+    args: &Get,
+    pointer: &str,
+    value: Value<'d>,
+    room: &mut u64,
+) -> Outcome<Rendered<'d>> {
     let damaged = |error| Failure::document(&args.file, error);
     if args.raw {
         if let Some(text) = value.as_str().map_err(damaged)? {
-            return out.line(text);
+            return Ok(Rendered::Text(text));
         }
         if let Some(bytes) = value.as_bytes().map_err(damaged)? {
             refuse_terminal("send it to a file or a pipe")?;
-            return out.write(bytes);
+            return Ok(Rendered::Bytes(bytes));
         }
     }
-    // Into memory where it is short; what is damaged further below is then not
-    // half printed. What is long goes out as it comes.
+    let failure = |error: &livebuf_json::Error| match error.kind() {
+        livebuf_json::ErrorKind::NotFinite => not_finite(args, pointer, value),
+        _ => not_printed(&args.file, error),
+    };
     let options = print_options(args.pretty);
-    let short = options.clone().max_bytes(1 << 20);
-    match livebuf_json::to_string_with(value, &short) {
-        Ok(text) => out.line(&text),
-        Err(error) if error.kind() == livebuf_json::ErrorKind::OutputLimit => {
-            value.regions(|_| {}).map_err(damaged)?;
-            livebuf_json::to_writer(out.writer(), value, &options)
-                .map_err(|error| not_printed(&args.file, &error))?;
-            out.line("")
+    match livebuf_json::to_string_with(value, &options.clone().max_bytes(*room)) {
+        Ok(text) => {
+            *room -= text.len() as u64;
+            Ok(Rendered::Json(text))
         }
-        Err(error) => Err(not_printed(&args.file, &error)),
+        Err(error) if error.kind() == livebuf_json::ErrorKind::OutputLimit => {
+            // Where values alias, the text could be without end.
+            value.regions(|_| {}).map_err(damaged)?;
+            if !is_printable(value, false).map_err(damaged)? {
+                livebuf_json::to_writer(io::sink(), value, &options)
+                    .map_err(|error| failure(&error))?;
+            }
+            Ok(Rendered::Long(value))
+        }
+        Err(error) => Err(failure(&error)),
     }
+}
+
+fn not_finite(args: &Get, pointer: &str, value: Value<'_>) -> Failure {
+    let place = if pointer.is_empty() { "the root" } else { pointer };
+    let holds = if value.kind() == Kind::Float { "is" } else { "holds" };
+    Failure::trouble(format!(
+        "{}: {place} {holds} an infinity or NaN, which JSON does not have",
+        name(&args.file)
+    ))
+    .with_hint("livebuf to-json --null-for-non-finite prints the document with null for it")
 }
 
 pub(crate) fn keys(args: &Keys) -> Outcome {

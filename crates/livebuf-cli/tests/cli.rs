@@ -388,6 +388,56 @@ fn values_are_got_as_json_and_raw() {
         .stdout(&b"\x00\xFFbytes"[..]);
 }
 
+/// `get` printed values as it went: what JSON has not, at a later pointer, ended it with
+/// status 2 and half its output printed. And it advised an option that only to-json has.
+#[test]
+fn get_prints_all_its_output_or_none() {
+    let place = Place::new();
+    // The second value is short; then too long to be kept in memory while others are looked at.
+    for length in [1, 17 << 20] {
+        let mut document = DocBuf::new().unwrap();
+        document.set_root(New::object(0)).unwrap();
+        document.set_pointer("/event", "lap").unwrap();
+        document.set_pointer("/time_sec", f64::NAN).unwrap();
+        document.set_pointer("/list", New::array(0)).unwrap();
+        document.set_pointer("/list/-", &*"x".repeat(length)).unwrap();
+        document.set_pointer("/list/-", f64::INFINITY).unwrap();
+        place.file("nan.lbuf", document.as_bytes());
+        for (line, what) in [
+            ("get nan.lbuf /event /time_sec", "/time_sec is an infinity or NaN"),
+            ("get nan.lbuf /event /list", "/list holds an infinity or NaN"),
+            ("get --pretty nan.lbuf /event /no /list/0 /list", "/list holds an infinity or NaN"),
+            ("get nan.lbuf /event /list /time_sec", "/list holds an infinity or NaN"),
+            ("get nan.lbuf /list/0 /time_sec", "/time_sec is an infinity or NaN"),
+        ] {
+            says(place.run(line), 2, &["nan.lbuf: ", what, "livebuf to-json --null"]);
+        }
+        let root = place.command(&["get", "nan.lbuf", "/event", ""]).assert();
+        says(root, 2, &["the root holds an infinity or NaN"]);
+        let long = place.yes("get nan.lbuf /event /list/0 /event");
+        assert_eq!(long.len(), length + 15);
+        assert!(long.starts_with("\"lap\"\n\"x") && long.ends_with("x\"\n\"lap\"\n"));
+    }
+    // A kind that this version does not know, behind one it knows.
+    let unknown = unknown_kind();
+    place.file("new.lbuf", &unknown);
+    assert_eq!(place.yes("get new.lbuf /known"), "1\n");
+    says(place.run("get new.lbuf /known /new"), 2, &["new.lbuf: ", "does not know"]);
+    assert!(place.yes("get --help").contains("the exit status is 1"));
+}
+
+/// A valid document `{"known": 1, "new": …}` whose second value has a reserved tag.
+fn unknown_kind() -> Vec<u8> {
+    let mut bytes = livebuf_json::from_str(r#"{"known":1,"new":2.5}"#).unwrap().to_vec();
+    let [int, float] = [livebuf::layout::TAG_INT, livebuf::layout::TAG_FLOAT];
+    let tags: Vec<usize> =
+        (0..bytes.len() - 1).filter(|&at| bytes[at..at + 2] == [int, float]).collect();
+    let [tags] = tags[..] else { panic!("the tags are at one of {tags:?}") };
+    bytes[tags + 1] = 0x07;
+    livebuf::Doc::open(&bytes).unwrap().validate().unwrap();
+    bytes
+}
+
 #[test]
 fn keys_are_listed_in_order_and_by_range() {
     let place = Place::new();
