@@ -7,8 +7,11 @@ use crate::sink::{
     NewFile, Out, check_new_file, directory, is_stdout, is_temporary, refuse_terminal,
 };
 use crate::source::{Source, patiently, read};
+use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::FileEdit;
-use livebuf::{Checked, ColumnType, Doc, DocBuf, DuplicateKeys, Kind, Limits, Value};
+use livebuf::{
+    Checked, ColumnType, Doc, DocBuf, DuplicateKeys, EncodeOptions, Kind, Limits, Value,
+};
 use livebuf_json::{NonFinite, NumberPolicy, PrintOptions, ReadOptions};
 use std::fs;
 use std::io;
@@ -146,7 +149,7 @@ pub(crate) fn print_options(pretty: bool) -> PrintOptions {
     // Documents are validated before they are printed whole, so the text is
     // bounded by what they hold.
     let options = if pretty { PrintOptions::pretty() } else { PrintOptions::new() };
-    options.max_bytes(u64::MAX).nesting(livebuf::layout::MAX_NESTING.into())
+    options.max_bytes(u64::MAX).nesting(MAX_NESTING.into())
 }
 
 pub(crate) fn to_json(args: &ToJson) -> Outcome {
@@ -274,7 +277,11 @@ pub(crate) fn compact(args: &Compact) -> Outcome {
 }
 
 fn compacted(path: &Path, doc: Doc<'_, Checked>) -> Outcome<DocBuf> {
-    progress::during(&format!("compacting {}", name(path)), || doc.validate()?.compacted())
+    // Whatever the format allows was made, and can be made anew.
+    let mut options = EncodeOptions::default();
+    options.limits.nesting = MAX_NESTING;
+    let compacted = || doc.validate()?.compacted_with(options);
+    progress::during(&format!("compacting {}", name(path)), compacted)
         .map_err(|error| Failure::document(path, error))
 }
 

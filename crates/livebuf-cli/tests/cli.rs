@@ -718,6 +718,20 @@ fn compact_gives_space_back() {
     assert_eq!(place.yes("to-json x.lbuf"), json);
 }
 
+/// `compact` refused, by the default limit of 1,000, what `from-json --nesting 2000` made.
+#[test]
+fn compact_takes_the_deepest_document() {
+    let place = Place::new();
+    place.file("deep.json", "[".repeat(2000) + &"]".repeat(2000));
+    place.yes("from-json --nesting 2000 deep.json -o deep.lbuf");
+    place.yes("compact deep.lbuf -o compact.lbuf");
+    place.yes("compact deep.lbuf");
+    for name in ["deep.lbuf", "compact.lbuf"] {
+        place.yes(&format!("validate {name}"));
+        assert_eq!(place.yes(&format!("to-json {name}")).trim().len(), 4000);
+    }
+}
+
 // --- interrupted, at the same time, at the limit ----------------------------------------
 
 fn crc32(bytes: &[u8]) -> u32 {
