@@ -29,6 +29,18 @@ impl FromJson {
         );
         ReadOptions::new().numbers(numbers).duplicate_keys(duplicates).limits(limits)
     }
+
+    fn refused(&self, text: &[u8], error: &livebuf_json::Error) -> Failure {
+        let failure = not_read(&self.input, text, self.lines, error);
+        match error.kind() {
+            livebuf_json::ErrorKind::NestingLimit if self.nesting < MAX_NESTING => failure
+                .with_hint(format!(
+                    "the limit is {}; --nesting {MAX_NESTING} allows the most",
+                    self.nesting
+                )),
+            _ => failure,
+        }
+    }
 }
 
 pub(crate) fn from_json(args: &FromJson) -> Outcome {
@@ -51,7 +63,7 @@ pub(crate) fn from_json(args: &FromJson) -> Outcome {
             livebuf_json::from_slice_with(&text, &options)
         }
     });
-    let document = document.map_err(|error| not_json(&args.input, &text, args.lines, &error))?;
+    let document = document.map_err(|error| args.refused(&text, &error))?;
     match target {
         Some(path) => {
             let mut file = NewFile::create(path, args.output.force)?;
@@ -88,7 +100,7 @@ fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
     is_temporary(temporary.path());
     let mut made = Vec::new();
     for document in livebuf_json::documents(&text, &options) {
-        let document = document.map_err(|error| not_json(&args.input, &text, true, &error))?;
+        let document = document.map_err(|error| args.refused(&text, &error))?;
         let name = format!("{:06}.lbuf", made.len() + 1);
         let target = output.join(&name);
         if !args.output.force && target.exists() {
@@ -106,8 +118,8 @@ fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
     Ok(())
 }
 
-/// Why text is no JSON: where, and what may be meant.
-pub(crate) fn not_json(
+/// Why text becomes no document: where, and what may be meant.
+pub(crate) fn not_read(
     path: &Path,
     text: &[u8],
     lines: bool,
@@ -129,10 +141,25 @@ pub(crate) fn not_json(
             failure
         }
         livebuf_json::ErrorKind::NestingLimit => {
-            failure.with_hint("--nesting 2000 allows the most")
+            Failure::Trouble(format!("{}: {}", name(path), too_deep(error)))
         }
         livebuf_json::ErrorKind::InvalidUtf8 => failure,
         _ => Failure::Trouble(format!("{}: {error}", name(path))),
+    }
+}
+
+/// Valid JSON, but nested beyond a limit: the caller's or, at the most, the format's.
+pub(crate) fn too_deep(error: &livebuf_json::Error) -> String {
+    let limit = error.core_error().map(|error| error.detail());
+    let what = match limit {
+        Some(limit) if limit >= MAX_NESTING.into() => {
+            format!("nested deeper than a document can be ({} levels)", grouped(limit))
+        }
+        _ => "nested too deeply".to_owned(),
+    };
+    match error.position() {
+        Some(position) => format!("{what}, at {position}"),
+        None => what,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Edits: of a file in place, old or new whatever happens; of standard input, as a filter.
 
 use crate::args::{Editing, Push, Remove, Set};
-use crate::convert::not_json;
+use crate::convert::{not_read, too_deep};
 use crate::failure::{Failure, Outcome, grouped, name};
 use crate::look::bad_pointer;
 use crate::progress;
@@ -47,7 +47,10 @@ impl Given {
         };
         livebuf_json::from_slice(&text).map(Given::Json).map_err(|error| {
             if argument == "-" {
-                return not_json(standard_input, &text, true, &error);
+                return not_read(standard_input, &text, true, &error);
+            }
+            if error.kind() == livebuf_json::ErrorKind::NestingLimit {
+                return Failure::trouble(format!("the value is {}", too_deep(&error)));
             }
             Failure::trouble(format!("the value {argument:?} is not JSON: {error}")).with_hint(
                 "for text give --string, or JSON's quotes within the shell's: '\"text\"'",

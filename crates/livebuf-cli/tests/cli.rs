@@ -186,6 +186,39 @@ fn what_is_not_json_is_refused_with_its_place() {
     place.yes("validate out.lbuf");
 }
 
+/// At 2,001 levels `from-json --nesting 2000` called valid JSON "not JSON" and advised
+/// --nesting 2000; so did `set`, which has no such option.
+#[test]
+fn the_limits_of_nesting_are_told_apart() {
+    let place = Place::new();
+    let deep = |levels| "[".repeat(levels) + &"]".repeat(levels);
+    place.file("1001.json", deep(1001));
+    place.file("2001.json", deep(2001));
+    place.file("2001.ndjson", format!("1\n{}\n", deep(2001)));
+    let said = |assert: Assert, words: &[&str]| {
+        let text = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+        says(assert, 2, words);
+        assert!(!text.contains("not JSON"), "{text}");
+        text
+    };
+    let advised = ["nested too deeply", "line 1, column 1001", "is 1000; --nesting 2000 allows"];
+    said(place.run("from-json 1001.json -o out.lbuf"), &advised);
+    for line in [
+        "from-json --nesting 2000 2001.json -o out.lbuf",
+        "from-json --nesting 2000 --lines 2001.ndjson -o out.lbuf",
+        "from-json --nesting 2000 --lines --each 2001.ndjson -o out",
+    ] {
+        let text = said(place.run(line), &["deeper than a document can be (2,000 levels)"]);
+        assert!(!text.contains("--nesting"), "{text}");
+    }
+    place.document("x.lbuf", "[]");
+    let given = place.command(&["push", "x.lbuf", "", &deep(1001)]).assert();
+    assert!(!said(given, &["the value is nested too deeply"]).contains("--nesting"));
+    let piped = place.command(&["push", "x.lbuf", "", "-"]).write_stdin(deep(1001)).assert();
+    assert!(!said(piped, &["standard input: nested too deeply"]).contains("--nesting"));
+    assert_eq!(place.names(), ["1001.json", "2001.json", "2001.ndjson", "x.lbuf"]);
+}
+
 #[test]
 fn what_json_has_not_is_an_error_before_anything_is_printed() {
     let place = Place::new();

@@ -7,7 +7,7 @@ mod pick;
 mod time;
 
 use crate::args::Demo;
-use crate::convert::not_json;
+use crate::convert::not_read;
 use crate::failure::{Failure, Outcome, grouped, name};
 use crate::progress;
 use crate::sink::{NewFile, Out, check_new_file, colours};
@@ -43,7 +43,7 @@ pub(crate) fn demo(args: &Demo) -> Outcome {
     };
     let mut show = Show { out: Out::new(), colours: colours() };
     let document =
-        livebuf_json::from_slice(&text).map_err(|error| not_json(&path, &text, false, &error))?;
+        livebuf_json::from_slice(&text).map_err(|error| not_read(&path, &text, false, &error))?;
     let valid = document.valid().ok_or_else(|| Failure::trouble("the document is not trusted"))?;
     let tree: Json = serde_json::from_slice(&text)
         .map_err(|error| Failure::trouble(format!("{title}: serde_json says: {error}")))?;
