@@ -24,6 +24,7 @@ use failure::{Failure, Outcome};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    survive_large_files();
     match run(Cli::parse().command) {
         Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(Failure::No(message)) => {
@@ -37,6 +38,18 @@ fn main() -> ExitCode {
             anstream::eprintln!("{style}livebuf:{style:#} {message}");
             ExitCode::from(2)
         }
+    }
+}
+
+/// Where a file grows beyond its limit (`ulimit -f`), Unix kills the writer, which
+/// would leave temporary files behind. With the signal held back the write fails
+/// with EFBIG instead and is reported. Threads to come inherit this.
+fn survive_large_files() {
+    #[cfg(unix)]
+    {
+        use nix::sys::signal::{SigSet, Signal};
+        // Blocked instead of ignored: nix has that without `unsafe`, and it is as good.
+        let _ = SigSet::from(Signal::SIGXFSZ).thread_block();
     }
 }
 

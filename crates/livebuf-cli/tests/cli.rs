@@ -901,12 +901,7 @@ fn a_full_disk_leaves_the_document_as_it_was() {
     let before = fs::read(&path).unwrap();
     let value = "x".repeat(60_000);
     let output = std::process::Command::new("sh")
-        .args([
-            "-c",
-            "trap '' XFSZ; ulimit -f 64; exec \"$0\" set x.lbuf /n --string \"$1\"",
-            BINARY,
-            &value,
-        ])
+        .args(["-c", "ulimit -f 64; exec \"$0\" set x.lbuf /n --string \"$1\"", BINARY, &value])
         .current_dir(place.0.path())
         .output()
         .unwrap();
@@ -915,6 +910,36 @@ fn a_full_disk_leaves_the_document_as_it_was() {
     assert!(text.contains("x.lbuf: file too large"), "{text}");
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(place.names(), ["x.lbuf"]);
+}
+
+/// Beyond `ulimit -f` the command died by SIGXFSZ and left `.livebuf-….tmp` behind.
+#[test]
+fn a_file_beyond_the_limit_is_reported_and_leaves_nothing() {
+    let place = Place::new();
+    place.file("in.json", large());
+    place.document("x.lbuf", &large());
+    // All of a line's files are small, and the third is not.
+    place.file("lines.ndjson", format!("1\n2\n{}\n", large()));
+    let before = fs::read(place.path("x.lbuf")).unwrap();
+    for (line, what) in [
+        ("from-json in.json -o out.lbuf", "out.lbuf: file too large"),
+        ("from-json --lines --each lines.ndjson -o out", "000003.lbuf: file too large"),
+        ("to-json x.lbuf -o out.json", "out.json: file too large"),
+        ("compact x.lbuf", "x.lbuf: file too large"),
+        ("compact x.lbuf -o out.lbuf", "out.lbuf: file too large"),
+        ("to-json x.lbuf > out.json; status=$?; rm out.json; exit $status", "standard output"),
+    ] {
+        let output = std::process::Command::new("sh")
+            .args(["-c", &format!("ulimit -f 100; \"$0\" {line}"), BINARY])
+            .current_dir(place.0.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{line}: {text}");
+        assert!(text.contains(what), "{line}: {text}");
+        assert_eq!(place.names(), ["in.json", "lines.ndjson", "x.lbuf"], "{line}");
+        assert_eq!(fs::read(place.path("x.lbuf")).unwrap(), before, "{line}");
+    }
 }
 
 // --- terminals and pipes ----------------------------------------------------------------
