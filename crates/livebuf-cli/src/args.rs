@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Stats(Stats),
     /// Print a document's bytes with their meaning
     Inspect(Inspect),
-    /// Lay a document out anew: no free space, no garbage
+    /// Lay a document out anew: no free space, no garbage but padding
     Compact(Compact),
     /// Print a completion script for a shell
     Completions(Completions),

@@ -242,7 +242,8 @@ pub(crate) fn stats(args: &Stats) -> Outcome {
         ("header and aux", stats.overhead),
         ("live", stats.live()),
         ("free", stats.free),
-        ("garbage", stats.garbage),
+        // Nothing reaches either of them, so the statistics have them as one.
+        ("garbage and padding", stats.garbage),
         ("used", stats.used),
     ] {
         table.add_row(vec![what.to_owned(), grouped(bytes), percent(bytes)]);
