@@ -198,7 +198,8 @@ pub(crate) struct Keys {
 pub(crate) struct Validate {
     /// The document
     pub(crate) file: PathBuf,
-    /// Say nothing, the exit status tells
+    /// Do not say whether it is valid or damaged, the exit status tells (0 or 1). Trouble
+    /// (status 2: no such file, not a document) is still reported on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

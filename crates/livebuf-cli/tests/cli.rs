@@ -351,6 +351,14 @@ fn a_damaged_document_is_a_no_to_validate_and_trouble_elsewhere() {
     says(place.run("validate bad.lbuf"), 1, &["bad.lbuf: damaged", "offset"]);
     says(place.run("validate cut.lbuf"), 1, &["cut.lbuf: damaged", "cut short"]);
     place.run("validate -q bad.lbuf").code(1).stdout("").stderr("");
+    // Quiet is the verdict, not trouble; --help says so.
+    place.file("good.lbuf", document.as_bytes());
+    place.run("validate -q good.lbuf").code(0).stdout("").stderr("");
+    says(place.run("validate -q gone.lbuf"), 2, &["gone.lbuf: no such file"]);
+    place.file("in.json", USERS);
+    says(place.run("validate -q in.json"), 2, &["in.json: not a LiveBuf document"]);
+    let help = place.yes("validate --help").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("is still reported on standard error"), "{help}");
     for command in ["to-json FILE", "get FILE /n", "set FILE /n 1", "stats FILE", "compact FILE"] {
         for file in ["bad.lbuf", "cut.lbuf"] {
             says(place.run(&command.replace("FILE", file)), 2, &[file, "damaged"]);
