@@ -1,13 +1,47 @@
-//! Bugs that these attacks found: what, effect, fix.
+//! Attacks that found bugs: above each test what was taken for granted and what came of
+//! it; the test shows what holds since. The fixes are older than this repository's
+//! history.
 use livebuf::*;
 
 fn valid<S: Storage, O: Observer>(doc: &Editor<S, O>) {
     doc.doc().validate().map(|_| ()).unwrap();
 }
 
+/// An object `{"a": true, "b": true}` and where the cell of its key "b" is.
+fn two_members() -> (Vec<u8>, usize) {
+    let mut encoder = Encoder::new();
+    encoder.begin_object().unwrap();
+    for key in ["a", "b"] {
+        encoder.key(key).unwrap();
+        encoder.bool(true).unwrap();
+    }
+    encoder.end_object().unwrap();
+    let bytes = encoder.finish().unwrap().to_vec();
+    let at = bytes.windows(8).position(|cell| cell == b"b\0\0\0\0\0\0\x81").unwrap();
+    (bytes, at)
+}
+
+/// Two texts in a list, and the first one freed without being wiped.
+fn with_a_dirty_free_block() -> DocBuf {
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(New::array(0)).unwrap().unwrap();
+    doc.push(root, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz").unwrap();
+    doc.push(root, "keep this at the end of the document").unwrap();
+    doc.set_wipe(false);
+    doc.set(root, 0usize, 1).unwrap();
+    let old = doc.as_bytes().windows(8).any(|bytes| bytes == b"qrstuvwx");
+    assert!(old, "nothing is dirty");
+    doc
+}
+
+fn json(doc: &DocBuf) -> String {
+    livebuf_json::to_string(doc.doc().root()).unwrap()
+}
+
+/// Storage was taken to be zero where nothing was written yet, but it may be given full of
+/// old bytes: these stood in the spare room of new blocks, and the document was invalid.
 #[test]
 fn storage_with_old_bytes_behind_the_document() {
-    // VecStorage claims bytes never written are zero, but it may be given dirty ones.
     let storage = VecStorage::from_slice(&[0xA5; 512]).unwrap();
     let mut doc = Editor::create(storage).unwrap();
     let root = doc.set_root(New::array(0)).unwrap().unwrap();
@@ -15,29 +49,23 @@ fn storage_with_old_bytes_behind_the_document() {
     valid(&doc);
 }
 
+/// What was freed while wiping was off is not zero, but was taken for it once wiping was on
+/// again: the unused part of a new block held old text, and the document was invalid.
 #[test]
 fn wipe_off_then_on() {
-    let mut doc = DocBuf::new().unwrap();
-    let root = doc.set_root(New::array(0)).unwrap().unwrap();
-    doc.push(root, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz").unwrap();
-    doc.push(root, "keep this at the end of the document").unwrap();
-    doc.set_wipe(false);
-    doc.set(root, 0usize, 1).unwrap();
+    let mut doc = with_a_dirty_free_block();
     doc.set_wipe(true);
+    let root = doc.root().unwrap();
     doc.push(root, "a text of 17 byte").unwrap();
     doc.push(root, New::object(3)).unwrap();
     valid(&doc);
 }
 
+/// The same in a document that comes from elsewhere: validity says nothing of what free
+/// blocks hold, so they are zeroed as they are taken.
 #[test]
 fn dirty_free_blocks_of_a_foreign_document() {
-    let mut doc = DocBuf::new().unwrap();
-    let root = doc.set_root(New::array(0)).unwrap().unwrap();
-    doc.push(root, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz").unwrap();
-    doc.push(root, "keep this at the end of the document").unwrap();
-    doc.set_wipe(false);
-    doc.set(root, 0usize, 1).unwrap();
-    let mut doc = DocBuf::from_bytes(doc.as_bytes()).unwrap();
+    let mut doc = DocBuf::from_bytes(with_a_dirty_free_block().as_bytes()).unwrap();
     doc.validate().unwrap();
     let root = doc.root().unwrap();
     doc.push(root, "a text of 17 byte").unwrap();
@@ -45,6 +73,8 @@ fn dirty_free_blocks_of_a_foreign_document() {
     valid(&doc);
 }
 
+/// Near the limit of the document, blocks that are free side by side count only once they
+/// are merged: what fits into them was refused, or made the document longer than allowed.
 #[test]
 fn limit_reached_with_free_neighbours() {
     let mut doc = DocBuf::new().unwrap();
@@ -60,12 +90,19 @@ fn limit_reached_with_free_neighbours() {
         doc.set(root, i, 1).unwrap();
     }
     let long = "x".repeat(120);
-    let r = doc.push(root, &*long);
-    eprintln!("{r:?} used {} limit {}", doc.as_bytes().len(), limits.document);
-    assert!(doc.as_bytes().len() as u64 <= limits.document);
+    let before = doc.as_bytes().len();
+    doc.push(root, &*long).unwrap();
+    assert_eq!(doc.as_bytes().len(), before, "three free neighbours of 56 bytes hold 120");
     valid(&doc);
+    // And where nothing is free any more, the limit holds.
+    let before = doc.to_vec();
+    let error = doc.push(root, &*long).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DocumentLimit);
+    assert_eq!(doc.as_bytes(), before);
 }
 
+/// A detached object was set into its own child, whose handle was still good: a circle
+/// that nothing reached from the root. Such a set is refused.
 #[test]
 fn detached_into_itself() {
     let mut doc = DocBuf::new().unwrap();
@@ -73,11 +110,15 @@ fn detached_into_itself() {
     let a = doc.set(root, "a", New::object(2)).unwrap().unwrap();
     let b = doc.set(a, "b", New::object(2)).unwrap().unwrap();
     let d = doc.detach(root, "a").unwrap().unwrap();
-    let r = doc.set(b, "c", &d);
-    eprintln!("{r:?}");
-    assert!(r.is_err());
+    let before = doc.to_vec();
+    assert_eq!(doc.set(b, "c", &d).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(doc.as_bytes(), before);
+    assert_eq!(json(&doc), "{}");
+    valid(&doc);
 }
 
+/// A child's edit that frees makes handles stale, and with them the cursor of the parent,
+/// which had done nothing wrong: its next edit failed.
 #[test]
 fn cursor_after_child_frees() {
     let mut doc = DocBuf::new().unwrap();
@@ -86,26 +127,31 @@ fn cursor_after_child_frees() {
     root.set("a", New::object(1)).unwrap().unwrap().set("b", New::object(1)).unwrap();
     root.get_mut("a").unwrap().unwrap().remove("b").unwrap();
     root.set("c", 1).unwrap();
+    assert_eq!(json(&doc), r#"{"a":{},"c":1}"#);
+    valid(&doc);
 }
 
+/// The cells of a foreign document were copied as they stood: a u64 that an i64 holds, or
+/// a null with bits set, and a valid target was valid no more.
 #[test]
 fn graft_of_damaged_immediates() {
-    let mut doc = DocBuf::new().unwrap();
-    doc.set_root(u64::MAX).unwrap();
-    let mut bytes = doc.to_vec();
-    bytes[8..16].fill(0);
     let mut target = DocBuf::new().unwrap();
-    let r = target.set_root(Doc::open(&bytes).unwrap().root());
-    eprintln!("{r:?}");
-    valid(&target);
-    doc.set_root(()).unwrap();
-    let mut bytes = doc.to_vec();
-    bytes[8..16].fill(1);
-    let r = target.set_root(Doc::open(&bytes).unwrap().root());
-    eprintln!("{r:?}");
+    target.set_root("as it was").unwrap();
+    let before = target.to_vec();
+    for (value, byte) in [(New::Uint(u64::MAX), 0), (New::Null, 1)] {
+        let mut doc = DocBuf::new().unwrap();
+        doc.set_root(value).unwrap();
+        let mut bytes = doc.to_vec();
+        bytes[8..16].fill(byte);
+        let error = target.set_root(Doc::open(&bytes).unwrap().root()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadCell);
+        assert_eq!(target.as_bytes(), before);
+    }
     valid(&target);
 }
 
+/// The bits behind a column's last boolean were copied with it. They must be zero, so a
+/// valid target was valid no more.
 #[test]
 fn graft_of_damaged_bools() {
     let mut e = Encoder::new();
@@ -115,47 +161,43 @@ fn graft_of_damaged_bools() {
     let mut bytes = e.finish().unwrap().to_vec();
     let n = bytes.len();
     bytes[n - 8] = 0xFF;
+    assert!(Doc::open(&bytes).unwrap().validate().is_err(), "nothing is damaged");
     let mut target = DocBuf::new().unwrap();
-    let r = target.set_root(Doc::open(&bytes).unwrap().root());
-    eprintln!("{r:?}");
+    target.set_root(Doc::open(&bytes).unwrap().root()).unwrap();
+    assert_eq!(json(&target), "[true]");
     valid(&target);
 }
 
+/// An object of a foreign document in which a key occurs twice was copied as it was, and a
+/// valid target was valid no more.
 #[test]
 fn graft_of_duplicate_keys() {
-    let mut e = Encoder::new();
-    e.begin_object().unwrap();
-    for key in ["a", "b"] {
-        e.key(key).unwrap();
-        e.bool(true).unwrap();
-    }
-    e.end_object().unwrap();
-    let mut bytes = e.finish().unwrap().to_vec();
-    let at = bytes.windows(8).position(|w| w == b"b\0\0\0\0\0\0\x81").unwrap();
+    let (mut bytes, at) = two_members();
     bytes[at] = b'a';
     let mut target = DocBuf::new().unwrap();
-    let r = target.set_root(Doc::open(&bytes).unwrap().root());
-    eprintln!("{r:?}");
+    target.set_root("as it was").unwrap();
+    let before = target.to_vec();
+    let error = target.set_root(Doc::open(&bytes).unwrap().root()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+    assert_eq!(target.as_bytes(), before);
     valid(&target);
 }
 
+/// A walk in the order of keys looks for the next greater one; where a key could not be
+/// read it gave the same error for ever.
 #[test]
 fn ordered_walk_of_a_damaged_record_ends() {
-    let mut e = Encoder::new();
-    e.begin_object().unwrap();
-    for key in ["a", "b"] {
-        e.key(key).unwrap();
-        e.bool(true).unwrap();
-    }
-    e.end_object().unwrap();
-    let mut bytes = e.finish().unwrap().to_vec();
-    let at = bytes.windows(8).position(|w| w == b"b\0\0\0\0\0\0\x81").unwrap();
+    let (mut bytes, at) = two_members();
     bytes[at + 7] = 0xFF;
     let doc = Doc::open(&bytes).unwrap();
     let object = doc.root().as_object().unwrap().unwrap();
-    assert!(object.range(..).take(10).count() < 4);
+    let met: Vec<_> = object.range(..).take(10).collect();
+    assert!(met.len() < 4, "{met:?}");
+    assert!(met.iter().any(Result::is_err), "{met:?}");
 }
 
+/// An array that says it has room for more elements than its block holds: a push wrote
+/// over what lies behind it. What is written is in bounds of the document or refused.
 #[test]
 fn foreign_push_with_a_false_capacity() {
     let mut e = Encoder::new();
@@ -167,13 +209,14 @@ fn foreign_push_with_a_false_capacity() {
     let mut doc = DocBuf::from_bytes(&bytes).unwrap();
     let root = doc.root().unwrap();
     for _ in 0..10 {
-        let r = doc.push(root, 5);
-        eprintln!("{r:?}");
+        assert_eq!(doc.push(root, 5).unwrap_err().kind(), ErrorKind::OutOfBounds);
+        assert_eq!(doc.as_bytes(), bytes);
     }
-    let mut doc = DocBuf::from_bytes(&bytes).unwrap();
-    doc.clear(root).ok();
+    assert_eq!(doc.clear(root).unwrap_err().kind(), ErrorKind::OutOfBounds);
+    assert_eq!(doc.as_bytes(), bytes);
 }
 
+/// The same of records and of shapes, which say how many fields they have room for.
 #[test]
 fn foreign_record_with_a_false_capacity() {
     let mut e = Encoder::new();
@@ -188,15 +231,24 @@ fn foreign_record_with_a_false_capacity() {
         let mut doc = DocBuf::from_bytes(&bytes).unwrap();
         let root = doc.root().unwrap();
         for i in 0..20 {
-            let r = doc.set(root, &*format!("k{i}"), 5);
-            eprintln!("{r:?}");
+            let error = doc.set(root, &*format!("k{i}"), 5).unwrap_err();
+            assert_eq!((error.kind(), error.offset()), (ErrorKind::OutOfBounds, at as u64 & !7));
+            assert_eq!(doc.as_bytes(), bytes);
         }
-        let mut doc = DocBuf::from_bytes(&bytes).unwrap();
-        let root = doc.root().unwrap();
-        doc.clear(root).ok();
+        let cleared = doc.clear(root).map_err(|error| error.kind());
+        if at == 33 {
+            assert_eq!(cleared, Err(ErrorKind::OutOfBounds));
+            assert_eq!(doc.as_bytes(), bytes);
+        } else {
+            // Clearing asks for no room.
+            assert_eq!(cleared, Ok(()));
+            assert_eq!(json(&doc), "{}");
+        }
     }
 }
 
+/// A key bound to a slot of one document's shape was used in another document, where a
+/// shape at the same offset has another key there: it found the wrong member.
 #[test]
 fn bound_of_another_document() {
     let make = |a: &str, b: &str| {
@@ -214,6 +266,7 @@ fn bound_of_another_document() {
     assert_eq!(two.valid().unwrap().root().get(&x).unwrap().as_i64(), Some(2));
 }
 
+/// Arrays and maps kept the limit of elements; objects that are records grew past it.
 #[test]
 fn element_limit_of_records() {
     let mut doc = DocBuf::new().unwrap();
@@ -221,19 +274,30 @@ fn element_limit_of_records() {
     limits.elements = 3;
     doc.set_limits(limits);
     let root = doc.set_root(New::object(2)).unwrap().unwrap();
-    let r: Vec<_> = (0..6).map(|i| doc.set(root, &*format!("k{i}"), 1)).collect();
-    assert!(r.iter().any(|r| r.is_err()));
+    for i in 0..6 {
+        let done = doc.set(root, &*format!("k{i}"), 1).map(drop);
+        assert_eq!(
+            done.err().map(|error| error.kind()),
+            (i >= 3).then_some(ErrorKind::ElementLimit)
+        );
+    }
+    assert_eq!(json(&doc), r#"{"k0":1,"k1":1,"k2":1}"#);
+    valid(&doc);
 }
 
+/// A map that was cleared kept its block's count or index: the document was invalid.
 #[test]
 fn clear_a_map() {
     let mut doc = DocBuf::new().unwrap();
     let root = doc.set_root(New::Map { capacity: 2 }).unwrap().unwrap();
     doc.set(root, "a", 1).unwrap();
     doc.clear(root).unwrap();
+    assert_eq!(json(&doc), "{}");
     valid(&doc);
 }
 
+/// A literal of many shapes looked its shapes up before and took them after others of its
+/// own had pushed one out of the editor's memory: its fields were written by a wrong shape.
 #[test]
 fn literal_whose_shape_is_forgotten_while_it_is_built() {
     let mut doc = DocBuf::new().unwrap();
@@ -246,11 +310,16 @@ fn literal_whose_shape_is_forgotten_while_it_is_built() {
     let old = [("an old shape's key", New::Null)];
     items.push(New::Fields(&old));
     doc.push(root, New::Items(&items)).unwrap();
+    let last = doc.doc().pointer("/2/70").unwrap().unwrap();
+    assert_eq!(livebuf_json::to_string(last).unwrap(), r#"{"an old shape's key":null}"#);
     valid(&doc);
 }
 
-/// A full buffer whose free list holds a block that fits, but in a class with many that do not.
+/// A full buffer whose free list holds a block that fits, but in a class with many that do
+/// not: it is promised; merging sorts the class, and then it is not found among them. The
+/// edit panics, or without debug assertions writes a used count beyond the buffer.
 #[test]
+#[ignore = "not yet fixed: space.rs does not find what it promised"]
 fn a_promised_block_is_found_after_merging() {
     let mut buffer = vec![0; 1 << 15];
     let mut doc = Editor::create(&mut buffer[..]).unwrap();
@@ -260,6 +329,11 @@ fn a_promised_block_is_found_after_merging() {
         doc.push(root, "between these").unwrap();
     }
     doc.push(root, &*"y".repeat(120)).unwrap();
+    // A free list, while there is room to begin one; of a block without free neighbours.
+    for text in ["between these", "the first to be free", "between these"] {
+        doc.push(root, text).unwrap();
+    }
+    doc.set(root, 202usize, "").unwrap();
     // To the last byte.
     let room = (1 << 15) - doc.as_bytes().len();
     doc.push(root, &*"z".repeat(room)).unwrap();
@@ -268,7 +342,9 @@ fn a_promised_block_is_found_after_merging() {
     }
     doc.set(root, 200usize, "").unwrap();
     valid(&doc);
-    // The block of 120 bytes is promised.
-    let _ = doc.set(root, 0usize, &*"w".repeat(120));
+    // The block of 120 bytes is promised, and there is nothing else.
+    let long = "w".repeat(120);
+    doc.set(root, 0usize, &*long).unwrap();
+    assert_eq!(doc.doc().pointer("/0").unwrap().unwrap().as_str().unwrap(), Some(&*long));
     valid(&doc);
 }
