@@ -274,7 +274,8 @@ fn a_file_renamed_over_while_waiting_for_the_lock_is_not_edited() {
 #[test]
 #[ignore = "run by a_full_disk_is_an_error"]
 fn fill_the_disk() {
-    let place = PathBuf::from(std::env::var_os("LIVEBUF_TEST_PLACE").unwrap());
+    // Run by itself (`--ignored`) it has no limit to meet.
+    let Some(place) = std::env::var_os("LIVEBUF_TEST_PLACE").map(PathBuf::from) else { return };
     let path = place.join("laps.lbuf");
     let before = fs::read(&path).unwrap();
 
