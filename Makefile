@@ -3,7 +3,7 @@
 CARGO ?= cargo
 FILE ?=
 
-.PHONY: demo test lint fmt bench
+.PHONY: demo test test-features lint fmt bench
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
@@ -19,6 +19,11 @@ endif
 test:
 	$(CARGO) test --workspace
 	$(CARGO) test -p livebuf --features trace --test pages
+
+# By itself: the feature must not be unified into the workspace, whose other users of
+# serde_json it would change. Builds serde_json and what uses it once more.
+test-features:
+	$(CARGO) test -p livebuf-json --features serde_json/arbitrary_precision
 
 lint:
 	$(CARGO) fmt --all --check
