@@ -78,6 +78,10 @@ impl<O: Observer> Observer for &mut O {
 pub(crate) struct Extent {
     cursor: u64,
     end: u64,
+    /// Bytes that may be skipped to begin a block at a page.
+    spare: u64,
+    /// What was skipped: (offset, size).
+    gap: (u64, u64),
 }
 
 impl Extent {
@@ -87,6 +91,23 @@ impl Extent {
         self.cursor += size;
         debug_assert!(size.is_multiple_of(8) && self.cursor <= self.end);
         offset as u32
+    }
+
+    /// The same, at the next page where the bytes would lie across two and as many
+    /// as must be skipped were taken in excess.
+    pub(crate) fn carve_in_page(&mut self, size: u64) -> u32 {
+        let left = PAGE - self.cursor % PAGE;
+        if left < size && left <= self.spare {
+            self.gap = (self.cursor, left);
+            self.spare = 0;
+            self.cursor += left;
+        }
+        self.carve(size)
+    }
+
+    /// Allows to skip `spare` bytes that were taken in excess.
+    pub(crate) fn with_spare(self, spare: u64) -> Extent {
+        Extent { spare, ..self }
     }
 }
 
@@ -126,6 +147,9 @@ impl Aux {
             && (freed >= (blocks / 4).max(8) || (freed > 0 && size >= 64 * blocks as u64))
     }
 }
+
+/// What memory is mapped and files are read by.
+const PAGE: u64 = 4096;
 
 /// How many blocks of one class are looked at before going to the next. Of 8,
 /// 16 and 32 only 32 keeps log-uniform lengths under twice what is live.
@@ -402,7 +426,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     fn take_from_tail(&mut self, size: u64) -> Extent {
         let start = self.used as u64;
         self.extend(size);
-        Extent { cursor: start, end: start + size }
+        Extent { cursor: start, end: start + size, ..Extent::default() }
     }
 
     #[inline(never)]
@@ -442,7 +466,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         } else {
             self.zero(block, size);
         }
-        Some(Extent { cursor: block, end: block + size })
+        Some(Extent { cursor: block, end: block + size, ..Extent::default() })
     }
 
     /// Makes the used bytes longer by `size` zeroed bytes.
@@ -461,6 +485,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if extent.cursor < extent.end {
             self.free(extent.cursor, extent.end - extent.cursor);
         }
+        self.free(extent.gap.0, extent.gap.1);
     }
 
     /// Frees a block (multiples of eight). On a document that is not trusted

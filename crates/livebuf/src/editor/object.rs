@@ -365,10 +365,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.measure_span(key.as_bytes())?;
         self.check_elements(map.live as u64 + 1)?;
         let fresh = plan.fresh() + key_fresh(key.as_bytes()) + size;
-        self.space.ensure(fresh, plan.tail())?;
+        let mut spare = if self.space.trusted { plan.spare() } else { 0 };
+        if spare > 0 && self.space.ensure(fresh + spare, plan.tail()).is_err() {
+            spare = 0;
+        }
+        if spare == 0 {
+            self.space.ensure(fresh, plan.tail())?;
+        }
 
         plan.extend(&mut self.space, &map);
-        let mut extent = self.space.take(fresh);
+        let mut extent = self.space.take(fresh + spare).with_spare(spare);
         let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
         let (tag, cell) = self.build(&new, &mut extent);
         map::insert(&mut self.space, &map, &plan, key_cell, tag, cell, &mut extent);

@@ -201,6 +201,11 @@ impl InsertPlan {
         self.growth.fresh + u64::from(self.index.fresh)
     }
 
+    /// Bytes to take in excess, if they are to be had, so that new nodes lie in one page.
+    pub(crate) fn spare(&self) -> u64 {
+        if self.index.halves > 0 { NODE_SIZE - 8 } else { 0 }
+    }
+
     /// Bytes for [`Space::ensure`]'s `tail`.
     pub(crate) fn tail(&self) -> u64 {
         self.growth.tail
@@ -491,7 +496,7 @@ fn split<S: Storage, O: Observer>(
         } else {
             SLOTS.div_ceil(2)
         };
-        let right = extent.carve(NODE_SIZE);
+        let right = extent.carve_in_page(NODE_SIZE);
         split_node(space, offset, right, left, position, (head, child));
         renew_prefix(space, map.entries, offset);
         renew_prefix(space, map.entries, right);
@@ -507,7 +512,7 @@ fn split<S: Storage, O: Observer>(
             Node::load(bytes, right).and_then(|node| first_key(bytes, map.entries, node));
         (head, child) = (head_of(separator.unwrap_or(&[]), parent), right);
         if at == 0 {
-            let root = extent.carve(NODE_SIZE);
+            let root = extent.carve_in_page(NODE_SIZE);
             space.write_u64(u64::from(root), header(level + 1, 0, SLOTS, prefix));
             insert_slot(space, root, (0, SLOTS), 0, (0, offset));
             insert_slot(space, root, (1, SLOTS), 1, (head, child));
