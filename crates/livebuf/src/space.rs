@@ -445,6 +445,10 @@ impl<S: Storage, O: Observer> Space<S, O> {
             aux = self.merge(aux);
             found = self.find(&aux, size);
         }
+        // What was promised may lie deep in its class since merging sorted it.
+        if found.is_none() && !self.tail_holds(size) {
+            found = self.find_among(&aux, size, usize::MAX);
+        }
         let Found { link, block, next, size: block_size } = found?;
         let (block, rest) = (block as u64, (block_size as u64).saturating_sub(size));
         aux.free_bytes = aux.free_bytes.saturating_sub(size as u32);
@@ -640,8 +644,19 @@ impl<S: Storage, O: Observer> Space<S, O> {
         .take(aux.map_or(0, |aux| aux.free_blocks as usize))
     }
 
+    fn tail_holds(&self, size: u64) -> bool {
+        let room = (self.storage.bytes().len() as u64).min(self.limits.document);
+        self.used as u64 + size <= room
+    }
+
     /// Best fit among few blocks of the request's class, else of a larger one.
+    #[inline]
     fn find(&mut self, aux: &Aux, size: u64) -> Option<Found> {
+        self.find_among(aux, size, SCAN)
+    }
+
+    /// The same among at least `most` blocks of each class.
+    fn find_among(&mut self, aux: &Aux, size: u64, most: usize) -> Option<Found> {
         if !self.trusted || (aux.free_bytes as u64) < size {
             return None;
         }
@@ -654,7 +669,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             if block == 0 {
                 self.filled &= !(1 << class);
             }
-            let scan = if class == aux.classes - 1 { SCAN_LAST } else { SCAN };
+            let scan = if class == aux.classes - 1 { most.max(SCAN_LAST) } else { most };
             // The best of a few; all of a larger class would do.
             let mut best: Option<Found> = None;
             for _ in 0..scan {
