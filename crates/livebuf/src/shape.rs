@@ -126,11 +126,24 @@ fn same_keys(bytes: &[u8], a: Shape, b: Shape, count: u32) -> Result<bool> {
 }
 
 /// Calls `with` on the newest shapes until it answers.
+#[inline(always)]
 pub(crate) fn among_newest<R>(
     bytes: &[u8],
+    with: impl FnMut(Shape) -> Result<Option<R>>,
+) -> Result<Option<R>> {
+    match load_u32(bytes, HEADER_NEWEST_SHAPE as u64)? {
+        0 => Ok(None),
+        newest => among_older(bytes, newest, with),
+    }
+}
+
+#[inline(never)]
+fn among_older<R>(
+    bytes: &[u8],
+    newest: u32,
     mut with: impl FnMut(Shape) -> Result<Option<R>>,
 ) -> Result<Option<R>> {
-    let mut offset = load_u32(bytes, HEADER_NEWEST_SHAPE as u64)?;
+    let mut offset = newest;
     for _ in 0..NEWEST {
         if offset == 0 {
             break;
@@ -221,7 +234,7 @@ pub(crate) fn commit_step<S: Storage, O: Observer>(
             shape
         }
         Step::Make { from, capacity } => {
-            let mut shape = create(space, capacity, extent);
+            let mut shape = create(space, capacity, 0, extent);
             if used > 0 {
                 shape = copy_keys(space, from, shape, used);
             }
@@ -235,18 +248,19 @@ pub(crate) fn commit_step<S: Storage, O: Observer>(
     shape
 }
 
-/// An empty private shape at the head of the list.
+/// A private shape at the head of the list; its first `count` keys are yet to be written.
 pub(crate) fn create<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     capacity: u32,
+    count: u32,
     extent: &mut Extent,
 ) -> Shape {
     let offset = extent.carve(shape_size(capacity) as u64);
     let older = load_u32(space.bytes(), HEADER_NEWEST_SHAPE as u64).unwrap_or(0);
-    let head = [KIND_SHAPE, capacity as u8, 0, SHAPE_PRIVATE];
+    let head = [KIND_SHAPE, capacity as u8, count as u8, SHAPE_PRIVATE];
     space.write_u64(offset as u64, u32::from_le_bytes(head) as u64 | (older as u64) << 32);
     space.write_u32(HEADER_NEWEST_SHAPE as u64, offset);
-    Shape { offset: offset as u64, capacity, count: 0, flags: SHAPE_PRIVATE }
+    Shape { offset: offset as u64, capacity, count, flags: SHAPE_PRIVATE }
 }
 
 /// Copies the first `count` keys of `from`; their text is shared from now on.

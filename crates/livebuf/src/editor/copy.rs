@@ -433,7 +433,7 @@ impl<'v> Copier<'v> {
             shape::adopt(space, shape);
             return Ok(shape);
         }
-        let mut shape = shape::create(space, live, extent);
+        let mut shape = shape::create(space, live, 0, extent);
         let mut at = 0;
         each_field(source, record, |index, _| {
             let key = from.key(source, index)?;

@@ -101,23 +101,34 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let header = Record::header_word(count, count, count, shape);
         self.space.write_u64(home as u64, header);
         let cells = (home + RECORD_CELLS) as u64;
-        for (index, (_, new)) in (0..).zip(fields) {
-            let (tag, cell) = self.build(new, extent);
-            self.space.write_u8(cells + tag_at(index), tag);
-            self.space.write_u64(cells + cell_at(index), cell);
+        for (group, fields) in (0..).step_by(8).zip(fields.chunks(8)) {
+            let mut tags = 0;
+            for (index, (_, new)) in (group..).zip(fields) {
+                let (tag, cell) = self.build(new, extent);
+                tags |= (tag as u64) << (8 * (index & 7));
+                self.space.write_u64(cells + cell_at(index), cell);
+            }
+            self.space.write_u64(cells + tag_at(group), tags);
         }
         (TAG_OBJECT, home as u64)
     }
 
     fn make_shape(&mut self, fields: &[Field<'_>], extent: &mut Extent) -> u32 {
-        let mut shape = shape::create(&mut self.space, fields.len() as u32, extent);
-        for (index, (key, _)) in (0..).zip(fields) {
-            let needle = Needle::new(key.as_bytes());
-            let cell = match needle.cell {
-                0 => build_key(&mut self.space, needle.text, false, extent),
-                cell => cell,
-            };
-            shape = shape::put_key(&mut self.space, shape, index, cell, needle.fingerprint);
+        let count = fields.len() as u32;
+        let shape = shape::create(&mut self.space, count, count, extent);
+        for (group, fields) in (0..).step_by(8).zip(fields.chunks(8)) {
+            let mut fingerprints = 0;
+            for (index, (key, _)) in (group..).zip(fields) {
+                let needle = Needle::new(key.as_bytes());
+                let cell = match needle.cell {
+                    0 => build_key(&mut self.space, needle.text, false, extent),
+                    cell => cell,
+                };
+                fingerprints |= (needle.fingerprint as u64) << (8 * (index & 7));
+                self.space.write_u64(shape.key_position(index), cell);
+            }
+            let at = shape.offset + (SHAPE_FINGERPRINTS + group) as u64;
+            self.space.write_u64(at, fingerprints);
         }
         shape.offset as u32
     }

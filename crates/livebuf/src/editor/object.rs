@@ -177,7 +177,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let shape = match shape {
             Some(shape) => shape,
-            None => shape::create(&mut self.space, capacity, &mut extent),
+            None => shape::create(&mut self.space, capacity, 0, &mut extent),
         };
         shape::put_key(&mut self.space, shape, used, key_cell, needle.fingerprint);
         if !text.is_empty() {
@@ -520,7 +520,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let target = if private {
             shape
         } else {
-            let target = shape::create(&mut self.space, capacity, &mut extent);
+            let target = shape::create(&mut self.space, capacity, 0, &mut extent);
             let target = shape::copy_keys(&mut self.space, record.shape(), target, used);
             self.space.write_u32(record.offset as u64 + 4, target.offset as u32);
             target
