@@ -813,9 +813,10 @@ impl Encoder {
             // Its nodes do not lie across pages, and the topmost share one.
             self.out.used = self.out.used.next_multiple_of(4096);
         }
-        let nodes = map::build(self.out.bytes(), entries, sorted, self.out.used as u64)?;
-        let (root, place) = self.out.grow(nodes.len())?;
-        place.copy_from_slice(&nodes);
+        let mut nodes = alloc::vec![0; map::index_size(sorted.len()) as usize];
+        let (root, _) = self.out.grow(nodes.len())?;
+        map::build(self.out.bytes(), entries, sorted, root.into(), &mut nodes)?;
+        self.out.storage.bytes_mut()[root as usize..][..nodes.len()].copy_from_slice(&nodes);
         Ok(if sorted.is_empty() { 0 } else { root })
     }
 

@@ -296,20 +296,43 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let size = self.measure(&new, node)?;
         self.measure_span(key.as_bytes())?;
         let capacity = record.live() + record.live() / 2 + 8;
-        let fresh = map::create_size(capacity)
-            + index_limit(record.live() + 1)
-            + key_fresh(key.as_bytes())
-            + size;
-        // Everything that is read while committing is read once here.
-        let bytes = self.space.bytes();
-        if record.used() > 0 {
-            let shape = Shape::load(bytes, record.shape() as u64)?;
-            each_field(bytes, record, |index, _| shape.key(bytes, index).map(|_| ()))?;
-        }
+        let index_size = map::index_size(record.live() as usize + 1);
+        let fresh = map::create_size(capacity) + index_size + key_fresh(key.as_bytes()) + size;
+        self.check_keys(record)?;
         self.space.ensure(fresh, 0)?;
 
         let mut extent = self.space.take(fresh);
-        let map = map::create(&mut self.space, &mut extent, capacity);
+        let map = self.create_map(capacity, &mut extent);
+        let count = self.copy_fields(record, &map, None);
+        let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
+        let (tag, cell) = self.build(&new, &mut extent);
+        map::put_entry(&mut self.space, &map, count, key_cell, tag, cell);
+        map::index(&mut self.space, &map, count + 1, &mut extent);
+        self.space.finish(extent);
+        shape::leave(&mut self.space, record.shape());
+        self.settle_map(node.home, record, map.at);
+        Ok((tag, cell))
+    }
+
+    /// Reads what is read while a record becomes a map, which may not fail.
+    fn check_keys(&self, record: Record) -> Result<()> {
+        let bytes = self.space.bytes();
+        if record.used() == 0 {
+            return Ok(());
+        }
+        let shape = Shape::load(bytes, record.shape() as u64)?;
+        each_field(bytes, record, |index, _| shape.key(bytes, index).map(|_| ()))
+    }
+
+    fn create_map(&mut self, capacity: u32, extent: &mut Extent) -> Map {
+        let at = map::create(&mut self.space, extent, capacity);
+        Map { at, live: 0, used: 0, capacity, entries: at as u32 + MAP_SIZE, root: 0 }
+    }
+
+    /// Copies a record's fields to the entries of an empty map that has room; how many.
+    /// Keys' text stays the shape's: shared, not owned. One key may be another.
+    fn copy_fields(&mut self, record: Record, map: &Map, renamed: Option<(u32, u64)>) -> u32 {
+        let mut count = 0;
         for index in 0..record.used() {
             let bytes = self.space.bytes();
             let (Ok(raw), Ok(shape)) =
@@ -317,19 +340,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             else {
                 continue;
             };
-            if raw.tag != TAG_HOLE {
-                // The key's text stays the shape's: shared, not owned.
-                let key_cell = load_u64(bytes, shape.key_position(index)).unwrap_or(0);
-                append(&mut self.space, map, key_cell, raw.tag, raw.cell, &mut extent);
+            // Damaged counts do not lead beyond the map's entries.
+            if raw.tag != TAG_HOLE && count < record.live() {
+                let key_cell = match renamed {
+                    Some((renamed, key_cell)) if renamed == index => key_cell,
+                    _ => load_u64(bytes, shape.key_position(index)).unwrap_or(0),
+                };
+                map::put_entry(&mut self.space, map, count, key_cell, raw.tag, raw.cell);
+                count += 1;
             }
         }
-        let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
-        let (tag, cell) = self.build(&new, &mut extent);
-        append(&mut self.space, map, key_cell, tag, cell, &mut extent);
-        self.space.finish(extent);
-        shape::leave(&mut self.space, record.shape());
-        self.settle_map(node.home, record, map);
-        Ok((tag, cell))
+        count
     }
 
     /// Gives a record's home to the map it became, or forwards to the map where
@@ -535,29 +556,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     fn rename_as_map(&mut self, node: NodeId, record: Record, at: u32, to: &str) -> Result<()> {
         let capacity = record.live() + 1;
-        let fresh = map::create_size(capacity) + index_limit(capacity) + key_fresh(to.as_bytes());
-        let bytes = self.space.bytes();
-        let shape = Shape::load(bytes, record.shape() as u64)?;
-        each_field(bytes, record, |index, _| shape.key(bytes, index).map(|_| ()))?;
+        let index_size = map::index_size(record.live() as usize);
+        let fresh = map::create_size(capacity) + index_size + key_fresh(to.as_bytes());
+        self.check_keys(record)?;
         self.space.ensure(fresh, 0)?;
         let mut extent = self.space.take(fresh);
-        let map = map::create(&mut self.space, &mut extent, capacity);
-        for index in 0..record.used() {
-            let bytes = self.space.bytes();
-            let Ok(raw) = record.field(bytes, index) else { continue };
-            if raw.tag == TAG_HOLE {
-                continue;
-            }
-            let key_cell = if index == at {
-                build_key(&mut self.space, to.as_bytes(), true, &mut extent)
-            } else {
-                load_u64(bytes, shape.key_position(index)).unwrap_or(0)
-            };
-            append(&mut self.space, map, key_cell, raw.tag, raw.cell, &mut extent);
-        }
+        let map = self.create_map(capacity, &mut extent);
+        let key_cell = build_key(&mut self.space, to.as_bytes(), true, &mut extent);
+        let count = self.copy_fields(record, &map, Some((at, key_cell)));
+        map::index(&mut self.space, &map, count, &mut extent);
         self.space.finish(extent);
         shape::leave(&mut self.space, record.shape());
-        self.settle_map(node.home, record, map);
+        self.settle_map(node.home, record, map.at);
         Ok(())
     }
 }

@@ -1,52 +1,68 @@
-//! Building a map's index at once, for the encoder: full nodes, root first.
+//! Building a map's index at once: full nodes, root first.
 
-use alloc::vec::Vec;
-
+use super::edit::{set_counts, set_root};
 use super::find::common_prefix;
-use super::key_of;
 use super::node::{SLOTS, head_of, header};
-use crate::error::{Error, ErrorKind, Result};
+use super::{Map, key_of};
+use crate::error::Result;
 use crate::layout::*;
+use crate::space::{Extent, Observer, Space};
+use crate::storage::Storage;
 
-/// The index over `sorted` entry numbers (no key twice) of a document in which
-/// the entries are written, to be placed at `root`. The root lies first and
-/// the leaves last, so that its top is together.
-pub(crate) fn build(bytes: &[u8], entries: u32, sorted: &[u32], root: u64) -> Result<Vec<u8>> {
-    if sorted.is_empty() {
-        return Ok(Vec::new());
-    }
-    // Entries below a full node of each level, and where each level begins.
-    let mut spans = [0usize; MAX_LEVELS];
-    let mut levels = 0;
-    let mut span = 1usize;
-    loop {
+/// Entries below a full node of each level, and the count of levels, for an index
+/// of `count` entries.
+const fn spans(count: usize) -> ([usize; MAX_LEVELS], usize) {
+    let mut spans = [0; MAX_LEVELS];
+    let (mut levels, mut span) = (0, 1usize);
+    while levels == 0 || span < count {
         span = span.saturating_mul(SLOTS);
         spans[levels] = span;
         levels += 1;
-        if span >= sorted.len() {
-            break;
-        }
     }
-    let capacity = match sorted.len() {
+    (spans, levels)
+}
+
+/// Slots of each node of an index of `count` entries.
+const fn capacity(count: usize) -> usize {
+    match count {
         0..=7 => 7,
         8..=15 => 15,
         16..=31 => 31,
         _ => SLOTS,
-    };
-    let size = node_size(capacity as u32) as usize;
-    let count: usize = spans[..levels].iter().map(|&span| sorted.len().div_ceil(span)).sum();
-    let end = root + (count * size) as u64;
-    if end > MAX_DOCUMENT {
-        return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, MAX_DOCUMENT));
     }
-    let mut nodes = Vec::with_capacity(count * size);
-    let mut block = [0u8; node_size(NODE_SLOTS) as usize];
-    // Where the nodes of the level below begin.
-    let mut below = root;
+}
+
+/// Bytes of an index of `count` entries that is built at once.
+pub(crate) const fn index_size(count: usize) -> u64 {
+    let (spans, levels) = spans(count);
+    let (mut nodes, mut level) = (0, 0);
+    while level < levels && count > 0 {
+        nodes += count.div_ceil(spans[level]);
+        level += 1;
+    }
+    nodes as u64 * node_size(capacity(count) as u32) as u64
+}
+
+/// The index over `sorted` entry numbers (no key twice) of a document in which
+/// the entries are written, to be placed at `root`: fills `nodes`, which is zero and
+/// has its [`index_size`]. The root lies first and the leaves last, so that its top
+/// is together.
+pub(crate) fn build(
+    bytes: &[u8],
+    entries: u32,
+    sorted: &[u32],
+    root: u64,
+    nodes: &mut [u8],
+) -> Result<()> {
+    let (spans, levels) = spans(sorted.len());
+    let capacity = capacity(sorted.len());
+    let size = node_size(capacity as u32) as usize;
+    let mut blocks = nodes.chunks_exact_mut(size);
+    // Where the next child lies: children follow their level, in its order.
+    let mut below = root + size as u64;
     for level in (0..levels).rev() {
-        below += (sorted.len().div_ceil(spans[level]) * size) as u64;
         for run in sorted.chunks(spans[level]) {
-            block.fill(0);
+            let Some(block) = blocks.next() else { return Ok(()) };
             let (first, last) = (run[0], run[run.len() - 1]);
             let prefix =
                 common_prefix(key_of(bytes, entries, first)?, key_of(bytes, entries, last)?) as u32;
@@ -66,9 +82,60 @@ pub(crate) fn build(bytes: &[u8], entries: u32, sorted: &[u32], root: u64) -> Re
                     below += size as u64;
                 }
             }
-            nodes.extend_from_slice(&block[..size]);
         }
-        below = root + nodes.len() as u64;
     }
-    Ok(nodes)
+    Ok(())
+}
+
+/// Most entries of [`index`]: a record's fields and one more.
+const MOST: usize = MAX_FIELDS + 1;
+
+/// Writes entry `number` of a map that has room and no index yet.
+pub(crate) fn put_entry<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    number: u32,
+    key_cell: u64,
+    tag: u8,
+    cell: u64,
+) {
+    let base = u64::from(map.entries);
+    let cells = (u128::from(key_cell) | u128::from(cell) << 64).to_le_bytes();
+    space.write(base + entry_key_at(number), &cells);
+    space.write_u8(base + entry_tag_at(number), tag);
+}
+
+/// Builds the index of a map whose first `count` entries are written, at most 256,
+/// carved from `extent`, and counts them. Keys that cannot be read count as empty.
+pub(crate) fn index<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    count: u32,
+    extent: &mut Extent,
+) {
+    let bytes = space.bytes();
+    let key = |number| key_of(bytes, map.entries, number).unwrap_or(&[]);
+    let mut order = [(0u64, 0u32); MOST];
+    let Some(order) = order.get_mut(..count as usize) else { return };
+    for ((head, number), index) in order.iter_mut().zip(0..) {
+        let mut first = [0; 8];
+        let text = key(index);
+        let length = text.len().min(8);
+        first[..length].copy_from_slice(&text[..length]);
+        (*head, *number) = (u64::from_be_bytes(first), index);
+    }
+    order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))));
+    let mut sorted = [0u32; MOST];
+    for (sorted, &mut (_, number)) in sorted.iter_mut().zip(order) {
+        *sorted = number;
+    }
+    let mut nodes = [0u8; index_size(MOST) as usize];
+    let size = index_size(count as usize);
+    let root = extent.carve(size);
+    let (sorted, nodes) = (&sorted[..count as usize], &mut nodes[..size as usize]);
+    if build(bytes, map.entries, sorted, u64::from(root), nodes).is_ok() && count > 0 {
+        space.write(u64::from(root), nodes);
+        set_counts(space, map.at, count, count);
+        set_root(space, map.at, root);
+    }
 }

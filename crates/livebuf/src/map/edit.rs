@@ -255,11 +255,16 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     number
 }
 
-fn set_counts<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, live: u32, used: u32) {
+pub(super) fn set_counts<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: u64,
+    live: u32,
+    used: u32,
+) {
     space.write_u64(map + u64::from(MAP_LIVE), u64::from(live) | u64::from(used) << 32);
 }
 
-fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u32) {
+pub(super) fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u32) {
     space.write_u32(map + u64::from(MAP_ROOT), root);
 }
 

@@ -14,7 +14,6 @@
 //! `live` is 0; every live entry is in exactly one leaf slot. Calls go
 //! `edit, bulk, check → find → node`.
 
-#[cfg(feature = "alloc")]
 mod bulk;
 mod check;
 mod edit;
@@ -31,6 +30,7 @@ use crate::record::Raw;
 
 #[cfg(feature = "alloc")]
 pub(crate) use bulk::build;
+pub(crate) use bulk::{index, index_size, put_entry};
 pub(crate) use check::check_index;
 pub(crate) use edit::{
     Place, RenamePlace, create, create_size, free_body, insert, plan_insert, plan_remove,

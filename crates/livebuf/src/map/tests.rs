@@ -543,7 +543,8 @@ fn bulk_building_gives_the_same_map() {
         numbers.sort_by_key(|&number| &model.order[number as usize]);
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         let root = if count == 0 { 0 } else { bytes.len() as u32 };
-        let nodes = build(&bytes, entries as u32, &numbers, root.into()).unwrap();
+        let mut nodes = vec![0; index_size(count) as usize];
+        build(&bytes, entries as u32, &numbers, root.into(), &mut nodes).unwrap();
         bytes.extend_from_slice(&nodes);
         let map = HEADER_SIZE as usize;
         bytes[map] = KIND_MAP;
