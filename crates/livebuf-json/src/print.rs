@@ -8,9 +8,7 @@ use std::any::TypeId;
 use std::io;
 
 use livebuf::layout::MAX_NESTING;
-use livebuf::{
-    Array, ArrayIter, Checked, ColumnType, Element, Fields, Kind, Mode, Object, Slots, Value,
-};
+use livebuf::{Array, ArrayIter, Checked, ColumnType, Element, Fields, Kind, Mode, Slots, Value};
 
 use crate::error::{Error, ErrorKind};
 use crate::write::{NonFinite, Piece, Printer};
@@ -199,7 +197,7 @@ enum Open<'a, M> {
 struct PrintedKeys {
     /// By a hash of the shape's number. One that collides takes the place.
     shapes: [PrintedShape; 64],
-    /// The keys of one shape are a run; an empty one is not kept.
+    /// The keys of one shape are a run.
     keys: Vec<Piece>,
     text: Printer<'static>,
 }
@@ -208,6 +206,7 @@ struct PrintedKeys {
 struct PrintedShape {
     shape: u32,
     first: u32,
+    /// Keys printed, [`u32::MAX`] where they are not kept.
     count: u32,
 }
 
@@ -229,54 +228,61 @@ impl PrintedKeys {
         (shape.wrapping_mul(0x9E37_79B1) >> 26) as usize
     }
 
-    /// Where the keys of this object begin; `None` where its shape is new or cannot be kept.
+    /// Where the keys of these slots begin; `None` where its shape is new or cannot be kept.
     #[inline(always)]
     fn find<M: Mode, const PRETTY: bool>(
         &mut self,
-        object: &Object<'_, M>,
         slots: &Slots<'_, M>,
     ) -> Result<Option<usize>, Error> {
-        let Some(shape) = object.shape() else { return Ok(None) };
+        let shape = slots.shape();
         let printed = &mut self.shapes[Self::place(shape)];
         if printed.shape != shape {
             // Most shapes of small documents are met once.
             *printed = PrintedShape { shape, ..PrintedShape::default() };
             return Ok(None);
         }
-        if (printed.count as usize) < slots.end() {
-            self.print::<M, PRETTY>(object, shape, slots.end())
+        if printed.count == u32::MAX {
+            Ok(None)
+        } else if (printed.count as usize) < slots.end() {
+            self.print::<M, PRETTY>(slots)
         } else {
             Ok(Some(printed.first as usize))
         }
     }
 
+    /// The keys of a shape are not kept.
+    fn give_up(&mut self, shape: u32) -> Option<usize> {
+        self.shapes[Self::place(shape)] = PrintedShape { shape, first: 0, count: u32::MAX };
+        None
+    }
+
     #[inline(never)]
     fn print<M: Mode, const PRETTY: bool>(
         &mut self,
-        object: &Object<'_, M>,
-        shape: u32,
-        count: usize,
+        slots: &Slots<'_, M>,
     ) -> Result<Option<usize>, Error> {
+        let (shape, count) = (slots.shape(), slots.end());
         if self.text.length() > Self::MOST_TEXT || self.keys.len() > Self::MOST_KEYS {
             return Ok(None);
         }
         let first = self.keys.len();
         for slot in 0..count {
             let start = self.text.length();
-            // What cannot be read or is long is left to the field, if it is one.
-            if let Ok(Some(key)) = M::result(object.key_at(slot))
-                && key.len() < Piece::LONGEST
-            {
-                self.text.key::<false>(key, false, 0)?;
-                if PRETTY {
-                    self.text.literal(" ")?;
-                }
-            }
-            let length = match self.text.length() - start {
-                length @ ..=Piece::LONGEST => length as u8,
-                _ => 0,
+            // Long keys are printed anew each time, and damaged ones reported where a
+            // field has them.
+            let key = match M::result(slots.key(slot)) {
+                Ok(Some(key)) if key.len() < Piece::LONGEST => key,
+                _ => return Ok(self.give_up(shape)),
             };
-            self.keys.push(Piece { start: start as u32, length });
+            self.text.key::<false>(key, false, 0)?;
+            if PRETTY {
+                self.text.literal(" ")?;
+            }
+            let length = self.text.length() - start;
+            if length > Piece::LONGEST {
+                return Ok(self.give_up(shape));
+            }
+            self.keys.push(Piece { start: start as u32, length: length as u8 });
         }
         let printed = PrintedShape { shape, first: first as u32, count: count as u32 };
         self.shapes[Self::place(shape)] = printed;
@@ -291,103 +297,163 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
     container: Value<'a, M>,
     nesting: usize,
 ) -> Result<(), Error> {
-    let mut open: Vec<Open<'a, M>> = Vec::new();
     let mut keys = PrintedKeys::new();
-    let mut enter = Some(container);
+    let mut open: Vec<Open<'a, M>> = Vec::new();
+    let mut begun = begin::<M, PRETTY>(printer, &mut keys, &container, 0, nesting)?;
     // Whether nothing is printed yet behind the innermost open bracket.
     let mut first = true;
     loop {
-        if let Some(container) = enter {
-            if open.len() >= nesting {
-                return Err(too_deep());
-            }
-            first = true;
-            if container.kind() == Kind::Array {
-                let array = some(M::result(container.as_array()))?;
-                printer.open(b'[')?;
-                if array.is_empty() {
-                    printer.close::<PRETTY>(b']', true, open.len())?;
-                    first = false;
-                } else if columns::<M, PRETTY>(printer, &array, open.len() + 1)? {
-                    first = false;
-                } else {
-                    open.push(Open::Array(array.iter()));
-                }
-            } else {
-                let object = some(M::result(container.as_object()))?;
-                printer.open(b'{')?;
-                let slots = object.slots();
-                open.push(match keys.find::<M, PRETTY>(&object, &slots)? {
-                    Some(first) => Open::Record(slots, first),
-                    None => Open::Object(object.iter()),
-                });
-            }
+        match begun {
+            Begun::Array(array) => open.push(Open::Array(array.iter())),
+            Begun::Record(slots, keys_from) => open.push(Open::Record(slots, keys_from)),
+            Begun::Object(fields) => open.push(Open::Object(fields)),
+            Begun::Printed => {}
         }
         let depth = open.len();
-        let (next, bracket) = match open.last_mut() {
+        let scope = Scope { depth, nesting };
+        let bracket;
+        (begun, bracket) = match open.last_mut() {
             None => return Ok(()),
             Some(Open::Array(elements)) => {
-                let next = scalars(printer, elements, &mut first, |printer, element, first| {
-                    printer.separate::<PRETTY>(first, depth)?;
-                    M::item_result(element).map_err(Error::document)
-                });
-                (next?, b']')
+                let begun = scope.values::<M, _, PRETTY>(
+                    printer,
+                    &mut keys,
+                    elements,
+                    &mut first,
+                    |printer, _, element, first| {
+                        printer.separate::<PRETTY>(first, depth)?;
+                        M::item_result(element).map_err(Error::document)
+                    },
+                );
+                (begun?, b']')
             }
             Some(Open::Record(slots, keys_from)) => {
-                let (object, keys_from) = (slots.object(), *keys_from);
-                let next = scalars(printer, slots, &mut first, |printer, field, first| {
-                    let (slot, value) = M::item_result(field).map_err(Error::document)?;
-                    match keys.keys.get(keys_from + slot) {
-                        Some(&key) if key.length > 0 => {
-                            printer.key_again::<PRETTY>(&keys.text, key, first, depth)?;
-                        }
-                        _ => {
-                            let key = some(M::result(object.key_at(slot)))?;
-                            printer.key::<PRETTY>(key, first, depth)?;
-                        }
-                    }
-                    Ok(value)
-                });
-                (next?, b'}')
+                let keys_from = *keys_from;
+                let begun = scope.values::<M, _, PRETTY>(
+                    printer,
+                    &mut keys,
+                    slots,
+                    &mut first,
+                    |printer, keys, field, first| {
+                        let (slot, value) = M::item_result(field).map_err(Error::document)?;
+                        let key = keys.keys.get(keys_from + slot).ok_or_else(gone)?;
+                        printer.key_again::<PRETTY>(&keys.text, *key, first, depth)?;
+                        Ok(value)
+                    },
+                );
+                (begun?, b'}')
             }
             Some(Open::Object(fields)) => {
-                let next = scalars(printer, fields, &mut first, |printer, field, first| {
-                    let (key, value) = M::item_result(field).map_err(Error::document)?;
-                    printer.key::<PRETTY>(key, first, depth)?;
-                    Ok(value)
-                });
-                (next?, b'}')
+                let begun = scope.values::<M, _, PRETTY>(
+                    printer,
+                    &mut keys,
+                    fields,
+                    &mut first,
+                    |printer, _, field, first| {
+                        let (key, value) = M::item_result(field).map_err(Error::document)?;
+                        printer.key::<PRETTY>(key, first, depth)?;
+                        Ok(value)
+                    },
+                );
+                (begun?, b'}')
             }
         };
-        enter = next;
-        if enter.is_none() {
-            printer.close::<PRETTY>(bracket, first, depth - 1)?;
+        first = true;
+        if matches!(begun, Begun::Printed) {
+            // Members or elements that were printed before did not leave it empty.
+            printer.close::<PRETTY>(bracket, false, depth - 1)?;
             open.pop();
             first = false;
         }
     }
 }
 
-/// Prints what an iterator yields up to the next container, which is returned. `before`
-/// prints what comes before a value.
+/// A container of which something is to be printed yet, behind its opening bracket.
+enum Begun<'a, M> {
+    Array(Array<'a, M>),
+    /// With the first of its keys in [`PrintedKeys`].
+    Record(Slots<'a, M>, usize),
+    Object(Fields<'a, M>),
+    Printed,
+}
+
+/// Prints a container's opening bracket; all of it, where it is empty or a column of
+/// numbers.
 #[inline(always)]
-fn scalars<'a, M: Mode, I: Iterator + Clone>(
+fn begin<'a, M: Mode, const PRETTY: bool>(
     printer: &mut Printer<'_>,
-    items: &mut I,
-    first: &mut bool,
-    mut before: impl FnMut(&mut Printer<'_>, I::Item, bool) -> Result<Value<'a, M>, Error>,
-) -> Result<Option<Value<'a, M>>, Error> {
-    // A copy, which the compiler keeps in registers.
-    let mut rest = items.clone();
-    while let Some(item) = rest.next() {
-        let value = before(printer, item, *first)?;
-        *first = false;
-        if !scalar(printer, &value)? {
-            *items = rest;
-            return Ok(Some(value));
-        }
+    keys: &mut PrintedKeys,
+    container: &Value<'a, M>,
+    depth: usize,
+    nesting: usize,
+) -> Result<Begun<'a, M>, Error> {
+    if depth >= nesting {
+        return Err(too_deep());
     }
-    Ok(None)
+    if container.kind() == Kind::Array {
+        printer.open(b'[')?;
+        // Most arrays of many files are empty; asking costs less than having one.
+        if some(M::result(container.len()))? == 0 {
+            printer.close::<PRETTY>(b']', true, depth)?;
+            return Ok(Begun::Printed);
+        }
+        let array = some(M::result(container.as_array()))?;
+        if !columns::<M, PRETTY>(printer, &array, depth + 1)? {
+            return Ok(Begun::Array(array));
+        }
+    } else {
+        let object = some(M::result(container.as_object()))?;
+        printer.open(b'{')?;
+        if let Some(slots) = object.slots()
+            && let Some(first) = keys.find::<M, PRETTY>(&slots)?
+        {
+            return Ok(Begun::Record(slots, first));
+        }
+        if !object.is_empty() {
+            return Ok(Begun::Object(object.iter()));
+        }
+        printer.close::<PRETTY>(b'}', true, depth)?;
+    }
+    Ok(Begun::Printed)
+}
+
+#[derive(Clone, Copy)]
+struct Scope {
+    /// Open containers.
+    depth: usize,
+    nesting: usize,
+}
+
+impl Scope {
+    /// Prints what an iterator yields up to the next container that is more than a few
+    /// brackets or numbers. `before` prints what comes before a value.
+    #[inline(always)]
+    fn values<'a, M: Mode, I: Iterator + Clone, const PRETTY: bool>(
+        self,
+        printer: &mut Printer<'_>,
+        keys: &mut PrintedKeys,
+        items: &mut I,
+        first: &mut bool,
+        mut before: impl FnMut(
+            &mut Printer<'_>,
+            &PrintedKeys,
+            I::Item,
+            bool,
+        ) -> Result<Value<'a, M>, Error>,
+    ) -> Result<Begun<'a, M>, Error> {
+        for item in items.by_ref() {
+            let value = before(printer, keys, item, *first)?;
+            *first = false;
+            if scalar(printer, &value)? {
+                continue;
+            }
+            let begun = begin::<M, PRETTY>(printer, keys, &value, self.depth, self.nesting)?;
+            if !matches!(begun, Begun::Printed) {
+                return Ok(begun);
+            }
+        }
+        Ok(Begun::Printed)
+    }
 }
 
 /// Prints the elements of an array of numbers of one type, and the closing bracket;

@@ -257,12 +257,28 @@ impl<'w> Printer<'w> {
 
     #[inline]
     pub(crate) fn i64(&mut self, value: i64) -> Result<(), Error> {
-        self.literal(itoa::Buffer::new().format(value))
+        self.digits(itoa::Buffer::new().format(value).as_bytes())
     }
 
     #[inline]
     pub(crate) fn u64(&mut self, value: u64) -> Result<(), Error> {
-        self.literal(itoa::Buffer::new().format(value))
+        self.digits(itoa::Buffer::new().format(value).as_bytes())
+    }
+
+    /// Appends an integer's digits, two at a time from the end, as they were written:
+    /// a processor waits long for words of which parts were just stored.
+    #[inline(always)]
+    fn digits(&mut self, digits: &[u8]) -> Result<(), Error> {
+        self.room(digits.len())?;
+        let place = &mut self.out[self.at..][..digits.len()];
+        for (place, pair) in place.rchunks_exact_mut(2).zip(digits.rchunks_exact(2)) {
+            place.copy_from_slice(pair);
+        }
+        if digits.len() % 2 == 1 {
+            place[0] = digits[0];
+        }
+        self.at += digits.len();
+        Ok(())
     }
 
     #[inline]

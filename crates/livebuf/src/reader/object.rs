@@ -6,7 +6,7 @@ use crate::cell::{Needle, span_at_position};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
-use crate::record::{Block, Raw, Record};
+use crate::record::{Block, Raw, Record, tagged};
 use crate::shape::Shape;
 use core::marker::PhantomData;
 use core::ops::Bound as Limit;
@@ -191,7 +191,11 @@ impl<'a, M: Mode> Object<'a, M> {
     /// All members in insertion order.
     #[inline(always)]
     pub fn iter(&self) -> Fields<'a, M> {
-        Fields { slots: self.slots(), shape: None }
+        let back = match self.body {
+            Body::Record(record) => record.used(),
+            Body::Map(_, used, _) => used,
+        };
+        Fields { object: *self, front: 0, back, remaining: self.len(), shape: None }
     }
 
     /// All keys in insertion order.
@@ -237,56 +241,34 @@ impl<'a, M: Mode> Object<'a, M> {
         M::out(Ordered::new(self, Limit::Unbounded, Limit::Unbounded, &[]).step(true).transpose())
     }
 
-    /// The shape that this object's keys are in: objects of one document with equal shapes
-    /// have equal keys in the slots that both use. `None` for maps and where there is no
-    /// field.
-    ///
-    /// For what is prepared once for many objects alike, such as keys as another
-    /// language's strings. An edit can change what a shape's number stands for.
+    /// The values by the slots that their keys have in the object's shape: for what is
+    /// prepared once for many objects alike, such as keys as another language's strings.
+    /// `None` for maps, which have no shape, and where there is no field.
     ///
     /// ```
     /// use livebuf::json;
     /// let doc = json!([{"x": 1, "y": 2}, {"x": 3, "y": 4}]);
     /// let rows = doc.valid().unwrap().root().as_array().unwrap();
-    /// let [first, second] = [0, 1].map(|index| rows.get(index).unwrap().as_object().unwrap());
+    /// let [first, second] = [0, 1].map(|row| rows.get(row).unwrap().as_object().unwrap());
+    /// let (first, mut second) = (first.slots().unwrap(), second.slots().unwrap());
     /// assert_eq!(first.shape(), second.shape());
-    /// let (slot, value) = second.slots().nth(1).unwrap();
-    /// assert_eq!((first.key_at(slot), value.as_i64()), (Some("y"), Some(4)));
+    /// let (slot, value) = second.nth(1).unwrap();
+    /// assert_eq!((first.key(slot), value.as_i64()), (Some("y"), Some(4)));
     /// ```
-    #[inline]
-    pub fn shape(&self) -> Option<u32> {
-        match self.body {
-            Body::Record(record) => Some(record.shape()).filter(|&shape| shape != 0),
-            Body::Map(..) => None,
-        }
-    }
-
-    /// All values in insertion order, each with the slot of its key, rising:
-    /// [`Object::key_at`], [`Object::shape`].
     #[inline(always)]
-    pub fn slots(&self) -> Slots<'a, M> {
-        let used = match self.body {
-            Body::Record(record) => record.used(),
-            Body::Map(_, used, _) => used,
-        };
-        Slots { object: *self, front: 0, back: used, remaining: self.len() }
-    }
-
-    /// The key of a slot that [`Object::slots`] told. Constant time.
-    pub fn key_at(&self, slot: usize) -> M::Out<&'a str> {
-        M::out(match u32::try_from(slot) {
-            Ok(slot) => self.key_text(slot),
-            Err(_) => Ok(None),
-        })
-    }
-
-    fn key_text(&self, slot: u32) -> Result<Option<&'a str>> {
+    pub fn slots(&self) -> Option<Slots<'a, M>> {
         match self.body {
-            Body::Record(record) if slot < record.used() => {}
-            Body::Map(_, used, _) if slot < used && self.raw_at(slot)?.tag != TAG_HOLE => {}
-            _ => return Ok(None),
+            Body::Record(record) if record.used() > 0 => Some(Slots {
+                bytes: self.bytes,
+                shape: record.shape() as u64,
+                cells: (record.offset + RECORD_CELLS) as u64,
+                slot: 0,
+                end: record.used() as u64,
+                remaining: record.live() as u64,
+                mode: PhantomData,
+            }),
+            _ => None,
         }
-        M::text(self.key_of(slot, &mut None)?, 0).map(Some)
     }
 
     /// The value in a slot; its tag is [`TAG_HOLE`] where there is none.
@@ -342,57 +324,47 @@ impl<M: Mode> core::fmt::Debug for Object<'_, M> {
     }
 }
 
-/// Values with the slots of their keys: [`Object::slots`].
+/// An object's values by slots, rising: [`Object::slots`].
+///
+/// All whole words: loops over small objects make it and leave it often, and a processor
+/// waits long for a word of which it just stored two parts.
 #[derive(Clone)]
 pub struct Slots<'a, M> {
-    object: Object<'a, M>,
-    front: u32,
-    back: u32,
-    remaining: usize,
+    bytes: &'a [u8],
+    shape: u64,
+    /// Offset of the record's cells.
+    cells: u64,
+    slot: u64,
+    end: u64,
+    remaining: u64,
+    mode: PhantomData<M>,
 }
 
 impl<'a, M: Mode> Slots<'a, M> {
-    /// The object.
+    /// A number for the shape: objects of one document with equal shapes have equal keys
+    /// in the slots that both use. An edit can change what a number stands for.
     #[inline]
-    pub fn object(&self) -> Object<'a, M> {
-        self.object
+    pub fn shape(&self) -> u32 {
+        self.shape as u32
     }
 
-    /// One more than the last slot that is still to come can be.
+    /// One more than the last slot in use.
     #[inline]
     pub fn end(&self) -> usize {
-        self.back as usize
+        self.end as usize
     }
 
-    #[inline(always)]
-    fn advance(&mut self, backwards: bool) -> Option<Result<(u32, Raw)>> {
-        while self.front < self.back && self.remaining > 0 {
-            let slot = if backwards {
-                self.back -= 1;
-                self.back
-            } else {
-                self.front += 1;
-                self.front - 1
-            };
-            match self.object.raw_at(slot) {
-                Ok(raw) if raw.tag == TAG_HOLE => {}
-                Ok(raw) => {
-                    self.remaining -= 1;
-                    return Some(Ok((slot, raw)));
-                }
-                Err(error) => {
-                    self.remaining = 0;
-                    return Some(Err(error));
-                }
-            }
+    /// The key of a slot in use, whether a value is in it or not. Constant time.
+    pub fn key(&self, slot: usize) -> M::Out<&'a str> {
+        M::out(if slot < self.end() { self.key_text(slot as u32).map(Some) } else { Ok(None) })
+    }
+
+    fn key_text(&self, slot: u32) -> Result<&'a str> {
+        let shape = Shape::load(self.bytes, self.shape)?;
+        if slot >= shape.count {
+            return Err(Error::new(ErrorKind::BadCount, self.cells));
         }
-        self.remaining = 0;
-        None
-    }
-
-    #[inline(always)]
-    fn item(&self, found: Result<(u32, Raw)>) -> Option<M::Item<(usize, Value<'a, M>)>> {
-        M::item(found.map(|(slot, raw)| (slot as usize, Value::new(self.object.bytes, raw))))
+        M::text(shape.key(self.bytes, slot)?, 0)
     }
 }
 
@@ -401,20 +373,28 @@ impl<'a, M: Mode> Iterator for Slots<'a, M> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        let found = self.advance(false)?;
-        self.item(found)
+        while self.slot < self.end && self.remaining > 0 {
+            let slot = self.slot;
+            self.slot += 1;
+            match tagged(self.bytes, self.cells, slot as u32) {
+                Ok(raw) if raw.tag == TAG_HOLE => {}
+                Ok(raw) => {
+                    self.remaining -= 1;
+                    return M::item(Ok((slot as usize, Value::new(self.bytes, raw))));
+                }
+                Err(error) => {
+                    self.remaining = 0;
+                    return M::item(Err(error));
+                }
+            }
+        }
+        self.remaining = 0;
+        None
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let most = self.remaining.min((self.back - self.front) as usize);
+        let most = self.remaining.min(self.end - self.slot) as usize;
         (most, Some(most))
-    }
-}
-
-impl<M: Mode> DoubleEndedIterator for Slots<'_, M> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        let found = self.advance(true)?;
-        self.item(found)
     }
 }
 
@@ -423,7 +403,10 @@ impl<M: Mode> ExactSizeIterator for Slots<'_, M> {}
 /// Members in insertion order: [`Object::iter`].
 #[derive(Clone)]
 pub struct Fields<'a, M> {
-    slots: Slots<'a, M>,
+    object: Object<'a, M>,
+    front: u32,
+    back: u32,
+    remaining: usize,
     /// The record's shape, once it was loaded.
     shape: Option<Shape>,
 }
@@ -431,15 +414,27 @@ pub struct Fields<'a, M> {
 impl<'a, M: Mode> Fields<'a, M> {
     #[inline(always)]
     fn advance(&mut self, backwards: bool) -> Option<M::Item<(&'a str, Value<'a, M>)>> {
-        let object = self.slots.object;
-        let member = self
-            .slots
-            .advance(backwards)?
-            .and_then(|(slot, raw)| object.member(object.key_of(slot, &mut self.shape)?, raw));
-        if member.is_err() {
-            self.slots.remaining = 0;
+        while self.front < self.back && self.remaining > 0 {
+            let slot = if backwards {
+                self.back -= 1;
+                self.back
+            } else {
+                self.front += 1;
+                self.front - 1
+            };
+            let object = self.object;
+            let member = match object.raw_at(slot) {
+                Ok(raw) if raw.tag == TAG_HOLE => continue,
+                Ok(raw) => {
+                    object.key_of(slot, &mut self.shape).and_then(|key| object.member(key, raw))
+                }
+                Err(error) => Err(error),
+            };
+            self.remaining = if member.is_err() { 0 } else { self.remaining - 1 };
+            return M::item(member);
         }
-        M::item(member)
+        self.remaining = 0;
+        None
     }
 }
 
@@ -452,7 +447,8 @@ impl<'a, M: Mode> Iterator for Fields<'a, M> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.slots.size_hint()
+        let most = self.remaining.min((self.back - self.front) as usize);
+        (most, Some(most))
     }
 }
 
