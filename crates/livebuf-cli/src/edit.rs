@@ -7,6 +7,7 @@ use crate::look::bad_pointer;
 use crate::progress;
 use crate::sink::{Out, refuse_terminal};
 use crate::source::{Source, not_a_document, patiently, read};
+use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::{Changes, FileEdit};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Observer, Storage, VecStorage};
 use std::io;
@@ -146,6 +147,10 @@ fn apply<S: Storage, O: Observer>(
     editor: &mut Editor<S, O>,
     edit: &Edit<'_>,
 ) -> Outcome {
+    // A document as deep as the format allows can be edited at its depths.
+    let mut limits = editor.limits();
+    limits.nesting = MAX_NESTING;
+    editor.set_limits(limits);
     if !editing.no_validate {
         progress::during(&format!("validating {}", name(path)), || editor.validate()).map_err(
             |error| Failure::document(path, error).with_hint("a damaged document is not edited"),

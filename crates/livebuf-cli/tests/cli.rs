@@ -184,6 +184,8 @@ fn what_is_not_json_is_refused_with_its_place() {
     place.yes("from-json --nesting 2000 deep.json -o out.lbuf");
     assert_eq!(place.yes("to-json out.lbuf").len(), 3001);
     place.yes("validate out.lbuf");
+    place.yes(&format!("push out.lbuf {} {{}}", "/0".repeat(1400)));
+    assert_eq!(place.yes("to-json out.lbuf").len(), 3004);
 }
 
 /// At 2,001 levels `from-json --nesting 2000` called valid JSON "not JSON" and advised
