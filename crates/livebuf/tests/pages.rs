@@ -75,11 +75,12 @@ fn a_map_grown_from_a_hint_to_a_million_keys() {
     assert!(found <= 8 && edited <= 10, "{found}, {edited}");
 }
 
-/// Its home has no room for the map's header, which costs a page more.
+/// Its home has no room for the map's header, and three of the hundred keys agree with a
+/// separator in its four bytes: comparing the whole keys costs two or three pages.
 #[test]
 fn a_map_grown_to_a_million_keys_from_nothing() {
     let (found, edited) = grown(0);
-    assert!(found <= 9 && edited <= 10, "{found}, {edited}");
+    assert!(found <= 11 && edited <= 11, "{found}, {edited}");
 }
 
 #[test]
