@@ -404,15 +404,16 @@ fn begin<'a, M: Mode, const PRETTY: bool>(
     } else {
         let object = some(M::result(container.as_object()))?;
         printer.open(b'{')?;
+        if object.is_empty() {
+            printer.close::<PRETTY>(b'}', true, depth)?;
+            return Ok(Begun::Printed);
+        }
         if let Some(slots) = object.slots()
             && let Some(first) = keys.find::<M, PRETTY>(&slots)?
         {
             return Ok(Begun::Record(slots, first));
         }
-        if !object.is_empty() {
-            return Ok(Begun::Object(object.iter()));
-        }
-        printer.close::<PRETTY>(b'}', true, depth)?;
+        return Ok(Begun::Object(object.iter()));
     }
     Ok(Begun::Printed)
 }

@@ -269,3 +269,21 @@ fn keys_of_objects_alike_are_printed_alike() {
     let text = r#"[{"a":1},{"a":2,"b":2},{"a":3,"c":3},{"a":3,"c":3},{"a":2,"b":2},{"a":1},{},{"a":3,"c":3}]"#;
     assert_eq!(print(&document), text);
 }
+
+/// Objects with nothing but holes were printed as if something were in them, when their
+/// shape was met before: with a line of white space between the braces.
+#[test]
+fn objects_with_nothing_but_holes_are_empty() {
+    let mut bytes = from_str(r#"[{"a":1},{"a":2},{"a":3}]"#).unwrap().to_vec();
+    // A record of capacity, used and live 1: live, its tag and its cell become 0.
+    let records: Vec<usize> =
+        (32..bytes.len()).step_by(8).filter(|&at| bytes[at..].starts_with(&[2, 1, 1, 1])).collect();
+    assert_eq!(records.len(), 3);
+    for at in records {
+        bytes[at + 3] = 0;
+        bytes[at + 8..at + 24].fill(0);
+    }
+    let document = livebuf::Doc::open(&bytes).unwrap().validate().unwrap();
+    assert_eq!(to_string(document.root()).unwrap(), "[{},{},{}]");
+    assert_eq!(to_string_pretty(document.root()).unwrap(), "[\n  {},\n  {},\n  {}\n]");
+}
