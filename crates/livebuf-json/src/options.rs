@@ -61,8 +61,6 @@ impl ReadOptions {
             && let Ok(text) = simdutf8::basic::from_utf8(text)
         {
             let mut encoder = self.encoder();
-            // Documents have half of the text's size and more.
-            let _ = encoder.reserve(text.len() as u64 / 2);
             if read_fast(text, &mut encoder)
                 && let Ok(document) = encoder.finish()
             {

@@ -248,15 +248,6 @@ impl Encoder {
         }
     }
 
-    /// Makes room for a document of this many bytes at once, as far as the limit goes.
-    /// A hint: what is too little grows, what is too much stays allocated.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Io`] where the allocator refuses.
-    pub fn reserve(&mut self, bytes: u64) -> Result<()> {
-        self.out.storage.grow(bytes.min(self.out.limit))
-    }
-
     // --- values -------------------------------------------------------------
 
     /// A null.
@@ -723,14 +714,8 @@ impl Encoder {
     /// Entry numbers by key order, each key once; a duplicate's last value moves to its first place.
     fn sort_map(&mut self, first: usize, start: usize) -> Result<Vec<u32>> {
         let count = (self.map_keys.len() - first) as u32;
-        let head = |index| {
-            let text = self.map_key_text(first, index);
-            let mut head = [0; 8];
-            let length = text.len().min(8);
-            head[..length].copy_from_slice(&text[..length]);
-            u64::from_be_bytes(head)
-        };
-        let mut order: Vec<(u64, u32)> = (0..count).map(|index| (head(index), index)).collect();
+        let start_of = |index| map::first_eight(self.map_key_text(first, index));
+        let mut order: Vec<(u64, u32)> = (0..count).map(|index| (start_of(index), index)).collect();
         order.sort_unstable_by(|a, b| {
             a.0.cmp(&b.0)
                 .then_with(|| self.map_key_text(first, a.1).cmp(self.map_key_text(first, b.1)))

@@ -489,7 +489,9 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if extent.cursor < extent.end {
             self.free(extent.cursor, extent.end - extent.cursor);
         }
-        self.free(extent.gap.0, extent.gap.1);
+        if extent.gap.1 > 0 {
+            self.free(extent.gap.0, extent.gap.1);
+        }
     }
 
     /// Frees a block (multiples of eight). On a document that is not trusted

@@ -338,7 +338,7 @@ impl<'v> Copier<'v> {
             KIND_RECORD => self.record(space, block.record()?, extent)?,
             KIND_MAP => {
                 let live = map::Map::load(self.source, block.offset as u64)?.live;
-                map::create(space, extent, live) as u32
+                map::create(space, extent, live).at as u32
             }
             _ => self.array(space, Elements::load(self.source, block)?, extent)?,
         };

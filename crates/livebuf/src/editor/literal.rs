@@ -81,7 +81,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub(super) fn build_fields(&mut self, fields: &[Field<'_>], extent: &mut Extent) -> (u8, u64) {
         let count = fields.len() as u32;
         if !fits_record(fields) {
-            let map = map::create(&mut self.space, extent, count);
+            let map = map::create(&mut self.space, extent, count).at;
             for (key, new) in fields {
                 let key = build_key(&mut self.space, key.as_bytes(), true, extent);
                 let (tag, cell) = self.build(new, extent);
@@ -120,10 +120,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let mut fingerprints = 0;
             for (index, (key, _)) in (group..).zip(fields) {
                 let needle = Needle::new(key.as_bytes());
-                let cell = match needle.cell {
-                    0 => build_key(&mut self.space, needle.text, false, extent),
-                    cell => cell,
-                };
+                let cell = self.build_span_cell(&needle, extent);
                 fingerprints |= (needle.fingerprint as u64) << (8 * (index & 7));
                 self.space.write_u64(shape.key_position(index), cell);
             }

@@ -83,33 +83,10 @@ const NULL_DOCUMENT: [u8; HEADER_SIZE as usize] = {
 
 /// A fresh epoch, different from every other editor's: stale and foreign
 /// handles look alike, and both are refused.
-///
-/// Threads draw numbers by the thousand: one at a time would be a tenth of the
-/// time that a small message takes.
-#[inline]
 fn next_epoch() -> u32 {
-    static BLOCKS: AtomicU32 = AtomicU32::new(0);
-    let draw = |last: u32| match last.wrapping_add(1) {
-        next if next.is_multiple_of(EPOCHS) => {
-            BLOCKS.fetch_add(1, Ordering::Relaxed).wrapping_mul(EPOCHS).wrapping_add(1)
-        }
-        next => next,
-    };
-    #[cfg(feature = "std")]
-    {
-        std::thread_local! {
-            static LAST: core::cell::Cell<u32> = const { core::cell::Cell::new(u32::MAX) };
-        }
-        let next = draw(LAST.get());
-        LAST.set(next);
-        next
-    }
-    #[cfg(not(feature = "std"))]
-    draw(u32::MAX)
+    static EPOCHS: AtomicU32 = AtomicU32::new(1);
+    EPOCHS.fetch_add(1, Ordering::Relaxed)
 }
-
-/// Numbers that a thread draws at once; without threads known, one number a block is used.
-const EPOCHS: u32 = if cfg!(feature = "std") { 1 << 10 } else { 2 };
 
 /// A value to be stored: what `set`, `insert` and `push` take.
 ///
@@ -635,8 +612,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 (TAG_OBJECT, home as u64)
             }
             New::Map { capacity } => {
-                let home = map::create(&mut self.space, extent, capacity);
-                (TAG_OBJECT, home)
+                (TAG_OBJECT, map::create(&mut self.space, extent, capacity).at)
             }
             New::Array { capacity } => {
                 let home = extent.carve(ARRAY_SIZE as u64);

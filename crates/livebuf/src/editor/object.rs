@@ -171,10 +171,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             extent = self.space.take(fresh);
         }
 
-        let mut key_cell = needle.cell;
-        if key_cell == 0 {
-            key_cell = build_key(&mut self.space, needle.text, false, &mut extent);
-        }
+        let key_cell = self.build_span_cell(needle, &mut extent);
         let shape = match shape {
             Some(shape) => shape,
             None => shape::create(&mut self.space, capacity, 0, &mut extent),
@@ -257,7 +254,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// A key's cell, its text stored where it is long; never owned.
     #[inline(always)]
-    fn build_span_cell(&mut self, needle: &Needle<'_>, extent: &mut Extent) -> u64 {
+    pub(super) fn build_span_cell(&mut self, needle: &Needle<'_>, extent: &mut Extent) -> u64 {
         match needle.cell {
             0 => build_key(&mut self.space, needle.text, false, extent),
             cell => cell,
@@ -302,7 +299,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.ensure(fresh, 0)?;
 
         let mut extent = self.space.take(fresh);
-        let map = self.create_map(capacity, &mut extent);
+        let map = map::create(&mut self.space, &mut extent, capacity);
         let count = self.copy_fields(record, &map, None);
         let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
         let (tag, cell) = self.build(&new, &mut extent);
@@ -322,11 +319,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let shape = Shape::load(bytes, record.shape() as u64)?;
         each_field(bytes, record, |index, _| shape.key(bytes, index).map(|_| ()))
-    }
-
-    fn create_map(&mut self, capacity: u32, extent: &mut Extent) -> Map {
-        let at = map::create(&mut self.space, extent, capacity);
-        Map { at, live: 0, used: 0, capacity, entries: at as u32 + MAP_SIZE, root: 0 }
     }
 
     /// Copies a record's fields to the entries of an empty map that has room; how many.
@@ -561,7 +553,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.check_keys(record)?;
         self.space.ensure(fresh, 0)?;
         let mut extent = self.space.take(fresh);
-        let map = self.create_map(capacity, &mut extent);
+        let map = map::create(&mut self.space, &mut extent, capacity);
         let key_cell = build_key(&mut self.space, to.as_bytes(), true, &mut extent);
         let count = self.copy_fields(record, &map, Some((at, key_cell)));
         map::index(&mut self.space, &map, count, &mut extent);

@@ -90,19 +90,12 @@ pub(crate) fn build(
 /// Most entries of [`index`]: a record's fields and one more.
 const MOST: usize = MAX_FIELDS + 1;
 
-/// Writes entry `number` of a map that has room and no index yet.
-pub(crate) fn put_entry<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    map: &Map,
-    number: u32,
-    key_cell: u64,
-    tag: u8,
-    cell: u64,
-) {
-    let base = u64::from(map.entries);
-    let cells = (u128::from(key_cell) | u128::from(cell) << 64).to_le_bytes();
-    space.write(base + entry_key_at(number), &cells);
-    space.write_u8(base + entry_tag_at(number), tag);
+/// The first eight bytes of a key as a number that orders as they do, zero-padded.
+pub(crate) fn first_eight(key: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = key.len().min(8);
+    first[..length].copy_from_slice(&key[..length]);
+    u64::from_be_bytes(first)
 }
 
 /// Builds the index of a map whose first `count` entries are written, at most 256,
@@ -117,12 +110,8 @@ pub(crate) fn index<S: Storage, O: Observer>(
     let key = |number| key_of(bytes, map.entries, number).unwrap_or(&[]);
     let mut order = [(0u64, 0u32); MOST];
     let Some(order) = order.get_mut(..count as usize) else { return };
-    for ((head, number), index) in order.iter_mut().zip(0..) {
-        let mut first = [0; 8];
-        let text = key(index);
-        let length = text.len().min(8);
-        first[..length].copy_from_slice(&text[..length]);
-        (*head, *number) = (u64::from_be_bytes(first), index);
+    for (place, number) in order.iter_mut().zip(0..) {
+        *place = (first_eight(key(number)), number);
     }
     order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))));
     let mut sorted = [0u32; MOST];

@@ -36,23 +36,23 @@ pub(crate) const fn create_size(capacity: u32) -> u64 {
     MAP_SIZE as u64 + entries_size(capacity as u64)
 }
 
-/// Carves an empty map; returns its offset.
+/// Carves an empty map.
 pub(crate) fn create<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     extent: &mut Extent,
     capacity: u32,
-) -> u64 {
-    let map = extent.carve(u64::from(MAP_SIZE));
-    let at = u64::from(map);
+) -> Map {
+    let at = u64::from(extent.carve(u64::from(MAP_SIZE)));
     space.write_u8(at, KIND_MAP);
+    let mut entries = 0;
     if capacity > 0 {
-        let entries = extent.carve(entries_size(u64::from(capacity)));
+        entries = extent.carve(entries_size(u64::from(capacity)));
         space.write_u64(
             at + u64::from(MAP_CAPACITY),
             u64::from(capacity) | u64::from(entries) << 32,
         );
     }
-    at
+    Map { at, live: 0, used: 0, capacity, entries, root: 0 }
 }
 
 /// How the entry table grows.
@@ -243,16 +243,30 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     extent: &mut Extent,
 ) -> u32 {
     let (entries, old) = plan.growth.carry_out(space, map, extent);
-    let (base, number) = (u64::from(entries), map.used);
-    let cells = (u128::from(key_cell) | u128::from(value_cell) << 64).to_le_bytes();
-    space.write(base + entry_key_at(number), &cells);
-    space.write_u8(base + entry_tag_at(number), tag);
+    let (map, number) = (&Map { entries, ..*map }, map.used);
+    put_entry(space, map, number, key_cell, tag, value_cell);
     set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));
-    plan.index.carry_out(space, &Map { entries, ..*map }, number, extent);
+    plan.index.carry_out(space, map, number, extent);
     if let Some((offset, size)) = old {
         space.free(offset, size);
     }
     number
+}
+
+/// Writes entry `number` of a map that has room; it is neither counted nor indexed yet.
+#[inline]
+pub(crate) fn put_entry<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    number: u32,
+    key_cell: u64,
+    tag: u8,
+    value_cell: u64,
+) {
+    let base = u64::from(map.entries);
+    let cells = (u128::from(key_cell) | u128::from(value_cell) << 64).to_le_bytes();
+    space.write(base + entry_key_at(number), &cells);
+    space.write_u8(base + entry_tag_at(number), tag);
 }
 
 pub(super) fn set_counts<S: Storage, O: Observer>(

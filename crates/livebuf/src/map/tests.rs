@@ -60,7 +60,7 @@ impl<O: Observer> Fixture<O> {
         space.write_u32(u64::from(HEADER_USED), HEADER_SIZE);
         space.ensure(create_size(0), 0).unwrap();
         let mut extent = space.take(create_size(0));
-        let map = create(&mut space, &mut extent, 0);
+        let map = create(&mut space, &mut extent, 0).at;
         space.finish(extent);
         Fixture { space, map }
     }
