@@ -1,14 +1,15 @@
-//! Arrays: one column of elements (FORMAT 6).
+//! Arrays: one column of elements (FORMAT 6). A table's columns are arrays, too.
 //!
 //! ```text
-//! byte 0     1       2..4  4..8   8..12     12..16
-//!      kind  column  zero  count  capacity  data
+//! byte 0     1       2     3     4..8   8..12     12..16
+//!      kind  column  gaps  zero  count  capacity  data
 //! ```
 
 use crate::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::record::{Block, Raw, tagged};
+use crate::table::List;
 
 /// How an array's elements are stored. Widths are storage only: an `I8` column
 /// answers `as_i64` as any integer does.
@@ -46,30 +47,49 @@ pub enum ColumnType {
     Objects = 13,
     /// Arrays: 4-byte homes.
     Arrays = 14,
+    /// No values at all: null, or missing in some rows of a table.
+    Null = 15,
+    /// Like objects, as the columns of a table.
+    Struct = 16,
+    /// Arrays, their elements behind each other in one column.
+    List = 17,
+    /// The same, all of one length.
+    FixedList = 18,
 }
 
 impl ColumnType {
-    const ALL: [ColumnType; 15] = {
+    const ALL: [ColumnType; 19] = {
         use ColumnType::*;
-        [Cells, Bool, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, String, Objects, Arrays]
+        [
+            Cells, Bool, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, String, Objects, Arrays,
+            Null, Struct, List, FixedList,
+        ]
     };
 
     #[inline(always)]
     pub(crate) fn from_code(code: u8, offset: u64) -> Result<ColumnType> {
         match Self::ALL.get(code as usize) {
             Some(&column) => Ok(column),
-            None if code <= COLUMN_RESERVED_LAST => {
-                Err(Error::new(ErrorKind::UnsupportedFeature, offset))
-            }
             None => Err(Error::new(ErrorKind::BadCode, offset)),
         }
     }
 
-    /// Bytes of an element of a fixed whole width; 0 for bits and tagged cells.
+    /// Whether its values lie in a table or list that the header's data leads to.
+    #[inline(always)]
+    pub(crate) const fn is_nested(self) -> bool {
+        matches!(self, ColumnType::Struct | ColumnType::List | ColumnType::FixedList)
+    }
+
+    /// Bytes of an element of a fixed whole width; 0 for those that have none.
     #[inline(always)]
     pub(crate) const fn width(self) -> u64 {
         match self {
-            ColumnType::Cells | ColumnType::Bool => 0,
+            ColumnType::Cells
+            | ColumnType::Bool
+            | ColumnType::Null
+            | ColumnType::Struct
+            | ColumnType::List
+            | ColumnType::FixedList => 0,
             ColumnType::I8 | ColumnType::U8 => 1,
             ColumnType::I16 | ColumnType::U16 => 2,
             ColumnType::I32
@@ -81,12 +101,15 @@ impl ColumnType {
         }
     }
 
-    /// Bytes of `count` elements, a multiple of eight.
+    /// Bytes of `count` elements, a multiple of eight; of the least table or list.
     #[inline(always)]
     pub(crate) const fn data_size(self, count: u32) -> u64 {
         match self {
             ColumnType::Cells => tagged_size(count as u64),
-            ColumnType::Bool => (count as u64).div_ceil(64) * 8,
+            ColumnType::Bool => bitmap_size(count as u64),
+            ColumnType::Null => 0,
+            ColumnType::Struct => TABLE_HEADERS as u64,
+            ColumnType::List | ColumnType::FixedList => FIXED_LIST_SIZE as u64,
             _ => round_up(count as u64 * self.width()),
         }
     }
@@ -156,16 +179,44 @@ impl ColumnType {
 }
 
 /// An array's header, its data range checked to lie in the document.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Elements {
     /// The header's offset; the home of an empty array that never grew.
     pub(crate) offset: u32,
     pub(crate) count: u32,
     pub(crate) capacity: u32,
     pub(crate) data: u32,
+    /// Slot of the first element: not 0 in an element of a list.
+    pub(crate) first: u32,
     pub(crate) column: ColumnType,
+    /// Which slots may be without a value ([`GAPS_NONE`] and others).
+    pub(crate) gaps: u8,
     /// Whether the block is an eight-byte home without a header.
     pub(crate) bare: bool,
+}
+
+/// What a slot without a value holds instead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Gap {
+    Null,
+    Missing,
+}
+
+/// Marks a row of a table or an element of a list in a cell's upper half: what lies in
+/// the document itself never has it, so that no document can name a row.
+pub(crate) const ROW: u32 = 1 << 31;
+
+/// A node that is row `index` of a table or list: known in memory only.
+#[inline(always)]
+fn row(tag: u8, nested: u32, index: u32) -> Raw {
+    Raw { tag, cell: nested as u64 | ((index | ROW) as u64) << 32, position: 0 }
+}
+
+/// The row that a node's cell names, if it is one.
+#[inline(always)]
+pub(crate) fn row_of(cell: u64) -> Option<u32> {
+    let high = (cell >> 32) as u32;
+    (high & ROW != 0).then_some(high & !ROW)
 }
 
 impl Elements {
@@ -174,21 +225,58 @@ impl Elements {
         let offset = block.offset;
         if block.kind() == KIND_ARRAY {
             let column = ColumnType::from_code((block.header >> 8) as u8, offset as u64)?;
+            let gaps = (block.header >> 16) as u8 & GAPS_BOTH;
             let count = (block.header >> 32) as u32;
             let rest = load_u64(bytes, (offset + ARRAY_CAPACITY) as u64)?;
             let (capacity, data) = (rest as u32, (rest >> 32) as u32);
-            check(bytes, data as u64, column.data_size(count))?;
-            return Ok(Elements { offset, count, capacity, data, column, bare: false });
+            let elements =
+                Elements { offset, count, capacity, data, first: 0, column, gaps, bare: false };
+            check(bytes, elements.values_at(), column.data_size(count))?;
+            return Ok(elements);
         }
         if block.kind() == KIND_EMPTY_ARRAY {
-            let column = ColumnType::Cells;
-            return Ok(Elements { offset, count: 0, capacity: 0, data: 0, column, bare: true });
+            return Ok(Elements::empty(offset));
         }
         Err(block.unexpected())
     }
 
+    /// The array of an eight-byte home.
+    fn empty(offset: u32) -> Elements {
+        let column = ColumnType::Cells;
+        let (gaps, bare) = (GAPS_NONE, true);
+        Elements { offset, count: 0, capacity: 0, data: 0, first: 0, column, gaps, bare }
+    }
+
+    /// The header at `offset` within a table or list.
+    #[inline(always)]
+    pub(crate) fn at(bytes: &[u8], offset: u32) -> Result<Elements> {
+        Elements::load(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
+    }
+
+    /// Where the values lie: behind the bitmaps.
+    #[inline(always)]
+    pub(crate) fn values_at(&self) -> u64 {
+        if self.gaps == GAPS_NONE || self.column.is_nested() {
+            return self.data as u64;
+        }
+        self.data as u64 + gaps_size(self.gaps, self.capacity as u64)
+    }
+
+    /// Where the bitmaps lie.
+    #[inline(always)]
+    pub(crate) fn bits_at(&self, bytes: &[u8]) -> Result<u64> {
+        if self.column.is_nested() {
+            return Ok(load_u32(bytes, self.data as u64 + NESTED_BITS as u64)? as u64);
+        }
+        Ok(self.data as u64)
+    }
+
+    /// Bytes that the data takes, bitmaps of scalars included.
     pub(crate) fn data_size(&self) -> u64 {
-        self.column.data_size(self.capacity)
+        if self.column.is_nested() {
+            return self.column.data_size(0);
+        }
+        gaps_size(self.gaps, self.capacity as u64) + self.column.data_size(self.capacity)
     }
 
     /// The array, its whole capacity checked to lie in the document: for edits.
@@ -200,18 +288,53 @@ impl Elements {
         Ok(self)
     }
 
-    /// Element `index` (the caller compared it with the count).
+    /// Whether a slot is without a value, and what that means.
+    #[inline(always)]
+    pub(crate) fn gap(&self, bytes: &[u8], slot: u32) -> Result<Option<Gap>> {
+        if self.gaps == GAPS_NONE { Ok(None) } else { self.find_gap(bytes, slot) }
+    }
+
+    fn find_gap(&self, bytes: &[u8], slot: u32) -> Result<Option<Gap>> {
+        let bits = self.bits_at(bytes)?;
+        let bit = |bits: u64| -> Result<bool> {
+            Ok(load_u8(bytes, bits + (slot >> 3) as u64)? >> (slot & 7) & 1 == 1)
+        };
+        if bit(bits)? {
+            return Ok(None);
+        }
+        let null = match self.gaps {
+            GAPS_NULL => true,
+            GAPS_MISSING => false,
+            _ => bit(bits + bitmap_size(self.capacity as u64))?,
+        };
+        Ok(Some(if null { Gap::Null } else { Gap::Missing }))
+    }
+
+    /// Element `index` (the caller compared it with the count). Its tag is [`TAG_HOLE`]
+    /// where a row of a table has no such field.
     #[inline(always)]
     pub(crate) fn element(&self, bytes: &[u8], index: u32) -> Result<Raw> {
-        let data = self.data as u64;
-        let at = data + index as u64 * self.column.width();
+        // Damaged offsets of lists may lead anywhere: loads are checked.
+        let slot = self.first.wrapping_add(index) & !ROW;
+        if let Some(gap) = self.gap(bytes, slot)? {
+            let tag = if gap == Gap::Null { TAG_NULL } else { TAG_HOLE };
+            return Ok(Raw { tag, cell: 0, position: 0 });
+        }
+        self.slot(bytes, slot)
+    }
+
+    /// What a slot that has a value holds.
+    #[inline(always)]
+    pub(crate) fn slot(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
+        let data = self.values_at();
+        let at = data + slot as u64 * self.column.width();
         let int = |value: i64| Raw { tag: TAG_INT, cell: value as u64, position: 0 };
         let node = |tag, home: u32| Raw { tag, cell: home as u64, position: 0 };
         let float = |value: f64| Raw { tag: TAG_FLOAT, cell: value.to_bits(), position: 0 };
         Ok(match self.column {
-            ColumnType::Cells => return tagged(bytes, data, index),
+            ColumnType::Cells => return tagged(bytes, data, slot),
             ColumnType::Bool => {
-                let bit = load_u8(bytes, data + (index >> 3) as u64)? >> (index & 7) & 1;
+                let bit = load_u8(bytes, data + (slot >> 3) as u64)? >> (slot & 7) & 1;
                 Raw { tag: TAG_FALSE + bit, cell: 0, position: 0 }
             }
             ColumnType::I8 => int(load_u8(bytes, at)? as i8 as i64),
@@ -233,6 +356,24 @@ impl Elements {
             }
             ColumnType::Objects => node(TAG_OBJECT, load_u32(bytes, at)?),
             ColumnType::Arrays => node(TAG_ARRAY, load_u32(bytes, at)?),
+            ColumnType::Null => Raw { tag: TAG_NULL, cell: 0, position: 0 },
+            ColumnType::Struct => row(TAG_OBJECT, self.data, slot),
+            ColumnType::List | ColumnType::FixedList => row(TAG_ARRAY, self.data, slot),
         })
+    }
+
+    /// The header as two words.
+    pub(crate) fn header_words(&self) -> [u64; 2] {
+        let first = KIND_ARRAY as u64 | (self.column as u64) << 8 | (self.gaps as u64) << 16;
+        [first | (self.count as u64) << 32, self.capacity as u64 | (self.data as u64) << 32]
+    }
+
+    /// The elements of the array that a node's cell names.
+    #[inline(always)]
+    pub(crate) fn of(bytes: &[u8], cell: u64) -> Result<Elements> {
+        match row_of(cell) {
+            None => Elements::load(bytes, Block::resolve(bytes, cell as u32)?),
+            Some(row) => List::load(bytes, cell as u32)?.element(bytes, row),
+        }
     }
 }

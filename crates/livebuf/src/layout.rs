@@ -94,8 +94,10 @@ pub const KIND_ARRAY: u8 = 5;
 pub const KIND_EMPTY_ARRAY: u8 = 6;
 /// The aux block.
 pub const KIND_AUX: u8 = 7;
-/// Reserved for tables.
+/// The columns of an array of like objects.
 pub const KIND_TABLE: u8 = 8;
+/// The elements of an array of arrays, behind each other.
+pub const KIND_LIST: u8 = 9;
 
 // --- FORMAT 4: shapes -------------------------------------------------------
 
@@ -153,16 +155,82 @@ pub const fn cell_at(index: u32) -> u64 {
 
 /// Size of an array's header.
 pub const ARRAY_SIZE: u32 = 16;
-/// Last of the column codes that are reserved: nullable, struct, list, fixed list.
-pub const COLUMN_RESERVED_LAST: u8 = 18;
 /// Offset of the column code.
 pub const ARRAY_COLUMN: u32 = 1;
+/// Offset of the code that says which slots may be without a value.
+pub const ARRAY_GAPS: u32 = 2;
 /// Offset of the count of elements.
 pub const ARRAY_COUNT: u32 = 4;
 /// Offset of the capacity in elements.
 pub const ARRAY_CAPACITY: u32 = 8;
 /// Offset of the data's offset.
 pub const ARRAY_DATA: u32 = 12;
+
+// --- FORMAT 6.2 to 6.4: gaps, tables, lists ---------------------------------
+
+/// Every slot holds a value.
+pub const GAPS_NONE: u8 = 0;
+/// A slot without a value is null.
+pub const GAPS_NULL: u8 = 1;
+/// A slot without a value is missing.
+pub const GAPS_MISSING: u8 = 2;
+/// A slot without a value is null or missing; a second bitmap tells (1: null).
+pub const GAPS_BOTH: u8 = 3;
+
+/// Bytes of a bitmap of `count` bits.
+pub const fn bitmap_size(count: u64) -> u64 {
+    count.div_ceil(64) * 8
+}
+
+/// Bytes of the bitmaps before (or, for structs and lists, beside) a column's slots.
+pub const fn gaps_size(gaps: u8, count: u64) -> u64 {
+    match gaps {
+        GAPS_NONE => 0,
+        GAPS_BOTH => 2 * bitmap_size(count),
+        _ => bitmap_size(count),
+    }
+}
+
+/// Most levels of struct and list columns within each other.
+pub const MAX_COLUMN_DEPTH: usize = 16;
+
+/// Offset of a table's count of columns.
+pub const TABLE_COLUMNS: u32 = 1;
+/// Offset of a table's shape: its columns' keys.
+pub const TABLE_SHAPE: u32 = 4;
+/// Offset of a table's count of rows.
+pub const TABLE_ROWS: u32 = 8;
+/// Offset of the offset of a table's or list's bitmaps.
+pub const NESTED_BITS: u32 = 12;
+/// Offset of the offset of the column header that a table or list belongs to.
+pub const NESTED_OWNER: u32 = 16;
+/// Offset of the offset of a table's extras: an array of objects, and their rows.
+pub const TABLE_EXTRAS: u32 = 20;
+/// Offset of a table's column headers.
+pub const TABLE_HEADERS: u32 = 24;
+
+/// Size of a table of this many columns.
+pub const fn table_size(columns: u32) -> u32 {
+    TABLE_HEADERS + ARRAY_SIZE * columns
+}
+
+/// Offset of the header of a table's column.
+pub const fn table_column(index: u32) -> u32 {
+    TABLE_HEADERS + ARRAY_SIZE * index
+}
+
+/// Offset of a list's form: 0 with offsets, 1 of fixed length.
+pub const LIST_FORM: u32 = 1;
+/// Offset of the fixed length of a list's elements.
+pub const LIST_LENGTH: u32 = 4;
+/// Offset of the header of a list's elements.
+pub const LIST_CHILD: u32 = 24;
+/// Offset of the header of a list's offsets, behind which its size ends.
+pub const LIST_OFFSETS: u32 = 40;
+/// Size of a list of fixed length.
+pub const FIXED_LIST_SIZE: u32 = 40;
+/// Size of a list with offsets.
+pub const LIST_SIZE: u32 = 56;
 
 // --- FORMAT 7: maps ---------------------------------------------------------
 

@@ -9,7 +9,7 @@
 //! | `error`, `layout` | error kinds; `docs/FORMAT.md` as constants |
 //! | `bytes`, `cell`, `number`, `pointer` | checked access; eight-byte values; JSON number and pointer grammar |
 //! | `storage`, `space` | where bytes live; the one `write`, the free list |
-//! | `shape`, `record`, `array`, `map` | the blocks |
+//! | `shape`, `record`, `array`, `table`, `map` | the blocks |
 //! | `walk` | passing over containers without recursion, within an allowance |
 //! | `reader` | views: [`Doc`], [`Value`], [`Object`], [`Array`] |
 //! | `validate` | one pass over everything: [`Doc::validate`], [`Stats`] |
@@ -50,6 +50,7 @@ mod ser;
 mod shape;
 mod space;
 mod storage;
+mod table;
 mod validate;
 mod walk;
 

@@ -49,14 +49,10 @@ impl Block {
         self.header as u8
     }
 
-    /// What is wrong with a block of this kind where others are due.
+    /// The error of a block of this kind where others are due.
     #[cold]
     pub(crate) fn unexpected(&self) -> Error {
-        let kind = match self.kind() {
-            KIND_TABLE => ErrorKind::UnsupportedFeature,
-            _ => ErrorKind::WrongBlock,
-        };
-        Error::new(kind, self.offset as u64)
+        Error::new(ErrorKind::WrongBlock, self.offset as u64)
     }
 
     pub(crate) fn record(&self) -> Result<Record> {

@@ -6,7 +6,7 @@
 //! What was not claimed is garbage. The same pass gives [`Stats`] and, for
 //! tools, every [`Region`].
 
-use crate::array::{ColumnType, Elements};
+use crate::array::{ColumnType, Elements, row_of};
 use crate::bytes::{load_u8, load_u32, load_u64, round_up, slice, text};
 use crate::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
 use crate::error::{Error, ErrorKind, Result};
@@ -16,7 +16,8 @@ use crate::number::is_json_number;
 use crate::reader::{Checked, Doc, Mode, Valid, Value};
 use crate::record::{Block, Raw, Record, check_immediate};
 use crate::shape::Shape;
-use crate::walk::{CHUNK, Cursor, holds_references};
+use crate::table::{List, Table, extra, owner};
+use crate::walk::{CHUNK, Cursor, Node, holds_references};
 
 /// What some bytes of a document are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,8 +43,14 @@ pub enum RegionKind {
     Node,
     /// An array's header.
     Array,
-    /// An array's elements.
+    /// An array's elements, or a column's values.
     Data,
+    /// A table: what its columns are.
+    Table,
+    /// A list: where the elements of each array are.
+    List,
+    /// Which rows of a struct or list column hold a value.
+    Bitmap,
     /// Text, bytes or number text of one cell.
     Text,
     /// Text that several cells may share, keys among it.
@@ -61,7 +68,7 @@ pub struct Region {
     pub kind: RegionKind,
 }
 
-/// Where a document's bytes are, by [`Doc::stats`]. All in bytes but the last four.
+/// Where a document's bytes are, by [`Doc::stats`]. All in bytes but the last six.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -77,8 +84,10 @@ pub struct Stats {
     pub maps: u64,
     /// Nodes of maps' indexes.
     pub index: u64,
-    /// Arrays' headers and elements.
+    /// Arrays' headers and elements, values of columns among them.
     pub arrays: u64,
+    /// Tables and lists: headers of columns, and bitmaps of structs and lists.
+    pub tables: u64,
     /// Text longer than a cell, keys included, each byte once.
     pub text: u64,
     /// In the free list, to be reused.
@@ -91,6 +100,10 @@ pub struct Stats {
     pub objects: u64,
     /// Count of arrays.
     pub array_count: u64,
+    /// Count of tables, those of struct columns included.
+    pub table_count: u64,
+    /// Count of columns of tables.
+    pub columns: u64,
     /// Deepest nesting of containers.
     pub depth: u64,
 }
@@ -249,6 +262,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             + stats.maps
             + stats.index
             + stats.arrays
+            + stats.tables
             + stats.text
             + stats.free;
         stats.garbage = stats.used.saturating_sub(known);
@@ -267,6 +281,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             RegionKind::Map | RegionKind::Entries => &mut stats.maps,
             RegionKind::Node => &mut stats.index,
             RegionKind::Array | RegionKind::Data => &mut stats.arrays,
+            RegionKind::Table | RegionKind::List | RegionKind::Bitmap => &mut stats.tables,
             RegionKind::Text | RegionKind::SharedText => &mut stats.text,
         } += bytes;
     }
@@ -452,34 +467,58 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if raw.tag != TAG_OBJECT && raw.tag != TAG_ARRAY {
             return Err(error(ErrorKind::UnsupportedFeature, position));
         }
-        if raw.cell >> 32 != 0 {
+        // Columns make nodes of rows; what lies in the document may not name one.
+        if position != 0 && raw.cell >> 32 != 0 {
             return Err(error(ErrorKind::BadCell, position));
         }
         if above >= MAX_NESTING {
             return Err(Error::with_detail(ErrorKind::NestingLimit, position, MAX_NESTING as u64));
         }
         self.stats.depth = self.stats.depth.max(above as u64 + 1);
-        let home = raw.cell as u32;
+        // A row's bytes are its table's, which was claimed with the array it is in.
+        if row_of(raw.cell).is_none() {
+            let block = self.block(raw.cell as u32)?;
+            match (raw.tag, block.kind()) {
+                (TAG_OBJECT, _) => self.object(block)?,
+                (TAG_ARRAY, KIND_ARRAY) => {
+                    self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
+                    self.column(Elements::load(self.bytes, block)?, false, 0)?;
+                }
+                (TAG_ARRAY, KIND_EMPTY_ARRAY) => {
+                    self.claim_block(RegionKind::Array, block.offset as u64, 8)?;
+                    self.zero(block.offset as u64 + 1, block.offset as u64 + 8)?;
+                }
+                _ => return Err(block.unexpected()),
+            }
+        }
+        let cursor = Cursor::references(self.bytes, raw)?;
+        match cursor.node {
+            Node::Array(elements) => {
+                self.stats.array_count += 1;
+                if !holds_references(elements.column) {
+                    self.stats.values += elements.count as u64;
+                }
+            }
+            _ => self.stats.objects += 1,
+        }
+        Ok(cursor)
+    }
+
+    /// A home's block; a forward is claimed.
+    fn block(&mut self, home: u32) -> Result<Block> {
         let block = Block::resolve(self.bytes, home)?;
         if block.offset != home {
             self.claim_block(RegionKind::Forward, home as u64, 8)?;
             self.zero(home as u64 + 1, home as u64 + 4)?;
         }
-        match (raw.tag, block.kind()) {
-            (TAG_OBJECT, KIND_RECORD) => self.record(block.record()?)?,
-            (TAG_OBJECT, KIND_MAP) => self.map(block)?,
-            (TAG_ARRAY, KIND_ARRAY) => self.array(block)?,
-            (TAG_ARRAY, KIND_EMPTY_ARRAY) => {
-                self.claim_block(RegionKind::Array, block.offset as u64, 8)?;
-                self.zero(block.offset as u64 + 1, block.offset as u64 + 8)?;
-            }
-            _ => return Err(block.unexpected()),
+        Ok(block)
+    }
+
+    fn object(&mut self, block: Block) -> Result<()> {
+        match block.kind() {
+            KIND_MAP => self.map(block),
+            _ => self.record(block.record()?),
         }
-        match raw.tag {
-            TAG_OBJECT => self.stats.objects += 1,
-            _ => self.stats.array_count += 1,
-        }
-        Cursor::references(self.bytes, block)
     }
 
     /// Checks a span and claims its bytes.
@@ -542,19 +581,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             return Err(error(ErrorKind::BadCount, offset));
         }
         if used > 0 {
-            let shape = record.shape() as u64;
-            // Only the shapes of the list have both bits where they begin.
-            if !any(self.exclusive, shape, 1) || !any(self.shared, shape, 1) {
-                return Err(error(ErrorKind::WrongBlock, offset + 4));
-            }
-            let shape = Shape::load(self.bytes, shape)?;
-            if shape.count < used {
-                return Err(error(ErrorKind::BadCount, offset));
-            }
-            // The second byte's bit tells that a record used the shape.
-            if set(self.shared, shape.offset + 1, 1) == 0 && shape.is_private() {
-                return Err(error(ErrorKind::BadCount, shape.offset + SHAPE_FLAGS as u64));
-            }
+            self.use_shape(record.shape(), used, offset)?;
         }
         let mut live = 0;
         for index in 0..used {
@@ -569,6 +596,24 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             return Err(error(ErrorKind::BadCount, offset + 3));
         }
         self.unused(offset + RECORD_CELLS as u64, used, record.capacity())
+    }
+
+    /// Checks that the record or table at `offset` may use this many keys of a shape.
+    fn use_shape(&mut self, shape: u32, used: u32, offset: u64) -> Result<()> {
+        let shape = shape as u64;
+        // Only the shapes of the list have both bits where they begin.
+        if !any(self.exclusive, shape, 1) || !any(self.shared, shape, 1) {
+            return Err(error(ErrorKind::WrongBlock, offset + 4));
+        }
+        let shape = Shape::load(self.bytes, shape)?;
+        if shape.count < used {
+            return Err(error(ErrorKind::BadCount, offset));
+        }
+        // The second byte's bit tells that a record used the shape.
+        if set(self.shared, shape.offset + 1, 1) == 0 && shape.is_private() {
+            return Err(error(ErrorKind::BadCount, shape.offset + SHAPE_FLAGS as u64));
+        }
+        Ok(())
     }
 
     fn map(&mut self, block: Block) -> Result<()> {
@@ -606,35 +651,194 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         Ok(())
     }
 
-    fn array(&mut self, block: Block) -> Result<()> {
-        let offset = block.offset as u64;
-        self.claim_block(RegionKind::Array, offset, ARRAY_SIZE as u64)?;
-        self.zero(offset + 2, offset + 4)?;
-        let array = Elements::load(self.bytes, block)?;
-        if array.count > array.capacity || (array.capacity == 0) != (array.data == 0) {
+    /// Checks an array's column, `depth` structs and lists around it: claims its data.
+    /// The header is claimed. Only a field of a table's row can be missing.
+    fn column(&mut self, column: Elements, in_table: bool, depth: usize) -> Result<()> {
+        let offset = column.offset as u64;
+        let gaps = load_u8(self.bytes, offset + ARRAY_GAPS as u64)?;
+        let allowed = match column.column {
+            ColumnType::Cells => gaps == GAPS_NONE,
+            ColumnType::Null => gaps != GAPS_NONE,
+            _ => true,
+        };
+        if !allowed || gaps > GAPS_BOTH || gaps & GAPS_MISSING != 0 && !in_table {
+            return Err(error(ErrorKind::BadCode, offset + ARRAY_GAPS as u64));
+        }
+        self.zero(offset + 3, offset + 4)?;
+        if column.count > column.capacity || (column.capacity == 0) != (column.data == 0) {
             return Err(error(ErrorKind::BadCount, offset));
         }
-        let (data, end) = (array.data as u64, array.data as u64 + array.data_size());
-        if array.capacity == 0 {
+        if column.capacity == 0 {
             return Ok(());
         }
-        self.claim_block(RegionKind::Data, data, array.data_size())?;
-        match array.column {
-            ColumnType::Cells => self.unused(data, array.count, array.capacity)?,
-            ColumnType::Bool => {
-                let whole = array.count / 8;
-                let rest = array.count % 8;
-                let partial = if rest == 0 { 0 } else { load_u8(self.bytes, data + whole as u64)? };
-                if partial >> rest != 0 {
-                    return Err(error(ErrorKind::NotZero, data + whole as u64));
-                }
-                self.zero(data + array.count.div_ceil(8) as u64, end)?;
+        if column.column.is_nested() {
+            if depth == MAX_COLUMN_DEPTH {
+                let limit = MAX_COLUMN_DEPTH as u64;
+                return Err(Error::with_detail(ErrorKind::NestingLimit, offset, limit));
             }
-            column => self.zero(data + array.count as u64 * column.width(), end)?,
+            return match column.column {
+                ColumnType::Struct => self.table(column, depth + 1),
+                _ => self.list(column, depth + 1),
+            };
         }
-        if !holds_references(array.column) {
-            self.stats.values += array.count as u64;
+        let (data, end) = (column.data as u64, column.data as u64 + column.data_size());
+        self.claim_block(RegionKind::Data, data, end - data)?;
+        self.bitmaps(column, data)?;
+        let (values, count) = (column.values_at(), column.count);
+        match column.column {
+            ColumnType::Cells => {
+                self.unused(values, count, column.capacity)?;
+                for index in 0..if in_table { count } else { 0 } {
+                    let raw = column.slot(self.bytes, index)?;
+                    if raw.tag == TAG_HOLE && raw.cell != 0 {
+                        return Err(error(ErrorKind::NotZero, raw.position as u64));
+                    }
+                }
+                Ok(())
+            }
+            ColumnType::Bool => self.unused_bits(values, count, end),
+            kind => self.zero(values + count as u64 * kind.width(), end),
+        }
+    }
+
+    /// Checks that bits from `count` on are 0.
+    fn unused_bits(&self, bits: u64, count: u32, end: u64) -> Result<()> {
+        let (whole, rest) = ((count / 8) as u64, count % 8);
+        let partial = if rest == 0 { 0 } else { load_u8(self.bytes, bits + whole)? };
+        if partial >> rest != 0 {
+            return Err(error(ErrorKind::NotZero, bits + whole));
+        }
+        self.zero(bits + count.div_ceil(8) as u64, end)
+    }
+
+    /// Checks the bitmaps of a column's gaps, which are claimed.
+    fn bitmaps(&self, column: Elements, bits: u64) -> Result<()> {
+        let size = bitmap_size(column.capacity as u64);
+        if column.gaps != GAPS_NONE {
+            self.unused_bits(bits, column.count, bits + size)?;
+        }
+        if column.gaps == GAPS_BOTH {
+            self.unused_bits(bits + size, column.count, bits + 2 * size)?;
+            let (valid, null) =
+                (slice(self.bytes, bits, size)?, slice(self.bytes, bits + size, size)?);
+            if let Some(at) = valid.iter().zip(null).position(|(valid, null)| valid & null != 0) {
+                return Err(error(ErrorKind::NotZero, bits + size + at as u64));
+            }
         }
         Ok(())
+    }
+
+    /// What tables and lists have in common: the owner, and bitmaps of their own.
+    fn nested(&mut self, column: Elements) -> Result<()> {
+        let at = column.data as u64;
+        if owner(self.bytes, column.data)? != column.offset {
+            return Err(error(ErrorKind::WrongBlock, at + NESTED_OWNER as u64));
+        }
+        let bits = load_u32(self.bytes, at + NESTED_BITS as u64)? as u64;
+        if (bits == 0) != (column.gaps == GAPS_NONE) {
+            return Err(error(ErrorKind::BadCount, at + NESTED_BITS as u64));
+        }
+        if bits != 0 {
+            let size = gaps_size(column.gaps, column.capacity as u64);
+            self.claim_block(RegionKind::Bitmap, bits, size)?;
+            self.bitmaps(column, bits)?;
+        }
+        Ok(())
+    }
+
+    /// A header within a table or list.
+    fn column_header(&self, offset: u64) -> Result<Elements> {
+        if load_u8(self.bytes, offset)? != KIND_ARRAY {
+            return Err(error(ErrorKind::WrongBlock, offset));
+        }
+        Elements::at(self.bytes, offset as u32)
+    }
+
+    fn table(&mut self, column: Elements, depth: usize) -> Result<()> {
+        let table = Table::load(self.bytes, column.data)?;
+        let at = table.offset as u64;
+        self.claim_block(RegionKind::Table, at, table.size())?;
+        self.zero(at + 2, at + 4)?;
+        if table.columns == 0 || table.rows != column.count {
+            return Err(error(ErrorKind::BadCount, at));
+        }
+        self.nested(column)?;
+        self.use_shape(table.shape, table.columns, at)?;
+        self.stats.table_count += 1;
+        self.stats.columns += table.columns as u64;
+        for index in 0..table.columns {
+            let below = self.column_header(table.header(index) as u64)?;
+            if below.count != table.rows {
+                return Err(error(ErrorKind::BadCount, below.offset as u64));
+            }
+            self.column(below, true, depth)?;
+        }
+        self.extras(table, column)
+    }
+
+    /// Checks the extras of a table, which `column` holds, and claims their objects.
+    fn extras(&mut self, table: Table, column: Elements) -> Result<()> {
+        let Some(extras) = table.extras(self.bytes)? else { return Ok(()) };
+        self.claim_block(RegionKind::Array, extras.offset as u64, ARRAY_SIZE as u64)?;
+        self.column(extras, false, MAX_COLUMN_DEPTH)?;
+        let mut next = 0;
+        for index in 0..extras.count {
+            let (row, home) = extra(extras.slot(self.bytes, index)?);
+            let known = row >= next && row < table.rows;
+            if !known || column.gap(self.bytes, row)?.is_some() {
+                let at = extras.data as u64 + 8 * index as u64;
+                return Err(error(ErrorKind::BadIndex, at));
+            }
+            next = row + 1;
+            let block = self.block(home)?;
+            self.object(block)?;
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, column: Elements, depth: usize) -> Result<()> {
+        let list = List::load(self.bytes, column.data)?;
+        let at = list.offset as u64;
+        let form = load_u8(self.bytes, at + LIST_FORM as u64)?;
+        if form > 1 || (form == 1) != (column.column == ColumnType::FixedList) {
+            return Err(error(ErrorKind::BadCode, at + LIST_FORM as u64));
+        }
+        self.claim_block(RegionKind::List, at, list.size())?;
+        self.zero(at + 2, at + LIST_LENGTH as u64)?;
+        self.zero(at + TABLE_ROWS as u64, at + NESTED_BITS as u64)?;
+        self.zero(at + TABLE_EXTRAS as u64, at + LIST_CHILD as u64)?;
+        self.nested(column)?;
+        let child = self.column_header(at + LIST_CHILD as u64)?;
+        let elements = match list.length {
+            Some(0) => return Err(error(ErrorKind::BadCount, at + LIST_LENGTH as u64)),
+            Some(length) => length as u64 * column.count as u64,
+            None => {
+                self.zero(at + LIST_LENGTH as u64, at + TABLE_ROWS as u64)?;
+                self.offsets(list, column.count)?
+            }
+        };
+        if elements != child.count as u64 {
+            return Err(error(ErrorKind::BadCount, child.offset as u64));
+        }
+        self.column(child, false, depth)
+    }
+
+    /// Checks a list's offsets; the last of them.
+    fn offsets(&mut self, list: List, rows: u32) -> Result<u64> {
+        self.column_header((list.offset + LIST_OFFSETS) as u64)?;
+        let offsets = list.offsets(self.bytes)?;
+        if offsets.count as u64 != rows as u64 + 1 {
+            return Err(error(ErrorKind::BadCount, offsets.offset as u64));
+        }
+        self.column(offsets, false, MAX_COLUMN_DEPTH)?;
+        let mut last = 0;
+        for index in 0..offsets.count {
+            let offset = offsets.slot(self.bytes, index)?.cell;
+            if offset < last || index == 0 && offset != 0 {
+                return Err(error(ErrorKind::BadIndex, offsets.offset as u64));
+            }
+            last = offset;
+        }
+        Ok(last)
     }
 }

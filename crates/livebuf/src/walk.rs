@@ -4,89 +4,82 @@
 //! themselves only once in [`CHUNK`] levels, so that the deepest document
 //! allowed fits small threads' stacks, unoptimised builds included.
 
-use crate::array::{ColumnType, Elements};
+use crate::array::{ColumnType, Elements, row_of};
 use crate::cell::span_at_position;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map::Map;
-use crate::record::{Block, Raw};
+use crate::record::{Block, Raw, Record};
 use crate::shape::Shape;
+use crate::table::Table;
 
 /// Levels that one call of a walker handles.
 pub(crate) const CHUNK: usize = 32;
 
-/// A place in a container: the children still to come.
+/// An object or array: what holds its children.
 #[derive(Clone, Copy)]
-pub(crate) struct Cursor {
-    pub(crate) block: Block,
-    index: u32,
+pub(crate) enum Node {
+    Record(Record),
+    /// A map's offset.
+    Map(u32),
+    /// A row of a table.
+    Row(Table, u32),
+    /// An array, or one of the arrays in a list.
+    Array(Elements),
 }
 
-impl Cursor {
-    /// What a walker's stack holds where there is nothing yet.
-    pub(crate) const NONE: Cursor = Cursor { block: Block { offset: 0, header: 0 }, index: 0 };
-
-    /// All children of a container.
-    pub(crate) fn new(block: Block) -> Cursor {
-        Cursor { block, index: 0 }
-    }
-
-    /// The children that may hold something outside the container: none of a
-    /// numeric or boolean column.
-    pub(crate) fn references(bytes: &[u8], block: Block) -> Result<Cursor> {
-        let flat =
-            block.kind() == KIND_ARRAY && !holds_references(Elements::load(bytes, block)?.column);
-        Ok(Cursor { block, index: if flat { u32::MAX } else { 0 } })
-    }
-
-    /// The next child and its place: a field, an entry or an element.
-    pub(crate) fn next(&mut self, bytes: &[u8]) -> Result<Option<(u32, Raw)>> {
-        match self.block.kind() {
-            KIND_RECORD => {
-                let record = self.block.record()?;
-                while self.index < record.used() {
-                    let raw = record.field(bytes, self.index)?;
-                    self.index += 1;
-                    if raw.tag != TAG_HOLE {
-                        return Ok(Some((self.index - 1, raw)));
-                    }
+impl Node {
+    /// What a node's tag and cell lead to.
+    pub(crate) fn of(bytes: &[u8], raw: Raw) -> Result<Node> {
+        match (raw.tag, row_of(raw.cell)) {
+            (TAG_OBJECT, Some(row)) => {
+                let table = Table::load(bytes, raw.cell as u32)?;
+                if row >= table.rows {
+                    return Err(Error::new(ErrorKind::BadCount, table.offset as u64));
                 }
-                Ok(None)
+                Ok(Node::Row(table, row))
             }
-            KIND_MAP => {
-                let map = Map::load(bytes, self.block.offset as u64)?;
-                match map.next_live(bytes, self.index)? {
-                    Some((index, entry)) => {
-                        self.index = index + 1;
-                        Ok(Some((index, entry.load(bytes)?)))
-                    }
-                    None => Ok(None),
+            (TAG_OBJECT, None) => {
+                let block = Block::resolve(bytes, raw.cell as u32)?;
+                match block.kind() {
+                    KIND_MAP => Ok(Node::Map(block.offset)),
+                    _ => Ok(Node::Record(block.record()?)),
                 }
             }
-            _ => {
-                let elements = Elements::load(bytes, self.block)?;
-                if self.index >= elements.count {
-                    return Ok(None);
-                }
-                self.index += 1;
-                Ok(Some((self.index - 1, elements.element(bytes, self.index - 1)?)))
-            }
+            (TAG_ARRAY, _) => Ok(Node::Array(Elements::of(bytes, raw.cell)?)),
+            _ => Err(Error::new(ErrorKind::UnsupportedFeature, raw.position.into())),
         }
     }
 
-    /// The key of the child at `index`; `None` in arrays.
-    pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<Option<&'a [u8]>> {
-        match self.block.kind() {
-            KIND_RECORD => {
-                let record = self.block.record()?;
-                let shape = Shape::load(bytes, record.shape() as u64)?;
-                if index >= shape.count {
-                    return Err(Error::new(ErrorKind::BadCount, record.offset as u64));
+    /// The next live field or entry of a record or map, from a place on.
+    fn member(&self, bytes: &[u8], mut from: u32) -> Result<Option<(u32, Raw)>> {
+        match *self {
+            Node::Record(record) => {
+                while from < record.used() {
+                    let raw = record.field(bytes, from)?;
+                    if raw.tag != TAG_HOLE {
+                        return Ok(Some((from, raw)));
+                    }
+                    from += 1;
                 }
-                shape.key(bytes, index).map(Some)
+                Ok(None)
             }
-            KIND_MAP => {
-                let map = Map::load(bytes, self.block.offset as u64)?;
+            Node::Map(offset) => {
+                let map = Map::load(bytes, offset as u64)?;
+                match map.next_live(bytes, from)? {
+                    Some((index, entry)) => Ok(Some((index, entry.load(bytes)?))),
+                    None => Ok(None),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn member_key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<Option<&'a [u8]>> {
+        match *self {
+            Node::Record(record) => shape_key(bytes, record.shape(), index).map(Some),
+            Node::Map(offset) => {
+                let map = Map::load(bytes, offset as u64)?;
                 span_at_position(bytes, map.entry(bytes, index)?.key).map(Some)
             }
             _ => Ok(None),
@@ -94,10 +87,113 @@ impl Cursor {
     }
 }
 
+fn shape_key(bytes: &[u8], shape: u32, index: u32) -> Result<&[u8]> {
+    let shape = Shape::load(bytes, shape as u64)?;
+    if index >= shape.count {
+        return Err(Error::new(ErrorKind::BadCount, shape.offset));
+    }
+    shape.key(bytes, index)
+}
+
+/// A place in a container: the children still to come.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor {
+    pub(crate) node: Node,
+    index: u32,
+    /// Of a row: the home of the object with its further fields, 0 for none.
+    extra: u32,
+}
+
+impl Cursor {
+    /// What a walker's stack holds where there is nothing yet.
+    pub(crate) const NONE: Cursor = Cursor { node: Node::Map(0), index: 0, extra: 0 };
+
+    /// All children of a container.
+    pub(crate) fn new(bytes: &[u8], raw: Raw) -> Result<Cursor> {
+        let node = Node::of(bytes, raw)?;
+        let extra = match node {
+            Node::Row(table, row) => table.extra(bytes, row)?,
+            _ => 0,
+        };
+        Ok(Cursor { node, index: 0, extra })
+    }
+
+    /// The children that may hold something outside the container: none of a
+    /// numeric or boolean column.
+    pub(crate) fn references(bytes: &[u8], raw: Raw) -> Result<Cursor> {
+        let mut cursor = Cursor::new(bytes, raw)?;
+        if let Node::Array(elements) = cursor.node
+            && !holds_references(elements.column)
+        {
+            cursor.index = u32::MAX;
+        }
+        Ok(cursor)
+    }
+
+    /// Leaves a row's further fields out, and tells where they are.
+    pub(crate) fn take_extra(&mut self) -> Option<Raw> {
+        let home = core::mem::take(&mut self.extra);
+        (home != 0).then_some(Raw { tag: TAG_OBJECT, cell: home as u64, position: 0 })
+    }
+
+    fn extra(&self, bytes: &[u8]) -> Result<Node> {
+        Node::of(bytes, Raw { tag: TAG_OBJECT, cell: self.extra as u64, position: 0 })
+    }
+
+    /// The next child and its place: a field, an entry or an element.
+    pub(crate) fn next(&mut self, bytes: &[u8]) -> Result<Option<(u32, Raw)>> {
+        match self.node {
+            Node::Array(elements) => {
+                if self.index >= elements.count {
+                    return Ok(None);
+                }
+                self.index += 1;
+                Ok(Some((self.index - 1, elements.element(bytes, self.index - 1)?)))
+            }
+            Node::Row(table, row) => {
+                while self.index < table.columns {
+                    let raw = table.field(bytes, row, self.index)?;
+                    self.index += 1;
+                    if raw.tag != TAG_HOLE {
+                        return Ok(Some((self.index - 1, raw)));
+                    }
+                }
+                if self.extra == 0 {
+                    return Ok(None);
+                }
+                let extra = self.extra(bytes)?;
+                let member = extra.member(bytes, self.index - table.columns)?;
+                Ok(member.map(|(index, raw)| {
+                    self.index = table.columns + index + 1;
+                    (self.index - 1, raw)
+                }))
+            }
+            node => {
+                let member = node.member(bytes, self.index)?;
+                if let Some((index, _)) = member {
+                    self.index = index + 1;
+                }
+                Ok(member)
+            }
+        }
+    }
+
+    /// The key of the child at `index`; `None` in arrays.
+    pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<Option<&'a [u8]>> {
+        match self.node {
+            Node::Row(table, _) if index < table.columns => {
+                shape_key(bytes, table.shape, index).map(Some)
+            }
+            Node::Row(table, _) => self.extra(bytes)?.member_key(bytes, index - table.columns),
+            node => node.member_key(bytes, index),
+        }
+    }
+}
+
 /// Whether a column's elements can lead elsewhere.
 pub(crate) fn holds_references(column: ColumnType) -> bool {
     use ColumnType::*;
-    matches!(column, Cells | String | Objects | Arrays)
+    matches!(column, Cells | String | Objects | Arrays | Struct | List | FixedList)
 }
 
 /// The work that a walk over one document may cause. A valid document cannot
@@ -109,11 +205,13 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Every value takes a bit of its own at least; text that is not inline is
-    /// owned, or has at most 1,024 bytes for each cell of eight.
+    /// Every value takes a bit of its own at least, and is in as many rows as columns
+    /// nest at most; text that is not inline is owned, or has at most 1,024 bytes for
+    /// each cell of eight.
     pub(crate) fn new(bytes: &[u8], budget: u64) -> Allowance {
         let length = bytes.len() as u64;
-        Allowance { values: budget.min(8 * length), text: 129 * length, limit: budget }
+        let values = 8 * (1 + MAX_COLUMN_DEPTH as u64) * length;
+        Allowance { values: budget.min(values), text: 129 * length, limit: budget }
     }
 
     pub(crate) fn value(&mut self) -> Result<()> {

@@ -25,6 +25,11 @@ fn growth_at_end(count: u32) -> u32 {
     1 + count / 200
 }
 
+/// Whether an array is edited as the columns of tables are.
+fn is_slotted(elements: Elements) -> bool {
+    elements.column.is_nested() || elements.gaps != GAPS_NONE
+}
+
 /// What making room for one more element takes.
 struct Growth {
     column: ColumnType,
@@ -38,7 +43,7 @@ struct Growth {
 impl<S: Storage, O: Observer> Editor<S, O> {
     fn array(&self, node: NodeId) -> Result<Elements> {
         match self.container(node)? {
-            Container::Array(elements) => Ok(elements),
+            Container::Array(elements) | Container::Listed(.., elements) => Ok(elements),
             _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
         }
     }
@@ -55,7 +60,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.write_u64(header as u64, first);
         let second = capacity as u64 | (data as u64) << 32;
         self.space.write_u64((header + ARRAY_CAPACITY) as u64, second);
-        Elements { offset: header, count, capacity, data, column, bare: false }
+        let (first, gaps) = (0, GAPS_NONE);
+        Elements { offset: header, count, capacity, data, first, column, gaps, bare: false }
     }
 
     /// Adds an element at the end; its handle where it is a container.
@@ -70,8 +76,20 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if let Some(()) = self.push_number(node, &new) {
             return Ok(None);
         }
-        let elements = self.array(node)?;
+        let (node, elements) = self.parted(node)?;
         self.add_element(node, elements, elements.count, new)
+    }
+
+    /// The array of a handle, by itself: one whose length can change.
+    fn parted(&mut self, node: NodeId) -> Result<(NodeId, Elements)> {
+        match self.container(node)? {
+            Container::Array(elements) => Ok((node, elements)),
+            Container::Listed(list, row, _) => {
+                let array = self.part_list(node, list, row)?;
+                Ok((array, self.array(array)?))
+            }
+            _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
+        }
     }
 
     /// The common case: a number that the column holds, and room for it or the
@@ -127,6 +145,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let count = elements.count as u64;
             return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
         }
+        let (node, elements) = self.parted(node)?;
         self.add_element(node, elements, index as u32, new.into())
     }
 
@@ -138,9 +157,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         index: u32,
         new: New<'_>,
     ) -> Result<Option<NodeId>> {
+        if is_slotted(elements) {
+            let (tag, cell) = self.insert_slot(node, elements, index, new)?;
+            return Ok(self.handle(Raw { tag, cell, position: 0 }, node.depth.saturating_add(1)));
+        }
         let size = self.measure(&new, node)?;
         self.check_elements(elements.count as u64 + 1)?;
-        let (tag, probe) = self.probe(&new);
+        let (tag, probe) = new.probe();
         let growth = self.plan_growth(elements, 1, tag, probe);
         let header = if elements.bare { ARRAY_SIZE as u64 } else { 0 };
         let fresh = size + growth.moved + header;
@@ -160,25 +183,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         elements.count += 1;
         self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, elements.count);
         Ok(self.handle(Raw { tag, cell, position: 0 }, node.depth.saturating_add(1)))
-    }
-
-    /// The tag a new value will have, and its cell as far as columns care.
-    pub(super) fn probe(&self, new: &New<'_>) -> (u8, u64) {
-        match *new {
-            New::Null => (TAG_NULL, 0),
-            New::Bool(value) => (TAG_FALSE + value as u8, 0),
-            New::Int(value) => (TAG_INT, value as u64),
-            New::Uint(value) if value <= i64::MAX as u64 => (TAG_INT, value),
-            New::Uint(value) => (TAG_UINT, value),
-            New::Float(value) => (TAG_FLOAT, value.to_bits()),
-            New::Str(_) => (TAG_STRING, 0),
-            New::Bytes(_) => (TAG_BYTES, 0),
-            New::Number(_) => (TAG_NUMBER, 0),
-            New::Object { .. } | New::Map { .. } | New::Fields(_) => (TAG_OBJECT, 0),
-            New::Array { .. } | New::Items(_) => (TAG_ARRAY, 0),
-            New::Copy(ref value) => (value.raw().tag, value.raw().cell),
-            New::Detached(detached) => (detached.raw().tag, detached.raw().cell),
-        }
     }
 
     /// Column, capacity and space for `additional` elements, one of them this value.
@@ -325,13 +329,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         index: u32,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
+        if is_slotted(elements) {
+            return self.set_slot(node, elements.offset, index, new);
+        }
         if elements.column == ColumnType::Cells {
             let data = elements.data as u64;
             return self.replace(data + tag_at(index), data + cell_at(index), new, node);
         }
         let old = elements.element(self.space.bytes(), index)?;
         let size = self.measure(&new, node)?;
-        let (tag, probe) = self.probe(&new);
+        let (tag, probe) = new.probe();
         let alone = Elements { count: elements.count.saturating_sub(1), ..elements };
         let fits = elements.column.fit(tag, probe).is_some();
         let growth = match fits || alone.count > 0 {
@@ -359,9 +366,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Takes an element out.
-    pub(super) fn take_element(&mut self, elements: Elements, index: usize) -> Result<Option<Raw>> {
+    pub(super) fn take_element(
+        &mut self,
+        elements: Elements,
+        index: usize,
+        keeps: bool,
+    ) -> Result<Option<Raw>> {
         if index >= elements.count as usize {
             return Ok(None);
+        }
+        if is_slotted(elements) {
+            return self.take_slot(elements, index as u32, keeps);
         }
         let raw = elements.element(self.space.bytes(), index as u32)?;
         self.shift_down(elements, index as u32);
@@ -402,6 +417,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
         }
         let (a, b) = (a as u32, b as u32);
+        let (_, elements) = self.parted(node)?;
+        if is_slotted(elements) {
+            return self.swap_slots(elements, a, b);
+        }
         let bytes = self.space.bytes();
         let (first, second) = (elements.element(bytes, a)?, elements.element(bytes, b)?);
         self.store(elements, a, second.tag, second.cell);
@@ -414,14 +433,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
     pub fn truncate(&mut self, node: NodeId, length: usize) -> Result<()> {
-        let elements = self.array(node)?;
-        if length < elements.count as usize {
-            self.truncate_elements(elements, length as u32);
+        if length >= self.array(node)?.count as usize {
+            return Ok(());
         }
+        let (_, elements) = self.parted(node)?;
+        if is_slotted(elements) {
+            return self.truncate_slots(elements, length as u32);
+        }
+        self.truncate_elements(elements, length as u32);
         Ok(())
     }
 
-    pub(super) fn truncate_elements(&mut self, elements: Elements, length: u32) {
+    fn truncate_elements(&mut self, elements: Elements, length: u32) {
         if elements.bare {
             return;
         }
@@ -438,6 +461,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         elements: Elements,
         additional: u32,
     ) -> Result<()> {
+        if is_slotted(elements) {
+            return self.reserve_slots(elements, additional);
+        }
         let needed = elements.count as u64 + additional as u64;
         self.check_elements(needed)?;
         let column = if elements.count == 0 { ColumnType::I64 } else { elements.column };
@@ -458,5 +484,26 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.grow(home, elements, &growth, &mut extent);
         self.space.finish(extent);
         Ok(())
+    }
+}
+
+impl New<'_> {
+    /// The tag a new value will have, and its cell as far as columns care.
+    pub(super) fn probe(&self) -> (u8, u64) {
+        match *self {
+            New::Null => (TAG_NULL, 0),
+            New::Bool(value) => (TAG_FALSE + value as u8, 0),
+            New::Int(value) => (TAG_INT, value as u64),
+            New::Uint(value) if value <= i64::MAX as u64 => (TAG_INT, value),
+            New::Uint(value) => (TAG_UINT, value),
+            New::Float(value) => (TAG_FLOAT, value.to_bits()),
+            New::Str(_) => (TAG_STRING, 0),
+            New::Bytes(_) => (TAG_BYTES, 0),
+            New::Number(_) => (TAG_NUMBER, 0),
+            New::Object { .. } | New::Map { .. } | New::Fields(_) => (TAG_OBJECT, 0),
+            New::Array { .. } | New::Items(_) => (TAG_ARRAY, 0),
+            New::Copy(ref value) => (value.raw().tag, value.raw().cell),
+            New::Detached(detached) => (detached.raw().tag, detached.raw().cell),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::object::{append, index_limit};
 use super::{Editor, build_key, key_fresh};
-use crate::array::{ColumnType, Elements};
+use crate::array::{ColumnType, Elements, row_of};
 use crate::bytes::{load_u8, load_u64, slice, text};
 use crate::cell::{Needle, owned_span, span_at_position, span_bytes, span_offset};
 use crate::error::{Error, ErrorKind, Result};
@@ -10,11 +10,12 @@ use crate::layout::*;
 use crate::map;
 use crate::number::is_json_number;
 use crate::reader::Value;
-use crate::record::{Block, Raw, Record, check_immediate, each_field};
+use crate::record::{Raw, Record, check_immediate, each_field};
 use crate::shape::{self, Shape};
 use crate::space::{Extent, Observer, Space};
 use crate::storage::Storage;
-use crate::walk::{Allowance, CHUNK, Cursor, holds_references};
+use crate::table::{List, Table, extra};
+use crate::walk::{Allowance, CHUNK, Cursor, Node, holds_references};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// A value taken out of its place by [`Editor::detach`], still whole in the document.
@@ -54,7 +55,7 @@ impl Detached {
         }
         let mut measure = Measure::new(editor.as_bytes(), editor.space.limits());
         measure.avoid = Some(under);
-        measure.node(self.raw, 0)
+        measure.node(self.raw, 0, false)
     }
 }
 
@@ -94,7 +95,7 @@ pub(super) fn measure(value: &Value<'_>, limits: &Limits) -> Result<(u64, u16)> 
     let mut measure = Measure::new(value.document(), limits);
     let height = match value.raw().tag {
         ..=TAG_SPAN_LAST => measure.scalar(value.raw()).map(|()| 0)?,
-        _ => measure.node(value.raw(), 0)?,
+        _ => measure.node(value.raw(), 0, false)?,
     };
     Ok((measure.size, height))
 }
@@ -145,31 +146,35 @@ impl<'v> Measure<'v> {
         Ok(())
     }
 
-    /// How deep the containers nest, `above` containers included.
-    fn node(&mut self, raw: Raw, above: u16) -> Result<u16> {
-        let mut stack = [Cursor::NONE; CHUNK];
-        stack[0] = self.enter(raw, above)?;
+    /// How deep the containers nest, `above` containers included. `inside`: the node is a
+    /// row of what was measured.
+    fn node(&mut self, raw: Raw, above: u16, inside: bool) -> Result<u16> {
+        let mut stack = [(Cursor::NONE, false); CHUNK];
+        stack[0] = self.enter(raw, above, inside)?;
         let (mut depth, mut highest) = (1, above + 1);
         while depth > 0 {
-            let Some((_, raw)) = stack[depth - 1].next(self.bytes)? else {
+            let (cursor, inside) = &mut stack[depth - 1];
+            let inside = *inside;
+            let Some((_, raw)) = cursor.next(self.bytes)? else {
                 depth -= 1;
                 continue;
             };
             if raw.tag <= TAG_SPAN_LAST {
                 self.scalar(raw)?;
             } else if depth < CHUNK {
-                stack[depth] = self.enter(raw, above + depth as u16)?;
+                stack[depth] = self.enter(raw, above + depth as u16, inside)?;
                 depth += 1;
                 highest = highest.max(above + depth as u16);
             } else {
-                highest = highest.max(self.node(raw, above + depth as u16)?);
+                highest = highest.max(self.node(raw, above + depth as u16, inside)?);
             }
         }
         Ok(highest)
     }
 
-    /// Counts a container itself; its children are to come.
-    fn enter(&mut self, raw: Raw, above: u16) -> Result<Cursor> {
+    /// Counts a container itself; its children are to come, and whether they are inside
+    /// where they are rows.
+    fn enter(&mut self, raw: Raw, above: u16, inside: bool) -> Result<(Cursor, bool)> {
         self.allowance.value()?;
         if self.avoid == Some(raw.cell as u32) {
             return Err(Error::new(ErrorKind::Unsupported, raw.cell & 0xFFFF_FFFF));
@@ -181,17 +186,128 @@ impl<'v> Measure<'v> {
         if self.size > 2 * MAX_DOCUMENT {
             return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, self.limits.document));
         }
-        let block = Block::resolve(self.bytes, raw.cell as u32)?;
-        match (raw.tag, block.kind()) {
-            (TAG_OBJECT, KIND_RECORD) => self.record(block.record()?)?,
-            (TAG_OBJECT, KIND_MAP) => self.map(block)?,
-            (TAG_ARRAY, KIND_ARRAY | KIND_EMPTY_ARRAY) => {
-                let elements = Elements::load(self.bytes, block)?;
-                self.size += ARRAY_SIZE as u64 + elements.column.data_size(elements.count);
+        let cursor = Cursor::references(self.bytes, raw)?;
+        let row = row_of(raw.cell).is_some();
+        let inside = !row || inside;
+        match cursor.node {
+            Node::Record(record) => self.record(record)?,
+            Node::Map(offset) => self.map(offset)?,
+            Node::Row(..) if !inside => self.row(raw)?,
+            Node::Row(table, row) => self.extra(table, row)?,
+            Node::Array(elements) if row && !inside => {
+                let (column, gaps) = (plain(elements.column), elements.gaps);
+                self.size += ARRAY_SIZE as u64 + leaf_size(column, gaps, elements.count);
             }
-            _ => return Err(block.unexpected()),
+            Node::Array(elements) if !row => {
+                self.size += ARRAY_SIZE as u64;
+                self.column(elements, false, 0)?;
+            }
+            Node::Array(_) => {}
         }
-        Cursor::references(self.bytes, block)
+        Ok((cursor, inside))
+    }
+
+    /// Counts a column's data with all that belongs to it, and checks what copying it
+    /// relies on.
+    fn column(&mut self, column: Elements, in_table: bool, depth: usize) -> Result<()> {
+        let bad = |kind| Err(Error::new(kind, column.offset as u64));
+        let (count, gaps) = (column.count, column.gaps);
+        let untyped = column.column == ColumnType::Cells && gaps != GAPS_NONE;
+        if untyped || (gaps & GAPS_MISSING != 0 && !in_table) {
+            return bad(ErrorKind::BadCode);
+        }
+        if !column.column.is_nested() {
+            slice(self.bytes, column.data as u64, leaf_size(column.column, gaps, 0))?;
+            self.size += leaf_size(column.column, gaps, count);
+            return Ok(());
+        }
+        if depth == MAX_COLUMN_DEPTH {
+            return bad(ErrorKind::NestingLimit);
+        }
+        self.size += gaps_size(gaps, count as u64);
+        if column.column != ColumnType::Struct {
+            return self.list(column, depth);
+        }
+        let table = Table::load(self.bytes, column.data)?;
+        self.size += table.size() + shape_size(table.columns) as u64;
+        let shape = Shape::load(self.bytes, table.shape as u64)?;
+        if table.rows != count || table.columns == 0 || table.columns > shape.count {
+            return bad(ErrorKind::BadCount);
+        }
+        for index in 0..table.columns {
+            self.key(shape, index)?;
+            let below = table.column(self.bytes, index)?;
+            if below.count != count || below.bare {
+                return bad(ErrorKind::BadCount);
+            }
+            self.column(below, true, depth + 1)?;
+        }
+        if let Some(extras) = table.extras(self.bytes)? {
+            self.size += ARRAY_SIZE as u64 + ColumnType::U64.data_size(extras.count);
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, column: Elements, depth: usize) -> Result<()> {
+        let list = List::load(self.bytes, column.data)?;
+        self.size += list.size();
+        let child = list.child(self.bytes)?;
+        let mut end = match list.length {
+            Some(length) => length as u64 * column.count as u64,
+            None => 0,
+        };
+        if list.length.is_none() {
+            let offsets = list.offsets(self.bytes)?;
+            if offsets.count as u64 != column.count as u64 + 1 {
+                return Err(Error::new(ErrorKind::BadCount, offsets.offset as u64));
+            }
+            for index in 0..offsets.count {
+                let next = offsets.slot(self.bytes, index)?.cell;
+                if next < end || index == 0 && next != 0 {
+                    return Err(Error::new(ErrorKind::BadIndex, offsets.offset as u64));
+                }
+                end = next;
+            }
+            self.size += offsets.column.data_size(offsets.count);
+        }
+        if child.bare || child.count as u64 != end {
+            return Err(Error::new(ErrorKind::BadCount, child.offset as u64));
+        }
+        self.column(child, false, depth + 1)
+    }
+
+    /// Counts the record or map that a row becomes by itself.
+    fn row(&mut self, raw: Raw) -> Result<()> {
+        let mut cursor = Cursor::new(self.bytes, raw)?;
+        let (mut live, mut keys, mut record) = (0, 0, true);
+        while let Some((index, _)) = cursor.next(self.bytes)? {
+            let key = cursor.key(self.bytes, index)?.unwrap_or_default();
+            self.check_length(key)?;
+            text(key, raw.cell & 0xFFFF_FFFF)?;
+            record &= key.len() <= MAX_SHAPE_KEY;
+            keys += key_fresh(key);
+            live += 1;
+        }
+        self.size += keys
+            + if record && live as usize <= MAX_FIELDS {
+                record_size(live) as u64 + shape_size(live) as u64
+            } else {
+                map::create_size(live) + index_limit(live)
+            };
+        Ok(())
+    }
+
+    /// Counts the object with a row's further fields.
+    fn extra(&mut self, table: Table, row: u32) -> Result<()> {
+        let home = table.extra(self.bytes, row)?;
+        if home == 0 {
+            return Ok(());
+        }
+        match Node::of(self.bytes, Raw { tag: TAG_OBJECT, cell: home as u64, position: 0 })? {
+            Node::Map(offset) => self.map(offset),
+            Node::Record(record) => self.record(record),
+            _ => Err(Error::new(ErrorKind::WrongBlock, home as u64)),
+        }
     }
 
     fn record(&mut self, record: Record) -> Result<()> {
@@ -216,25 +332,29 @@ impl<'v> Measure<'v> {
         }
         self.size += shape_size(live) as u64;
         // Keys of holes are not copied.
-        each_field(self.bytes, record, |index, _| {
-            let key = shape.key(self.bytes, index)?;
-            self.check_length(key)?;
-            text(key, shape.offset)?;
-            if key.len() > MAX_SHAPE_KEY {
-                return Err(Error::new(ErrorKind::BadCell, shape.offset));
-            }
-            if shape.find(self.bytes, shape.count, &Needle::new(key))? != Some(index) {
-                return Err(Error::new(ErrorKind::DuplicateKey, shape.offset));
-            }
-            self.size += key_fresh(key);
-            Ok(())
-        })?;
+        let bytes = self.bytes;
+        each_field(bytes, record, |index, _| self.key(shape, index))?;
         self.recent.put(record, 1);
         Ok(())
     }
 
-    fn map(&mut self, block: Block) -> Result<()> {
-        let map = map::Map::load(self.bytes, block.offset as u64)?;
+    /// Checks a shape's key, and counts its text.
+    fn key(&mut self, shape: Shape, index: u32) -> Result<()> {
+        let key = shape.key(self.bytes, index)?;
+        self.check_length(key)?;
+        text(key, shape.offset)?;
+        if key.len() > MAX_SHAPE_KEY {
+            return Err(Error::new(ErrorKind::BadCell, shape.offset));
+        }
+        if shape.find(self.bytes, shape.count, &Needle::new(key))? != Some(index) {
+            return Err(Error::new(ErrorKind::DuplicateKey, shape.offset));
+        }
+        self.size += key_fresh(key);
+        Ok(())
+    }
+
+    fn map(&mut self, offset: u32) -> Result<()> {
+        let map = map::Map::load(self.bytes, offset as u64)?;
         self.size += map::create_size(map.live) + index_limit(map.live);
         let (mut live, mut from) = (0, 0);
         while let Some((index, entry)) = map.next_live(self.bytes, from)? {
@@ -247,10 +367,24 @@ impl<'v> Measure<'v> {
             self.size += key_fresh(key);
         }
         if live != map.live {
-            return Err(Error::new(ErrorKind::BadCount, block.offset as u64));
+            return Err(Error::new(ErrorKind::BadCount, offset as u64));
         }
         Ok(())
     }
+}
+
+/// The column for values of a list that stand by themselves.
+fn plain(column: ColumnType) -> ColumnType {
+    match column {
+        ColumnType::Struct => ColumnType::Objects,
+        ColumnType::List | ColumnType::FixedList => ColumnType::Arrays,
+        other => other,
+    }
+}
+
+/// Bytes of a column without structs and lists.
+fn leaf_size(column: ColumnType, gaps: u8, count: u32) -> u64 {
+    gaps_size(gaps, count as u64) + column.data_size(count)
 }
 
 /// Copies a measured value of another document.
@@ -273,7 +407,7 @@ impl<'v> Copier<'v> {
     ) -> (u8, u64) {
         match raw.tag {
             ..=TAG_SPAN_LAST => self.scalar(space, raw, extent),
-            _ => self.node(space, raw, extent).unwrap_or((TAG_NULL, 0)),
+            _ => self.node(space, raw, None, extent).unwrap_or((TAG_NULL, 0)),
         }
     }
 
@@ -294,27 +428,42 @@ impl<'v> Copier<'v> {
         &mut self,
         space: &mut Space<S, O>,
         raw: Raw,
+        to: Option<To>,
         extent: &mut Extent,
     ) -> Result<(u8, u64)> {
-        let mut stack = [Pair { from: Cursor::NONE, to: 0, slot: 0 }; CHUNK];
-        let (home, pair) = self.enter(space, raw, extent)?;
+        const NONE: Pair = Pair { from: Cursor::NONE, to: To::Record(0), slot: 0, extra: None };
+        let mut stack = [NONE; CHUNK];
+        let (home, pair) = self.enter(space, raw, to, extent)?;
         stack[0] = pair;
         let mut depth = 1;
         while depth > 0 {
             let pair = &mut stack[depth - 1];
-            let Some((index, child)) = pair.from.next(self.source)? else {
-                depth -= 1;
-                continue;
+            let (index, child) = match pair.from.next(self.source)? {
+                Some(child) => child,
+                None => match pair.extra.take() {
+                    Some(extra) => (EXTRA, extra),
+                    None => {
+                        depth -= 1;
+                        continue;
+                    }
+                },
             };
             let (pair, mut below) = (*pair, None);
             let (tag, cell) = if child.tag <= TAG_SPAN_LAST {
                 self.scalar(space, child, extent)
-            } else if depth < CHUNK {
-                let (home, entered) = self.enter(space, child, extent)?;
-                below = Some(entered);
-                (child.tag, home as u64)
             } else {
-                self.node(space, child, extent)?
+                // A row's copy is there already where its table is copied as a whole.
+                let to = match row_of(child.cell) {
+                    Some(_) => pair.to.child(space.bytes(), index)?,
+                    None => None,
+                };
+                if depth < CHUNK {
+                    let (home, entered) = self.enter(space, child, to, extent)?;
+                    below = Some(entered);
+                    (child.tag, home as u64)
+                } else {
+                    self.node(space, child, to, extent)?
+                }
             };
             self.put(space, &pair, index, tag, cell, extent)?;
             stack[depth - 1].slot += 1;
@@ -326,24 +475,40 @@ impl<'v> Copier<'v> {
         Ok((raw.tag, home as u64))
     }
 
-    /// Makes the copy of a container, its children to come.
+    /// Makes the copy of a container, its children to come; one that is there is `to`.
     fn enter<S: Storage, O: Observer>(
         &mut self,
         space: &mut Space<S, O>,
         raw: Raw,
+        to: Option<To>,
         extent: &mut Extent,
     ) -> Result<(u32, Pair)> {
-        let block = Block::resolve(self.source, raw.cell as u32)?;
-        let home = match block.kind() {
-            KIND_RECORD => self.record(space, block.record()?, extent)?,
-            KIND_MAP => {
-                let live = map::Map::load(self.source, block.offset as u64)?.live;
-                map::create(space, extent, live).at as u32
+        let mut from = Cursor::references(self.source, raw)?;
+        let mut extra = None;
+        let (home, to) = match (to, from.node) {
+            (Some(to), _) => {
+                extra = from.take_extra();
+                (0, to)
             }
-            _ => self.array(space, Elements::load(self.source, block)?, extent)?,
+            (None, Node::Record(record)) => {
+                let home = self.record(space, record, extent)?;
+                (home, To::Record(home))
+            }
+            (None, Node::Map(offset)) => {
+                let live = map::Map::load(self.source, offset as u64)?.live;
+                let home = map::create(space, extent, live).at as u32;
+                (home, To::Map(home))
+            }
+            (None, Node::Row(..)) => self.row(space, raw, extent)?,
+            (None, Node::Array(elements)) => {
+                let home = extent.carve(ARRAY_SIZE as u64);
+                let whole = row_of(raw.cell).is_none();
+                let column = if whole { elements.column } else { plain(elements.column) };
+                let copy = Elements { offset: home, column, ..elements };
+                (home, To::Array(self.column(space, elements, copy, extent)?))
+            }
         };
-        let from = Cursor::references(self.source, block)?;
-        Ok((home, Pair { from, to: home, slot: 0 }))
+        Ok((home, Pair { from, to, slot: 0, extra }))
     }
 
     /// Puts a copied child in its place.
@@ -356,28 +521,27 @@ impl<'v> Copier<'v> {
         cell: u64,
         extent: &mut Extent,
     ) -> Result<()> {
-        match pair.from.block.kind() {
-            KIND_RECORD => {
-                let cells = (pair.to + RECORD_CELLS) as u64;
+        match pair.to {
+            To::Record(home) => {
+                let cells = (home + RECORD_CELLS) as u64;
                 space.write_u8(cells + tag_at(pair.slot), tag);
                 space.write_u64(cells + cell_at(pair.slot), cell);
             }
-            KIND_MAP => {
+            To::Map(map) => {
                 let key = pair.from.key(self.source, index)?.unwrap_or_default();
                 let key = build_key(space, key, true, extent);
-                append(space, pair.to as u64, key, tag, cell, extent);
+                append(space, map as u64, key, tag, cell, extent);
             }
-            _ => {
-                let column = Elements::load(self.source, pair.from.block)?.column;
-                let data = pair.to as u64 + ARRAY_SIZE as u64;
-                match column {
-                    ColumnType::Cells => {
-                        space.write_u8(data + tag_at(index), tag);
-                        space.write_u64(data + cell_at(index), cell);
-                    }
-                    ColumnType::String => space.write_u64(data + 8 * index as u64, cell),
-                    _ => space.write_u32(data + 4 * index as u64, cell as u32),
+            To::Array(elements) => put_reference(space, elements, index, tag, cell),
+            To::Row(table, row) if index == EXTRA => {
+                let (at, _) = table.find_extra(space.bytes(), row)?;
+                if let Some(extras) = table.extras(space.bytes())? {
+                    space.write_u32(extras.data as u64 + 8 * at as u64, cell as u32);
                 }
+            }
+            To::Row(table, row) => {
+                let column = table.column(space.bytes(), index)?;
+                put_reference(space, column, row, tag, cell);
             }
         }
         Ok(())
@@ -398,7 +562,10 @@ impl<'v> Copier<'v> {
                 shape
             }
             (_, None) => {
-                let shape = self.shape(space, record, extent)?;
+                let mut keys = KeyList::default();
+                each_field(self.source, record, |index, _| keys.push(index))?;
+                let from = Shape::load(self.source, record.shape() as u64)?;
+                let shape = self.shape(space, |index| from.key(self.source, index), &keys, extent)?;
                 self.recent.put(record, shape);
                 shape
             }
@@ -407,73 +574,323 @@ impl<'v> Copier<'v> {
         Ok(home)
     }
 
-    /// A shape here that begins with the record's live keys, found or made.
-    fn shape<S: Storage, O: Observer>(
+    /// The record or map of a row by itself.
+    fn row<S: Storage, O: Observer>(
         &mut self,
         space: &mut Space<S, O>,
-        record: Record,
+        raw: Raw,
+        extent: &mut Extent,
+    ) -> Result<(u32, To)> {
+        let mut cursor = Cursor::new(self.source, raw)?;
+        let (mut keys, mut live, mut record) = (KeyList::default(), 0u32, true);
+        while let Some((index, _)) = cursor.next(self.source)? {
+            let key = cursor.key(self.source, index)?.unwrap_or_default();
+            record = record && key.len() <= MAX_SHAPE_KEY && keys.push(index).is_ok();
+            live += 1;
+        }
+        if !record {
+            let home = map::create(space, extent, live).at as u32;
+            return Ok((home, To::Map(home)));
+        }
+        let home = extent.carve(record_size(live) as u64);
+        let shape = match live {
+            0 => 0,
+            _ => {
+                let source = self.source;
+                let key = |index| Ok(cursor.key(source, index)?.unwrap_or_default());
+                self.shape(space, key, &keys, extent)?
+            }
+        };
+        space.write_u64(home as u64, Record::header_word(live, live, live, shape));
+        Ok((home, To::Record(home)))
+    }
+
+    /// Copies a column: its header, all that belongs to it, and its numbers and booleans.
+    /// `copy` has the header's place and what the column is to be; references are 0.
+    fn column<S: Storage, O: Observer>(
+        &mut self,
+        space: &mut Space<S, O>,
+        elements: Elements,
+        copy: Elements,
+        extent: &mut Extent,
+    ) -> Result<Elements> {
+        let (count, column, gaps) = (elements.count, copy.column, elements.gaps);
+        let data = match column {
+            _ if count == 0 && !column.is_nested() => 0,
+            ColumnType::Struct => self.table(space, elements, copy.offset, extent)?,
+            ColumnType::List | ColumnType::FixedList => {
+                self.list(space, elements, copy.offset, extent)?
+            }
+            _ => extent.carve(leaf_size(column, gaps, count)),
+        };
+        let copy = Elements { count, capacity: count, data, first: 0, bare: false, ..copy };
+        write_header(space, copy);
+        if count == 0 || column.is_nested() {
+            return Ok(copy);
+        }
+        self.bitmaps(space, elements, copy, data as u64)?;
+        if holds_references(column) || column == ColumnType::Null {
+            return Ok(copy);
+        }
+        let (from, to) = (elements.values_at(), copy.values_at());
+        if column == ColumnType::Bool {
+            return self.bits(space, from, elements.first, to, count).map(|()| copy);
+        }
+        let width = column.width();
+        let from = from + elements.first as u64 * width;
+        space.write(to, slice(self.source, from, width * count as u64)?);
+        Ok(copy)
+    }
+
+    /// Copies the bitmaps of a column's gaps.
+    fn bitmaps<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        elements: Elements,
+        copy: Elements,
+        to: u64,
+    ) -> Result<()> {
+        let from = elements.bits_at(self.source)?;
+        let (old, new) =
+            (bitmap_size(elements.capacity as u64), bitmap_size(copy.capacity as u64));
+        let first = elements.first;
+        if elements.gaps != GAPS_NONE {
+            self.bits(space, from, first, to, copy.count)?;
+        }
+        if elements.gaps == GAPS_BOTH {
+            self.bits(space, from + old, first, to + new, copy.count)?;
+        }
+        Ok(())
+    }
+
+    /// Copies `count` bits from bit `first` on.
+    fn bits<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        from: u64,
+        first: u32,
+        to: u64,
+        count: u32,
+    ) -> Result<()> {
+        for byte in 0..count.div_ceil(8) {
+            let (at, shift) = ((first / 8 + byte) as u64, first % 8);
+            let low = load_u8(self.source, from + at)? as u32;
+            let high = match shift {
+                0 => 0,
+                _ => load_u8(self.source, from + at + 1).unwrap_or(0) as u32,
+            };
+            let left = (count - 8 * byte).min(8);
+            let bits = ((low | high << 8) >> shift) & ((1 << left) - 1);
+            space.write_u8(to + byte as u64, bits as u8);
+        }
+        Ok(())
+    }
+
+    fn table<S: Storage, O: Observer>(
+        &mut self,
+        space: &mut Space<S, O>,
+        elements: Elements,
+        owner: u32,
         extent: &mut Extent,
     ) -> Result<u32> {
-        let (source, live) = (self.source, record.live());
-        let from = Shape::load(source, record.shape() as u64)?;
+        let source = self.source;
+        let table = Table::load(source, elements.data)?;
+        let at = extent.carve(table.size());
+        let bits = self.nested_bits(space, elements, extent)?;
+        let mut keys = KeyList::default();
+        (0..table.columns).try_for_each(|index| keys.push(index))?;
+        let from = Shape::load(source, table.shape as u64)?;
+        let shape = self.shape(space, |index| from.key(source, index), &keys, extent)?;
+        let first = KIND_TABLE as u64 | (table.columns as u64) << 8 | (shape as u64) << 32;
+        space.write_u64(at as u64, first);
+        space.write_u64((at + TABLE_ROWS) as u64, table.rows as u64 | (bits as u64) << 32);
+        let mut extras_at = 0;
+        if let Some(extras) = table.extras(source)? {
+            extras_at = extent.carve(ARRAY_SIZE as u64);
+            let data = extent.carve(8 * extras.count as u64);
+            let offset = extras_at;
+            let capacity = extras.count;
+            write_header(space, Elements { offset, data, capacity, ..extras });
+            for index in 0..extras.count {
+                let (row, _) = extra(extras.slot(source, index)?);
+                space.write_u64(data as u64 + 8 * index as u64, (row as u64) << 32);
+            }
+        }
+        let words = owner as u64 | (extras_at as u64) << 32;
+        space.write_u64((at + NESTED_OWNER) as u64, words);
+        for index in 0..table.columns {
+            let column = table.column(source, index)?;
+            let copy = Elements { offset: at + table_column(index), ..column };
+            self.column(space, column, copy, extent)?;
+        }
+        Ok(at)
+    }
+
+    fn list<S: Storage, O: Observer>(
+        &mut self,
+        space: &mut Space<S, O>,
+        elements: Elements,
+        owner: u32,
+        extent: &mut Extent,
+    ) -> Result<u32> {
+        let list = List::load(self.source, elements.data)?;
+        let at = extent.carve(list.size());
+        let bits = self.nested_bits(space, elements, extent)?;
+        let (fixed, length) = (list.length.is_some(), list.length.unwrap_or(0));
+        let first = KIND_LIST as u64 | (fixed as u64) << 8 | (length as u64) << 32;
+        space.write_u64(at as u64, first);
+        space.write_u64((at + TABLE_ROWS) as u64, (bits as u64) << 32);
+        space.write_u32((at + NESTED_OWNER) as u64, owner);
+        let child = list.child(self.source)?;
+        self.column(space, child, Elements { offset: at + LIST_CHILD, ..child }, extent)?;
+        if !fixed {
+            let offsets = list.offsets(self.source)?;
+            let copy = Elements { offset: at + LIST_OFFSETS, ..offsets };
+            self.column(space, offsets, copy, extent)?;
+        }
+        Ok(at)
+    }
+
+    /// Bitmaps of a struct or list; 0 where it has none.
+    fn nested_bits<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        elements: Elements,
+        extent: &mut Extent,
+    ) -> Result<u32> {
+        if elements.gaps == GAPS_NONE {
+            return Ok(0);
+        }
+        let bits = extent.carve(gaps_size(elements.gaps, elements.count as u64));
+        let copy = Elements { capacity: elements.count, ..elements };
+        self.bitmaps(space, elements, copy, bits as u64)?;
+        Ok(bits)
+    }
+
+    /// A shape here that begins with these keys, found or made.
+    fn shape<'k, S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        key: impl Fn(u32) -> Result<&'k [u8]>,
+        keys: &KeyList,
+        extent: &mut Extent,
+    ) -> Result<u32> {
+        let count = keys.indexes().len() as u32;
         let bytes = space.bytes();
         let found = shape::among_newest(bytes, |candidate| {
-            if candidate.count < live {
+            if candidate.count < count {
                 return Ok(None);
             }
-            let (mut at, mut same) = (0, true);
-            each_field(source, record, |index, _| {
-                same = same && candidate.key(bytes, at)? == from.key(source, index)?;
-                at += 1;
-                Ok(())
-            })?;
-            Ok(same.then_some(candidate.offset as u32))
+            for (at, &index) in (0..).zip(keys.indexes()) {
+                if candidate.key(bytes, at)? != key(index)? {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(candidate.offset as u32))
         })?;
         if let Some(shape) = found {
             shape::adopt(space, shape);
             return Ok(shape);
         }
-        let mut shape = shape::create(space, live, 0, extent);
-        let mut at = 0;
-        each_field(source, record, |index, _| {
-            let key = from.key(source, index)?;
+        let mut shape = shape::create(space, count, 0, extent);
+        for (at, &index) in (0..).zip(keys.indexes()) {
+            let key = key(index)?;
             let cell = build_key(space, key, false, extent);
             shape = shape::put_key(space, shape, at, cell, Needle::new(key).fingerprint);
-            at += 1;
-            Ok(())
-        })?;
+        }
         Ok(shape.offset as u32)
     }
+}
 
-    /// An array's copy, its data right behind the header; numbers and booleans
-    /// are copied at once.
-    fn array<S: Storage, O: Observer>(
-        &mut self,
-        space: &mut Space<S, O>,
-        elements: Elements,
-        extent: &mut Extent,
-    ) -> Result<u32> {
-        let (count, column) = (elements.count, elements.column);
-        let size = if count == 0 { 0 } else { column.data_size(count) };
-        let home = extent.carve(ARRAY_SIZE as u64 + size);
-        let data = if count == 0 { 0 } else { home + ARRAY_SIZE };
-        let first = KIND_ARRAY as u64 | (column as u64) << 8 | (count as u64) << 32;
-        space.write_u64(home as u64, first);
-        space.write_u64((home + ARRAY_CAPACITY) as u64, count as u64 | (data as u64) << 32);
-        if count == 0 || holds_references(column) {
-            return Ok(home);
+/// The places of an object's fields, as many as a record can have.
+struct KeyList {
+    places: [u32; MAX_FIELDS],
+    count: usize,
+}
+
+impl Default for KeyList {
+    fn default() -> Self {
+        KeyList { places: [0; MAX_FIELDS], count: 0 }
+    }
+}
+
+impl KeyList {
+    fn push(&mut self, place: u32) -> Result<()> {
+        let full = || Error::with_detail(ErrorKind::ElementLimit, 0, MAX_FIELDS as u64);
+        *self.places.get_mut(self.count).ok_or_else(full)? = place;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn indexes(&self) -> &[u32] {
+        &self.places[..self.count]
+    }
+}
+
+/// Writes an array's header.
+fn write_header<S: Storage, O: Observer>(space: &mut Space<S, O>, array: Elements) {
+    let [first, second] = array.header_words();
+    space.write_u64(array.offset as u64, first);
+    space.write_u64((array.offset + ARRAY_CAPACITY) as u64, second);
+}
+
+/// Writes the cell or home of a value into its slot, which is zero.
+fn put_reference<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    column: Elements,
+    slot: u32,
+    tag: u8,
+    cell: u64,
+) {
+    let (values, slot) = (column.values_at(), column.first + slot);
+    match column.column {
+        ColumnType::Cells => {
+            space.write_u8(values + tag_at(slot), tag);
+            space.write_u64(values + cell_at(slot), cell);
         }
-        let bits = match column {
-            ColumnType::Bool => count as u64,
-            _ => 8 * column.width() * count as u64,
+        ColumnType::String => space.write_u64(values + 8 * slot as u64, cell),
+        ColumnType::Objects | ColumnType::Arrays => {
+            space.write_u32(values + 4 * slot as u64, cell as u32);
+        }
+        _ => {}
+    }
+}
+
+/// A container that is being freed, and the object with its further fields.
+#[derive(Clone, Copy)]
+struct Releasing {
+    raw: Raw,
+    cursor: Cursor,
+    extra: Option<Raw>,
+}
+
+const NULL: Raw = Raw { tag: TAG_NULL, cell: 0, position: 0 };
+
+/// The place of a row's further fields among its children.
+const EXTRA: u32 = u32::MAX;
+
+/// The copy of a container.
+#[derive(Clone, Copy)]
+enum To {
+    Record(u32),
+    Map(u32),
+    Array(Elements),
+    Row(Table, u32),
+}
+
+impl To {
+    /// The copy of a row or list among the children, where it is there.
+    fn child(&self, bytes: &[u8], index: u32) -> Result<Option<To>> {
+        let raw = match *self {
+            To::Array(elements) if elements.column.is_nested() => elements.element(bytes, index)?,
+            To::Row(table, row) if index < table.columns => table.field(bytes, row, index)?,
+            _ => return Ok(None),
         };
-        let (whole, rest) = (bits / 8, bits % 8);
-        space.write(data as u64, slice(self.source, elements.data as u64, whole)?);
-        if rest > 0 {
-            let last = load_u8(self.source, elements.data as u64 + whole)?;
-            space.write_u8(data as u64 + whole, last & ((1 << rest) - 1));
-        }
-        Ok(home)
+        Ok(match Node::of(bytes, raw)? {
+            Node::Row(table, row) => Some(To::Row(table, row)),
+            Node::Array(elements) => Some(To::Array(elements)),
+            _ => None,
+        })
     }
 }
 
@@ -481,9 +898,11 @@ impl<'v> Copier<'v> {
 #[derive(Clone, Copy)]
 struct Pair {
     from: Cursor,
-    to: u32,
+    to: To,
     /// Children put so far.
     slot: u32,
+    /// A row's further fields, to be copied after the others.
+    extra: Option<Raw>,
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
@@ -513,7 +932,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     fn release_value(&mut self, raw: Raw) {
         if raw.tag > TAG_SPAN_LAST {
-            self.release_node(raw.cell as u32);
+            self.release_node(raw);
         } else if raw.tag > TAG_IMMEDIATE_LAST
             && let Some((offset, length)) = owned_span(raw.cell)
         {
@@ -522,60 +941,112 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Frees a container and all it holds, each after its children.
-    fn release_node(&mut self, home: u32) {
-        let Some(cursor) = self.begin_release(home) else { return };
-        let mut stack = [(0, Cursor::NONE); CHUNK];
-        stack[0] = (home, cursor);
+    fn release_node(&mut self, raw: Raw) {
+        let Some(releasing) = self.begin_release(raw) else { return };
+        const NONE: Releasing = Releasing { raw: NULL, cursor: Cursor::NONE, extra: None };
+        let mut stack = [NONE; CHUNK];
+        stack[0] = releasing;
         let mut depth = 1;
         while depth > 0 {
-            let (home, cursor) = &mut stack[depth - 1];
-            match cursor.next(self.space.bytes()) {
+            let top = &mut stack[depth - 1];
+            match top.cursor.next(self.space.bytes()) {
                 Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST && depth < CHUNK => {
-                    let home = raw.cell as u32;
-                    if let Some(cursor) = self.begin_release(home) {
-                        stack[depth] = (home, cursor);
+                    if let Some(releasing) = self.begin_release(raw) {
+                        stack[depth] = releasing;
                         depth += 1;
                     }
                 }
                 Ok(Some((_, raw))) => self.release_value(raw),
                 _ => {
-                    let (home, block) = (*home, cursor.block);
-                    depth -= 1;
-                    self.release_block(home, block);
+                    let Releasing { raw, cursor, extra } = *top;
+                    self.release_block(raw, cursor.node);
+                    match extra.and_then(|extra| self.begin_release(extra)) {
+                        Some(extra) => stack[depth - 1] = extra,
+                        None => depth -= 1,
+                    }
                 }
             }
         }
     }
 
-    fn begin_release(&self, home: u32) -> Option<Cursor> {
-        let bytes = self.space.bytes();
-        Block::resolve(bytes, home).and_then(|block| Cursor::references(bytes, block)).ok()
+    fn begin_release(&self, raw: Raw) -> Option<Releasing> {
+        let mut cursor = Cursor::references(self.space.bytes(), raw).ok()?;
+        let extra = cursor.take_extra();
+        Some(Releasing { raw, cursor, extra })
     }
 
-    /// Frees a container whose children are freed.
-    fn release_block(&mut self, home: u32, block: Block) {
-        let size = match block.kind() {
-            KIND_RECORD => {
-                let Ok(record) = block.record() else { return };
+    /// Frees a container whose children are freed. A row is freed with its table.
+    pub(super) fn release_block(&mut self, raw: Raw, node: Node) {
+        if row_of(raw.cell).is_some() {
+            return;
+        }
+        let (offset, size) = match node {
+            Node::Record(record) => {
                 shape::leave(&mut self.space, record.shape());
-                record.size()
+                (record.offset, record.size())
             }
-            KIND_MAP => {
-                self.release_keys(block.offset);
-                map::free_body(&mut self.space, block.offset as u64);
-                MAP_SIZE as u64
+            Node::Map(offset) => {
+                self.release_keys(offset);
+                map::free_body(&mut self.space, offset as u64);
+                (offset, MAP_SIZE as u64)
             }
-            KIND_ARRAY => {
-                let Ok(elements) = Elements::load(self.space.bytes(), block) else { return };
-                self.space.free(elements.data as u64, elements.data_size());
-                ARRAY_SIZE as u64
+            Node::Array(elements) if elements.bare => (elements.offset, 8),
+            Node::Array(elements) => {
+                self.free_column(elements);
+                (elements.offset, ARRAY_SIZE as u64)
             }
-            KIND_EMPTY_ARRAY => 8,
-            _ => return,
+            Node::Row(..) => return,
         };
-        self.space.free(block.offset as u64, size);
-        if block.offset != home {
+        self.space.free(offset as u64, size);
+        let home = raw.cell as u32;
+        if offset != home {
             self.space.free(home as u64, 8);
+        }
+    }
+
+    /// Frees a column's data and all that belongs to it, what its slots hold apart.
+    pub(super) fn free_column(&mut self, column: Elements) {
+        let bytes = self.space.bytes();
+        match column.column {
+            ColumnType::Struct => {
+                let Ok(table) = Table::load(bytes, column.data) else { return };
+                let extras = table.extras(bytes).ok().flatten();
+                self.free_bits(column);
+                for index in 0..table.columns {
+                    if let Ok(below) = table.column(self.space.bytes(), index) {
+                        self.free_column(below);
+                    }
+                }
+                if let Some(extras) = extras {
+                    self.free_column(extras);
+                    self.space.free(extras.offset as u64, ARRAY_SIZE as u64);
+                }
+                shape::leave(&mut self.space, table.shape);
+                self.space.free(table.offset as u64, table.size());
+            }
+            ColumnType::List | ColumnType::FixedList => {
+                let Ok(list) = List::load(bytes, column.data) else { return };
+                self.free_bits(column);
+                if let Ok(child) = list.child(self.space.bytes()) {
+                    self.free_column(child);
+                }
+                if list.length.is_none()
+                    && let Ok(offsets) = list.offsets(self.space.bytes())
+                {
+                    self.free_column(offsets);
+                }
+                self.space.free(list.offset as u64, list.size());
+            }
+            _ => self.space.free(column.data as u64, column.data_size()),
+        }
+    }
+
+    /// Frees the bitmaps of a struct or list.
+    fn free_bits(&mut self, column: Elements) {
+        let size = gaps_size(column.gaps, column.capacity as u64);
+        match column.bits_at(self.space.bytes()) {
+            Ok(bits) if size > 0 => self.space.free(bits, size),
+            _ => {}
         }
     }
 

@@ -146,9 +146,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// The first element's column where all fit it, else cells.
     fn items_column(&self, items: &[New<'_>]) -> ColumnType {
         let Some(first) = items.first() else { return ColumnType::Cells };
-        let column = ColumnType::for_first(self.probe(first).0);
-        let fits = |new| {
-            let (tag, cell) = self.probe(new);
+        let column = ColumnType::for_first(first.probe().0);
+        let fits = |new: &New<'_>| {
+            let (tag, cell) = new.probe();
             column.fit(tag, cell).is_some()
         };
         if items.iter().all(fits) { column } else { ColumnType::Cells }

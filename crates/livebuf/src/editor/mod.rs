@@ -12,12 +12,13 @@ mod copy;
 mod literal;
 mod node;
 mod object;
+mod table;
 mod whole;
 
 pub use copy::Detached;
 pub use node::NodeMut;
 
-use crate::array::{ColumnType, Elements};
+use crate::array::{ColumnType, Elements, ROW, row_of};
 use crate::bytes::{check, load_u8, load_u64, round_up};
 use crate::cell::{Needle, inline_span, owned_span, span_at};
 use crate::error::{Error, ErrorKind, Result};
@@ -28,6 +29,7 @@ use crate::reader::{Checked, Doc, Header, Key, Mode, Valid, Value};
 use crate::record::{Block, Raw, Record};
 use crate::space::{Extent, Observer, Space};
 use crate::storage::{Exclusive, Storage};
+use crate::table::{List, Table};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Edits a document in the bytes of its storage.
@@ -49,6 +51,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 pub struct Editor<S, O = ()> {
     space: Space<S, O>,
     epoch: u32,
+    /// An element of a list that the last edit made an array by itself: the list, which
+    /// of its elements, and the array's home.
+    moved: Option<(u32, u32, u32)>,
 }
 
 /// An owned, growable document.
@@ -59,11 +64,12 @@ pub type DocBuf = Editor<crate::storage::VecStorage>;
 ///
 /// It stays good when the container grows, moves or becomes a map, and when
 /// scalars change. It goes stale, and says so, when any container is freed, or is hung
-/// again after it was detached.
+/// again after it was detached; and when rows of a table are inserted or removed other
+/// than at its end, exchanged, or become objects by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeId {
+    /// Home; of a row or an element of a list, the table or list.
     home: u32,
-    /// Reserved for rows of tables.
     row: u32,
     epoch: u32,
     /// Containers on the way from the root, this one included.
@@ -101,7 +107,7 @@ fn next_epoch() -> u32 {
 /// assert_eq!(doc.doc().pointer("/list")?.unwrap().len()?, Some(4));
 /// # Ok::<(), livebuf::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum New<'v> {
     /// Null.
@@ -289,6 +295,10 @@ enum Container {
     Record(Record),
     Map(Map),
     Array(Elements),
+    /// A row of a table.
+    Row(Table, u32),
+    /// An element of a list, and which it is.
+    Listed(List, u32, Elements),
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
@@ -304,7 +314,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let mut space = Space::new(storage, observer, HEADER_SIZE, true, Limits::default());
         space.write(0, &NULL_DOCUMENT);
-        Ok(Editor { space, epoch: next_epoch() })
+        Ok(Editor { space, epoch: next_epoch(), moved: None })
     }
 
     /// Opens the document that the storage holds, in constant time. It is foreign.
@@ -326,7 +336,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if header.ignore != 0 {
             space.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
         }
-        Ok(Editor { space, epoch: next_epoch() })
+        Ok(Editor { space, epoch: next_epoch(), moved: None })
     }
 
     /// Sets the bounds that edits keep to.
@@ -406,7 +416,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     fn handle(&self, raw: Raw, depth: u16) -> Option<NodeId> {
         let node = raw.tag == TAG_OBJECT || raw.tag == TAG_ARRAY;
-        node.then_some(NodeId { home: raw.cell as u32, row: 0, epoch: self.epoch, depth })
+        let row = row_of(raw.cell).unwrap_or(0);
+        node.then_some(NodeId { home: raw.cell as u32, row, epoch: self.epoch, depth })
     }
 
     /// The handle of a child container; `None` where it is a scalar or not there.
@@ -438,11 +449,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], or what is damaged.
     pub fn value(&self, node: NodeId) -> Result<Value<'_, Checked>> {
-        let tag = match self.container(node)? {
-            Container::Array(_) => TAG_ARRAY,
-            _ => TAG_OBJECT,
+        let row = (node.row | ROW) as u64;
+        let (tag, row) = match self.container(node)? {
+            Container::Array(_) => (TAG_ARRAY, 0),
+            Container::Listed(..) => (TAG_ARRAY, row),
+            Container::Row(..) => (TAG_OBJECT, row),
+            Container::Record(_) | Container::Map(_) => (TAG_OBJECT, 0),
         };
-        Ok(Value::new(self.space.bytes(), Raw { tag, cell: node.home as u64, position: 0 }))
+        let cell = node.home as u64 | row << 32;
+        Ok(Value::new(self.space.bytes(), Raw { tag, cell, position: 0 }))
     }
 
     /// Whether a handle is good.
@@ -455,11 +470,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if node.epoch != self.epoch {
             return Err(Error::new(ErrorKind::StaleHandle, node.home as u64));
         }
-        self.container_at(Block::resolve(self.space.bytes(), node.home)?)
+        self.container_at(node, Block::resolve(self.space.bytes(), node.home)?)
     }
 
     #[inline(always)]
-    fn container_at(&self, block: Block) -> Result<Container> {
+    fn container_at(&self, node: NodeId, block: Block) -> Result<Container> {
         let bytes = self.space.bytes();
         match block.kind() {
             KIND_RECORD => Ok(Container::Record(block.record()?.whole(bytes)?)),
@@ -467,6 +482,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let map = Map::load(bytes, block.offset as u64)?;
                 check(bytes, map.entries as u64, entries_size(map.capacity as u64))?;
                 Ok(Container::Map(map))
+            }
+            KIND_TABLE => {
+                let table = Table::load(bytes, block.offset)?;
+                if node.row >= table.rows {
+                    return Err(Error::new(ErrorKind::StaleHandle, node.home as u64));
+                }
+                Ok(Container::Row(table, node.row))
+            }
+            KIND_LIST => {
+                let list = List::load(bytes, block.offset)?;
+                Ok(Container::Listed(list, node.row, list.element(bytes, node.row)?))
             }
             _ => Ok(Container::Array(Elements::load(bytes, block)?.whole(bytes)?)),
         }
@@ -477,11 +503,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn slot(&self, container: Container, at: At<'_>) -> Result<Option<Slot>> {
         let bytes = self.space.bytes();
         match (container, at) {
-            (Container::Array(elements), At::Index(index)) => {
+            (Container::Array(elements) | Container::Listed(.., elements), At::Index(index)) => {
                 if index >= elements.count as usize {
                     return Ok(None);
                 }
                 Ok(Some(Slot::Element { elements, index: index as u32 }))
+            }
+            (Container::Row(table, row), At::Key(_) | At::Remembered(_)) => {
+                self.slot_in_row(table, row, at)
             }
             (Container::Record(record), At::Key(_) | At::Remembered(_)) => {
                 Ok(match object::find_member(bytes, record, at)? {
@@ -496,6 +525,32 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.entry_slot(map, at.text())
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
+        }
+    }
+
+    #[inline(never)]
+    fn slot_in_row(&self, table: Table, row: u32, at: At<'_>) -> Result<Option<Slot>> {
+        let bytes = self.space.bytes();
+        let shape = crate::shape::Shape::load(bytes, table.shape as u64)?;
+        let needle = Needle::new(at.text().as_bytes());
+        if let Some(index) = shape.find(bytes, table.columns, &needle)? {
+            let elements = table.column(bytes, index)?.whole(bytes)?;
+            let present = table.field(bytes, row, index)?.tag != TAG_HOLE;
+            return Ok(present.then_some(Slot::Element { elements, index: row }));
+        }
+        match table.extra(bytes, row)? {
+            0 => Ok(None),
+            home => {
+                let block = Block::resolve(bytes, home)?;
+                // An object of further fields is a record or map, so this goes no deeper.
+                let node = NodeId { home, row: 0, epoch: self.epoch, depth: 0 };
+                match self.container_at(node, block)? {
+                    container @ (Container::Record(_) | Container::Map(_)) => {
+                        self.slot(container, at)
+                    }
+                    _ => Err(block.unexpected()),
+                }
+            }
         }
     }
 
@@ -740,8 +795,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let Some((parent, last)) = pointer::split_last(pointer)? else { return self.set_root(new) };
         let node = self.parent(parent)?;
         match self.container(node)? {
-            Container::Array(_) if last == pointer::END => self.push(node, new),
-            Container::Array(_) => self.set(node, element_index(last)?, new),
+            Container::Array(_) | Container::Listed(..) if last == pointer::END => {
+                self.push(node, new)
+            }
+            Container::Array(_) | Container::Listed(..) => {
+                self.set(node, element_index(last)?, new)
+            }
             _ => pointer::with_text(last, |key| self.set(node, key, new)),
         }
     }
@@ -758,7 +817,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         };
         let Some(node) = self.find(parent)? else { return Ok(false) };
         match self.container(node)? {
-            Container::Array(_) => match pointer::index(last) {
+            Container::Array(_) | Container::Listed(..) => match pointer::index(last) {
                 Some(index) => self.remove(node, index as usize),
                 None => Ok(false),
             },
@@ -843,14 +902,22 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         at: At<'_>,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        match (self.container_at(block)?, at) {
+        match (self.container_at(node, block)?, at) {
             (Container::Map(map), At::Key(_) | At::Remembered(_)) => {
                 self.set_entry(node, map, at.text(), new)
             }
-            (Container::Array(elements), At::Index(index)) => {
+            (Container::Row(table, row), At::Key(_) | At::Remembered(_)) => {
+                self.set_in_row(node, table, row, at.text(), new)
+            }
+            (Container::Array(elements) | Container::Listed(.., elements), At::Index(index)) => {
                 if index >= elements.count as usize {
                     let count = elements.count as u64;
                     return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
+                }
+                // An element of a list lies among others' elements.
+                if block.kind() == KIND_LIST {
+                    let slot = elements.first + index as u32;
+                    return self.set_slot(node, elements.offset, slot, new);
                 }
                 self.set_element(node, elements, index as u32, new)
             }
@@ -863,7 +930,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
     pub fn remove(&mut self, node: NodeId, at: impl Child) -> Result<bool> {
-        match self.unhang(node, at.child())? {
+        match self.unhang(node, at.child(), false)? {
             Some(raw) => {
                 self.release(raw);
                 Ok(true)
@@ -894,7 +961,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn detach(&mut self, node: NodeId, at: impl Child) -> Result<Option<Detached>> {
-        Ok(self.unhang(node, at.child())?.map(|raw| Detached::new(raw, self.epoch)))
+        Ok(self.unhang(node, at.child(), true)?.map(|raw| Detached::new(raw, self.epoch)))
     }
 
     /// Frees a detached value.
@@ -907,14 +974,30 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    fn unhang(&mut self, node: NodeId, at: At<'_>) -> Result<Option<Raw>> {
+    /// Takes a value out of its place. `keeps`: it is to hang elsewhere, else a row's
+    /// value is freed with its place.
+    fn unhang(&mut self, node: NodeId, at: At<'_>, keeps: bool) -> Result<Option<Raw>> {
         match (self.container(node)?, at) {
-            (Container::Array(elements), At::Index(index)) => self.take_element(elements, index),
+            (Container::Array(elements), At::Index(index)) => {
+                self.take_element(elements, index, keeps)
+            }
             (Container::Record(record), At::Key(_) | At::Remembered(_)) => {
                 self.take_field(record, at)
             }
             (Container::Map(map), At::Key(_) | At::Remembered(_)) => {
                 self.take_entry(map, at.text())
+            }
+            (Container::Row(table, row), At::Key(_) | At::Remembered(_)) => {
+                self.take_from_row(table, row, at.text(), keeps)
+            }
+            (Container::Listed(.., elements), At::Index(index))
+                if index >= elements.count as usize =>
+            {
+                Ok(None)
+            }
+            (Container::Listed(list, row, _), At::Index(_)) => {
+                let array = self.part_list(node, list, row)?;
+                self.unhang(array, at, keeps)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
         }
@@ -926,9 +1009,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// [`ErrorKind::StaleHandle`], or what is damaged.
     pub fn clear(&mut self, node: NodeId) -> Result<()> {
         match self.container(node)? {
-            Container::Array(elements) => self.truncate_elements(elements, 0),
+            Container::Array(_) | Container::Listed(..) => return self.truncate(node, 0),
             Container::Record(record) => self.clear_record(record),
             Container::Map(map) => self.clear_map(map),
+            Container::Row(table, row) => return self.clear_row(table, row),
         }
         Ok(())
     }
@@ -945,6 +1029,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Container::Array(elements) => self.reserve_elements(node.home, elements, additional),
             Container::Record(record) => self.reserve_fields(node.home, record, additional),
             Container::Map(map) => self.reserve_entries(map, additional),
+            // A row's fields have their places.
+            Container::Row(..) => Ok(()),
+            Container::Listed(list, row, _) => {
+                let array = self.part_list(node, list, row)?;
+                self.reserve(array, additional as usize)
+            }
         }
     }
 

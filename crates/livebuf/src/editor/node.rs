@@ -61,6 +61,22 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
         self.editor.value(self.id())
     }
 
+    /// The handle to edit by; [`Editor`] notes if the edit moves its container.
+    fn begin(&mut self) -> NodeId {
+        self.editor.moved = None;
+        self.id()
+    }
+
+    /// Keeps the handle fresh after an edit that may have moved its container.
+    fn end<T>(&mut self, result: T) -> T {
+        if let Some((list, row, home)) = self.editor.moved.take()
+            && (list, row) == (self.node.home, self.node.row)
+        {
+            (self.node.home, self.node.row) = (home, 0);
+        }
+        result
+    }
+
     fn cursor(&mut self, node: Option<NodeId>) -> Option<NodeMut<'_, S, O>> {
         node.map(|node| NodeMut { editor: self.editor, node })
     }
@@ -83,7 +99,9 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
         at: impl Child,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeMut<'_, S, O>>> {
-        let child = self.editor.set(self.id(), at, new)?;
+        let node = self.begin();
+        let child = self.editor.set(node, at, new);
+        let child = self.end(child)?;
         Ok(self.cursor(child))
     }
 
@@ -92,7 +110,9 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::push`].
     pub fn push<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeMut<'_, S, O>>> {
-        let child = self.editor.push(self.id(), new)?;
+        let node = self.begin();
+        let child = self.editor.push(node, new);
+        let child = self.end(child)?;
         Ok(self.cursor(child))
     }
 
@@ -105,7 +125,9 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
         index: usize,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeMut<'_, S, O>>> {
-        let child = self.editor.insert(self.id(), index, new)?;
+        let node = self.begin();
+        let child = self.editor.insert(node, index, new);
+        let child = self.end(child)?;
         Ok(self.cursor(child))
     }
 
@@ -114,7 +136,9 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::remove`].
     pub fn remove(&mut self, at: impl Child) -> Result<bool> {
-        self.editor.remove(self.id(), at)
+        let node = self.begin();
+        let result = self.editor.remove(node, at);
+        self.end(result)
     }
 
     /// [`Editor::detach`].
@@ -122,7 +146,9 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::detach`].
     pub fn detach(&mut self, at: impl Child) -> Result<Option<Detached>> {
-        self.editor.detach(self.id(), at)
+        let node = self.begin();
+        let result = self.editor.detach(node, at);
+        self.end(result)
     }
 
     /// [`Editor::pop`].
@@ -130,7 +156,9 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::pop`].
     pub fn pop(&mut self) -> Result<bool> {
-        self.editor.pop(self.id())
+        let node = self.begin();
+        let result = self.editor.pop(node);
+        self.end(result)
     }
 
     /// [`Editor::swap`].
@@ -138,7 +166,9 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::swap`].
     pub fn swap(&mut self, a: usize, b: usize) -> Result<()> {
-        self.editor.swap(self.id(), a, b)
+        let node = self.begin();
+        let result = self.editor.swap(node, a, b);
+        self.end(result)
     }
 
     /// [`Editor::truncate`].
@@ -146,7 +176,9 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::truncate`].
     pub fn truncate(&mut self, length: usize) -> Result<()> {
-        self.editor.truncate(self.id(), length)
+        let node = self.begin();
+        let result = self.editor.truncate(node, length);
+        self.end(result)
     }
 
     /// [`Editor::clear`].
@@ -154,7 +186,9 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::clear`].
     pub fn clear(&mut self) -> Result<()> {
-        self.editor.clear(self.id())
+        let node = self.begin();
+        let result = self.editor.clear(node);
+        self.end(result)
     }
 
     /// [`Editor::rename`].
@@ -162,7 +196,9 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::rename`].
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
-        self.editor.rename(self.id(), from, to)
+        let node = self.begin();
+        let result = self.editor.rename(node, from, to);
+        self.end(result)
     }
 
     /// [`Editor::reserve`].
@@ -170,6 +206,8 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
     /// # Errors
     /// As [`Editor::reserve`].
     pub fn reserve(&mut self, additional: usize) -> Result<()> {
-        self.editor.reserve(self.id(), additional)
+        let node = self.begin();
+        let result = self.editor.reserve(node, additional);
+        self.end(result)
     }
 }

@@ -453,7 +453,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.zero(words, (MAP_SIZE - MAP_LIVE) as u64);
     }
 
-    /// Gives a member another key; it keeps its place in the order.
+    /// Gives a member another key; it keeps its place in the order, but for rows of
+    /// tables: there it comes where the other key has its column, or last.
     ///
     /// In a record whose shape others use, this makes a shape of its own.
     ///
@@ -483,7 +484,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match container {
             Container::Map(map) => self.rename_entry(map, from, to),
             Container::Record(record) => self.rename_field(node, record, from, to),
-            Container::Array(_) => Err(Error::new(ErrorKind::WrongType, 0)),
+            Container::Row(table, row) => self.rename_in_row(node, table, row, from, to),
+            Container::Array(_) | Container::Listed(..) => {
+                Err(Error::new(ErrorKind::WrongType, 0))
+            }
         }
     }
 

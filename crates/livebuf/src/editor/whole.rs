@@ -48,7 +48,7 @@ mod owned {
 
         pub(crate) fn from_encoder(storage: VecStorage, used: u32, limits: Limits) -> Self {
             let space = Space::clean(storage, (), used, limits);
-            Editor { space, epoch: super::super::next_epoch() }
+            Editor { space, epoch: super::super::next_epoch(), moved: None }
         }
 
         /// The document's bytes.
@@ -68,7 +68,7 @@ mod owned {
                 *self.space.limits(),
             );
             space.clean_list = self.space.clean_list;
-            Editor { space, epoch: super::super::next_epoch() }
+            Editor { space, epoch: super::super::next_epoch(), moved: None }
         }
     }
 

@@ -4,6 +4,7 @@ use super::{Mode, Value};
 use crate::array::{ColumnType, Elements};
 use crate::bytes::slice;
 use crate::error::Result;
+use crate::layout::GAPS_NONE;
 use core::marker::PhantomData;
 
 /// An array.
@@ -89,11 +90,14 @@ impl<'a, M: Mode> Array<'a, M> {
     /// assert_eq!(array.as_slice::<i16>(), Some(&[1, 2, 300][..]));
     /// ```
     pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
-        if self.elements.column != T::COLUMN || cfg!(target_endian = "big") {
+        let elements = &self.elements;
+        let whole = elements.gaps == GAPS_NONE;
+        if elements.column != T::COLUMN || !whole || cfg!(target_endian = "big") {
             return None;
         }
-        let length = self.elements.count as u64 * size_of::<T>() as u64;
-        let bytes = slice(self.bytes, self.elements.data as u64, length).ok()?;
+        let size = size_of::<T>() as u64;
+        let start = elements.data as u64 + elements.first as u64 * size;
+        let bytes = slice(self.bytes, start, elements.count as u64 * size).ok()?;
         bytemuck::try_cast_slice(bytes).ok()
     }
 }

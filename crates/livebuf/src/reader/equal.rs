@@ -4,7 +4,7 @@ use super::{Checked, Mode, Object, Value};
 use crate::cell::{Needle, span_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
-use crate::record::{Block, Raw};
+use crate::record::Raw;
 use crate::walk::{CHUNK, Cursor};
 
 impl<M: Mode> Value<'_, M> {
@@ -69,7 +69,7 @@ impl Equal<'_> {
             };
             let other = match one.key(self.one, index)? {
                 None => two.next(self.two)?.map(|(_, other)| other),
-                Some(key) => Object::<Checked>::from_block(self.two, two.block)?
+                Some(key) => Object::<Checked>::from_node(self.two, two.node)?
                     .find(&Needle::new(key))?
                     .map(|value| value.raw()),
             };
@@ -106,8 +106,6 @@ impl Equal<'_> {
         if one.tag != two.tag || length(self.one, one)? != length(self.two, two)? {
             return Ok(None);
         }
-        let first = Block::resolve(self.one, one.cell as u32)?;
-        let second = Block::resolve(self.two, two.cell as u32)?;
-        Ok(Some((Cursor::new(first), Cursor::new(second))))
+        Ok(Some((Cursor::new(self.one, one)?, Cursor::new(self.two, two)?)))
     }
 }

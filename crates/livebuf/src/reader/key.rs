@@ -1,6 +1,7 @@
 //! Ways to name a member: by text, by a remembered [`Key`], by a [`Bound`] key, by index.
 
 use super::{Mode, Object, Value};
+use crate::array::Elements;
 use crate::cell::Needle;
 use crate::error::Result;
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -104,15 +105,21 @@ impl Lookup for &Key<'_> {
     }
 }
 
-/// A key resolved against one object's shape, for loops over objects alike:
-/// [`Object::bind`]. It borrows the document, so the shape cannot change under
-/// it; objects of other shapes or documents are searched.
+/// A key resolved against one object's table or shape, for loops over objects alike:
+/// [`Object::bind`]. It borrows the document, so neither can change under
+/// it; objects of other tables, shapes or documents are searched.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound<'a, 'k> {
-    pub(super) shape: u32,
-    pub(super) index: u32,
+    pub(super) place: Place,
     pub(super) needle: Needle<'k>,
     pub(super) document: &'a [u8],
+}
+
+/// Where objects alike have the value of a bound key.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    Field { shape: u32, index: u32 },
+    Column { table: u32, column: Elements },
 }
 
 impl Lookup for &Bound<'_, '_> {

@@ -21,7 +21,7 @@ use crate::cell::{span_bytes, span_length, span_offset};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::pointer;
-use crate::record::{Block, Raw};
+use crate::record::Raw;
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -430,7 +430,7 @@ impl<'a, M: Mode> Value<'a, M> {
         if self.raw.tag != TAG_OBJECT {
             return Ok(None);
         }
-        Object::load(self.bytes, self.raw.cell as u32).map(Some)
+        Object::of(self.bytes, self.raw.cell).map(Some)
     }
 
     #[inline(always)]
@@ -438,8 +438,7 @@ impl<'a, M: Mode> Value<'a, M> {
         if self.raw.tag != TAG_ARRAY {
             return Ok(None);
         }
-        let block = Block::resolve(self.bytes, self.raw.cell as u32)?;
-        Ok(Some(Array::new(self.bytes, Elements::load(self.bytes, block)?)))
+        Ok(Some(Array::new(self.bytes, Elements::of(self.bytes, self.raw.cell)?)))
     }
 
     /// The member with this key, or the element with this index.

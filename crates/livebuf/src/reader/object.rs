@@ -1,6 +1,8 @@
-//! Objects as users see them: records and maps answer alike.
+//! Objects as users see them: records, rows of tables and maps answer alike.
 
+use super::key::Place;
 use super::{Bound, Key, Lookup, Mode, Value};
+use crate::array::{Elements, row_of};
 use crate::bytes::check;
 use crate::cell::{Needle, span_at_position};
 use crate::error::{Error, ErrorKind, Result};
@@ -8,6 +10,8 @@ use crate::layout::*;
 use crate::map;
 use crate::record::{Block, Raw, Record, tagged};
 use crate::shape::Shape;
+use crate::table::Table;
+use crate::walk::Node;
 use core::marker::PhantomData;
 use core::ops::Bound as Limit;
 use core::ops::RangeBounds;
@@ -25,40 +29,130 @@ enum Body {
     Record(Record),
     /// Offset, used entries (which lie in the document), live entries.
     Map(u32, u32, u32),
+    Row(Row),
+}
+
+/// A row of a table.
+#[derive(Clone, Copy)]
+struct Row {
+    table: u32,
+    row: u32,
+    shape: u32,
+    columns: u8,
+    /// Some rows of the table have further fields.
+    extras: bool,
+}
+
+impl Row {
+    #[inline(always)]
+    fn new(table: Table, row: u32) -> Row {
+        let Table { offset, shape, columns, extras, .. } = table;
+        Row { table: offset, row, shape, columns: columns as u8, extras: extras != 0 }
+    }
+
+    #[inline(always)]
+    fn columns(&self) -> u32 {
+        self.columns as u32
+    }
+
+    #[inline(always)]
+    fn field(&self, bytes: &[u8], index: u32) -> Result<Raw> {
+        let header = self.table.wrapping_add(table_column(index));
+        let column = Elements::at(bytes, header)?;
+        if self.row >= column.count {
+            return Err(Error::new(ErrorKind::BadCount, column.offset as u64));
+        }
+        column.element(bytes, self.row)
+    }
+
+    /// The object with the further fields: a record or map, never a row.
+    fn extra<'a, M: Mode>(&self, bytes: &'a [u8]) -> Result<Option<Object<'a, M>>> {
+        if !self.extras {
+            return Ok(None);
+        }
+        match Table::load(bytes, self.table)?.extra(bytes, self.row)? {
+            0 => Ok(None),
+            home => Object::of(bytes, home as u64).map(Some),
+        }
+    }
 }
 
 impl<'a, M: Mode> Object<'a, M> {
+    /// The object that a node's cell leads to.
     #[inline(always)]
-    pub(crate) fn load(bytes: &'a [u8], home: u32) -> Result<Self> {
-        Object::from_block(bytes, Block::resolve(bytes, home)?)
+    pub(crate) fn of(bytes: &'a [u8], cell: u64) -> Result<Self> {
+        if row_of(cell).is_some() {
+            return Object::row(bytes, cell);
+        }
+        let block = Block::resolve(bytes, cell as u32)?;
+        match block.kind() {
+            KIND_RECORD => Ok(Object::new(bytes, Body::Record(block.record()?))),
+            KIND_MAP => Object::map(bytes, block.offset),
+            _ => Err(block.unexpected()),
+        }
+    }
+
+    pub(super) fn from_node(bytes: &'a [u8], node: Node) -> Result<Self> {
+        match node {
+            Node::Record(record) => Ok(Object::new(bytes, Body::Record(record))),
+            Node::Map(offset) => Object::map(bytes, offset),
+            Node::Row(table, row) => Ok(Object::new(bytes, Body::Row(Row::new(table, row)))),
+            Node::Array(elements) => Err(Error::new(ErrorKind::WrongBlock, elements.offset as u64)),
+        }
     }
 
     #[inline(always)]
-    pub(crate) fn from_block(bytes: &'a [u8], block: Block) -> Result<Self> {
-        let body = match block.kind() {
-            KIND_RECORD => Body::Record(block.record()?),
-            KIND_MAP => {
-                let map = map::Map::load(bytes, block.offset as u64)?;
-                check(bytes, map.entries as u64, entries_size(map.used as u64))?;
-                Body::Map(block.offset, map.used, map.live)
-            }
-            _ => return Err(block.unexpected()),
-        };
-        Ok(Object { bytes, body, mode: PhantomData })
+    fn new(bytes: &'a [u8], body: Body) -> Self {
+        Object { bytes, body, mode: PhantomData }
     }
 
-    /// Count of members.
+    #[inline(always)]
+    fn map(bytes: &'a [u8], offset: u32) -> Result<Self> {
+        let map = map::Map::load(bytes, offset as u64)?;
+        check(bytes, map.entries as u64, entries_size(map.used as u64))?;
+        Ok(Object::new(bytes, Body::Map(offset, map.used, map.live)))
+    }
+
+    #[inline(always)]
+    fn row(bytes: &'a [u8], cell: u64) -> Result<Self> {
+        let table = Table::load(bytes, cell as u32)?;
+        let row = row_of(cell).unwrap_or(0);
+        if row >= table.rows {
+            return Err(Error::new(ErrorKind::BadCount, table.offset as u64));
+        }
+        Ok(Object::new(bytes, Body::Row(Row::new(table, row))))
+    }
+
+    /// Count of members. Of a row of a table: counted, O(columns).
     #[inline]
     pub fn len(&self) -> usize {
         match self.body {
             Body::Record(record) => record.live() as usize,
             Body::Map(_, _, live) => live as usize,
+            Body::Row(row) => self.count_fields(row),
         }
+    }
+
+    #[inline(never)]
+    fn count_fields(&self, row: Row) -> usize {
+        let present = |&index: &u32| {
+            row.field(self.bytes, index).is_ok_and(|raw| raw.tag != TAG_HOLE)
+        };
+        let extra = row.extra::<M>(self.bytes).ok().flatten();
+        (0..row.columns()).filter(present).count() + extra.map_or(0, |extra| extra.len())
     }
 
     /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        match self.body {
+            Body::Row(row) => {
+                let missing =
+                    |index| row.field(self.bytes, index).is_ok_and(|raw| raw.tag == TAG_HOLE);
+                (0..row.columns()).all(missing)
+                    && row.extra::<M>(self.bytes).is_ok_and(|extra| extra.is_none_or(|extra| extra.is_empty()))
+            }
+            _ => self.len() == 0,
+        }
     }
 
     /// Whether the object is stored as a map (an ordered index over its keys).
@@ -96,6 +190,29 @@ impl<'a, M: Mode> Object<'a, M> {
                 }
             }
             Body::Map(map, ..) => self.find_in_map(map, needle),
+            Body::Row(row) => {
+                let shape = Shape::load(self.bytes, row.shape as u64)?;
+                match shape.find(self.bytes, row.columns(), needle)? {
+                    Some(index) => Ok(self.value(row.field(self.bytes, index)?)),
+                    None => self.find_extra(row, needle),
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn find_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
+        if !row.extras {
+            return Ok(None);
+        }
+        self.find_in_extra(row, needle)
+    }
+
+    #[inline(never)]
+    fn find_in_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
+        match row.extra::<M>(self.bytes)? {
+            Some(extra) => extra.find(needle),
+            None => Ok(None),
         }
     }
 
@@ -110,21 +227,38 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
+    /// Shape and count of the fields that have their keys there.
+    #[inline(always)]
+    fn shaped(&self) -> Option<(u32, u32)> {
+        match self.body {
+            Body::Record(record) if record.used() != 0 => Some((record.shape(), record.used())),
+            Body::Row(row) => Some((row.shape, row.columns())),
+            _ => None,
+        }
+    }
+
+    /// The value of a field that has its key in the shape.
+    #[inline(always)]
+    fn field(&self, index: u32) -> Result<Option<Value<'a, M>>> {
+        Ok(match self.body {
+            Body::Record(record) => self.value(record.field(self.bytes, index)?),
+            Body::Row(row) => self.value(row.field(self.bytes, index)?),
+            Body::Map(..) => None,
+        })
+    }
+
     #[inline(always)]
     pub(super) fn find_remembered(&self, key: &Key<'_>) -> Result<Option<Value<'a, M>>> {
-        if let Body::Record(record) = self.body
-            && record.used() != 0
-        {
-            let offset = record.shape();
+        if let Some((offset, used)) = self.shaped() {
             let shape = Shape::load(self.bytes, offset as u64)?;
             let guess = key.guessed(offset);
-            if guess < record.used()
+            if guess < used
                 && guess < shape.count
                 && key.needle().is_at(self.bytes, shape.key_position(guess))?
             {
-                return Ok(self.value(record.field(self.bytes, guess)?));
+                return self.field(guess);
             }
-            return self.find_and_remember(record, shape, key);
+            return self.find_and_remember(shape, used, key);
         }
         self.find(key.needle())
     }
@@ -132,32 +266,41 @@ impl<'a, M: Mode> Object<'a, M> {
     #[inline(never)]
     fn find_and_remember(
         &self,
-        record: Record,
         shape: Shape,
+        used: u32,
         key: &Key<'_>,
     ) -> Result<Option<Value<'a, M>>> {
-        match shape.find(self.bytes, record.used(), key.needle())? {
-            Some(index) => {
-                key.remember(record.shape(), index);
-                Ok(self.value(record.field(self.bytes, index)?))
+        match (shape.find(self.bytes, used, key.needle())?, self.body) {
+            (Some(index), _) => {
+                key.remember(shape.offset as u32, index);
+                self.field(index)
             }
-            None => Ok(None),
+            (None, Body::Row(row)) => self.find_extra(row, key.needle()),
+            (None, _) => Ok(None),
         }
     }
 
     #[inline(always)]
     pub(super) fn find_bound(&self, bound: &Bound<'_, '_>) -> Result<Option<Value<'a, M>>> {
-        if let Body::Record(record) = self.body
-            && record.shape() == bound.shape
-            && self.bytes.as_ptr() == bound.document.as_ptr()
-            && bound.index < record.used()
-        {
-            return Ok(self.value(record.field(self.bytes, bound.index)?));
+        if self.bytes.as_ptr() == bound.document.as_ptr() {
+            match (self.body, &bound.place) {
+                (Body::Row(row), Place::Column { table, column })
+                    if row.table == *table && row.row < column.count =>
+                {
+                    return Ok(self.value(column.element(self.bytes, row.row)?));
+                }
+                (Body::Record(record), Place::Field { shape, index })
+                    if record.shape() == *shape && *index < record.used() =>
+                {
+                    return Ok(self.value(record.field(self.bytes, *index)?));
+                }
+                _ => {}
+            }
         }
         self.find(&bound.needle)
     }
 
-    /// Resolves a key once for a loop over objects of this one's shape; others
+    /// Resolves a key once for a loop over objects of this one's table or shape; others
     /// are searched. `None` where this object has no such key or is a map.
     ///
     /// ```
@@ -175,27 +318,39 @@ impl<'a, M: Mode> Object<'a, M> {
 
     fn bind_key<'k>(&self, key: &'k str) -> Result<Option<Bound<'a, 'k>>> {
         let needle = Needle::new(key.as_bytes());
-        let Body::Record(record) = self.body else { return Ok(None) };
-        if record.used() == 0 {
-            return Ok(None);
-        }
-        let shape = Shape::load(self.bytes, record.shape() as u64)?;
-        Ok(shape.find(self.bytes, record.used(), &needle)?.map(|index| Bound {
-            shape: record.shape(),
-            index,
-            needle,
-            document: self.bytes,
-        }))
+        let Some((shape, used)) = self.shaped() else { return Ok(None) };
+        let found = Shape::load(self.bytes, shape as u64)?.find(self.bytes, used, &needle)?;
+        let Some(index) = found else { return Ok(None) };
+        let place = match self.body {
+            Body::Row(row) => {
+                let column = Table::load(self.bytes, row.table)?.column(self.bytes, index)?;
+                Place::Column { table: row.table, column }
+            }
+            _ => Place::Field { shape, index },
+        };
+        Ok(Some(Bound { place, needle, document: self.bytes }))
     }
 
     /// All members in insertion order.
     #[inline(always)]
     pub fn iter(&self) -> Fields<'a, M> {
         let back = match self.body {
-            Body::Record(record) => record.used(),
-            Body::Map(_, used, _) => used,
+            Body::Row(row) => {
+                let extra = row.extra::<M>(self.bytes).ok().flatten();
+                row.columns() + extra.map_or(0, |extra| extra.slots_in_use())
+            }
+            _ => self.slots_in_use(),
         };
         Fields { object: *self, front: 0, back, remaining: self.len(), shape: None }
+    }
+
+    /// Slots of a record or map, holes among them.
+    fn slots_in_use(&self) -> u32 {
+        match self.body {
+            Body::Record(record) => record.used(),
+            Body::Map(_, used, _) => used,
+            Body::Row(_) => 0,
+        }
     }
 
     /// All keys in insertion order.
@@ -279,27 +434,46 @@ impl<'a, M: Mode> Object<'a, M> {
             Body::Map(map, ..) => {
                 map::Map::load(self.bytes, map as u64)?.entry(self.bytes, slot)?.load(self.bytes)
             }
+            Body::Row(row) if slot < row.columns() => row.field(self.bytes, slot),
+            Body::Row(row) => self.raw_in_extra(row, slot - row.columns()),
         }
     }
 
-    /// The key of a slot that is no hole. The record's shape is loaded once and kept.
+    #[inline(never)]
+    fn raw_in_extra(&self, row: Row, slot: u32) -> Result<Raw> {
+        match row.extra::<M>(self.bytes)? {
+            Some(extra) => extra.raw_at(slot),
+            None => Ok(Raw { tag: TAG_HOLE, cell: 0, position: 0 }),
+        }
+    }
+
+    /// The key of a slot that is no hole. The shape is loaded once and kept.
     #[inline(always)]
     fn key_of(&self, slot: u32, kept: &mut Option<Shape>) -> Result<&'a [u8]> {
-        match self.body {
-            Body::Record(record) => {
-                let shape = match *kept {
-                    Some(shape) => shape,
-                    None => *kept.insert(Shape::load(self.bytes, record.shape() as u64)?),
-                };
-                if slot >= shape.count {
-                    return Err(Error::new(ErrorKind::BadCount, record.offset as u64));
-                }
-                shape.key(self.bytes, slot)
-            }
+        let (offset, place) = match self.body {
+            Body::Record(record) => (record.shape(), record.offset),
+            Body::Row(row) if slot < row.columns() => (row.shape, row.table),
+            Body::Row(row) => return self.key_in_extra(row, slot - row.columns()),
             Body::Map(map, ..) => {
                 let entry = map::Map::load(self.bytes, map as u64)?.entry(self.bytes, slot)?;
-                span_at_position(self.bytes, entry.key)
+                return span_at_position(self.bytes, entry.key);
             }
+        };
+        let shape = match *kept {
+            Some(shape) => shape,
+            None => *kept.insert(Shape::load(self.bytes, offset as u64)?),
+        };
+        if slot >= shape.count {
+            return Err(Error::new(ErrorKind::BadCount, place as u64));
+        }
+        shape.key(self.bytes, slot)
+    }
+
+    #[inline(never)]
+    fn key_in_extra(&self, row: Row, slot: u32) -> Result<&'a [u8]> {
+        match row.extra::<M>(self.bytes)? {
+            Some(extra) => extra.key_of(slot, &mut None),
+            None => Err(Error::new(ErrorKind::BadCount, row.table as u64)),
         }
     }
 
@@ -522,7 +696,7 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
         prefix: &'k [u8],
     ) -> Self {
         let cursor = match object.body {
-            Body::Record(_) => None,
+            Body::Record(_) | Body::Row(_) => None,
             Body::Map(map, ..) => Some(map::Map::load(object.bytes, map as u64).and_then(|map| {
                 if prefix.is_empty() {
                     map::Range::new(object.bytes, &map, lower, upper)
@@ -573,11 +747,10 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
         }
     }
 
-    /// The next smallest (largest) key among at most 255: no memory, one scan a step.
+    /// The next smallest (largest) key among few: no memory, one scan a step.
     fn step_in_record(&mut self, backwards: bool) -> Result<Option<(&'a [u8], Raw)>> {
-        let Body::Record(record) = self.object.body else { return Ok(None) };
         let mut best: Option<(&'a [u8], Raw)> = None;
-        for index in 0..record.used() {
+        for index in 0..self.object.iter().back {
             let Some((key, raw)) = self.object.key_and_raw(index)? else { continue };
             let inside = (self.lower, self.upper).contains(key)
                 && key.starts_with(self.prefix)

@@ -3,13 +3,17 @@
 //! One pass, no object per value. Text is written as it comes; a container is
 //! written when it ends, its children before it; shapes come last, when the
 //! key lists are known. Values of open containers wait on a stack of cells.
+//! Containers in arrays wait there too, until the outermost array ends: then
+//! `plan` decides which arrays become columns, and `layout` writes them.
 //!
 //! Key lists live in a trie while encoding: an object walks it key by key, and
 //! each leaf that records use becomes one shape, which serves every prefix too.
 //! Until its shape's place is known, a record's shape field links the records
 //! of one trie node, so patching needs no memory.
 
-use crate::array::ColumnType;
+mod layout;
+mod plan;
+
 use crate::bytes::{equal, text};
 use crate::cell::{Needle, inline_span, span_at, span_bytes, span_offset};
 use crate::error::{Error, ErrorKind, Result};
@@ -17,9 +21,9 @@ use crate::layout::*;
 use crate::map;
 use crate::number::is_json_number;
 use crate::reader::{Checked, Doc, Mode, Value};
-use crate::record::{Block, Raw, Record, check_immediate};
+use crate::record::{Raw, Record, check_immediate};
 use crate::storage::{Storage, VecStorage};
-use crate::walk::{Allowance, Cursor};
+use crate::walk::{Allowance, Cursor, Node};
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -35,12 +39,30 @@ pub enum DuplicateKeys {
 }
 
 /// Settings of an [`Encoder`].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct EncodeOptions {
     /// Bounds on what is built.
     pub limits: Limits,
     /// What becomes of a key that an object has already.
     pub duplicate_keys: DuplicateKeys,
+    /// Whether arrays of like objects and of arrays become columns where that takes no
+    /// more bytes. On by default.
+    pub tables: bool,
+    /// Fewest bytes of an integer or float in a column: 1 (the default) stores numbers as
+    /// narrow as they are, 8 makes every column an `i64`, `u64` or `f64` one, ready to be
+    /// borrowed as such and to take any value.
+    pub min_width: u8,
+}
+
+impl Default for EncodeOptions {
+    fn default() -> Self {
+        EncodeOptions {
+            limits: Limits::default(),
+            duplicate_keys: DuplicateKeys::default(),
+            tables: true,
+            min_width: 1,
+        }
+    }
 }
 
 /// Indexes over more entries begin at a page of 4,096 bytes.
@@ -48,6 +70,17 @@ const MANY_ENTRIES: usize = 4000;
 
 /// Waiting tag of text that may turn out to be shared: the cell is a [`Text`]'s number.
 const TAG_WAITING: u8 = 0xF0;
+/// A waiting array: the count of places that what it holds takes, and the bytes it would
+/// take as a plain array (later its home).
+const TAG_WAITING_ARRAY: u8 = 0xF1;
+/// A waiting object: its key list, and the count of places; if that is not 0, the place
+/// behind it is [`TAG_WAITING_SIZE`].
+const TAG_WAITING_OBJECT: u8 = 0xF2;
+/// The bytes that the object before would take as a record (later its home).
+const TAG_WAITING_SIZE: u8 = 0xF3;
+/// A waiting array or object that became part of a column.
+const TAG_ABSORBED_ARRAY: u8 = 0xF4;
+const TAG_ABSORBED_OBJECT: u8 = 0xF5;
 
 /// Builds a document from events, as JSON would give them.
 ///
@@ -73,12 +106,14 @@ pub struct Encoder {
     cells: Vec<u64>,
     tags: Vec<u8>,
     frames: Vec<Frame>,
+    /// Number of the outermost open array's frame: what it holds waits.
+    outermost: Option<usize>,
     hasher: DefaultHashBuilder,
     keys: Vec<KeyText>,
     key_text: Vec<u8>,
     key_table: HashTable<u32>,
     /// Trie of key lists; node 0 is the empty list.
-    nodes: Vec<Node>,
+    nodes: Vec<KeyList>,
     node_table: HashTable<u32>,
     texts: Vec<Text>,
     text_table: HashTable<u32>,
@@ -143,6 +178,8 @@ struct Frame {
     /// Trie node of an object; unused in arrays.
     node: u32,
     state: State,
+    /// Bytes that the waiting containers in it would take as records and plain arrays.
+    plain: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -168,7 +205,7 @@ struct KeyText {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Node {
+struct KeyList {
     parent: u32,
     key: u32,
     /// The key's text, as its [`KeyText`] has it.
@@ -235,11 +272,12 @@ impl Encoder {
             cells: Vec::new(),
             tags: Vec::new(),
             frames: Vec::new(),
+            outermost: None,
             hasher: DefaultHashBuilder::default(),
             keys: Vec::new(),
             key_text: Vec::new(),
             key_table: HashTable::new(),
-            nodes: alloc::vec![Node::default()],
+            nodes: alloc::vec![KeyList::default()],
             node_table: HashTable::new(),
             texts: Vec::new(),
             text_table: HashTable::new(),
@@ -350,13 +388,12 @@ impl Encoder {
                 match raw.tag {
                     ..=TAG_SPAN_LAST => self.scalar(bytes, raw, &mut allowance)?,
                     TAG_OBJECT | TAG_ARRAY => {
-                        let block = Block::resolve(bytes, raw.cell as u32)?;
-                        match (raw.tag, block.kind()) {
-                            (TAG_OBJECT, KIND_RECORD | KIND_MAP) => self.begin_object()?,
-                            (TAG_ARRAY, KIND_ARRAY | KIND_EMPTY_ARRAY) => self.begin_array()?,
-                            _ => return Err(block.unexpected()),
+                        let cursor = Cursor::new(bytes, raw)?;
+                        match cursor.node {
+                            Node::Array(_) => self.begin_array()?,
+                            _ => self.begin_object()?,
                         }
-                        stack.push(Cursor::new(block));
+                        stack.push(cursor);
                     }
                     _ => return Err(Error::new(ErrorKind::Unsupported, raw.position.into())),
                 }
@@ -371,9 +408,9 @@ impl Encoder {
                     next = Some(raw);
                 }
                 None => {
-                    match cursor.block.kind() {
-                        KIND_RECORD | KIND_MAP => self.end_object()?,
-                        _ => self.end_array()?,
+                    match cursor.node {
+                        Node::Array(_) => self.end_array()?,
+                        _ => self.end_object()?,
                     }
                     stack.pop();
                 }
@@ -417,6 +454,11 @@ impl Encoder {
             None if self.cells.is_empty() => {}
             None => return Err(sequence()),
         }
+        self.put(tag, cell)
+    }
+
+    #[inline(always)]
+    fn put(&mut self, tag: u8, cell: u64) -> Result<()> {
         if self.cells.len() == self.cells.capacity() {
             self.grow_stack()?;
         }
@@ -486,20 +528,6 @@ impl Encoder {
         Ok(number)
     }
 
-    /// The final cell of a waiting value that comes to lie at `position`.
-    #[inline(always)]
-    fn settle(texts: &mut [Text], tag: u8, cell: u64, position: u32) -> (u8, u64) {
-        if tag != TAG_WAITING {
-            return (tag, cell);
-        }
-        let text = &mut texts[cell as usize];
-        let owned = text.cell == WAITING;
-        if owned {
-            text.cell = position;
-        }
-        (TAG_STRING, span_at(text.offset, text.length, owned))
-    }
-
     // --- containers ---------------------------------------------------------
 
     fn begin(&mut self, state: State) -> Result<()> {
@@ -514,8 +542,68 @@ impl Encoder {
         if self.frames.len() >= limit {
             return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
         }
-        self.frames.push(Frame { start: self.cells.len(), node: 0, state });
+        if self.outermost.is_some() {
+            self.begin_waiting(state)?;
+        } else if state == State::Array && self.options.tables {
+            self.outermost = Some(self.frames.len());
+        }
+        self.frames.push(Frame { start: self.cells.len(), node: 0, state, plain: 0 });
         Ok(())
+    }
+
+    /// Puts a container on the stack that is to wait there.
+    #[inline(always)]
+    fn begin_waiting(&mut self, state: State) -> Result<()> {
+        if state == State::Array {
+            return self.push(TAG_WAITING_ARRAY, 0);
+        }
+        self.push(TAG_WAITING_OBJECT, 0)?;
+        self.put(TAG_WAITING_SIZE, 0)
+    }
+
+    /// Ends a waiting object of this key list.
+    #[inline(always)]
+    fn end_waiting_object(&mut self, start: usize, node: u32) -> Result<()> {
+        let count = self.nodes[node as usize].depth;
+        self.check_elements(count as usize)?;
+        let places = self.cells.len() - start;
+        let plain = self.frames.pop().map_or(0, |frame| frame.plain) + record_size(count) as u64;
+        self.cells[start - 2] = node as u64 | (places as u64) << 32;
+        if places == 0 {
+            self.cells.truncate(start - 1);
+            self.tags.truncate(start - 1);
+        } else {
+            self.cells[start - 1] = plain;
+        }
+        self.add_plain(plain);
+        Ok(())
+    }
+
+    /// Ends a waiting array.
+    fn end_waiting_array(&mut self, start: usize) -> Result<()> {
+        let places = self.cells.len() - start;
+        let (mut summary, mut at) = (plan::Summary::default(), start);
+        while at < self.cells.len() {
+            summary.add(self.tags[at], self.cells[at]);
+            at += plan::places(&self.tags, &self.cells, at);
+        }
+        self.check_elements(summary.count as usize)?;
+        let mut plain = self.frames.pop().map_or(0, |frame| frame.plain);
+        plain += match summary.count {
+            0 => 8,
+            _ => ARRAY_SIZE as u64 + summary.leaf(self.options.min_width).size,
+        };
+        // Documents are smaller than 4 GiB; what is not is refused when it is written.
+        self.cells[start - 1] = places as u64 | plain.min(u32::MAX as u64) << 32;
+        self.add_plain(plain);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn add_plain(&mut self, plain: u64) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.plain += plain;
+        }
     }
 
     /// Begins an object.
@@ -575,43 +663,19 @@ impl Encoder {
             return self.map_key(text);
         }
         let key = self.key_number(text)?;
-        let hash = self.hasher.hash_one((node, key));
-        let nodes = &self.nodes;
-        let equal = |&child: &u32| {
-            let child = &nodes[child as usize];
-            child.parent == node && child.key == key
-        };
-        let child = match self.node_table.find(hash, equal) {
-            Some(&child) => child,
+        let child = match self.find_child(node, key) {
+            Some(child) => child,
             None => {
                 // Only a new way can hold a key twice.
                 let mut ancestor = node;
                 while ancestor != 0 {
                     let found = self.nodes[ancestor as usize];
                     if found.key == key {
-                        return self.duplicate(start + found.depth as usize - 1);
+                        return self.duplicate(start + found.depth as usize - 1, text);
                     }
                     ancestor = found.parent;
                 }
-                let child = self.nodes.len() as u32;
-                let depth = self.nodes[node as usize].depth + 1;
-                make_room(&mut self.nodes)?;
-                let KeyText { start, length, .. } = self.keys[key as usize];
-                let length = length.into();
-                self.nodes.push(Node {
-                    parent: node,
-                    key,
-                    start,
-                    length,
-                    depth,
-                    ..Node::default()
-                });
-                let (nodes, hasher) = (&self.nodes, &self.hasher);
-                self.node_table.insert_unique(hash, child, |&child| {
-                    let child = &nodes[child as usize];
-                    hasher.hash_one((child.parent, child.key))
-                });
-                child
+                self.add_child(node, key)?
             }
         };
         self.nodes[node as usize].child = child;
@@ -622,12 +686,50 @@ impl Encoder {
         Ok(())
     }
 
+    /// The key list of `node` and one key more, if it was met.
+    fn find_child(&self, node: u32, key: u32) -> Option<u32> {
+        let equal = |&child: &u32| {
+            let child = &self.nodes[child as usize];
+            child.parent == node && child.key == key
+        };
+        self.node_table.find(self.hasher.hash_one((node, key)), equal).copied()
+    }
+
+    fn add_child(&mut self, node: u32, key: u32) -> Result<u32> {
+        let child = self.nodes.len() as u32;
+        let depth = self.nodes[node as usize].depth + 1;
+        make_room(&mut self.nodes)?;
+        let KeyText { start, length, .. } = self.keys[key as usize];
+        let length = length.into();
+        let list = KeyList { parent: node, key, start, length, depth, ..KeyList::default() };
+        self.nodes.push(list);
+        let (nodes, hasher) = (&self.nodes, &self.hasher);
+        self.node_table.insert_unique(hasher.hash_one((node, key)), child, |&child| {
+            let child = &nodes[child as usize];
+            hasher.hash_one((child.parent, child.key))
+        });
+        Ok(child)
+    }
+
+    /// The key list of `node` and one key more.
+    fn key_list(&mut self, node: u32, key: u32) -> Result<u32> {
+        match self.find_child(node, key) {
+            Some(child) => Ok(child),
+            None => self.add_child(node, key),
+        }
+    }
+
     #[cold]
-    fn duplicate(&mut self, place: usize) -> Result<()> {
+    fn duplicate(&mut self, place: usize, text: &[u8]) -> Result<()> {
         if self.options.duplicate_keys == DuplicateKeys::Refuse {
             return Err(Error::new(ErrorKind::DuplicateKey, 0));
         }
         self.replaced = true;
+        if self.outermost.is_some() {
+            // Values that wait have no fixed place: a map sorts out its duplicates.
+            self.become_map()?;
+            return self.map_key(text);
+        }
         if let Some(frame) = self.frames.last_mut() {
             frame.state = State::Replace(place);
         }
@@ -764,6 +866,9 @@ impl Encoder {
     }
 
     fn end_map(&mut self, start: usize, first: usize) -> Result<u32> {
+        if self.outermost.is_some() {
+            self.settle_waiting(start)?;
+        }
         let sorted = self.sort_map(first, start)?;
         let count = (self.cells.len() - start) as u32;
         self.check_elements(count as usize)?;
@@ -776,7 +881,7 @@ impl Encoder {
             let position = entries + key as u32 + 8;
             let at = start + index as usize;
             let (value_tag, value) =
-                Self::settle(&mut self.texts, self.tags[at], self.cells[at], position);
+                settle(&mut self.texts, self.tags[at], self.cells[at], position);
             let key = key as usize;
             place[tag] = value_tag;
             place[key..key + 8]
@@ -814,11 +919,22 @@ impl Encoder {
     pub fn end_object(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
         let (start, node) = (frame.start, frame.node);
+        let waits = self.outermost.is_some();
         let home = match frame.state {
+            State::Key if waits => return self.end_waiting_object(start, node),
             State::Key => self.end_record(start, node)?,
             State::MapKey(first) => self.end_map(start, first)?,
             _ => return Err(sequence()),
         };
+        if waits {
+            // The place that waited for a record holds the map.
+            self.frames.pop();
+            self.cells.truncate(start - 1);
+            self.tags.truncate(start - 1);
+            self.cells[start - 2] = home as u64;
+            self.tags[start - 2] = TAG_OBJECT;
+            return Ok(());
+        }
         self.end(start, TAG_OBJECT, home)
     }
 
@@ -839,48 +955,12 @@ impl Encoder {
     }
 
     fn end_record(&mut self, start: usize, node: u32) -> Result<u32> {
-        let count = (self.cells.len() - start) as u32;
-        self.check_elements(count as usize)?;
-        self.out.align();
-        let (home, place) = self.out.grow(record_size(count) as usize)?;
-        let list = &mut self.nodes[node as usize];
-        let header = Record::header_word(count, count, count, list.records);
-        if count > 0 {
-            list.records = home;
-            list.count += 1;
-        }
-        place[..8].copy_from_slice(&header.to_le_bytes());
-        Self::put_tagged(
-            &mut self.texts,
-            &mut place[8..],
-            home + 8,
-            &self.tags[start..],
-            &self.cells[start..],
-        );
+        let count = self.cells.len() - start;
+        self.check_elements(count)?;
+        let (home, place) = begin_record(&mut self.out, &mut self.nodes[node as usize], count)?;
+        let (tags, cells) = (&self.tags[start..], &self.cells[start..]);
+        put_tagged(&mut self.texts, place, home + RECORD_CELLS, tags, cells);
         Ok(home)
-    }
-
-    /// Writes tagged cells (FORMAT 3.4).
-    #[inline(always)]
-    fn put_tagged(
-        texts: &mut [Text],
-        place: &mut [u8],
-        mut position: u32,
-        tags: &[u8],
-        cells: &[u64],
-    ) {
-        let groups = place.chunks_mut(72).zip(tags.chunks(8).zip(cells.chunks(8)));
-        for (group, (tags, cells)) in groups {
-            let (tag_place, cell_place) = group.split_at_mut(8);
-            position += 8;
-            let slots = tag_place.iter_mut().zip(cell_place.chunks_exact_mut(8));
-            for ((tag_slot, cell_slot), (&tag, &cell)) in slots.zip(tags.iter().zip(cells)) {
-                let (tag, cell) = Self::settle(texts, tag, cell, position);
-                *tag_slot = tag;
-                cell_slot.copy_from_slice(&cell.to_le_bytes());
-                position += 8;
-            }
-        }
     }
 
     /// Ends the array that began last.
@@ -893,51 +973,14 @@ impl Encoder {
             return Err(sequence());
         }
         let start = frame.start;
-        let count = self.cells.len() - start;
-        self.out.align();
-        if count == 0 {
-            let (home, place) = self.out.grow(8)?;
-            place[0] = KIND_EMPTY_ARRAY;
-            return self.end(start, TAG_ARRAY, home);
+        match self.outermost {
+            Some(outermost) if outermost + 1 < self.frames.len() => {
+                return self.end_waiting_array(start);
+            }
+            Some(_) => self.outermost = None,
+            None => {}
         }
-        self.check_elements(count)?;
-        let (tags, cells) = (&self.tags[start..], &self.cells[start..]);
-        let column = choose_column(tags, cells);
-        let data_size = column.data_size(count as u32) as usize;
-        let (home, place) = self.out.grow(ARRAY_SIZE as usize + data_size)?;
-        let data = home + ARRAY_SIZE;
-        let (header, place) = place.split_at_mut(ARRAY_SIZE as usize);
-        header[0] = KIND_ARRAY;
-        header[1] = column as u8;
-        header[4..8].copy_from_slice(&(count as u32).to_le_bytes());
-        header[8..12].copy_from_slice(&(count as u32).to_le_bytes());
-        header[12..16].copy_from_slice(&data.to_le_bytes());
-        match column {
-            ColumnType::Cells => Self::put_tagged(&mut self.texts, place, data, tags, cells),
-            ColumnType::Bool => {
-                for (index, &tag) in tags.iter().enumerate() {
-                    place[index / 8] |= (tag - TAG_FALSE) << (index % 8);
-                }
-            }
-            ColumnType::String => {
-                let slots = place.chunks_exact_mut(8).zip(tags.iter().zip(cells));
-                for ((slot, (&tag, &cell)), index) in slots.zip(0u32..) {
-                    let (_, cell) = Self::settle(&mut self.texts, tag, cell, data + 8 * index);
-                    slot.copy_from_slice(&cell.to_le_bytes());
-                }
-            }
-            ColumnType::F32 => {
-                for (slot, &cell) in place.chunks_exact_mut(4).zip(cells) {
-                    slot.copy_from_slice(&(f64::from_bits(cell) as f32).to_le_bytes());
-                }
-            }
-            _ => {
-                let width = column.width() as usize;
-                for (slot, &cell) in place.chunks_exact_mut(width).zip(cells) {
-                    slot.copy_from_slice(&cell.to_le_bytes()[..width]);
-                }
-            }
-        }
+        let home = self.lay_out_array(start)?;
         self.end(start, TAG_ARRAY, home)
     }
 
@@ -954,7 +997,7 @@ impl Encoder {
         }
         let newest = self.write_shapes()?;
         let (tag, cell) =
-            Self::settle(&mut self.texts, self.tags[0], self.cells[0], HEADER_ROOT_CELL);
+            settle(&mut self.texts, self.tags[0], self.cells[0], HEADER_ROOT_CELL);
         self.out.align();
         let used = self.out.used;
         // An empty document still has its header.
@@ -1021,7 +1064,7 @@ impl Encoder {
         Ok(newest)
     }
 
-    fn write_shape(&mut self, leaf: Node, older: u32) -> Result<u32> {
+    fn write_shape(&mut self, leaf: KeyList, older: u32) -> Result<u32> {
         // Text of long keys first, so that the shape is whole.
         let mut node = leaf;
         while node.depth > 0 {
@@ -1052,49 +1095,59 @@ impl Encoder {
     }
 }
 
-/// The narrowest column that holds all values (FORMAT 11).
-fn choose_column(tags: &[u8], cells: &[u64]) -> ColumnType {
-    let first = match tags[0] {
-        TAG_WAITING => TAG_STRING,
-        tag => tag,
-    };
-    let same = |tag: u8| match first {
-        TAG_FALSE | TAG_TRUE => tag == TAG_FALSE || tag == TAG_TRUE,
-        TAG_INT | TAG_UINT => tag == TAG_INT || tag == TAG_UINT,
-        TAG_STRING => tag == TAG_STRING || tag == TAG_WAITING,
-        _ => tag == first,
-    };
-    if !tags.iter().all(|&tag| same(tag)) {
-        return ColumnType::Cells;
+/// Begins a record: its place but for the header, whose cells are to be written.
+#[inline(always)]
+fn begin_record<'o>(
+    out: &'o mut Output,
+    list: &mut KeyList,
+    count: usize,
+) -> Result<(u32, &'o mut [u8])> {
+    out.align();
+    let (home, place) = out.grow(record_size(count as u32) as usize)?;
+    let count = count as u32;
+    let header = Record::header_word(count, count, count, list.records);
+    if count > 0 {
+        list.records = home;
+        list.count += 1;
     }
-    match first {
-        TAG_INT | TAG_UINT => {
-            let (mut low, mut high, mut large) = (i64::MAX, i64::MIN, false);
-            for (&tag, &cell) in tags.iter().zip(cells) {
-                large |= tag == TAG_UINT;
-                low = low.min(cell as i64);
-                high = high.max(cell as i64);
-            }
-            use ColumnType::*;
-            if large {
-                let negative =
-                    tags.iter().zip(cells).any(|(&tag, &cell)| tag == TAG_INT && (cell as i64) < 0);
-                return if negative { Cells } else { U64 };
-            }
-            [I8, U8, I16, U16, I32, U32]
-                .into_iter()
-                .find(|column| {
-                    column
-                        .integers()
-                        .is_some_and(|(least, most)| least <= low as i128 && high as i128 <= most)
-                })
-                .unwrap_or(I64)
+    let (header_place, place) = place.split_at_mut(RECORD_CELLS as usize);
+    header_place.copy_from_slice(&header.to_le_bytes());
+    Ok((home, place))
+}
+
+/// Writes tagged cells (FORMAT 3.4).
+#[inline(always)]
+fn put_tagged(
+    texts: &mut [Text],
+    place: &mut [u8],
+    mut position: u32,
+    tags: &[u8],
+    cells: &[u64],
+) {
+    let groups = place.chunks_mut(72).zip(tags.chunks(8).zip(cells.chunks(8)));
+    for (group, (tags, cells)) in groups {
+        let (tag_place, cell_place) = group.split_at_mut(8);
+        position += 8;
+        let slots = tag_place.iter_mut().zip(cell_place.chunks_exact_mut(8));
+        for ((tag_slot, cell_slot), (&tag, &cell)) in slots.zip(tags.iter().zip(cells)) {
+            let (tag, cell) = settle(texts, tag, cell, position);
+            *tag_slot = tag;
+            cell_slot.copy_from_slice(&cell.to_le_bytes());
+            position += 8;
         }
-        TAG_FLOAT => {
-            let narrow = cells.iter().all(|&cell| ColumnType::F32.fit(TAG_FLOAT, cell).is_some());
-            if narrow { ColumnType::F32 } else { ColumnType::F64 }
-        }
-        TAG_FALSE | TAG_TRUE | TAG_STRING | TAG_OBJECT | TAG_ARRAY => ColumnType::for_first(first),
-        _ => ColumnType::Cells,
     }
+}
+
+/// The final cell of a waiting value that comes to lie at `position`.
+#[inline(always)]
+fn settle(texts: &mut [Text], tag: u8, cell: u64, position: u32) -> (u8, u64) {
+    if tag != TAG_WAITING {
+        return (tag, cell);
+    }
+    let text = &mut texts[cell as usize];
+    let owned = text.cell == WAITING;
+    if owned {
+        text.cell = position;
+    }
+    (TAG_STRING, span_at(text.offset, text.length, owned))
 }

@@ -1,0 +1,370 @@
+//! Writing what waited for the outermost array's end, by plan.
+
+use super::plan::{BLANK, Below, Places, Plan, Planner, children, places};
+use super::{
+    Encoder, KeyList, TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_WAITING_ARRAY,
+    TAG_WAITING_OBJECT, Text, begin_record, put_tagged, settle,
+};
+use crate::array::ColumnType;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+use alloc::vec::Vec;
+
+/// A container whose contents are being laid out, and where they end on the stack.
+struct Open {
+    at: usize,
+    end: usize,
+    /// Of an array.
+    plan: Option<Plan>,
+}
+
+/// The tag and cell of a value that is laid out.
+#[inline(always)]
+fn value(tags: &[u8], cells: &[u64], at: usize) -> (u8, u64) {
+    let cell = cells[at];
+    match tags[at] {
+        TAG_WAITING_ARRAY => (TAG_ARRAY, cell >> 32),
+        TAG_WAITING_OBJECT if cell >> 32 == 0 => (TAG_OBJECT, cell),
+        TAG_WAITING_OBJECT => (TAG_OBJECT, cells[at + 1]),
+        tag => (tag, cell),
+    }
+}
+
+impl Encoder {
+    /// Lays out the array of the values from `start` on: its home.
+    pub(super) fn lay_out_array(&mut self, start: usize) -> Result<u32> {
+        let end = self.cells.len();
+        if end >= BLANK as usize {
+            let limit = self.options.limits.elements as u64;
+            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit));
+        }
+        let plan = self.plan(start, end);
+        self.check_elements(plan.places.len())?;
+        self.lay_out(start, end)?;
+        self.write_array(&plan)
+    }
+
+    /// Lays out all that waits among the values from `start` on, and makes them one
+    /// place each.
+    pub(super) fn settle_waiting(&mut self, start: usize) -> Result<()> {
+        let end = self.cells.len();
+        self.lay_out(start, end)?;
+        let (mut from, mut to) = (start, start);
+        while from < end {
+            let size = places(&self.tags, &self.cells, from);
+            (self.tags[to], self.cells[to]) = value(&self.tags, &self.cells, from);
+            from += size;
+            to += 1;
+        }
+        self.cells.truncate(to);
+        self.tags.truncate(to);
+        Ok(())
+    }
+
+    /// Plans an array, and marks what becomes part of its columns.
+    fn plan(&mut self, start: usize, end: usize) -> Plan {
+        let planner = Planner {
+            tags: &self.tags,
+            cells: &self.cells,
+            lists: &self.nodes,
+            min_width: self.options.min_width,
+            tables: self.options.tables,
+        };
+        let plan = planner.array(start, end);
+        absorb(&plan, &mut self.tags);
+        plan
+    }
+
+    /// Lays out all containers from `start` to `end` that are no part of columns, each
+    /// after what it holds.
+    fn lay_out(&mut self, start: usize, end: usize) -> Result<()> {
+        let mut open: Vec<Open> = Vec::new();
+        let mut at = start;
+        loop {
+            while open.last().is_some_and(|open| open.end == at) {
+                let Some(done) = open.pop() else { break };
+                let home = match &done.plan {
+                    Some(plan) => self.write_array(plan)?,
+                    None => self.write_record(done.at)?,
+                };
+                match self.tags[done.at] {
+                    TAG_WAITING_ARRAY => {
+                        let places = self.cells[done.at] as u32;
+                        self.cells[done.at] = places as u64 | (home as u64) << 32;
+                    }
+                    _ if self.cells[done.at] >> 32 == 0 => self.cells[done.at] = home as u64,
+                    _ => self.cells[done.at + 1] = home as u64,
+                }
+            }
+            if at >= end {
+                return Ok(());
+            }
+            match self.tags[at] {
+                TAG_WAITING_ARRAY => {
+                    let end = at + places(&self.tags, &self.cells, at);
+                    let plan = self.plan(at + 1, end);
+                    open.push(Open { at, end, plan: Some(plan) });
+                    at += 1;
+                }
+                TAG_WAITING_OBJECT => {
+                    let end = at + places(&self.tags, &self.cells, at);
+                    open.push(Open { at, end, plan: None });
+                    at += if end == at + 1 { 1 } else { 2 };
+                }
+                TAG_ABSORBED_OBJECT => at += if self.cells[at] >> 32 == 0 { 1 } else { 2 },
+                _ => at += 1,
+            }
+        }
+    }
+
+    /// Writes the waiting object at `at`, what it holds being laid out.
+    fn write_record(&mut self, at: usize) -> Result<u32> {
+        let list = self.cells[at] as u32;
+        let (tags, cells) = (&self.tags, &self.cells);
+        let count = self.nodes[list as usize].depth as usize;
+        let (mut place_tags, mut place_cells) = ([0u8; 255], [0u64; 255]);
+        if count > 0 {
+            for (index, at) in children(tags, cells, at).enumerate().take(count) {
+                (place_tags[index], place_cells[index]) = value(tags, cells, at);
+            }
+        }
+        let (home, place) = begin_record(&mut self.out, &mut self.nodes[list as usize], count)?;
+        let (tags, cells) = (&place_tags[..count], &place_cells[..count]);
+        put_tagged(&mut self.texts, place, home + RECORD_CELLS, tags, cells);
+        Ok(home)
+    }
+
+    /// Writes an array by plan, what it holds beside its columns being laid out.
+    fn write_array(&mut self, plan: &Plan) -> Result<u32> {
+        self.out.align();
+        if plan.places.len() == 0 {
+            let (home, place) = self.out.grow(8)?;
+            place[0] = KIND_EMPTY_ARRAY;
+            return Ok(home);
+        }
+        let (home, _) = self.out.grow(ARRAY_SIZE as usize)?;
+        self.write_column(plan, home)?;
+        Ok(home)
+    }
+
+    /// Writes a column's data, and its header at a place that is there already.
+    fn write_column(&mut self, plan: &Plan, header: u32) -> Result<()> {
+        let data = match &plan.below {
+            Below::Nothing => self.write_leaf(plan)?,
+            Below::Table(keys, columns) => self.write_table(plan, keys, columns, header)?,
+            Below::List(child, offsets) => self.write_list(plan, child, *offsets, header)?,
+        };
+        let count = plan.places.len() as u32;
+        self.put_header(header, plan.column, plan.gaps, count, data);
+        Ok(())
+    }
+
+    fn put_header(&mut self, header: u32, column: ColumnType, gaps: u8, count: u32, data: u32) {
+        let first = u32::from_le_bytes([KIND_ARRAY, column as u8, gaps, 0]);
+        let data = if count == 0 { 0 } else { data };
+        for (word, at) in [first, count, count, data].into_iter().zip(0u32..) {
+            self.out.put_u32(header + 4 * at, word);
+        }
+    }
+
+    fn write_table(
+        &mut self,
+        plan: &Plan,
+        keys: &[u32],
+        columns: &[Plan],
+        header: u32,
+    ) -> Result<u32> {
+        let mut list = 0;
+        for &key in keys {
+            list = self.key_list(list, key)?;
+        }
+        let rows = plan.places.len() as u32;
+        let (table, _) = self.out.grow(table_size(keys.len() as u32) as usize)?;
+        let bits = self.write_bits(plan)?;
+        let node: &mut KeyList = &mut self.nodes[list as usize];
+        let first = u32::from_le_bytes([KIND_TABLE, keys.len() as u8, 0, 0]);
+        let words = [first, node.records, rows, bits, header];
+        node.records = table;
+        node.count += 1;
+        for (word, at) in words.into_iter().zip(0u32..) {
+            self.out.put_u32(table + 4 * at, word);
+        }
+        for (column, index) in columns.iter().zip(0u32..) {
+            self.write_column(column, table + table_column(index))?;
+        }
+        Ok(table)
+    }
+
+    fn write_list(
+        &mut self,
+        plan: &Plan,
+        child: &Plan,
+        offsets: Option<ColumnType>,
+        header: u32,
+    ) -> Result<u32> {
+        let rows = plan.places.len() as u32;
+        let size = if offsets.is_some() { LIST_SIZE } else { FIXED_LIST_SIZE };
+        let (list, _) = self.out.grow(size as usize)?;
+        let bits = self.write_bits(plan)?;
+        let length = match offsets {
+            Some(_) => 0,
+            None => (child.places.len() / (rows as usize).max(1)) as u32,
+        };
+        let first = u32::from_le_bytes([KIND_LIST, offsets.is_none() as u8, 0, 0]);
+        for (word, at) in [first, length, 0, bits, header].into_iter().zip(0u32..) {
+            self.out.put_u32(list + 4 * at, word);
+        }
+        if let Some(column) = offsets {
+            let (data, place) = self.out.grow(column.data_size(rows + 1) as usize)?;
+            let width = column.width() as usize;
+            let mut end = 0u32;
+            let mut slots = place.chunks_exact_mut(width);
+            let mut put = |end: u32| {
+                if let Some(slot) = slots.next() {
+                    slot.copy_from_slice(&end.to_le_bytes()[..width]);
+                }
+            };
+            put(0);
+            for place in plan.places.iter() {
+                if place < BLANK && self.tags[place as usize] == TAG_ABSORBED_ARRAY {
+                    end += children(&self.tags, &self.cells, place as usize).count() as u32;
+                }
+                put(end);
+            }
+            self.put_header(list + LIST_OFFSETS, column, GAPS_NONE, rows + 1, data);
+        }
+        self.write_column(child, list + LIST_CHILD)?;
+        Ok(list)
+    }
+
+    /// Writes the bitmaps of a struct's or list's gaps; 0 where it has none.
+    fn write_bits(&mut self, plan: &Plan) -> Result<u32> {
+        let size = gaps_size(plan.gaps, plan.places.len() as u64) as usize;
+        if size == 0 {
+            return Ok(0);
+        }
+        let (bits, place) = self.out.grow(size)?;
+        put_bits(place, plan, &self.tags);
+        Ok(bits)
+    }
+
+    fn write_leaf(&mut self, plan: &Plan) -> Result<u32> {
+        let (column, count) = (plan.column, plan.places.len() as u32);
+        let bits = gaps_size(plan.gaps, count as u64) as usize;
+        let (data, place) = self.out.grow(bits + column.data_size(count) as usize)?;
+        let (bitmap, place) = place.split_at_mut(bits);
+        put_bits(bitmap, plan, &self.tags);
+        let (tags, cells, texts) = (&self.tags, &self.cells, &mut self.texts);
+        let base = data + bits as u32;
+        match &plan.places {
+            Places::Run(start, count) if column == ColumnType::Cells => {
+                let places = *start as usize..(*start + *count) as usize;
+                put_tagged(texts, place, base, &tags[places.clone()], &cells[places]);
+            }
+            _ => put_leaf(place, base, plan, tags, cells, texts),
+        }
+        Ok(data)
+    }
+}
+
+/// Marks the containers that a plan makes part of columns.
+fn absorb(plan: &Plan, tags: &mut [u8]) {
+    let mut mark = |tag| {
+        for place in plan.places.iter().filter(|&place| place < BLANK) {
+            if tags[place as usize] != TAG_NULL {
+                tags[place as usize] = tag;
+            }
+        }
+    };
+    match &plan.below {
+        Below::Nothing => {}
+        Below::Table(_, columns) => {
+            mark(TAG_ABSORBED_OBJECT);
+            columns.iter().for_each(|column| absorb(column, tags));
+        }
+        Below::List(child, _) => {
+            mark(TAG_ABSORBED_ARRAY);
+            absorb(child, tags);
+        }
+    }
+}
+
+/// Writes the bitmaps of a column: which slots hold a value, and which of the others null.
+fn put_bits(place: &mut [u8], plan: &Plan, tags: &[u8]) {
+    if plan.gaps == GAPS_NONE {
+        return;
+    }
+    let half = if plan.gaps == GAPS_BOTH { place.len() / 2 } else { place.len() };
+    let (valid, null) = place.split_at_mut(half);
+    for (index, at) in plan.places.iter().enumerate() {
+        let bit = 1 << (index % 8);
+        if at >= BLANK {
+            continue;
+        }
+        if tags[at as usize] != TAG_NULL {
+            valid[index / 8] |= bit;
+        } else if let Some(byte) = null.get_mut(index / 8) {
+            *byte |= bit;
+        }
+    }
+}
+
+/// Writes the slots of a column without structs and lists.
+fn put_leaf(
+    place: &mut [u8],
+    base: u32,
+    plan: &Plan,
+    tags: &[u8],
+    cells: &[u64],
+    texts: &mut [Text],
+) {
+    let column = plan.column;
+    let width = column.width() as usize;
+    let values = plan.places.iter().enumerate();
+    let values = values.filter(|&(_, at)| at < BLANK);
+    match column {
+        ColumnType::Null => {}
+        ColumnType::Bool => {
+            for (index, at) in values {
+                place[index / 8] |= ((tags[at as usize] == TAG_TRUE) as u8) << (index % 8);
+            }
+        }
+        ColumnType::Cells => {
+            for (index, at) in values {
+                let (tag, cell) = value(tags, cells, at as usize);
+                let at = cell_at(index as u32);
+                let (tag, cell) = settle(texts, tag, cell, base + at as u32);
+                place[tag_at(index as u32) as usize] = tag;
+                place[at as usize..][..8].copy_from_slice(&cell.to_le_bytes());
+            }
+        }
+        ColumnType::String => {
+            for (index, at) in values {
+                let (tag, cell) = (tags[at as usize], cells[at as usize]);
+                if tag != TAG_NULL {
+                    let (_, cell) = settle(texts, tag, cell, base + 8 * index as u32);
+                    place[8 * index..][..8].copy_from_slice(&cell.to_le_bytes());
+                }
+            }
+        }
+        ColumnType::F32 => {
+            for (index, at) in values {
+                let single = f64::from_bits(cells[at as usize]) as f32;
+                place[4 * index..][..4].copy_from_slice(&single.to_le_bytes());
+            }
+        }
+        ColumnType::Objects | ColumnType::Arrays => {
+            for (index, at) in values {
+                let (_, cell) = value(tags, cells, at as usize);
+                place[4 * index..][..4].copy_from_slice(&(cell as u32).to_le_bytes());
+            }
+        }
+        // Null's cell is 0.
+        _ => {
+            for (index, at) in values {
+                let cell = cells[at as usize].to_le_bytes();
+                place[width * index..][..width].copy_from_slice(&cell[..width]);
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Tables and lists: what struct and list columns lead to (FORMAT 6.3, 6.4).
+//!
+//! ```text
+//!        0     1        2..4  4..8    8..12  12..16  16..20  20..24  24..
+//! table  kind  columns  zero  shape   rows   bits    owner   extras  column headers
+//! list   kind  form     zero  length  zero   bits    owner   zero    headers: elements, offsets
+//! ```
+//!
+//! Neither ever moves while it lives: headers within have fixed places, their data has not.
+
+use crate::array::{ColumnType, Elements};
+use crate::bytes::{load_u32, load_u64};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::*;
+use crate::record::Raw;
+
+/// A table: a column for each of the first keys of its shape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Table {
+    pub(crate) offset: u32,
+    pub(crate) columns: u32,
+    pub(crate) shape: u32,
+    pub(crate) rows: u32,
+    /// Offset of the array that says which objects hold further fields of which rows.
+    pub(crate) extras: u32,
+}
+
+impl Table {
+    #[inline(always)]
+    pub(crate) fn load(bytes: &[u8], offset: u32) -> Result<Table> {
+        let at = offset as u64;
+        let first = load_u64(bytes, at)?;
+        if first as u8 != KIND_TABLE {
+            return Err(Error::new(ErrorKind::WrongBlock, at));
+        }
+        Ok(Table {
+            offset,
+            columns: (first >> 8) as u8 as u32,
+            shape: (first >> 32) as u32,
+            rows: load_u32(bytes, at + TABLE_ROWS as u64)?,
+            extras: load_u32(bytes, at + TABLE_EXTRAS as u64)?,
+        })
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        table_size(self.columns) as u64
+    }
+
+    /// Offset of the header of column `index`.
+    #[inline(always)]
+    pub(crate) fn header(&self, index: u32) -> u32 {
+        // Damaged offsets near the end are refused by the loads that follow.
+        self.offset.wrapping_add(table_column(index))
+    }
+
+    /// Column `index`, below the count of columns.
+    #[inline(always)]
+    pub(crate) fn column(&self, bytes: &[u8], index: u32) -> Result<Elements> {
+        Elements::at(bytes, self.header(index))
+    }
+
+    /// Field `index` of a row; its tag is [`TAG_HOLE`] where it is missing.
+    #[inline(always)]
+    pub(crate) fn field(&self, bytes: &[u8], row: u32, index: u32) -> Result<Raw> {
+        let column = self.column(bytes, index)?;
+        if row >= column.count {
+            return Err(Error::new(ErrorKind::BadCount, column.offset as u64));
+        }
+        column.element(bytes, row)
+    }
+
+    /// Rows and objects of the extras.
+    pub(crate) fn extras(&self, bytes: &[u8]) -> Result<Option<Elements>> {
+        if self.extras == 0 {
+            return Ok(None);
+        }
+        let extras = Elements::at(bytes, self.extras)?;
+        if extras.column != ColumnType::U64 || extras.gaps != GAPS_NONE {
+            return Err(Error::new(ErrorKind::WrongBlock, self.extras as u64));
+        }
+        Ok(Some(extras))
+    }
+
+    /// Where a row stands in the extras, or would, and the home of its object.
+    pub(crate) fn find_extra(&self, bytes: &[u8], row: u32) -> Result<(u32, Option<u32>)> {
+        let Some(extras) = self.extras(bytes)? else { return Ok((0, None)) };
+        let (mut low, mut high) = (0, extras.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let (at, home) = extra(extras.slot(bytes, middle)?);
+            match at.cmp(&row) {
+                core::cmp::Ordering::Equal => return Ok((middle, Some(home))),
+                core::cmp::Ordering::Less => low = middle + 1,
+                core::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Ok((low, None))
+    }
+
+    /// Home of the object with a row's further fields; 0 for none.
+    #[inline(always)]
+    pub(crate) fn extra(&self, bytes: &[u8], row: u32) -> Result<u32> {
+        if self.extras == 0 {
+            return Ok(0);
+        }
+        self.find_extra(bytes, row).map(|(_, home)| home.unwrap_or(0))
+    }
+}
+
+/// Row and home of an entry of the extras.
+pub(crate) fn extra(raw: Raw) -> (u32, u32) {
+    ((raw.cell >> 32) as u32, raw.cell as u32)
+}
+
+/// A list: one column with the elements of all arrays of a list column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct List {
+    pub(crate) offset: u32,
+    /// Elements of each array, where that is fixed.
+    pub(crate) length: Option<u32>,
+}
+
+impl List {
+    #[inline(always)]
+    pub(crate) fn load(bytes: &[u8], offset: u32) -> Result<List> {
+        let first = load_u64(bytes, offset as u64)?;
+        if first as u8 != KIND_LIST {
+            return Err(Error::new(ErrorKind::WrongBlock, offset as u64));
+        }
+        let fixed = (first >> 8) as u8 != 0;
+        Ok(List { offset, length: fixed.then_some((first >> 32) as u32) })
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        if self.length.is_some() { FIXED_LIST_SIZE as u64 } else { LIST_SIZE as u64 }
+    }
+
+    /// The elements of all arrays.
+    #[inline(always)]
+    pub(crate) fn child(&self, bytes: &[u8]) -> Result<Elements> {
+        Elements::at(bytes, self.offset.wrapping_add(LIST_CHILD))
+    }
+
+    /// The offsets, one more than there are arrays.
+    #[inline(always)]
+    pub(crate) fn offsets(&self, bytes: &[u8]) -> Result<Elements> {
+        let offsets = Elements::at(bytes, self.offset.wrapping_add(LIST_OFFSETS))?;
+        let known = matches!(offsets.column, ColumnType::U8 | ColumnType::U16 | ColumnType::U32);
+        if !known || offsets.gaps != GAPS_NONE {
+            return Err(Error::new(ErrorKind::WrongBlock, offsets.offset as u64));
+        }
+        Ok(offsets)
+    }
+
+    /// First element of array `row`, and how many there are.
+    #[inline(always)]
+    pub(crate) fn bounds(&self, bytes: &[u8], row: u32) -> Result<(u64, u64)> {
+        if let Some(length) = self.length {
+            return Ok((row as u64 * length as u64, length as u64));
+        }
+        let offsets = self.offsets(bytes)?;
+        if row as u64 + 1 >= offsets.count as u64 {
+            return Err(Error::new(ErrorKind::BadCount, offsets.offset as u64));
+        }
+        let start = offsets.slot(bytes, row)?.cell;
+        let end = offsets.slot(bytes, row + 1)?.cell;
+        Ok((start, end.saturating_sub(start)))
+    }
+
+    /// Array `row`.
+    #[inline(always)]
+    pub(crate) fn element(&self, bytes: &[u8], row: u32) -> Result<Elements> {
+        let child = self.child(bytes)?;
+        let (start, count) = self.bounds(bytes, row)?;
+        if start + count > child.count as u64 {
+            return Err(Error::new(ErrorKind::BadCount, child.offset as u64));
+        }
+        Ok(Elements { first: start as u32, count: count as u32, ..child })
+    }
+}
+
+/// The column header that a table or list belongs to.
+pub(crate) fn owner(bytes: &[u8], nested: u32) -> Result<u32> {
+    load_u32(bytes, nested as u64 + NESTED_OWNER as u64)
+}
