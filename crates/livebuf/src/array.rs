@@ -232,12 +232,26 @@ impl Elements {
             let elements =
                 Elements { offset, count, capacity, data, first: 0, column, gaps, bare: false };
             check(bytes, elements.values_at(), column.data_size(count))?;
+            if gaps != GAPS_NONE || column as u8 >= ColumnType::Null as u8 {
+                elements.check_slots(bytes)?;
+            }
             return Ok(elements);
         }
         if block.kind() == KIND_EMPTY_ARRAY {
             return Ok(Elements::empty(offset));
         }
         Err(block.unexpected())
+    }
+
+    /// Refuses counts that the bytes cannot hold where the data does not tell: every slot
+    /// takes a bit at least.
+    fn check_slots(&self, bytes: &[u8]) -> Result<()> {
+        let free = self.column == ColumnType::Null && self.gaps == GAPS_NONE;
+        let beyond = self.count as u64 > 8 * bytes.len() as u64;
+        if free || beyond || self.gaps != GAPS_NONE && self.count > self.capacity {
+            return Err(Error::new(ErrorKind::BadCount, self.offset as u64));
+        }
+        Ok(())
     }
 
     /// The array of an eight-byte home.

@@ -33,6 +33,10 @@ impl Table {
         if first as u8 != KIND_TABLE {
             return Err(Error::new(ErrorKind::WrongBlock, at));
         }
+        if first & 0xFF00 == 0 {
+            // Rows of no columns would cost no bytes.
+            return Err(Error::new(ErrorKind::BadCount, at));
+        }
         Ok(Table {
             offset,
             columns: (first >> 8) as u8 as u32,
@@ -128,6 +132,9 @@ impl List {
             return Err(Error::new(ErrorKind::WrongBlock, offset as u64));
         }
         let fixed = (first >> 8) as u8 != 0;
+        if fixed && first >> 32 == 0 {
+            return Err(Error::new(ErrorKind::BadCount, offset as u64));
+        }
         Ok(List { offset, length: fixed.then_some((first >> 32) as u32) })
     }
 

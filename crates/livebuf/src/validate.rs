@@ -658,7 +658,6 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         let gaps = load_u8(self.bytes, offset + ARRAY_GAPS as u64)?;
         let allowed = match column.column {
             ColumnType::Cells => gaps == GAPS_NONE,
-            ColumnType::Null => gaps != GAPS_NONE,
             _ => true,
         };
         if !allowed || gaps > GAPS_BOTH || gaps & GAPS_MISSING != 0 && !in_table {
@@ -759,7 +758,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         let at = table.offset as u64;
         self.claim_block(RegionKind::Table, at, table.size())?;
         self.zero(at + 2, at + 4)?;
-        if table.columns == 0 || table.rows != column.count {
+        if table.rows != column.count {
             return Err(error(ErrorKind::BadCount, at));
         }
         self.nested(column)?;
@@ -810,7 +809,6 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         self.nested(column)?;
         let child = self.column_header(at + LIST_CHILD as u64)?;
         let elements = match list.length {
-            Some(0) => return Err(error(ErrorKind::BadCount, at + LIST_LENGTH as u64)),
             Some(length) => length as u64 * column.count as u64,
             None => {
                 self.zero(at + LIST_LENGTH as u64, at + TABLE_ROWS as u64)?;

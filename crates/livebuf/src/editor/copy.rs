@@ -565,7 +565,8 @@ impl<'v> Copier<'v> {
                 let mut keys = KeyList::default();
                 each_field(self.source, record, |index, _| keys.push(index))?;
                 let from = Shape::load(self.source, record.shape() as u64)?;
-                let shape = self.shape(space, |index| from.key(self.source, index), &keys, extent)?;
+                let shape =
+                    self.shape(space, |index| from.key(self.source, index), &keys, extent)?;
                 self.recent.put(record, shape);
                 shape
             }
@@ -651,8 +652,7 @@ impl<'v> Copier<'v> {
         to: u64,
     ) -> Result<()> {
         let from = elements.bits_at(self.source)?;
-        let (old, new) =
-            (bitmap_size(elements.capacity as u64), bitmap_size(copy.capacity as u64));
+        let (old, new) = (bitmap_size(elements.capacity as u64), bitmap_size(copy.capacity as u64));
         let first = elements.first;
         if elements.gaps != GAPS_NONE {
             self.bits(space, from, first, to, copy.count)?;

@@ -485,9 +485,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Container::Map(map) => self.rename_entry(map, from, to),
             Container::Record(record) => self.rename_field(node, record, from, to),
             Container::Row(table, row) => self.rename_in_row(node, table, row, from, to),
-            Container::Array(_) | Container::Listed(..) => {
-                Err(Error::new(ErrorKind::WrongType, 0))
-            }
+            Container::Array(_) | Container::Listed(..) => Err(Error::new(ErrorKind::WrongType, 0)),
         }
     }
 

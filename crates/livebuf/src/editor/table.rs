@@ -87,17 +87,13 @@ impl<'v> Put<'v> {
     }
 
     /// Hands `with` the elements of an array.
-    fn elements(
-        &self,
-        bytes: &[u8],
-        with: &mut dyn FnMut(Put<'v>) -> Result<()>,
-    ) -> Result<()> {
+    fn elements(&self, bytes: &[u8], with: &mut dyn FnMut(Put<'v>) -> Result<()>) -> Result<()> {
         match self {
             Put::Value(New::Items(items)) => items.iter().try_for_each(|new| with(Put::new(*new))),
             Put::Value(New::Copy(value)) => match value.array()? {
-                Some(array) => array
-                    .iter()
-                    .try_for_each(|element| with(Put::Value(New::Copy(element?)))),
+                Some(array) => {
+                    array.iter().try_for_each(|element| with(Put::Value(New::Copy(element?))))
+                }
                 None => Ok(()),
             },
             Put::Here(raw) if raw.tag == TAG_ARRAY => {
@@ -117,7 +113,9 @@ impl<'v> Put<'v> {
                 Put::new(*items.get(index as usize).ok_or_else(missing)?)
             }
             Put::Value(New::Copy(value)) => match value.array()? {
-                Some(array) => Put::Value(New::Copy(array.get(index as usize)?.ok_or_else(missing)?)),
+                Some(array) => {
+                    Put::Value(New::Copy(array.get(index as usize)?.ok_or_else(missing)?))
+                }
                 None => return Err(missing()),
             },
             Put::Here(raw) => Put::Here(Elements::of(bytes, raw.cell)?.element(bytes, index)?),
@@ -128,7 +126,9 @@ impl<'v> Put<'v> {
     fn length(&self, bytes: &[u8]) -> Result<u32> {
         match self {
             Put::Value(New::Items(items)) => Ok(items.len() as u32),
-            Put::Value(New::Copy(value)) => Ok(value.array()?.map_or(0, |array| array.len() as u32)),
+            Put::Value(New::Copy(value)) => {
+                Ok(value.array()?.map_or(0, |array| array.len() as u32))
+            }
             Put::Here(raw) if raw.tag == TAG_ARRAY => Ok(Elements::of(bytes, raw.cell)?.count),
             _ => Ok(0),
         }
@@ -161,9 +161,7 @@ impl<'v> Put<'v> {
                 let document = value.document();
                 members(*value, &|raw| Put::Value(New::Copy(Value::new(document, raw))))
             }
-            Put::Here(raw) if raw.tag == TAG_OBJECT => {
-                members(Value::new(bytes, *raw), &Put::Here)
-            }
+            Put::Here(raw) if raw.tag == TAG_OBJECT => members(Value::new(bytes, *raw), &Put::Here),
             _ => Ok(()),
         }
     }
@@ -706,7 +704,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Fills a slot that was opened for this value.
-    fn fill_slot(&mut self, header: u32, slot: u32, put: Put<'_>, extent: &mut Extent) -> Result<()> {
+    fn fill_slot(
+        &mut self,
+        header: u32,
+        slot: u32,
+        put: Put<'_>,
+        extent: &mut Extent,
+    ) -> Result<()> {
         let bytes = self.space.bytes();
         let column = Elements::at(bytes, header)?;
         if !column.column.is_nested() {
@@ -1299,10 +1303,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let container = self.container(NodeId { epoch: self.epoch, ..extra })?;
                 let slot = self.slot(container, super::At::Key(key))?;
                 let raw = slot.map(|slot| self.load(slot)).transpose()?;
-                debug_assert_eq!(
-                    value.is_some(),
-                    raw.is_some_and(|raw| raw.tag > TAG_SPAN_LAST)
-                );
+                debug_assert_eq!(value.is_some(), raw.is_some_and(|raw| raw.tag > TAG_SPAN_LAST));
                 Ok(raw.map_or((TAG_NULL, 0), |raw| (raw.tag, raw.cell)))
             }
         }
@@ -1337,8 +1338,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (home, tag, cell);
         if record {
             home = extent.carve(record_size(CAPACITY) as u64);
-            let key_cell =
-                if stores > 0 || step.stores_key() { self.build_span_cell(needle, &mut extent) } else { 0 };
+            let key_cell = if stores > 0 || step.stores_key() {
+                self.build_span_cell(needle, &mut extent)
+            } else {
+                0
+            };
             let shape = shape::commit_step(
                 &mut self.space,
                 step,
@@ -1573,8 +1577,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         for index in 0..table.columns {
             self.exchange(table.header(index), a, b)?;
         }
-        let extras =
-            [a, b].map(|row| table.extra(self.space.bytes(), row).unwrap_or(0));
+        let extras = [a, b].map(|row| table.extra(self.space.bytes(), row).unwrap_or(0));
         if extras != [0, 0] {
             for row in [a, b] {
                 self.shift_extras_out(table, row)?;
@@ -1657,11 +1660,7 @@ fn extra_size(count: u32, record: bool) -> u64 {
 
 /// The slots that a move by overlapping leaves empty.
 fn left(from: u32, to: u32, count: u32) -> core::ops::Range<u32> {
-    if to > from {
-        from..to.min(from + count)
-    } else {
-        to + count..from + count
-    }
+    if to > from { from..to.min(from + count) } else { to + count..from + count }
 }
 
 impl<'v> Put<'v> {

@@ -257,14 +257,25 @@ impl Encoder {
         let (tags, cells, texts) = (&self.tags, &self.cells, &mut self.texts);
         let base = data + bits as u32;
         match &plan.places {
-            Places::Run(start, count) if column == ColumnType::Cells => {
-                let places = *start as usize..(*start + *count) as usize;
-                put_tagged(texts, place, base, &tags[places.clone()], &cells[places]);
+            &Places::Run(start, count)
+                if column == ColumnType::Cells && !holds_containers(&tags[run(start, count)]) =>
+            {
+                let (tags, cells) = (&tags[run(start, count)], &cells[run(start, count)]);
+                put_tagged(texts, place, base, tags, cells);
             }
             _ => put_leaf(place, base, plan, tags, cells, texts),
         }
         Ok(data)
     }
+}
+
+fn run(start: u32, count: u32) -> core::ops::Range<usize> {
+    start as usize..(start + count) as usize
+}
+
+/// Whether empty containers wait among values of one place each.
+fn holds_containers(tags: &[u8]) -> bool {
+    tags.iter().any(|&tag| tag == TAG_WAITING_ARRAY || tag == TAG_WAITING_OBJECT)
 }
 
 /// Marks the containers that a plan makes part of columns.

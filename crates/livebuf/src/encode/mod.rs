@@ -996,8 +996,7 @@ impl Encoder {
             return Err(sequence());
         }
         let newest = self.write_shapes()?;
-        let (tag, cell) =
-            settle(&mut self.texts, self.tags[0], self.cells[0], HEADER_ROOT_CELL);
+        let (tag, cell) = settle(&mut self.texts, self.tags[0], self.cells[0], HEADER_ROOT_CELL);
         self.out.align();
         let used = self.out.used;
         // An empty document still has its header.
@@ -1117,13 +1116,7 @@ fn begin_record<'o>(
 
 /// Writes tagged cells (FORMAT 3.4).
 #[inline(always)]
-fn put_tagged(
-    texts: &mut [Text],
-    place: &mut [u8],
-    mut position: u32,
-    tags: &[u8],
-    cells: &[u64],
-) {
+fn put_tagged(texts: &mut [Text], place: &mut [u8], mut position: u32, tags: &[u8], cells: &[u64]) {
     let groups = place.chunks_mut(72).zip(tags.chunks(8).zip(cells.chunks(8)));
     for (group, (tags, cells)) in groups {
         let (tag_place, cell_place) = group.split_at_mut(8);

@@ -21,6 +21,9 @@ pub(super) const MISSING: u32 = u32::MAX;
 /// A place that a row cannot have, since the value that would hold it is not there.
 pub(super) const BLANK: u32 = u32::MAX - 1;
 
+/// Objects of more key lists than this are not alike.
+const MOST_LISTS: usize = 4096;
+
 /// How many places the value at `at` takes with all it holds.
 #[inline(always)]
 pub(super) fn places(tags: &[u8], cells: &[u64], at: usize) -> usize {
@@ -244,7 +247,8 @@ impl Planner<'_> {
             summary.add(self.tags[at], self.cells[at]);
         }
         let count = summary.count;
-        if count as usize == end - start {
+        let nested = summary.kinds & (OBJECT | ARRAY) != 0;
+        if !nested && count as usize == end - start {
             let leaf = summary.leaf(self.min_width);
             return self.plain(leaf, Places::Run(start as u32, count));
         }
@@ -309,7 +313,8 @@ impl Planner<'_> {
         };
         let (count, width) = (rows.len(), keys.len());
         let fields = |row: u32| self.lists[self.cells[row as usize] as u32 as usize].depth as usize;
-        let filled: usize = rows.iter().filter(|&&row| self.is_object(row)).map(|&row| fields(row)).sum();
+        let filled: usize =
+            rows.iter().filter(|&&row| self.is_object(row)).map(|&row| fields(row)).sum();
         // Keys that few rows have make wide tables of nothing.
         if width == 0 || width > MAX_FIELDS || 4 * filled < count * width {
             return None;
@@ -329,7 +334,10 @@ impl Planner<'_> {
             if orders.is_empty() {
                 if list != 0 {
                     let fields = children(self.tags, self.cells, at);
-                    columns.iter_mut().zip(fields).for_each(|(column, at)| column[index] = at as u32);
+                    columns
+                        .iter_mut()
+                        .zip(fields)
+                        .for_each(|(column, at)| column[index] = at as u32);
                 }
                 continue;
             }
@@ -375,6 +383,9 @@ impl Planner<'_> {
                 latest = list;
                 if met.insert(list) {
                     lists.push(list);
+                }
+                if lists.len() > MOST_LISTS {
+                    return None;
                 }
             }
         }

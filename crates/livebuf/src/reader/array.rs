@@ -45,6 +45,10 @@ impl<'a, M: Mode> Array<'a, M> {
         Array { bytes, elements, mode: PhantomData }
     }
 
+    pub(super) fn parts(&self) -> (&'a [u8], Elements) {
+        (self.bytes, self.elements)
+    }
+
     /// Count of elements.
     #[inline]
     pub fn len(&self) -> usize {

@@ -10,10 +10,12 @@ mod array;
 mod equal;
 mod key;
 mod object;
+mod table;
 
 pub use array::{Array, ArrayIter, Element};
 pub use key::{Bound, Key, Lookup};
 pub use object::{Fields, Keys, Object, Ordered, Slots, Values};
+pub use table::{Column, ColumnPath, Pointer, Table};
 
 use crate::array::Elements;
 use crate::bytes::{load_u8, load_u32, load_u64, text, text_unchecked};

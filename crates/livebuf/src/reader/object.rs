@@ -135,9 +135,8 @@ impl<'a, M: Mode> Object<'a, M> {
 
     #[inline(never)]
     fn count_fields(&self, row: Row) -> usize {
-        let present = |&index: &u32| {
-            row.field(self.bytes, index).is_ok_and(|raw| raw.tag != TAG_HOLE)
-        };
+        let present =
+            |&index: &u32| row.field(self.bytes, index).is_ok_and(|raw| raw.tag != TAG_HOLE);
         let extra = row.extra::<M>(self.bytes).ok().flatten();
         (0..row.columns()).filter(present).count() + extra.map_or(0, |extra| extra.len())
     }
@@ -149,7 +148,9 @@ impl<'a, M: Mode> Object<'a, M> {
                 let missing =
                     |index| row.field(self.bytes, index).is_ok_and(|raw| raw.tag == TAG_HOLE);
                 (0..row.columns()).all(missing)
-                    && row.extra::<M>(self.bytes).is_ok_and(|extra| extra.is_none_or(|extra| extra.is_empty()))
+                    && row
+                        .extra::<M>(self.bytes)
+                        .is_ok_and(|extra| extra.is_none_or(|extra| extra.is_empty()))
             }
             _ => self.len() == 0,
         }
