@@ -184,6 +184,7 @@ fn sound(doc: Doc<'_, Valid>, input: &mut Input<'_>, effort: Effort) {
         + stats.maps
         + stats.index
         + stats.arrays
+        + stats.tables
         + stats.text
         + stats.free
         + stats.garbage;

@@ -187,6 +187,7 @@ impl<S: Storage> Machine<S> {
             stats.maps,
             stats.index,
             stats.arrays,
+            stats.tables,
             stats.text,
             stats.free,
             stats.garbage,

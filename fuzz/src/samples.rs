@@ -30,6 +30,9 @@ fn make() -> Result<Vec<Sample>> {
         ("encoded map", encoded(encoded_map)?),
         ("columns", encoded(columns)?),
         ("edited columns", edited(edited_columns)?),
+        ("tables", encoded(tables)?),
+        ("lists", encoded(lists)?),
+        ("edited tables", edited_tables()?),
         ("empty", encoded(empty)?),
         ("free list", edited(free_list)?),
         ("text", encoded(text)?),
@@ -194,6 +197,60 @@ fn edited_columns(doc: &mut DocBuf) -> Result<()> {
     doc.push(ints, "widened")?;
     doc.insert(moved, 0, 0.5)?;
     doc.truncate(strings, 2)
+}
+
+/// An object of a table: some fields of others are null or missing.
+fn row(row: i64) -> Tree {
+    let text = |text: &str| Tree::String(text.into());
+    let inner = vec![
+        ("x".into(), Tree::Float((row as f64 / 4.0).to_bits())),
+        ("name".into(), text(if row % 2 == 0 { "a name" } else { "a longer name" })),
+    ];
+    let place = if row == 3 { Tree::Null } else { Tree::Object(inner, false) };
+    let mixed = [Tree::Int(row), text("mixed, and long"), Tree::Array(vec![]), Tree::Null];
+    let mut fields = vec![
+        ("id".into(), Tree::Int(row * 300)),
+        ("place".into(), place),
+        ("pair".into(), Tree::Array(vec![Tree::Int(row), Tree::Int(-row)])),
+        ("tags".into(), Tree::Array(vec![text("tag"); row as usize % 3])),
+        ("mixed".into(), mixed[row as usize % 4].clone()),
+        ("nothing".into(), Tree::Null),
+    ];
+    if row % 3 > 0 {
+        fields.push(("some".into(), Tree::Bool(row % 2 == 0)));
+    }
+    if row % 4 > 0 {
+        fields.push(("both".into(), if row % 4 == 1 { Tree::Null } else { Tree::Int(1) }));
+    }
+    Tree::Object(fields, false)
+}
+
+fn tables(encoder: &mut Encoder) -> Result<()> {
+    Tree::Array((0..12).map(row).collect()).encode(encoder)
+}
+
+fn lists(encoder: &mut Encoder) -> Result<()> {
+    let object = |value| Tree::Object(vec![("a key".into(), Tree::Int(value))], false);
+    let list = |row: i64| Tree::Array((0..row % 5).map(object).collect());
+    Tree::Array((0..10).map(list).collect()).encode(encoder)
+}
+
+fn edited_tables() -> Result<Vec<u8>> {
+    let mut doc = Tree::Array((0..12).map(row).collect()).to_document();
+    let root = doc.root().expect("an array");
+    let [first, second, third] = [0usize, 1, 2].map(|index| doc.child(root, index));
+    let (first, second) = (first?.expect("a row"), second?.expect("a row"));
+    doc.set(first, "a further field", "with some text")?;
+    doc.set(second, "a further field", 1)?;
+    doc.set(third?.expect("a row"), "k".repeat(300).as_str(), ())?;
+    doc.set(first, "id", "text for a number")?;
+    doc.remove(second, "id")?;
+    let fresh = row(7).to_document();
+    doc.push(root, fresh.doc().root())?;
+    doc.remove(root, 5usize)?;
+    let pair = doc.find("/0/pair")?.expect("an array");
+    doc.push(pair, 3)?;
+    Ok(doc.to_vec())
 }
 
 fn empty(encoder: &mut Encoder) -> Result<()> {

@@ -8,6 +8,7 @@
 //! | `convert`, `look`, `edit`, `inspect`, `demo` | the commands |
 
 mod args;
+mod columns;
 mod convert;
 mod demo;
 mod edit;

@@ -105,6 +105,8 @@ kinds! {
     ScratchTooSmall = 34, "the scratch memory is too small";
     /// A serde implementation reported an error of its own.
     Custom = 35, "the value's serde implementation reported an error";
+    /// The edit changes columns of a document that was not validated.
+    NotValidated = 36, "columns can be changed only in a validated document: validate it first";
 }
 
 /// What went wrong and where. 24 bytes, `Copy`, built on cold paths only.
@@ -182,7 +184,8 @@ impl fmt::Display for Error {
             | ErrorKind::BadPointer
             | ErrorKind::BadNumber
             | ErrorKind::BadSequence
-            | ErrorKind::Custom => Ok(()),
+            | ErrorKind::Custom
+            | ErrorKind::NotValidated => Ok(()),
             _ => write!(f, " at offset {}", self.offset),
         }
     }

@@ -664,13 +664,18 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             return Err(error(ErrorKind::BadCode, offset + ARRAY_GAPS as u64));
         }
         self.zero(offset + 3, offset + 4)?;
-        if column.count > column.capacity || (column.capacity == 0) != (column.data == 0) {
+        let nested = column.column.is_nested();
+        let without = column.capacity == 0 && !nested;
+        if column.count > column.capacity || without != (column.data == 0) {
             return Err(error(ErrorKind::BadCount, offset));
         }
-        if column.capacity == 0 {
+        if nested && column.gaps == GAPS_NONE && column.capacity != column.count {
+            return Err(error(ErrorKind::BadCount, offset + ARRAY_CAPACITY as u64));
+        }
+        if without {
             return Ok(());
         }
-        if column.column.is_nested() {
+        if nested {
             if depth == MAX_COLUMN_DEPTH {
                 let limit = MAX_COLUMN_DEPTH as u64;
                 return Err(Error::with_detail(ErrorKind::NestingLimit, offset, limit));

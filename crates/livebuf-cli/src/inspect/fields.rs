@@ -25,10 +25,19 @@ pub(super) enum Member {
 /// Knows what the headers met so far say of data that lies apart from them.
 pub(super) struct Fields<'a> {
     bytes: &'a [u8],
-    /// Of arrays' data, by its offset: the column and the count of elements.
-    columns: HashMap<u64, (u8, u64)>,
+    /// Of arrays' data, by its offset: what the header says.
+    columns: HashMap<u64, Column>,
     /// Of maps' entries, by their offset: how many are in use, and the capacity.
     entries: HashMap<u64, (u64, u64)>,
+}
+
+/// What the header of an array or column says.
+#[derive(Clone, Copy)]
+struct Column {
+    code: u8,
+    gaps: u8,
+    count: u64,
+    capacity: u64,
 }
 
 /// A region's fields under way.
@@ -70,11 +79,38 @@ fn quoted(bytes: &[u8]) -> String {
 }
 
 fn column_name(code: u8) -> &'static str {
-    const NAMES: [&str; 15] = [
-        "cells", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64",
-        "text", "objects", "arrays",
+    const NAMES: [&str; 19] = [
+        "cells",
+        "bool",
+        "i8",
+        "i16",
+        "i32",
+        "i64",
+        "u8",
+        "u16",
+        "u32",
+        "u64",
+        "f32",
+        "f64",
+        "text",
+        "objects",
+        "arrays",
+        "null",
+        "struct",
+        "list",
+        "list of fixed length",
     ];
     NAMES.get(code as usize).unwrap_or(&"reserved")
+}
+
+/// What a code of gaps says of a column's slots.
+fn gaps_name(code: u8) -> &'static str {
+    match code {
+        GAPS_NULL => ", some null",
+        GAPS_MISSING => ", some missing",
+        GAPS_BOTH => ", some null or missing",
+        _ => "",
+    }
 }
 
 fn tag_name(tag: u8) -> &'static str {
@@ -125,13 +161,37 @@ impl<'a> Fields<'a> {
         let word = |at: u32| self.word(offset + u64::from(at));
         match region.kind {
             RegionKind::Array if region.length == u64::from(ARRAY_SIZE) => {
-                let column = self.byte(offset + u64::from(ARRAY_COLUMN));
-                self.columns.insert(word(ARRAY_DATA), (column, word(ARRAY_COUNT)));
+                self.learn_column(offset);
+            }
+            RegionKind::Table => {
+                for index in 0..u32::from(self.byte(offset + u64::from(TABLE_COLUMNS))) {
+                    self.learn_column(offset + u64::from(table_column(index)));
+                }
+            }
+            RegionKind::List => {
+                self.learn_column(offset + u64::from(LIST_CHILD));
+                if region.length == u64::from(LIST_SIZE) {
+                    self.learn_column(offset + u64::from(LIST_OFFSETS));
+                }
             }
             RegionKind::Map => {
                 self.entries.insert(word(MAP_ENTRIES), (word(MAP_USED), word(MAP_CAPACITY)));
             }
             _ => {}
+        }
+    }
+
+    fn learn_column(&mut self, header: u64) {
+        let column = self.column(header);
+        self.columns.insert(self.word(header + u64::from(ARRAY_DATA)), column);
+    }
+
+    fn column(&self, header: u64) -> Column {
+        Column {
+            code: self.byte(header + u64::from(ARRAY_COLUMN)),
+            gaps: self.byte(header + u64::from(ARRAY_GAPS)),
+            count: self.word(header + u64::from(ARRAY_COUNT)),
+            capacity: self.word(header + u64::from(ARRAY_CAPACITY)),
         }
     }
 
@@ -161,6 +221,9 @@ impl<'a> Fields<'a> {
             RegionKind::Node => self.node(&mut row, offset),
             RegionKind::Array => self.array(&mut row, region),
             RegionKind::Data => self.data(&mut row, region),
+            RegionKind::Table => self.table(&mut row, offset),
+            RegionKind::List => self.list(&mut row, region),
+            RegionKind::Bitmap => bits(&mut row, region.length, "has a value, or is null"),
             _ => {}
         }
         row.fields
@@ -370,21 +433,56 @@ impl<'a> Fields<'a> {
             row.add(8, "empty array");
             return;
         }
-        let column = column_name(self.byte(offset + u64::from(ARRAY_COLUMN)));
-        let count = grouped(self.word(offset + u64::from(ARRAY_COUNT)));
-        row.add(8, format!("column {column}, count {count}"));
-        let capacity = grouped(self.word(offset + u64::from(ARRAY_CAPACITY)));
-        let data = at(self.word(offset + u64::from(ARRAY_DATA)));
-        row.add(8, format!("capacity {capacity}; data {data}"));
+        self.column_header(row, "");
+    }
+
+    /// A column's header, at the place that comes next.
+    fn column_header(&self, row: &mut Row, name: &str) {
+        let header = row.at;
+        let Column { code, gaps, count, capacity } = self.column(header);
+        let (kind, gaps, count) = (column_name(code), gaps_name(gaps), grouped(count));
+        row.add(8, format!("{name}column {kind}, count {count}{gaps}"));
+        let data = at(self.word(header + u64::from(ARRAY_DATA)));
+        row.add(8, format!("capacity {}; data {data}", grouped(capacity)));
+    }
+
+    fn table(&self, row: &mut Row, offset: u64) {
+        let word = |at: u32| self.word(offset + u64::from(at));
+        let columns = self.byte(offset + u64::from(TABLE_COLUMNS));
+        let shape = word(TABLE_SHAPE);
+        row.add(8, format!("table of {columns} columns; shape {}", at(shape)));
+        let (rows, bits) = (grouped(word(TABLE_ROWS)), at(word(NESTED_BITS)));
+        row.add(8, format!("{rows} rows; bitmaps {bits}"));
+        let (owner, extras) = (word(NESTED_OWNER), at(word(TABLE_EXTRAS)));
+        row.add(8, format!("of the header at {owner}; further fields {extras}"));
+        for index in 0..u32::from(columns) {
+            let name = format!("{}: ", quoted(self.key(shape, index)));
+            self.column_header(row, &name);
+        }
+    }
+
+    fn list(&self, row: &mut Row, region: &Region) {
+        let word = |at: u32| self.word(region.offset + u64::from(at));
+        let length = match word(LIST_LENGTH) {
+            0 => "of any length".to_owned(),
+            length => format!("of {length} each"),
+        };
+        row.add(8, format!("list of arrays {length}"));
+        row.add(8, format!("bitmaps {}", at(word(NESTED_BITS))));
+        row.add(8, format!("of the header at {}", word(NESTED_OWNER)));
+        self.column_header(row, "elements: ");
+        if region.length == u64::from(LIST_SIZE) {
+            self.column_header(row, "offsets: ");
+        }
     }
 
     fn data(&self, row: &mut Row, region: &Region) {
-        let Some(&(column, count)) = self.columns.get(&region.offset) else { return };
+        let Some(&header) = self.columns.get(&region.offset) else { return };
+        let Column { code: column, gaps, count, capacity } = header;
+        bits(row, gaps_size(gaps, capacity), "has a value, or is null");
         let index = |index: u64| (format!("[{index}]"), Member::Index(index));
         let width = match column {
             0 => {
-                let groups = region.length / 72;
-                let capacity = 8 * groups + (region.length % 72 / 8).saturating_sub(1);
                 return self.tagged(row, capacity, count, index);
             }
             1 => {
@@ -396,6 +494,7 @@ impl<'a> Fields<'a> {
             2 | 6 => 1,
             3 | 7 => 2,
             4 | 8 | 10 | 13 | 14 => 4,
+            15.. => return,
             _ => 8,
         };
         for number in 0..count {
@@ -413,6 +512,13 @@ impl<'a> Fields<'a> {
             };
             row.member(width, format!("[{number}]: {value}"), Some(Member::Index(number)));
         }
+    }
+}
+
+/// Words of a bitmap.
+fn bits(row: &mut Row, length: u64, meaning: &str) {
+    for first in (0..length * 8).step_by(64) {
+        row.add(8, format!("bits {first} and on: {meaning}"));
     }
 }
 

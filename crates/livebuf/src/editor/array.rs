@@ -25,6 +25,11 @@ fn growth_at_end(count: u32) -> u32 {
     1 + count / 200
 }
 
+/// Most bytes that an array takes when it grows to `needed` elements of any kind.
+pub(super) fn room(needed: u64) -> u64 {
+    tagged_size(needed + needed / 2 + 16)
+}
+
 /// Whether an array is edited as the columns of tables are.
 fn is_slotted(elements: Elements) -> bool {
     elements.column.is_nested() || elements.gaps != GAPS_NONE
@@ -76,16 +81,26 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if let Some(()) = self.push_number(node, &new) {
             return Ok(None);
         }
-        let (node, elements) = self.parted(node)?;
+        let (node, elements) = self.parted(node, Some(&new))?;
         self.add_element(node, elements, elements.count, new)
     }
 
-    /// The array of a handle, by itself: one whose length can change.
-    fn parted(&mut self, node: NodeId) -> Result<(NodeId, Elements)> {
+    /// The array of a handle, by itself: one whose length can change. If it was not, what
+    /// adding an element needs is made sure of first, so that nothing has changed where
+    /// that cannot be.
+    fn parted(&mut self, node: NodeId, new: Option<&New<'_>>) -> Result<(NodeId, Elements)> {
         match self.container(node)? {
             Container::Array(elements) => Ok((node, elements)),
-            Container::Listed(list, row, _) => {
-                let array = self.part_list(node, list, row)?;
+            Container::Listed(list, row, elements) => {
+                let mut more = 0;
+                if let Some(new) = new {
+                    self.check_elements(elements.count as u64 + 1)?;
+                    more = self.measure(new, node)? + room(elements.count as u64 + 1);
+                }
+                let array = self.part_list(node, list, row, more)?;
+                if let Some(New::Detached(detached)) = new {
+                    detached.renew(self.epoch);
+                }
                 Ok((array, self.array(array)?))
             }
             _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
@@ -145,8 +160,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let count = elements.count as u64;
             return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
         }
-        let (node, elements) = self.parted(node)?;
-        self.add_element(node, elements, index as u32, new.into())
+        let new = new.into();
+        let (node, elements) = self.parted(node, Some(&new))?;
+        self.add_element(node, elements, index as u32, new)
     }
 
     #[inline(never)]
@@ -417,7 +433,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
         }
         let (a, b) = (a as u32, b as u32);
-        let (_, elements) = self.parted(node)?;
+        let (_, elements) = self.parted(node, None)?;
         if is_slotted(elements) {
             return self.swap_slots(elements, a, b);
         }
@@ -436,7 +452,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if length >= self.array(node)?.count as usize {
             return Ok(());
         }
-        let (_, elements) = self.parted(node)?;
+        let (_, elements) = self.parted(node, None)?;
         if is_slotted(elements) {
             return self.truncate_slots(elements, length as u32);
         }

@@ -16,7 +16,7 @@ use crate::space::{Extent, Observer, Space};
 use crate::storage::Storage;
 use crate::table::{List, Table, extra};
 use crate::walk::{Allowance, CHUNK, Cursor, Node, holds_references};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// A value taken out of its place by [`Editor::detach`], still whole in the document.
 ///
@@ -26,18 +26,23 @@ use core::sync::atomic::{AtomicBool, Ordering};
 #[must_use = "a detached value is garbage until it is set somewhere or discarded"]
 pub struct Detached {
     raw: Raw,
-    epoch: u32,
+    epoch: AtomicU32,
     /// It hangs in the document again.
     spent: AtomicBool,
 }
 
 impl Detached {
     pub(super) fn new(raw: Raw, epoch: u32) -> Self {
-        Detached { raw, epoch, spent: AtomicBool::new(false) }
+        Detached { raw, epoch: AtomicU32::new(epoch), spent: AtomicBool::new(false) }
     }
 
     pub(super) fn raw(&self) -> Raw {
         self.raw
+    }
+
+    /// Keeps it good through a step of the edit that hangs it.
+    pub(super) fn renew(&self, epoch: u32) {
+        self.epoch.store(epoch, Ordering::Relaxed);
     }
 
     /// Checks that it can be hung in the container at home `under` (0: the root);
@@ -47,7 +52,7 @@ impl Detached {
         editor: &Editor<S, O>,
         under: u32,
     ) -> Result<u16> {
-        if self.epoch != editor.epoch || self.spent.load(Ordering::Relaxed) {
+        if self.epoch.load(Ordering::Relaxed) != editor.epoch || self.spent.load(Ordering::Relaxed) {
             return Err(Error::new(ErrorKind::StaleHandle, self.raw.position.into()));
         }
         if self.raw.tag <= TAG_SPAN_LAST {
@@ -211,13 +216,13 @@ impl<'v> Measure<'v> {
     /// relies on.
     fn column(&mut self, column: Elements, in_table: bool, depth: usize) -> Result<()> {
         let bad = |kind| Err(Error::new(kind, column.offset as u64));
+        column.whole(self.bytes)?;
         let (count, gaps) = (column.count, column.gaps);
         let untyped = column.column == ColumnType::Cells && gaps != GAPS_NONE;
         if untyped || (gaps & GAPS_MISSING != 0 && !in_table) {
             return bad(ErrorKind::BadCode);
         }
         if !column.column.is_nested() {
-            slice(self.bytes, column.data as u64, leaf_size(column.column, gaps, 0))?;
             self.size += leaf_size(column.column, gaps, count);
             return Ok(());
         }
@@ -225,6 +230,11 @@ impl<'v> Measure<'v> {
             return bad(ErrorKind::NestingLimit);
         }
         self.size += gaps_size(gaps, count as u64);
+        if gaps == GAPS_NONE && column.capacity != count {
+            return bad(ErrorKind::BadCount);
+        }
+        let bits = column.bits_at(self.bytes)?;
+        slice(self.bytes, bits, gaps_size(gaps, column.capacity as u64))?;
         if column.column != ColumnType::Struct {
             return self.list(column, depth);
         }
@@ -244,12 +254,25 @@ impl<'v> Measure<'v> {
         }
         if let Some(extras) = table.extras(self.bytes)? {
             self.size += ARRAY_SIZE as u64 + ColumnType::U64.data_size(extras.count);
+            extras.whole(self.bytes)?;
+            let mut next = 0;
+            for index in 0..extras.count {
+                let (row, _) = extra(extras.slot(self.bytes, index)?);
+                let known = row >= next && row < table.rows;
+                if !known || column.gap(self.bytes, row)?.is_some() {
+                    return Err(Error::new(ErrorKind::BadIndex, extras.offset as u64));
+                }
+                next = row + 1;
+            }
         }
         Ok(())
     }
 
     fn list(&mut self, column: Elements, depth: usize) -> Result<()> {
         let list = List::load(self.bytes, column.data)?;
+        if list.length.is_some() != (column.column == ColumnType::FixedList) {
+            return Err(Error::new(ErrorKind::BadCode, list.offset as u64));
+        }
         self.size += list.size();
         let child = list.child(self.bytes)?;
         let mut end = match list.length {
@@ -257,7 +280,7 @@ impl<'v> Measure<'v> {
             None => 0,
         };
         if list.length.is_none() {
-            let offsets = list.offsets(self.bytes)?;
+            let offsets = list.offsets(self.bytes)?.whole(self.bytes)?;
             if offsets.count as u64 != column.count as u64 + 1 {
                 return Err(Error::new(ErrorKind::BadCount, offsets.offset as u64));
             }
@@ -659,6 +682,12 @@ impl<'v> Copier<'v> {
         }
         if elements.gaps == GAPS_BOTH {
             self.bits(space, from + old, first, to + new, copy.count)?;
+            // Damage may say of a slot that it has a value and is null.
+            for byte in 0..copy.count.div_ceil(8) as u64 {
+                let valid = load_u8(space.bytes(), to + byte)?;
+                let null = load_u8(space.bytes(), to + new + byte)?;
+                space.write_u8(to + new + byte, null & !valid);
+            }
         }
         Ok(())
     }

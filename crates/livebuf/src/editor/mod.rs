@@ -996,7 +996,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 Ok(None)
             }
             (Container::Listed(list, row, _), At::Index(_)) => {
-                let array = self.part_list(node, list, row)?;
+                let array = self.part_list(node, list, row, 0)?;
                 self.unhang(array, at, keeps)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
@@ -1031,8 +1031,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Container::Map(map) => self.reserve_entries(map, additional),
             // A row's fields have their places.
             Container::Row(..) => Ok(()),
-            Container::Listed(list, row, _) => {
-                let array = self.part_list(node, list, row)?;
+            Container::Listed(list, row, elements) => {
+                let needed = elements.count as u64 + additional as u64;
+                self.check_elements(needed)?;
+                let array = self.part_list(node, list, row, array::room(needed))?;
                 self.reserve(array, additional as usize)
             }
         }

@@ -269,13 +269,25 @@ impl Layout {
     }
 }
 
-/// Capacity of a column that holds `count` and needs `needed`.
+/// Capacity of a column that needs `needed` slots.
 fn grown(column: Elements, needed: u32) -> u32 {
+    if column.column.is_nested() && column.gaps == GAPS_NONE {
+        // There is nothing to have room in.
+        return needed;
+    }
     if needed <= column.capacity {
         return column.capacity;
     }
     let more = needed.max(column.count.saturating_add(column.count / 2)).saturating_add(7) & !7;
     more.min(MAX_ELEMENTS.max(needed))
+}
+
+/// Slots of a column with room for `additional` more, where it has room for any.
+fn with_room(column: Elements, additional: u32) -> u32 {
+    match column.column.is_nested() && column.gaps == GAPS_NONE {
+        true => column.count,
+        false => column.count.saturating_add(additional),
+    }
 }
 
 /// The array for extras that hold `count` and get `more`: its capacity.
@@ -1066,6 +1078,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         self.move_slots(column, at + count, at, rest);
         self.space.write_u32((header + ARRAY_COUNT) as u64, column.count - count);
+        if column.column.is_nested() && column.gaps == GAPS_NONE {
+            self.space.write_u32((header + ARRAY_CAPACITY) as u64, column.count - count);
+        }
         Ok(())
     }
 
@@ -1080,7 +1095,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let mut cursor = Cursor::new(bytes, raw)?;
         let mut size = 0;
         let mut count = 0;
-        while let Some((_, child)) = cursor.next(bytes)? {
+        while let Some((index, child)) = cursor.next(bytes)? {
+            cursor.key(bytes, index)?;
             size += self.plan_materialize(child)?;
             count += 1;
         }
@@ -1224,6 +1240,22 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     // --- what the editor calls ----------------------------------------------
 
+    /// Refuses edits of columns in a document that was not validated: while its parts may
+    /// overlap, one step can undo what the next relies on.
+    fn check_trust(&self) -> Result<()> {
+        if self.space.trusted { Ok(()) } else { Err(Error::new(ErrorKind::NotValidated, 0)) }
+    }
+
+    /// The same, but for a slot that can be overwritten as it is.
+    fn check_slot(&self, header: u32, put: Put<'_>) -> Result<()> {
+        let column = Elements::at(self.space.bytes(), header)?;
+        let layout = self.layout(column, &Feed::One(put), true)?;
+        if layout == Layout::of(column) && !column.column.is_nested() {
+            return Ok(());
+        }
+        self.check_trust()
+    }
+
     /// Inserts an element before `index` of an array of rows or with gaps: its tag and cell.
     pub(super) fn insert_slot(
         &mut self,
@@ -1233,20 +1265,23 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: New<'_>,
     ) -> Result<(u8, u64)> {
         self.measure(&new, node)?;
+        self.check_trust()?;
         let put = Put::new(new);
         let feed = Feed::One(put);
         let size = self.plan_open(elements.offset, 1, &feed)?;
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
-        self.open_slots(elements.offset, index, 1, &feed, &mut extent)?;
-        self.fill_slot(elements.offset, index, put, &mut extent)?;
+        let opened = self.open_slots(elements.offset, index, 1, &feed, &mut extent);
+        self.committed(opened);
+        let filled = self.fill_slot(elements.offset, index, put, &mut extent);
+        self.committed(filled);
         self.space.finish(extent);
         self.hung(&new);
         if index < elements.count {
             // Rows behind it have other numbers now.
             self.new_epoch();
         }
-        self.placed(elements.offset, index)
+        Ok(self.placed(elements.offset, index))
     }
 
     /// Stores another value in a slot of a column: its tag and cell.
@@ -1259,19 +1294,28 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<(u8, u64)> {
         self.measure(&new, node)?;
         let put = Put::new(new);
+        self.check_slot(header, put)?;
         let size = self.plan_replace(header, put)?;
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
-        self.replace_slot(header, slot, put, true, &mut extent)?;
+        let replaced = self.replace_slot(header, slot, put, true, &mut extent);
+        self.committed(replaced);
         self.space.finish(extent);
         self.hung(&new);
-        self.placed(header, slot)
+        Ok(self.placed(header, slot))
     }
 
-    fn placed(&self, header: u32, slot: u32) -> Result<(u8, u64)> {
+    /// What was planned in a valid document can be carried out.
+    fn committed(&self, done: Result<()>) {
+        debug_assert!(done.is_ok(), "{done:?} after planning");
+    }
+
+    fn placed(&self, header: u32, slot: u32) -> (u8, u64) {
         let bytes = self.space.bytes();
-        let raw = Elements::at(bytes, header)?.element(bytes, slot)?;
-        Ok((raw.tag, raw.cell))
+        match Elements::at(bytes, header).and_then(|column| column.element(bytes, slot)) {
+            Ok(raw) => (raw.tag, raw.cell),
+            Err(_) => (TAG_NULL, 0),
+        }
     }
 
     fn hung(&mut self, new: &New<'_>) {
@@ -1292,11 +1336,22 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let bytes = self.space.bytes();
         let needle = Needle::new(key.as_bytes());
         let shape = Shape::load(bytes, table.shape as u64)?;
-        if let Some(index) = shape.find(bytes, table.columns, &needle)? {
+        let found = shape.find(bytes, table.columns, &needle)?;
+        let fields = || {
+            let cell = table.offset as u64 | ((row | super::ROW) as u64) << 32;
+            Object::<Checked>::of(bytes, cell).map(|object| object.len() as u64)
+        };
+        if let Some(index) = found {
+            if table.field(bytes, row, index)?.tag == TAG_HOLE {
+                self.check_elements(fields()? + 1)?;
+            }
             return self.set_slot(node, table.header(index), row, new);
         }
         match table.extra(bytes, row)? {
-            0 => self.add_extra(node, table, row, &needle, key, new),
+            0 => {
+                self.check_elements(fields()? + 1)?;
+                self.add_extra(node, table, row, &needle, key, new)
+            }
             home => {
                 let extra = NodeId { home, row: 0, ..node };
                 let value = self.set(extra, key, new)?;
@@ -1320,6 +1375,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: New<'_>,
     ) -> Result<(u8, u64)> {
         const CAPACITY: u32 = 4;
+        self.check_trust()?;
         let size = self.measure(&new, node)?;
         self.measure_span(key.as_bytes())?;
         let room = self.plan_extras_room(table, 1)?;
@@ -1334,7 +1390,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let fresh = size + room + stores + object;
         self.space.ensure(fresh, 0)?;
         let mut extent = self.space.take(fresh);
-        self.reserve_extras(table, 1, &mut extent)?;
+        let reserved = self.reserve_extras(table, 1, &mut extent);
+        self.committed(reserved);
         let (home, tag, cell);
         if record {
             home = extent.carve(record_size(CAPACITY) as u64);
@@ -1363,7 +1420,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             (tag, cell) = self.build(&new, &mut extent);
             super::object::append(&mut self.space, home as u64, key_cell, tag, cell, &mut extent);
         }
-        self.insert_extra(table, row, home)?;
+        let inserted = self.insert_extra(table, row, home);
+        self.committed(inserted);
         self.space.finish(extent);
         Ok((tag, cell))
     }
@@ -1401,21 +1459,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return Ok(None);
         }
         let header = table.header(index);
+        self.check_slot(header, Put::Missing)?;
         let size = if keeps { self.plan_materialize(raw)? } else { 0 };
         let size = size + self.plan_replace(header, Put::Missing)?;
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
-        let kept = if keeps {
-            let (tag, cell) = self.materialize(raw, &mut extent)?;
-            if row_of(raw.cell).is_some() && raw.tag > TAG_SPAN_LAST {
-                self.new_epoch();
-            }
-            Raw { tag, cell, position: 0 }
-        } else {
-            self.release(raw);
-            Raw { tag: TAG_NULL, cell: 0, position: 0 }
-        };
-        self.replace_slot(header, row, Put::Missing, false, &mut extent)?;
+        let kept = self.keep(raw, keeps, &mut extent);
+        let replaced = self.replace_slot(header, row, Put::Missing, false, &mut extent);
+        self.committed(replaced);
         self.space.finish(extent);
         Ok(Some(kept))
     }
@@ -1430,54 +1481,72 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if index >= elements.count {
             return Ok(None);
         }
+        self.check_trust()?;
         let raw = elements.element(self.space.bytes(), index)?;
-        let mut kept = Raw { tag: TAG_NULL, cell: 0, position: 0 };
-        if keeps {
-            let size = self.plan_materialize(raw)?;
-            self.space.ensure(size, 0)?;
-            let mut extent = self.space.take(size);
-            let (tag, cell) = self.materialize(raw, &mut extent)?;
-            self.space.finish(extent);
-            kept = Raw { tag, cell, position: 0 };
-        } else {
-            self.release(raw);
-        }
-        self.close_slots(elements, index, 1)?;
+        let size = if keeps { self.plan_materialize(raw)? } else { 0 };
+        self.space.ensure(size, 0)?;
+        let mut extent = self.space.take(size);
+        let kept = self.keep(raw, keeps, &mut extent);
+        self.space.finish(extent);
+        self.close_slots(elements, index, 1);
         Ok(Some(kept))
     }
 
+    /// Makes what a slot held a value by itself, or frees it.
+    fn keep(&mut self, raw: Raw, keeps: bool, extent: &mut Extent) -> Raw {
+        const NOTHING: Raw = Raw { tag: TAG_NULL, cell: 0, position: 0 };
+        if !keeps {
+            self.release(raw);
+            return NOTHING;
+        }
+        if row_of(raw.cell).is_some() && raw.tag > TAG_SPAN_LAST {
+            self.new_epoch();
+        }
+        let kept = self.materialize(raw, extent);
+        self.committed(kept.map(|_| ()));
+        kept.map_or(NOTHING, |(tag, cell)| Raw { tag, cell, position: 0 })
+    }
+
     /// Takes emptied slots out of an array; one that is left without any forgets its column.
-    fn close_slots(&mut self, elements: Elements, at: u32, count: u32) -> Result<()> {
-        self.close_from(elements.offset, at, count)?;
+    fn close_slots(&mut self, elements: Elements, at: u32, count: u32) {
+        let closed = self.close_from(elements.offset, at, count);
+        self.committed(closed);
         self.new_epoch();
-        let column = Elements::at(self.space.bytes(), elements.offset)?;
-        if column.count == 0 {
+        if let Ok(column) = Elements::at(self.space.bytes(), elements.offset)
+            && column.count == 0
+        {
             self.free_column(column);
             self.write_array(column.offset, ColumnType::Cells, 0, 0, 0);
         }
-        Ok(())
     }
 
     /// Frees the elements of an array of rows or with gaps from `length` on.
     pub(super) fn truncate_slots(&mut self, elements: Elements, length: u32) -> Result<()> {
+        self.check_trust()?;
         for index in length..elements.count {
-            let raw = elements.element(self.space.bytes(), index)?;
-            self.release(raw);
+            if let Ok(raw) = elements.element(self.space.bytes(), index) {
+                self.release(raw);
+            }
         }
-        self.close_slots(elements, length, elements.count - length)
+        self.close_slots(elements, length, elements.count - length);
+        Ok(())
     }
 
     /// Frees all fields of a row.
     pub(super) fn clear_row(&mut self, table: Table, row: u32) -> Result<()> {
+        self.check_trust()?;
         let mut size = 0;
         for index in 0..table.columns {
             size += self.plan_replace(table.header(index), Put::Missing)?;
         }
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
-        self.drop_extra(table, row, true)?;
+        let dropped = self.drop_extra(table, row, true);
+        self.committed(dropped);
         for index in 0..table.columns {
-            self.replace_slot(table.header(index), row, Put::Missing, true, &mut extent)?;
+            let header = table.header(index);
+            let replaced = self.replace_slot(header, row, Put::Missing, true, &mut extent);
+            self.committed(replaced);
         }
         self.space.finish(extent);
         Ok(())
@@ -1500,6 +1569,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let bytes = self.space.bytes();
         let shape = Shape::load(bytes, table.shape as u64)?;
         let find = |key: &str| shape.find(bytes, table.columns, &Needle::new(key.as_bytes()));
+        if (find(from)?, find(to)?) == (None, None) {
+            let home = table.extra(bytes, row)?;
+            return self.rename(NodeId { home, row: 0, ..node }, from, to);
+        }
+        self.check_trust()?;
+        super::Detached::new(raw, self.epoch).measure(self, table.offset)?;
         // Both steps' bytes at once, so that the second cannot fail.
         let mut size = self.plan_materialize(raw)?;
         if let Some(index) = find(from)? {
@@ -1507,18 +1582,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         size += match find(to)? {
             Some(index) => self.plan_replace(table.header(index), Put::Here(raw))?,
-            None => {
-                // A record grows by half; a map is not looked into.
-                let fields = match table.extra(bytes, row)? {
-                    0 => 4,
-                    home => match Block::resolve(bytes, home)?.record() {
-                        Ok(record) => (2 * record.used() + 8).min(MAX_FIELDS as u32),
-                        Err(_) => MAX_FIELDS as u32,
-                    },
-                };
-                let room = self.plan_extras_room(table, 1)?;
-                room + extra_size(fields, true) + key_fresh(to.as_bytes())
-            }
+            None => self.plan_further(table, row, to)?,
         };
         self.space.ensure(size, 0)?;
         let Some(kept) = self.take_from_row(table, row, from, true)? else { return Ok(()) };
@@ -1528,11 +1592,35 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.set_in_row(node, table, row, to, New::Detached(&detached)).map(|_| ())
     }
 
+    /// Most bytes that one more further field of a row takes, its value apart.
+    fn plan_further(&self, table: Table, row: u32, key: &str) -> Result<u64> {
+        let (bytes, text) = (self.space.bytes(), key_fresh(key.as_bytes()));
+        let home = table.extra(bytes, row)?;
+        if home == 0 {
+            let long = key.len() > MAX_SHAPE_KEY;
+            let object = extra_size(if long { 8 } else { 4 }, !long);
+            return Ok(self.plan_extras_room(table, 1)? + object + text);
+        }
+        let block = Block::resolve(bytes, home)?;
+        if block.kind() == KIND_MAP {
+            let map = map::Map::load(bytes, block.offset as u64)?;
+            return Ok(text
+                + match map::plan_insert(bytes, &map, key.as_bytes())? {
+                    map::Place::New(plan) => plan.fresh() + plan.tail(),
+                    map::Place::Found(_) => 0,
+                });
+        }
+        let used = block.record()?.used();
+        let becomes_map = used == MAX_FIELDS as u32 || key.len() > MAX_SHAPE_KEY;
+        Ok(text + extra_size((2 * used + 8).min(512), !becomes_map))
+    }
+
     /// Exchanges two elements of an array of rows or with gaps.
     pub(super) fn swap_slots(&mut self, elements: Elements, a: u32, b: u32) -> Result<()> {
         if a == b {
             return Ok(());
         }
+        self.check_trust()?;
         let mut layout = Layout::of(elements);
         if self.has_lists(elements)? {
             layout.plain();
@@ -1540,9 +1628,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let size = self.plan_relayout(elements, layout, elements.count)?;
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
-        self.relayout(elements, layout, elements.count, &mut extent)?;
+        let parted = self.relayout(elements, layout, elements.count, &mut extent);
+        self.committed(parted.map(|_| ()));
         self.space.finish(extent);
-        self.exchange(elements.offset, a, b)?;
+        let exchanged = self.exchange(elements.offset, a, b);
+        self.committed(exchanged);
         self.new_epoch();
         Ok(())
     }
@@ -1595,10 +1685,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub(super) fn reserve_slots(&mut self, elements: Elements, additional: u32) -> Result<()> {
         let needed = elements.count as u64 + additional as u64;
         self.check_elements(needed)?;
+        self.check_trust()?;
         let size = self.plan_reserve(elements.offset, additional)?;
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
-        self.commit_reserve(elements.offset, additional, &mut extent)?;
+        let reserved = self.commit_reserve(elements.offset, additional, &mut extent);
+        self.committed(reserved);
         self.space.finish(extent);
         Ok(())
     }
@@ -1606,7 +1698,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn plan_reserve(&self, header: u32, additional: u32) -> Result<u64> {
         let bytes = self.space.bytes();
         let column = Elements::at(bytes, header)?.whole(bytes)?;
-        let needed = column.count.saturating_add(additional);
+        let needed = with_room(column, additional);
         let mut size = self.plan_relayout(column, Layout::of(column), needed)?;
         if column.column == ColumnType::Struct {
             let table = Table::load(bytes, column.data)?;
@@ -1619,7 +1711,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     fn commit_reserve(&mut self, header: u32, additional: u32, extent: &mut Extent) -> Result<()> {
         let column = Elements::at(self.space.bytes(), header)?;
-        let needed = column.count.saturating_add(additional);
+        let needed = with_room(column, additional);
         self.relayout(column, Layout::of(column), needed, extent)?;
         if column.column == ColumnType::Struct {
             let table = Table::load(self.space.bytes(), column.data)?;
@@ -1631,14 +1723,24 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Makes all arrays of a list arrays by themselves, so that the one at `row` can
-    /// change its length: its new handle.
-    pub(super) fn part_list(&mut self, node: NodeId, list: List, row: u32) -> Result<NodeId> {
+    /// change its length: its new handle. There is room for `more` bytes afterwards.
+    pub(super) fn part_list(
+        &mut self,
+        node: NodeId,
+        list: List,
+        row: u32,
+        more: u64,
+    ) -> Result<NodeId> {
+        self.check_trust()?;
         let bytes = self.space.bytes();
         let column = Elements::at(bytes, owner(bytes, list.offset)?)?.whole(bytes)?;
+        if !column.column.is_nested() || column.data != list.offset || row >= column.count {
+            return Err(Error::new(ErrorKind::WrongBlock, column.offset as u64));
+        }
         let mut layout = Layout::of(column);
         layout.plain();
         let size = self.plan_relayout(column, layout, column.count)?;
-        self.space.ensure(size, 0)?;
+        self.space.ensure(size + more, 0)?;
         let mut extent = self.space.take(size);
         let column = self.relayout(column, layout, column.count, &mut extent)?;
         self.space.finish(extent);

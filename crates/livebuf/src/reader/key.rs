@@ -118,6 +118,8 @@ pub struct Bound<'a, 'k> {
 /// Where objects alike have the value of a bound key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
+    /// Among a row's further fields: looked for in each.
+    Anywhere,
     Field { shape: u32, index: u32 },
     Column { table: u32, column: Elements },
 }

@@ -321,13 +321,17 @@ impl<'a, M: Mode> Object<'a, M> {
         let needle = Needle::new(key.as_bytes());
         let Some((shape, used)) = self.shaped() else { return Ok(None) };
         let found = Shape::load(self.bytes, shape as u64)?.find(self.bytes, used, &needle)?;
-        let Some(index) = found else { return Ok(None) };
-        let place = match self.body {
-            Body::Row(row) => {
+        let place = match (self.body, found) {
+            (Body::Row(row), None) => match self.find_extra(row, &needle)? {
+                Some(_) => Place::Anywhere,
+                None => return Ok(None),
+            },
+            (_, None) => return Ok(None),
+            (Body::Row(row), Some(index)) => {
                 let column = Table::load(self.bytes, row.table)?.column(self.bytes, index)?;
                 Place::Column { table: row.table, column }
             }
-            _ => Place::Field { shape, index },
+            (_, Some(index)) => Place::Field { shape, index },
         };
         Ok(Some(Bound { place, needle, document: self.bytes }))
     }
