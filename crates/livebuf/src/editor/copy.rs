@@ -734,7 +734,7 @@ impl<'v> Copier<'v> {
         space.write_u64(at as u64, first);
         space.write_u64((at + TABLE_ROWS) as u64, table.rows as u64 | (bits as u64) << 32);
         let mut extras_at = 0;
-        if let Some(extras) = table.extras(source)? {
+        if let Some(extras) = table.extras(source)?.filter(|extras| extras.count > 0) {
             extras_at = extent.carve(ARRAY_SIZE as u64);
             let data = extent.carve(8 * extras.count as u64);
             let offset = extras_at;
