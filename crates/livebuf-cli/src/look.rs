@@ -156,6 +156,123 @@ pub(crate) fn keys(args: &Keys) -> Outcome {
         serde_json::to_writer(out.writer(), key).map_err(|error| Failure::output(&error.into()))?;
         out.line("")
     })?;
+    out.finish()
+}
+
+fn each_key<'d>(
+    args: &Keys,
+    object: Object<'d, livebuf::Checked>,
+    mut with: impl FnMut(livebuf::Result<&'d str>) -> Outcome,
+) -> Outcome {
+    match (&args.prefix, &args.from, &args.to) {
+        (Some(prefix), ..) => {
+            object.prefix(prefix).try_for_each(|member| with(member.map(|(key, _)| key)))
+        }
+        (None, None, None) => object.keys().try_for_each(with),
+        (None, from, to) => {
+            let from = from.as_deref().map_or(Bound::Unbounded, Bound::Included);
+            let to = to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+            object.range((from, to)).try_for_each(|member| with(member.map(|(key, _)| key)))
+        }
+    }
+}
+
+pub(crate) fn validate(args: &Validate) -> Outcome {
+    let source = Source::open(&args.file)?;
+    let name = name(&args.file);
+    let bytes = source.bytes();
+    let valid = progress::during(&format!("validating {name}"), || Doc::open(bytes)?.validate());
+    let doc = match valid {
+        Ok(doc) => doc,
+        // Damaged is an answer; what cannot be judged is trouble.
+        Err(error) if is_damage(error) || error.kind() == ErrorKind::NestingLimit => {
+            let message = format!("{name}: damaged: {error}");
+            return Err(Failure::No(if args.quiet { String::new() } else { message }));
+        }
+        Err(error) => return Err(not_a_document(&args.file, bytes, error)),
+    };
+    if !args.quiet {
+        let mut out = Out::new();
+        out.line(&format!("{name}: valid, {} bytes", grouped(doc.as_bytes().len() as u64)))?;
+        out.finish()?;
+    }
+    Ok(())
+}
+
+/// Counts what is written to it.
+#[derive(Default)]
+struct Counter(u64);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(crate) fn stats(args: &Stats) -> Outcome {
+    let source = Source::open(&args.file)?;
+    let doc = source.doc(&args.file)?;
+    let (stats, json) = progress::during(&format!("looking at {}", name(&args.file)), || {
+        let stats = doc.stats().map_err(|error| Failure::document(&args.file, error))?;
+        let options = print_options(false).non_finite(livebuf_json::NonFinite::Null);
+        let mut counter = Counter::default();
+        let json = match livebuf_json::to_writer(&mut counter, doc.root(), &options) {
+            Ok(()) => Ok(counter.0),
+            // The statistics come of a validation, so this is no damage: a reserved tag.
+            Err(error) if error.kind() == livebuf_json::ErrorKind::Document => Err(error),
+            Err(error) => return Err(not_printed(&args.file, &error)),
+        };
+        Ok((stats, json))
+    })?;
+
+    let percent = |bytes: u64| format!("{:.1} %", 100.0 * bytes as f64 / stats.used as f64);
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_header(vec!["", "bytes", "of used"]);
+    for (what, bytes) in [
+        ("text", stats.text),
+        ("records", stats.records),
+        ("shapes", stats.shapes),
+        ("arrays", stats.arrays),
+        ("tables", stats.tables),
+        ("maps", stats.maps),
+        ("index nodes", stats.index),
+        ("header and aux", stats.overhead),
+        ("live", stats.live()),
+        ("free", stats.free),
+        // Nothing reaches either of them, so the statistics have them as one.
+        ("garbage and padding", stats.garbage),
+        ("used", stats.used),
+    ] {
+        table.add_row(vec![what.to_owned(), grouped(bytes), percent(bytes)]);
+    }
+    for column in 1..3 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut out = Out::new();
+    out.line(&table.trim_fmt())?;
+    out.line("")?;
+    out.line(&format!(
+        "{} values: {} objects, {} arrays, nested {} deep",
+        grouped(stats.values),
+        grouped(stats.objects),
+        grouped(stats.array_count),
+        stats.depth
+    ))?;
+    out.line(&match json {
+        Ok(json) => format!(
+            "as JSON, compact: {} bytes; the document is {:.2} of it",
+            grouped(json),
+            stats.used as f64 / json as f64
+        ),
+        Err(error) => format!("not as JSON, to compare: {error}"),
+    })?;
     if stats.table_count > 0 {
         columns::list(&mut out, doc.root(), &stats)?;
     }

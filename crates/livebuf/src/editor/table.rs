@@ -523,9 +523,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let total = list.child(self.space.bytes())?.count as u64 + added as u64;
         let mut layout = Layout::of(offsets);
         layout.column = match total {
-            ..=0xFF => layout.column,
-            ..=0xFFFF if layout.column == ColumnType::U8 => ColumnType::U16,
-            ..=0xFFFF => layout.column,
+            0..=0xFF => layout.column,
+            0x100..=0xFFFF if layout.column == ColumnType::U8 => ColumnType::U16,
+            0x100..=0xFFFF => layout.column,
             _ => ColumnType::U32,
         };
         Ok(layout)

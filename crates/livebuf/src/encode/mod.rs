@@ -68,6 +68,9 @@ impl Default for EncodeOptions {
 /// Indexes over more entries begin at a page of 4,096 bytes.
 const MANY_ENTRIES: usize = 4000;
 
+/// Places of the stack that stay allocated when an outermost array is laid out.
+const KEPT_PLACES: usize = 1 << 14;
+
 /// Waiting tag of text that may turn out to be shared: the cell is a [`Text`]'s number.
 const TAG_WAITING: u8 = 0xF0;
 /// A waiting array: the count of places that what it holds takes, and the bytes it would
@@ -981,7 +984,12 @@ impl Encoder {
             None => {}
         }
         let home = self.lay_out_array(start)?;
-        self.end(start, TAG_ARRAY, home)
+        self.end(start, TAG_ARRAY, home)?;
+        if self.cells.capacity() > KEPT_PLACES {
+            self.cells.shrink_to(KEPT_PLACES.max(self.cells.len()));
+            self.tags.shrink_to(KEPT_PLACES.max(self.tags.len()));
+        }
+        Ok(())
     }
 
     // --- the end ------------------------------------------------------------

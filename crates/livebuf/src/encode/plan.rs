@@ -480,8 +480,8 @@ impl Planner<'_> {
                 return None;
             }
             let offsets = match elements.len() {
-                ..=0xFF => ColumnType::U8,
-                ..=0xFFFF => ColumnType::U16,
+                0..=0xFF => ColumnType::U8,
+                0x100..=0xFFFF => ColumnType::U16,
                 _ => ColumnType::U32,
             };
             let child = self.column(elements, depth + 1);
