@@ -1,0 +1,7 @@
+//! Exchange with the `arrow` crate over the C Data Interface, in both directions.
+
+mod exchange;
+mod export;
+mod import;
+mod ownership;
+mod requested;
