@@ -26,7 +26,6 @@ pub(crate) fn schema(field: &Field) -> Result<ArrowSchema> {
     let text = |text: &str| {
         CString::new(text).map_err(|_| {
             Error::new(ErrorKind::Unsupported, "names in Arrow cannot hold a zero character")
-                .within(&field.name)
         })
     };
     let below: &[Field] = match &field.kind {
@@ -40,7 +39,12 @@ pub(crate) fn schema(field: &Field) -> Result<ArrowSchema> {
     let (format, name) = (text(&field.kind.format())?, text(&field.name)?);
     let children = below
         .iter()
-        .map(|child| schema(child).map_err(|error| error.within(&field.name)))
+        .map(|child| {
+            schema(child).map_err(|error| match field.kind {
+                Type::Struct(_) => error.within(&child.name),
+                _ => error.within_list(),
+            })
+        })
         .collect::<Result<Vec<_>>>()?;
     let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
     let parts = Box::leak(Box::new(SchemaParts { format, name, children }));

@@ -4,7 +4,7 @@
 use std::ptr;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
-use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::{RecordBatchStreamReader, FFI_ArrowArrayStream};
 use arrow_array::{Array, RecordBatchIterator, StructArray};
 use arrow_schema::{ArrowError, Schema};
 use livebuf::DocBuf;
@@ -39,9 +39,9 @@ pub(crate) fn to_arrow(batch: RecordBatch) -> arrow_array::RecordBatch {
     StructArray::from(data).into()
 }
 
-pub(crate) fn stream_to_arrow(mut stream: ArrowArrayStream) -> ArrowArrayStreamReader {
+pub(crate) fn stream_to_arrow(mut stream: ArrowArrayStream) -> RecordBatchStreamReader {
     // SAFETY: the structure is ours, and moved away.
-    unsafe { ArrowArrayStreamReader::from_raw(ptr::from_mut(&mut stream).cast()).unwrap() }
+    unsafe { RecordBatchStreamReader::from_raw(ptr::from_mut(&mut stream).cast()).unwrap() }
 }
 
 pub(crate) fn from_arrow(array: &dyn Array) -> RecordBatch {

@@ -2,6 +2,7 @@
 
 mod exchange;
 mod export;
+mod hostile;
 mod import;
 mod ownership;
 mod requested;
