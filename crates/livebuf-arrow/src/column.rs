@@ -68,16 +68,46 @@ native!(f32, f64);
 macro_rules! with_native {
     ($number:expr, $type:ident => $body:expr) => {
         match $number {
-            Number::I8 => { type $type = i8; $body }
-            Number::I16 => { type $type = i16; $body }
-            Number::I32 => { type $type = i32; $body }
-            Number::I64 => { type $type = i64; $body }
-            Number::U8 => { type $type = u8; $body }
-            Number::U16 => { type $type = u16; $body }
-            Number::U32 => { type $type = u32; $body }
-            Number::U64 => { type $type = u64; $body }
-            Number::F32 => { type $type = f32; $body }
-            Number::F64 => { type $type = f64; $body }
+            Number::I8 => {
+                type $type = i8;
+                $body
+            }
+            Number::I16 => {
+                type $type = i16;
+                $body
+            }
+            Number::I32 => {
+                type $type = i32;
+                $body
+            }
+            Number::I64 => {
+                type $type = i64;
+                $body
+            }
+            Number::U8 => {
+                type $type = u8;
+                $body
+            }
+            Number::U16 => {
+                type $type = u16;
+                $body
+            }
+            Number::U32 => {
+                type $type = u32;
+                $body
+            }
+            Number::U64 => {
+                type $type = u64;
+                $body
+            }
+            Number::F32 => {
+                type $type = f32;
+                $body
+            }
+            Number::F64 => {
+                type $type = f64;
+                $body
+            }
             Number::F16 => Err(unsupported(&Type::Number(Number::F16))),
         }
     };
@@ -139,8 +169,9 @@ struct Validity {
     nulls: usize,
 }
 
-impl From<Bits> for Validity {
-    fn from(bits: Bits) -> Validity {
+impl Validity {
+    fn of(slots: impl Iterator<Item = Slot>) -> Validity {
+        let bits: Bits = slots.map(|slot| present(slot).is_some()).collect();
         let nulls = bits.zeros;
         Validity { bits: (nulls > 0).then(|| Buffer::built(bits.bytes)), nulls }
     }
@@ -172,29 +203,24 @@ impl Source {
         field: &Field,
         column: Column<'static, Valid>,
     ) -> Result<ArrowArray> {
-        let stored = column.column_type();
-        let made = match (&field.kind, stored) {
-            (Type::Number(number), _) => match self.numbers(*number, column) {
-                Some(made) => made,
-                None => self.values(&field.kind, column.iter())?,
-            },
-            (Type::Struct(fields), ColumnType::Struct) => match column.table() {
+        let made = match &field.kind {
+            Type::Number(number) => self.numbers(*number, column),
+            Type::Struct(fields) => match column.table() {
                 Some(table) => {
                     let Validity { bits, nulls } = self.validity(column);
-                    array(column.len(), nulls, vec![bits], self.table(fields, table)?)
+                    Some(array(column.len(), nulls, vec![bits], self.table(fields, table)?))
                 }
-                None => self.values(&field.kind, column.iter())?,
+                None => None,
             },
-            (
-                Type::List(_) | Type::LargeList(_) | Type::FixedList(..),
-                ColumnType::List | ColumnType::FixedList,
-            ) => match self.list(&field.kind, column)? {
-                Some(made) => made,
-                None => self.values(&field.kind, column.iter())?,
-            },
-            _ => self.values(&field.kind, column.iter())?,
+            Type::List(_) | Type::LargeList(_) | Type::FixedList(..) => {
+                self.list(&field.kind, column)?
+            }
+            _ => None,
         };
-        Ok(made)
+        match made {
+            Some(made) => Ok(made),
+            None => self.values(&field.kind, column.iter(), || self.validity(column)),
+        }
     }
 
     fn table(&self, fields: &[Field], table: Table<'static, Valid>) -> Result<Vec<ArrowArray>> {
@@ -207,7 +233,7 @@ impl Source {
                     let further = table.has_further_fields();
                     let row = |row| further.then(|| table.row(row)?.get(&key)).flatten();
                     let slots: Vec<Slot> = (0..table.rows()).map(row).collect();
-                    self.values(&field.kind, slots.iter().copied())
+                    self.slots(&field.kind, &slots)
                 }
             };
             made.map_err(|error| error.within(&field.name))
@@ -223,8 +249,7 @@ impl Source {
             let key = Key::new(&field.name);
             let slots: Vec<Slot> =
                 rows.iter().map(|row| row.and_then(|row| row.get(&key))).collect();
-            self.values(&field.kind, slots.iter().copied())
-                .map_err(|error| error.within(&field.name))
+            self.slots(&field.kind, &slots).map_err(|error| error.within(&field.name))
         });
         let made = made.collect::<Result<Vec<_>>>()?;
         let missing = || rows.iter().filter(|row| row.is_none()).count();
@@ -239,7 +264,7 @@ impl Source {
             return Validity { bits: None, nulls: 0 };
         }
         let Some((bytes, 0)) = column.validity() else {
-            return Bits::from_iter(column.iter().map(|slot| present(slot).is_some())).into();
+            return Validity::of(column.iter());
         };
         let length = column.len();
         let mut ones: usize = bytes.iter().map(|byte| byte.count_ones() as usize).sum();
@@ -338,16 +363,24 @@ impl Source {
 
     // --- from values --------------------------------------------------------
 
+    /// The array of values row by row.
+    fn slots(&self, kind: &Type, slots: &[Slot]) -> Result<ArrowArray> {
+        let validity = || Validity::of(slots.iter().copied());
+        self.values(kind, slots.iter().copied(), validity)
+    }
+
     /// The array of any values, where the type fits them.
-    fn values<I>(&self, kind: &Type, slots: I) -> Result<ArrowArray>
+    fn values<I>(
+        &self,
+        kind: &Type,
+        slots: I,
+        validity: impl Fn() -> Validity,
+    ) -> Result<ArrowArray>
     where
         I: ExactSizeIterator<Item = Slot> + Clone,
     {
         let length = slots.len();
-        let rows = slots.clone().map(present).enumerate();
-        let validity = || -> Validity {
-            Bits::from_iter(slots.clone().map(|slot| present(slot).is_some())).into()
-        };
+        let rows = slots.map(present).enumerate();
         /// Applies a conversion to each value; what there is none for is refused.
         macro_rules! each {
             ($absent:expr, $value:ident => $convert:expr) => {
@@ -402,7 +435,8 @@ impl Source {
                 self.bytes(*layout, length, validity(), texts)
             }
             Type::Struct(fields) => {
-                let objects = each!(None, value => (value.kind() == Kind::Object).then_some(Some(value)));
+                let objects =
+                    each!(None, value => (value.kind() == Kind::Object).then_some(Some(value)));
                 let objects: Vec<Slot> = objects;
                 let children = self.objects(fields, &objects)?;
                 let Validity { bits, nulls } = validity();
@@ -452,7 +486,7 @@ impl Source {
     }
 
     fn items(&self, item: &Field, elements: &[Slot]) -> Result<ArrowArray> {
-        let child = self.values(&item.kind, elements.iter().copied());
+        let child = self.slots(&item.kind, elements);
         child.map_err(Error::within_list).and_then(|child| refuse_null_items(item, child))
     }
 
@@ -524,9 +558,7 @@ impl Source {
         let mut lengths = Vec::new();
         for buffer in pool.buffers {
             let (length, buffer) = match buffer {
-                Pooled::Borrowed(bytes) => {
-                    (bytes.len(), Buffer::borrowed(bytes, &self.pinned))
-                }
+                Pooled::Borrowed(bytes) => (bytes.len(), Buffer::borrowed(bytes, &self.pinned)),
                 Pooled::Copied(bytes) => (bytes.len(), Buffer::built(bytes)),
             };
             lengths.push(length as i64);
@@ -559,7 +591,8 @@ const PART: usize = 1 << 30;
 impl Pool {
     fn borrow(&mut self, document: &'static [u8], text: &'static [u8]) -> (i32, i32) {
         let at = (text.as_ptr() as usize).wrapping_sub(document.as_ptr() as usize);
-        let Some(part) = self.parts.get_mut(at / PART).filter(|_| at + text.len() <= document.len())
+        let Some(part) =
+            self.parts.get_mut(at / PART).filter(|_| at + text.len() <= document.len())
         else {
             return self.copy(text);
         };
@@ -617,11 +650,7 @@ fn bytes_of(kind: &Type, value: &Value<'static, Valid>) -> Result<Option<Cow<'st
 // --- nulls where the consumer wants none ------------------------------------
 
 /// Refuses nulls in fields that are to have none, but for those in structs that are null.
-fn refuse_nulls(
-    fields: &[Field],
-    made: &[ArrowArray],
-    missing: impl Fn() -> usize,
-) -> Result<()> {
+fn refuse_nulls(fields: &[Field], made: &[ArrowArray], missing: impl Fn() -> usize) -> Result<()> {
     for (field, column) in fields.iter().zip(made) {
         if !field.nullable && column.nulls() > 0 && column.nulls() > missing() {
             return Err(null(field).within(&field.name));

@@ -48,6 +48,13 @@ impl Document for Box<[u8]> {
     }
 }
 
+/// Exports share the inner [`Arc`], too.
+impl<D: Document + ?Sized> Document for Arc<D> {
+    fn valid(&self) -> Result<Doc<'_, Valid>> {
+        (**self).valid()
+    }
+}
+
 /// A document that stays in place as long as this lives.
 pub(crate) struct Pinned {
     /// Borrows the owner: must not leave this crate without it.

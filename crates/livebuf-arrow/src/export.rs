@@ -221,9 +221,9 @@ impl Plan {
                 Ok(column) if column.nulls() > 0 && !field.nullable => {
                     Err(Error::new(ErrorKind::Cast, "a value is null").within(&field.name))
                 }
-                column => column
-                    .map(|column| vec![column])
-                    .map_err(|error| error.within(&field.name)),
+                column => {
+                    column.map(|column| vec![column]).map_err(|error| error.within(&field.name))
+                }
             },
         };
         let columns = columns.map_err(|error| error.after_row(start))?;
@@ -286,8 +286,8 @@ fn fit_fields(columns: &[Field], requested: &[Field]) -> Result<Vec<Field>> {
 
 /// The column as the consumer wants it.
 fn fit(column: &Field, requested: &Field) -> Result<Field> {
-    let kind = fit_type(&column.kind, &requested.kind)
-        .map_err(|error| error.within(&requested.name))?;
+    let kind =
+        fit_type(&column.kind, &requested.kind).map_err(|error| error.within(&requested.name))?;
     Ok(Field { kind, ..requested.clone() })
 }
 

@@ -59,10 +59,8 @@ pub fn from_batch(batch: &RecordBatch, options: &ImportOptions) -> Result<DocBuf
 /// # Errors
 /// As [`from_batch`], and [`ErrorKind::Producer`] with the stream's own message.
 pub fn from_stream(stream: ArrowArrayStream, options: &ImportOptions) -> Result<DocBuf> {
-    let import = stream.read_all(
-        |field| Import::begin(field, options),
-        |import, values| import.rows(&values),
-    )?;
+    let import = stream
+        .read_all(|field| Import::begin(field, options), |import, values| import.rows(&values))?;
     import.finish()
 }
 

@@ -115,7 +115,12 @@ impl<'a> Seen<'a> {
                 self.storage.add(<$type>::MIN, <$type>::MAX);
                 match column.slots::<$type>() {
                     // Slots without a value hold 0, which is no bound.
-                    Some(slots) => slots.iter().for_each(|&slot| self.values.add(slot, slot)),
+                    Some(slots) => {
+                        let bounds = (slots.iter().min(), slots.iter().max());
+                        if let (Some(&low), Some(&high)) = bounds {
+                            self.values.add(low, high);
+                        }
+                    }
                     None => column.iter().flatten().for_each(|value| self.integer(&value)),
                 }
             }};
@@ -323,7 +328,9 @@ impl Chosen {
             let mut all = narrow.iter().chain(&wide);
             found = all.find(|number| holds(&seen.storage, number));
         }
-        found.or_else(|| wide.iter().find(|number| holds(&seen.values, number))).map(|found| found.0)
+        found
+            .or_else(|| wide.iter().find(|number| holds(&seen.values, number)))
+            .map(|found| found.0)
     }
 }
 
@@ -349,7 +356,11 @@ mod tests {
             ("[200]", "int64", "uint8"),
             ("[-1, 40000, null]", "int64", "int32"),
             ("[18446744073709551615, 1]", "uint64", "uint64"),
-            ("[18446744073709551615, -1]", "JSON text of mixed values", "JSON text of mixed values"),
+            (
+                "[18446744073709551615, -1]",
+                "JSON text of mixed values",
+                "JSON text of mixed values",
+            ),
             ("[1.5]", "float64", "float32"),
             ("[0.1]", "float64", "float64"),
             ("[1, 0.5]", "float64", "float64"),

@@ -296,9 +296,38 @@ mod tests {
     #[test]
     fn formats_read_back() {
         for format in [
-            "n", "b", "c", "C", "s", "S", "i", "I", "l", "L", "e", "f", "g", "u", "U", "vu", "z",
-            "Z", "vz", "w:16", "tdD", "tdm", "tts", "ttm", "ttu", "ttn", "tss:", "tsn:Europe/Rome",
-            "tDu", "d:10,2,128", "d:38,-3,64", "+s",
+            "n",
+            "b",
+            "c",
+            "C",
+            "s",
+            "S",
+            "i",
+            "I",
+            "l",
+            "L",
+            "e",
+            "f",
+            "g",
+            "u",
+            "U",
+            "vu",
+            "z",
+            "Z",
+            "vz",
+            "w:16",
+            "tdD",
+            "tdm",
+            "tts",
+            "ttm",
+            "ttu",
+            "ttn",
+            "tss:",
+            "tsn:Europe/Rome",
+            "tDu",
+            "d:10,2,128",
+            "d:38,-3,64",
+            "+s",
         ] {
             assert_eq!(Type::parse(format, Vec::new()).unwrap().format(), format);
         }
@@ -307,9 +336,27 @@ mod tests {
             assert_eq!(Type::parse(format, item()).unwrap().format(), format);
             assert_eq!(Type::parse(format, Vec::new()).unwrap_err().kind(), ErrorKind::Mismatch);
         }
-        for format in ["", "q", "w:", "w:-1", "+w:x", "d:1", "d:1,2,256", "d:1,300", "tt", "ttx",
-            "ts", "tss", "tDD", "+m", "+r", "+vl", "+ud:0,1", "tiM", "é"]
-        {
+        for format in [
+            "",
+            "q",
+            "w:",
+            "w:-1",
+            "+w:x",
+            "d:1",
+            "d:1,2,256",
+            "d:1,300",
+            "tt",
+            "ttx",
+            "ts",
+            "tss",
+            "tDD",
+            "+m",
+            "+r",
+            "+vl",
+            "+ud:0,1",
+            "tiM",
+            "é",
+        ] {
             assert_eq!(Type::parse(format, item()).unwrap_err().kind(), ErrorKind::Unsupported);
         }
     }

@@ -32,7 +32,8 @@ impl ArrowSchema {
             return Err(Error::new(ErrorKind::Producer, "the schema was released"));
         }
         let name = text(self.name)?.unwrap_or("");
-        let kind = self.kind(depth).map_err(|error| if depth > 0 { error.within(name) } else { error })?;
+        let kind =
+            self.kind(depth).map_err(|error| if depth > 0 { error.within(name) } else { error })?;
         Ok(Field { name: name.to_owned(), nullable: self.flags & NULLABLE != 0, kind })
     }
 
@@ -182,7 +183,11 @@ impl<'a> Values<'a> {
     ///
     /// # Safety
     /// The array must be one of this type, as the interface demands.
-    unsafe fn read(kind: &Type, array: &'a ArrowArray, part: Option<(usize, usize)>) -> Result<Self> {
+    unsafe fn read(
+        kind: &Type,
+        array: &'a ArrowArray,
+        part: Option<(usize, usize)>,
+    ) -> Result<Self> {
         if array.is_released() {
             return Err(Error::new(ErrorKind::Producer, "the array was released"));
         }
@@ -253,10 +258,11 @@ impl<'a> Source<'a> {
                     Data::Variable(offsets, self.bytes(2, 0, end)?)
                 }
                 Type::Struct(fields) => {
-                    let children = self.children(fields.len())?.zip(fields).map(|(child, field)| {
-                        Values::read(&field.kind, child?, Some((first, length)))
-                            .map_err(|error| error.within(&field.name))
-                    });
+                    let children =
+                        self.children(fields.len())?.zip(fields).map(|(child, field)| {
+                            Values::read(&field.kind, child?, Some((first, length)))
+                                .map_err(|error| error.within(&field.name))
+                        });
                     Data::Struct(children.collect::<Result<_>>()?)
                 }
                 Type::List(item) | Type::LargeList(item) => {

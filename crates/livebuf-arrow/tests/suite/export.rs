@@ -83,10 +83,23 @@ fn every_type_by_default() {
     assert_eq!(
         types(&batch),
         [
-            "i8 Int64", "i16 Int64", "i32 Int64", "i64 Int64", "u64 UInt64", "f32 Float64",
-            "f64 Float64", "mix Float64", "text Utf8", "short Utf8", "flag Boolean", "none Null",
-            "struct Struct(\"x\": Int64, \"y\": Utf8)", "fixed FixedSizeList(2 x Int64)",
-            "list List(Utf8)", "any Utf8", "long Utf8",
+            "i8 Int64",
+            "i16 Int64",
+            "i32 Int64",
+            "i64 Int64",
+            "u64 UInt64",
+            "f32 Float64",
+            "f64 Float64",
+            "mix Float64",
+            "text Utf8",
+            "short Utf8",
+            "flag Boolean",
+            "none Null",
+            "struct Struct(\"x\": Int64, \"y\": Utf8)",
+            "fixed FixedSizeList(2 x Int64)",
+            "list List(Utf8)",
+            "any Utf8",
+            "long Utf8",
         ]
     );
     let column = |name: &str| batch.column_by_name(name).unwrap();
@@ -135,12 +148,22 @@ fn narrow_columns_are_borrowed() {
     assert_eq!(
         types(&batch),
         [
-            "a Int8", "b UInt8", "c Int16", "d UInt16", "e Int32", "f UInt32", "g Int64",
-            "h Float32", "i Float64", "j Int8"
+            "a Int8",
+            "b UInt8",
+            "c Int16",
+            "d UInt16",
+            "e Int32",
+            "f UInt32",
+            "g Int64",
+            "h Float32",
+            "i Float64",
+            "j Int8"
         ]
     );
     let column = |index: usize| batch.column(index);
-    assert!(borrows::<Int8Type>(&document, column(0)) && borrows::<UInt8Type>(&document, column(1)));
+    assert!(
+        borrows::<Int8Type>(&document, column(0)) && borrows::<UInt8Type>(&document, column(1))
+    );
     assert!(borrows::<Int16Type>(&document, column(2)));
     assert!(borrows::<UInt16Type>(&document, column(3)));
     assert!(borrows::<Int32Type>(&document, column(4)));
@@ -182,7 +205,7 @@ fn nulls_and_missing_fields_are_null() {
 #[test]
 fn rows_that_are_no_table_export_the_same() {
     let row = |n: usize| {
-        format!(r#"{{"id":{n},"s":"s{n}","o":{{"x":{n}.5}},"l":[[{n}],[]],"m":{}}}"#, n % 2 == 0)
+        format!(r#"{{"id":{n},"s":"s{n}","o":{{"x":{n}.5}},"l":[[{n}],[]],"m":{}}}"#, n < 50)
     };
     let table = rows(row);
     let text = livebuf_json::to_string(table.valid().unwrap().root()).unwrap();
@@ -405,7 +428,8 @@ fn what_cannot_be_exported_says_so() {
     let exporter = Exporter::new(Arc::new(encoder.finish().unwrap())).unwrap();
     let error = exporter.batch().err().unwrap();
     assert_eq!((error.kind(), error.column(), error.row()), (ErrorKind::Json, "value", Some(1)));
-    let reader = stream_to_arrow(exporter.options(ExportOptions::new().batch_rows(1)).stream().unwrap());
+    let reader =
+        stream_to_arrow(exporter.options(ExportOptions::new().batch_rows(1)).stream().unwrap());
     let parts: Vec<_> = reader.take(2).collect();
     assert!(parts[0].is_ok());
     let message = parts[1].as_ref().unwrap_err().to_string();
@@ -453,10 +477,9 @@ fn random_documents_come_back() {
         }
         let text = format!("[{}]", json.join(","));
         let document = Arc::new(livebuf_json::from_str(&text).unwrap());
-        for options in [
-            ExportOptions::new(),
-            ExportOptions::new().narrow(true).text(TextLayout::Utf8View),
-        ] {
+        for options in
+            [ExportOptions::new(), ExportOptions::new().narrow(true).text(TextLayout::Utf8View)]
+        {
             let batch = export_with(&document, options);
             let back = crate::exchange::text(&import_rows(&batch));
             assert_eq!(back, crate::exchange::text(&document), "SEED={seed}");

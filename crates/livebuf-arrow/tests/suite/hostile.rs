@@ -56,7 +56,8 @@ fn broken(
     // checked before anything is read beyond what is there.
     unsafe {
         let (array, schema) = (&raw mut array, &raw mut schema);
-        let saved: (ArrayLayout, SchemaLayout) = (array.cast::<ArrayLayout>().read(), schema.cast::<SchemaLayout>().read());
+        let saved: (ArrayLayout, SchemaLayout) =
+            (array.cast::<ArrayLayout>().read(), schema.cast::<SchemaLayout>().read());
         change(&mut *schema.cast(), &mut *array.cast());
         let result = {
             let schema = ArrowSchema::take(schema.cast());
@@ -154,7 +155,12 @@ fn pointers() {
 }
 
 /// An array that the `arrow` crate would refuse to make.
-fn unchecked(kind: DataType, length: usize, buffers: Vec<Buffer>, children: Vec<ArrayData>) -> Arc<dyn Array> {
+fn unchecked(
+    kind: DataType,
+    length: usize,
+    buffers: Vec<Buffer>,
+    children: Vec<ArrayData>,
+) -> Arc<dyn Array> {
     let data = ArrayData::builder(kind).len(length).buffers(buffers).child_data(children);
     // SAFETY: nothing but the import looks at it.
     make_array(unsafe { data.build_unchecked() })
@@ -163,13 +169,15 @@ fn unchecked(kind: DataType, length: usize, buffers: Vec<Buffer>, children: Vec<
 #[test]
 fn offsets() {
     for offsets in [[0, 3, 2], [-1, 0, 1], [2, 1, 3], [0, -5, 3]] {
-        let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1)]), Some([Some(2)])]);
+        let lists =
+            ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1)]), Some([Some(2)])]);
         let bytes = offsets.as_ptr().cast::<c_void>();
         // SAFETY: the array has two buffers.
         let message = mismatch(&lists, |_, array| unsafe { *array.buffers.add(1) = bytes });
         assert_eq!(message, "the offsets are negative or do not rise");
     }
-    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1)]), Some([Some(2)])]);
+    let lists =
+        ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1)]), Some([Some(2)])]);
     let beyond = [0, 1, 4];
     // SAFETY: the array has two buffers.
     let message = mismatch(&lists, |_, array| unsafe {
@@ -196,9 +204,14 @@ fn texts() {
         })
     };
     view([20, 0, 0, 12]).unwrap();
-    for words in [[-1, 0, 0, 0], [20, 0, 0, 13], [20, 0, 1, 0], [20, 0, -1, 0], [20, 0, 0, -1],
-        [i32::MAX, 0, 0, i32::MAX]]
-    {
+    for words in [
+        [-1, 0, 0, 0],
+        [20, 0, 0, 13],
+        [20, 0, 1, 0],
+        [20, 0, -1, 0],
+        [20, 0, 0, -1],
+        [i32::MAX, 0, 0, i32::MAX],
+    ] {
         assert_eq!(view(words).unwrap_err().kind(), ErrorKind::Mismatch);
     }
 }
@@ -227,6 +240,11 @@ fn fixed_lists_of_no_width() {
     let kind = DataType::FixedSizeList(Arc::new(Field::new("item", DataType::Int32, true)), 0);
     let lists = unchecked(kind, 3, Vec::new(), vec![numbers().slice(0, 0).to_data()]);
     broken(&*lists, |_, _| {}).unwrap();
-    let bytes = unchecked(DataType::FixedSizeBinary(0), 3, vec![Buffer::from_slice_ref([0u8; 0])], Vec::new());
+    let bytes = unchecked(
+        DataType::FixedSizeBinary(0),
+        3,
+        vec![Buffer::from_slice_ref([0u8; 0])],
+        Vec::new(),
+    );
     broken(&*bytes, |_, _| {}).unwrap();
 }

@@ -41,9 +41,8 @@ fn numbers() {
     assert_eq!(json(&UInt16Array::from(vec![65_535])), "[65535]");
     assert_eq!(json(&UInt32Array::from(vec![u32::MAX])), "[4294967295]");
     assert_eq!(json(&UInt64Array::from(vec![u64::MAX, 1])), "[18446744073709551615,1]");
-    let halves: Vec<_> = [0.5f32, -2.0, 65504.0]
-        .map(|value| <Float16Type as ArrowPrimitiveType>::Native::from_f32(value))
-        .to_vec();
+    let halves: Vec<_> =
+        [0.5f32, -2.0, 65504.0].map(<Float16Type as ArrowPrimitiveType>::Native::from_f32).to_vec();
     assert_eq!(json(&Float16Array::from(halves)), "[0.5,-2.0,65504.0]");
     assert_eq!(json(&Float32Array::from(vec![0.5, -0.0])), "[0.5,-0.0]");
     assert_eq!(json(&Float64Array::from(vec![Some(0.1), None])), "[0.1,null]");
@@ -162,12 +161,14 @@ fn nested() {
 
 #[test]
 fn dictionaries() {
-    let texts: DictionaryArray<Int8Type> = [Some("x"), None, Some("y"), Some("x")].into_iter().collect();
+    let texts: DictionaryArray<Int8Type> =
+        [Some("x"), None, Some("y"), Some("x")].into_iter().collect();
     assert_eq!(json(&texts), r#"["x",null,"y","x"]"#);
     let keys = UInt16Array::from(vec![2, 0, 1]);
     let values = Arc::new(Int64Array::from(vec![Some(10), None, Some(30)]));
     assert_eq!(json(&DictionaryArray::new(keys, values)), "[30,10,null]");
-    let lists = ListArray::from_iter_primitive::<Int8Type, _, _>([Some([Some(1)]), Some([Some(2)])]);
+    let lists =
+        ListArray::from_iter_primitive::<Int8Type, _, _>([Some([Some(1)]), Some([Some(2)])]);
     let keys = Int64Array::from(vec![1, 1, 0]);
     assert_eq!(json(&DictionaryArray::new(keys, Arc::new(lists))), "[[2],[2],[1]]");
 }
@@ -212,9 +213,14 @@ fn skipped_nulls_in_dictionaries_and_structs() {
     let inner = StructArray::from(batch(vec![
         ("d", Arc::new(DictionaryArray::new(keys, values))),
         ("n", Arc::new(NullArray::new(3))),
-        ("l", Arc::new(ListArray::from_iter_primitive::<Int8Type, _, _>([
-            Some(vec![None]), None, Some(vec![]),
-        ]))),
+        (
+            "l",
+            Arc::new(ListArray::from_iter_primitive::<Int8Type, _, _>([
+                Some(vec![None]),
+                None,
+                Some(vec![]),
+            ])),
+        ),
     ]));
     let rows = StructArray::from(batch(vec![("o", Arc::new(inner))]));
     let options = ImportOptions::new().skip_nulls(true);
@@ -245,7 +251,10 @@ fn streams_of_ours_come_back() {
 #[test]
 fn what_cannot_be_imported_says_so() {
     let unsupported = |array: ArrayRef| {
-        let rows = StructArray::from(batch(vec![("ok", Arc::new(NullArray::new(array.len()))), ("it", array)]));
+        let rows = StructArray::from(batch(vec![
+            ("ok", Arc::new(NullArray::new(array.len()))),
+            ("it", array),
+        ]));
         let error = import(&rows).unwrap_err();
         assert_eq!((error.kind(), error.column()), (ErrorKind::Unsupported, "it"));
         error.to_string()
@@ -261,7 +270,8 @@ fn what_cannot_be_imported_says_so() {
     map.append(true).unwrap();
     let message = unsupported(Arc::new(map.finish()));
     assert!(message.contains("\"+m\""), "{message}");
-    let runs = RunArray::try_new(&Int32Array::from(vec![2]), &StringArray::from(vec!["a"])).unwrap();
+    let runs =
+        RunArray::try_new(&Int32Array::from(vec![2]), &StringArray::from(vec!["a"])).unwrap();
     let message = unsupported(Arc::new(runs));
     assert!(message.contains("\"+r\""), "{message}");
 
@@ -273,7 +283,8 @@ fn what_cannot_be_imported_says_so() {
 
     let schema = Schema::new(vec![Field::new("a", DataType::Int8, true)]);
     let failing = vec![Err(ArrowError::ComputeError("out of coffee".into()))];
-    let error = from_stream(stream_from_arrow(&schema, failing), &ImportOptions::new()).unwrap_err();
+    let error =
+        from_stream(stream_from_arrow(&schema, failing), &ImportOptions::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Producer);
     assert!(error.to_string().contains("out of coffee"), "{error}");
     let released = livebuf_arrow::ArrowArrayStream::released();

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::ArrayRef;
 use livebuf::{Doc, DocBuf, Valid};
 use livebuf_arrow::{ArrowArray, Document, ExportOptions, Exporter, TextLayout};
 
@@ -30,7 +30,9 @@ impl Drop for Counted {
 fn document() -> (Arc<Counted>, Arc<AtomicUsize>) {
     let rows: Vec<String> = (0..100)
         .map(|n| {
-            format!(r#"{{"x":1{n}000000000000,"s":"the text of row number {n}","o":{{"y":0.1{n}}}}}"#)
+            format!(
+                r#"{{"x":1{n}000000000000,"s":"the text of row number {n}","o":{{"y":0.1{n}}}}}"#
+            )
         })
         .collect();
     let document = livebuf_json::from_str(&format!("[{}]", rows.join(","))).unwrap();
@@ -76,7 +78,8 @@ fn streams_keep_the_document() {
 #[test]
 fn structures_that_nobody_takes_release_all() {
     let (document, dropped) = document();
-    let exporter = Exporter::new(document).unwrap();
+    let shared: Arc<dyn Document> = document;
+    let exporter = Exporter::new(Arc::new(shared)).unwrap();
     drop(exporter.schema().unwrap());
     drop(exporter.batch().unwrap());
     drop(exporter.batch().unwrap().into_parts());
@@ -113,7 +116,7 @@ fn edits_are_refused_while_something_borrows() {
 fn bytes_stay_in_place() {
     let (document, _) = document();
     let at = document.0.as_bytes().as_ptr();
-    let moved = vec![Box::new(Arc::clone(&document))];
+    let moved = [Box::new(Arc::clone(&document))];
     assert_eq!(moved[0].0.as_bytes().as_ptr(), at);
     let batch = to_arrow(Exporter::new(document).unwrap().batch().unwrap());
     let slots = batch.column(0).as_primitive::<Int64Type>().values().as_ptr();

@@ -157,7 +157,9 @@ fn nulls_where_none_may_be() {
     }
     // In a struct that is null a field may be.
     let rows: Vec<String> = (0..ROWS)
-        .map(|n| if n % 2 == 0 { r#"{"o":null}"#.into() } else { format!(r#"{{"o":{{"x":{n}}}}}"#) })
+        .map(
+            |n| if n % 2 == 0 { r#"{"o":null}"#.into() } else { format!(r#"{{"o":{{"x":{n}}}}}"#) },
+        )
         .collect();
     let inside = DataType::Struct(Fields::from(vec![full("x", DataType::Int32)]));
     let schema = schema_from_arrow(&Schema::new(vec![field("o", inside)]));
