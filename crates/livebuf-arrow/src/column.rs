@@ -1,0 +1,672 @@
+//! Columns of a document as arrays: borrowed where they lie as Arrow wants them, else built.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use livebuf::{Column, ColumnType, Element, Key, Kind, Table, Valid, Value};
+
+use crate::document::Pinned;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ffi::ArrowArray;
+use crate::ffi::made::{Buffer, array};
+use crate::schema::{Field, Layout, Number, Type};
+
+type Slot = Option<Value<'static, Valid>>;
+
+/// Where arrays come from.
+pub(crate) struct Source {
+    pub(crate) pinned: Arc<Pinned>,
+    /// Borrow nothing.
+    pub(crate) copy: bool,
+}
+
+/// A number that columns and arrays hold alike.
+trait Native: Element + Copy + Default + Send + Sync + 'static {
+    fn from_i64(value: i64) -> Option<Self>;
+    fn from_u64(value: u64) -> Option<Self>;
+    fn from_f64(value: f64) -> Option<Self>;
+}
+
+macro_rules! native {
+    ($from_f64:expr; $($type:ty),+) => {
+        $(impl Native for $type {
+            #[inline(always)]
+            fn from_i64(value: i64) -> Option<Self> {
+                value.try_into().ok()
+            }
+            #[inline(always)]
+            fn from_u64(value: u64) -> Option<Self> {
+                value.try_into().ok()
+            }
+            #[inline(always)]
+            fn from_f64(_: f64) -> Option<Self> {
+                None
+            }
+        })+
+    };
+    ($($type:ty),+) => {
+        $(impl Native for $type {
+            #[inline(always)]
+            fn from_i64(value: i64) -> Option<Self> {
+                Some(value as $type)
+            }
+            #[inline(always)]
+            fn from_u64(value: u64) -> Option<Self> {
+                Some(value as $type)
+            }
+            #[inline(always)]
+            fn from_f64(value: f64) -> Option<Self> {
+                Some(value as $type)
+            }
+        })+
+    };
+}
+native!(None; i8, i16, i32, i64, u8, u16, u32, u64);
+native!(f32, f64);
+
+/// Does something for the Rust type of a number.
+macro_rules! with_native {
+    ($number:expr, $type:ident => $body:expr) => {
+        match $number {
+            Number::I8 => {
+                type $type = i8;
+                $body
+            }
+            Number::I16 => {
+                type $type = i16;
+                $body
+            }
+            Number::I32 => {
+                type $type = i32;
+                $body
+            }
+            Number::I64 => {
+                type $type = i64;
+                $body
+            }
+            Number::U8 => {
+                type $type = u8;
+                $body
+            }
+            Number::U16 => {
+                type $type = u16;
+                $body
+            }
+            Number::U32 => {
+                type $type = u32;
+                $body
+            }
+            Number::U64 => {
+                type $type = u64;
+                $body
+            }
+            Number::F32 => {
+                type $type = f32;
+                $body
+            }
+            Number::F64 => {
+                type $type = f64;
+                $body
+            }
+            Number::F16 => Err(unsupported(&Type::Number(Number::F16))),
+        }
+    };
+}
+
+fn unsupported(kind: &Type) -> Error {
+    let message = format!("{kind} (format {:?}) cannot be exported", kind.format());
+    Error::new(ErrorKind::Unsupported, message)
+}
+
+#[cold]
+fn refused(value: &Value<'_, Valid>, kind: &Type) -> Error {
+    let mut shown = format!("{value:?}");
+    if let Some((end, _)) = shown.char_indices().nth(40) {
+        shown.truncate(end);
+        shown.push('…');
+    }
+    Error::new(ErrorKind::Cast, format!("{shown} does not fit {kind}"))
+}
+
+fn too_much(what: &str) -> Error {
+    let message = format!("more than 2^31 - 1 {what} in a batch: ask for smaller batches");
+    Error::new(ErrorKind::Limit, message)
+}
+
+/// Bits, lowest first.
+#[derive(Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    length: usize,
+    zeros: usize,
+}
+
+impl Bits {
+    #[inline(always)]
+    fn push(&mut self, bit: bool) {
+        if self.length.is_multiple_of(8) {
+            self.bytes.push(0);
+        }
+        if let Some(byte) = self.bytes.last_mut() {
+            *byte |= (bit as u8) << (self.length % 8);
+        }
+        self.length += 1;
+        self.zeros += !bit as usize;
+    }
+}
+
+impl FromIterator<bool> for Bits {
+    fn from_iter<I: IntoIterator<Item = bool>>(bits: I) -> Bits {
+        let mut all = Bits::default();
+        bits.into_iter().for_each(|bit| all.push(bit));
+        all
+    }
+}
+
+/// Which values there are: a bitmap where some are null, and how many are.
+struct Validity {
+    bits: Option<Buffer>,
+    nulls: usize,
+}
+
+impl Validity {
+    fn of(slots: impl Iterator<Item = Slot>) -> Validity {
+        let bits: Bits = slots.map(|slot| present(slot).is_some()).collect();
+        let nulls = bits.zeros;
+        Validity { bits: (nulls > 0).then(|| Buffer::built(bits.bytes)), nulls }
+    }
+}
+
+fn present(slot: Slot) -> Slot {
+    slot.filter(|value| !value.is_null())
+}
+
+impl Source {
+    /// The arrays of the fields of rows that are objects; rows that are null are null in
+    /// all of them.
+    pub(crate) fn rows(
+        &self,
+        fields: &[Field],
+        rows: Column<'static, Valid>,
+    ) -> Result<Vec<ArrowArray>> {
+        let made = match rows.table() {
+            Some(table) => self.table(fields, table)?,
+            None => self.objects(fields, &rows.iter().map(present).collect::<Vec<_>>())?,
+        };
+        refuse_nulls(fields, &made, || 0)?;
+        Ok(made)
+    }
+
+    /// The array of a column.
+    pub(crate) fn column(
+        &self,
+        field: &Field,
+        column: Column<'static, Valid>,
+    ) -> Result<ArrowArray> {
+        let made = match &field.kind {
+            Type::Number(number) => self.numbers(*number, column),
+            Type::Struct(fields) => match column.table() {
+                Some(table) => {
+                    let Validity { bits, nulls } = self.validity(column);
+                    Some(array(column.len(), nulls, vec![bits], self.table(fields, table)?))
+                }
+                None => None,
+            },
+            Type::List(_) | Type::LargeList(_) | Type::FixedList(..) => {
+                self.list(&field.kind, column)?
+            }
+            _ => None,
+        };
+        match made {
+            Some(made) => Ok(made),
+            None => self.values(&field.kind, column.iter(), || self.validity(column)),
+        }
+    }
+
+    fn table(&self, fields: &[Field], table: Table<'static, Valid>) -> Result<Vec<ArrowArray>> {
+        let made = fields.iter().map(|field| {
+            let made = match table.column(field.name.as_str()) {
+                Some(column) => self.column(field, column),
+                // Fields that no column holds are read row by row.
+                None => {
+                    let key = Key::new(&field.name);
+                    let further = table.has_further_fields();
+                    let row = |row| further.then(|| table.row(row)?.get(&key)).flatten();
+                    let slots: Vec<Slot> = (0..table.rows()).map(row).collect();
+                    self.slots(&field.kind, &slots)
+                }
+            };
+            made.map_err(|error| error.within(&field.name))
+        });
+        let made = made.collect::<Result<Vec<_>>>()?;
+        let rows = || (0..table.rows()).filter(|&row| table.row(row).is_none()).count();
+        refuse_nulls(fields, &made, rows)?;
+        Ok(made)
+    }
+
+    fn objects(&self, fields: &[Field], rows: &[Slot]) -> Result<Vec<ArrowArray>> {
+        let made = fields.iter().map(|field| {
+            let key = Key::new(&field.name);
+            let slots: Vec<Slot> =
+                rows.iter().map(|row| row.and_then(|row| row.get(&key))).collect();
+            self.slots(&field.kind, &slots).map_err(|error| error.within(&field.name))
+        });
+        let made = made.collect::<Result<Vec<_>>>()?;
+        let missing = || rows.iter().filter(|row| row.is_none()).count();
+        refuse_nulls(fields, &made, missing)?;
+        Ok(made)
+    }
+
+    // --- from columns -------------------------------------------------------
+
+    fn validity(&self, column: Column<'static, Valid>) -> Validity {
+        if column.is_complete() {
+            return Validity { bits: None, nulls: 0 };
+        }
+        let Some((bytes, 0)) = column.validity() else {
+            return Validity::of(column.iter());
+        };
+        let length = column.len();
+        let mut ones: usize = bytes.iter().map(|byte| byte.count_ones() as usize).sum();
+        if let (Some(last), 1..) = (bytes.last(), length % 8) {
+            ones -= (last >> (length % 8)).count_ones() as usize;
+        }
+        let nulls = length - ones;
+        let bits = match nulls {
+            0 => None,
+            _ if self.copy => Some(Buffer::built(bytes.to_vec())),
+            _ => Some(Buffer::borrowed(bytes, &self.pinned)),
+        };
+        Validity { bits, nulls }
+    }
+
+    /// Numbers from a column of numbers; `None` where one does not fit, or for other columns.
+    fn numbers(&self, number: Number, column: Column<'static, Valid>) -> Option<ArrowArray> {
+        let values = with_native!(number, T => self.native::<T>(column).ok_or_else(|| {
+            unsupported(&Type::Null)
+        }))
+        .ok()?;
+        let Validity { bits, nulls } = self.validity(column);
+        Some(array(column.len(), nulls, vec![bits, Some(values)], Vec::new()))
+    }
+
+    fn native<T: Native>(&self, column: Column<'static, Valid>) -> Option<Buffer> {
+        fn each<S: Element + Copy, T>(
+            column: Column<'static, Valid>,
+            convert: impl Fn(S) -> Option<T>,
+        ) -> Option<Vec<T>> {
+            column.slots::<S>()?.iter().map(|&slot| convert(slot)).collect()
+        }
+        if let Some(slots) = column.slots::<T>() {
+            return Some(match self.copy {
+                true => Buffer::built(slots.to_vec()),
+                false => Buffer::borrowed(slots, &self.pinned),
+            });
+        }
+        let values = match column.column_type() {
+            ColumnType::I8 => each::<i8, T>(column, |value| T::from_i64(value.into())),
+            ColumnType::I16 => each::<i16, T>(column, |value| T::from_i64(value.into())),
+            ColumnType::I32 => each::<i32, T>(column, |value| T::from_i64(value.into())),
+            ColumnType::I64 => each::<i64, T>(column, T::from_i64),
+            ColumnType::U8 => each::<u8, T>(column, |value| T::from_i64(value.into())),
+            ColumnType::U16 => each::<u16, T>(column, |value| T::from_i64(value.into())),
+            ColumnType::U32 => each::<u32, T>(column, |value| T::from_i64(value.into())),
+            ColumnType::U64 => each::<u64, T>(column, T::from_u64),
+            ColumnType::F32 => each::<f32, T>(column, |value| T::from_f64(value.into())),
+            ColumnType::F64 => each::<f64, T>(column, T::from_f64),
+            _ => None,
+        };
+        values.map(Buffer::built)
+    }
+
+    /// Lists from a column of lists; `None` where lengths are to be fixed and are not.
+    fn list(&self, kind: &Type, column: Column<'static, Valid>) -> Result<Option<ArrowArray>> {
+        let (Some(elements), length) = (column.elements(), column.len()) else { return Ok(None) };
+        let bounds = |row| column.bounds(row).unwrap_or(0..0);
+        let (start, end) = match length {
+            0 => (0, 0),
+            _ => (bounds(0).start, bounds(length - 1).end),
+        };
+        let item = match kind {
+            Type::FixedList(item, fixed) if column.fixed_length() == Some(*fixed) => item,
+            Type::List(item) | Type::LargeList(item) => item,
+            _ => return Ok(None),
+        };
+        let child = || {
+            let child = self.column(item, elements.slice(start..end)).map_err(Error::within_list);
+            child.and_then(|child| refuse_null_items(item, child))
+        };
+        let offsets = match kind {
+            Type::FixedList(..) => None,
+            // In an empty array there is one offset, too.
+            _ => Some(std::iter::once(0).chain((0..length).map(|row| bounds(row).end - start))),
+        };
+        let offsets = match (offsets, kind) {
+            (None, _) => None,
+            (Some(offsets), Type::LargeList(_)) => {
+                Some(Buffer::built(offsets.map(|offset| offset as i64).collect::<Vec<_>>()))
+            }
+            (Some(offsets), _) => {
+                if i32::try_from(end - start).is_err() {
+                    return Err(too_much("elements of lists"));
+                }
+                Some(Buffer::built(offsets.map(|offset| offset as i32).collect::<Vec<_>>()))
+            }
+        };
+        let Validity { bits, nulls } = self.validity(column);
+        let buffers = match offsets {
+            Some(offsets) => vec![bits, Some(offsets)],
+            None => vec![bits],
+        };
+        Ok(Some(array(length, nulls, buffers, vec![child()?])))
+    }
+
+    // --- from values --------------------------------------------------------
+
+    /// The array of values row by row.
+    fn slots(&self, kind: &Type, slots: &[Slot]) -> Result<ArrowArray> {
+        let validity = || Validity::of(slots.iter().copied());
+        self.values(kind, slots.iter().copied(), validity)
+    }
+
+    /// The array of any values, where the type fits them.
+    fn values<I>(
+        &self,
+        kind: &Type,
+        slots: I,
+        validity: impl Fn() -> Validity,
+    ) -> Result<ArrowArray>
+    where
+        I: ExactSizeIterator<Item = Slot> + Clone,
+    {
+        let length = slots.len();
+        let rows = slots.map(present).enumerate();
+        /// Applies a conversion to each value; what there is none for is refused.
+        macro_rules! each {
+            ($absent:expr, $value:ident => $convert:expr) => {
+                rows.map(|(row, slot)| match slot {
+                    None => Ok($absent),
+                    Some($value) => $convert.ok_or_else(|| refused(&$value, kind).at_row(row)),
+                })
+                .collect::<Result<_>>()?
+            };
+        }
+        match kind {
+            Type::Null => match rows.clone().find_map(|(row, slot)| Some((row, slot?))) {
+                Some((row, value)) => Err(refused(&value, kind).at_row(row)),
+                None => Ok(array(length, length, Vec::new(), Vec::new())),
+            },
+            Type::Bool => {
+                let bits: Bits = each!(false, value => value.as_bool());
+                let Validity { bits: valid, nulls } = validity();
+                Ok(array(length, nulls, vec![valid, Some(Buffer::built(bits.bytes))], Vec::new()))
+            }
+            Type::Number(number) => {
+                let values = with_native!(*number, T => {
+                    let values: Vec<T> = each!(T::default(), value => native::<T>(&value));
+                    Ok(Buffer::built(values))
+                })?;
+                let Validity { bits, nulls } = validity();
+                Ok(array(length, nulls, vec![bits, Some(values)], Vec::new()))
+            }
+            Type::FixedBinary(width) => {
+                let mut bytes = Vec::with_capacity(length.saturating_mul(*width).min(1 << 20));
+                for (row, slot) in rows {
+                    match slot {
+                        None => bytes.resize(bytes.len() + width, 0),
+                        Some(value) => match octets(&value) {
+                            Some(octets) if octets.len() == *width => bytes.extend(octets),
+                            _ => return Err(refused(&value, kind).at_row(row)),
+                        },
+                    }
+                }
+                let Validity { bits, nulls } = validity();
+                Ok(array(length, nulls, vec![bits, Some(Buffer::built(bytes))], Vec::new()))
+            }
+            Type::Text(layout) | Type::Json(layout) | Type::Binary(layout) => {
+                let texts = rows.map(|(row, slot)| match slot {
+                    None => Ok(None),
+                    Some(value) => match bytes_of(kind, &value) {
+                        Ok(Some(bytes)) => Ok(Some(bytes)),
+                        Ok(None) => Err(refused(&value, kind).at_row(row)),
+                        Err(error) => Err(error.at_row(row)),
+                    },
+                });
+                self.bytes(*layout, length, validity(), texts)
+            }
+            Type::Struct(fields) => {
+                let objects =
+                    each!(None, value => (value.kind() == Kind::Object).then_some(Some(value)));
+                let objects: Vec<Slot> = objects;
+                let children = self.objects(fields, &objects)?;
+                let Validity { bits, nulls } = validity();
+                Ok(array(length, nulls, vec![bits], children))
+            }
+            Type::List(item) | Type::LargeList(item) => {
+                let (mut elements, mut offsets) = (Vec::new(), Vec::with_capacity(length + 1));
+                offsets.push(0);
+                for (row, slot) in rows {
+                    if let Some(value) = slot {
+                        let array = value.as_array();
+                        let array = array.ok_or_else(|| refused(&value, kind).at_row(row))?;
+                        elements.extend(array.iter().map(Some));
+                    }
+                    offsets.push(elements.len() as i64);
+                }
+                let offsets = match (kind, i32::try_from(elements.len())) {
+                    (Type::LargeList(_), _) => Buffer::built(offsets),
+                    (_, Ok(_)) => {
+                        let offsets = offsets.into_iter().map(|offset| offset as i32);
+                        Buffer::built(offsets.collect::<Vec<_>>())
+                    }
+                    _ => return Err(too_much("elements of lists")),
+                };
+                let Validity { bits, nulls } = validity();
+                let child = self.items(item, &elements)?;
+                Ok(array(length, nulls, vec![bits, Some(offsets)], vec![child]))
+            }
+            Type::FixedList(item, fixed) => {
+                let mut elements = Vec::new();
+                for (row, slot) in rows {
+                    match slot {
+                        None => elements.resize(elements.len() + fixed, None),
+                        Some(value) => match value.as_array() {
+                            Some(array) if array.len() == *fixed => {
+                                elements.extend(array.iter().map(Some));
+                            }
+                            _ => return Err(refused(&value, kind).at_row(row)),
+                        },
+                    }
+                }
+                let Validity { bits, nulls } = validity();
+                Ok(array(length, nulls, vec![bits], vec![self.items(item, &elements)?]))
+            }
+            _ => Err(unsupported(kind)),
+        }
+    }
+
+    fn items(&self, item: &Field, elements: &[Slot]) -> Result<ArrowArray> {
+        let child = self.slots(&item.kind, elements);
+        child.map_err(Error::within_list).and_then(|child| refuse_null_items(item, child))
+    }
+
+    // --- text and bytes -----------------------------------------------------
+
+    fn bytes(
+        &self,
+        layout: Layout,
+        length: usize,
+        validity: Validity,
+        texts: impl Iterator<Item = Result<Option<Cow<'static, [u8]>>>>,
+    ) -> Result<ArrowArray> {
+        let Validity { bits, nulls } = validity;
+        if layout == Layout::View {
+            return self.views(length, nulls, bits, texts);
+        }
+        let (mut data, mut offsets) = (Vec::new(), Vec::with_capacity(length + 1));
+        offsets.push(0);
+        for text in texts {
+            if let Some(text) = text? {
+                data.extend_from_slice(&text);
+            }
+            offsets.push(data.len() as i64);
+        }
+        let offsets = match (layout, i32::try_from(data.len())) {
+            (Layout::Large, _) => Buffer::built(offsets),
+            (_, Ok(_)) => {
+                let offsets = offsets.into_iter().map(|offset| offset as i32);
+                Buffer::built(offsets.collect::<Vec<_>>())
+            }
+            _ => return Err(too_much("bytes of text")),
+        };
+        let buffers = vec![bits, Some(offsets), Some(Buffer::built(data))];
+        Ok(array(length, nulls, buffers, Vec::new()))
+    }
+
+    /// Views: what is longer than 12 bytes stays in the document, unless it is not there
+    /// or is to be copied.
+    fn views(
+        &self,
+        length: usize,
+        nulls: usize,
+        bits: Option<Buffer>,
+        texts: impl Iterator<Item = Result<Option<Cow<'static, [u8]>>>>,
+    ) -> Result<ArrowArray> {
+        let document = self.pinned.doc.as_bytes();
+        let mut views = Vec::with_capacity(length);
+        let mut pool = Pool::default();
+        for text in texts {
+            let mut view = [0; 16];
+            if let Some(text) = text? {
+                let count = i32::try_from(text.len()).map_err(|_| too_much("bytes of text"))?;
+                view[..4].copy_from_slice(&count.to_ne_bytes());
+                if text.len() <= 12 {
+                    view[4..4 + text.len()].copy_from_slice(&text);
+                } else {
+                    let (buffer, offset) = match &text {
+                        Cow::Borrowed(text) if !self.copy => pool.borrow(document, text),
+                        text => pool.copy(text),
+                    };
+                    view[4..8].copy_from_slice(&text[..4]);
+                    view[8..12].copy_from_slice(&buffer.to_ne_bytes());
+                    view[12..].copy_from_slice(&offset.to_ne_bytes());
+                }
+            }
+            views.push(u128::from_ne_bytes(view));
+        }
+        let mut buffers = vec![bits, Some(Buffer::built(views))];
+        let mut lengths = Vec::new();
+        for buffer in pool.buffers {
+            let (length, buffer) = match buffer {
+                Pooled::Borrowed(bytes) => (bytes.len(), Buffer::borrowed(bytes, &self.pinned)),
+                Pooled::Copied(bytes) => (bytes.len(), Buffer::built(bytes)),
+            };
+            lengths.push(length as i64);
+            buffers.push(Some(buffer));
+        }
+        buffers.push(Some(Buffer::built(lengths)));
+        Ok(array(length, nulls, buffers, Vec::new()))
+    }
+}
+
+/// The buffers that views look into. Offsets have 31 bits, a document may have more:
+/// each part of 1 GiB of it is a buffer that goes on behind the part.
+#[derive(Default)]
+struct Pool {
+    buffers: Vec<Pooled>,
+    /// Buffer of each part of the document.
+    parts: [Option<i32>; 4],
+    /// The buffer that texts are copied to.
+    open: Option<usize>,
+}
+
+enum Pooled {
+    Borrowed(&'static [u8]),
+    Copied(Vec<u8>),
+}
+
+/// Bytes of a part of the document, and the most in a buffer of copied texts.
+const PART: usize = 1 << 30;
+
+impl Pool {
+    fn borrow(&mut self, document: &'static [u8], text: &'static [u8]) -> (i32, i32) {
+        let at = (text.as_ptr() as usize).wrapping_sub(document.as_ptr() as usize);
+        let Some(part) =
+            self.parts.get_mut(at / PART).filter(|_| at + text.len() <= document.len())
+        else {
+            return self.copy(text);
+        };
+        let buffer = *part.get_or_insert_with(|| {
+            let start = at / PART * PART;
+            let end = document.len().min(start + i32::MAX as usize);
+            self.buffers.push(Pooled::Borrowed(&document[start..end]));
+            self.buffers.len() as i32 - 1
+        });
+        (buffer, (at % PART) as i32)
+    }
+
+    fn copy(&mut self, text: &[u8]) -> (i32, i32) {
+        if let Some(open) = self.open
+            && let Some(Pooled::Copied(bytes)) = self.buffers.get_mut(open)
+            && bytes.len() < PART
+        {
+            bytes.extend_from_slice(text);
+            return (open as i32, (bytes.len() - text.len()) as i32);
+        }
+        self.open = Some(self.buffers.len());
+        self.buffers.push(Pooled::Copied(text.to_vec()));
+        (self.buffers.len() as i32 - 1, 0)
+    }
+}
+
+fn native<T: Native>(value: &Value<'_, Valid>) -> Option<T> {
+    match value.kind() {
+        Kind::Int => T::from_i64(value.as_i64()?),
+        Kind::Uint => T::from_u64(value.as_u64()?),
+        Kind::Float | Kind::Number => T::from_f64(value.as_f64()?),
+        _ => None,
+    }
+}
+
+fn octets(value: &Value<'static, Valid>) -> Option<&'static [u8]> {
+    value.as_bytes().or_else(|| value.as_str().map(str::as_bytes))
+}
+
+/// The bytes that a value is in a column of text, JSON text, or bytes.
+fn bytes_of(kind: &Type, value: &Value<'static, Valid>) -> Result<Option<Cow<'static, [u8]>>> {
+    Ok(match kind {
+        Type::Text(_) => value.as_str().map(|text| Cow::Borrowed(text.as_bytes())),
+        Type::Binary(_) => octets(value).map(Cow::Borrowed),
+        _ => match livebuf_json::to_vec(*value) {
+            Ok(text) => Some(Cow::Owned(text)),
+            Err(error) => {
+                let message = format!("a value cannot be printed as JSON text: {error}");
+                return Err(Error::new(ErrorKind::Json, message));
+            }
+        },
+    })
+}
+
+// --- nulls where the consumer wants none ------------------------------------
+
+/// Refuses nulls in fields that are to have none, but for those in structs that are null.
+fn refuse_nulls(fields: &[Field], made: &[ArrowArray], missing: impl Fn() -> usize) -> Result<()> {
+    for (field, column) in fields.iter().zip(made) {
+        if !field.nullable && column.nulls() > 0 && column.nulls() > missing() {
+            return Err(null(field).within(&field.name));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_null_items(item: &Field, child: ArrowArray) -> Result<ArrowArray> {
+    if !item.nullable && child.nulls() > 0 {
+        return Err(null(item).within_list());
+    }
+    Ok(child)
+}
+
+fn null(field: &Field) -> Error {
+    let message = format!("a value is null or missing, and {} is to be not null", field.kind);
+    Error::new(ErrorKind::Cast, message)
+}

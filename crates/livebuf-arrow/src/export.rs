@@ -1,0 +1,333 @@
+//! Arrays of a document to Arrow: what is exported, how, and the streams of it.
+
+use std::sync::Arc;
+
+use livebuf::{Column, Valid, Value};
+
+use crate::column::Source;
+use crate::document::{Document, Pinned};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ffi::made::{self, Batches};
+use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
+use crate::infer::{Rows, Seen};
+use crate::schema::{Field, Layout, Number, Type};
+
+/// How text is laid out in Arrow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TextLayout {
+    /// `Utf8`: offsets and a copy of all text. What every consumer understands.
+    #[default]
+    Utf8,
+    /// `LargeUtf8`: the same for more than 2 GiB of text in a batch.
+    LargeUtf8,
+    /// `Utf8View`: views of 16 bytes; text of more than 12 bytes stays in the document.
+    ///
+    /// Consumers see the document's memory as the buffer. Those that write buffers out
+    /// whole, as Arrow's own IPC writers do, write the document with every batch unless
+    /// they compact views first.
+    Utf8View,
+}
+
+/// How arrays of documents become Arrow's.
+#[derive(Clone, Debug)]
+pub struct ExportOptions {
+    narrow: bool,
+    copy: bool,
+    text: Layout,
+    batch_rows: usize,
+}
+
+impl Default for ExportOptions {
+    fn default() -> Self {
+        ExportOptions { narrow: false, copy: false, text: Layout::Small, batch_rows: 1 << 16 }
+    }
+}
+
+impl ExportOptions {
+    /// 64-bit numbers, borrowed memory, `Utf8`, batches of 65,536 rows.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Numbers in the widths that the document stores them in, `Int8` to `Float32`, so
+    /// that they are borrowed.
+    #[must_use]
+    pub fn narrow(mut self, narrow: bool) -> Self {
+        self.narrow = narrow;
+        self
+    }
+
+    /// Copies everything, so that nothing keeps the document.
+    #[must_use]
+    pub fn copy(mut self, copy: bool) -> Self {
+        self.copy = copy;
+        self
+    }
+
+    /// How text is laid out, JSON text too.
+    #[must_use]
+    pub fn text(mut self, text: TextLayout) -> Self {
+        self.text = match text {
+            TextLayout::Utf8 => Layout::Small,
+            TextLayout::LargeUtf8 => Layout::Large,
+            TextLayout::Utf8View => Layout::View,
+        };
+        self
+    }
+
+    /// Rows of each batch of a stream; 0 means one. Validity can be borrowed where it is
+    /// a multiple of eight.
+    #[must_use]
+    pub fn batch_rows(mut self, batch_rows: usize) -> Self {
+        self.batch_rows = batch_rows.max(1);
+        self
+    }
+}
+
+/// Exports an array of a document.
+///
+/// See the [crate](crate) for an example, and for what becomes of which values.
+#[derive(Clone)]
+pub struct Exporter {
+    pinned: Arc<Pinned>,
+    value: Value<'static, Valid>,
+    options: ExportOptions,
+    requested: Option<Field>,
+}
+
+impl Exporter {
+    /// Exports the document's root.
+    ///
+    /// Documents that were not validated yet are validated here.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Document`].
+    pub fn new<D: Document>(owner: Arc<D>) -> Result<Exporter> {
+        let pinned = Pinned::new(owner)?;
+        let value = pinned.doc.root();
+        let options = ExportOptions::default();
+        Ok(Exporter { pinned: Arc::new(pinned), value, options, requested: None })
+    }
+
+    /// Exports what is at a JSON pointer (RFC 6901) below instead.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`].
+    pub fn at(self, pointer: &str) -> Result<Exporter> {
+        match self.value.pointer(pointer) {
+            Some(value) => Ok(Exporter { value, ..self }),
+            None => {
+                let message = format!("the document has nothing at {pointer:?}");
+                Err(Error::new(ErrorKind::NotFound, message))
+            }
+        }
+    }
+
+    /// Exports by these options.
+    #[must_use]
+    pub fn options(self, options: ExportOptions) -> Exporter {
+        Exporter { options, ..self }
+    }
+
+    /// Exports the columns of a consumer's schema, in its order and as its types, as far
+    /// as values fit: see the [crate](crate). Columns of the document that the schema
+    /// does not have are left out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`] where it is not a schema of columns,
+    /// [`ErrorKind::Unsupported`] for types that this crate does not know.
+    pub fn requested_schema(self, schema: &ArrowSchema) -> Result<Exporter> {
+        Ok(Exporter { requested: Some(schema.field()?), ..self })
+    }
+
+    /// The schema: a struct with a field for each column. One pass over the array where
+    /// its storage does not tell the types.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotAnArray`]; [`ErrorKind::Limit`] for too many columns;
+    /// [`ErrorKind::Unsupported`] for a key with a zero character; [`ErrorKind::Cast`]
+    /// where a requested type cannot hold what a column has.
+    pub fn schema(&self) -> Result<ArrowSchema> {
+        self.plan()?.schema()
+    }
+
+    /// All rows as one record batch.
+    ///
+    /// # Errors
+    /// As [`schema`](Self::schema), and for values: [`ErrorKind::Cast`] where one does not
+    /// fit a requested type, [`ErrorKind::Json`], and [`ErrorKind::Limit`] for more than
+    /// 2 GiB of text or 2³¹ elements of lists.
+    pub fn batch(&self) -> Result<RecordBatch> {
+        let plan = self.plan()?;
+        let (schema, array) = (plan.schema()?, plan.array(0, plan.rows.len())?);
+        Ok(made::batch(schema, array))
+    }
+
+    /// All rows as a stream of batches, which are made as they are asked for.
+    ///
+    /// # Errors
+    /// As [`schema`](Self::schema). What values bring about, the stream reports.
+    pub fn stream(&self) -> Result<ArrowArrayStream> {
+        let plan = self.plan()?;
+        // Names that C cannot hold are found now.
+        plan.schema()?;
+        Ok(made::stream(Box::new(Stream { plan, batch_rows: self.options.batch_rows, next: 0 })))
+    }
+
+    fn plan(&self) -> Result<Plan> {
+        let Some(array) = self.value.as_array() else {
+            let message = format!("the value is no array but {:?}", self.value.kind());
+            return Err(Error::new(ErrorKind::NotAnArray, message));
+        };
+        let rows = array.as_column();
+        let mut seen = Seen::default();
+        seen.column(rows, 0);
+        let mut shape = seen.into_rows(self.options.narrow, self.options.text)?;
+        if let Some(requested) = &self.requested {
+            shape = fit_rows(shape, requested)?;
+        }
+        let source = Source { pinned: Arc::clone(&self.pinned), copy: self.options.copy };
+        Ok(Plan { source, rows, shape })
+    }
+}
+
+impl std::fmt::Debug for Exporter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Exporter({:?}, {:?})", self.value, self.options)
+    }
+}
+
+/// What is exported, and as which types.
+struct Plan {
+    source: Source,
+    rows: Column<'static, Valid>,
+    shape: Rows,
+}
+
+impl Plan {
+    fn schema(&self) -> Result<ArrowSchema> {
+        let fields = match &self.shape {
+            Rows::Objects(fields) => fields.clone(),
+            Rows::Values(field) => vec![field.clone()],
+        };
+        made::schema(&Field { nullable: false, ..Field::new("", Type::Struct(fields)) })
+    }
+
+    fn array(&self, start: usize, end: usize) -> Result<ArrowArray> {
+        let rows = self.rows.slice(start..end);
+        let columns = match &self.shape {
+            Rows::Objects(fields) => self.source.rows(fields, rows),
+            Rows::Values(field) => match self.source.column(field, rows) {
+                Ok(column) if column.nulls() > 0 && !field.nullable => {
+                    Err(Error::new(ErrorKind::Cast, "a value is null").within(&field.name))
+                }
+                column => {
+                    column.map(|column| vec![column]).map_err(|error| error.within(&field.name))
+                }
+            },
+        };
+        let columns = columns.map_err(|error| error.after_row(start))?;
+        Ok(made::array(rows.len(), 0, vec![None], columns))
+    }
+}
+
+struct Stream {
+    plan: Plan,
+    batch_rows: usize,
+    next: usize,
+}
+
+impl Batches for Stream {
+    fn schema(&mut self) -> Result<ArrowSchema> {
+        self.plan.schema()
+    }
+
+    fn next(&mut self) -> Result<Option<ArrowArray>> {
+        let (start, rows) = (self.next, self.plan.rows.len());
+        if start >= rows {
+            return Ok(None);
+        }
+        let end = start.saturating_add(self.batch_rows).min(rows);
+        let array = self.plan.array(start, end)?;
+        self.next = end;
+        Ok(Some(array))
+    }
+}
+
+// --- requested schemas ------------------------------------------------------
+
+fn fit_rows(shape: Rows, requested: &Field) -> Result<Rows> {
+    let Type::Struct(fields) = &requested.kind else {
+        let message = format!("the requested schema is {}, not columns", requested.kind);
+        return Err(Error::new(ErrorKind::Mismatch, message));
+    };
+    match shape {
+        Rows::Objects(columns) => Ok(Rows::Objects(fit_fields(&columns, fields)?)),
+        Rows::Values(column) => match fields.as_slice() {
+            [field] if field.name == column.name => Ok(Rows::Values(fit(&column, field)?)),
+            _ => {
+                let message = "the array holds no objects: it has the one column \"value\"";
+                Err(Error::new(ErrorKind::Cast, message))
+            }
+        },
+    }
+}
+
+fn fit_fields(columns: &[Field], requested: &[Field]) -> Result<Vec<Field>> {
+    let missing = |name: &str| Field::new(name, Type::Null);
+    let fields = requested.iter().map(|field| {
+        match columns.iter().find(|column| column.name == field.name) {
+            Some(column) => fit(column, field),
+            None => fit(&missing(&field.name), field),
+        }
+    });
+    fields.collect()
+}
+
+/// The column as the consumer wants it.
+fn fit(column: &Field, requested: &Field) -> Result<Field> {
+    let kind =
+        fit_type(&column.kind, &requested.kind).map_err(|error| error.within(&requested.name))?;
+    Ok(Field { kind, ..requested.clone() })
+}
+
+fn fit_type(column: &Type, requested: &Type) -> Result<Type> {
+    let item = |item: &Field, requested: &Field| {
+        let kind = fit_type(&item.kind, &requested.kind).map_err(Error::within_list)?;
+        Ok::<_, Error>(Box::new(Field { kind, ..requested.clone() }))
+    };
+    let list = |kind: &Type| match kind {
+        Type::List(item) | Type::LargeList(item) | Type::FixedList(item, _) => {
+            Some((**item).clone())
+        }
+        Type::Null => Some(Field::new("item", Type::Null)),
+        _ => None,
+    };
+    let unknown =
+        || Error::new(ErrorKind::Cast, format!("{column} cannot be exported as {requested}"));
+    Ok(match (column, requested) {
+        (_, Type::Number(Number::F16)) => return Err(unknown()),
+        // Nothing but nulls fits any type that can be exported.
+        (Type::Null, Type::Null | Type::Bool | Type::Number(_) | Type::Text(_))
+        | (Type::Null, Type::Binary(_) | Type::FixedBinary(_))
+        | (Type::Bool, Type::Bool)
+        // Whether each value fits is seen when it is exported.
+        | (Type::Number(_) | Type::Json(_), Type::Number(_))
+        | (Type::Text(_), Type::Text(_))
+        | (Type::Text(_) | Type::Binary(_), Type::Binary(_) | Type::FixedBinary(_)) => {
+            requested.clone()
+        }
+        (Type::Null | Type::Struct(_), Type::Struct(fields)) => {
+            let columns = if let Type::Struct(columns) = column { columns.as_slice() } else { &[] };
+            Type::Struct(fit_fields(columns, fields)?)
+        }
+        (_, Type::List(to)) => Type::List(item(&list(column).ok_or_else(unknown)?, to)?),
+        (_, Type::LargeList(to)) => Type::LargeList(item(&list(column).ok_or_else(unknown)?, to)?),
+        (_, Type::FixedList(to, length)) => {
+            Type::FixedList(item(&list(column).ok_or_else(unknown)?, to)?, *length)
+        }
+        // Any value has JSON text.
+        (_, Type::Text(layout)) => Type::Json(*layout),
+        _ => return Err(unknown()),
+    })
+}

@@ -1,0 +1,241 @@
+//! Structures that this crate makes: schemas, arrays, streams.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::Arc;
+
+use super::{ArrowArray, ArrowArrayStream, ArrowSchema, NULLABLE, RecordBatch};
+use crate::document::Pinned;
+use crate::error::{Error, ErrorKind, Result};
+use crate::schema::{Field, Type};
+
+// --- schemas ----------------------------------------------------------------
+
+struct SchemaParts {
+    format: CString,
+    name: CString,
+    /// From `Box::into_raw`. A consumer may have moved what they held.
+    children: Vec<*mut ArrowSchema>,
+}
+
+/// The schema of a field.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] where a name holds a zero byte, which C's names end with.
+pub(crate) fn schema(field: &Field) -> Result<ArrowSchema> {
+    let text = |text: &str| {
+        CString::new(text).map_err(|_| {
+            Error::new(ErrorKind::Unsupported, "names in Arrow cannot hold a zero character")
+        })
+    };
+    let below: &[Field] = match &field.kind {
+        Type::Struct(fields) => fields,
+        Type::List(item) | Type::LargeList(item) | Type::FixedList(item, _) => {
+            std::slice::from_ref(item)
+        }
+        _ => &[],
+    };
+    // Made before any becomes a pointer, so that an error leaks none.
+    let (format, name) = (text(&field.kind.format())?, text(&field.name)?);
+    let children = below
+        .iter()
+        .map(|child| {
+            schema(child).map_err(|error| match field.kind {
+                Type::Struct(_) => error.within(&child.name),
+                _ => error.within_list(),
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
+    let parts = Box::leak(Box::new(SchemaParts { format, name, children }));
+    Ok(ArrowSchema {
+        format: parts.format.as_ptr(),
+        name: parts.name.as_ptr(),
+        metadata: ptr::null(),
+        flags: if field.nullable { NULLABLE } else { 0 },
+        n_children: parts.children.len() as i64,
+        children: parts.children.as_mut_ptr(),
+        dictionary: ptr::null_mut(),
+        release: Some(release_schema),
+        private_data: ptr::from_mut(parts).cast(),
+    })
+}
+
+unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
+    // SAFETY: the interface has consumers call this once, with a schema made above, which
+    // they may have moved but not changed.
+    unsafe {
+        let parts = Box::from_raw((*schema).private_data.cast::<SchemaParts>());
+        (*schema).release = None;
+        (*schema).private_data = ptr::null_mut();
+        for &child in &parts.children {
+            // Dropping releases it, unless it was moved away.
+            drop(Box::from_raw(child));
+        }
+    }
+}
+
+// --- arrays -----------------------------------------------------------------
+
+/// Memory of an array, and what keeps it.
+pub(crate) struct Buffer {
+    start: *const c_void,
+    _keep: Box<dyn Send + Sync>,
+}
+
+impl Buffer {
+    /// Values made for the array.
+    pub(crate) fn built<T: Send + Sync + 'static>(values: Vec<T>) -> Buffer {
+        // The heap memory stays where it is when the vector moves.
+        Buffer { start: values.as_ptr().cast(), _keep: Box::new(values) }
+    }
+
+    /// Values that lie in the document.
+    pub(crate) fn borrowed<T>(values: &'static [T], document: &Arc<Pinned>) -> Buffer {
+        Buffer { start: values.as_ptr().cast(), _keep: Box::new(Arc::clone(document)) }
+    }
+}
+
+struct ArrayParts {
+    /// What holds the memory that `starts` leads to.
+    _buffers: Vec<Option<Buffer>>,
+    starts: Vec<*const c_void>,
+    /// From `Box::into_raw`. A consumer may have moved what they held.
+    children: Vec<*mut ArrowArray>,
+}
+
+/// An array of these buffers and children, which must be what its type demands.
+pub(crate) fn array(
+    length: usize,
+    nulls: usize,
+    buffers: Vec<Option<Buffer>>,
+    children: Vec<ArrowArray>,
+) -> ArrowArray {
+    let starts =
+        buffers.iter().map(|buffer| buffer.as_ref().map_or(ptr::null(), |buffer| buffer.start));
+    let parts = ArrayParts {
+        starts: starts.collect(),
+        children: children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect(),
+        _buffers: buffers,
+    };
+    let parts = Box::leak(Box::new(parts));
+    ArrowArray {
+        length: length as i64,
+        null_count: nulls as i64,
+        offset: 0,
+        n_buffers: parts.starts.len() as i64,
+        n_children: parts.children.len() as i64,
+        buffers: parts.starts.as_mut_ptr(),
+        children: parts.children.as_mut_ptr(),
+        dictionary: ptr::null_mut(),
+        release: Some(release_array),
+        private_data: ptr::from_mut(parts).cast(),
+    }
+}
+
+impl ArrowArray {
+    /// Count of nulls of an array made here.
+    pub(crate) fn nulls(&self) -> usize {
+        self.null_count as usize
+    }
+}
+
+/// A record batch of a schema and an array that one plan made.
+pub(crate) fn batch(schema: ArrowSchema, array: ArrowArray) -> RecordBatch {
+    RecordBatch { schema, array }
+}
+
+unsafe extern "C" fn release_array(array: *mut ArrowArray) {
+    // SAFETY: the interface has consumers call this once, with an array made above, which
+    // they may have moved but not changed.
+    unsafe {
+        let parts = Box::from_raw((*array).private_data.cast::<ArrayParts>());
+        (*array).release = None;
+        (*array).private_data = ptr::null_mut();
+        for &child in &parts.children {
+            // Dropping releases it, unless it was moved away.
+            drop(Box::from_raw(child));
+        }
+    }
+}
+
+// --- streams ----------------------------------------------------------------
+
+/// What a stream gives out.
+pub(crate) trait Batches: Send {
+    fn schema(&mut self) -> Result<ArrowSchema>;
+    /// The next array; `None` behind the last.
+    fn next(&mut self) -> Result<Option<ArrowArray>>;
+}
+
+struct StreamParts {
+    batches: Box<dyn Batches>,
+    error: Option<CString>,
+}
+
+/// `EINVAL` of C.
+const INVALID: c_int = 22;
+
+impl StreamParts {
+    fn fail(&mut self, error: &Error) -> c_int {
+        let message = error.to_string().replace('\0', " ");
+        self.error = CString::new(message).ok();
+        INVALID
+    }
+}
+
+/// A stream of these batches.
+pub(crate) fn stream(batches: Box<dyn Batches>) -> ArrowArrayStream {
+    let parts = Box::new(StreamParts { batches, error: None });
+    ArrowArrayStream {
+        get_schema: Some(get_schema),
+        get_next: Some(get_next),
+        get_last_error: Some(get_last_error),
+        release: Some(release_stream),
+        private_data: Box::into_raw(parts).cast(),
+    }
+}
+
+unsafe extern "C" fn get_schema(stream: *mut ArrowArrayStream, out: *mut ArrowSchema) -> c_int {
+    // SAFETY: the interface has consumers call this with a stream made above, one call at
+    // a time, and with a place for the schema.
+    unsafe {
+        let parts = &mut *(*stream).private_data.cast::<StreamParts>();
+        match parts.batches.schema() {
+            Ok(schema) => {
+                schema.give(out);
+                0
+            }
+            Err(error) => parts.fail(&error),
+        }
+    }
+}
+
+unsafe extern "C" fn get_next(stream: *mut ArrowArrayStream, out: *mut ArrowArray) -> c_int {
+    // SAFETY: as in `get_schema`.
+    unsafe {
+        let parts = &mut *(*stream).private_data.cast::<StreamParts>();
+        match parts.batches.next() {
+            Ok(array) => {
+                array.unwrap_or(ArrowArray::released()).give(out);
+                0
+            }
+            Err(error) => parts.fail(&error),
+        }
+    }
+}
+
+unsafe extern "C" fn get_last_error(stream: *mut ArrowArrayStream) -> *const c_char {
+    // SAFETY: as in `get_schema`.
+    let parts = unsafe { &*(*stream).private_data.cast::<StreamParts>() };
+    parts.error.as_ref().map_or(ptr::null(), |error| error.as_ptr())
+}
+
+unsafe extern "C" fn release_stream(stream: *mut ArrowArrayStream) {
+    // SAFETY: as in `get_schema`, and once.
+    unsafe {
+        drop(Box::from_raw((*stream).private_data.cast::<StreamParts>()));
+        (*stream).release = None;
+        (*stream).private_data = ptr::null_mut();
+    }
+}

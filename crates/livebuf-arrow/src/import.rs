@@ -1,0 +1,304 @@
+//! Arrow's arrays into documents: rows become objects, event by event.
+
+use std::collections::HashSet;
+
+use livebuf::{DocBuf, EncodeOptions, Encoder};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::ffi::foreign::{Data, Values, fixed};
+use crate::ffi::{ArrowArrayStream, RecordBatch};
+use crate::schema::{Field, Number, Type};
+use crate::text;
+
+/// How Arrow's arrays become documents.
+#[derive(Clone, Debug, Default)]
+pub struct ImportOptions {
+    skip_nulls: bool,
+    encode: EncodeOptions,
+}
+
+impl ImportOptions {
+    /// Nulls are kept as null; the encoder's own defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Leaves fields out that are null, instead of storing null. Elements of lists that
+    /// are null stay.
+    #[must_use]
+    pub fn skip_nulls(mut self, skip_nulls: bool) -> Self {
+        self.skip_nulls = skip_nulls;
+        self
+    }
+
+    /// How the document is laid out, and its limits.
+    #[must_use]
+    pub fn encode(mut self, encode: EncodeOptions) -> Self {
+        self.encode = encode;
+        self
+    }
+}
+
+/// A document of one record batch: an array with an object for each row.
+///
+/// An array of anything but structs becomes the array of its values.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] with the column and format of a type that is not supported;
+/// [`ErrorKind::Mismatch`] for what is damaged or makes no sense, such as two columns of
+/// one name; [`ErrorKind::Document`] for limits of documents.
+pub fn from_batch(batch: &RecordBatch, options: &ImportOptions) -> Result<DocBuf> {
+    let (field, values) = batch.read()?;
+    let mut import = Import::begin(&field, options)?;
+    import.rows(&values)?;
+    import.finish()
+}
+
+/// A document of all that a stream gives: one array with an object for each row.
+///
+/// # Errors
+/// As [`from_batch`], and [`ErrorKind::Producer`] with the stream's own message.
+pub fn from_stream(stream: ArrowArrayStream, options: &ImportOptions) -> Result<DocBuf> {
+    let import = stream
+        .read_all(|field| Import::begin(field, options), |import, values| import.rows(&values))?;
+    import.finish()
+}
+
+struct Import {
+    field: Field,
+    skip_nulls: bool,
+    encoder: Encoder,
+    count: usize,
+    /// Text of the date or number at hand.
+    text: String,
+}
+
+impl Import {
+    fn begin(field: &Field, options: &ImportOptions) -> Result<Import> {
+        check_names(&field.kind)?;
+        let mut encoder = Encoder::with_options(options.encode);
+        encoder.begin_array()?;
+        let (field, skip_nulls) = (field.clone(), options.skip_nulls);
+        Ok(Import { field, skip_nulls, encoder, count: 0, text: String::new() })
+    }
+
+    fn rows(&mut self, values: &Values<'_>) -> Result<()> {
+        let first = self.count;
+        for row in 0..values.length {
+            let mut events =
+                Events { encoder: &mut self.encoder, text: &mut self.text, skip: self.skip_nulls };
+            events
+                .value(&self.field.kind, values, row)
+                .map_err(|error| error.at_row(first + row))?;
+        }
+        self.count += values.length;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<DocBuf> {
+        self.encoder.end_array()?;
+        Ok(self.encoder.finish()?)
+    }
+}
+
+/// Refuses structs with two fields of one name: an object holds one of them only.
+fn check_names(kind: &Type) -> Result<()> {
+    match kind {
+        Type::Struct(fields) => {
+            let mut names = HashSet::new();
+            for field in fields {
+                if !names.insert(field.name.as_str()) {
+                    let error = Error::new(ErrorKind::Mismatch, "two columns have this name");
+                    return Err(error.within(&field.name));
+                }
+                check_names(&field.kind).map_err(|error| error.within(&field.name))?;
+            }
+            Ok(())
+        }
+        Type::List(item) | Type::LargeList(item) | Type::FixedList(item, _) => {
+            check_names(&item.kind).map_err(Error::within_list)
+        }
+        Type::Dictionary(_, kind) => check_names(kind),
+        _ => Ok(()),
+    }
+}
+
+struct Events<'e> {
+    encoder: &'e mut Encoder,
+    text: &'e mut String,
+    skip: bool,
+}
+
+fn short() -> Error {
+    Error::new(ErrorKind::Mismatch, "a buffer is too short")
+}
+
+fn number<const N: usize>(bytes: &[u8], index: usize) -> Result<[u8; N]> {
+    fixed(bytes, index).ok_or_else(short)
+}
+
+/// The index that a dictionary's key is.
+fn key(number_type: Number, bytes: &[u8], index: usize) -> Result<Option<usize>> {
+    Ok(match number_type {
+        Number::I8 => usize::try_from(i8::from_ne_bytes(number(bytes, index)?)).ok(),
+        Number::I16 => usize::try_from(i16::from_ne_bytes(number(bytes, index)?)).ok(),
+        Number::I32 => usize::try_from(i32::from_ne_bytes(number(bytes, index)?)).ok(),
+        Number::I64 => usize::try_from(i64::from_ne_bytes(number(bytes, index)?)).ok(),
+        Number::U8 => Some(u8::from_ne_bytes(number(bytes, index)?).into()),
+        Number::U16 => Some(u16::from_ne_bytes(number(bytes, index)?).into()),
+        Number::U32 => usize::try_from(u32::from_ne_bytes(number(bytes, index)?)).ok(),
+        Number::U64 => usize::try_from(u64::from_ne_bytes(number(bytes, index)?)).ok(),
+        Number::F16 | Number::F32 | Number::F64 => None,
+    })
+}
+
+impl Events<'_> {
+    /// One value, below the array's length, with all in it.
+    fn value(&mut self, kind: &Type, values: &Values<'_>, index: usize) -> Result<()> {
+        if !values.is_valid(index) {
+            return Ok(self.encoder.null()?);
+        }
+        match (&values.data, kind) {
+            (Data::Null, _) => self.encoder.null()?,
+            (Data::Bool(bits, first), _) => {
+                let bit = first + index;
+                let byte = bits.get(bit / 8).ok_or_else(short)?;
+                self.encoder.bool(byte >> (bit % 8) & 1 == 1)?;
+            }
+            (Data::Fixed(bytes, width), _) => self.fixed(kind, bytes, *width, index)?,
+            (Data::Variable(offsets, bytes), _) => {
+                self.bytes(kind, bytes.get(offsets.range(index)).ok_or_else(short)?)?;
+            }
+            (Data::Views(views, buffers), _) => {
+                self.bytes(kind, Values::view(views, buffers, index)?)?;
+            }
+            (Data::Struct(children), Type::Struct(fields)) => {
+                self.encoder.begin_object()?;
+                for (child, field) in children.iter().zip(fields) {
+                    if self.skip && is_null(child, index) {
+                        continue;
+                    }
+                    self.encoder
+                        .key(&field.name)
+                        .map_err(Error::from)
+                        .and_then(|()| self.value(&field.kind, child, index))
+                        .map_err(|error| error.within(&field.name))?;
+                }
+                self.encoder.end_object()?;
+            }
+            (Data::List(offsets, child), Type::List(item) | Type::LargeList(item)) => {
+                self.elements(item, child, offsets.range(index))?;
+            }
+            (Data::FixedList(size, child), Type::FixedList(item, _)) => {
+                self.elements(item, child, index * size..(index + 1) * size)?;
+            }
+            (Data::Dictionary(number, keys, values), Type::Dictionary(_, kind)) => {
+                match key(*number, keys, index)? {
+                    Some(index) if index < values.length => self.value(kind, values, index)?,
+                    _ => {
+                        let message = "an index leads beyond the dictionary";
+                        return Err(Error::new(ErrorKind::Mismatch, message));
+                    }
+                }
+            }
+            _ => return Err(Error::new(ErrorKind::Mismatch, "the array is not of its type")),
+        }
+        Ok(())
+    }
+
+    fn elements(
+        &mut self,
+        item: &Field,
+        child: &Values<'_>,
+        range: std::ops::Range<usize>,
+    ) -> Result<()> {
+        self.encoder.begin_array()?;
+        for index in range {
+            self.value(&item.kind, child, index).map_err(Error::within_list)?;
+        }
+        Ok(self.encoder.end_array()?)
+    }
+
+    fn bytes(&mut self, kind: &Type, bytes: &[u8]) -> Result<()> {
+        match kind {
+            Type::Binary(_) => self.encoder.bytes(bytes)?,
+            _ => match std::str::from_utf8(bytes) {
+                Ok(text) => self.encoder.str(text)?,
+                Err(_) => return Err(Error::new(ErrorKind::Mismatch, "text is not UTF-8")),
+            },
+        }
+        Ok(())
+    }
+
+    fn fixed(&mut self, kind: &Type, bytes: &[u8], width: usize, index: usize) -> Result<()> {
+        let i32_at = || number(bytes, index).map(i32::from_ne_bytes);
+        let i64_at = || number(bytes, index).map(i64::from_ne_bytes);
+        self.text.clear();
+        match kind {
+            Type::Number(kind) => return self.number(*kind, bytes, index),
+            Type::FixedBinary(_) => {
+                let value = bytes.get(index * width..(index + 1) * width).ok_or_else(short)?;
+                return Ok(self.encoder.bytes(value)?);
+            }
+            Type::Decimal { scale, .. } => {
+                let value = match width {
+                    4 => i32_at()?.into(),
+                    8 => i64_at()?.into(),
+                    _ => i128::from_ne_bytes(number(bytes, index)?),
+                };
+                text::decimal(self.text, value, *scale);
+                return Ok(self.encoder.number_text(self.text)?);
+            }
+            Type::Date32 => text::date(self.text, i32_at()?.into()),
+            Type::Date64 => {
+                // Whole days by the specification, but not all producers follow it.
+                let value = i64_at()?;
+                match value % 86_400_000 {
+                    0 => text::date(self.text, value / 86_400_000),
+                    _ => text::timestamp(self.text, value, crate::schema::Unit::Milli, ""),
+                }
+            }
+            Type::Time(unit) => {
+                let value = if width == 4 { i32_at()?.into() } else { i64_at()? };
+                text::time(self.text, value, *unit).ok_or_else(|| {
+                    Error::new(ErrorKind::Mismatch, format!("{value} is no time of a day"))
+                })?;
+            }
+            Type::Timestamp(unit, zone) => text::timestamp(self.text, i64_at()?, *unit, zone),
+            Type::Duration(unit) => text::duration(self.text, i64_at()?, *unit),
+            _ => return Err(Error::new(ErrorKind::Mismatch, "the array is not of its type")),
+        }
+        Ok(self.encoder.str(self.text)?)
+    }
+
+    fn number(&mut self, kind: Number, bytes: &[u8], index: usize) -> Result<()> {
+        let encoder = &mut *self.encoder;
+        match kind {
+            Number::I8 => encoder.i64(i8::from_ne_bytes(number(bytes, index)?).into())?,
+            Number::I16 => encoder.i64(i16::from_ne_bytes(number(bytes, index)?).into())?,
+            Number::I32 => encoder.i64(i32::from_ne_bytes(number(bytes, index)?).into())?,
+            Number::I64 => encoder.i64(i64::from_ne_bytes(number(bytes, index)?))?,
+            Number::U8 => encoder.u64(u8::from_ne_bytes(number(bytes, index)?).into())?,
+            Number::U16 => encoder.u64(u16::from_ne_bytes(number(bytes, index)?).into())?,
+            Number::U32 => encoder.u64(u32::from_ne_bytes(number(bytes, index)?).into())?,
+            Number::U64 => encoder.u64(u64::from_ne_bytes(number(bytes, index)?))?,
+            Number::F16 => encoder.f64(text::half(u16::from_ne_bytes(number(bytes, index)?)))?,
+            Number::F32 => encoder.f64(f32::from_ne_bytes(number(bytes, index)?).into())?,
+            Number::F64 => encoder.f64(f64::from_ne_bytes(number(bytes, index)?))?,
+        }
+        Ok(())
+    }
+}
+
+/// Whether a value is null, in a dictionary too.
+fn is_null(values: &Values<'_>, index: usize) -> bool {
+    !values.is_valid(index)
+        || match &values.data {
+            Data::Null => true,
+            Data::Dictionary(number, keys, values) => match key(*number, keys, index) {
+                Ok(Some(index)) => index < values.length && is_null(values, index),
+                _ => false,
+            },
+            _ => false,
+        }
+}

@@ -1,0 +1,378 @@
+//! Which types the columns of an array have: one pass over what storage does not tell.
+//!
+//! What a column is follows from its values, not from how they happen to be stored; a
+//! few things excepted, which are free to know: widths, when asked for, and lists that
+//! are stored as lists of one length.
+
+use std::collections::HashMap;
+
+use livebuf::{Array, Column, ColumnType, Kind, Object, Table, Valid, Value};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::schema::{Field, Layout, MAX_DEPTH, Number, Type};
+
+/// An object within a row that has more keys becomes JSON text.
+pub(crate) const MAX_NESTED_FIELDS: usize = 1_024;
+/// More columns, those within structs counted too, are refused.
+pub(crate) const MAX_FIELDS: usize = 16_384;
+
+const BOOL: u8 = 1;
+const INTEGER: u8 = 2;
+const FLOAT: u8 = 4;
+const TEXT: u8 = 8;
+const BYTES: u8 = 16;
+const OBJECT: u8 = 32;
+const ARRAY: u8 = 64;
+/// Number text, and what is too deep or wide for Arrow.
+const OTHER: u8 = 128;
+
+/// What was seen in a column.
+#[derive(Default)]
+pub(crate) struct Seen<'a> {
+    kinds: u8,
+    /// Bounds of the integers.
+    values: Range,
+    /// The same, but for typed columns those of their type.
+    storage: Range,
+    /// A float that four bytes need not hold.
+    double: bool,
+    members: Members<'a>,
+    element: Option<Box<Seen<'a>>>,
+    lengths: Lengths,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Range {
+    low: i128,
+    high: i128,
+}
+
+impl Range {
+    fn add(&mut self, low: impl Into<i128>, high: impl Into<i128>) {
+        self.low = self.low.min(low.into());
+        self.high = self.high.max(high.into());
+    }
+}
+
+/// Lengths of the arrays in a list column.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Lengths {
+    #[default]
+    None,
+    /// All stored in fixed lists of this length.
+    Fixed(usize),
+    Any,
+}
+
+/// Keys in the order in which they were met.
+#[derive(Default)]
+struct Members<'a> {
+    list: Vec<(&'a str, Seen<'a>)>,
+    places: HashMap<&'a str, usize>,
+    /// Where the next key is expected.
+    next: usize,
+}
+
+impl<'a> Members<'a> {
+    fn get(&mut self, key: &'a str) -> &mut Seen<'a> {
+        let place = match self.list.get(self.next) {
+            Some((expected, _)) if *expected == key => self.next,
+            _ => *self.places.entry(key).or_insert_with(|| {
+                self.list.push((key, Seen::default()));
+                self.list.len() - 1
+            }),
+        };
+        self.next = place + 1;
+        &mut self.list[place].1
+    }
+}
+
+fn is_value(value: &Option<Value<'_, Valid>>) -> bool {
+    value.is_some_and(|value| !value.is_null())
+}
+
+impl<'a> Seen<'a> {
+    /// Looks at a column, `depth` lists and structs within the rows.
+    pub(crate) fn column(&mut self, column: Column<'a, Valid>, depth: usize) {
+        let stored = column.column_type();
+        if matches!(stored, ColumnType::Null) || column.is_empty() {
+            return;
+        }
+        if matches!(stored, ColumnType::Cells | ColumnType::Objects | ColumnType::Arrays) {
+            return column.iter().flatten().for_each(|value| self.value(value, depth));
+        }
+        if !column.is_complete() && !column.iter().any(|value| is_value(&value)) {
+            return;
+        }
+        macro_rules! integers {
+            ($type:ty) => {{
+                self.kinds |= INTEGER;
+                self.values.add(<$type>::MIN, <$type>::MAX);
+                self.storage.add(<$type>::MIN, <$type>::MAX);
+            }};
+            ($type:ty, scan) => {{
+                self.kinds |= INTEGER;
+                self.storage.add(<$type>::MIN, <$type>::MAX);
+                match column.slots::<$type>() {
+                    // Slots without a value hold 0, which is no bound.
+                    Some(slots) => {
+                        let bounds = (slots.iter().min(), slots.iter().max());
+                        if let (Some(&low), Some(&high)) = bounds {
+                            self.values.add(low, high);
+                        }
+                    }
+                    None => column.iter().flatten().for_each(|value| self.integer(&value)),
+                }
+            }};
+        }
+        match stored {
+            ColumnType::Bool => self.kinds |= BOOL,
+            ColumnType::I8 => integers!(i8),
+            ColumnType::I16 => integers!(i16),
+            ColumnType::I32 => integers!(i32),
+            ColumnType::I64 => integers!(i64, scan),
+            ColumnType::U8 => integers!(u8),
+            ColumnType::U16 => integers!(u16),
+            ColumnType::U32 => integers!(u32),
+            ColumnType::U64 => integers!(u64, scan),
+            ColumnType::F32 => self.kinds |= FLOAT,
+            ColumnType::F64 => {
+                self.kinds |= FLOAT;
+                self.double = true;
+            }
+            ColumnType::String => self.kinds |= TEXT,
+            ColumnType::Struct if depth < MAX_DEPTH => {
+                self.kinds |= OBJECT;
+                if let Some(table) = column.table() {
+                    self.table(table, depth);
+                }
+            }
+            ColumnType::List | ColumnType::FixedList if depth < MAX_DEPTH => {
+                self.kinds |= ARRAY;
+                self.list(column, depth);
+            }
+            _ => column.iter().flatten().for_each(|value| self.value(value, depth)),
+        }
+    }
+
+    fn table(&mut self, table: Table<'a, Valid>, depth: usize) {
+        self.members.next = 0;
+        for (key, column) in table.columns() {
+            self.members.get(key).column(column, depth + 1);
+        }
+        if !table.has_further_fields() {
+            return;
+        }
+        for row in (0..table.rows()).filter_map(|row| table.row(row)) {
+            for (key, value) in row.iter().filter(|(key, _)| table.column(*key).is_none()) {
+                self.members.get(key).value(value, depth + 1);
+            }
+        }
+    }
+
+    fn list(&mut self, column: Column<'a, Valid>, depth: usize) {
+        self.lengths = match (self.lengths, column.fixed_length()) {
+            (Lengths::None, Some(length)) => Lengths::Fixed(length),
+            (Lengths::Fixed(known), Some(length)) if known == length => Lengths::Fixed(length),
+            _ => Lengths::Any,
+        };
+        if let (Some(first), Some(last), Some(elements)) =
+            (column.bounds(0), column.bounds(column.len() - 1), column.elements())
+        {
+            let element = self.element.get_or_insert_default();
+            element.column(elements.slice(first.start..last.end), depth + 1);
+        }
+    }
+
+    fn value(&mut self, value: Value<'a, Valid>, depth: usize) {
+        self.kinds |= match value.kind() {
+            Kind::Null => 0,
+            Kind::Bool => BOOL,
+            Kind::Int | Kind::Uint => return self.integer(&value),
+            Kind::Float => {
+                self.double = true;
+                FLOAT
+            }
+            Kind::String => TEXT,
+            Kind::Bytes => BYTES,
+            Kind::Object if depth < MAX_DEPTH => match value.as_object() {
+                Some(object) => return self.object(object, depth),
+                None => 0,
+            },
+            Kind::Array if depth < MAX_DEPTH => match value.as_array() {
+                Some(array) => return self.array(array, depth),
+                None => 0,
+            },
+            _ => OTHER,
+        };
+    }
+
+    fn integer(&mut self, value: &Value<'a, Valid>) {
+        if let Some(value) = value.as_i64() {
+            self.kinds |= INTEGER;
+            self.values.add(value, value);
+            self.storage.add(value, value);
+        } else if let Some(value) = value.as_u64() {
+            self.kinds |= INTEGER;
+            self.values.add(value, value);
+            self.storage.add(value, value);
+        }
+    }
+
+    fn object(&mut self, object: Object<'a, Valid>, depth: usize) {
+        self.kinds |= OBJECT;
+        // What has so many keys will not become a struct.
+        if self.members.list.len() > MAX_FIELDS {
+            return;
+        }
+        self.members.next = 0;
+        for (key, value) in object.iter() {
+            self.members.get(key).value(value, depth + 1);
+        }
+    }
+
+    fn array(&mut self, array: Array<'a, Valid>, depth: usize) {
+        self.kinds |= ARRAY;
+        self.lengths = Lengths::Any;
+        self.element.get_or_insert_default().column(array.as_column(), depth + 1);
+    }
+
+    /// The columns of rows that are objects, or the one column of other values.
+    pub(crate) fn into_rows(self, narrow: bool, text: Layout) -> Result<Rows> {
+        let chosen = Chosen { narrow, text };
+        let rows = match self.kinds {
+            0 | OBJECT => Rows::Objects(chosen.fields(self.members)),
+            _ => Rows::Values(Field::new("value", chosen.kind(self))),
+        };
+        let fields = match &rows {
+            Rows::Objects(fields) => fields,
+            Rows::Values(field) => std::slice::from_ref(field),
+        };
+        if count(fields) > MAX_FIELDS {
+            let message = format!("more than {MAX_FIELDS} columns");
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        Ok(rows)
+    }
+}
+
+fn count(fields: &[Field]) -> usize {
+    let below = fields.iter().map(|field| match &field.kind {
+        Type::Struct(fields) => count(fields),
+        Type::List(item) | Type::LargeList(item) | Type::FixedList(item, _) => {
+            count(std::slice::from_ref(item))
+        }
+        _ => 0,
+    });
+    fields.len() + below.sum::<usize>()
+}
+
+/// What the elements of an array are to Arrow.
+#[derive(Clone)]
+pub(crate) enum Rows {
+    /// Rows of these columns.
+    Objects(Vec<Field>),
+    /// Rows of one column.
+    Values(Field),
+}
+
+/// How types are chosen where there is a choice.
+struct Chosen {
+    narrow: bool,
+    text: Layout,
+}
+
+impl Chosen {
+    fn fields(&self, members: Members<'_>) -> Vec<Field> {
+        members.list.into_iter().map(|(key, seen)| Field::new(key, self.kind(seen))).collect()
+    }
+
+    fn kind(&self, seen: Seen<'_>) -> Type {
+        match seen.kinds {
+            0 => Type::Null,
+            BOOL => Type::Bool,
+            INTEGER => self.integer(&seen).map_or(Type::Json(self.text), Type::Number),
+            FLOAT if self.narrow && !seen.double => Type::Number(Number::F32),
+            kinds if kinds & !(INTEGER | FLOAT) == 0 => Type::Number(Number::F64),
+            TEXT => Type::Text(self.text),
+            BYTES => Type::Binary(Layout::Small),
+            OBJECT if seen.members.list.len() <= MAX_NESTED_FIELDS => {
+                Type::Struct(self.fields(seen.members))
+            }
+            ARRAY => {
+                let element = seen.element.map_or(Type::Null, |element| self.kind(*element));
+                let item = Box::new(Field::new("item", element));
+                match seen.lengths {
+                    Lengths::Fixed(length) => Type::FixedList(item, length),
+                    _ => Type::List(item),
+                }
+            }
+            _ => Type::Json(self.text),
+        }
+    }
+
+    /// `None` where no type holds them all.
+    fn integer(&self, seen: &Seen<'_>) -> Option<Number> {
+        let holds = |range: &Range, (_, low, high): &(Number, i128, i128)| {
+            *low <= range.low && range.high <= *high
+        };
+        macro_rules! types {
+            ($($number:ident $type:ty),+) => {
+                [$((Number::$number, <$type>::MIN as i128, <$type>::MAX as i128)),+]
+            };
+        }
+        let narrow = types!(I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32);
+        let wide = types!(I64 i64, U64 u64);
+        let mut found = None;
+        if self.narrow {
+            let mut all = narrow.iter().chain(&wide);
+            found = all.find(|number| holds(&seen.storage, number));
+        }
+        found
+            .or_else(|| wide.iter().find(|number| holds(&seen.values, number)))
+            .map(|found| found.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(document: &livebuf::DocBuf, narrow: bool) -> Type {
+        let mut seen = Seen::default();
+        let array = document.valid().unwrap().root().as_array().unwrap();
+        seen.column(array.as_column(), 0);
+        Chosen { narrow, text: Layout::Small }.kind(seen)
+    }
+
+    #[test]
+    fn values_make_types() {
+        let json = |text| livebuf_json::from_str(text).unwrap();
+        for (text, wide, narrow) in [
+            ("[]", "null", "null"),
+            ("[null, null]", "null", "null"),
+            ("[true]", "bool", "bool"),
+            ("[1, 127]", "int64", "int8"),
+            ("[200]", "int64", "uint8"),
+            ("[-1, 40000, null]", "int64", "int32"),
+            ("[18446744073709551615, 1]", "uint64", "uint64"),
+            (
+                "[18446744073709551615, -1]",
+                "JSON text of mixed values",
+                "JSON text of mixed values",
+            ),
+            ("[1.5]", "float64", "float32"),
+            ("[0.1]", "float64", "float64"),
+            ("[1, 0.5]", "float64", "float64"),
+            (r#"["a"]"#, "utf8", "utf8"),
+            (r#"["a", 1]"#, "JSON text of mixed values", "JSON text of mixed values"),
+            ("[100000000000000000000]", "JSON text of mixed values", "JSON text of mixed values"),
+            ("[{}]", "struct", "struct"),
+            ("[[1], [2, 3]]", "list", "list"),
+            ("[[1], {}]", "JSON text of mixed values", "JSON text of mixed values"),
+        ] {
+            assert_eq!(kind(&json(text), false).to_string(), wide, "{text}");
+            assert_eq!(kind(&json(text), true).to_string(), narrow, "{text}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! LiveBuf tables to Apache Arrow and back, over the [Arrow C Data Interface].
+//!
+//! An array of objects becomes record batches, with a column for each key; record batches
+//! become an array of objects. The interface is three C structures, which are defined
+//! here: this crate depends on no version of Arrow, and exchanges data with all of them,
+//! in any language.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use livebuf_arrow::{Exporter, ImportOptions, from_stream};
+//!
+//! let document = livebuf_json::from_str(r#"{"laps": [{"lap": 1, "time": 88.5}, {"lap": 2}]}"#)?;
+//! let stream = Exporter::new(Arc::new(document))?.at("/laps")?.stream()?;
+//! // An `ArrowArrayStream`, for any consumer. This one makes a document of it again.
+//! let copy = from_stream(stream, &ImportOptions::new())?;
+//! assert_eq!(
+//!     livebuf_json::to_string(copy.valid().unwrap().root())?,
+//!     r#"[{"lap":1,"time":88.5},{"lap":2,"time":null}]"#
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Handing over a structure is moving it to where the other side wants it, here a
+//! structure of the `arrow` crate:
+//!
+//! ```
+//! # use std::sync::Arc;
+//! use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+//!
+//! let document = livebuf_json::from_str(r#"[{"lap": 1}, {"lap": 2}]"#)?;
+//! let stream = livebuf_arrow::Exporter::new(Arc::new(document))?.stream()?;
+//! let mut theirs = FFI_ArrowArrayStream::empty();
+//! // SAFETY: both are the C Stream Interface's structure.
+//! unsafe { stream.give((&raw mut theirs).cast()) };
+//! let batches = RecordBatchStreamReader::try_new(theirs)?.collect::<Result<Vec<_>, _>>()?;
+//! assert_eq!(batches[0].num_rows(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Types of exported columns
+//!
+//! A type follows from all values that the rows of the array have under a key. Null and
+//! missing fields are null. All fields are nullable.
+//!
+//! | values | Arrow's type | [`narrow`] | memory |
+//! |---|---|---|---|
+//! | none but null | `Null` | | |
+//! | booleans | `Bool` | | built |
+//! | integers | `Int64` | stored width, `Int8` to `UInt32` | borrowed where stored so, else built |
+//! | integers, some above `i64`, none negative | `UInt64` | the same | borrowed where stored so, else built |
+//! | floats; floats and integers | `Float64` (big integers are rounded) | `Float32` where stored so | borrowed where stored so, else built |
+//! | text | `Utf8`, `LargeUtf8` | | built |
+//! | text, by option | `Utf8View` | | views built; text beyond 12 bytes borrowed |
+//! | bytes | `Binary` | | built |
+//! | objects | `Struct` of all their keys | | its columns as their types say |
+//! | arrays | `List` | | offsets built; elements as their type says |
+//! | arrays stored as lists of one length | `FixedSizeList` | | elements as their type says |
+//! | any other mix, numbers that only text holds | `Utf8`: each value's JSON text | | built |
+//! | validity | bitmap, if any is null | | borrowed where the column is stored as one type, and batches begin at a multiple of eight rows; else built |
+//!
+//! Numbers lie in a document as Arrow wants them where the array is stored as a table, and
+//! the host is little-endian. A default document stores them as narrow as they are; to
+//! borrow columns that are exported as 64 bits, encode with
+//! [`min_width: 8`](livebuf::EncodeOptions::min_width). A struct around a column that has
+//! nulls itself has the bitmaps of its columns built, not their values. Views of text can
+//! show consumers the document's whole memory: see [`TextLayout::Utf8View`].
+//!
+//! Also:
+//! * Rows that are null have null in all columns: record batches have no null rows.
+//! * Fields that no column of the table holds, as edits may add, are columns like others,
+//!   behind those, read row by row.
+//! * An array of other things than objects is exported as one column named `value`.
+//! * Objects within rows that have more than 1,024 different keys, and what is nested
+//!   deeper than 64 types, are JSON text. More than 16,384 columns are refused.
+//! * JSON text cannot hold NaN and infinities: such a value in a column of mixed values
+//!   is an error. In a column of floats it is a float.
+//! * Exported JSON text is text when it is imported.
+//!
+//! [`Exporter::requested_schema`] exports to a consumer's schema instead. It selects and
+//! orders columns by name, within structs too. Integers become any integers that they fit
+//! and floats, floats become floats (rounded); text any layout of text or bytes; any value
+//! becomes text as its JSON; lists become `List`, `LargeList` or `FixedSizeList` of their
+//! length; what is not there becomes null. Anything else is an error that names the
+//! column, and the row where it takes a value to see it.
+//!
+//! # Borrowed memory
+//!
+//! An export holds the [`Arc`](std::sync::Arc) of its [`Document`] as long as anything of
+//! it lives: the exporter, streams, and arrays that borrow. Nobody can edit the document
+//! meanwhile, since edits need it mutably: [`Arc::get_mut`](std::sync::Arc::get_mut)
+//! refuses. So Arrow's data never changes under its reader. With
+//! [`copy`](ExportOptions::copy) nothing is borrowed.
+//!
+//! # Types of imported columns
+//!
+//! | Arrow's type | value |
+//! |---|---|
+//! | `Null`; any null | null, or missing by [`skip_nulls`](ImportOptions::skip_nulls) |
+//! | `Bool` | boolean |
+//! | `Int8` to `UInt64` | integer |
+//! | `Float16` to `Float64` | float |
+//! | `Utf8`, `LargeUtf8`, `Utf8View` | text |
+//! | `Binary`, `LargeBinary`, `BinaryView`, `FixedSizeBinary` | bytes |
+//! | `Struct` | object |
+//! | `List`, `LargeList`, `FixedSizeList` | array |
+//! | `Dictionary` | what its values are |
+//! | `Decimal32`, `Decimal64`, `Decimal128` | number text with all digits of the scale: `1.50` |
+//! | `Date32`, `Date64` | text: `2024-02-29` |
+//! | `Time32`, `Time64` | text: `13:07:25.000`, with the digits of its unit |
+//! | `Timestamp` | text: `2024-02-29T13:07:25.000`, with a zone `…Z`, or `…+02:00` if the zone is an offset |
+//! | `Duration` | text: `PT1.500S` |
+//!
+//! All text of times is ISO 8601. Others (`Decimal256`, intervals, maps, unions, run-end
+//! encoded arrays, list views) are refused by an error with the column and the format
+//! string. Metadata and extension types are ignored: values are what they are stored as.
+//!
+//! # Trust
+//!
+//! The interface never says how long buffers are. Taking over structures is therefore
+//! `unsafe`: [`take`](ArrowArray::take) and [`RecordBatch::new`] are promises that the
+//! producer keeps to the interface. All else is checked: counts, null pointers, offsets,
+//! views, indices, UTF-8. What is wrong is an [`Error`] with a kind, a column and a row;
+//! nothing panics.
+//!
+//! Modules, each using only those before it: `error`, `schema` (types and their format
+//! strings), `document` (what keeps memory), `ffi` (the structures: `made` here, and
+//! `foreign` ones read), `infer` (which types columns have), `column` (their arrays),
+//! `export`; `text` (times and decimals), `import`.
+//!
+//! [Arrow C Data Interface]: https://arrow.apache.org/docs/format/CDataInterface.html
+//! [`narrow`]: ExportOptions::narrow
+
+mod column;
+mod document;
+mod error;
+mod export;
+mod ffi;
+mod import;
+mod infer;
+mod schema;
+mod text;
+
+pub use document::Document;
+pub use error::{Error, ErrorKind};
+pub use export::{ExportOptions, Exporter, TextLayout};
+pub use ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
+pub use import::{ImportOptions, from_batch, from_stream};

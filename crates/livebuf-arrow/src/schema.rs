@@ -1,0 +1,363 @@
+//! Arrow's types as far as this crate knows them, and their format strings.
+
+use std::fmt;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Numbers of a fixed width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F16,
+    F32,
+    F64,
+}
+
+impl Number {
+    pub(crate) fn width(self) -> usize {
+        match self {
+            Number::I8 | Number::U8 => 1,
+            Number::I16 | Number::U16 | Number::F16 => 2,
+            Number::I32 | Number::U32 | Number::F32 => 4,
+            Number::I64 | Number::U64 | Number::F64 => 8,
+        }
+    }
+}
+
+/// How text and bytes of any length lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Four-byte offsets.
+    Small,
+    /// Eight-byte offsets.
+    Large,
+    /// Views of 16 bytes into any number of buffers.
+    View,
+}
+
+/// Units of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Second,
+    Milli,
+    Micro,
+    Nano,
+}
+
+impl Unit {
+    fn code(self) -> char {
+        match self {
+            Unit::Second => 's',
+            Unit::Milli => 'm',
+            Unit::Micro => 'u',
+            Unit::Nano => 'n',
+        }
+    }
+
+    fn of(code: &str) -> Option<Unit> {
+        Some(match code {
+            "s" => Unit::Second,
+            "m" => Unit::Milli,
+            "u" => Unit::Micro,
+            "n" => Unit::Nano,
+            _ => return None,
+        })
+    }
+}
+
+/// A type of Arrow.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Type {
+    Null,
+    Bool,
+    Number(Number),
+    Text(Layout),
+    /// JSON text of whatever the values are: to be exported only. To Arrow it is text.
+    Json(Layout),
+    Binary(Layout),
+    FixedBinary(usize),
+    Decimal {
+        width: usize,
+        precision: u8,
+        scale: i32,
+    },
+    /// Days in four bytes.
+    Date32,
+    /// Milliseconds in eight bytes.
+    Date64,
+    Time(Unit),
+    Timestamp(Unit, String),
+    Duration(Unit),
+    Struct(Vec<Field>),
+    List(Box<Field>),
+    LargeList(Box<Field>),
+    FixedList(Box<Field>, usize),
+    Dictionary(Number, Box<Type>),
+}
+
+/// A named column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) nullable: bool,
+    pub(crate) kind: Type,
+}
+
+impl Field {
+    pub(crate) fn new(name: impl Into<String>, kind: Type) -> Field {
+        Field { name: name.into(), nullable: true, kind }
+    }
+}
+
+/// Types nest no deeper: what would is JSON text when exported, an error when imported.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+impl Type {
+    /// The format string (Arrow C Data Interface, "Data type description"); of a
+    /// dictionary, that of its indices.
+    pub(crate) fn format(&self) -> String {
+        let fixed = match self {
+            Type::Null => "n",
+            Type::Bool => "b",
+            Type::Number(number) | Type::Dictionary(number, _) => match number {
+                Number::I8 => "c",
+                Number::U8 => "C",
+                Number::I16 => "s",
+                Number::U16 => "S",
+                Number::I32 => "i",
+                Number::U32 => "I",
+                Number::I64 => "l",
+                Number::U64 => "L",
+                Number::F16 => "e",
+                Number::F32 => "f",
+                Number::F64 => "g",
+            },
+            Type::Text(layout) | Type::Json(layout) => match layout {
+                Layout::Small => "u",
+                Layout::Large => "U",
+                Layout::View => "vu",
+            },
+            Type::Binary(layout) => match layout {
+                Layout::Small => "z",
+                Layout::Large => "Z",
+                Layout::View => "vz",
+            },
+            Type::FixedBinary(width) => return format!("w:{width}"),
+            Type::Decimal { width, precision, scale } => {
+                return format!("d:{precision},{scale},{}", width * 8);
+            }
+            Type::Date32 => "tdD",
+            Type::Date64 => "tdm",
+            Type::Time(unit) => return format!("tt{}", unit.code()),
+            Type::Timestamp(unit, zone) => return format!("ts{}:{zone}", unit.code()),
+            Type::Duration(unit) => return format!("tD{}", unit.code()),
+            Type::Struct(_) => "+s",
+            Type::List(_) => "+l",
+            Type::LargeList(_) => "+L",
+            Type::FixedList(_, length) => return format!("+w:{length}"),
+        };
+        fixed.to_owned()
+    }
+
+    /// The type that a format string names, with these fields below it.
+    pub(crate) fn parse(format: &str, mut children: Vec<Field>) -> Result<Type> {
+        let number = |number| Ok(Type::Number(number));
+        let mut only = || match children.len() {
+            1 => Ok(Box::new(children.remove(0))),
+            _ => Err(Error::new(ErrorKind::Mismatch, "a list must have one child")),
+        };
+        match format {
+            "n" => return Ok(Type::Null),
+            "b" => return Ok(Type::Bool),
+            "c" => return number(Number::I8),
+            "C" => return number(Number::U8),
+            "s" => return number(Number::I16),
+            "S" => return number(Number::U16),
+            "i" => return number(Number::I32),
+            "I" => return number(Number::U32),
+            "l" => return number(Number::I64),
+            "L" => return number(Number::U64),
+            "e" => return number(Number::F16),
+            "f" => return number(Number::F32),
+            "g" => return number(Number::F64),
+            "u" => return Ok(Type::Text(Layout::Small)),
+            "U" => return Ok(Type::Text(Layout::Large)),
+            "vu" => return Ok(Type::Text(Layout::View)),
+            "z" => return Ok(Type::Binary(Layout::Small)),
+            "Z" => return Ok(Type::Binary(Layout::Large)),
+            "vz" => return Ok(Type::Binary(Layout::View)),
+            "tdD" => return Ok(Type::Date32),
+            "tdm" => return Ok(Type::Date64),
+            "+l" => return Ok(Type::List(only()?)),
+            "+L" => return Ok(Type::LargeList(only()?)),
+            "+s" => return Ok(Type::Struct(children)),
+            _ => {}
+        }
+        let parsed = if let Some(length) = format.strip_prefix("+w:") {
+            match length.parse::<u32>() {
+                Ok(length) => Some(Type::FixedList(only()?, length as usize)),
+                Err(_) => None,
+            }
+        } else if let Some(width) = format.strip_prefix("w:") {
+            width.parse::<u32>().ok().map(|width| Type::FixedBinary(width as usize))
+        } else if let Some(decimal) = format.strip_prefix("d:") {
+            parse_decimal(decimal)
+        } else if let Some(unit) = format.strip_prefix("tt") {
+            Unit::of(unit).map(Type::Time)
+        } else if let Some(unit) = format.strip_prefix("tD") {
+            Unit::of(unit).map(Type::Duration)
+        } else if let Some((unit, zone)) =
+            format.strip_prefix("ts").and_then(|rest| rest.split_once(':'))
+        {
+            Unit::of(unit).map(|unit| Type::Timestamp(unit, zone.to_owned()))
+        } else {
+            None
+        };
+        parsed.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Unsupported,
+                format!("Arrow's type with the format {format:?} is not supported"),
+            )
+        })
+    }
+}
+
+/// `precision,scale` or `precision,scale,bits`.
+fn parse_decimal(text: &str) -> Option<Type> {
+    let mut parts = text.split(',');
+    let precision = parts.next()?.parse().ok()?;
+    // Arrow allows a signed byte.
+    let scale = parts.next()?.parse::<i8>().ok()?.into();
+    let width = match parts.next() {
+        None | Some("128") => 16,
+        Some("64") => 8,
+        Some("32") => 4,
+        Some(_) => return None,
+    };
+    parts.next().is_none().then_some(Type::Decimal { width, precision, scale })
+}
+
+/// As Arrow's libraries name it.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Type::Null => "null",
+            Type::Bool => "bool",
+            Type::Number(number) => match number {
+                Number::I8 => "int8",
+                Number::I16 => "int16",
+                Number::I32 => "int32",
+                Number::I64 => "int64",
+                Number::U8 => "uint8",
+                Number::U16 => "uint16",
+                Number::U32 => "uint32",
+                Number::U64 => "uint64",
+                Number::F16 => "float16",
+                Number::F32 => "float32",
+                Number::F64 => "float64",
+            },
+            Type::Text(Layout::Small) => "utf8",
+            Type::Text(Layout::Large) => "large_utf8",
+            Type::Text(Layout::View) => "utf8_view",
+            Type::Json(_) => "JSON text of mixed values",
+            Type::Binary(Layout::Small) => "binary",
+            Type::Binary(Layout::Large) => "large_binary",
+            Type::Binary(Layout::View) => "binary_view",
+            Type::FixedBinary(width) => return write!(f, "fixed_size_binary({width})"),
+            Type::Decimal { width, precision, scale } => {
+                return write!(f, "decimal{}({precision}, {scale})", width * 8);
+            }
+            Type::Date32 => "date32",
+            Type::Date64 => "date64",
+            Type::Time(_) => "time",
+            Type::Timestamp(..) => "timestamp",
+            Type::Duration(_) => "duration",
+            Type::Struct(_) => "struct",
+            Type::List(_) => "list",
+            Type::LargeList(_) => "large_list",
+            Type::FixedList(_, length) => return write!(f, "fixed_size_list({length})"),
+            Type::Dictionary(..) => "dictionary",
+        };
+        f.write_str(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_read_back() {
+        for format in [
+            "n",
+            "b",
+            "c",
+            "C",
+            "s",
+            "S",
+            "i",
+            "I",
+            "l",
+            "L",
+            "e",
+            "f",
+            "g",
+            "u",
+            "U",
+            "vu",
+            "z",
+            "Z",
+            "vz",
+            "w:16",
+            "tdD",
+            "tdm",
+            "tts",
+            "ttm",
+            "ttu",
+            "ttn",
+            "tss:",
+            "tsn:Europe/Rome",
+            "tDu",
+            "d:10,2,128",
+            "d:38,-3,64",
+            "+s",
+        ] {
+            assert_eq!(Type::parse(format, Vec::new()).unwrap().format(), format);
+        }
+        let item = || vec![Field::new("item", Type::Null)];
+        for format in ["+l", "+L", "+w:3"] {
+            assert_eq!(Type::parse(format, item()).unwrap().format(), format);
+            assert_eq!(Type::parse(format, Vec::new()).unwrap_err().kind(), ErrorKind::Mismatch);
+        }
+        for format in [
+            "",
+            "q",
+            "w:",
+            "w:-1",
+            "+w:x",
+            "d:1",
+            "d:1,2,256",
+            "d:1,300",
+            "tt",
+            "ttx",
+            "ts",
+            "tss",
+            "tDD",
+            "+m",
+            "+r",
+            "+vl",
+            "+ud:0,1",
+            "tiM",
+            "é",
+        ] {
+            assert_eq!(Type::parse(format, item()).unwrap_err().kind(), ErrorKind::Unsupported);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Dates, times and decimals as text.
+//!
+//! ISO 8601 in its extended form, with as many digits behind the point as the unit has,
+//! so that texts of one column order as the times do.
+
+use std::fmt::Write;
+
+use crate::schema::Unit;
+
+const DAY: i64 = 86_400;
+
+impl Unit {
+    /// How many there are in a second, and the digits that count them.
+    fn scale(self) -> (i64, usize) {
+        match self {
+            Unit::Second => (1, 0),
+            Unit::Milli => (1_000, 3),
+            Unit::Micro => (1_000_000, 6),
+            Unit::Nano => (1_000_000_000, 9),
+        }
+    }
+}
+
+// Writing to a `String` cannot fail.
+macro_rules! put {
+    ($out:expr, $($format:tt)+) => { let _ = write!($out, $($format)+); };
+}
+
+fn put_fraction(out: &mut String, fraction: i64, digits: usize) {
+    if digits > 0 {
+        put!(out, ".{fraction:0digits$}");
+    }
+}
+
+fn put_clock(out: &mut String, seconds: i64) {
+    put!(out, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+/// `1970-01-01`. Years beyond four digits have a sign and six digits at least.
+pub(crate) fn date(out: &mut String, days: i64) {
+    // Days to year, month and day by eras of 400 years that begin on the first of March
+    // (Howard Hinnant, "chrono-compatible low-level date algorithms").
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + (month <= 2) as i64;
+    if (0..=9999).contains(&year) {
+        put!(out, "{year:04}");
+    } else {
+        put!(out, "{year:+07}");
+    }
+    put!(out, "-{month:02}-{day:02}");
+}
+
+/// `00:00:00.000`; `None` where it is no time of a day.
+pub(crate) fn time(out: &mut String, value: i64, unit: Unit) -> Option<()> {
+    let (scale, digits) = unit.scale();
+    if !(0..DAY * scale).contains(&value) {
+        return None;
+    }
+    put_clock(out, value / scale);
+    put_fraction(out, value % scale, digits);
+    Some(())
+}
+
+/// `1970-01-01T00:00:00.000`, behind it `Z` or an offset where there is a zone.
+///
+/// Zones that are offsets are shown as such; the time in others is that of UTC, which is
+/// what Arrow stores, because their rules are not known here.
+pub(crate) fn timestamp(out: &mut String, value: i64, unit: Unit, zone: &str) {
+    let (scale, digits) = unit.scale();
+    let offset = offset_of(zone);
+    let seconds = value.div_euclid(scale);
+    // No unit but whole seconds comes near the end of what 64 bits hold.
+    let seconds = seconds.saturating_add(offset.unwrap_or(0) * 60);
+    date(out, seconds.div_euclid(DAY));
+    out.push('T');
+    put_clock(out, seconds.rem_euclid(DAY));
+    put_fraction(out, value.rem_euclid(scale), digits);
+    match offset {
+        _ if zone.is_empty() => {}
+        None | Some(0) => out.push('Z'),
+        Some(minutes) => {
+            let sign = if minutes < 0 { '-' } else { '+' };
+            let minutes = minutes.abs();
+            put!(out, "{sign}{:02}:{:02}", minutes / 60, minutes % 60);
+        }
+    }
+}
+
+/// Minutes of a zone such as `+01:30`.
+fn offset_of(zone: &str) -> Option<i64> {
+    let (sign, rest) = match zone.split_at_checked(1)? {
+        ("+", rest) => (1, rest),
+        ("-", rest) => (-1, rest),
+        _ => return None,
+    };
+    let (hours, minutes) = rest.split_once(':')?;
+    let two = |text: &str, below: i64| {
+        let digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|number| digits && (0..below).contains(number))
+    };
+    Some(sign * (two(hours, 24)? * 60 + two(minutes, 60)?))
+}
+
+/// `PT1.500S`, with a sign before it where it is negative.
+pub(crate) fn duration(out: &mut String, value: i64, unit: Unit) {
+    let (scale, digits) = unit.scale();
+    if value < 0 {
+        out.push('-');
+    }
+    let (value, scale) = (value.unsigned_abs(), scale as u64);
+    put!(out, "PT{}", value / scale);
+    put_fraction(out, (value % scale) as i64, digits);
+    out.push('S');
+}
+
+/// `-1.50`: a JSON number with as many digits behind the point as the scale says.
+pub(crate) fn decimal(out: &mut String, value: i128, scale: i32) {
+    if value < 0 {
+        out.push('-');
+    }
+    let digits = value.unsigned_abs().to_string();
+    let places = scale.unsigned_abs() as usize;
+    if scale <= 0 {
+        out.push_str(&digits);
+        if value != 0 {
+            out.extend(std::iter::repeat_n('0', places));
+        }
+        return;
+    }
+    let whole = digits.len().saturating_sub(places);
+    out.push_str(if whole == 0 { "0" } else { &digits[..whole] });
+    put!(out, ".{:0>places$}", &digits[whole..]);
+}
+
+/// The value of an IEEE 754 half.
+pub(crate) fn half(bits: u16) -> f64 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+    sign * match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1.0 + fraction / 1024.0) * 2f64.powi(exponent - 15),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(write: impl FnOnce(&mut String)) -> String {
+        let mut out = String::new();
+        write(&mut out);
+        out
+    }
+
+    #[test]
+    fn dates() {
+        for (days, expected) in [
+            (0, "1970-01-01"),
+            (-1, "1969-12-31"),
+            (11_016, "2000-02-29"),
+            (19_782, "2024-02-29"),
+            (-719_528, "0000-01-01"),
+            (-719_529, "-000001-12-31"),
+            (2_932_897, "+010000-01-01"),
+        ] {
+            assert_eq!(text(|out| date(out, days)), expected);
+        }
+        for days in [i64::from(i32::MIN), i64::from(i32::MAX), i64::MAX / DAY, i64::MIN / DAY] {
+            text(|out| date(out, days));
+        }
+    }
+
+    #[test]
+    fn times() {
+        let stamp = |value, unit, zone: &str| text(|out| timestamp(out, value, unit, zone));
+        assert_eq!(stamp(-1, Unit::Milli, ""), "1969-12-31T23:59:59.999");
+        assert_eq!(stamp(0, Unit::Second, "UTC"), "1970-01-01T00:00:00Z");
+        assert_eq!(stamp(0, Unit::Micro, "+05:30"), "1970-01-01T05:30:00.000000+05:30");
+        assert_eq!(stamp(0, Unit::Second, "-00:30"), "1969-12-31T23:30:00-00:30");
+        assert_eq!(stamp(0, Unit::Second, "Europe/Rome"), "1970-01-01T00:00:00Z");
+        assert_eq!(stamp(0, Unit::Second, "+é:00"), "1970-01-01T00:00:00Z");
+        for unit in [Unit::Second, Unit::Milli, Unit::Micro, Unit::Nano] {
+            for value in [i64::MIN, i64::MAX] {
+                for zone in ["", "UTC", "+23:59", "-23:59"] {
+                    stamp(value, unit, zone);
+                }
+                text(|out| duration(out, value, unit));
+            }
+        }
+        assert_eq!(text(|out| duration(out, -1_500, Unit::Milli)), "-PT1.500S");
+        assert_eq!(text(|out| duration(out, 3, Unit::Second)), "PT3S");
+        let mut out = String::new();
+        assert_eq!(time(&mut out, 86_399_000_001, Unit::Micro), Some(()));
+        assert_eq!(out, "23:59:59.000001");
+        assert_eq!(time(&mut out, 86_400, Unit::Second), None);
+        assert_eq!(time(&mut out, -1, Unit::Second), None);
+    }
+
+    #[test]
+    fn decimals() {
+        for (value, scale, expected) in [
+            (0, 0, "0"),
+            (0, 2, "0.00"),
+            (0, -2, "0"),
+            (-5, 2, "-0.05"),
+            (12_345, 2, "123.45"),
+            (12, -2, "1200"),
+            (i128::MIN, 0, "-170141183460469231731687303715884105728"),
+        ] {
+            assert_eq!(text(|out| decimal(out, value, scale)), expected);
+        }
+    }
+
+    #[test]
+    fn halves() {
+        assert_eq!([half(0x3C00), half(0xC000), half(0x7BFF)], [1.0, -2.0, 65504.0]);
+        assert_eq!([half(1), half(0x7C00)], [2f64.powi(-24), f64::INFINITY]);
+        assert!(half(0x7E00).is_nan() && half(0x8000).is_sign_negative());
+    }
+}

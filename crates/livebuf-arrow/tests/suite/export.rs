@@ -1,0 +1,604 @@
+//! Documents to the `arrow` crate: types, values, what is borrowed.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
+use arrow_schema::DataType;
+use livebuf::{DocBuf, EncodeOptions, Encoder, New};
+use livebuf_arrow::{ErrorKind, ExportOptions, Exporter, TextLayout};
+
+use crate::exchange::{import_rows, stream_to_arrow, text, to_arrow};
+
+const ROWS: usize = 100;
+
+/// A document of an array, each row printed by `row`.
+fn rows(row: impl Fn(usize) -> String) -> Arc<DocBuf> {
+    let text: Vec<String> = (0..ROWS).map(row).collect();
+    Arc::new(livebuf_json::from_str(&format!("[{}]", text.join(","))).unwrap())
+}
+
+fn is_table(document: &DocBuf) -> bool {
+    document.valid().unwrap().root().as_array().unwrap().table().is_some()
+}
+
+/// The whole array by these options; batches of it and copies of it hold the same.
+fn export_with(document: &Arc<DocBuf>, options: ExportOptions) -> RecordBatch {
+    let exporter = Exporter::new(Arc::clone(document)).unwrap().options(options.clone());
+    let batch = to_arrow(exporter.batch().unwrap());
+    for length in [7, 8, 64] {
+        let options = options.clone().batch_rows(length);
+        for options in [options.clone(), options.copy(true)] {
+            let exporter = Exporter::new(Arc::clone(document)).unwrap().options(options);
+            let mut start = 0;
+            for part in stream_to_arrow(exporter.stream().unwrap()) {
+                let part = part.unwrap();
+                part.columns().iter().for_each(|column| column.to_data().validate_full().unwrap());
+                assert_eq!(part, batch.slice(start, part.num_rows()));
+                start += part.num_rows();
+            }
+            assert_eq!(start, batch.num_rows());
+        }
+    }
+    batch
+}
+
+fn export(document: &Arc<DocBuf>) -> RecordBatch {
+    export_with(document, ExportOptions::new())
+}
+
+fn types(batch: &RecordBatch) -> Vec<String> {
+    let fields = batch.schema_ref().fields();
+    fields.iter().map(|field| format!("{} {}", field.name(), field.data_type())).collect()
+}
+
+/// Whether a column's numbers lie in the document.
+fn borrows<T: ArrowPrimitiveType>(document: &DocBuf, column: &dyn Array) -> bool {
+    let values = column.as_primitive::<T>().values();
+    document.as_bytes().as_ptr_range().contains(&values.as_ptr().cast())
+}
+
+#[test]
+fn every_type_by_default() {
+    let document = rows(|n| {
+        let (fixed, var) = (format!("[{n},{}]", n + 1), vec!["\"e\""; n % 4].join(","));
+        format!(
+            r#"{{"i8":{},"i16":{},"i32":{},"i64":{},"u64":{},"f32":{}.5,"f64":0.1{n},"mix":{},
+            "text":"text number {n}","short":"s{n}","flag":{},"none":null,"struct":{{"x":{n},"y":"y"}},
+            "fixed":{fixed},"list":[{var}],"any":{},"long":1000000000000000000000{n}}}"#,
+            n as i32 - 50,
+            300 * n,
+            -100_000 * n as i64,
+            -10_000_000_000 * n as i64,
+            u64::MAX - n as u64,
+            n,
+            if n % 2 == 0 { "1" } else { "0.25" },
+            n % 3 == 0,
+            ["1", "\"one\"", "[1,{}]", "null"][n % 4],
+        )
+    });
+    assert!(is_table(&document));
+    let batch = export(&document);
+    assert_eq!(
+        types(&batch),
+        [
+            "i8 Int64",
+            "i16 Int64",
+            "i32 Int64",
+            "i64 Int64",
+            "u64 UInt64",
+            "f32 Float64",
+            "f64 Float64",
+            "mix Float64",
+            "text Utf8",
+            "short Utf8",
+            "flag Boolean",
+            "none Null",
+            "struct Struct(\"x\": Int64, \"y\": Utf8)",
+            "fixed FixedSizeList(2 x Int64)",
+            "list List(Utf8)",
+            "any Utf8",
+            "long Utf8",
+        ]
+    );
+    let column = |name: &str| batch.column_by_name(name).unwrap();
+    assert_eq!(column("i8").as_primitive::<Int64Type>().value(3), -47);
+    assert_eq!(column("u64").as_primitive::<UInt64Type>().value(3), u64::MAX - 3);
+    assert_eq!(column("f32").as_primitive::<Float64Type>().value(3), 3.5);
+    assert_eq!(column("mix").as_primitive::<Float64Type>().values()[..2], [1.0, 0.25]);
+    assert_eq!(column("text").as_string::<i32>().value(99), "text number 99");
+    assert!(column("flag").as_boolean().value(3) && !column("flag").as_boolean().value(4));
+    assert_eq!(column("none").len(), ROWS);
+    let point = column("struct").as_struct();
+    assert_eq!(point.column(0).as_primitive::<Int64Type>().value(41), 41);
+    let fixed = column("fixed").as_fixed_size_list().value(5);
+    assert_eq!(fixed.as_primitive::<Int64Type>().values()[..], [5, 6]);
+    assert_eq!(column("list").as_list::<i32>().value(7).len(), 3);
+    let any = column("any").as_string::<i32>();
+    assert_eq!([any.value(0), any.value(1), any.value(2)], ["1", "\"one\"", "[1,{}]"]);
+    assert!(any.is_null(3));
+    assert_eq!(column("long").as_string::<i32>().value(12), "100000000000000000000012");
+
+    // What is 64 bits wide is borrowed.
+    assert!(borrows::<Int64Type>(&document, column("i64")));
+    assert!(borrows::<UInt64Type>(&document, column("u64")));
+    assert!(borrows::<Float64Type>(&document, column("f64")));
+    assert!(!borrows::<Int64Type>(&document, column("i16")));
+}
+
+#[test]
+fn narrow_columns_are_borrowed() {
+    let document = rows(|n| {
+        format!(
+            r#"{{"a":{},"b":{},"c":{},"d":{},"e":{},"f":{},"g":{},"h":{}.5,"i":0.1{n},"j":{}}}"#,
+            n as i32 - 50,
+            n + 150,
+            n as i32 * 300 - 15_000,
+            n * 600,
+            n as i64 * -100_000,
+            n * 40_000_000,
+            n as i64 * -10_000_000_000,
+            n,
+            if n % 5 == 0 { "null".into() } else { n.to_string() },
+        )
+    });
+    assert!(is_table(&document));
+    let batch = export_with(&document, ExportOptions::new().narrow(true));
+    assert_eq!(
+        types(&batch),
+        [
+            "a Int8",
+            "b UInt8",
+            "c Int16",
+            "d UInt16",
+            "e Int32",
+            "f UInt32",
+            "g Int64",
+            "h Float32",
+            "i Float64",
+            "j Int8"
+        ]
+    );
+    let column = |index: usize| batch.column(index);
+    assert!(
+        borrows::<Int8Type>(&document, column(0)) && borrows::<UInt8Type>(&document, column(1))
+    );
+    assert!(borrows::<Int16Type>(&document, column(2)));
+    assert!(borrows::<UInt16Type>(&document, column(3)));
+    assert!(borrows::<Int32Type>(&document, column(4)));
+    assert!(borrows::<UInt32Type>(&document, column(5)));
+    assert!(borrows::<Int64Type>(&document, column(6)));
+    assert!(borrows::<Float32Type>(&document, column(7)));
+    assert!(borrows::<Float64Type>(&document, column(8)));
+    // The bitmap, too.
+    let nulls = column(9).nulls().unwrap();
+    assert_eq!(nulls.null_count(), 20);
+    assert!(document.as_bytes().as_ptr_range().contains(&nulls.validity().as_ptr()));
+    let copy = export_with(&document, ExportOptions::new().narrow(true).copy(true));
+    assert_eq!(copy, batch);
+    assert!(!borrows::<Int8Type>(&document, copy.column(0)));
+}
+
+#[test]
+fn nulls_and_missing_fields_are_null() {
+    let document = rows(|n| match n % 4 {
+        0 => format!(r#"{{"id":{n},"x":1{n}000000000000,"s":"s","o":{{"x":1,"y":[1]}}}}"#),
+        1 => format!(r#"{{"id":{n},"x":null,"s":null,"o":null}}"#),
+        2 => format!(r#"{{"id":{n}}}"#),
+        _ => format!(r#"{{"id":{n},"x":1,"s":"","o":{{"x":null,"y":[]}}}}"#),
+    });
+    assert!(is_table(&document));
+    let batch = export(&document);
+    for column in ["x", "s", "o"] {
+        let column = batch.column_by_name(column).unwrap();
+        let valid: Vec<bool> = (0..4).map(|row| column.is_valid(row)).collect();
+        assert_eq!(valid, [true, false, false, true]);
+        assert_eq!(column.null_count(), ROWS / 2);
+    }
+    let object = batch.column_by_name("o").unwrap().as_struct();
+    assert_eq!(object.column(0).null_count(), 3 * ROWS / 4);
+    assert_eq!(object.column(1).as_list::<i32>().values().len(), ROWS / 4);
+    assert!(borrows::<Int64Type>(&document, batch.column_by_name("x").unwrap()));
+}
+
+#[test]
+fn rows_that_are_no_table_export_the_same() {
+    let row = |n: usize| {
+        format!(r#"{{"id":{n},"s":"s{n}","o":{{"x":{n}.5}},"l":[[{n}],[]],"m":{}}}"#, n < 50)
+    };
+    let table = rows(row);
+    let text = livebuf_json::to_string(table.valid().unwrap().root()).unwrap();
+    let mut encoder =
+        Encoder::with_options(EncodeOptions { tables: false, ..EncodeOptions::default() });
+    encoder.value(&livebuf_json::from_str(&text).unwrap().valid().unwrap().root()).unwrap();
+    let plain = Arc::new(encoder.finish().unwrap());
+    assert!(is_table(&table) && !is_table(&plain));
+    let (table, plain) = (export(&table), export(&plain));
+    assert_eq!(types(&table)[..3], types(&plain)[..3]);
+    assert_eq!(table.project(&[0, 1, 2, 4]).unwrap(), plain.project(&[0, 1, 2, 4]).unwrap());
+    // Fixed lengths are known of storage only.
+    assert_eq!(types(&plain)[3], "l List(List(Int64))");
+}
+
+#[test]
+fn nested_columns() {
+    let document = rows(|n| {
+        format!(
+            r#"{{"deep":{{"a":{{"b":{{"c":{n},"d":[{{"e":{n}}},{{"e":null}},{{}}]}}}}}},
+            "lists":[[{n},{n}],[{n},1]],"gaps":{},"structs":{}}}"#,
+            if n % 3 == 0 { "null".into() } else { format!("[{n},2,3]") },
+            if n % 3 == 1 { "null".into() } else { format!(r#"{{"v":[{n}.25]}}"#) },
+        )
+    });
+    assert!(is_table(&document));
+    let batch = export(&document);
+    assert_eq!(
+        types(&batch),
+        [
+            "deep Struct(\"a\": Struct(\"b\": Struct(\"c\": Int64, \"d\": FixedSizeList(3 x Struct(\"e\": Int64)))))",
+            "lists FixedSizeList(2 x FixedSizeList(2 x Int64))",
+            "gaps FixedSizeList(3 x Int64)",
+            "structs Struct(\"v\": FixedSizeList(1 x Float64))",
+        ]
+    );
+    let gaps = batch.column(2).as_fixed_size_list();
+    assert!(gaps.is_null(0) && gaps.is_valid(1));
+    assert_eq!(gaps.value(98).as_primitive::<Int64Type>().values()[..], [98, 2, 3]);
+    // All comes back: null, missing and empty objects are one to Arrow.
+    let back = import_rows(&batch);
+    let expected = text(&document).replace(r#"{"e":null},{}"#, r#"{"e":null},{"e":null}"#);
+    assert_eq!(text(&back), expected);
+}
+
+#[test]
+fn further_fields_become_columns() {
+    let mut document = DocBuf::clone(&rows(|n| format!(r#"{{"id":{n},"in":{{"x":{n}}}}}"#)));
+    document.set_pointer("/3/extra", "third").unwrap();
+    document.set_pointer("/90/extra", "ninetieth").unwrap();
+    document.set_pointer("/91/other", 7).unwrap();
+    document.set_pointer("/5/in/more", New::object(0)).unwrap();
+    document.set_pointer("/5/in/more/z", 1.5).unwrap();
+    let root = document.valid().unwrap().root().as_array().unwrap();
+    assert!(root.table().unwrap().has_further_fields(), "or this tests nothing");
+    let document = Arc::new(document);
+    let batch = export(&document);
+    assert_eq!(
+        types(&batch),
+        [
+            "id Int64",
+            "in Struct(\"x\": Int64, \"more\": Struct(\"z\": Float64))",
+            "extra Utf8",
+            "other Int64"
+        ]
+    );
+    let extra = batch.column(2).as_string::<i32>();
+    assert_eq!((extra.value(3), extra.value(90), extra.null_count()), ("third", "ninetieth", 98));
+    assert_eq!(batch.column(3).as_primitive::<Int64Type>().value(91), 7);
+    let more = batch.column(1).as_struct().column(1).as_struct();
+    assert_eq!(more.column(0).as_primitive::<Float64Type>().value(5), 1.5);
+}
+
+#[test]
+fn edited_tables() {
+    let mut document = DocBuf::clone(&rows(|n| format!(r#"{{"id":{n},"s":"s{n}","l":[{n}]}}"#)));
+    document.set_pointer("/0/id", -5_000_000_000i64).unwrap();
+    document.set_pointer("/1/s", New::Null).unwrap();
+    document.remove_pointer("/2/s").unwrap();
+    document.set_pointer("/3/s", "a text that is longer than before, and than views hold").unwrap();
+    document.remove_pointer("/50").unwrap();
+    document.set_pointer("/4/l/-", 7).unwrap();
+    let root = document.find("").unwrap().unwrap();
+    document.push(root, New::object(0)).unwrap();
+    document.set_pointer("/99/id", 1234).unwrap();
+    for layout in [TextLayout::Utf8, TextLayout::LargeUtf8, TextLayout::Utf8View] {
+        let document = Arc::new(document.clone());
+        let batch = export_with(&document, ExportOptions::new().text(layout));
+        assert_eq!(batch.num_rows(), ROWS);
+        let ids = batch.column(0).as_primitive::<Int64Type>().values();
+        assert_eq!([ids[0], ids[49], ids[50], ids[99]], [-5_000_000_000, 49, 51, 1234]);
+        let expected = "a text that is longer than before, and than views hold";
+        let texts: Vec<Option<String>> = match layout {
+            TextLayout::Utf8 => batch.column(1).as_string::<i32>().iter().map(own).collect(),
+            TextLayout::LargeUtf8 => batch.column(1).as_string::<i64>().iter().map(own).collect(),
+            TextLayout::Utf8View => batch.column(1).as_string_view().iter().map(own).collect(),
+        };
+        assert_eq!(texts[..3], [Some("s0".to_owned()), None, None]);
+        assert_eq!(texts[3].as_deref(), Some(expected));
+        assert_eq!(texts[99], None);
+    }
+}
+
+fn own(text: Option<&str>) -> Option<String> {
+    text.map(str::to_owned)
+}
+
+#[test]
+fn views_borrow_long_text() {
+    let document = rows(|n| format!(r#"{{"s":"the text of row number {n}","t":"{n}"}}"#));
+    let views = ExportOptions::new().text(TextLayout::Utf8View);
+    let batch = export_with(&document, views.clone());
+    let column = batch.column(0).as_string_view();
+    assert_eq!(column.data_type(), &DataType::Utf8View);
+    assert_eq!(column.data_buffers()[0].as_ptr(), document.as_bytes().as_ptr());
+    assert_eq!(column.value(77), "the text of row number 77");
+    assert!(batch.column(1).as_string_view().data_buffers().is_empty());
+    let copy = export_with(&document, views.copy(true));
+    assert_eq!(copy, batch);
+    assert_ne!(
+        copy.column(0).as_string_view().data_buffers()[0].as_ptr(),
+        document.as_bytes().as_ptr()
+    );
+}
+
+#[test]
+fn bytes_are_binary() {
+    let mut encoder = Encoder::new();
+    encoder.begin_array().unwrap();
+    for n in 0..ROWS {
+        encoder.begin_object().unwrap();
+        encoder.key("b").unwrap();
+        encoder.bytes(&vec![n as u8; n % 20]).unwrap();
+        encoder.key("mixed").unwrap();
+        match n % 2 {
+            0 => encoder.bytes(b"\xFF").unwrap(),
+            _ => encoder.str("text").unwrap(),
+        }
+        encoder.end_object().unwrap();
+    }
+    encoder.end_array().unwrap();
+    let batch = export(&Arc::new(encoder.finish().unwrap()));
+    assert_eq!(types(&batch), ["b Binary", "mixed Utf8"]);
+    assert_eq!(batch.column(0).as_binary::<i32>().value(19), [19; 19]);
+    let mixed = batch.column(1).as_string::<i32>();
+    assert_eq!([mixed.value(0), mixed.value(1)], ["\"/w==\"", "\"text\""]);
+}
+
+#[test]
+fn arrays_of_other_things() {
+    let json = |text: &str| Arc::new(livebuf_json::from_str(text).unwrap());
+    let batch = export(&json("[1, 2, null, 4]"));
+    assert_eq!(types(&batch), ["value Int64"]);
+    assert_eq!(batch.column(0).as_primitive::<Int64Type>().iter().flatten().sum::<i64>(), 7);
+    assert_eq!(types(&export(&json(r#"[{"a": 1}, 2]"#))), ["value Utf8"]);
+    assert_eq!(types(&export(&json("[[1, 2], []]"))), ["value List(Int64)"]);
+    let empty = export(&json("[]"));
+    assert_eq!((empty.num_rows(), empty.num_columns()), (0, 0));
+    let empty = export(&json("[{}, {}, null]"));
+    assert_eq!((empty.num_rows(), empty.num_columns()), (3, 0));
+    let rows = export(&json(r#"[{"a": 1}, null, {"a": {}}, {"b": []}]"#));
+    assert_eq!(types(&rows), ["a Utf8", "b List(Null)"]);
+    assert_eq!((rows.column(0).null_count(), rows.column(1).null_count()), (2, 3));
+}
+
+#[test]
+fn an_emptied_table() {
+    let mut document = DocBuf::clone(&rows(|n| format!(r#"{{"id":{n},"s":"s{n}"}}"#)));
+    document.clear(document.root().unwrap()).unwrap();
+    let batch = export(&Arc::new(document));
+    assert_eq!(batch.num_rows(), 0);
+}
+
+#[test]
+fn pointers_and_kinds() {
+    let document = Arc::new(livebuf_json::from_str(r#"{"a/b": {"rows": [{"x": 1}]}}"#).unwrap());
+    let exporter = Exporter::new(Arc::clone(&document)).unwrap();
+    assert_eq!(exporter.batch().err().unwrap().kind(), ErrorKind::NotAnArray);
+    assert_eq!(exporter.clone().at("/none").unwrap_err().kind(), ErrorKind::NotFound);
+    let batch = exporter.at("/a~1b").unwrap().at("/rows").unwrap().batch().unwrap();
+    assert_eq!(batch.rows(), 1);
+    assert_eq!(types(&to_arrow(batch)), ["x Int64"]);
+}
+
+#[test]
+fn bytes_anywhere_are_documents() {
+    let document = rows(|n| format!(r#"{{"x":1{n}000000000000,"y":{}}}"#, n % 7 == 0));
+    let expected = export(&document);
+    // Not aligned: built instead of borrowed.
+    for skip in [0, 1] {
+        struct Shifted(Vec<u8>, usize);
+        impl livebuf_arrow::Document for Shifted {
+            fn valid(&self) -> livebuf::Result<livebuf::Doc<'_, livebuf::Valid>> {
+                livebuf::Doc::open(&self.0[self.1..])?.validate()
+            }
+        }
+        let bytes = [&[0; 1][..skip], document.as_bytes()].concat();
+        let exporter = Exporter::new(Arc::new(Shifted(bytes, skip))).unwrap();
+        assert_eq!(to_arrow(exporter.batch().unwrap()), expected);
+    }
+    let exporter = Exporter::new(Arc::new(document.to_vec())).unwrap();
+    assert_eq!(to_arrow(exporter.batch().unwrap()), expected);
+    let error = Exporter::new(Arc::new(b"[1, 2]".to_vec())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Document);
+    assert_eq!(error.core_error().unwrap().kind(), livebuf::ErrorKind::NotADocument);
+}
+
+#[test]
+fn what_cannot_be_exported_says_so() {
+    let json = |text: &str| Exporter::new(Arc::new(livebuf_json::from_str(text).unwrap())).unwrap();
+    let error = json(r#"[{"a": [{"b\u0000": 1}]}]"#).stream().err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(error.column(), "a[].b\0");
+
+    let mut encoder = Encoder::new();
+    encoder.begin_array().unwrap();
+    encoder.str("text").unwrap();
+    encoder.f64(f64::NAN).unwrap();
+    encoder.end_array().unwrap();
+    let exporter = Exporter::new(Arc::new(encoder.finish().unwrap())).unwrap();
+    let error = exporter.batch().err().unwrap();
+    assert_eq!((error.kind(), error.column(), error.row()), (ErrorKind::Json, "value", Some(1)));
+    let reader =
+        stream_to_arrow(exporter.options(ExportOptions::new().batch_rows(1)).stream().unwrap());
+    let parts: Vec<_> = reader.take(2).collect();
+    assert!(parts[0].is_ok());
+    let message = parts[1].as_ref().unwrap_err().to_string();
+    assert!(message.contains("column \"value\", row 1"), "{message}");
+
+    let wide: Vec<String> = (0..20_000).map(|n| format!("\"{n}\":0")).collect();
+    let error = json(&format!("[{{{}}}]", wide.join(","))).schema().err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    // Within a row it is JSON text.
+    let batch = json(&format!("[{{\"map\":{{{}}}}}]", wide.join(","))).batch().unwrap();
+    assert_eq!(types(&to_arrow(batch)), ["map Utf8"]);
+}
+
+#[test]
+fn deep_nesting_ends_in_text() {
+    let deep = format!("[{}1{}]", "[".repeat(200), "]".repeat(200));
+    let exporter = Exporter::new(Arc::new(livebuf_json::from_str(&deep).unwrap())).unwrap();
+    let batch = exporter.batch().unwrap();
+    let back = livebuf_arrow::from_batch(&batch, &livebuf_arrow::ImportOptions::new()).unwrap();
+    assert!(text(&back).contains("\"[[["), "{}", text(&back));
+    let types = types(&to_arrow(batch));
+    assert_eq!(types[0].matches("List").count(), 64);
+}
+
+/// A seed that failed is given again as `SEED=…`.
+fn seed() -> u64 {
+    let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed: u64 = seed.unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        now.as_nanos() as u64
+    });
+    println!("SEED={seed}");
+    seed | 1
+}
+
+#[test]
+fn random_documents_come_back() {
+    let seed = seed();
+    let mut random = Random(seed);
+    for _ in 0..300 {
+        let columns: Vec<(String, u64)> =
+            (0..1 + random.below(6)).map(|n| (format!("k{n}"), random.below(9))).collect();
+        let gaps = random.below(3);
+        let mut json = Vec::new();
+        for _ in 0..random.below(200) {
+            let mut fields = Vec::new();
+            for (key, kind) in &columns {
+                fields.push(format!("{key:?}:{}", random.value(*kind, gaps, 0)));
+            }
+            json.push(format!("{{{}}}", fields.join(",")));
+        }
+        let text = format!("[{}]", json.join(","));
+        let document = Arc::new(livebuf_json::from_str(&text).unwrap());
+        for options in
+            [ExportOptions::new(), ExportOptions::new().narrow(true).text(TextLayout::Utf8View)]
+        {
+            let batch = export_with(&document, options);
+            let back = crate::exchange::text(&import_rows(&batch));
+            assert_eq!(back, crate::exchange::text(&document), "SEED={seed}");
+        }
+    }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+
+    /// JSON of a kind that comes back from Arrow as it went.
+    fn value(&mut self, kind: u64, gaps: u64, depth: u64) -> String {
+        if gaps > 0 && self.below(10) < gaps {
+            return "null".into();
+        }
+        match kind {
+            0 => (self.below(200) as i64 - 100).to_string(),
+            1 => (self.below(1 << 40) as i64 - (1 << 39)).to_string(),
+            2 => format!("{}.5", self.below(1000)),
+            3 => format!("0.{}1", self.below(1 << 30)),
+            4 => format!("{:?}", "t".repeat(self.below(30) as usize)),
+            5 => (self.below(2) == 0).to_string(),
+            6 if depth < 3 => {
+                let (a, b) = (self.value(0, gaps, depth + 1), self.value(7, gaps, depth + 1));
+                format!(r#"{{"a":{a},"b":{b}}}"#)
+            }
+            7 if depth < 3 => {
+                let items: Vec<String> =
+                    (0..self.below(5)).map(|_| self.value(6, gaps, depth + 1)).collect();
+                format!("[{}]", items.join(","))
+            }
+            8 if depth < 3 => {
+                format!("[{},{}]", self.value(1, gaps, depth + 1), self.value(1, 0, depth + 1))
+            }
+            _ => "1".into(),
+        }
+    }
+}
+
+#[test]
+fn random_edits_are_exported() {
+    let seed = seed();
+    let mut random = Random(seed);
+    for _ in 0..200 {
+        let kinds: Vec<u64> = (0..1 + random.below(4)).map(|_| random.below(9)).collect();
+        let rows: Vec<String> = (0..20 + random.below(100))
+            .map(|_| {
+                let fields = kinds.iter().enumerate();
+                let fields: Vec<String> = fields
+                    .filter_map(|(n, kind)| {
+                        let missing = random.below(10) == 0;
+                        (!missing).then(|| format!("\"k{n}\":{}", random.value(*kind, 1, 0)))
+                    })
+                    .collect();
+                format!("{{{}}}", fields.join(","))
+            })
+            .collect();
+        let mut document = livebuf_json::from_str(&format!("[{}]", rows.join(","))).unwrap();
+        for _ in 0..random.below(40) {
+            let row = random.below(rows.len() as u64);
+            let mut pointer = format!("/{row}/k{}", random.below(6));
+            pointer += ["", "", "", "/a", "/new", "/0", "/0/a", "/-"][random.below(8) as usize];
+            let kind = random.below(10);
+            let value = livebuf_json::from_str(&random.value(kind, 1, 0)).unwrap();
+            // Paths may lead nowhere.
+            let _ = match random.below(4) {
+                0 => document.remove_pointer(&pointer).map(drop),
+                1 => document.remove_pointer(&format!("/{row}/k0")).map(drop),
+                _ => document.set_pointer(&pointer, value.valid().unwrap().root()).map(drop),
+            };
+        }
+        document.doc().validate().unwrap();
+        let document = Arc::new(document);
+        let root = document.valid().unwrap().root();
+        for options in
+            [ExportOptions::new(), ExportOptions::new().narrow(true).text(TextLayout::Utf8View)]
+        {
+            let batch = export_with(&document, options);
+            let back = import_rows(&batch);
+            assert_same(Some(root), back.valid().unwrap().root(), seed);
+        }
+    }
+}
+
+type Value<'a> = livebuf::Value<'a, livebuf::Valid>;
+
+/// What came back from Arrow is what the document has, or its JSON text.
+fn assert_same(document: Option<Value<'_>>, arrow: Value<'_>, seed: u64) {
+    let Some(document) = document.filter(|value| !value.is_null()) else {
+        // An object of a row that is null comes back with nulls.
+        return assert!(arrow.is_null(), "{arrow:?} SEED={seed}");
+    };
+    let json = || livebuf_json::to_string(document).unwrap();
+    if let Some(object) = arrow.as_object() {
+        let expected = document.as_object().unwrap_or_else(|| panic!("SEED={seed}"));
+        assert!(expected.keys().all(|key| object.contains_key(key)), "SEED={seed}");
+        object.iter().for_each(|(key, value)| assert_same(expected.get(key), value, seed));
+    } else if let Some(array) = arrow.as_array() {
+        let expected = document.as_array().unwrap_or_else(|| panic!("SEED={seed}"));
+        assert_eq!(array.len(), expected.len(), "SEED={seed}");
+        array.iter().zip(expected.iter()).for_each(|(a, b)| assert_same(Some(b), a, seed));
+    } else if let Some(text) = arrow.as_str() {
+        assert!(document.as_str() == Some(text) || json() == text, "{text} {} SEED={seed}", json());
+    } else if arrow.kind() == livebuf::Kind::Float {
+        assert_eq!(document.as_f64(), arrow.as_f64(), "SEED={seed}");
+    } else {
+        assert_eq!(json(), livebuf_json::to_string(arrow).unwrap(), "SEED={seed}");
+    }
+}

@@ -1,0 +1,203 @@
+//! Schemas that a consumer requests.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
+use livebuf_arrow::{Error, ErrorKind, Exporter};
+
+use crate::exchange::{schema_from_arrow, schema_to_arrow, stream_to_arrow, to_arrow};
+
+const ROWS: usize = 40;
+
+fn exporter() -> Exporter {
+    let row = |n: usize| {
+        let null = n % 4 == 3;
+        format!(
+            r#"{{"int":{n},"big":{},"float":{n}.25,"text":"text {n} of some length","gap":{},
+            "flag":true,"in":{{"a":{n},"b":"b"}},"list":[{n},2],"any":{},"none":null}}"#,
+            300 + n,
+            if null { "null".into() } else { n.to_string() },
+            if null { "1" } else { "\"x\"" },
+        )
+    };
+    let rows: Vec<String> = (0..ROWS).map(row).collect();
+    let document = livebuf_json::from_str(&format!("[{}]", rows.join(","))).unwrap();
+    Exporter::new(Arc::new(document)).unwrap()
+}
+
+fn field(name: &str, kind: DataType) -> Field {
+    Field::new(name, kind, true)
+}
+
+fn request(fields: Vec<Field>) -> Result<RecordBatch, Error> {
+    let schema = Schema::new(fields);
+    let exporter = exporter().requested_schema(&schema_from_arrow(&schema)).unwrap();
+    let batch = to_arrow(exporter.batch()?);
+    assert_eq!(*batch.schema_ref().fields(), schema.fields);
+    assert_eq!(schema_to_arrow(exporter.schema()?).fields, schema.fields);
+    let streamed: Vec<_> = stream_to_arrow(exporter.stream()?).map(Result::unwrap).collect();
+    assert_eq!(streamed, std::slice::from_ref(&batch));
+    Ok(batch)
+}
+
+fn refused(requested: Field) -> Error {
+    request(vec![requested]).unwrap_err()
+}
+
+#[test]
+fn the_exported_schema_is_honoured() {
+    let schema = schema_to_arrow(exporter().schema().unwrap());
+    let batch = request(schema.fields.iter().map(|field| (**field).clone()).collect()).unwrap();
+    assert_eq!(batch, to_arrow(exporter().batch().unwrap()));
+}
+
+#[test]
+fn numbers_are_cast() {
+    for kind in [DataType::Int8, DataType::UInt8, DataType::Int32, DataType::UInt64] {
+        let batch = request(vec![field("int", kind.clone()), field("gap", kind)]).unwrap();
+        assert_eq!(batch.column(1).null_count(), ROWS / 4);
+    }
+    let batch = request(vec![
+        field("float", DataType::Float32),
+        field("int", DataType::Float64),
+        field("big", DataType::Float32),
+        field("gap", DataType::Float64),
+        field("int", DataType::Int16),
+    ]);
+    let batch = batch.unwrap();
+    assert_eq!(batch.column(0).as_primitive::<Float32Type>().value(7), 7.25);
+    assert_eq!(batch.column(1).as_primitive::<Float64Type>().value(7), 7.0);
+    assert_eq!(batch.column(2).as_primitive::<Float32Type>().value(7), 307.0);
+    assert_eq!(batch.column(4).as_primitive::<Int16Type>().value(39), 39);
+
+    let error = refused(field("big", DataType::Int8));
+    assert_eq!((error.kind(), error.column(), error.row()), (ErrorKind::Cast, "big", Some(0)));
+    assert_eq!(error.to_string(), "column \"big\", row 0: 300 does not fit int8");
+    assert_eq!(refused(field("float", DataType::Int64)).kind(), ErrorKind::Cast);
+    assert_eq!(refused(field("text", DataType::Int64)).kind(), ErrorKind::Cast);
+    // What is mixed is tried value by value.
+    let error = refused(field("any", DataType::Int64));
+    assert_eq!(error.to_string(), "column \"any\", row 0: \"x\" does not fit int64");
+}
+
+#[test]
+fn text_takes_any_layout() {
+    let batch = request(vec![
+        field("text", DataType::Utf8View),
+        field("text", DataType::LargeUtf8),
+        field("text", DataType::Binary),
+        field("text", DataType::BinaryView),
+        field("text", DataType::LargeBinary),
+        field("any", DataType::Utf8View),
+        field("int", DataType::Utf8),
+        field("in", DataType::LargeUtf8),
+    ]);
+    let batch = batch.unwrap();
+    let expected = "text 7 of some length";
+    assert_eq!(batch.column(0).as_string_view().value(7), expected);
+    assert_eq!(batch.column(1).as_string::<i64>().value(7), expected);
+    assert_eq!(batch.column(2).as_binary::<i32>().value(7), expected.as_bytes());
+    assert_eq!(batch.column(3).as_binary_view().value(7), expected.as_bytes());
+    assert_eq!(batch.column(4).as_binary::<i64>().value(7), expected.as_bytes());
+    assert_eq!(batch.column(5).as_string_view().value(0), "\"x\"");
+    assert_eq!(batch.column(6).as_string::<i32>().value(7), "7");
+    assert_eq!(batch.column(7).as_string::<i64>().value(7), r#"{"a":7,"b":"b"}"#);
+}
+
+#[test]
+fn nested_types_are_cast_within() {
+    let item = |kind| Arc::new(field("element", kind));
+    let inner = |a| Fields::from(vec![field("a", a), field("none", DataType::Boolean)]);
+    let batch = request(vec![
+        field("in", DataType::Struct(inner(DataType::Float32))),
+        field("list", DataType::LargeList(item(DataType::Int16))),
+        field("list", DataType::List(item(DataType::Utf8))),
+        field("list", DataType::FixedSizeList(item(DataType::Int8), 2)),
+    ]);
+    let batch = batch.unwrap();
+    let object = batch.column(0).as_struct();
+    assert_eq!(object.column(0).as_primitive::<Float32Type>().value(9), 9.0);
+    assert_eq!(object.column(1).null_count(), ROWS);
+    let list = batch.column(1).as_list::<i64>().value(5);
+    assert_eq!(list.as_primitive::<Int16Type>().values()[..], [5, 2]);
+
+    let error = refused(field("list", DataType::FixedSizeList(item(DataType::Int8), 3)));
+    assert_eq!((error.kind(), error.row()), (ErrorKind::Cast, Some(0)));
+    let error = refused(field("list", DataType::List(item(DataType::Boolean))));
+    assert_eq!((error.kind(), error.column()), (ErrorKind::Cast, "list[]"));
+    let error = refused(field("in", DataType::Struct(inner(DataType::Boolean))));
+    assert_eq!(error.to_string(), "column \"in.a\": int64 cannot be exported as bool");
+    assert_eq!(refused(field("int", DataType::Struct(Fields::empty()))).kind(), ErrorKind::Cast);
+}
+
+#[test]
+fn columns_that_are_not_there() {
+    let batch = request(vec![
+        field("nowhere", DataType::Utf8View),
+        field("none", DataType::Int32),
+        field("nowhere", DataType::List(Arc::new(field("item", DataType::Utf8)))),
+        field("nowhere", DataType::FixedSizeList(Arc::new(field("item", DataType::Utf8)), 3)),
+        field("nowhere", DataType::FixedSizeBinary(3)),
+        field("nowhere", DataType::Struct(Fields::from(vec![field("x", DataType::Null)]))),
+    ]);
+    assert!(batch.unwrap().columns().iter().all(|column| column.logical_null_count() == ROWS));
+}
+
+#[test]
+fn nulls_where_none_may_be() {
+    let full = |name: &str, kind| Field::new(name, kind, false);
+    request(vec![full("int", DataType::Int64), full("text", DataType::Utf8)]).unwrap();
+    for missing in [full("gap", DataType::Int64), full("nowhere", DataType::Utf8)] {
+        let name = missing.name().clone();
+        let error = refused(missing);
+        assert_eq!((error.kind(), error.column()), (ErrorKind::Cast, name.as_str()));
+    }
+    // In a struct that is null a field may be.
+    let rows: Vec<String> = (0..ROWS)
+        .map(
+            |n| if n % 2 == 0 { r#"{"o":null}"#.into() } else { format!(r#"{{"o":{{"x":{n}}}}}"#) },
+        )
+        .collect();
+    let inside = DataType::Struct(Fields::from(vec![full("x", DataType::Int32)]));
+    let schema = schema_from_arrow(&Schema::new(vec![field("o", inside)]));
+    for document in [rows.join(","), rows[..3].join(",")] {
+        let document = livebuf_json::from_str(&format!("[{document}]")).unwrap();
+        let exporter = Exporter::new(Arc::new(document)).unwrap();
+        to_arrow(exporter.requested_schema(&schema).unwrap().batch().unwrap());
+    }
+}
+
+#[test]
+fn what_cannot_be_requested() {
+    for kind in [
+        DataType::Float16,
+        DataType::Date32,
+        DataType::Timestamp(TimeUnit::Second, None),
+        DataType::Decimal128(10, 2),
+        DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+        DataType::Boolean,
+    ] {
+        assert_eq!(refused(field("int", kind)).kind(), ErrorKind::Cast);
+    }
+    let schema = schema_from_arrow(&Schema::new(vec![field("int", DataType::new_list_view())]));
+    let error = exporter().requested_schema(&schema).unwrap_err();
+    assert_eq!((error.kind(), error.column()), (ErrorKind::Unsupported, "int"));
+    let mut other = livebuf_arrow::ArrowSchema::released();
+    assert!(other.is_released());
+    assert_eq!(exporter().requested_schema(&other).unwrap_err().kind(), ErrorKind::Producer);
+    other = exporter().schema().unwrap();
+    assert!(!other.is_released());
+}
+
+trait ListView {
+    fn new_list_view() -> DataType;
+}
+
+impl ListView for DataType {
+    fn new_list_view() -> DataType {
+        DataType::ListView(Arc::new(field("item", DataType::Utf8)))
+    }
+}
