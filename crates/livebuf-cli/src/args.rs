@@ -83,6 +83,12 @@ pub(crate) struct FromJson {
     /// Keep every number as its text, so that 1.50 and 1E3 come back as they were
     #[arg(long)]
     pub(crate) keep_number_text: bool,
+    /// Store arrays of like objects as objects, not as columns
+    #[arg(long)]
+    pub(crate) no_tables: bool,
+    /// Fewest bytes of a number in a column: 8 makes all columns of numbers i64, u64 or f64
+    #[arg(long, value_name = "BYTES", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub(crate) min_width: u8,
     /// Deepest nesting of arrays and objects
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(..=2000))]
     pub(crate) nesting: u16,

@@ -27,7 +27,12 @@ impl FromJson {
             if self.keep_number_text { NumberPolicy::AllText } else { NumberPolicy::Exact },
             if self.refuse_duplicates { DuplicateKeys::Refuse } else { DuplicateKeys::LastWins },
         );
-        ReadOptions::new().numbers(numbers).duplicate_keys(duplicates).limits(limits)
+        ReadOptions::new()
+            .numbers(numbers)
+            .duplicate_keys(duplicates)
+            .limits(limits)
+            .tables(!self.no_tables)
+            .min_width(self.min_width)
     }
 
     fn refused(&self, text: &[u8], error: &livebuf_json::Error) -> Failure {

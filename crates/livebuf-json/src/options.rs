@@ -47,6 +47,22 @@ impl ReadOptions {
         self
     }
 
+    /// Whether arrays of like objects and of arrays become columns, where that takes no
+    /// more bytes. They do by default.
+    #[must_use]
+    pub fn tables(mut self, tables: bool) -> Self {
+        self.encode.tables = tables;
+        self
+    }
+
+    /// Fewest bytes of a number in a column: 1 by default; 8 makes every column of
+    /// numbers one of `i64`, `u64` or `f64`.
+    #[must_use]
+    pub fn min_width(mut self, min_width: u8) -> Self {
+        self.encode.min_width = min_width;
+        self
+    }
+
     pub(crate) fn encoder(&self) -> Encoder {
         Encoder::with_options(self.encode)
     }

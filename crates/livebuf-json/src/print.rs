@@ -8,7 +8,9 @@ use std::any::TypeId;
 use std::io;
 
 use livebuf::layout::MAX_NESTING;
-use livebuf::{Array, ArrayIter, Checked, ColumnType, Element, Fields, Kind, Mode, Slots, Value};
+use livebuf::{
+    Array, ArrayIter, Checked, ColumnType, Element, Fields, Kind, Mode, RowSlots, Slots, Value,
+};
 
 use crate::error::{Error, ErrorKind};
 use crate::write::{NonFinite, Piece, Printer};
@@ -190,7 +192,37 @@ enum Open<'a, M> {
     Object(Fields<'a, M>),
     /// An object whose keys are [`PrintedKeys`], from this one on.
     Record(Slots<'a, M>, usize),
+    /// A row of a table likewise.
+    Row(RowSlots<'a, M>, usize),
 }
+
+/// An object whose keys have their places in a shape.
+trait Shaped<'a> {
+    fn shape(&self) -> u32;
+    fn end(&self) -> usize;
+    fn key(&self, slot: usize) -> livebuf::Result<Option<&'a str>>;
+}
+
+macro_rules! shaped {
+    ($($type:ident),+) => {
+        $(impl<'a, M: Mode> Shaped<'a> for $type<'a, M> {
+            #[inline(always)]
+            fn shape(&self) -> u32 {
+                $type::shape(self)
+            }
+
+            #[inline(always)]
+            fn end(&self) -> usize {
+                $type::end(self)
+            }
+
+            fn key(&self, slot: usize) -> livebuf::Result<Option<&'a str>> {
+                M::result($type::key(self, slot))
+            }
+        })+
+    };
+}
+shaped!(Slots, RowSlots);
 
 /// Keys as they are printed, for shapes that were met before: keys are most of what
 /// objects print, and the same in each.
@@ -230,9 +262,9 @@ impl PrintedKeys {
 
     /// Where the keys of these slots begin; `None` where its shape is new or cannot be kept.
     #[inline(always)]
-    fn find<M: Mode, const PRETTY: bool>(
+    fn find<'a, const PRETTY: bool>(
         &mut self,
-        slots: &Slots<'_, M>,
+        slots: &impl Shaped<'a>,
     ) -> Result<Option<usize>, Error> {
         let shape = slots.shape();
         let printed = &mut self.shapes[Self::place(shape)];
@@ -244,7 +276,7 @@ impl PrintedKeys {
         if printed.count == u32::MAX {
             Ok(None)
         } else if (printed.count as usize) < slots.end() {
-            self.print::<M, PRETTY>(slots)
+            self.print::<PRETTY>(slots)
         } else {
             Ok(Some(printed.first as usize))
         }
@@ -257,9 +289,9 @@ impl PrintedKeys {
     }
 
     #[inline(never)]
-    fn print<M: Mode, const PRETTY: bool>(
+    fn print<'a, const PRETTY: bool>(
         &mut self,
-        slots: &Slots<'_, M>,
+        slots: &impl Shaped<'a>,
     ) -> Result<Option<usize>, Error> {
         let (shape, count) = (slots.shape(), slots.end());
         if self.text.length() > Self::MOST_TEXT || self.keys.len() > Self::MOST_KEYS {
@@ -270,7 +302,7 @@ impl PrintedKeys {
             let start = self.text.length();
             // Long keys are printed anew each time, and damaged ones reported where a
             // field has them.
-            let key = match M::result(slots.key(slot)) {
+            let key = match slots.key(slot) {
                 Ok(Some(key)) if key.len() < Piece::LONGEST => key,
                 _ => return Ok(self.give_up(shape)),
             };
@@ -306,6 +338,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
         match begun {
             Begun::Array(array) => open.push(Open::Array(array.iter())),
             Begun::Record(slots, keys_from) => open.push(Open::Record(slots, keys_from)),
+            Begun::Row(slots, keys_from) => open.push(Open::Row(slots, keys_from)),
             Begun::Object(fields) => open.push(Open::Object(fields)),
             Begun::Printed => {}
         }
@@ -328,6 +361,22 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
                 (begun?, b']')
             }
             Some(Open::Record(slots, keys_from)) => {
+                let keys_from = *keys_from;
+                let begun = scope.values::<M, _, PRETTY>(
+                    printer,
+                    &mut keys,
+                    slots,
+                    &mut first,
+                    |printer, keys, field, first| {
+                        let (slot, value) = M::item_result(field).map_err(Error::document)?;
+                        let key = keys.keys.get(keys_from + slot).ok_or_else(gone)?;
+                        printer.key_again::<PRETTY>(&keys.text, *key, first, depth)?;
+                        Ok(value)
+                    },
+                );
+                (begun?, b'}')
+            }
+            Some(Open::Row(slots, keys_from)) => {
                 let keys_from = *keys_from;
                 let begun = scope.values::<M, _, PRETTY>(
                     printer,
@@ -373,6 +422,7 @@ enum Begun<'a, M> {
     Array(Array<'a, M>),
     /// With the first of its keys in [`PrintedKeys`].
     Record(Slots<'a, M>, usize),
+    Row(RowSlots<'a, M>, usize),
     Object(Fields<'a, M>),
     Printed,
 }
@@ -409,9 +459,14 @@ fn begin<'a, M: Mode, const PRETTY: bool>(
             return Ok(Begun::Printed);
         }
         if let Some(slots) = object.slots()
-            && let Some(first) = keys.find::<M, PRETTY>(&slots)?
+            && let Some(first) = keys.find::<PRETTY>(&slots)?
         {
             return Ok(Begun::Record(slots, first));
+        }
+        if let Some(slots) = object.row_slots()
+            && let Some(first) = keys.find::<PRETTY>(&slots)?
+        {
+            return Ok(Begun::Row(slots, first));
         }
         return Ok(Begun::Object(object.iter()));
     }

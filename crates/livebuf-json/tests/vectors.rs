@@ -89,9 +89,15 @@ fn encoded() -> Vec<(&'static str, String)> {
         ("object_empty", "{}"),
         ("lap", "{\"event\":\"lap_complete\",\"lap\":55,\"time_sec\":88.427}"),
         ("keys_odd", "{\"\":1,\"\\u0000\":2,\"a/b\":3,\"m~n\":4,\"é\":5,\"a long key here\":6}"),
-        ("columns_i", "[[-1,1],[-129,0],[-32769,0],[-2147483649,0]]"),
-        ("columns_u", "[[0,255],[0,65535],[0,4294967295],[0,18446744073709551615]]"),
-        ("columns_f", "[[0.5,1.5],[0.1,0.2]]"),
+        ("columns_i", "{\"a\":[-1,1],\"b\":[-129,0],\"c\":[-32769,0],\"d\":[-2147483649,0]}"),
+        (
+            "columns_u",
+            "{\"a\":[0,255],\"b\":[0,65535],\"c\":[0,4294967295],\"d\":[0,18446744073709551615]}",
+        ),
+        ("columns_f", "{\"a\":[0.5,1.5],\"b\":[0.1,0.2]}"),
+        ("column_nullable", "[1,null,3,null,null,300,7,8,9,10,11,12]"),
+        ("list", "[[1,2,3],[],[4],[5,6],[],[],[7],[8,9],[10]]"),
+        ("list_fixed", "[[1.5,2.5],[3.5,4.5],[5.5,6.5],[7.5,8.5]]"),
         ("column_mixed", "[1,\"two\",3.0,null,true,[],{},\"a longer text\",9,10]"),
         ("column_objects", "[{\"a\":1},{\"a\":2,\"b\":3},{\"b\":4}]"),
         ("column_arrays", "[[],[1],[[2]]]"),
@@ -101,7 +107,27 @@ fn encoded() -> Vec<(&'static str, String)> {
         ),
         ("nested", "{\"a\":{\"b\":{\"c\":[{\"d\":[[[1]]]}]}}}"),
     ];
+    let rows = |row: &dyn Fn(usize) -> String| {
+        let rows: Vec<_> = (0..10).map(row).collect();
+        format!("[{}]", rows.join(","))
+    };
     let mut all: Vec<_> = plain.map(|(name, json)| (name, json.to_string())).into();
+    all.push((
+        "table",
+        rows(&|row| {
+            format!(r#"{{"id":{},"name":"a name","at":{{"x":{row}.5,"y":-1}}}}"#, row * 300)
+        }),
+    ));
+    all.push((
+        "table_gaps",
+        rows(&|row| match row % 5 {
+            0 => format!(r#"{{"id":{row},"at":null,"tags":[],"both":1}}"#),
+            1 => format!(r#"{{"id":{row},"at":{{"x":1}},"tags":["a","b"]}}"#),
+            2 => format!(r#"{{"id":{row},"at":{{"x":2}},"tags":["c"],"both":null}}"#),
+            3 => format!(r#"{{"id":{row},"at":{{"x":null}},"both":3}}"#),
+            _ => format!(r#"{{"id":"mixed","at":{{"x":4}},"tags":null}}"#),
+        }),
+    ));
     all.push(("record_nine_fields", many(9)));
     all.push(("map_small_leaf", format!("{{\"{}\":1,\"b\":2}}", "k".repeat(256))));
     all.push(("map_inner_nodes", many(300)));
@@ -178,6 +204,16 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc.set_pointer(&format!("/o/{}", "k".repeat(256)), 3).unwrap();
             doc
         }),
+        ("table_extras", {
+            let rows: Vec<_> = (0..8).map(|row| format!(r#"{{"a":{row},"b":"{row}"}}"#)).collect();
+            let mut doc = json(&format!("[{}]", rows.join(",")));
+            doc.set_pointer("/2/c", 1).unwrap();
+            doc.set_pointer("/5/a longer key", "and text").unwrap();
+            doc.remove_pointer("/5/a").unwrap();
+            doc.set_pointer("/6/a", "no number").unwrap();
+            doc.remove_pointer("/0").unwrap();
+            doc
+        }),
         ("bytes_and_capacity", {
             let mut doc = Editor::create(VecStorage::default()).unwrap();
             let node = doc.set_root(New::object(5)).unwrap().unwrap();
@@ -214,9 +250,22 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     let free =
         edited().into_iter().find(|(name, _)| *name == "free_list_few_classes").unwrap().1.to_vec();
     let aux = word(&free, 28);
-    let shared = json("[{\"a\":{}},{\"a\":{}}]");
+    let plain = livebuf_json::ReadOptions::new().tables(false);
+    let shared =
+        livebuf_json::from_slice_with(b"[{\"a\":{}},{\"a\":{}}]", &plain).unwrap().to_vec();
     let rows = word(&shared, word(&shared, 8) + 12);
     let child = word(&shared, word(&shared, rows) + 16);
+    let of = |name: &str| {
+        let (_, text) = encoded().into_iter().find(|(other, _)| *other == name).unwrap();
+        json(&text)
+    };
+    // The root array's header leads to its table or list.
+    let below = |bytes: &[u8]| word(bytes, word(bytes, 8) + 12);
+    let (table, list) = (of("table"), of("list"));
+    let (rows_of, list_at) = (below(&table), below(&list));
+    let offsets = word(&list, list_at + 52);
+    let extras = edited().into_iter().find(|(name, _)| *name == "table_extras").unwrap().1.to_vec();
+    let entries = word(&extras, word(&extras, below(&extras) + 20) + 12);
     let deep = {
         let mut bytes = livebuf_json::from_slice(b"[[]]").unwrap().to_vec();
         // The inner array's home leads back to the outer array.
@@ -279,11 +328,15 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             bytes
         }),
         ("BadCode_column", patch(&numbers, &[(33, 19)])),
-        ("UnsupportedFeature_reserved_column", patch(&numbers, &[(33, 15)])),
-        ("UnsupportedFeature_reserved_kind", patch(&numbers, &[(32, 8)])),
+        ("BadCode_gaps", patch(&numbers, &[(34, 4)])),
+        ("BadCount_table_rows", patch(&table, &[(rows_of + 8, 9)])),
+        ("WrongBlock_table_owner", patch(&table, &[(rows_of + 16, 8)])),
+        ("BadIndex_extras", patch(&extras, &[(entries + 4, 3), (entries + 12, 3)])),
+        ("BadCount_list_offsets", patch(&list, &[(list_at + 44, 9)])),
+        ("BadIndex_list_offsets", patch(&list, &[(offsets + 2, 1)])),
         ("BadCount_array_capacity", patch(&numbers, &[(40, 2)])),
         ("NotZero_array_slack", patch(&numbers, &[(51, 7)])),
-        ("NotZero_array_header", patch(&numbers, &[(34, 1)])),
+        ("NotZero_array_header", patch(&numbers, &[(35, 1)])),
         ("OutOfBounds_array_count", patch(&cells, &[(39, 0x10), (43, 0x10)])),
         ("NotZero_unused_cell_tag", patch(&cells, &[(52, 1)])),
         ("Overlap_circle", deep),

@@ -6,7 +6,7 @@
 //! What was not claimed is garbage. The same pass gives [`Stats`] and, for
 //! tools, every [`Region`].
 
-use crate::array::{ColumnType, Elements, row_of};
+use crate::array::{ColumnType, Elements, ROW, row_of};
 use crate::bytes::{load_u8, load_u32, load_u64, round_up, slice, text};
 use crate::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
 use crate::error::{Error, ErrorKind, Result};
@@ -666,7 +666,8 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         self.zero(offset + 3, offset + 4)?;
         let nested = column.column.is_nested();
         let without = column.capacity == 0 && !nested;
-        if column.count > column.capacity || without != (column.data == 0) {
+        let beyond = column.count > column.capacity || column.count > MAX_ELEMENTS;
+        if beyond || without != (column.data == 0) {
             return Err(error(ErrorKind::BadCount, offset));
         }
         if nested && column.gaps == GAPS_NONE && column.capacity != column.count {
@@ -700,6 +701,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                 }
                 Ok(())
             }
+            ColumnType::Null => self.zero(data, data + bitmap_size(column.capacity as u64)),
             ColumnType::Bool => self.unused_bits(values, count, end),
             kind => self.zero(values + count as u64 * kind.width(), end),
         }
@@ -796,6 +798,22 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             next = row + 1;
             let block = self.block(home)?;
             self.object(block)?;
+            self.further(table, row)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that a row's further fields are not the table's.
+    fn further(&self, table: Table, row: u32) -> Result<()> {
+        let shape = Shape::load(self.bytes, table.shape as u64)?;
+        let cell = table.offset as u64 | ((row | ROW) as u64) << 32;
+        let mut cursor = Cursor::new(self.bytes, Raw { tag: TAG_OBJECT, cell, position: 0 })?;
+        while let Some((index, _)) = cursor.next(self.bytes)? {
+            let key = cursor.key(self.bytes, index)?.unwrap_or_default();
+            let known = shape.find(self.bytes, table.columns, &Needle::new(key))?;
+            if index >= table.columns && known.is_some() {
+                return Err(error(ErrorKind::DuplicateKey, table.extras as u64));
+            }
         }
         Ok(())
     }

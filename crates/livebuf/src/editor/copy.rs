@@ -52,7 +52,8 @@ impl Detached {
         editor: &Editor<S, O>,
         under: u32,
     ) -> Result<u16> {
-        if self.epoch.load(Ordering::Relaxed) != editor.epoch || self.spent.load(Ordering::Relaxed) {
+        if self.epoch.load(Ordering::Relaxed) != editor.epoch || self.spent.load(Ordering::Relaxed)
+        {
             return Err(Error::new(ErrorKind::StaleHandle, self.raw.position.into()));
         }
         if self.raw.tag <= TAG_SPAN_LAST {
@@ -638,7 +639,14 @@ impl<'v> Copier<'v> {
         copy: Elements,
         extent: &mut Extent,
     ) -> Result<Elements> {
-        let (count, column, gaps) = (elements.count, copy.column, elements.gaps);
+        let count = elements.count;
+        // Without elements there is nothing to be without a value.
+        let (column, gaps) = match (count, copy.column) {
+            (0, ColumnType::Null) => (ColumnType::Cells, GAPS_NONE),
+            (0, column) => (column, GAPS_NONE),
+            (_, column) => (column, elements.gaps),
+        };
+        let elements = Elements { gaps, ..elements };
         let data = match column {
             _ if count == 0 && !column.is_nested() => 0,
             ColumnType::Struct => self.table(space, elements, copy.offset, extent)?,
@@ -647,7 +655,8 @@ impl<'v> Copier<'v> {
             }
             _ => extent.carve(leaf_size(column, gaps, count)),
         };
-        let copy = Elements { count, capacity: count, data, first: 0, bare: false, ..copy };
+        let copy =
+            Elements { count, capacity: count, data, first: 0, column, gaps, bare: false, ..copy };
         write_header(space, copy);
         if count == 0 || column.is_nested() {
             return Ok(copy);

@@ -120,8 +120,14 @@ pub struct Bound<'a, 'k> {
 pub(super) enum Place {
     /// Among a row's further fields: looked for in each.
     Anywhere,
-    Field { shape: u32, index: u32 },
-    Column { table: u32, column: Elements },
+    Field {
+        shape: u32,
+        index: u32,
+    },
+    Column {
+        table: u32,
+        column: Elements,
+    },
 }
 
 impl Lookup for &Bound<'_, '_> {

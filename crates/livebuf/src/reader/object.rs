@@ -431,6 +431,18 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
+    /// The same for a row of a table: the values by their columns. `None` for other
+    /// objects, and for rows with fields that no column holds.
+    #[inline]
+    pub fn row_slots(&self) -> Option<RowSlots<'a, M>> {
+        match self.body {
+            Body::Row(row) if !row.extras => {
+                Some(RowSlots { bytes: self.bytes, row, slot: 0, mode: PhantomData })
+            }
+            _ => None,
+        }
+    }
+
     /// The value in a slot; its tag is [`TAG_HOLE`] where there is none.
     #[inline(always)]
     fn raw_at(&self, slot: u32) -> Result<Raw> {
@@ -539,11 +551,68 @@ impl<'a, M: Mode> Slots<'a, M> {
     }
 
     fn key_text(&self, slot: u32) -> Result<&'a str> {
-        let shape = Shape::load(self.bytes, self.shape)?;
-        if slot >= shape.count {
-            return Err(Error::new(ErrorKind::BadCount, self.cells));
+        key_text::<M>(self.bytes, self.shape, slot)
+    }
+}
+
+/// Key `slot` of a shape.
+fn key_text<M: Mode>(bytes: &[u8], shape: u64, slot: u32) -> Result<&str> {
+    let shape = Shape::load(bytes, shape)?;
+    if slot >= shape.count {
+        return Err(Error::new(ErrorKind::BadCount, shape.offset));
+    }
+    M::text(shape.key(bytes, slot)?, shape.offset)
+}
+
+/// A row's values by columns, rising: [`Object::row_slots`].
+#[derive(Clone)]
+pub struct RowSlots<'a, M> {
+    bytes: &'a [u8],
+    row: Row,
+    slot: u32,
+    mode: PhantomData<M>,
+}
+
+impl<'a, M: Mode> RowSlots<'a, M> {
+    /// A number for the shape, as [`Slots::shape`].
+    #[inline]
+    pub fn shape(&self) -> u32 {
+        self.row.shape
+    }
+
+    /// Count of columns.
+    #[inline]
+    pub fn end(&self) -> usize {
+        self.row.columns as usize
+    }
+
+    /// The key of a column. Constant time.
+    pub fn key(&self, slot: usize) -> M::Out<&'a str> {
+        M::out(match slot < self.end() {
+            true => key_text::<M>(self.bytes, self.row.shape as u64, slot as u32).map(Some),
+            false => Ok(None),
+        })
+    }
+}
+
+impl<'a, M: Mode> Iterator for RowSlots<'a, M> {
+    type Item = M::Item<(usize, Value<'a, M>)>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.slot < self.row.columns() {
+            let slot = self.slot;
+            self.slot += 1;
+            match self.row.field(self.bytes, slot) {
+                Ok(raw) if raw.tag == TAG_HOLE => {}
+                Ok(raw) => return M::item(Ok((slot as usize, Value::new(self.bytes, raw)))),
+                Err(error) => {
+                    self.slot = u32::MAX;
+                    return M::item(Err(error));
+                }
+            }
         }
-        M::text(shape.key(self.bytes, slot)?, 0)
+        None
     }
 }
 
