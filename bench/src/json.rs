@@ -15,8 +15,9 @@ use crate::report::{Measured, Report, Target, duration};
 use crate::timing::{Contest, Effort, Place};
 use crate::yyjson::Document;
 
-/// Of simd-json parsing the same bytes into its borrowed tree.
-const PARSE_TARGET: f64 = 1.0;
+/// Of simd-json parsing the same bytes into its borrowed tree: with tables, and without.
+const PARSE_TARGET: f64 = 1.5;
+const PARSE_PLAIN_TARGET: f64 = 1.0;
 /// Of serde_json printing its own value.
 const PRINT_TARGET: f64 = 0.67;
 
@@ -25,7 +26,10 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
         check(&sample)?;
         let is_asked = matches!(sample.name.as_str(), "twitter" | "citm_catalog");
         let target = |limit| if is_asked { Target::AtMost(limit) } else { Target::None };
-        parse(&sample, target(PARSE_TARGET), effort, report);
+        parse(&sample, true, target(PARSE_TARGET), effort, report);
+        if is_asked {
+            parse(&sample, false, target(PARSE_PLAIN_TARGET), effort, report);
+        }
         print(&sample, target(PRINT_TARGET), effort, report)?;
     }
     Ok(())
@@ -62,10 +66,12 @@ pub(crate) struct Parsers {
 }
 
 impl Parsers {
-    pub(crate) fn enter<'a>(contest: &mut Contest<'a>, json: &'a [u8]) -> Parsers {
+    pub(crate) fn enter<'a>(contest: &mut Contest<'a>, json: &'a [u8], tables: bool) -> Parsers {
         let mut copy = json.to_vec();
-        let livebuf = contest
-            .add_timed(1, move || time(json, &mut copy, |text| livebuf_json::from_slice(text)));
+        let options = livebuf_json::ReadOptions::new().tables(tables);
+        let livebuf = contest.add_timed(1, move || {
+            time(json, &mut copy, |text| livebuf_json::from_slice_with(text, &options))
+        });
         let mut copy = json.to_vec();
         let simd_json =
             contest.add_timed(1, move || time(json, &mut copy, simd_json::to_borrowed_value));
@@ -76,10 +82,10 @@ impl Parsers {
     }
 }
 
-fn parse(sample: &Sample, target: Target, effort: Effort, report: &mut Report) {
+fn parse(sample: &Sample, tables: bool, target: Target, effort: Effort, report: &mut Report) {
     let json = sample.json.as_slice();
     let mut contest = Contest::new();
-    let Parsers { livebuf: ours, simd_json, yyjson } = Parsers::enter(&mut contest, json);
+    let Parsers { livebuf: ours, simd_json, yyjson } = Parsers::enter(&mut contest, json, tables);
     let mut copy = json.to_vec();
     let serde_json = contest.add_timed(1, move || {
         time(json, &mut copy, |text| serde_json::from_slice::<serde_json::Value>(text))
@@ -87,7 +93,7 @@ fn parse(sample: &Sample, target: Target, effort: Effort, report: &mut Report) {
     let outcome = contest.run(effort);
     let took = |place| duration(outcome.nanoseconds(place));
     report.add(
-        format!("json/parse/{}", sample.name),
+        format!("json/parse/{}{}", sample.name, if tables { "" } else { " without tables" }),
         Measured::Ratio(outcome.ratio(ours, simd_json)),
         target,
         format!(

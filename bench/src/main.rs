@@ -16,6 +16,7 @@ mod map;
 mod memory;
 mod record;
 mod report;
+mod table;
 mod timing;
 mod twitter;
 mod yyjson;
@@ -52,12 +53,13 @@ struct Group {
     run: fn(Effort, &mut Report) -> Result<()>,
 }
 
-const GROUPS: [Group; 8] = [
+const GROUPS: [Group; 9] = [
     Group { name: "twitter", needs_data: true, run: twitter::run },
     Group { name: "record", needs_data: false, run: record::run },
     Group { name: "map", needs_data: false, run: map::run },
     Group { name: "edit", needs_data: false, run: edit::run },
     Group { name: "array", needs_data: false, run: array::run },
+    Group { name: "table", needs_data: false, run: table::run },
     Group { name: "json", needs_data: true, run: json::run },
     Group { name: "bytes", needs_data: true, run: bytes::run },
     Group { name: "memory", needs_data: true, run: memory::run },

@@ -94,7 +94,7 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
         yyjson: contest.add(1, || yyjson::top_tweet(black_box(parsed), MAX_RETWEET_COUNT)),
         simd_json: contest.add(1, || simd_json::top_tweet(black_box(tree), MAX_RETWEET_COUNT)),
     };
-    walks.report("top_tweet", 1.0, &contest.run(effort), &parsing, report);
+    walks.report("top_tweet", 0.3, &contest.run(effort), &parsing, report);
 
     let mut contest = Contest::new();
     let walks = Walks {
@@ -105,7 +105,7 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
         simd_json: contest
             .add(1, refilling(|result| simd_json::partial_tweets(black_box(tree), result))),
     };
-    walks.report("partial_tweets", 1.2, &contest.run(effort), &parsing, report);
+    walks.report("partial_tweets", 0.6, &contest.run(effort), &parsing, report);
 
     let mut contest = Contest::new();
     let walks = Walks {
@@ -113,7 +113,21 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
         yyjson: contest.add(1, || yyjson::find_tweet(black_box(parsed), FIND_ID)),
         simd_json: contest.add(1, || simd_json::find_tweet(black_box(tree), FIND_ID)),
     };
-    walks.report("find_tweet", 3.0, &contest.run(effort), &parsing, report);
+    walks.report("find_tweet", 1.0, &contest.run(effort), &parsing, report);
+
+    check_same(
+        "find_tweet by rows",
+        livebuf::find_tweet_by_rows(root, FIND_ID),
+        yyjson::find_tweet(parsed, FIND_ID),
+        simd_json::find_tweet(tree, FIND_ID),
+    )?;
+    let mut contest = Contest::new();
+    let walks = Walks {
+        livebuf: contest.add(1, || livebuf::find_tweet_by_rows(black_box(root), FIND_ID)),
+        yyjson: contest.add(1, || yyjson::find_tweet(black_box(parsed), FIND_ID)),
+        simd_json: contest.add(1, || simd_json::find_tweet(black_box(tree), FIND_ID)),
+    };
+    walks.report("find_tweet by rows", 1.6, &contest.run(effort), &parsing, report);
 
     let mut contest = Contest::new();
     let walks = Walks {
@@ -124,7 +138,7 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
         simd_json: contest
             .add(1, refilling(|result| simd_json::distinct_user_id(black_box(tree), result))),
     };
-    walks.report("distinct_user_id", 1.0, &contest.run(effort), &parsing, report);
+    walks.report("distinct_user_id", 0.75, &contest.run(effort), &parsing, report);
     Ok(())
 }
 
@@ -174,7 +188,7 @@ struct Parsing {
 impl Parsing {
     fn measure(sample: &Sample, bytes: &[u8], effort: Effort) -> Parsing {
         let mut contest = Contest::new();
-        let parsers = Parsers::enter(&mut contest, &sample.json);
+        let parsers = Parsers::enter(&mut contest, &sample.json, true);
         let validate = contest.add(1, || Doc::open(black_box(bytes)).and_then(Doc::validate));
         let outcome = contest.run(effort);
         Parsing {

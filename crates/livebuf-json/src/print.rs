@@ -442,12 +442,11 @@ fn begin<'a, M: Mode, const PRETTY: bool>(
     }
     if container.kind() == Kind::Array {
         printer.open(b'[')?;
-        // Most arrays of many files are empty; asking costs less than having one.
-        if some(M::result(container.len()))? == 0 {
+        let array = some(M::result(container.as_array()))?;
+        if array.is_empty() {
             printer.close::<PRETTY>(b']', true, depth)?;
             return Ok(Begun::Printed);
         }
-        let array = some(M::result(container.as_array()))?;
         if !columns::<M, PRETTY>(printer, &array, depth + 1)? {
             return Ok(Begun::Array(array));
         }

@@ -125,7 +125,7 @@ fn encoded() -> Vec<(&'static str, String)> {
             1 => format!(r#"{{"id":{row},"at":{{"x":1}},"tags":["a","b"]}}"#),
             2 => format!(r#"{{"id":{row},"at":{{"x":2}},"tags":["c"],"both":null}}"#),
             3 => format!(r#"{{"id":{row},"at":{{"x":null}},"both":3}}"#),
-            _ => format!(r#"{{"id":"mixed","at":{{"x":4}},"tags":null}}"#),
+            _ => r#"{"id":"mixed","at":{"x":4},"tags":null}"#.to_owned(),
         }),
     ));
     all.push(("record_nine_fields", many(9)));

@@ -428,7 +428,6 @@ impl<'a> Fields<'a> {
     }
 
     fn array(&self, row: &mut Row, region: &Region) {
-        let offset = region.offset;
         if region.length < u64::from(ARRAY_SIZE) {
             row.add(8, "empty array");
             return;

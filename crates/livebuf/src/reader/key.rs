@@ -1,9 +1,10 @@
 //! Ways to name a member: by text, by a remembered [`Key`], by a [`Bound`] key, by index.
 
 use super::{Mode, Object, Value};
-use crate::array::Elements;
+use crate::array::{Elements, row_of};
 use crate::cell::Needle;
 use crate::error::Result;
+use crate::layout::{TAG_HOLE, TAG_OBJECT};
 use core::sync::atomic::{AtomicU8, Ordering};
 
 /// What can be looked up in a value: a key (text or [`Key`]) or an index.
@@ -131,6 +132,26 @@ pub(super) enum Place {
 }
 
 impl Lookup for &Bound<'_, '_> {
+    #[inline(always)]
+    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
+        // A row of the table it was bound to: nothing else needs to be looked at.
+        let (bytes, raw) = (value.document(), value.raw());
+        if let Place::Column { table, column } = &self.place
+            && raw.tag == TAG_OBJECT
+            && raw.cell as u32 == *table
+            && let Some(row) = row_of(raw.cell)
+            && row < column.count
+            && bytes.as_ptr() == self.document.as_ptr()
+        {
+            let raw = column.element(bytes, row)?;
+            return Ok((raw.tag != TAG_HOLE).then(|| Value::new(bytes, raw)));
+        }
+        match value.object()? {
+            Some(object) => self.find_in_object(&object),
+            None => Ok(None),
+        }
+    }
+
     #[inline(always)]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         object.find_bound(self)

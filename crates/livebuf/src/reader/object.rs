@@ -2,7 +2,7 @@
 
 use super::key::Place;
 use super::{Bound, Key, Lookup, Mode, Value};
-use crate::array::{Elements, row_of};
+use crate::array::{ColumnType, Elements, row_of};
 use crate::bytes::check;
 use crate::cell::{Needle, span_at_position};
 use crate::error::{Error, ErrorKind, Result};
@@ -145,12 +145,12 @@ impl<'a, M: Mode> Object<'a, M> {
     pub fn is_empty(&self) -> bool {
         match self.body {
             Body::Row(row) => {
-                let missing =
-                    |index| row.field(self.bytes, index).is_ok_and(|raw| raw.tag == TAG_HOLE);
-                (0..row.columns()).all(missing)
-                    && row
-                        .extra::<M>(self.bytes)
-                        .is_ok_and(|extra| extra.is_none_or(|extra| extra.is_empty()))
+                // Most rows have the first field of their table.
+                let first = Elements::at(self.bytes, row.table.wrapping_add(TABLE_HEADERS));
+                let whole = first.is_ok_and(|column| {
+                    column.gaps & GAPS_MISSING == 0 && column.column != ColumnType::Cells
+                });
+                !whole && self.count_fields(row) == 0
             }
             _ => self.len() == 0,
         }

@@ -1,6 +1,6 @@
 //! Tables and columns: arrays of like objects read by column instead of by row.
 
-use super::{Array, Element, Mode, Object, Value};
+use super::{Array, Element, Key, Mode, Object, Value};
 use crate::array::{ColumnType, Elements};
 use crate::bytes::slice;
 use crate::cell::{Needle, inline_span, span_bytes};
@@ -93,8 +93,8 @@ impl Above {
     }
 }
 
-/// Names a column of a table: a key, an index, keys down through struct columns, or a
-/// JSON pointer ([`ColumnPath::pointer`](Pointer)).
+/// Names a column of a table: a key (text or [`Key`]), an index, keys down through struct columns, or a
+/// [`Pointer`].
 pub trait ColumnPath: Copy {
     #[doc(hidden)]
     fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>>;
@@ -103,6 +103,29 @@ pub trait ColumnPath: Copy {
 impl ColumnPath for &str {
     fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>> {
         table.find(self)
+    }
+}
+
+/// A remembered key finds its column with one comparison.
+impl ColumnPath for &Key<'_> {
+    #[inline]
+    fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>> {
+        let block = &table.block;
+        let shape = Shape::load(table.bytes, block.shape as u64)?;
+        let guess = self.guessed(block.shape);
+        if guess < block.columns
+            && guess < shape.count
+            && self.needle().is_at(table.bytes, shape.key_position(guess))?
+        {
+            return table.at(guess).map(Some);
+        }
+        match shape.find(table.bytes, block.columns, self.needle())? {
+            Some(index) => {
+                self.remember(block.shape, index);
+                table.at(index).map(Some)
+            }
+            None => Ok(None),
+        }
     }
 }
 
@@ -543,6 +566,12 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     fn scan(&self, start: usize, wanted: &Wanted) -> Result<Option<usize>> {
+        if let Wanted::Integers(low, high) = *wanted
+            && low == high
+            && let Some(slots) = self.slots::<i64>()
+        {
+            return self.position(slots, start, i64::try_from(low).ok());
+        }
         let mut base = start;
         while base < self.len() {
             let mask = self.matches(base, wanted)?;
@@ -550,6 +579,23 @@ impl<'a, M: Mode> Column<'a, M> {
                 return Ok(Some(base + mask.trailing_zeros() as usize));
             }
             base += 64;
+        }
+        Ok(None)
+    }
+
+    /// The first row from `start` on whose slot holds this and counts.
+    fn position(
+        &self,
+        slots: &[i64],
+        mut start: usize,
+        wanted: Option<i64>,
+    ) -> Result<Option<usize>> {
+        let Some(wanted) = wanted else { return Ok(None) };
+        while let Some(at) = slots[start..].iter().position(|&slot| slot == wanted) {
+            if self.present(start + at, 1)? == 1 {
+                return Ok(Some(start + at));
+            }
+            start += at + 1;
         }
         Ok(None)
     }
