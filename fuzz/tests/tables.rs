@@ -366,3 +366,78 @@ fn edits_of_tables() {
         (0..seeds).filter(|&seed| run(seed, 20 + seed as usize % 20, steps)).count() as u64;
     assert!(tables > seeds * 9 / 10, "{tables} of {seeds} documents have tables");
 }
+
+/// The cost rule: never more than 5 % larger than without tables.
+#[test]
+fn tables_are_never_much_larger() {
+    for seed in 0..3_000 {
+        let bytes = Random(seed).bytes(16 << 10);
+        let mut input = Input::new(&bytes);
+        let rows = input.below(30);
+        let tree = match input.below(3) {
+            0 => Tree::Array((0..rows).map(|_| fresh(&mut input)).collect()),
+            1 => Tree::Array((0..rows).map(|_| object(&mut input, 1)).collect()),
+            _ => Tree::Array((0..rows).map(|_| object(&mut input, 0)).collect()),
+        };
+        let [with, without] = [true, false].map(|tables| document(&tree, tables).to_vec().len());
+        assert!(
+            with as f64 <= 1.05 * without as f64 + 64.0,
+            "seed {seed}: {with} bytes with tables, {without} without"
+        );
+    }
+}
+
+/// Counts the bytes written.
+#[derive(Default)]
+struct Written(u64);
+
+impl livebuf::Observer for Written {
+    fn write(&mut self, _offset: u64, _old: &[u8], new: &[u8]) {
+        self.0 += new.len() as u64;
+    }
+}
+
+/// Amortized: pushing a row writes a constant, whatever the count of rows; setting a
+/// field writes its value.
+#[test]
+fn edits_write_few_bytes() {
+    let row = |number: i64| {
+        let text = |text: &str| Tree::String(text.into());
+        let place = vec![("x".to_owned(), Tree::Int(number)), ("y".to_owned(), Tree::Int(1))];
+        Tree::Object(
+            vec![
+                ("id".into(), Tree::Int(number % 100)),
+                ("name".into(), text("name")),
+                ("on".into(), Tree::Bool(true)),
+                ("place".into(), Tree::Object(place, false)),
+                ("tags".into(), Tree::Array(vec![Tree::Int(1); number as usize % 3])),
+            ],
+            false,
+        )
+    };
+    let bytes = document(&Tree::Array((0..100).map(row).collect()), true).to_vec();
+    let storage = livebuf::VecStorage::from_slice(&bytes).unwrap();
+    let mut doc = Editor::open_with(storage, Written::default()).unwrap();
+    doc.validate().unwrap();
+    let root = doc.root().unwrap();
+    let mut pushed = Vec::new();
+    for number in 100..20_000 {
+        let fresh = document(&row(number), true);
+        doc.push(root, fresh.doc().root()).unwrap();
+        if (number + 1) % 5_000 == 0 {
+            pushed.push(std::mem::take(&mut doc.observer_mut().0));
+        }
+    }
+    // 5,000 rows of some 40 bytes and 60 of counts; columns that move are written again.
+    for bytes in pushed {
+        assert!(bytes < 5_000 * 400, "{bytes} bytes written for 5,000 rows");
+    }
+    assert!(doc.doc().stats().unwrap().table_count >= 2, "still a table");
+    let some = doc.child(root, 12_345usize).unwrap().unwrap();
+    doc.set(some, "id", 7).unwrap();
+    doc.set(some, "on", false).unwrap();
+    assert!(doc.observer().0 <= 16, "{} bytes written", doc.observer().0);
+    doc.observer_mut().0 = 0;
+    doc.set(some, "a further field", 1).unwrap();
+    assert!(doc.observer().0 < 512, "{} bytes written", doc.observer().0);
+}

@@ -548,6 +548,24 @@ fn stats_and_inspect_tell_where_the_bytes_are() {
 /// `stats` failed with status 2 on a valid document that holds a reserved tag, because
 /// it also prints the document as JSON to compare sizes.
 #[test]
+fn stats_list_the_columns_of_tables() {
+    let place = Place::new();
+    let lines: String = (0..50)
+        .map(|row| format!("{{\"id\":{row},\"place\":{{\"x\":0.5}},\"tags\":[\"a\"]}}\n"))
+        .collect();
+    fs::write(place.path("rows.ndjson"), &lines).unwrap();
+    place.yes("from-json --lines rows.ndjson -o x.lbuf");
+    let stats = place.yes("stats x.lbuf");
+    for word in ["2 tables with 4 columns", "/*/id", "/*/place/x", "f32", "/*/tags/*", "string"] {
+        assert!(stats.contains(word), "{word:?} is not in\n{stats}");
+    }
+    place.yes("from-json --lines --min-width 8 -f rows.ndjson -o x.lbuf");
+    assert!(place.yes("stats x.lbuf").contains("f64"));
+    place.yes("from-json --lines --no-tables -f rows.ndjson -o x.lbuf");
+    assert!(!place.yes("stats x.lbuf").contains("tables with"));
+}
+
+#[test]
 fn stats_of_what_json_cannot_show_leave_the_comparison_out() {
     let place = Place::new();
     place.file("new.lbuf", unknown_kind());

@@ -686,7 +686,8 @@ impl<'v> Copier<'v> {
         let from = elements.bits_at(self.source)?;
         let (old, new) = (bitmap_size(elements.capacity as u64), bitmap_size(copy.capacity as u64));
         let first = elements.first;
-        if elements.gaps != GAPS_NONE {
+        // Of a column of nulls no slot has a value, whatever damaged bits say.
+        if elements.gaps != GAPS_NONE && copy.column != ColumnType::Null {
             self.bits(space, from, first, to, copy.count)?;
         }
         if elements.gaps == GAPS_BOTH {
