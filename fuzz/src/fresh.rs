@@ -227,7 +227,7 @@ impl Fresh {
 
     fn copy(input: &mut Input<'_>) -> Fresh {
         let mut tree = tree(input, 3);
-        let mut document = tree.to_document();
+        let mut document = tree.to_records();
         // Some sources were edited: holes, forwards, widened columns, maps.
         if input.one_in(2)
             && let Some(root) = document.root()

@@ -1,6 +1,6 @@
 //! A document's value as an ordinary tree: what documents are compared with.
 
-use livebuf::{Checked, DocBuf, Encoder, Error, Kind, Mode, Result, Valid, Value};
+use livebuf::{Checked, DocBuf, EncodeOptions, Encoder, Error, Kind, Mode, Result, Valid, Value};
 
 /// A value. Floats are their bits; an unsigned integer is above the signed range.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,7 +130,20 @@ impl Tree {
     /// # Panics
     /// Where the encoder refuses it.
     pub fn to_document(&self) -> DocBuf {
-        let mut encoder = Encoder::new();
+        self.encoded_with(EncodeOptions::default())
+    }
+
+    /// The document of records and plain arrays, whose order after edits is another than
+    /// that of tables.
+    ///
+    /// # Panics
+    /// Where the encoder refuses it.
+    pub fn to_records(&self) -> DocBuf {
+        self.encoded_with(EncodeOptions { tables: false, ..EncodeOptions::default() })
+    }
+
+    fn encoded_with(&self, options: EncodeOptions) -> DocBuf {
+        let mut encoder = Encoder::with_options(options);
         self.encode(&mut encoder).expect("a sound tree is encoded");
         encoder.finish().expect("a sound tree is encoded")
     }

@@ -1277,7 +1277,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.committed(filled);
         self.space.finish(extent);
         self.hung(&new);
-        if index < elements.count {
+        if index < elements.count && elements.column.is_nested() {
             // Rows behind it have other numbers now.
             self.new_epoch();
         }
@@ -1511,7 +1511,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn close_slots(&mut self, elements: Elements, at: u32, count: u32) {
         let closed = self.close_from(elements.offset, at, count);
         self.committed(closed);
-        self.new_epoch();
+        if elements.column.is_nested() {
+            self.new_epoch();
+        }
         if let Ok(column) = Elements::at(self.space.bytes(), elements.offset)
             && column.count == 0
         {
@@ -1633,7 +1635,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.finish(extent);
         let exchanged = self.exchange(elements.offset, a, b);
         self.committed(exchanged);
-        self.new_epoch();
+        if elements.column.is_nested() {
+            self.new_epoch();
+        }
         Ok(())
     }
 

@@ -116,8 +116,15 @@ mod owned {
         /// # Ok::<(), livebuf::Error>(())
         /// ```
         pub fn compact(&mut self) -> Result<()> {
-            let limits = *self.space.limits();
-            let options = EncodeOptions { limits, ..EncodeOptions::default() };
+            self.compact_with(EncodeOptions::default())
+        }
+
+        /// The same by these options, but within the editor's own limits.
+        ///
+        /// # Errors
+        /// As [`compact`](Self::compact).
+        pub fn compact_with(&mut self, options: EncodeOptions) -> Result<()> {
+            let options = EncodeOptions { limits: *self.space.limits(), ..options };
             let compact = self.doc().compacted_with(options)?;
             let (new, old) = (compact.as_bytes(), self.space.used() as u64);
             let missing = (new.len() as u64).saturating_sub(old);

@@ -249,12 +249,21 @@ impl Planner<'_> {
         let count = summary.count;
         let nested = summary.kinds & (OBJECT | ARRAY) != 0;
         if !nested && count as usize == end - start {
-            let leaf = summary.leaf(self.min_width);
-            return self.plain(leaf, Places::Run(start as u32, count));
+            return self.plain(self.leaf(&summary), Places::Run(start as u32, count));
         }
         let mut places = Vec::with_capacity(count as usize);
         places.extend(run(self.tags, self.cells, start, end).map(|at| at as u32));
         self.column(places, 0)
+    }
+
+    /// The column without structs and lists; without tables there are no gaps either.
+    fn leaf(&self, summary: &Summary) -> Leaf {
+        let leaf = summary.leaf(self.min_width);
+        if self.tables || leaf.gaps == GAPS_NONE {
+            return leaf;
+        }
+        let size = tagged_size(summary.count as u64);
+        Leaf { column: ColumnType::Cells, gaps: GAPS_NONE, size }
     }
 
     fn plain(&self, leaf: Leaf, places: Places) -> Plan {
@@ -281,7 +290,7 @@ impl Planner<'_> {
                 summary.missing += (place == MISSING) as u32;
             }
         }
-        let leaf = summary.leaf(self.min_width);
+        let leaf = self.leaf(&summary);
         let nested = match summary.kinds & !NULL {
             _ if depth == MAX_COLUMN_DEPTH || !self.tables || places.len() < 2 => None,
             OBJECT => self.table(&places, depth),
