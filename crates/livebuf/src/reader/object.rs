@@ -407,10 +407,10 @@ impl<'a, M: Mode> Object<'a, M> {
     ///
     /// ```
     /// use livebuf::json;
-    /// let doc = json!([{"x": 1, "y": 2}, {"x": 3, "y": 4}]);
-    /// let rows = doc.valid().unwrap().root().as_array().unwrap();
-    /// let [first, second] = [0, 1].map(|row| rows.get(row).unwrap().as_object().unwrap());
-    /// let (first, mut second) = (first.slots().unwrap(), second.slots().unwrap());
+    /// let doc = json!({"from": {"x": 1, "y": 2}, "to": {"x": 3, "y": 4}});
+    /// let root = doc.valid().unwrap().root();
+    /// let slots = |key| root.get(key).unwrap().as_object().unwrap().slots().unwrap();
+    /// let (first, mut second) = (slots("from"), slots("to"));
     /// assert_eq!(first.shape(), second.shape());
     /// let (slot, value) = second.nth(1).unwrap();
     /// assert_eq!((first.key(slot), value.as_i64()), (Some("y"), Some(4)));

@@ -24,7 +24,7 @@ use core::ops::{Bound, Range, RangeBounds};
 /// let table = doc.valid().unwrap().root().as_array().unwrap().table().unwrap();
 /// assert_eq!((table.rows(), table.width()), (100, 2));
 /// let x = table.column("x").unwrap();
-/// assert_eq!(x.as_slice::<u8>().unwrap()[7], 7);
+/// assert_eq!(x.as_slice::<i8>().unwrap()[7], 7);
 /// assert_eq!(x.find(42), Some(42));
 /// let name = table.column(&["place", "name"]).unwrap();
 /// assert_eq!(name.get(99).unwrap().as_str(), Some("here"));
