@@ -114,6 +114,21 @@ impl ColumnType {
         }
     }
 
+    /// Bytes of `count` slots in the column itself, bitmaps included.
+    pub(crate) fn slots_size(self, gaps: u8, count: u32) -> u64 {
+        let values = if self.is_nested() { 0 } else { self.data_size(count) };
+        gaps_size(gaps, count as u64) + values
+    }
+
+    /// The column for the same values as nodes by themselves.
+    pub(crate) fn plain(self) -> ColumnType {
+        match self {
+            ColumnType::Struct => ColumnType::Objects,
+            ColumnType::List | ColumnType::FixedList => ColumnType::Arrays,
+            other => other,
+        }
+    }
+
     /// The integers that the column holds, where it holds integers.
     pub(crate) const fn integers(self) -> Option<(i128, i128)> {
         Some(match self {
@@ -204,12 +219,12 @@ pub(crate) enum Gap {
 
 /// Marks a row of a table or an element of a list in a cell's upper half: what lies in
 /// the document itself never has it, so that no document can name a row.
-pub(crate) const ROW: u32 = 1 << 31;
+const ROW: u32 = 1 << 31;
 
-/// A node that is row `index` of a table or list: known in memory only.
+/// The cell of row `index` of a table or list: known in memory only.
 #[inline(always)]
-fn row(tag: u8, nested: u32, index: u32) -> Raw {
-    Raw { tag, cell: nested as u64 | ((index | ROW) as u64) << 32, position: 0 }
+pub(crate) fn row_cell(nested: u32, index: u32) -> u64 {
+    nested as u64 | ((index | ROW) as u64) << 32
 }
 
 /// The row that a node's cell names, if it is one.
@@ -220,8 +235,12 @@ pub(crate) fn row_of(cell: u64) -> Option<u32> {
 }
 
 impl Elements {
-    #[inline(always)]
     pub(crate) fn load(bytes: &[u8], block: Block) -> Result<Elements> {
+        Elements::load_inlined(bytes, block)
+    }
+
+    #[inline(always)]
+    fn load_inlined(bytes: &[u8], block: Block) -> Result<Elements> {
         let offset = block.offset;
         if block.kind() == KIND_ARRAY {
             let column = ColumnType::from_code((block.header >> 8) as u8, offset as u64)?;
@@ -262,9 +281,14 @@ impl Elements {
     }
 
     /// The header at `offset` within a table or list.
-    #[inline(always)]
     pub(crate) fn at(bytes: &[u8], offset: u32) -> Result<Elements> {
-        Elements::load(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
+        Elements::at_inlined(bytes, offset)
+    }
+
+    /// [`at`](Self::at) for the loops of readers.
+    #[inline(always)]
+    pub(crate) fn at_inlined(bytes: &[u8], offset: u32) -> Result<Elements> {
+        Elements::load_inlined(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
     }
 
     /// Where the values lie: behind the bitmaps.
@@ -290,7 +314,12 @@ impl Elements {
         if self.column.is_nested() {
             return self.column.data_size(0);
         }
-        gaps_size(self.gaps, self.capacity as u64) + self.column.data_size(self.capacity)
+        self.column.slots_size(self.gaps, self.capacity)
+    }
+
+    /// Whether slots take bytes in the column itself, so that there can be room for more.
+    pub(crate) fn has_slots(&self) -> bool {
+        !self.column.is_nested() || self.gaps != GAPS_NONE
     }
 
     /// The array, its whole capacity checked to lie in the document: for edits.
@@ -327,30 +356,38 @@ impl Elements {
 
     /// Element `index` (the caller compared it with the count). Its tag is [`TAG_HOLE`]
     /// where a row of a table has no such field.
-    #[inline(always)]
     pub(crate) fn element(&self, bytes: &[u8], index: u32) -> Result<Raw> {
+        self.element_inlined(bytes, index)
+    }
+
+    /// [`element`](Self::element) for the loops of readers.
+    #[inline(always)]
+    pub(crate) fn element_inlined(&self, bytes: &[u8], index: u32) -> Result<Raw> {
         // Damaged offsets of lists may lead anywhere: loads are checked.
         let slot = self.first.wrapping_add(index) & !ROW;
         if let Some(gap) = self.gap(bytes, slot)? {
             let tag = if gap == Gap::Null { TAG_NULL } else { TAG_HOLE };
-            return Ok(Raw { tag, cell: 0, position: 0 });
+            return Ok(Raw::unplaced(tag, 0));
         }
-        self.slot(bytes, slot)
+        self.slot_inlined(bytes, slot)
     }
 
     /// What a slot that has a value holds.
-    #[inline(always)]
     pub(crate) fn slot(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
+        self.slot_inlined(bytes, slot)
+    }
+
+    #[inline(always)]
+    fn slot_inlined(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
         let data = self.values_at();
         let at = data + slot as u64 * self.column.width();
-        let int = |value: i64| Raw { tag: TAG_INT, cell: value as u64, position: 0 };
-        let node = |tag, home: u32| Raw { tag, cell: home as u64, position: 0 };
-        let float = |value: f64| Raw { tag: TAG_FLOAT, cell: value.to_bits(), position: 0 };
+        let int = |value: i64| Raw::unplaced(TAG_INT, value as u64);
+        let float = |value: f64| Raw::unplaced(TAG_FLOAT, value.to_bits());
         Ok(match self.column {
             ColumnType::Cells => return tagged(bytes, data, slot),
             ColumnType::Bool => {
                 let bit = load_u8(bytes, data + (slot >> 3) as u64)? >> (slot & 7) & 1;
-                Raw { tag: TAG_FALSE + bit, cell: 0, position: 0 }
+                Raw::unplaced(TAG_FALSE + bit, 0)
             }
             ColumnType::I8 => int(load_u8(bytes, at)? as i8 as i64),
             ColumnType::I16 => int(load_u16(bytes, at)? as i16 as i64),
@@ -362,18 +399,20 @@ impl Elements {
             ColumnType::U64 => {
                 let value = load_u64(bytes, at)?;
                 let tag = if value > i64::MAX as u64 { TAG_UINT } else { TAG_INT };
-                Raw { tag, cell: value, position: 0 }
+                Raw::unplaced(tag, value)
             }
             ColumnType::F32 => float(f32::from_bits(load_u32(bytes, at)?) as f64),
             ColumnType::F64 => float(f64::from_bits(load_u64(bytes, at)?)),
             ColumnType::String => {
                 Raw { tag: TAG_STRING, cell: load_u64(bytes, at)?, position: at as u32 }
             }
-            ColumnType::Objects => node(TAG_OBJECT, load_u32(bytes, at)?),
-            ColumnType::Arrays => node(TAG_ARRAY, load_u32(bytes, at)?),
-            ColumnType::Null => Raw { tag: TAG_NULL, cell: 0, position: 0 },
-            ColumnType::Struct => row(TAG_OBJECT, self.data, slot),
-            ColumnType::List | ColumnType::FixedList => row(TAG_ARRAY, self.data, slot),
+            ColumnType::Objects => Raw::object(load_u32(bytes, at)?),
+            ColumnType::Arrays => Raw::unplaced(TAG_ARRAY, load_u32(bytes, at)?.into()),
+            ColumnType::Null => Raw::NULL,
+            ColumnType::Struct => Raw::unplaced(TAG_OBJECT, row_cell(self.data, slot)),
+            ColumnType::List | ColumnType::FixedList => {
+                Raw::unplaced(TAG_ARRAY, row_cell(self.data, slot))
+            }
         })
     }
 
@@ -387,7 +426,7 @@ impl Elements {
     #[inline(always)]
     pub(crate) fn of(bytes: &[u8], cell: u64) -> Result<Elements> {
         match row_of(cell) {
-            None => Elements::load(bytes, Block::resolve(bytes, cell as u32)?),
+            None => Elements::load_inlined(bytes, Block::resolve(bytes, cell as u32)?),
             Some(row) => List::load(bytes, cell as u32)?.element(bytes, row),
         }
     }

@@ -97,6 +97,17 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
         Ok(bytes)
     }
 
+    // Not inlined: visitors are many, and each would have its copy.
+    #[inline(never)]
+    fn array(&self) -> Result<Array<'de, M>> {
+        self.held(self.value.array())
+    }
+
+    #[inline(never)]
+    fn object(&self) -> Result<Object<'de, M>> {
+        self.held(self.value.object())
+    }
+
     #[inline]
     fn visit_array<V: Visitor<'de>>(self, array: Array<'de, M>, visitor: V) -> Result<V::Value> {
         let left = self.walk.descend(self.left)?;
@@ -206,8 +217,8 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
             }
             Kind::String => visitor.visit_borrowed_str(self.text()?),
             Kind::Bytes => visitor.visit_borrowed_bytes(self.bytes()?),
-            Kind::Array => self.visit_array(self.held(self.value.array())?, visitor),
-            Kind::Object => self.visit_object(self.held(self.value.object())?, visitor),
+            Kind::Array => self.visit_array(self.array()?, visitor),
+            Kind::Object => self.visit_object(self.object()?, visitor),
             Kind::Reserved => Err(self.invalid_type(&visitor)),
         }
     }
@@ -292,7 +303,7 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.value.kind() {
-            Kind::Array => self.visit_array(self.held(self.value.array())?, visitor),
+            Kind::Array => self.visit_array(self.array()?, visitor),
             Kind::Bytes => {
                 let bytes = self.bytes()?.iter().copied();
                 let mut bytes = SeqDeserializer::<_, SerdeError>::new(bytes);
@@ -319,7 +330,7 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.value.kind() {
-            Kind::Object => self.visit_object(self.held(self.value.object())?, visitor),
+            Kind::Object => self.visit_object(self.object()?, visitor),
             _ => Err(self.invalid_type(&visitor)),
         }
     }
@@ -331,8 +342,8 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
         visitor: V,
     ) -> Result<V::Value> {
         match self.value.kind() {
-            Kind::Object => self.visit_object(self.held(self.value.object())?, visitor),
-            Kind::Array => self.visit_array(self.held(self.value.array())?, visitor),
+            Kind::Object => self.visit_object(self.object()?, visitor),
+            Kind::Array => self.visit_array(self.array()?, visitor),
             _ => Err(self.invalid_type(&visitor)),
         }
     }
@@ -347,7 +358,7 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
             Kind::String => (self.text()?, None),
             Kind::Object => {
                 let left = self.walk.descend(self.left)?;
-                let object: Object<'de, M> = self.held(self.value.object())?;
+                let object: Object<'de, M> = self.object()?;
                 let single =
                     || SerdeError::invalid_value(Unexpected::Map, &"object with a single key");
                 let mut members = object.iter();
@@ -385,15 +396,23 @@ struct Elements<'de, 'w, M> {
     left: u16,
 }
 
+impl<'de, M: Mode> Elements<'de, '_, M> {
+    /// The next element; as in [`Place::array`], one copy for all visitors.
+    #[inline(never)]
+    fn take(&mut self) -> Option<Result<Value<'de, M>, Error>> {
+        let element = M::item_result(self.iter.next()?);
+        Some(element.and_then(|value| self.walk.pay(&[]).map(|()| value)))
+    }
+}
+
 impl<'de, M: Mode> SeqAccess<'de> for Elements<'de, '_, M> {
     type Error = SerdeError;
 
     #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        let Some(element) = self.iter.next() else { return Ok(None) };
+        let Some(found) = self.take() else { return Ok(None) };
         let index = self.next;
         self.next += 1;
-        let found = M::item_result(element).and_then(|value| self.walk.pay(&[]).map(|()| value));
         let element = match found {
             Ok(value) => seed.deserialize(Place { value, walk: self.walk, left: self.left }),
             Err(error) => Err(error.into()),
@@ -420,15 +439,25 @@ struct Members<'de, 'w, M> {
     left: u16,
 }
 
+impl<'de, M: Mode> Members<'de, '_, M> {
+    /// The next member's key; as in [`Place::array`], one copy for all visitors.
+    #[inline(never)]
+    fn take(&mut self) -> Option<Result<&'de str, Error>> {
+        let member = M::item_result(self.iter.next()?);
+        Some(member.and_then(|(key, value)| {
+            self.member = Some((key, value));
+            self.walk.pay(key.as_bytes()).map(|()| key)
+        }))
+    }
+}
+
 impl<'de, M: Mode> MapAccess<'de> for Members<'de, '_, M> {
     type Error = SerdeError;
 
     #[inline]
     fn next_key_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        let Some(member) = self.iter.next() else { return Ok(None) };
-        let (key, value) = M::item_result(member)?;
-        self.walk.pay(key.as_bytes())?;
-        self.member = Some((key, value));
+        let Some(key) = self.take() else { return Ok(None) };
+        let key = key?;
         match seed.deserialize(KeyText(key)) {
             Ok(key) => Ok(Some(key)),
             Err(error) => Err(error.below_key(key)),

@@ -18,6 +18,22 @@ pub(crate) struct Raw {
     pub(crate) tag: u8,
 }
 
+impl Raw {
+    pub(crate) const NULL: Raw = Raw::unplaced(TAG_NULL, 0);
+    /// What is where there is no value.
+    pub(crate) const HOLE: Raw = Raw::unplaced(TAG_HOLE, 0);
+
+    /// A value whose cell lies nowhere.
+    pub(crate) const fn unplaced(tag: u8, cell: u64) -> Raw {
+        Raw { tag, cell, position: 0 }
+    }
+
+    /// The object of this home.
+    pub(crate) const fn object(home: u32) -> Raw {
+        Raw::unplaced(TAG_OBJECT, home as u64)
+    }
+}
+
 /// The first eight bytes of a node's block, and where it is (a forward is followed).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {

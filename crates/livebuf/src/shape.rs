@@ -51,6 +51,9 @@ impl Shape {
     /// The bytes of key `index`.
     #[inline(always)]
     pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<&'a [u8]> {
+        if index >= self.count {
+            return Err(Error::new(ErrorKind::BadCount, self.offset));
+        }
         span_at_position(bytes, self.key_position(index))
     }
 

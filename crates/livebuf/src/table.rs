@@ -10,9 +10,11 @@
 
 use crate::array::{ColumnType, Elements};
 use crate::bytes::{load_u32, load_u64};
+use crate::cell::Needle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::record::Raw;
+use crate::shape::Shape;
 
 /// A table: a column for each of the first keys of its shape.
 #[derive(Clone, Copy, Debug)]
@@ -58,19 +60,22 @@ impl Table {
     }
 
     /// Column `index`, below the count of columns.
-    #[inline(always)]
     pub(crate) fn column(&self, bytes: &[u8], index: u32) -> Result<Elements> {
         Elements::at(bytes, self.header(index))
     }
 
     /// Field `index` of a row; its tag is [`TAG_HOLE`] where it is missing.
-    #[inline(always)]
     pub(crate) fn field(&self, bytes: &[u8], row: u32, index: u32) -> Result<Raw> {
         let column = self.column(bytes, index)?;
         if row >= column.count {
             return Err(Error::new(ErrorKind::BadCount, column.offset as u64));
         }
         column.element(bytes, row)
+    }
+
+    /// Whether a key is that of a column; `shape` is the table's.
+    pub(crate) fn has(&self, bytes: &[u8], shape: Shape, key: &str) -> Result<bool> {
+        Ok(shape.find(bytes, self.columns, &Needle::new(key.as_bytes()))?.is_some())
     }
 
     /// Rows and objects of the extras.
@@ -102,7 +107,6 @@ impl Table {
     }
 
     /// Home of the object with a row's further fields; 0 for none.
-    #[inline(always)]
     pub(crate) fn extra(&self, bytes: &[u8], row: u32) -> Result<u32> {
         if self.extras == 0 {
             return Ok(0);
@@ -125,7 +129,6 @@ pub(crate) struct List {
 }
 
 impl List {
-    #[inline(always)]
     pub(crate) fn load(bytes: &[u8], offset: u32) -> Result<List> {
         let first = load_u64(bytes, offset as u64)?;
         if first as u8 != KIND_LIST {
@@ -143,13 +146,11 @@ impl List {
     }
 
     /// The elements of all arrays.
-    #[inline(always)]
     pub(crate) fn child(&self, bytes: &[u8]) -> Result<Elements> {
         Elements::at(bytes, self.offset.wrapping_add(LIST_CHILD))
     }
 
     /// The offsets, one more than there are arrays.
-    #[inline(always)]
     pub(crate) fn offsets(&self, bytes: &[u8]) -> Result<Elements> {
         let offsets = Elements::at(bytes, self.offset.wrapping_add(LIST_OFFSETS))?;
         let known = matches!(offsets.column, ColumnType::U8 | ColumnType::U16 | ColumnType::U32);
@@ -160,7 +161,6 @@ impl List {
     }
 
     /// First element of array `row`, and how many there are.
-    #[inline(always)]
     pub(crate) fn bounds(&self, bytes: &[u8], row: u32) -> Result<(u64, u64)> {
         if let Some(length) = self.length {
             return Ok((row as u64 * length as u64, length as u64));
@@ -175,7 +175,6 @@ impl List {
     }
 
     /// Array `row`.
-    #[inline(always)]
     pub(crate) fn element(&self, bytes: &[u8], row: u32) -> Result<Elements> {
         let child = self.child(bytes)?;
         let (start, count) = self.bounds(bytes, row)?;

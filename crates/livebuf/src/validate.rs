@@ -6,7 +6,7 @@
 //! What was not claimed is garbage. The same pass gives [`Stats`] and, for
 //! tools, every [`Region`].
 
-use crate::array::{ColumnType, Elements, ROW, row_of};
+use crate::array::{ColumnType, Elements, row_cell, row_of};
 use crate::bytes::{load_u8, load_u32, load_u64, round_up, slice, text};
 use crate::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
 use crate::error::{Error, ErrorKind, Result};
@@ -806,8 +806,8 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
     /// Checks that a row's further fields are not the table's.
     fn further(&self, table: Table, row: u32) -> Result<()> {
         let shape = Shape::load(self.bytes, table.shape as u64)?;
-        let cell = table.offset as u64 | ((row | ROW) as u64) << 32;
-        let mut cursor = Cursor::new(self.bytes, Raw { tag: TAG_OBJECT, cell, position: 0 })?;
+        let row = Raw::unplaced(TAG_OBJECT, row_cell(table.offset, row));
+        let mut cursor = Cursor::new(self.bytes, row)?;
         while let Some((index, _)) = cursor.next(self.bytes)? {
             let key = cursor.key(self.bytes, index)?.unwrap_or_default();
             let known = shape.find(self.bytes, table.columns, &Needle::new(key))?;

@@ -77,7 +77,9 @@ impl Node {
 
     fn member_key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<Option<&'a [u8]>> {
         match *self {
-            Node::Record(record) => shape_key(bytes, record.shape(), index).map(Some),
+            Node::Record(record) => {
+                Shape::load(bytes, record.shape() as u64)?.key(bytes, index).map(Some)
+            }
             Node::Map(offset) => {
                 let map = Map::load(bytes, offset as u64)?;
                 span_at_position(bytes, map.entry(bytes, index)?.key).map(Some)
@@ -85,14 +87,6 @@ impl Node {
             _ => Ok(None),
         }
     }
-}
-
-fn shape_key(bytes: &[u8], shape: u32, index: u32) -> Result<&[u8]> {
-    let shape = Shape::load(bytes, shape as u64)?;
-    if index >= shape.count {
-        return Err(Error::new(ErrorKind::BadCount, shape.offset));
-    }
-    shape.key(bytes, index)
 }
 
 /// A place in a container: the children still to come.
@@ -133,11 +127,11 @@ impl Cursor {
     /// Leaves a row's further fields out, and tells where they are.
     pub(crate) fn take_extra(&mut self) -> Option<Raw> {
         let home = core::mem::take(&mut self.extra);
-        (home != 0).then_some(Raw { tag: TAG_OBJECT, cell: home as u64, position: 0 })
+        (home != 0).then_some(Raw::object(home))
     }
 
     fn extra(&self, bytes: &[u8]) -> Result<Node> {
-        Node::of(bytes, Raw { tag: TAG_OBJECT, cell: self.extra as u64, position: 0 })
+        Node::of(bytes, Raw::object(self.extra))
     }
 
     /// The next child and its place: a field, an entry or an element.
@@ -182,7 +176,7 @@ impl Cursor {
     pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<Option<&'a [u8]>> {
         match self.node {
             Node::Row(table, _) if index < table.columns => {
-                shape_key(bytes, table.shape, index).map(Some)
+                Shape::load(bytes, table.shape as u64)?.key(bytes, index).map(Some)
             }
             Node::Row(table, _) => self.extra(bytes)?.member_key(bytes, index - table.columns),
             node => node.member_key(bytes, index),

@@ -175,7 +175,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<Option<NodeId>> {
         if is_slotted(elements) {
             let (tag, cell) = self.insert_slot(node, elements, index, new)?;
-            return Ok(self.handle(Raw { tag, cell, position: 0 }, node.depth.saturating_add(1)));
+            return Ok(self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1)));
         }
         let size = self.measure(&new, node)?;
         self.check_elements(elements.count as u64 + 1)?;
@@ -198,7 +198,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.store(elements, index, tag, cell);
         elements.count += 1;
         self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, elements.count);
-        Ok(self.handle(Raw { tag, cell, position: 0 }, node.depth.saturating_add(1)))
+        Ok(self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1)))
     }
 
     /// Column, capacity and space for `additional` elements, one of them this value.

@@ -201,8 +201,8 @@ impl<'v> Measure<'v> {
             Node::Row(..) if !inside => self.row(raw)?,
             Node::Row(table, row) => self.extra(table, row)?,
             Node::Array(elements) if row && !inside => {
-                let (column, gaps) = (plain(elements.column), elements.gaps);
-                self.size += ARRAY_SIZE as u64 + leaf_size(column, gaps, elements.count);
+                let (column, gaps) = (elements.column.plain(), elements.gaps);
+                self.size += ARRAY_SIZE as u64 + column.slots_size(gaps, elements.count);
             }
             Node::Array(elements) if !row => {
                 self.size += ARRAY_SIZE as u64;
@@ -224,7 +224,7 @@ impl<'v> Measure<'v> {
             return bad(ErrorKind::BadCode);
         }
         if !column.column.is_nested() {
-            self.size += leaf_size(column.column, gaps, count);
+            self.size += column.column.slots_size(gaps, count);
             return Ok(());
         }
         if depth == MAX_COLUMN_DEPTH {
@@ -327,7 +327,7 @@ impl<'v> Measure<'v> {
         if home == 0 {
             return Ok(());
         }
-        match Node::of(self.bytes, Raw { tag: TAG_OBJECT, cell: home as u64, position: 0 })? {
+        match Node::of(self.bytes, Raw::object(home))? {
             Node::Map(offset) => self.map(offset),
             Node::Record(record) => self.record(record),
             _ => Err(Error::new(ErrorKind::WrongBlock, home as u64)),
@@ -395,20 +395,6 @@ impl<'v> Measure<'v> {
         }
         Ok(())
     }
-}
-
-/// The column for values of a list that stand by themselves.
-fn plain(column: ColumnType) -> ColumnType {
-    match column {
-        ColumnType::Struct => ColumnType::Objects,
-        ColumnType::List | ColumnType::FixedList => ColumnType::Arrays,
-        other => other,
-    }
-}
-
-/// Bytes of a column without structs and lists.
-fn leaf_size(column: ColumnType, gaps: u8, count: u32) -> u64 {
-    gaps_size(gaps, count as u64) + column.data_size(count)
 }
 
 /// Copies a measured value of another document.
@@ -527,7 +513,7 @@ impl<'v> Copier<'v> {
             (None, Node::Array(elements)) => {
                 let home = extent.carve(ARRAY_SIZE as u64);
                 let whole = row_of(raw.cell).is_none();
-                let column = if whole { elements.column } else { plain(elements.column) };
+                let column = if whole { elements.column } else { elements.column.plain() };
                 let copy = Elements { offset: home, column, ..elements };
                 (home, To::Array(self.column(space, elements, copy, extent)?))
             }
@@ -653,7 +639,7 @@ impl<'v> Copier<'v> {
             ColumnType::List | ColumnType::FixedList => {
                 self.list(space, elements, copy.offset, extent)?
             }
-            _ => extent.carve(leaf_size(column, gaps, count)),
+            _ => extent.carve(column.slots_size(gaps, count)),
         };
         let copy =
             Elements { count, capacity: count, data, first: 0, column, gaps, bare: false, ..copy };
@@ -867,7 +853,7 @@ impl KeyList {
 }
 
 /// Writes an array's header.
-fn write_header<S: Storage, O: Observer>(space: &mut Space<S, O>, array: Elements) {
+pub(super) fn write_header<S: Storage, O: Observer>(space: &mut Space<S, O>, array: Elements) {
     let [first, second] = array.header_words();
     space.write_u64(array.offset as u64, first);
     space.write_u64((array.offset + ARRAY_CAPACITY) as u64, second);
@@ -902,8 +888,6 @@ struct Releasing {
     cursor: Cursor,
     extra: Option<Raw>,
 }
-
-const NULL: Raw = Raw { tag: TAG_NULL, cell: 0, position: 0 };
 
 /// The place of a row's further fields among its children.
 const EXTRA: u32 = u32::MAX;
@@ -982,7 +966,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Frees a container and all it holds, each after its children.
     fn release_node(&mut self, raw: Raw) {
         let Some(releasing) = self.begin_release(raw) else { return };
-        const NONE: Releasing = Releasing { raw: NULL, cursor: Cursor::NONE, extra: None };
+        const NONE: Releasing = Releasing { raw: Raw::NULL, cursor: Cursor::NONE, extra: None };
         let mut stack = [NONE; CHUNK];
         stack[0] = releasing;
         let mut depth = 1;

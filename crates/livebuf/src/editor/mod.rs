@@ -18,7 +18,7 @@ mod whole;
 pub use copy::Detached;
 pub use node::NodeMut;
 
-use crate::array::{ColumnType, Elements, ROW, row_of};
+use crate::array::{ColumnType, Elements, row_cell, row_of};
 use crate::bytes::{check, load_u8, load_u64, round_up};
 use crate::cell::{Needle, inline_span, owned_span, span_at};
 use crate::error::{Error, ErrorKind, Result};
@@ -449,15 +449,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], or what is damaged.
     pub fn value(&self, node: NodeId) -> Result<Value<'_, Checked>> {
-        let row = (node.row | ROW) as u64;
-        let (tag, row) = match self.container(node)? {
-            Container::Array(_) => (TAG_ARRAY, 0),
+        let (home, row) = (node.home as u64, row_cell(node.home, node.row));
+        let (tag, cell) = match self.container(node)? {
+            Container::Array(_) => (TAG_ARRAY, home),
             Container::Listed(..) => (TAG_ARRAY, row),
             Container::Row(..) => (TAG_OBJECT, row),
-            Container::Record(_) | Container::Map(_) => (TAG_OBJECT, 0),
+            Container::Record(_) | Container::Map(_) => (TAG_OBJECT, home),
         };
-        let cell = node.home as u64 | row << 32;
-        Ok(Value::new(self.space.bytes(), Raw { tag, cell, position: 0 }))
+        Ok(Value::new(self.space.bytes(), Raw::unplaced(tag, cell)))
     }
 
     /// Whether a handle is good.
@@ -776,7 +775,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (tag, cell) = (HEADER_ROOT_TAG as u64, HEADER_ROOT_CELL as u64);
         let above = NodeId { home: 0, row: 0, epoch: self.epoch, depth: 0 };
         let (tag, cell) = self.replace(tag, cell, new.into(), above)?;
-        Ok(self.handle(Raw { tag, cell, position: 0 }, 1))
+        Ok(self.handle(Raw::unplaced(tag, cell), 1))
     }
 
     /// Sets the value at a JSON pointer. The parent must be there; the last
@@ -891,7 +890,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if tag < TAG_OBJECT {
             return Ok(None);
         }
-        Ok(self.handle(Raw { tag, cell, position: 0 }, node.depth.saturating_add(1)))
+        Ok(self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1)))
     }
 
     #[inline(never)]

@@ -5,15 +5,16 @@
 //! each array. A column that cannot hold its part gets another layout first, by the same
 //! rules when planning (`plan_*`, which add up the bytes) and when committing.
 
+use super::copy::write_header;
 use super::object::index_limit;
 use super::{Editor, New, NodeId, build_key, key_fresh};
-use crate::array::{ColumnType, Elements, Gap, row_of};
+use crate::array::{ColumnType, Elements, Gap, row_cell, row_of};
 use crate::bytes::{load_u8, load_u32, load_u64};
 use crate::cell::Needle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
-use crate::reader::{Checked, Object, Value};
+use crate::reader::{Checked, Object};
 use crate::record::{Block, Raw, Record};
 use crate::shape::{self, Shape};
 use crate::space::{Extent, Observer};
@@ -141,27 +142,45 @@ impl<'v> Put<'v> {
         table: Table,
         with: &mut dyn FnMut(&str, Put<'v>) -> Result<()>,
     ) -> Result<()> {
+        match self {
+            Put::Here(raw) if raw.tag == TAG_OBJECT => {
+                let shape = Shape::load(bytes, table.shape as u64)?;
+                let object = Object::<Checked>::of(bytes, raw.cell)?;
+                object.iter().try_for_each(|member| {
+                    let (key, value) = member?;
+                    match table.has(bytes, shape, key)? {
+                        true => Ok(()),
+                        false => with(key, Put::Here(value.raw())),
+                    }
+                })
+            }
+            _ => self.further_fresh(bytes, table, &mut |key, put| with(key, put)),
+        }
+    }
+
+    /// The same of a value from elsewhere: its keys outlive an edit.
+    fn further_fresh(
+        &self,
+        bytes: &[u8],
+        table: Table,
+        with: &mut dyn FnMut(&'v str, Put<'v>) -> Result<()>,
+    ) -> Result<()> {
         let shape = Shape::load(bytes, table.shape as u64)?;
-        let mut with = |key: &str, put| {
-            let known = shape.find(bytes, table.columns, &Needle::new(key.as_bytes()))?;
-            if known.is_some() { Ok(()) } else { with(key, put) }
-        };
-        let mut members = |value: Value<'_, Checked>, put: &dyn Fn(Raw) -> Put<'v>| {
-            let Some(object) = value.object()? else { return Ok(()) };
-            object.iter().try_for_each(|member| {
-                let (key, value) = member?;
-                with(key, put(value.raw()))
-            })
+        let mut with = |key, put| match table.has(bytes, shape, key)? {
+            true => Ok(()),
+            false => with(key, put),
         };
         match self {
             Put::Value(New::Fields(fields)) => {
                 fields.iter().try_for_each(|(key, new)| with(key, Put::new(*new)))
             }
-            Put::Value(New::Copy(value)) => {
-                let document = value.document();
-                members(*value, &|raw| Put::Value(New::Copy(Value::new(document, raw))))
-            }
-            Put::Here(raw) if raw.tag == TAG_OBJECT => members(Value::new(bytes, *raw), &Put::Here),
+            Put::Value(New::Copy(value)) => match value.object()? {
+                Some(object) => object.iter().try_for_each(|member| {
+                    let (key, value) = member?;
+                    with(key, Put::Value(New::Copy(value)))
+                }),
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -195,7 +214,7 @@ impl<'v> Feed<'_, 'v> {
         match self {
             Feed::One(put) => with(*put),
             Feed::Members(feed, table, index) => {
-                let needle = Needle::new(column_key(bytes, *table, *index)?);
+                let needle = column_key(bytes, *table, *index)?;
                 feed.each(bytes, &mut |put| with(put.member(bytes, &needle)?))
             }
             Feed::Elements(feed) => feed.each(bytes, &mut |put| put.elements(bytes, with)),
@@ -212,12 +231,9 @@ impl<'v> Feed<'_, 'v> {
     }
 }
 
-fn column_key(bytes: &[u8], table: Table, index: u32) -> Result<&[u8]> {
-    let shape = Shape::load(bytes, table.shape as u64)?;
-    if index >= shape.count {
-        return Err(Error::new(ErrorKind::BadCount, shape.offset));
-    }
-    shape.key(bytes, index)
+/// The key of a table's column.
+fn column_key(bytes: &[u8], table: Table, index: u32) -> Result<Needle<'_>> {
+    Shape::load(bytes, table.shape as u64)?.key(bytes, index).map(Needle::new)
 }
 
 /// How a column is to store its slots.
@@ -256,23 +272,17 @@ impl Layout {
 
     /// The same without structs and lists.
     fn plain(&mut self) {
-        self.column = match self.column {
-            ColumnType::Struct => ColumnType::Objects,
-            ColumnType::List | ColumnType::FixedList => ColumnType::Arrays,
-            other => other,
-        };
+        self.column = self.column.plain();
     }
 
     fn size(&self, capacity: u32) -> u64 {
-        let slots = if self.column.is_nested() { 0 } else { self.column.data_size(capacity) };
-        gaps_size(self.gaps, capacity as u64) + slots
+        self.column.slots_size(self.gaps, capacity)
     }
 }
 
 /// Capacity of a column that needs `needed` slots.
 fn grown(column: Elements, needed: u32) -> u32 {
-    if column.column.is_nested() && column.gaps == GAPS_NONE {
-        // There is nothing to have room in.
+    if !column.has_slots() {
         return needed;
     }
     if needed <= column.capacity {
@@ -284,10 +294,7 @@ fn grown(column: Elements, needed: u32) -> u32 {
 
 /// Slots of a column with room for `additional` more, where it has room for any.
 fn with_room(column: Elements, additional: u32) -> u32 {
-    match column.column.is_nested() && column.gaps == GAPS_NONE {
-        true => column.count,
-        false => column.count.saturating_add(additional),
-    }
+    if column.has_slots() { column.count.saturating_add(additional) } else { column.count }
 }
 
 /// The array for extras that hold `count` and get `more`: its capacity.
@@ -380,7 +387,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.space.free(old_bits, gaps_size(column.gaps, column.capacity as u64));
             }
             self.space.write_u32((data + NESTED_BITS) as u64, place);
-            self.write_header(new);
+            write_header(&mut self.space, new);
             return Ok(new);
         }
         self.copy_bits(column, old_bits, new, data as u64)?;
@@ -398,14 +405,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.new_epoch();
         }
         self.free_column(column);
-        self.write_header(new);
+        write_header(&mut self.space, new);
         Ok(new)
-    }
-
-    fn write_header(&mut self, column: Elements) {
-        let [first, second] = column.header_words();
-        self.space.write_u64(column.offset as u64, first);
-        self.space.write_u64((column.offset + ARRAY_CAPACITY) as u64, second);
     }
 
     /// Writes the bitmaps of a column's new layout by those of the old one.
@@ -501,7 +502,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let list = List::load(bytes, column.data)?;
                 let below = Feed::Elements(feed);
                 let elements = match list.length {
-                    Some(length) => added * length,
+                    Some(length) => {
+                        let elements = added as u64 * length as u64;
+                        self.check_elements(elements)?;
+                        elements as u32
+                    }
                     None => below.count(bytes)?,
                 };
                 if list.length.is_none() {
@@ -751,7 +756,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let table = Table::load(self.space.bytes(), column.data)?;
             for index in 0..table.columns {
                 let bytes = self.space.bytes();
-                let member = put.member(bytes, &Needle::new(column_key(bytes, table, index)?))?;
+                let member = put.member(bytes, &column_key(bytes, table, index)?)?;
                 self.fill_slot(table.header(index), slot, member, extent)?;
             }
             self.fill_extra(table, slot, put, extent)?;
@@ -882,11 +887,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let mut found = None;
             let mut left = index;
             // The keys are the new value's, so they can be read while writing.
-            put.further_value(self.space.bytes(), table, &mut |key, put| {
+            put.further_fresh(self.space.bytes(), table, &mut |key, put| {
                 if left == 0 && found.is_none() {
                     found = Some((key, put));
                 }
                 left = left.wrapping_sub(1);
+                Ok(())
             })?;
             let Some((key, member)) = found else { break };
             let needle = Needle::new(key.as_bytes());
@@ -922,7 +928,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if put.is(TAG_OBJECT) {
             let table = Table::load(bytes, column.data)?;
             for index in 0..table.columns {
-                let key = Needle::new(column_key(bytes, table, index)?);
+                let key = column_key(bytes, table, index)?;
                 size += self.plan_replace(table.header(index), put.member(bytes, &key)?)?;
             }
             size += self.plan_extras(table, &Feed::One(put))?;
@@ -961,7 +967,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             for index in 0..table.columns {
                 let bytes = self.space.bytes();
-                let member = put.member(bytes, &Needle::new(column_key(bytes, table, index)?))?;
+                let member = put.member(bytes, &column_key(bytes, table, index)?)?;
                 self.replace_slot(table.header(index), slot, member, held, extent)?;
             }
             let bytes = self.space.bytes();
@@ -1023,7 +1029,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if home != 0 {
             self.shift_extras_out(table, row)?;
             if held {
-                self.release(Raw { tag: TAG_OBJECT, cell: home as u64, position: 0 });
+                self.release(Raw::object(home));
             }
         }
         Ok(())
@@ -1078,7 +1084,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         self.move_slots(column, at + count, at, rest);
         self.space.write_u32((header + ARRAY_COUNT) as u64, column.count - count);
-        if column.column.is_nested() && column.gaps == GAPS_NONE {
+        if !column.has_slots() {
             self.space.write_u32((header + ARRAY_CAPACITY) as u64, column.count - count);
         }
         Ok(())
@@ -1176,7 +1182,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         // The further fields moved: what held them goes, without its keys.
         let home = table.extra(self.space.bytes(), row)?;
-        let shell = Raw { tag: TAG_OBJECT, cell: home as u64, position: 0 };
+        let shell = Raw::object(home);
         match Node::of(self.space.bytes(), shell)? {
             Node::Map(offset) => {
                 map::free_body(&mut self.space, offset as u64);
@@ -1229,7 +1235,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             gaps,
             bare: false,
         };
-        self.write_header(array);
+        write_header(&mut self.space, array);
         for index in 0..count {
             let raw = elements.element(self.space.bytes(), index)?;
             let (tag, cell) = self.materialize(raw, extent)?;
@@ -1338,8 +1344,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let shape = Shape::load(bytes, table.shape as u64)?;
         let found = shape.find(bytes, table.columns, &needle)?;
         let fields = || {
-            let cell = table.offset as u64 | ((row | super::ROW) as u64) << 32;
-            Object::<Checked>::of(bytes, cell).map(|object| object.len() as u64)
+            Object::<Checked>::of(bytes, row_cell(table.offset, row))
+                .map(|object| object.len() as u64)
         };
         if let Some(index) = found {
             if table.field(bytes, row, index)?.tag == TAG_HOLE {
@@ -1442,7 +1448,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return match table.extra(bytes, row)? {
                 0 => Ok(None),
                 home => {
-                    let raw = Raw { tag: TAG_OBJECT, cell: home as u64, position: 0 };
+                    let raw = Raw::object(home);
                     match Node::of(bytes, raw)? {
                         Node::Map(at) => {
                             let map = map::Map::load(bytes, at as u64)?;
@@ -1494,17 +1500,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Makes what a slot held a value by itself, or frees it.
     fn keep(&mut self, raw: Raw, keeps: bool, extent: &mut Extent) -> Raw {
-        const NOTHING: Raw = Raw { tag: TAG_NULL, cell: 0, position: 0 };
         if !keeps {
             self.release(raw);
-            return NOTHING;
+            return Raw::NULL;
         }
         if row_of(raw.cell).is_some() && raw.tag > TAG_SPAN_LAST {
             self.new_epoch();
         }
         let kept = self.materialize(raw, extent);
         self.committed(kept.map(|_| ()));
-        kept.map_or(NOTHING, |(tag, cell)| Raw { tag, cell, position: 0 })
+        kept.map_or(Raw::NULL, |(tag, cell)| Raw::unplaced(tag, cell))
     }
 
     /// Takes emptied slots out of an array; one that is left without any forgets its column.
@@ -1767,39 +1772,4 @@ fn extra_size(count: u32, record: bool) -> u64 {
 /// The slots that a move by overlapping leaves empty.
 fn left(from: u32, to: u32, count: u32) -> core::ops::Range<u32> {
     if to > from { from..to.min(from + count) } else { to + count..from + count }
-}
-
-impl<'v> Put<'v> {
-    /// [`further`](Self::further) of a value from elsewhere: its keys outlive an edit.
-    fn further_value(
-        &self,
-        bytes: &[u8],
-        table: Table,
-        with: &mut dyn FnMut(&'v str, Put<'v>),
-    ) -> Result<()> {
-        let shape = Shape::load(bytes, table.shape as u64)?;
-        let known = |key: &str| -> Result<bool> {
-            Ok(shape.find(bytes, table.columns, &Needle::new(key.as_bytes()))?.is_some())
-        };
-        match self {
-            Put::Value(New::Fields(fields)) => {
-                for (key, new) in fields.iter() {
-                    if !known(key)? {
-                        with(key, Put::new(*new));
-                    }
-                }
-            }
-            Put::Value(New::Copy(value)) => {
-                let Some(object) = value.object()? else { return Ok(()) };
-                for member in object.iter() {
-                    let (key, value) = member?;
-                    if !known(key)? {
-                        with(key, Put::Value(New::Copy(value)));
-                    }
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
 }

@@ -1,9 +1,9 @@
 //! Writing what waited for the outermost array's end, by plan.
 
-use super::plan::{BLANK, Below, Places, Plan, Planner, children, places};
+use super::plan::{BLANK, Below, Places, Plan, Planner, places};
 use super::{
     Encoder, KeyList, TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_WAITING_ARRAY,
-    TAG_WAITING_OBJECT, Text, begin_record, put_tagged, settle,
+    TAG_WAITING_OBJECT, Text, put_tagged, settle,
 };
 use crate::array::ColumnType;
 use crate::error::{Error, ErrorKind, Result};
@@ -14,8 +14,8 @@ use alloc::vec::Vec;
 struct Open {
     at: usize,
     end: usize,
-    /// Of an array.
-    plan: Option<Plan>,
+    /// Of an array, and where the places of its columns' values begin.
+    plan: Option<(Plan, usize)>,
 }
 
 /// The tag and cell of a value that is laid out.
@@ -38,10 +38,15 @@ impl Encoder {
             let limit = self.options.limits.elements as u64;
             return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit));
         }
+        let listed = self.places.len();
         let plan = self.plan(start, end);
-        self.check_elements(plan.places.len())?;
-        self.lay_out(start, end)?;
-        self.write_array(&plan)
+        self.check_elements(plan.places.len() as usize)?;
+        if plan.waits {
+            self.lay_out(start, end)?;
+        }
+        let home = self.write_array(&plan)?;
+        self.places.truncate(listed);
+        Ok(home)
     }
 
     /// Lays out all that waits among the values from `start` on, and makes them one
@@ -49,29 +54,36 @@ impl Encoder {
     pub(super) fn settle_waiting(&mut self, start: usize) -> Result<()> {
         let end = self.cells.len();
         self.lay_out(start, end)?;
-        let (mut from, mut to) = (start, start);
-        while from < end {
-            let size = places(&self.tags, &self.cells, from);
-            (self.tags[to], self.cells[to]) = value(&self.tags, &self.cells, from);
-            from += size;
-            to += 1;
-        }
-        self.cells.truncate(to);
-        self.tags.truncate(to);
+        self.gather(start, end)?;
+        self.cells.drain(start..end);
+        self.tags.drain(start..end);
         Ok(())
     }
 
-    /// Plans an array, and marks what becomes part of its columns.
+    /// Puts the values from `from` to `end`, laid out, behind all others, one place each.
+    fn gather(&mut self, mut from: usize, end: usize) -> Result<()> {
+        while from < end {
+            let (tag, cell) = value(&self.tags, &self.cells, from);
+            from += places(&self.tags, &self.cells, from);
+            self.put(tag, cell)?;
+        }
+        Ok(())
+    }
+
+    /// Plans an array, and marks what becomes part of its columns where not all does.
     fn plan(&mut self, start: usize, end: usize) -> Plan {
-        let planner = Planner {
+        let mut planner = Planner {
             tags: &self.tags,
             cells: &self.cells,
             lists: &self.nodes,
             min_width: self.options.min_width,
             tables: self.options.tables,
+            places: &mut self.places,
         };
         let plan = planner.array(start, end);
-        absorb(&plan, &mut self.tags);
+        if plan.waits {
+            absorb(&plan, &self.places, &mut self.tags);
+        }
         plan
     }
 
@@ -84,7 +96,11 @@ impl Encoder {
             while open.last().is_some_and(|open| open.end == at) {
                 let Some(done) = open.pop() else { break };
                 let home = match &done.plan {
-                    Some(plan) => self.write_array(plan)?,
+                    Some((plan, listed)) => {
+                        let home = self.write_array(plan)?;
+                        self.places.truncate(*listed);
+                        home
+                    }
                     None => self.write_record(done.at)?,
                 };
                 match self.tags[done.at] {
@@ -102,9 +118,11 @@ impl Encoder {
             match self.tags[at] {
                 TAG_WAITING_ARRAY => {
                     let end = at + places(&self.tags, &self.cells, at);
+                    let listed = self.places.len();
                     let plan = self.plan(at + 1, end);
-                    open.push(Open { at, end, plan: Some(plan) });
-                    at += 1;
+                    let next = if plan.waits { at + 1 } else { end };
+                    open.push(Open { at, end, plan: Some((plan, listed)) });
+                    at = next;
                 }
                 TAG_WAITING_OBJECT => {
                     let end = at + places(&self.tags, &self.cells, at);
@@ -119,18 +137,13 @@ impl Encoder {
 
     /// Writes the waiting object at `at`, what it holds being laid out.
     fn write_record(&mut self, at: usize) -> Result<u32> {
-        let list = self.cells[at] as u32;
-        let (tags, cells) = (&self.tags, &self.cells);
-        let count = self.nodes[list as usize].depth as usize;
-        let (mut place_tags, mut place_cells) = ([0u8; 255], [0u64; 255]);
-        if count > 0 {
-            for (index, at) in children(tags, cells, at).enumerate().take(count) {
-                (place_tags[index], place_cells[index]) = value(tags, cells, at);
-            }
-        }
-        let (home, place) = begin_record(&mut self.out, &mut self.nodes[list as usize], count)?;
-        let (tags, cells) = (&place_tags[..count], &place_cells[..count]);
-        put_tagged(&mut self.texts, place, home + RECORD_CELLS, tags, cells);
+        let (list, start) = (self.cells[at] as u32, self.cells.len());
+        // An empty one has no place for its size.
+        let end = at + places(&self.tags, &self.cells, at);
+        self.gather(at + 2, end)?;
+        let home = self.end_record(start, list)?;
+        self.cells.truncate(start);
+        self.tags.truncate(start);
         Ok(home)
     }
 
@@ -152,9 +165,11 @@ impl Encoder {
         let data = match &plan.below {
             Below::Nothing => self.write_leaf(plan)?,
             Below::Table(keys, columns) => self.write_table(plan, keys, columns, header)?,
-            Below::List(child, offsets) => self.write_list(plan, child, *offsets, header)?,
+            Below::List(child, offsets) => {
+                self.write_list(plan, child, offsets.as_ref(), header)?
+            }
         };
-        let count = plan.places.len() as u32;
+        let count = plan.places.len();
         self.put_header(header, plan.column, plan.gaps, count, data);
         Ok(())
     }
@@ -178,7 +193,7 @@ impl Encoder {
         for &key in keys {
             list = self.key_list(list, key)?;
         }
-        let rows = plan.places.len() as u32;
+        let rows = plan.places.len();
         let (table, _) = self.out.grow(table_size(keys.len() as u32) as usize)?;
         let bits = self.write_bits(plan)?;
         let node: &mut KeyList = &mut self.nodes[list as usize];
@@ -199,39 +214,29 @@ impl Encoder {
         &mut self,
         plan: &Plan,
         child: &Plan,
-        offsets: Option<ColumnType>,
+        offsets: Option<&(ColumnType, Vec<u32>)>,
         header: u32,
     ) -> Result<u32> {
-        let rows = plan.places.len() as u32;
+        let rows = plan.places.len();
         let size = if offsets.is_some() { LIST_SIZE } else { FIXED_LIST_SIZE };
         let (list, _) = self.out.grow(size as usize)?;
         let bits = self.write_bits(plan)?;
         let length = match offsets {
             Some(_) => 0,
-            None => (child.places.len() / (rows as usize).max(1)) as u32,
+            None => child.places.len() / rows.max(1),
         };
         let first = u32::from_le_bytes([KIND_LIST, offsets.is_none() as u8, 0, 0]);
         for (word, at) in [first, length, 0, bits, header].into_iter().zip(0u32..) {
             self.out.put_u32(list + 4 * at, word);
         }
-        if let Some(column) = offsets {
+        if let Some((column, ends)) = offsets {
             let (data, place) = self.out.grow(column.data_size(rows + 1) as usize)?;
             let width = column.width() as usize;
-            let mut end = 0u32;
-            let mut slots = place.chunks_exact_mut(width);
-            let mut put = |end: u32| {
-                if let Some(slot) = slots.next() {
-                    slot.copy_from_slice(&end.to_le_bytes()[..width]);
-                }
-            };
-            put(0);
-            for place in plan.places.iter() {
-                if place < BLANK && self.tags[place as usize] == TAG_ABSORBED_ARRAY {
-                    end += children(&self.tags, &self.cells, place as usize).count() as u32;
-                }
-                put(end);
+            // The first offset is 0.
+            for (slot, end) in place.chunks_exact_mut(width).skip(1).zip(ends) {
+                slot.copy_from_slice(&end.to_le_bytes()[..width]);
             }
-            self.put_header(list + LIST_OFFSETS, column, GAPS_NONE, rows + 1, data);
+            self.put_header(list + LIST_OFFSETS, *column, GAPS_NONE, rows + 1, data);
         }
         self.write_column(child, list + LIST_CHILD)?;
         Ok(list)
@@ -244,44 +249,41 @@ impl Encoder {
             return Ok(0);
         }
         let (bits, place) = self.out.grow(size)?;
-        put_bits(place, plan, &self.tags);
+        let places = plan.places.listed(&self.places).iter().copied();
+        put_bits(place, plan.gaps, places, &self.tags);
         Ok(bits)
     }
 
     fn write_leaf(&mut self, plan: &Plan) -> Result<u32> {
-        let (column, count) = (plan.column, plan.places.len() as u32);
+        let (column, count) = (plan.column, plan.places.len());
         let bits = gaps_size(plan.gaps, count as u64) as usize;
         let (data, place) = self.out.grow(bits + column.data_size(count) as usize)?;
         let (bitmap, place) = place.split_at_mut(bits);
-        put_bits(bitmap, plan, &self.tags);
         let (tags, cells, texts) = (&self.tags, &self.cells, &mut self.texts);
         let base = data + bits as u32;
-        match &plan.places {
-            &Places::Run(start, count)
-                if column == ColumnType::Cells && !holds_containers(&tags[run(start, count)]) =>
-            {
-                let (tags, cells) = (&tags[run(start, count)], &cells[run(start, count)]);
-                put_tagged(texts, place, base, tags, cells);
+        match plan.places {
+            Places::Run(start, count) if column == ColumnType::Cells => {
+                let run = start as usize..(start + count) as usize;
+                put_tagged(texts, place, base, &tags[run.clone()], &cells[run]);
             }
-            _ => put_leaf(place, base, plan, tags, cells, texts),
+            Places::Run(start, count) => {
+                put_bits(bitmap, plan.gaps, start..start + count, tags);
+                put_leaf(place, base, column, start..start + count, tags, cells, texts);
+            }
+            Places::Listed(..) => {
+                let places = plan.places.listed(&self.places).iter().copied();
+                put_bits(bitmap, plan.gaps, places.clone(), tags);
+                put_leaf(place, base, column, places, tags, cells, texts);
+            }
         }
         Ok(data)
     }
 }
 
-fn run(start: u32, count: u32) -> core::ops::Range<usize> {
-    start as usize..(start + count) as usize
-}
-
-/// Whether empty containers wait among values of one place each.
-fn holds_containers(tags: &[u8]) -> bool {
-    tags.iter().any(|&tag| tag == TAG_WAITING_ARRAY || tag == TAG_WAITING_OBJECT)
-}
-
 /// Marks the containers that a plan makes part of columns.
-fn absorb(plan: &Plan, tags: &mut [u8]) {
+fn absorb(plan: &Plan, places: &[u32], tags: &mut [u8]) {
     let mut mark = |tag| {
-        for place in plan.places.iter().filter(|&place| place < BLANK) {
+        for &place in plan.places.listed(places).iter().filter(|&&place| place < BLANK) {
             if tags[place as usize] != TAG_NULL {
                 tags[place as usize] = tag;
             }
@@ -291,27 +293,25 @@ fn absorb(plan: &Plan, tags: &mut [u8]) {
         Below::Nothing => {}
         Below::Table(_, columns) => {
             mark(TAG_ABSORBED_OBJECT);
-            columns.iter().for_each(|column| absorb(column, tags));
+            columns.iter().for_each(|column| absorb(column, places, tags));
         }
         Below::List(child, _) => {
             mark(TAG_ABSORBED_ARRAY);
-            absorb(child, tags);
+            absorb(child, places, tags);
         }
     }
 }
 
 /// Writes the bitmaps of a column: which slots hold a value, and which of the others null.
-fn put_bits(place: &mut [u8], plan: &Plan, tags: &[u8]) {
-    if plan.gaps == GAPS_NONE {
+#[inline(always)]
+fn put_bits(place: &mut [u8], gaps: u8, places: impl Iterator<Item = u32>, tags: &[u8]) {
+    if gaps == GAPS_NONE {
         return;
     }
-    let half = if plan.gaps == GAPS_BOTH { place.len() / 2 } else { place.len() };
+    let half = if gaps == GAPS_BOTH { place.len() / 2 } else { place.len() };
     let (valid, null) = place.split_at_mut(half);
-    for (index, at) in plan.places.iter().enumerate() {
+    for (index, at) in places.enumerate().filter(|&(_, at)| at < BLANK) {
         let bit = 1 << (index % 8);
-        if at >= BLANK {
-            continue;
-        }
         if tags[at as usize] != TAG_NULL {
             valid[index / 8] |= bit;
         } else if let Some(byte) = null.get_mut(index / 8) {
@@ -321,27 +321,25 @@ fn put_bits(place: &mut [u8], plan: &Plan, tags: &[u8]) {
 }
 
 /// Writes the slots of a column without structs and lists.
+#[inline(always)]
 fn put_leaf(
     place: &mut [u8],
     base: u32,
-    plan: &Plan,
+    column: ColumnType,
+    places: impl Iterator<Item = u32>,
     tags: &[u8],
     cells: &[u64],
     texts: &mut [Text],
 ) {
-    let column = plan.column;
-    let width = column.width() as usize;
-    let values = plan.places.iter().enumerate();
-    let values = values.filter(|&(_, at)| at < BLANK);
     match column {
-        ColumnType::Null => {}
+        ColumnType::Null | ColumnType::Struct | ColumnType::List | ColumnType::FixedList => {}
         ColumnType::Bool => {
-            for (index, at) in values {
+            for (index, at) in places.enumerate().filter(|&(_, at)| at < BLANK) {
                 place[index / 8] |= ((tags[at as usize] == TAG_TRUE) as u8) << (index % 8);
             }
         }
         ColumnType::Cells => {
-            for (index, at) in values {
+            for (index, at) in places.enumerate().filter(|&(_, at)| at < BLANK) {
                 let (tag, cell) = value(tags, cells, at as usize);
                 let at = cell_at(index as u32);
                 let (tag, cell) = settle(texts, tag, cell, base + at as u32);
@@ -350,32 +348,45 @@ fn put_leaf(
             }
         }
         ColumnType::String => {
-            for (index, at) in values {
-                let (tag, cell) = (tags[at as usize], cells[at as usize]);
-                if tag != TAG_NULL {
-                    let (_, cell) = settle(texts, tag, cell, base + 8 * index as u32);
-                    place[8 * index..][..8].copy_from_slice(&cell.to_le_bytes());
+            let slots = place.chunks_exact_mut(8).zip((base..).step_by(8));
+            for ((slot, position), at) in slots.zip(places) {
+                if at < BLANK {
+                    let at = at as usize;
+                    let (_, cell) = settle(texts, tags[at], cells[at], position);
+                    slot.copy_from_slice(&cell.to_le_bytes());
                 }
             }
         }
         ColumnType::F32 => {
-            for (index, at) in values {
-                let single = f64::from_bits(cells[at as usize]) as f32;
-                place[4 * index..][..4].copy_from_slice(&single.to_le_bytes());
-            }
+            put_slots(place, places, |at| (f64::from_bits(cells[at]) as f32).to_le_bytes());
         }
         ColumnType::Objects | ColumnType::Arrays => {
-            for (index, at) in values {
-                let (_, cell) = value(tags, cells, at as usize);
-                place[4 * index..][..4].copy_from_slice(&(cell as u32).to_le_bytes());
-            }
+            put_slots(place, places, |at| (value(tags, cells, at).1 as u32).to_le_bytes());
         }
         // Null's cell is 0.
-        _ => {
-            for (index, at) in values {
-                let cell = cells[at as usize].to_le_bytes();
-                place[width * index..][..width].copy_from_slice(&cell[..width]);
-            }
+        ColumnType::I8 | ColumnType::U8 => put_slots(place, places, |at| [cells[at] as u8]),
+        ColumnType::I16 | ColumnType::U16 => {
+            put_slots(place, places, |at| (cells[at] as u16).to_le_bytes());
+        }
+        ColumnType::I32 | ColumnType::U32 => {
+            put_slots(place, places, |at| (cells[at] as u32).to_le_bytes());
+        }
+        ColumnType::I64 | ColumnType::U64 | ColumnType::F64 => {
+            put_slots(place, places, |at| cells[at].to_le_bytes());
+        }
+    }
+}
+
+/// Writes slots of whole bytes; those without a value stay zero.
+#[inline(always)]
+fn put_slots<const WIDTH: usize>(
+    place: &mut [u8],
+    places: impl Iterator<Item = u32>,
+    mut slot: impl FnMut(usize) -> [u8; WIDTH],
+) {
+    for (to, at) in place.chunks_exact_mut(WIDTH).zip(places) {
+        if at < BLANK {
+            to.copy_from_slice(&slot(at as usize));
         }
     }
 }

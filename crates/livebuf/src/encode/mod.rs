@@ -109,6 +109,8 @@ pub struct Encoder {
     cells: Vec<u64>,
     tags: Vec<u8>,
     frames: Vec<Frame>,
+    /// What [`plan`] lists.
+    places: Vec<u32>,
     /// Number of the outermost open array's frame: what it holds waits.
     outermost: Option<usize>,
     hasher: DefaultHashBuilder,
@@ -120,6 +122,7 @@ pub struct Encoder {
     node_table: HashTable<u32>,
     texts: Vec<Text>,
     text_table: HashTable<u32>,
+    repeats: Repeats,
     /// Key cells of open objects that are too big for a record.
     map_keys: Vec<u64>,
     /// A duplicate replaced a value: what it held is garbage to squeeze out.
@@ -231,6 +234,50 @@ struct Text {
     cell: u32,
 }
 
+/// Whether texts repeat: where they do not, searching each costs more than it saves
+/// (FORMAT 11.3).
+struct Repeats {
+    /// Texts yet that are not searched.
+    pause: u32,
+    /// Length of the next pause.
+    next: u32,
+    /// Texts searched since the last pause or verdict, and those that were found.
+    searched: u32,
+    found: u32,
+}
+
+const SHORTEST_PAUSE: u32 = 1 << 10;
+const LONGEST_PAUSE: u32 = 1 << 14;
+
+impl Repeats {
+    #[inline(always)]
+    fn skip(&mut self) -> bool {
+        let skips = self.pause > 0;
+        self.pause -= skips as u32;
+        skips
+    }
+
+    #[inline(always)]
+    fn searched(&mut self, found: bool) {
+        self.searched += 1;
+        self.found += found as u32;
+        if self.searched == 1024 {
+            self.judge();
+        }
+    }
+
+    #[cold]
+    fn judge(&mut self) {
+        if self.found < 16 {
+            self.pause = self.next;
+            self.next = (2 * self.next).min(LONGEST_PAUSE);
+        } else {
+            self.next = SHORTEST_PAUSE;
+        }
+        (self.searched, self.found) = (0, 0);
+    }
+}
+
 const WAITING: u32 = 0;
 const SHARED: u32 = u32::MAX;
 
@@ -275,6 +322,7 @@ impl Encoder {
             cells: Vec::new(),
             tags: Vec::new(),
             frames: Vec::new(),
+            places: Vec::new(),
             outermost: None,
             hasher: DefaultHashBuilder::default(),
             keys: Vec::new(),
@@ -284,6 +332,7 @@ impl Encoder {
             node_table: HashTable::new(),
             texts: Vec::new(),
             text_table: HashTable::new(),
+            repeats: Repeats { pause: 0, next: SHORTEST_PAUSE, searched: 0, found: 0 },
             map_keys: Vec::new(),
             replaced: false,
         }
@@ -345,7 +394,7 @@ impl Encoder {
         if text.len() <= MAX_INLINE {
             return self.push(TAG_STRING, Needle::new(text).cell);
         }
-        if text.len() > MAX_SHARED as usize {
+        if text.len() > MAX_SHARED as usize || self.repeats.skip() {
             let cell = self.store(text)?;
             return self.push(TAG_STRING, cell);
         }
@@ -508,7 +557,9 @@ impl Encoder {
             found.length as usize == text.len()
                 && out.bytes()[found.offset as usize..][..text.len()] == *text
         };
-        if let Some(&number) = self.text_table.find(hash, equal) {
+        let number = self.text_table.find(hash, equal).copied();
+        self.repeats.searched(number.is_some());
+        if let Some(number) = number {
             let found = &mut self.texts[number as usize];
             if found.cell != SHARED {
                 if found.cell != WAITING {
@@ -988,6 +1039,7 @@ impl Encoder {
         if self.cells.capacity() > KEPT_PLACES {
             self.cells.shrink_to(KEPT_PLACES.max(self.cells.len()));
             self.tags.shrink_to(KEPT_PLACES.max(self.tags.len()));
+            self.places.shrink_to(KEPT_PLACES);
         }
         Ok(())
     }

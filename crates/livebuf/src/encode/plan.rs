@@ -6,10 +6,7 @@
 //! column for all their elements, and so on. Each is taken only where it needs no more
 //! bytes than records and plain arrays would (`docs/design.md`, "The cost rule").
 
-use super::{
-    KeyList, TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_WAITING, TAG_WAITING_ARRAY,
-    TAG_WAITING_OBJECT,
-};
+use super::{KeyList, TAG_ABSORBED_ARRAY, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT};
 use crate::array::ColumnType;
 use crate::layout::*;
 use alloc::boxed::Box;
@@ -28,12 +25,12 @@ const MOST_LISTS: usize = 4096;
 #[inline(always)]
 pub(super) fn places(tags: &[u8], cells: &[u64], at: usize) -> usize {
     match tags[at] {
+        ..TAG_WAITING_ARRAY => 1,
         TAG_WAITING_ARRAY | TAG_ABSORBED_ARRAY => 1 + cells[at] as u32 as usize,
-        TAG_WAITING_OBJECT | TAG_ABSORBED_OBJECT => match cells[at] >> 32 {
+        _ => match cells[at] >> 32 {
             0 => 1,
             places => 2 + places as usize,
         },
-        _ => 1,
     }
 }
 
@@ -44,6 +41,7 @@ pub(super) fn children<'t>(
     at: usize,
 ) -> impl Iterator<Item = usize> + 't {
     let end = at + places(tags, cells, at);
+    // An empty object has no place for its size.
     let head = match tags[at] {
         TAG_WAITING_ARRAY | TAG_ABSORBED_ARRAY => 1,
         _ => 2,
@@ -108,31 +106,50 @@ pub(super) struct Leaf {
     pub(super) size: u64,
 }
 
+/// The kind of each tag.
+const KINDS: [u8; 256] = {
+    let mut kinds = [OTHER; 256];
+    kinds[TAG_NULL as usize] = NULL;
+    kinds[TAG_FALSE as usize] = BOOL;
+    kinds[TAG_TRUE as usize] = BOOL;
+    kinds[TAG_INT as usize] = INT;
+    kinds[TAG_UINT as usize] = INT;
+    kinds[TAG_FLOAT as usize] = FLOAT;
+    kinds[TAG_STRING as usize] = TEXT;
+    kinds[TAG_WAITING as usize] = TEXT;
+    kinds[TAG_OBJECT as usize] = OBJECT;
+    kinds[TAG_WAITING_OBJECT as usize] = OBJECT;
+    kinds[TAG_ARRAY as usize] = ARRAY;
+    kinds[TAG_WAITING_ARRAY as usize] = ARRAY;
+    kinds
+};
+
+/// Integer columns below eight bytes, the narrowest first, and what they hold.
+const NARROW: [(ColumnType, i64, i64); 6] = [
+    (ColumnType::I8, i8::MIN as i64, i8::MAX as i64),
+    (ColumnType::U8, 0, u8::MAX as i64),
+    (ColumnType::I16, i16::MIN as i64, i16::MAX as i64),
+    (ColumnType::U16, 0, u16::MAX as i64),
+    (ColumnType::I32, i32::MIN as i64, i32::MAX as i64),
+    (ColumnType::U32, 0, u32::MAX as i64),
+];
+
 impl Summary {
     #[inline(always)]
     pub(super) fn add(&mut self, tag: u8, cell: u64) {
         self.count += 1;
-        self.kinds |= match tag {
-            TAG_NULL => NULL,
-            TAG_FALSE | TAG_TRUE => BOOL,
-            TAG_INT => {
+        let kind = KINDS[tag as usize];
+        self.kinds |= kind;
+        if kind == INT {
+            if tag == TAG_UINT {
+                self.large = true;
+            } else {
                 self.low = self.low.min(cell as i64);
                 self.high = self.high.max(cell as i64);
-                INT
             }
-            TAG_UINT => {
-                self.large = true;
-                INT
-            }
-            TAG_FLOAT => {
-                self.single = self.single && ColumnType::F32.fit(TAG_FLOAT, cell).is_some();
-                FLOAT
-            }
-            TAG_STRING | TAG_WAITING => TEXT,
-            TAG_OBJECT | TAG_WAITING_OBJECT => OBJECT,
-            TAG_ARRAY | TAG_WAITING_ARRAY => ARRAY,
-            _ => OTHER,
-        };
+        } else if kind == FLOAT && self.single {
+            self.single = ColumnType::F32.fit(TAG_FLOAT, cell).is_some();
+        }
     }
 
     fn gaps(&self) -> u8 {
@@ -154,14 +171,10 @@ impl Summary {
                 if negative { Cells } else { U64 }
             }
             INT => {
-                let holds = |column: &ColumnType| {
-                    column.integers().is_some_and(|(least, most)| {
-                        least <= self.low as i128
-                            && self.high as i128 <= most
-                            && column.width() >= min_width as u64
-                    })
+                let holds = |&&(column, least, most): &&(ColumnType, i64, i64)| {
+                    least <= self.low && self.high <= most && column.width() >= min_width as u64
                 };
-                [I8, U8, I16, U16, I32, U32].into_iter().find(holds).unwrap_or(I64)
+                NARROW.iter().find(holds).map_or(I64, |&(column, ..)| column)
             }
             FLOAT if self.single && min_width <= 4 => F32,
             FLOAT => F64,
@@ -185,29 +198,36 @@ impl Summary {
 }
 
 /// The places of a column's values.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Places {
-    /// One behind the other from here.
+    /// One behind the other: the first and their count.
     Run(u32, u32),
-    Each(Vec<u32>),
+    /// In the planner's list: the first and their count.
+    Listed(usize, u32),
 }
 
 impl Places {
-    pub(super) fn len(&self) -> usize {
+    pub(super) fn len(self) -> u32 {
         match self {
-            Places::Run(_, count) => *count as usize,
-            Places::Each(places) => places.len(),
+            Places::Run(_, count) | Places::Listed(_, count) => count,
         }
     }
 
-    #[inline(always)]
-    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        let (run, each) = match self {
-            Places::Run(start, count) => (*start..*start + *count, &[][..]),
-            Places::Each(places) => (0..0, places.as_slice()),
-        };
-        run.chain(each.iter().copied())
+    /// Those that are listed.
+    pub(super) fn listed(self, list: &[u32]) -> &[u32] {
+        match self {
+            Places::Run(..) => &[],
+            Places::Listed(from, count) => &list[from..from + count as usize],
+        }
     }
+}
+
+/// A column's values as they are met: rows are gone through once, since they are many.
+#[derive(Clone, Copy, Default)]
+struct Gathered {
+    summary: Summary,
+    /// Bytes of the containers among them as records and plain arrays.
+    plain: u64,
 }
 
 /// How a column is to be laid out.
@@ -218,6 +238,8 @@ pub(super) struct Plan {
     /// Bytes behind the column's header, text and shapes of others apart.
     pub(super) size: u64,
     pub(super) places: Places,
+    /// Containers wait in it, or below it, that are no part of columns.
+    pub(super) waits: bool,
     pub(super) below: Below,
 }
 
@@ -227,8 +249,9 @@ pub(super) enum Below {
     Nothing,
     /// A table: its keys' numbers, and its columns.
     Table(Vec<u32>, Vec<Plan>),
-    /// A list: its elements' column, and the column of the offsets where lengths differ.
-    List(Box<Plan>, Option<ColumnType>),
+    /// A list: its elements' column, and where lengths differ the column of the offsets
+    /// and where each array ends.
+    List(Box<Plan>, Option<(ColumnType, Vec<u32>)>),
 }
 
 pub(super) struct Planner<'e> {
@@ -237,23 +260,26 @@ pub(super) struct Planner<'e> {
     pub(super) lists: &'e [KeyList],
     pub(super) min_width: u8,
     pub(super) tables: bool,
+    /// The places of all columns' values.
+    pub(super) places: &'e mut Vec<u32>,
 }
 
 impl Planner<'_> {
     /// The plan for the values from `start` to `end` as one array's column.
-    pub(super) fn array(&self, start: usize, end: usize) -> Plan {
-        let mut summary = Summary::default();
+    pub(super) fn array(&mut self, start: usize, end: usize) -> Plan {
+        let mut values = Gathered::default();
         for at in run(self.tags, self.cells, start, end) {
-            summary.add(self.tags[at], self.cells[at]);
+            values.add(self.tags, self.cells, at);
         }
-        let count = summary.count;
-        let nested = summary.kinds & (OBJECT | ARRAY) != 0;
+        let count = values.summary.count;
+        // Without tables nothing waits.
+        let nested = self.tables && values.summary.kinds & (OBJECT | ARRAY) != 0;
         if !nested && count as usize == end - start {
-            return self.plain(self.leaf(&summary), Places::Run(start as u32, count));
+            return self.plain(&values, Places::Run(start as u32, count));
         }
-        let mut places = Vec::with_capacity(count as usize);
-        places.extend(run(self.tags, self.cells, start, end).map(|at| at as u32));
-        self.column(places, 0)
+        let from = self.places.len();
+        self.places.extend(run(self.tags, self.cells, start, end).map(|at| at as u32));
+        self.column(values, from, 0)
     }
 
     /// The column without structs and lists; without tables there are no gaps either.
@@ -266,105 +292,98 @@ impl Planner<'_> {
         Leaf { column: ColumnType::Cells, gaps: GAPS_NONE, size }
     }
 
-    fn plain(&self, leaf: Leaf, places: Places) -> Plan {
-        let Leaf { column, gaps, size } = leaf;
-        Plan { column, gaps, size, places, below: Below::Nothing }
+    /// A column without structs and lists.
+    fn plain(&self, values: &Gathered, places: Places) -> Plan {
+        let Leaf { column, gaps, size } = self.leaf(&values.summary);
+        let waits = self.tables && values.summary.kinds & (OBJECT | ARRAY) != 0;
+        let size = size + values.plain;
+        Plan { column, gaps, size, places, waits, below: Below::Nothing }
     }
 
-    /// The smallest plan for these values, `depth` structs and lists around them.
-    fn column(&self, places: Vec<u32>, depth: usize) -> Plan {
-        let (mut summary, mut plain) = (Summary::default(), 0);
-        for &place in &places {
-            if place < BLANK {
-                let at = place as usize;
-                let (tag, cell) = (self.tags[at], self.cells[at]);
-                summary.add(tag, cell);
-                match tag {
-                    TAG_WAITING_ARRAY => plain += cell >> 32,
-                    TAG_WAITING_OBJECT if cell >> 32 == 0 => plain += record_size(0) as u64,
-                    TAG_WAITING_OBJECT => plain += self.cells[at + 1],
-                    _ => {}
-                }
-            } else {
-                summary.count += 1;
-                summary.missing += (place == MISSING) as u32;
-            }
-        }
-        let leaf = self.leaf(&summary);
+    /// The smallest plan for these values, whose places are listed from `from` on, with
+    /// `depth` structs and lists around them.
+    fn column(&mut self, values: Gathered, from: usize, depth: usize) -> Plan {
+        let summary = values.summary;
+        let places = Places::Listed(from, summary.count);
+        let plain = self.plain(&values, places);
+        let end = self.places.len();
         let nested = match summary.kinds & !NULL {
-            _ if depth == MAX_COLUMN_DEPTH || !self.tables || places.len() < 2 => None,
-            OBJECT => self.table(&places, depth),
-            ARRAY => self.list(&places, depth),
+            _ if depth == MAX_COLUMN_DEPTH || !self.tables || summary.count < 2 => None,
+            OBJECT => self.table(places, depth),
+            ARRAY => self.list(places, depth),
             _ => None,
         };
         let gaps = summary.gaps();
-        let bits = gaps_size(gaps, places.len() as u64);
-        match nested {
-            Some((column, size, below)) if bits + size <= leaf.size + plain => {
-                let places = Places::Each(places);
-                Plan { column, gaps, size: bits + size, places, below }
-            }
-            _ => {
-                let leaf = Leaf { size: leaf.size + plain, ..leaf };
-                self.plain(leaf, Places::Each(places))
-            }
-        }
+        let bits = gaps_size(gaps, summary.count as u64);
+        let Some((column, size, below)) = nested.filter(|nested| bits + nested.1 <= plain.size)
+        else {
+            self.places.truncate(end);
+            return plain;
+        };
+        let size = bits + size;
+        let waits = match &below {
+            Below::Nothing => false,
+            Below::Table(_, columns) => columns.iter().any(|column| column.waits),
+            Below::List(child, _) => child.waits,
+        };
+        Plan { column, gaps, size, places, waits, below }
     }
 
     // --- structs ------------------------------------------------------------
 
-    fn table(&self, rows: &[u32], depth: usize) -> Option<(ColumnType, u64, Below)> {
+    fn table(&mut self, rows: Places, depth: usize) -> Option<(ColumnType, u64, Below)> {
+        let (tags, cells) = (self.tags, self.cells);
         // A map among the objects has no key list.
-        let lists = self.key_lists(rows)?;
+        let (lists, numbers) = self.key_lists(rows)?;
         let (keys, orders) = match lists.as_slice() {
             [only] => (self.path(*only), Vec::new()),
             _ => self.merge(&lists)?,
         };
-        let (count, width) = (rows.len(), keys.len());
-        let fields = |row: u32| self.lists[self.cells[row as usize] as u32 as usize].depth as usize;
-        let filled: usize =
-            rows.iter().filter(|&&row| self.is_object(row)).map(|&row| fields(row)).sum();
+        let (count, width) = (rows.len() as usize, keys.len());
+        let fields = |row: u32| self.lists[cells[row as usize] as u32 as usize].depth as usize;
+        let objects = rows.listed(self.places).iter().filter(|&&row| self.is_object(row));
+        let filled: usize = objects.map(|&row| fields(row)).sum();
         // Keys that few rows have make wide tables of nothing.
         if width == 0 || width > MAX_FIELDS || 4 * filled < count * width {
             return None;
         }
-        let mut columns: Vec<Vec<u32>> = Vec::with_capacity(width);
-        columns.resize_with(width, || alloc::vec![MISSING; count]);
-        let number: HashMap<u32, usize> =
-            lists.iter().enumerate().map(|(number, &list)| (list, number)).collect();
-        let mut latest = (u32::MAX, &[][..]);
-        for (index, &row) in rows.iter().enumerate() {
-            if !self.is_object(row) {
-                columns.iter_mut().for_each(|column| column[index] = BLANK);
+        let from = self.places.len();
+        self.places.resize(from + width * count, MISSING);
+        let (above, below) = self.places.split_at_mut(from);
+        let mut columns = alloc::vec![Gathered::default(); width];
+        let (mut latest, mut blanks) = ((u32::MAX, &[][..]), 0);
+        for (index, &row) in rows.listed(above).iter().enumerate() {
+            if row >= BLANK || tags[row as usize] != TAG_WAITING_OBJECT {
+                below.iter_mut().skip(index).step_by(count).for_each(|place| *place = BLANK);
+                blanks += 1;
                 continue;
             }
             let at = row as usize;
-            let list = self.cells[at] as u32;
+            let list = cells[at] as u32;
+            let fields = children(tags, cells, at);
             if orders.is_empty() {
-                if list != 0 {
-                    let fields = children(self.tags, self.cells, at);
-                    columns
-                        .iter_mut()
-                        .zip(fields)
-                        .for_each(|(column, at)| column[index] = at as u32);
+                let places = below[index..].iter_mut().step_by(count);
+                for ((column, place), at) in columns.iter_mut().zip(places).zip(fields) {
+                    *place = at as u32;
+                    column.add(tags, cells, at);
                 }
                 continue;
             }
             if list != latest.0 {
-                latest = (list, orders[*number.get(&list)?].as_slice());
+                latest = (list, orders[*numbers.get(&list)?].as_slice());
             }
-            if !latest.1.is_empty() {
-                let fields = children(self.tags, self.cells, at);
-                for (&column, at) in latest.1.iter().zip(fields) {
-                    columns[column as usize][index] = at as u32;
-                }
+            for (&column, at) in latest.1.iter().zip(fields) {
+                below[column as usize * count + index] = at as u32;
+                columns[column as usize].add(tags, cells, at);
             }
         }
         let shape = if orders.is_empty() { 0 } else { shape_size(width as u32) as u64 };
         let mut size = table_size(width as u32) as u64 + shape;
         let mut plans = Vec::with_capacity(width);
-        for places in columns {
-            let plan = self.column(places, depth + 1);
+        for (mut values, column) in columns.into_iter().zip(0..) {
+            values.summary.missing = count as u32 - blanks - values.summary.count;
+            values.summary.count = count as u32;
+            let plan = self.column(values, from + column * count, depth + 1);
             size += plan.size;
             plans.push(plan);
         }
@@ -375,12 +394,11 @@ impl Planner<'_> {
         place < BLANK && self.tags[place as usize] == TAG_WAITING_OBJECT
     }
 
-    /// The different key lists of objects, in the order in which they are met; `None`
-    /// where there is a map.
-    fn key_lists(&self, rows: &[u32]) -> Option<Vec<u32>> {
-        let (mut lists, mut latest) = (Vec::new(), u32::MAX);
-        let mut met = hashbrown::HashSet::new();
-        for &row in rows.iter().filter(|&&row| row < BLANK) {
+    /// The different key lists of objects in the order in which they are met, and the
+    /// number of each where there are several; `None` where there is a map.
+    fn key_lists(&self, rows: Places) -> Option<(Vec<u32>, HashMap<u32, usize>)> {
+        let (mut lists, mut numbers, mut latest) = (Vec::new(), HashMap::new(), u32::MAX);
+        for &row in rows.listed(self.places).iter().filter(|&&row| row < BLANK) {
             let at = row as usize;
             match self.tags[at] {
                 TAG_NULL => continue,
@@ -388,17 +406,25 @@ impl Planner<'_> {
                 _ => return None,
             }
             let list = self.cells[at] as u32;
-            if list != latest {
-                latest = list;
-                if met.insert(list) {
-                    lists.push(list);
-                }
+            if list == latest {
+                continue;
+            }
+            latest = list;
+            if lists.is_empty() {
+                lists.push(list);
+                continue;
+            }
+            if lists.len() == 1 {
+                numbers.insert(lists[0], 0);
+            }
+            if numbers.try_insert(list, lists.len()).is_ok() {
+                lists.push(list);
                 if lists.len() > MOST_LISTS {
                     return None;
                 }
             }
         }
-        Some(lists)
+        Some((lists, numbers))
     }
 
     /// The keys' numbers of a key list.
@@ -468,48 +494,84 @@ impl Planner<'_> {
 
     // --- lists --------------------------------------------------------------
 
-    fn list(&self, rows: &[u32], depth: usize) -> Option<(ColumnType, u64, Below)> {
-        let is_array = |row: u32| row < BLANK && self.tags[row as usize] == TAG_WAITING_ARRAY;
+    fn list(&mut self, rows: Places, depth: usize) -> Option<(ColumnType, u64, Below)> {
+        let (tags, cells) = (self.tags, self.cells);
+        let is_array = |row: u32| row < BLANK && tags[row as usize] == TAG_WAITING_ARRAY;
+        let listed = rows.listed(self.places);
         // An array that was laid out already cannot be part of a list.
-        if rows.iter().any(|&row| row < BLANK && self.tags[row as usize] == TAG_ARRAY) {
+        if listed.iter().any(|&row| row < BLANK && tags[row as usize] == TAG_ARRAY) {
             return None;
         }
-        let mut elements = Vec::new();
+        let absent = listed.iter().filter(|&&row| !is_array(row)).count() as u32;
+        let Places::Listed(first, row_count) = rows else { return None };
+        let from = self.places.len();
+        let (mut elements, mut ends) =
+            (Gathered::default(), Vec::with_capacity(row_count as usize));
         let (mut length, mut uniform) = (None, true);
-        for &row in rows.iter().filter(|&&row| is_array(row)) {
-            let before = elements.len();
-            elements.extend(children(self.tags, self.cells, row as usize).map(|at| at as u32));
-            let count = elements.len() - before;
-            uniform = uniform && *length.get_or_insert(count) == count;
+        for index in first..first + row_count as usize {
+            let row = self.places[index];
+            if is_array(row) {
+                let before = elements.summary.count;
+                for at in children(tags, cells, row as usize) {
+                    self.places.push(at as u32);
+                    elements.add(tags, cells, at);
+                }
+                let count = elements.summary.count - before;
+                uniform = uniform && *length.get_or_insert(count) == count;
+            }
+            ends.push(elements.summary.count);
         }
-        let length = length.filter(|&length| uniform && length > 0);
-        let absent = rows.iter().filter(|&&row| !is_array(row)).count();
-        let Some(length) = length.filter(|&length| absent * length <= elements.len()) else {
-            if elements.is_empty() && rows.len() < 4 {
+        let count = elements.summary.count;
+        let fixed = length.filter(|&length| {
+            uniform && length > 0 && absent as u64 * length as u64 <= count as u64
+        });
+        let Some(length) = fixed else {
+            if count == 0 && row_count < 4 {
                 return None;
             }
-            let offsets = match elements.len() {
+            let offsets = match count {
                 0..=0xFF => ColumnType::U8,
                 0x100..=0xFFFF => ColumnType::U16,
                 _ => ColumnType::U32,
             };
-            let child = self.column(elements, depth + 1);
-            let size = LIST_SIZE as u64 + offsets.data_size(rows.len() as u32 + 1) + child.size;
-            return Some((ColumnType::List, size, Below::List(Box::new(child), Some(offsets))));
+            let child = self.column(elements, from, depth + 1);
+            let size = LIST_SIZE as u64 + offsets.data_size(row_count + 1) + child.size;
+            let below = Below::List(Box::new(child), Some((offsets, ends)));
+            return Some((ColumnType::List, size, below));
         };
         if absent > 0 {
-            let mut with_blanks = Vec::with_capacity(rows.len() * length);
-            let mut taken = elements.chunks_exact(length);
-            for &row in rows {
-                match is_array(row).then(|| taken.next()).flatten() {
-                    Some(chunk) => with_blanks.extend_from_slice(chunk),
-                    None => with_blanks.resize(with_blanks.len() + length, BLANK),
+            // Spread from the last, each to where its blanks will be before it.
+            let length = length as usize;
+            let mut end = self.places.len();
+            self.places.resize(from + row_count as usize * length, BLANK);
+            for row in (0..row_count as usize).rev() {
+                let to = from + row * length;
+                if is_array(self.places[first + row]) {
+                    end -= length;
+                    self.places.copy_within(end..end + length, to);
+                } else {
+                    self.places[to..to + length].fill(BLANK);
                 }
             }
-            elements = with_blanks;
+            elements.summary.count = row_count * length as u32;
         }
-        let child = self.column(elements, depth + 1);
+        let child = self.column(elements, from, depth + 1);
         let size = FIXED_LIST_SIZE as u64 + child.size;
         Some((ColumnType::FixedList, size, Below::List(Box::new(child), None)))
+    }
+}
+
+impl Gathered {
+    #[inline(always)]
+    fn add(&mut self, tags: &[u8], cells: &[u64], at: usize) {
+        let (tag, cell) = (tags[at], cells[at]);
+        self.summary.add(tag, cell);
+        if tag >= TAG_WAITING_ARRAY {
+            self.plain += match tag {
+                TAG_WAITING_ARRAY => cell >> 32,
+                _ if cell >> 32 == 0 => record_size(0) as u64,
+                _ => cells[at + 1],
+            };
+        }
     }
 }

@@ -76,7 +76,7 @@ impl<'a, M: Mode> Array<'a, M> {
         if index >= self.len() {
             return Ok(None);
         }
-        let raw = self.elements.element(self.bytes, index as u32)?;
+        let raw = self.elements.element_inlined(self.bytes, index as u32)?;
         Ok(Some(Value::new(self.bytes, raw)))
     }
 
@@ -139,7 +139,7 @@ impl<'a, M: Mode> Iterator for ArrayIter<'a, M> {
         }
         let index = self.front;
         self.front += 1;
-        let raw = self.array.elements.element(self.array.bytes, index);
+        let raw = self.array.elements.element_inlined(self.array.bytes, index);
         M::item(raw.map(|raw| Value::new(self.array.bytes, raw)))
     }
 
@@ -160,7 +160,7 @@ impl<M: Mode> DoubleEndedIterator for ArrayIter<'_, M> {
             return None;
         }
         self.back -= 1;
-        let raw = self.array.elements.element(self.array.bytes, self.back);
+        let raw = self.array.elements.element_inlined(self.array.bytes, self.back);
         M::item(raw.map(|raw| Value::new(self.array.bytes, raw)))
     }
 }

@@ -143,7 +143,7 @@ impl Lookup for &Bound<'_, '_> {
             && row < column.count
             && bytes.as_ptr() == self.document.as_ptr()
         {
-            let raw = column.element(bytes, row)?;
+            let raw = column.element_inlined(bytes, row)?;
             return Ok((raw.tag != TAG_HOLE).then(|| Value::new(bytes, raw)));
         }
         match value.object()? {

@@ -58,11 +58,11 @@ impl Row {
     #[inline(always)]
     fn field(&self, bytes: &[u8], index: u32) -> Result<Raw> {
         let header = self.table.wrapping_add(table_column(index));
-        let column = Elements::at(bytes, header)?;
+        let column = Elements::at_inlined(bytes, header)?;
         if self.row >= column.count {
             return Err(Error::new(ErrorKind::BadCount, column.offset as u64));
         }
-        column.element(bytes, self.row)
+        column.element_inlined(bytes, self.row)
     }
 
     /// The object with the further fields: a record or map, never a row.
@@ -288,7 +288,7 @@ impl<'a, M: Mode> Object<'a, M> {
                 (Body::Row(row), Place::Column { table, column })
                     if row.table == *table && row.row < column.count =>
                 {
-                    return Ok(self.value(column.element(self.bytes, row.row)?));
+                    return Ok(self.value(column.element_inlined(self.bytes, row.row)?));
                 }
                 (Body::Record(record), Place::Field { shape, index })
                     if record.shape() == *shape && *index < record.used() =>
@@ -460,16 +460,16 @@ impl<'a, M: Mode> Object<'a, M> {
     fn raw_in_extra(&self, row: Row, slot: u32) -> Result<Raw> {
         match row.extra::<M>(self.bytes)? {
             Some(extra) => extra.raw_at(slot),
-            None => Ok(Raw { tag: TAG_HOLE, cell: 0, position: 0 }),
+            None => Ok(Raw::HOLE),
         }
     }
 
     /// The key of a slot that is no hole. The shape is loaded once and kept.
     #[inline(always)]
     fn key_of(&self, slot: u32, kept: &mut Option<Shape>) -> Result<&'a [u8]> {
-        let (offset, place) = match self.body {
-            Body::Record(record) => (record.shape(), record.offset),
-            Body::Row(row) if slot < row.columns() => (row.shape, row.table),
+        let offset = match self.body {
+            Body::Record(record) => record.shape(),
+            Body::Row(row) if slot < row.columns() => row.shape,
             Body::Row(row) => return self.key_in_extra(row, slot - row.columns()),
             Body::Map(map, ..) => {
                 let entry = map::Map::load(self.bytes, map as u64)?.entry(self.bytes, slot)?;
@@ -480,9 +480,6 @@ impl<'a, M: Mode> Object<'a, M> {
             Some(shape) => shape,
             None => *kept.insert(Shape::load(self.bytes, offset as u64)?),
         };
-        if slot >= shape.count {
-            return Err(Error::new(ErrorKind::BadCount, place as u64));
-        }
         shape.key(self.bytes, slot)
     }
 
@@ -558,9 +555,6 @@ impl<'a, M: Mode> Slots<'a, M> {
 /// Key `slot` of a shape.
 fn key_text<M: Mode>(bytes: &[u8], shape: u64, slot: u32) -> Result<&str> {
     let shape = Shape::load(bytes, shape)?;
-    if slot >= shape.count {
-        return Err(Error::new(ErrorKind::BadCount, shape.offset));
-    }
     M::text(shape.key(bytes, slot)?, shape.offset)
 }
 

@@ -1,7 +1,7 @@
 //! Tables and columns: arrays of like objects read by column instead of by row.
 
 use super::{Array, Element, Key, Mode, Object, Value};
-use crate::array::{ColumnType, Elements};
+use crate::array::{ColumnType, Elements, row_cell};
 use crate::bytes::slice;
 use crate::cell::{Needle, inline_span, span_bytes};
 use crate::editor::New;
@@ -84,7 +84,7 @@ impl Above {
             return Ok(true);
         }
         for &header in &self.headers[..self.count] {
-            let column = Elements::at(bytes, header)?;
+            let column = Elements::at_inlined(bytes, header)?;
             if row >= column.count || column.gap(bytes, row)?.is_some() {
                 return Ok(false);
             }
@@ -219,8 +219,7 @@ impl<'a, M: Mode> Table<'a, M> {
         if index >= self.rows() || !self.above.holds(self.bytes, row)? {
             return Ok(None);
         }
-        let cell = self.block.offset as u64 | ((row | crate::array::ROW) as u64) << 32;
-        Object::of(self.bytes, cell).map(Some)
+        Object::of(self.bytes, row_cell(self.block.offset, row)).map(Some)
     }
 
     /// A column by key, index, keys through struct columns, or [`Pointer`].
@@ -238,9 +237,6 @@ impl<'a, M: Mode> Table<'a, M> {
 
     fn key(&self, index: u32) -> Result<&'a str> {
         let shape = Shape::load(self.bytes, self.block.shape as u64)?;
-        if index >= shape.count {
-            return Err(Error::new(ErrorKind::BadCount, shape.offset));
-        }
         M::text(shape.key(self.bytes, index)?, shape.offset)
     }
 
@@ -343,9 +339,9 @@ impl<'a, M: Mode> Column<'a, M> {
     #[inline(always)]
     fn raw(&self, index: u32) -> Result<Raw> {
         if !self.above.holds(self.bytes, self.elements.first.wrapping_add(index))? {
-            return Ok(Raw { tag: TAG_HOLE, cell: 0, position: 0 });
+            return Ok(Raw::HOLE);
         }
-        self.elements.element(self.bytes, index)
+        self.elements.element_inlined(self.bytes, index)
     }
 
     #[inline(always)]

@@ -130,3 +130,30 @@ fn compaction_gives_the_encoders_bytes() {
     assert_eq!(doc.as_bytes(), expected.as_bytes());
     assert_eq!(doc.doc().compact_into(&mut [0; 40]).unwrap_err().kind(), ErrorKind::NoSpace);
 }
+
+/// FORMAT 11.3: texts that do not repeat are searched for less and less often.
+#[test]
+fn texts_that_do_not_repeat_pause_the_search() {
+    let copies = |different: usize| {
+        let mut encoder = livebuf::Encoder::new();
+        encoder.begin_array().unwrap();
+        for number in 0..different {
+            encoder.str(&format!("text number {number}")).unwrap();
+        }
+        for _ in 0..20_000 {
+            encoder.str("the same again").unwrap();
+        }
+        encoder.end_array().unwrap();
+        let doc = encoder.finish().unwrap();
+        doc.doc().validate().unwrap();
+        let same = b"the same again";
+        doc.as_bytes().windows(same.len()).filter(|text| text == same).count()
+    };
+    assert_eq!(copies(1000), 1);
+    // 1,024 searched, 1,024 not.
+    assert_eq!(copies(1024), 1024 + 1);
+    // 2,048 not after the second verdict, at 3,072, of which 48 are different ones.
+    assert_eq!(copies(1024 + 1024 + 1024 + 48), 2048 - 48 + 1);
+    // The same repeat from the first search on: no pause follows.
+    assert_eq!(copies(1024 + 1024 + 1000), 1);
+}
