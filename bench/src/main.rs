@@ -5,9 +5,13 @@
 //! ```text
 //! cargo run --release -p livebuf-bench -- [--filter NAME] [--record] [--quick]
 //! ```
+//!
+//! With `--features arrow` also JSON lines to Arrow against `arrow-json`.
 
 mod allocator;
 mod array;
+#[cfg(feature = "arrow")]
+mod arrow;
 mod bytes;
 mod data;
 mod edit;
@@ -53,13 +57,15 @@ struct Group {
     run: fn(Effort, &mut Report) -> Result<()>,
 }
 
-const GROUPS: [Group; 9] = [
+const GROUPS: &[Group] = &[
     Group { name: "twitter", needs_data: true, run: twitter::run },
     Group { name: "record", needs_data: false, run: record::run },
     Group { name: "map", needs_data: false, run: map::run },
     Group { name: "edit", needs_data: false, run: edit::run },
     Group { name: "array", needs_data: false, run: array::run },
     Group { name: "table", needs_data: false, run: table::run },
+    #[cfg(feature = "arrow")]
+    Group { name: "arrow", needs_data: false, run: arrow::run },
     Group { name: "json", needs_data: true, run: json::run },
     Group { name: "bytes", needs_data: true, run: bytes::run },
     Group { name: "memory", needs_data: true, run: memory::run },
@@ -69,7 +75,7 @@ fn run(arguments: &Arguments) -> Result<Report> {
     let effort = if arguments.quick { Effort::QUICK } else { Effort::FULL };
     let part = arguments.filter.as_deref().unwrap_or_default();
     let wanted: Vec<&Group> = GROUPS.iter().filter(|group| group.name.contains(part)).collect();
-    let names = GROUPS.each_ref().map(|group| group.name).join(", ");
+    let names = GROUPS.iter().map(|group| group.name).collect::<Vec<_>>().join(", ");
     ensure!(!wanted.is_empty(), "no group is called {part:?}; there are {names}");
 
     let data = data::directory();

@@ -9,7 +9,7 @@
 //! Neither ever moves while it lives: headers within have fixed places, their data has not.
 
 use crate::array::{ColumnType, Elements};
-use crate::bytes::{load_u32, load_u64};
+use crate::bytes::{load_u8, load_u16, load_u32, load_u64};
 use crate::cell::Needle;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
@@ -146,13 +146,15 @@ impl List {
     }
 
     /// The elements of all arrays.
+    #[inline(always)]
     pub(crate) fn child(&self, bytes: &[u8]) -> Result<Elements> {
-        Elements::at(bytes, self.offset.wrapping_add(LIST_CHILD))
+        Elements::at_inlined(bytes, self.offset.wrapping_add(LIST_CHILD))
     }
 
     /// The offsets, one more than there are arrays.
+    #[inline]
     pub(crate) fn offsets(&self, bytes: &[u8]) -> Result<Elements> {
-        let offsets = Elements::at(bytes, self.offset.wrapping_add(LIST_OFFSETS))?;
+        let offsets = Elements::at_inlined(bytes, self.offset.wrapping_add(LIST_OFFSETS))?;
         let known = matches!(offsets.column, ColumnType::U8 | ColumnType::U16 | ColumnType::U32);
         if !known || offsets.gaps != GAPS_NONE {
             return Err(Error::new(ErrorKind::WrongBlock, offsets.offset as u64));
@@ -161,6 +163,7 @@ impl List {
     }
 
     /// First element of array `row`, and how many there are.
+    #[inline]
     pub(crate) fn bounds(&self, bytes: &[u8], row: u32) -> Result<(u64, u64)> {
         if let Some(length) = self.length {
             return Ok((row as u64 * length as u64, length as u64));
@@ -169,9 +172,14 @@ impl List {
         if row as u64 + 1 >= offsets.count as u64 {
             return Err(Error::new(ErrorKind::BadCount, offsets.offset as u64));
         }
-        let start = offsets.slot(bytes, row)?.cell;
-        let end = offsets.slot(bytes, row + 1)?.cell;
-        Ok((start, end.saturating_sub(start)))
+        let width = offsets.column.width();
+        let at = offsets.data as u64 + row as u64 * width;
+        let (start, end) = match width {
+            1 => (load_u8(bytes, at)?.into(), load_u8(bytes, at + 1)?.into()),
+            2 => (load_u16(bytes, at)?.into(), load_u16(bytes, at + 2)?.into()),
+            _ => (load_u32(bytes, at)?, load_u32(bytes, at + 4)?),
+        };
+        Ok((start as u64, end.saturating_sub(start) as u64))
     }
 
     /// Array `row`.

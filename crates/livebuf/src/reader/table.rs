@@ -57,39 +57,64 @@ pub struct Table<'a, M> {
     mode: PhantomData<M>,
 }
 
-/// Struct columns around a column whose rows may be without a value.
+/// The struct columns around rows, from the outermost that has gaps on: what a column has
+/// for a row counts only where all of them have the row. Few bytes, since views are copied.
 #[derive(Clone, Copy, Debug)]
 struct Above {
-    headers: [u32; MAX_COLUMN_DEPTH],
-    count: usize,
+    /// Header of the outermost; 0 where none has gaps.
+    outermost: u32,
+    /// Each one's place in the table of the one before.
+    path: [u8; MAX_COLUMN_DEPTH - 1],
+    depth: u8,
 }
 
 impl Above {
-    const NONE: Above = Above { headers: [0; MAX_COLUMN_DEPTH], count: 0 };
+    const NONE: Above = Above { outermost: 0, path: [0; MAX_COLUMN_DEPTH - 1], depth: 0 };
 
-    fn with(mut self, column: Elements) -> Above {
-        if column.gaps != GAPS_NONE
-            && let Some(place) = self.headers.get_mut(self.count)
-        {
-            *place = column.offset;
-            self.count += 1;
+    fn is_none(&self) -> bool {
+        self.outermost == 0
+    }
+
+    /// With a struct column that lies in the table of the last.
+    #[inline]
+    fn with(mut self, bytes: &[u8], column: Elements) -> Result<Above> {
+        if self.outermost != 0 {
+            return self.below(bytes, column);
         }
-        self
+        if column.gaps != GAPS_NONE {
+            self.outermost = column.offset;
+        }
+        Ok(self)
+    }
+
+    fn below(mut self, bytes: &[u8], column: Elements) -> Result<Above> {
+        let table = self.walk(bytes, |_| Ok(true))?;
+        let place = column.offset.wrapping_sub(table.wrapping_add(TABLE_HEADERS)) / ARRAY_SIZE;
+        let deep = || Error::new(ErrorKind::NestingLimit, column.offset as u64);
+        *self.path.get_mut(self.depth as usize).ok_or_else(deep)? = place as u8;
+        self.depth += 1;
+        Ok(self)
     }
 
     /// Whether a row is there in all of them.
     #[inline(always)]
     fn holds(&self, bytes: &[u8], row: u32) -> Result<bool> {
-        if self.count == 0 {
-            return Ok(true);
-        }
-        for &header in &self.headers[..self.count] {
-            let column = Elements::at_inlined(bytes, header)?;
-            if row >= column.count || column.gap(bytes, row)?.is_some() {
-                return Ok(false);
+        Ok(self.outermost == 0
+            || self.walk(bytes, |column| {
+                Ok(row < column.count && column.gap(bytes, row)?.is_none())
+            })? != 0)
+    }
+
+    /// The last one's table, 0 where one before, or it, does not pass.
+    fn walk(&self, bytes: &[u8], pass: impl Fn(Elements) -> Result<bool>) -> Result<u32> {
+        let mut column = Elements::at(bytes, self.outermost)?;
+        for &place in &self.path[..self.depth as usize] {
+            if !pass(column)? {
+                return Ok(0);
             }
+            column = Elements::at(bytes, column.data.wrapping_add(table_column(place.into())))?;
         }
-        Ok(true)
+        Ok(if pass(column)? { column.data } else { 0 })
     }
 }
 
@@ -249,7 +274,7 @@ impl<'a, M: Mode> Table<'a, M> {
     }
 
     fn at(&self, index: u32) -> Result<Column<'a, M>> {
-        let column = self.block.column(self.bytes, index)?;
+        let column = Elements::at_inlined(self.bytes, self.block.header(index))?;
         let (first, count) = (self.first, self.count);
         if first as u64 + count as u64 > column.count as u64 {
             return Err(Error::new(ErrorKind::BadCount, column.offset as u64));
@@ -326,7 +351,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// neither null nor a missing field.
     pub fn is_complete(&self) -> bool {
         self.elements.gaps == GAPS_NONE
-            && self.above.count == 0
+            && self.above.is_none()
             && self.elements.column != ColumnType::Cells
     }
 
@@ -364,7 +389,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// The values as a borrowed slice, where they are exactly of this type, none is null
     /// or missing, the buffer's alignment permits and the host is little-endian.
     pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
-        if self.elements.gaps != GAPS_NONE || self.above.count > 0 {
+        if self.elements.gaps != GAPS_NONE || !self.above.is_none() {
             return None;
         }
         self.slots()
@@ -384,7 +409,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// The bitmap that has a 1 for each row with a value, lowest bit first, and the bit of
     /// the first row. `None` where all rows have one, or a struct around them has none.
     pub fn validity(&self) -> Option<(&'a [u8], usize)> {
-        if self.elements.gaps == GAPS_NONE || self.above.count > 0 {
+        if self.elements.gaps == GAPS_NONE || !self.above.is_none() {
             return None;
         }
         let bits = self.elements.bits_at(self.bytes).ok()?;
@@ -406,7 +431,7 @@ impl<'a, M: Mode> Column<'a, M> {
         }
         let block = Block::load(self.bytes, self.elements.data)?;
         let Elements { first, count, .. } = self.elements;
-        let above = self.above.with(self.elements);
+        let above = self.above.with(self.bytes, self.elements)?;
         Ok(Some(Table { bytes: self.bytes, block, first, count, above, mode: PhantomData }))
     }
 
@@ -654,7 +679,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// Of the marked rows, those that hold a value.
     #[inline]
     fn present(&self, base: usize, mut mask: u64) -> Result<u64> {
-        if self.elements.gaps == GAPS_NONE && self.above.count == 0 {
+        if self.elements.gaps == GAPS_NONE && self.above.is_none() {
             return Ok(mask);
         }
         let mut left = mask;
