@@ -228,6 +228,60 @@ fn apply(target: &mut Tree, edit: &Edit) {
     }
 }
 
+/// Where the container at `pointer` is after an edit of the one at `target`; `None` where
+/// it is gone. `before`: what the target was.
+fn follow(pointer: &str, target: &str, before: &Tree, edit: &Edit) -> Option<String> {
+    let below = match pointer.strip_prefix(target) {
+        Some(below) if below.starts_with('/') => &below[1..],
+        _ => return Some(pointer.to_owned()),
+    };
+    let (token, rest) = match below.split_once('/') {
+        Some((token, rest)) => (token, format!("/{rest}")),
+        None => (below, String::new()),
+    };
+    let token = match before {
+        Tree::Object(members, _) => {
+            let has = |key: &str| members.iter().any(|member| member.0 == key);
+            match edit {
+                Edit::Set(key, _) | Edit::Remove(key) if key == token => return None,
+                Edit::Clear => return None,
+                Edit::Rename(from, to) if from == token && !has(to) => to.clone(),
+                Edit::Move(from, to) if from == token => to.clone(),
+                Edit::Move(from, to) if to == token && has(from) => return None,
+                _ => token.to_owned(),
+            }
+        }
+        Tree::Array(elements) => {
+            let index: usize = token.parse().unwrap();
+            let index = match *edit {
+                Edit::Element(at, _) | Edit::Take(at) if at == index => return None,
+                Edit::Truncate(length) if index >= length => return None,
+                Edit::Insert(at, _) if index >= at => index + 1,
+                Edit::Take(at) if index > at => index - 1,
+                Edit::Swap(a, b) if index == a => b,
+                Edit::Swap(a, b) if index == b => a,
+                Edit::Rotate(at) if index == at => elements.len() - 1,
+                Edit::Rotate(at) if index > at => index - 1,
+                _ => index,
+            };
+            index.to_string()
+        }
+        _ => unreachable!(),
+    };
+    Some(format!("{target}/{token}{rest}"))
+}
+
+/// The value at a pointer.
+fn at<'t>(tree: &'t Tree, pointer: &str) -> &'t Tree {
+    pointer.split('/').skip(1).fold(tree, |tree, token| match tree {
+        Tree::Object(members, _) => {
+            &members.iter().find(|member| member.0 == token).expect("a member").1
+        }
+        Tree::Array(elements) => &elements[token.parse::<usize>().unwrap()],
+        _ => unreachable!(),
+    })
+}
+
 fn perform<S: Storage>(doc: &mut Editor<S>, node: NodeId, edit: &Edit) -> Result<()> {
     let copy = |value: &Tree| document(value, true);
     match edit {
@@ -316,18 +370,48 @@ fn tight(
     }
 }
 
-/// Whether the document began with tables.
-fn run(seed: u64, rows: usize, steps: usize) -> bool {
+/// A handle that was taken before an edit is stale, or leads to the same container.
+/// `after`: where that is now. Whether it is good.
+fn check_handle(doc: &DocBuf, handle: NodeId, after: Option<&str>, tree: &Tree) -> bool {
+    match (doc.value(handle), after) {
+        (Err(error), _) => {
+            assert_eq!(error.kind(), livebuf::ErrorKind::StaleHandle);
+            false
+        }
+        (Ok(_), None) => panic!("a handle to what is gone is good"),
+        (Ok(value), Some(pointer)) => {
+            let found = Tree::read(value, &mut Budget { ..Budget::AMPLE }).expect("readable");
+            assert!(equal(&found, at(tree, pointer)), "{pointer:?}: {found:?}");
+            true
+        }
+    }
+}
+
+/// What a run met.
+#[derive(Default)]
+struct Met {
+    /// The document began with tables.
+    tables: bool,
+    /// Handles taken before an edit that were good, and stale, after it.
+    good: u64,
+    stale: u64,
+}
+
+fn run(seed: u64, rows: usize, steps: usize) -> Met {
     let bytes = Random(seed).bytes(64 << 10);
     let mut input = Input::new(&bytes);
     let mut tree = Tree::Array((0..rows).map(|_| object(&mut input, 0)).collect());
     let mut docs = [document(&tree, true), document(&tree, false)];
     let tables = docs[0].doc().stats().unwrap().table_count > 0;
+    let mut met = Met { tables, ..Met::default() };
     assert!(read(&docs[0]).same(&tree), "seed {seed}: encoded");
     for step in 0..steps {
+        let mut held = String::new();
+        pick(&mut tree, &mut input, &mut held);
         let mut pointer = String::new();
         let target = pick(&mut tree, &mut input, &mut pointer);
         let edit = choose(target, &mut input);
+        let after = follow(&held, &pointer, target, &edit);
         apply(target, &edit);
         if std::env::var_os("LIVEBUF_FUZZ_TRACE").is_some() {
             eprintln!("seed {seed} step {step} at {pointer:?}: {edit:?}");
@@ -337,6 +421,7 @@ fn run(seed: u64, rows: usize, steps: usize) -> bool {
         for (doc, kind) in docs.iter_mut().zip(["with", "without"]) {
             let name = || format!("seed {seed} step {step} {kind} tables at {pointer:?}: {edit:?}");
             let node = doc.find(&pointer).unwrap().unwrap_or_else(|| panic!("{}", name()));
+            let handle = doc.find(&held).unwrap().unwrap_or_else(|| panic!("{}", name()));
             perform(doc, node, &edit).unwrap_or_else(|error| panic!("{}: {error:?}", name()));
             doc.doc()
                 .validate()
@@ -344,6 +429,11 @@ fn run(seed: u64, rows: usize, steps: usize) -> bool {
                 .unwrap_or_else(|error| panic!("{}: {error:?}", name()));
             let found = read(doc);
             assert!(equal(&found, &tree), "{}:\n{found:?}\n{tree:?}", name());
+            if check_handle(doc, handle, after.as_deref(), &tree) {
+                met.good += 1;
+            } else {
+                met.stale += 1;
+            }
         }
         if step % 10 == 9 {
             let compact = docs[0].doc().compacted().unwrap();
@@ -356,15 +446,21 @@ fn run(seed: u64, rows: usize, steps: usize) -> bool {
             assert!(docs[0].doc().root().deep_eq(&root, &mut u64::MAX.clone()).unwrap());
         }
     }
-    tables
+    met
 }
 
 #[test]
 fn edits_of_tables() {
     let (seeds, steps) = (300, 60);
-    let tables =
-        (0..seeds).filter(|&seed| run(seed, 20 + seed as usize % 20, steps)).count() as u64;
+    let (mut tables, mut good, mut stale) = (0, 0, 0);
+    for seed in 0..seeds {
+        let met = run(seed, 20 + seed as usize % 20, steps);
+        tables += met.tables as u64;
+        good += met.good;
+        stale += met.stale;
+    }
     assert!(tables > seeds * 9 / 10, "{tables} of {seeds} documents have tables");
+    assert!(good > 5_000 && stale > 2_000, "{good} handles good, {stale} stale");
 }
 
 /// The cost rule: never more than 5 % larger than without tables.

@@ -107,7 +107,7 @@ impl Above {
 
     /// The last one's table, 0 where one before, or it, does not pass.
     fn walk(&self, bytes: &[u8], pass: impl Fn(Elements) -> Result<bool>) -> Result<u32> {
-        let mut column = Elements::at(bytes, self.outermost)?;
+        let mut column = Elements::at_inlined(bytes, self.outermost)?;
         for &place in &self.path[..self.depth as usize] {
             if !pass(column)? {
                 return Ok(0);

@@ -247,3 +247,83 @@ fn records_share_shapes() {
     let stats = doc.doc().stats().unwrap();
     assert!(stats.shapes <= 200, "{stats:?}");
 }
+
+/// An object's keys, in their order.
+fn keys<S: Storage>(doc: &Editor<S>, pointer: &str) -> String {
+    doc.doc().validate().unwrap();
+    let value = doc.doc().pointer(pointer).unwrap().unwrap();
+    let object = value.as_object().unwrap().unwrap();
+    let keys: Vec<_> = object.keys().map(|key| key.unwrap()).filter(|key| key.len() < 4).collect();
+    keys.join(" ")
+}
+
+/// Records: the order of first insertion; a key that comes back has its old place.
+#[test]
+fn members_of_records_keep_the_order_of_first_insertion() {
+    let mut doc = json!({"a": 1, "b": 2, "c": 3});
+    let root = doc.root().unwrap();
+    doc.set(root, "d", 4).unwrap();
+    doc.set(root, "b", "another value").unwrap();
+    assert_eq!(keys(&doc, ""), "a b c d");
+    doc.remove(root, "b").unwrap();
+    assert_eq!(keys(&doc, ""), "a c d");
+    doc.set(root, "b", 5).unwrap();
+    assert_eq!(keys(&doc, ""), "a b c d");
+    doc.rename(root, "c", "z").unwrap();
+    assert_eq!(keys(&doc, ""), "a b z d");
+}
+
+/// Maps: the order of insertion; a key that comes back is the last.
+#[test]
+fn members_of_maps_keep_the_order_of_insertion() {
+    let mut doc = json!({"a": 1, "b": 2, "c": 3});
+    let root = doc.root().unwrap();
+    for index in 0..300 {
+        doc.set(root, format!("further {index}").as_str(), index).unwrap();
+    }
+    assert!(doc.value(root).unwrap().as_object().unwrap().unwrap().is_map());
+    doc.set(root, "d", 4).unwrap();
+    doc.set(root, "b", "another value").unwrap();
+    assert_eq!(keys(&doc, ""), "a b c d");
+    doc.remove(root, "b").unwrap();
+    doc.set(root, "b", 5).unwrap();
+    assert_eq!(keys(&doc, ""), "a c d b");
+    doc.rename(root, "c", "z").unwrap();
+    assert_eq!(keys(&doc, ""), "a z d b");
+}
+
+/// Rows: the columns in their order, then further fields as they were added.
+#[test]
+fn members_of_rows_have_the_order_of_columns() {
+    let mut doc = json!([
+        {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 2, "c": 3}, {"a": 1, "c": 3}, {"a": 1, "b": 2}
+    ]);
+    assert_eq!(doc.doc().stats().unwrap().table_count, 1);
+    let row = |doc: &DocBuf, index: usize| doc.child(doc.root().unwrap(), index).unwrap().unwrap();
+    for (index, pointer) in ["/0", "/1", "/2", "/3"].into_iter().enumerate() {
+        // Missing or removed, a column's field comes back in its place.
+        let node = row(&doc, index);
+        doc.set(node, "y", 4).unwrap();
+        doc.set(node, "x", 5).unwrap();
+        doc.remove(node, "b").unwrap();
+        assert_eq!(keys(&doc, pointer).replace(" c", ""), "a y x");
+        doc.set(node, "b", 7).unwrap();
+        doc.set(node, "c", 7).unwrap();
+        assert_eq!(keys(&doc, pointer), "a b c y x");
+        // A further field is a record's: it keeps its place among them.
+        doc.remove(node, "y").unwrap();
+        doc.set(node, "y", 6).unwrap();
+        assert_eq!(keys(&doc, pointer), "a b c y x");
+    }
+    // Renamed: where the other key has its column, or behind all columns.
+    let node = row(&doc, 0);
+    doc.rename(node, "c", "z").unwrap();
+    assert_eq!(keys(&doc, "/0"), "a b y x z");
+    doc.rename(row(&doc, 0), "x", "c").unwrap();
+    assert_eq!(keys(&doc, "/0"), "a b c y z");
+    // A row that is taken out and hung elsewhere is an object with the same order.
+    let mut cursor = doc.node_mut(doc.root().unwrap()).unwrap();
+    let detached = cursor.detach(0usize).unwrap().unwrap();
+    cursor.push(&detached).unwrap();
+    assert_eq!(keys(&doc, "/3"), "a b c y z");
+}
