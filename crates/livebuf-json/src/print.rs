@@ -282,6 +282,19 @@ impl PrintedKeys {
         }
     }
 
+    /// Prints a key.
+    #[inline(always)]
+    fn again<const PRETTY: bool>(
+        &self,
+        printer: &mut Printer<'_>,
+        key: usize,
+        first: bool,
+        depth: usize,
+    ) -> Result<(), Error> {
+        let key = self.keys.get(key).ok_or_else(gone)?;
+        printer.key_again::<PRETTY>(&self.text, *key, first, depth)
+    }
+
     /// The keys of a shape are not kept.
     fn give_up(&mut self, shape: u32) -> Option<usize> {
         self.shapes[Self::place(shape)] = PrintedShape { shape, first: 0, count: u32::MAX };
@@ -369,8 +382,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
                     &mut first,
                     |printer, keys, field, first| {
                         let (slot, value) = M::item_result(field).map_err(Error::document)?;
-                        let key = keys.keys.get(keys_from + slot).ok_or_else(gone)?;
-                        printer.key_again::<PRETTY>(&keys.text, *key, first, depth)?;
+                        keys.again::<PRETTY>(printer, keys_from + slot, first, depth)?;
                         Ok(value)
                     },
                 );
@@ -385,8 +397,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
                     &mut first,
                     |printer, keys, field, first| {
                         let (slot, value) = M::item_result(field).map_err(Error::document)?;
-                        let key = keys.keys.get(keys_from + slot).ok_or_else(gone)?;
-                        printer.key_again::<PRETTY>(&keys.text, *key, first, depth)?;
+                        keys.again::<PRETTY>(printer, keys_from + slot, first, depth)?;
                         Ok(value)
                     },
                 );
