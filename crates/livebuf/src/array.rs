@@ -241,6 +241,17 @@ impl Elements {
 
     #[inline(always)]
     fn load_inlined(bytes: &[u8], block: Block) -> Result<Elements> {
+        let elements = Elements::header(bytes, block)?;
+        check(bytes, elements.values_at(), elements.column.data_size(elements.count))?;
+        if elements.gaps != GAPS_NONE || elements.column as u8 >= ColumnType::Null as u8 {
+            elements.check_slots(bytes)?;
+        }
+        Ok(elements)
+    }
+
+    /// The header by itself: its data may lie anywhere.
+    #[inline(always)]
+    fn header(bytes: &[u8], block: Block) -> Result<Elements> {
         let offset = block.offset;
         if block.kind() == KIND_ARRAY {
             let column = ColumnType::from_code((block.header >> 8) as u8, offset as u64)?;
@@ -248,18 +259,30 @@ impl Elements {
             let count = (block.header >> 32) as u32;
             let rest = load_u64(bytes, (offset + ARRAY_CAPACITY) as u64)?;
             let (capacity, data) = (rest as u32, (rest >> 32) as u32);
-            let elements =
-                Elements { offset, count, capacity, data, first: 0, column, gaps, bare: false };
-            check(bytes, elements.values_at(), column.data_size(count))?;
-            if gaps != GAPS_NONE || column as u8 >= ColumnType::Null as u8 {
-                elements.check_slots(bytes)?;
-            }
-            return Ok(elements);
+            let (first, bare) = (0, false);
+            return Ok(Elements { offset, count, capacity, data, first, column, gaps, bare });
         }
         if block.kind() == KIND_EMPTY_ARRAY {
             return Ok(Elements::empty(offset));
         }
         Err(block.unexpected())
+    }
+
+    /// The header at `offset` by itself.
+    #[inline(always)]
+    pub(crate) fn header_at(bytes: &[u8], offset: u32) -> Result<Elements> {
+        Elements::header(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
+    }
+
+    /// What the column whose header is at `offset` has for a row. Its other bytes are not
+    /// looked at, so that reading one value costs one value; each load is checked.
+    #[inline(always)]
+    pub(crate) fn one(bytes: &[u8], offset: u32, row: u32) -> Result<Raw> {
+        let column = Elements::header_at(bytes, offset)?;
+        if row >= column.count {
+            return Err(Error::new(ErrorKind::BadCount, offset as u64));
+        }
+        column.element_inlined(bytes, row)
     }
 
     /// Refuses counts that the bytes cannot hold where the data does not tell: every slot

@@ -66,11 +66,7 @@ impl Table {
 
     /// Field `index` of a row; its tag is [`TAG_HOLE`] where it is missing.
     pub(crate) fn field(&self, bytes: &[u8], row: u32, index: u32) -> Result<Raw> {
-        let column = self.column(bytes, index)?;
-        if row >= column.count {
-            return Err(Error::new(ErrorKind::BadCount, column.offset as u64));
-        }
-        column.element(bytes, row)
+        Elements::one(bytes, self.header(index), row)
     }
 
     /// Whether a key is that of a column; `shape` is the table's.
@@ -152,9 +148,12 @@ impl List {
     }
 
     /// The offsets, one more than there are arrays.
-    #[inline]
     pub(crate) fn offsets(&self, bytes: &[u8]) -> Result<Elements> {
-        let offsets = Elements::at_inlined(bytes, self.offset.wrapping_add(LIST_OFFSETS))?;
+        List::known_offsets(Elements::at(bytes, self.offset.wrapping_add(LIST_OFFSETS))?)
+    }
+
+    #[inline(always)]
+    fn known_offsets(offsets: Elements) -> Result<Elements> {
         let known = matches!(offsets.column, ColumnType::U8 | ColumnType::U16 | ColumnType::U32);
         if !known || offsets.gaps != GAPS_NONE {
             return Err(Error::new(ErrorKind::WrongBlock, offsets.offset as u64));
@@ -168,7 +167,8 @@ impl List {
         if let Some(length) = self.length {
             return Ok((row as u64 * length as u64, length as u64));
         }
-        let offsets = self.offsets(bytes)?;
+        let header = Elements::header_at(bytes, self.offset.wrapping_add(LIST_OFFSETS))?;
+        let offsets = List::known_offsets(header)?;
         if row as u64 + 1 >= offsets.count as u64 {
             return Err(Error::new(ErrorKind::BadCount, offsets.offset as u64));
         }

@@ -57,12 +57,7 @@ impl Row {
 
     #[inline(always)]
     fn field(&self, bytes: &[u8], index: u32) -> Result<Raw> {
-        let header = self.table.wrapping_add(table_column(index));
-        let column = Elements::at_inlined(bytes, header)?;
-        if self.row >= column.count {
-            return Err(Error::new(ErrorKind::BadCount, column.offset as u64));
-        }
-        column.element_inlined(bytes, self.row)
+        Elements::one(bytes, self.table.wrapping_add(table_column(index)), self.row)
     }
 
     /// The object with the further fields: a record or map, never a row.

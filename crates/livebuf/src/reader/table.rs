@@ -107,12 +107,13 @@ impl Above {
 
     /// The last one's table, 0 where one before, or it, does not pass.
     fn walk(&self, bytes: &[u8], pass: impl Fn(Elements) -> Result<bool>) -> Result<u32> {
-        let mut column = Elements::at_inlined(bytes, self.outermost)?;
+        let mut column = Elements::header_at(bytes, self.outermost)?;
         for &place in &self.path[..self.depth as usize] {
             if !pass(column)? {
                 return Ok(0);
             }
-            column = Elements::at(bytes, column.data.wrapping_add(table_column(place.into())))?;
+            column =
+                Elements::header_at(bytes, column.data.wrapping_add(table_column(place.into())))?;
         }
         Ok(if pass(column)? { column.data } else { 0 })
     }
