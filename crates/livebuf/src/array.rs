@@ -403,7 +403,8 @@ impl Elements {
     #[inline(always)]
     fn slot_inlined(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
         let data = self.values_at();
-        let at = data + slot as u64 * self.column.width();
+        // By constants: one branch on the column tells the width, too.
+        let at = |width: u64| data + slot as u64 * width;
         let int = |value: i64| Raw::unplaced(TAG_INT, value as u64);
         let float = |value: f64| Raw::unplaced(TAG_FLOAT, value.to_bits());
         Ok(match self.column {
@@ -412,25 +413,26 @@ impl Elements {
                 let bit = load_u8(bytes, data + (slot >> 3) as u64)? >> (slot & 7) & 1;
                 Raw::unplaced(TAG_FALSE + bit, 0)
             }
-            ColumnType::I8 => int(load_u8(bytes, at)? as i8 as i64),
-            ColumnType::I16 => int(load_u16(bytes, at)? as i16 as i64),
-            ColumnType::I32 => int(load_u32(bytes, at)? as i32 as i64),
-            ColumnType::I64 => int(load_u64(bytes, at)? as i64),
-            ColumnType::U8 => int(load_u8(bytes, at)? as i64),
-            ColumnType::U16 => int(load_u16(bytes, at)? as i64),
-            ColumnType::U32 => int(load_u32(bytes, at)? as i64),
+            ColumnType::I8 => int(load_u8(bytes, at(1))? as i8 as i64),
+            ColumnType::I16 => int(load_u16(bytes, at(2))? as i16 as i64),
+            ColumnType::I32 => int(load_u32(bytes, at(4))? as i32 as i64),
+            ColumnType::I64 => int(load_u64(bytes, at(8))? as i64),
+            ColumnType::U8 => int(load_u8(bytes, at(1))? as i64),
+            ColumnType::U16 => int(load_u16(bytes, at(2))? as i64),
+            ColumnType::U32 => int(load_u32(bytes, at(4))? as i64),
             ColumnType::U64 => {
-                let value = load_u64(bytes, at)?;
+                let value = load_u64(bytes, at(8))?;
                 let tag = if value > i64::MAX as u64 { TAG_UINT } else { TAG_INT };
                 Raw::unplaced(tag, value)
             }
-            ColumnType::F32 => float(f32::from_bits(load_u32(bytes, at)?) as f64),
-            ColumnType::F64 => float(f64::from_bits(load_u64(bytes, at)?)),
+            ColumnType::F32 => float(f32::from_bits(load_u32(bytes, at(4))?) as f64),
+            ColumnType::F64 => float(f64::from_bits(load_u64(bytes, at(8))?)),
             ColumnType::String => {
-                Raw { tag: TAG_STRING, cell: load_u64(bytes, at)?, position: at as u32 }
+                let cell = load_u64(bytes, at(8))?;
+                Raw { tag: TAG_STRING, cell, position: at(8) as u32 }
             }
-            ColumnType::Objects => Raw::object(load_u32(bytes, at)?),
-            ColumnType::Arrays => Raw::unplaced(TAG_ARRAY, load_u32(bytes, at)?.into()),
+            ColumnType::Objects => Raw::object(load_u32(bytes, at(4))?),
+            ColumnType::Arrays => Raw::unplaced(TAG_ARRAY, load_u32(bytes, at(4))?.into()),
             ColumnType::Null => Raw::NULL,
             ColumnType::Struct => Raw::unplaced(TAG_OBJECT, row_cell(self.data, slot)),
             ColumnType::List | ColumnType::FixedList => {
