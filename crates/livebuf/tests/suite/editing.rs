@@ -327,3 +327,27 @@ fn members_of_rows_have_the_order_of_columns() {
     cursor.push(&detached).unwrap();
     assert_eq!(keys(&doc, "/3"), "a b c y z");
 }
+
+/// Bug: lists of a fixed length without any elements may claim any length; slots for two
+/// of them were counted in 32 bits. Effect: a panic, or too few slots. Now the element
+/// limit refuses them.
+#[test]
+fn lists_of_a_claimed_length_do_not_overflow() {
+    let mut doc = json!([
+        {"a": [[1, 2], [3, 4], [5, 6], [7, 8]]}, {"a": []}, {"a": [[1, 2], [3, 4]]}, {"a": []}
+    ]);
+    let root = doc.root().unwrap();
+    doc.remove(root, 2usize).unwrap();
+    doc.remove(doc.root().unwrap(), 0usize).unwrap();
+    let mut bytes = doc.to_vec();
+    let list = [9, 1, 0, 0, 2, 0, 0, 0];
+    let at = bytes.windows(8).position(|window| window == list).expect("a list of pairs");
+    bytes[at + 4..at + 8].copy_from_slice(&0x8000_0001u32.to_le_bytes());
+    let storage = livebuf::VecStorage::from_slice(&bytes).unwrap();
+    let mut doc = Editor::open(storage).unwrap();
+    doc.validate().unwrap();
+    let other = json!({"a": [null, null]});
+    let error = doc.push(doc.root().unwrap(), other.doc().root()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ElementLimit);
+    assert_eq!(doc.as_bytes(), bytes);
+}
