@@ -180,10 +180,11 @@ impl Report {
              Answers were compared before timing.\n\n\
              - Machine: {}\n\
              - Compiler: {}\n\
-             - Command: `cargo run --release -p livebuf-bench -- {}`\n\
+             - Command: `cargo run --release -p livebuf-bench {}-- {}`\n\
              - Inputs: `../shared/data`, and seeded random keys and integers\n\n{}",
             machine(),
             output_of("rustc", &["--version"]),
+            if cfg!(feature = "arrow") { "--features arrow " } else { "" },
             arguments.join(" "),
             self.table(),
         );

@@ -70,8 +70,8 @@ impl Table {
     }
 
     /// Whether a key is that of a column; `shape` is the table's.
-    pub(crate) fn has(&self, bytes: &[u8], shape: Shape, key: &str) -> Result<bool> {
-        Ok(shape.find(bytes, self.columns, &Needle::new(key.as_bytes()))?.is_some())
+    pub(crate) fn has(&self, bytes: &[u8], shape: Shape, key: &[u8]) -> Result<bool> {
+        Ok(shape.find(bytes, self.columns, &Needle::new(key))?.is_some())
     }
 
     /// Rows and objects of the extras.

@@ -810,8 +810,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         let mut cursor = Cursor::new(self.bytes, row)?;
         while let Some((index, _)) = cursor.next(self.bytes)? {
             let key = cursor.key(self.bytes, index)?.unwrap_or_default();
-            let known = shape.find(self.bytes, table.columns, &Needle::new(key))?;
-            if index >= table.columns && known.is_some() {
+            if index >= table.columns && table.has(self.bytes, shape, key)? {
                 return Err(error(ErrorKind::DuplicateKey, table.extras as u64));
             }
         }

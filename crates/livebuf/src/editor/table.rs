@@ -148,7 +148,7 @@ impl<'v> Put<'v> {
                 let object = Object::<Checked>::of(bytes, raw.cell)?;
                 object.iter().try_for_each(|member| {
                     let (key, value) = member?;
-                    match table.has(bytes, shape, key)? {
+                    match table.has(bytes, shape, key.as_bytes())? {
                         true => Ok(()),
                         false => with(key, Put::Here(value.raw())),
                     }
@@ -166,7 +166,7 @@ impl<'v> Put<'v> {
         with: &mut dyn FnMut(&'v str, Put<'v>) -> Result<()>,
     ) -> Result<()> {
         let shape = Shape::load(bytes, table.shape as u64)?;
-        let mut with = |key, put| match table.has(bytes, shape, key)? {
+        let mut with = |key: &'v str, put| match table.has(bytes, shape, key.as_bytes())? {
             true => Ok(()),
             false => with(key, put),
         };

@@ -1011,7 +1011,16 @@ impl Encoder {
     fn end_record(&mut self, start: usize, node: u32) -> Result<u32> {
         let count = self.cells.len() - start;
         self.check_elements(count)?;
-        let (home, place) = begin_record(&mut self.out, &mut self.nodes[node as usize], count)?;
+        self.out.align();
+        let (home, place) = self.out.grow(record_size(count as u32) as usize)?;
+        let (list, count) = (&mut self.nodes[node as usize], count as u32);
+        let header = Record::header_word(count, count, count, list.records);
+        if count > 0 {
+            list.records = home;
+            list.count += 1;
+        }
+        let (header_place, place) = place.split_at_mut(RECORD_CELLS as usize);
+        header_place.copy_from_slice(&header.to_le_bytes());
         let (tags, cells) = (&self.tags[start..], &self.cells[start..]);
         put_tagged(&mut self.texts, place, home + RECORD_CELLS, tags, cells);
         Ok(home)
@@ -1152,26 +1161,6 @@ impl Encoder {
         }
         Ok(shape)
     }
-}
-
-/// Begins a record: its place but for the header, whose cells are to be written.
-#[inline(always)]
-fn begin_record<'o>(
-    out: &'o mut Output,
-    list: &mut KeyList,
-    count: usize,
-) -> Result<(u32, &'o mut [u8])> {
-    out.align();
-    let (home, place) = out.grow(record_size(count as u32) as usize)?;
-    let count = count as u32;
-    let header = Record::header_word(count, count, count, list.records);
-    if count > 0 {
-        list.records = home;
-        list.count += 1;
-    }
-    let (header_place, place) = place.split_at_mut(RECORD_CELLS as usize);
-    header_place.copy_from_slice(&header.to_le_bytes());
-    Ok((home, place))
 }
 
 /// Writes tagged cells (FORMAT 3.4).

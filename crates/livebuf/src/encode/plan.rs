@@ -341,7 +341,8 @@ impl Planner<'_> {
         };
         let (count, width) = (rows.len() as usize, keys.len());
         let fields = |row: u32| self.lists[cells[row as usize] as u32 as usize].depth as usize;
-        let objects = rows.listed(self.places).iter().filter(|&&row| self.is_object(row));
+        let is_object = |row: u32| row < BLANK && tags[row as usize] == TAG_WAITING_OBJECT;
+        let objects = rows.listed(self.places).iter().filter(|&&row| is_object(row));
         let filled: usize = objects.map(|&row| fields(row)).sum();
         // Keys that few rows have make wide tables of nothing.
         if width == 0 || width > MAX_FIELDS || 4 * filled < count * width {
@@ -353,7 +354,7 @@ impl Planner<'_> {
         let mut columns = alloc::vec![Gathered::default(); width];
         let (mut latest, mut blanks) = ((u32::MAX, &[][..]), 0);
         for (index, &row) in rows.listed(above).iter().enumerate() {
-            if row >= BLANK || tags[row as usize] != TAG_WAITING_OBJECT {
+            if !is_object(row) {
                 below.iter_mut().skip(index).step_by(count).for_each(|place| *place = BLANK);
                 blanks += 1;
                 continue;
@@ -388,10 +389,6 @@ impl Planner<'_> {
             plans.push(plan);
         }
         Some((ColumnType::Struct, size, Below::Table(keys, plans)))
-    }
-
-    fn is_object(&self, place: u32) -> bool {
-        place < BLANK && self.tags[place as usize] == TAG_WAITING_OBJECT
     }
 
     /// The different key lists of objects in the order in which they are met, and the

@@ -548,7 +548,7 @@ impl<'a, M: Mode> Slots<'a, M> {
 }
 
 /// Key `slot` of a shape.
-fn key_text<M: Mode>(bytes: &[u8], shape: u64, slot: u32) -> Result<&str> {
+pub(super) fn key_text<M: Mode>(bytes: &[u8], shape: u64, slot: u32) -> Result<&str> {
     let shape = Shape::load(bytes, shape)?;
     M::text(shape.key(bytes, slot)?, shape.offset)
 }

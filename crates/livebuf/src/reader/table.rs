@@ -1,5 +1,6 @@
 //! Tables and columns: arrays of like objects read by column instead of by row.
 
+use super::object::key_text;
 use super::{Array, Element, Key, Mode, Object, Value};
 use crate::array::{ColumnType, Elements, row_cell};
 use crate::bytes::slice;
@@ -119,8 +120,8 @@ impl Above {
     }
 }
 
-/// Names a column of a table: a key (text or [`Key`]), an index, keys down through struct columns, or a
-/// [`Pointer`].
+/// Names a column of a table: a key (text or [`Key`]), an index, keys down through struct
+/// columns, or a [`Pointer`].
 pub trait ColumnPath: Copy {
     #[doc(hidden)]
     fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>>;
@@ -262,8 +263,7 @@ impl<'a, M: Mode> Table<'a, M> {
     }
 
     fn key(&self, index: u32) -> Result<&'a str> {
-        let shape = Shape::load(self.bytes, self.block.shape as u64)?;
-        M::text(shape.key(self.bytes, index)?, shape.offset)
+        key_text::<M>(self.bytes, self.block.shape as u64, index)
     }
 
     fn find(&self, key: &str) -> Result<Option<Column<'a, M>>> {
