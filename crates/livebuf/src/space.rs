@@ -221,6 +221,15 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.clean_list &= wipe;
     }
 
+    /// Every edit asks this first. Costs nothing where the storage is always writable.
+    #[inline(always)]
+    pub(crate) fn editable(&self) -> Result<()> {
+        match self.storage.is_writable() {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::ReadOnly, 0)),
+        }
+    }
+
     /// The used bytes.
     #[inline(always)]
     pub(crate) fn bytes(&self) -> &[u8] {

@@ -48,6 +48,13 @@ pub trait Storage {
     /// All bytes, to be written by the editor alone.
     fn bytes_mut(&mut self) -> &mut [u8];
 
+    /// Whether the bytes may be changed. Where they may not, every edit is refused with
+    /// [`ErrorKind::ReadOnly`] and [`bytes_mut`](Self::bytes_mut) is never called.
+    #[inline(always)]
+    fn is_writable(&self) -> bool {
+        true
+    }
+
     /// Makes room for at least `capacity` bytes, keeping the contents.
     ///
     /// # Errors

@@ -77,6 +77,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], limits and space.
     #[inline]
     pub fn push<'v>(&mut self, node: NodeId, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
+        self.space.editable()?;
         let new = new.into();
         if let Some(()) = self.push_number(node, &new) {
             return Ok(None);
@@ -155,6 +156,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         index: usize,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeId>> {
+        self.space.editable()?;
         let elements = self.array(node)?;
         if index > elements.count as usize {
             let count = elements.count as u64;
@@ -427,6 +429,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn swap(&mut self, node: NodeId, a: usize, b: usize) -> Result<()> {
+        self.space.editable()?;
         let elements = self.array(node)?;
         if a.max(b) >= elements.count as usize {
             let count = elements.count as u64;
@@ -449,6 +452,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
     pub fn truncate(&mut self, node: NodeId, length: usize) -> Result<()> {
+        self.space.editable()?;
         if length >= self.array(node)?.count as usize {
             return Ok(());
         }

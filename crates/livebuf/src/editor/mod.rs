@@ -319,7 +319,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Opens the document that the storage holds, in constant time. It is foreign.
     ///
-    /// Flags of the class that anyone may ignore are cleared at once: what they say
+    /// Storage that [cannot be written](Storage::is_writable) can be opened too: what looks
+    /// works, and every edit is refused. From other storage, flags of the class that anyone may ignore are cleared at once: what they say
     /// of the document need not hold after edits by who does not know them.
     ///
     /// # Errors
@@ -329,11 +330,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let bytes = storage.bytes();
         Doc::open(bytes)?;
         let header = Header::check(bytes)?;
-        if header.read_only != 0 {
+        let writable = storage.is_writable();
+        if writable && header.read_only != 0 {
             return Err(Error::new(ErrorKind::ReadOnly, HEADER_READ_ONLY_FLAGS as u64));
         }
         let mut space = Space::new(storage, observer, header.used, false, Limits::default());
-        if header.ignore != 0 {
+        if writable && header.ignore != 0 {
             space.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
         }
         Ok(Editor { space, epoch: next_epoch(), moved: None })
@@ -418,6 +420,22 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let node = raw.tag == TAG_OBJECT || raw.tag == TAG_ARRAY;
         let row = row_of(raw.cell).unwrap_or(0);
         node.then_some(NodeId { home: raw.cell as u32, row, epoch: self.epoch, depth })
+    }
+
+    /// The handle of an object or array that was got from this document as a value below
+    /// the container `under`; `None` for scalars and for values of other documents.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [{"time": 71}, {"time": 70}]});
+    /// let laps = doc.find("/laps")?.unwrap();
+    /// let fastest = doc.value(laps)?.as_array()?.unwrap().get(1)?.unwrap();
+    /// let fastest = doc.handle_of(&fastest, laps).unwrap();
+    /// doc.set(fastest, "time", 69)?;
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn handle_of<M: Mode>(&self, value: &Value<'_, M>, under: NodeId) -> Option<NodeId> {
+        let same = core::ptr::eq(value.document(), self.space.bytes());
+        if same { self.handle(value.raw(), under.depth.saturating_add(1)) } else { None }
     }
 
     /// The handle of a child container; `None` where it is a scalar or not there.
@@ -772,6 +790,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// Limits and space.
     pub fn set_root<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
+        self.space.editable()?;
         let (tag, cell) = (HEADER_ROOT_TAG as u64, HEADER_ROOT_CELL as u64);
         let above = NodeId { home: 0, row: 0, epoch: self.epoch, depth: 0 };
         let (tag, cell) = self.replace(tag, cell, new.into(), above)?;
@@ -849,6 +868,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         at: impl Child,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeId>> {
+        self.space.editable()?;
         if node.epoch != self.epoch {
             return Err(Error::new(ErrorKind::StaleHandle, node.home as u64));
         }
@@ -968,6 +988,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`] where a container was freed since it was detached.
     pub fn discard(&mut self, detached: Detached) -> Result<()> {
+        self.space.editable()?;
         detached.measure(self, 0)?;
         self.release(detached.raw());
         Ok(())
@@ -976,6 +997,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Takes a value out of its place. `keeps`: it is to hang elsewhere, else a row's
     /// value is freed with its place.
     fn unhang(&mut self, node: NodeId, at: At<'_>, keeps: bool) -> Result<Option<Raw>> {
+        self.space.editable()?;
         match (self.container(node)?, at) {
             (Container::Array(elements), At::Index(index)) => {
                 self.take_element(elements, index, keeps)
@@ -1007,6 +1029,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], or what is damaged.
     pub fn clear(&mut self, node: NodeId) -> Result<()> {
+        self.space.editable()?;
         match self.container(node)? {
             Container::Array(_) | Container::Listed(..) => return self.truncate(node, 0),
             Container::Record(record) => self.clear_record(record),
@@ -1022,6 +1045,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], limits and space.
     pub fn reserve(&mut self, node: NodeId, additional: usize) -> Result<()> {
+        self.space.editable()?;
         let additional = u32::try_from(additional)
             .map_err(|_| Error::with_detail(ErrorKind::ElementLimit, 0, u32::MAX as u64))?;
         match self.container(node)? {

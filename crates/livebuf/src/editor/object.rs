@@ -470,6 +470,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn rename(&mut self, node: NodeId, from: &str, to: &str) -> Result<()> {
+        self.space.editable()?;
         self.measure_span(to.as_bytes())?;
         let container = self.container(node)?;
         if self.slot(container, At::Key(from))?.is_none() {

@@ -1,8 +1,10 @@
 //! Whole documents: owned ones, and compaction.
 
 use super::Editor;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::reader::{Doc, Mode};
+use crate::space::Observer;
+use crate::storage::Storage;
 
 impl<M: Mode> Doc<'_, M> {
     /// Writes a compact copy of the document to another buffer, without an
@@ -14,6 +16,39 @@ impl<M: Mode> Doc<'_, M> {
         let mut editor = Editor::create(target)?;
         editor.set_root(self.root())?;
         Ok(editor.as_bytes().len())
+    }
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// A copy of the document in other storage, byte for byte: as trusted as this one,
+    /// with this one's limits. Its handles are its own.
+    ///
+    /// # Errors
+    /// What the storage says when it cannot hold the document;
+    /// [`ErrorKind::ReadOnly`] as [`open_with`](Self::open_with).
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"lap": 55});
+    /// let mut buffer = [0u8; 256];
+    /// let mut copy = doc.copy_to(&mut buffer[..])?;
+    /// copy.set_pointer("/lap", 56)?;
+    /// assert!(copy.is_trusted());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn copy_to<T: Storage>(&self, mut storage: T) -> Result<Editor<T>> {
+        let bytes = self.space.bytes();
+        if storage.bytes().len() < bytes.len() {
+            storage.grow(bytes.len() as u64)?;
+        }
+        match storage.bytes_mut().get_mut(..bytes.len()) {
+            Some(place) => place.copy_from_slice(bytes),
+            None => return Err(Error::new(ErrorKind::NoSpace, storage.bytes().len() as u64)),
+        }
+        let mut copy = Editor::open(storage)?;
+        copy.set_limits(*self.space.limits());
+        copy.space.trusted = self.space.trusted;
+        copy.space.clean_list = self.space.clean_list;
+        Ok(copy)
     }
 }
 
@@ -124,6 +159,7 @@ mod owned {
         /// # Errors
         /// As [`compact`](Self::compact).
         pub fn compact_with(&mut self, options: EncodeOptions) -> Result<()> {
+            self.space.editable()?;
             let options = EncodeOptions { limits: *self.space.limits(), ..options };
             let compact = self.doc().compacted_with(options)?;
             let (new, old) = (compact.as_bytes(), self.space.used() as u64);

@@ -14,7 +14,7 @@ mod table;
 
 pub use array::{Array, ArrayIter, Element};
 pub use key::{Bound, Key, Lookup};
-pub use object::{Fields, Keys, Object, Ordered, RowSlots, Slots, Values};
+pub use object::{Fields, Keys, Object, Ordered, Position, RowSlots, Slots, Values};
 pub use table::{Column, ColumnPath, Pointer, Table};
 
 use crate::array::Elements;

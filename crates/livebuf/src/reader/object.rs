@@ -344,6 +344,25 @@ impl<'a, M: Mode> Object<'a, M> {
         Fields { object: *self, front: 0, back, remaining: self.len(), shape: None }
     }
 
+    /// The members from a [position](Fields::position) of an earlier iteration on.
+    ///
+    /// For iterators that cannot borrow the document all the time. If the object was edited
+    /// since, members may be passed over or met twice; compare its length.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"a": 1, "b": 2, "c": 3});
+    /// let object = doc.valid().unwrap().root().as_object().unwrap();
+    /// let mut fields = object.iter();
+    /// fields.next();
+    /// let position = fields.position();
+    /// assert_eq!(object.iter_from(position).next().unwrap().0, "b");
+    /// ```
+    pub fn iter_from(&self, position: Position) -> Fields<'a, M> {
+        let fields = self.iter();
+        let Position { slot, remaining } = position;
+        Fields { front: slot.min(fields.back), remaining: remaining as usize, ..fields }
+    }
+
     /// Slots of a record or map, holes among them.
     fn slots_in_use(&self) -> u32 {
         match self.body {
@@ -648,7 +667,19 @@ pub struct Fields<'a, M> {
     shape: Option<Shape>,
 }
 
+/// Where an iteration over members stands: [`Fields::position`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    slot: u32,
+    remaining: u32,
+}
+
 impl<'a, M: Mode> Fields<'a, M> {
+    /// Where this iteration stands, for [`Object::iter_from`].
+    pub fn position(&self) -> Position {
+        Position { slot: self.front, remaining: self.remaining as u32 }
+    }
+
     #[inline(always)]
     fn advance(&mut self, backwards: bool) -> Option<M::Item<(&'a str, Value<'a, M>)>> {
         while self.front < self.back && self.remaining > 0 {

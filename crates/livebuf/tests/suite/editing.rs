@@ -1,6 +1,6 @@
 //! Editing by example; the model in `fuzz/` tries everything at random.
 
-use livebuf::{DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, json};
+use livebuf::{DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, VecStorage, json};
 
 fn text<S: Storage>(doc: &Editor<S>) -> String {
     doc.doc().validate().unwrap();
@@ -350,4 +350,82 @@ fn lists_of_a_claimed_length_do_not_overflow() {
     let error = doc.push(doc.root().unwrap(), other.doc().root()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ElementLimit);
     assert_eq!(doc.as_bytes(), bytes);
+}
+
+/// Bytes that others own.
+struct Borrowed(&'static [u8]);
+
+impl Storage for Borrowed {
+    const ZEROED: bool = false;
+    fn bytes(&self) -> &[u8] {
+        self.0
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        panic!("asked for bytes to write")
+    }
+    fn is_writable(&self) -> bool {
+        false
+    }
+    fn grow(&mut self, _: u64) -> livebuf::Result<()> {
+        panic!("asked to grow")
+    }
+}
+
+#[test]
+fn storage_that_cannot_be_written_is_read_and_every_edit_refused() {
+    let mut bytes = json!({"list": [1, 2, [3]], "name": "Ada"}).to_vec();
+    bytes[livebuf::layout::HEADER_IGNORE_FLAGS as usize] = 1;
+    bytes[livebuf::layout::HEADER_READ_ONLY_FLAGS as usize] = 1;
+    assert_eq!(Editor::open(&mut bytes[..]).err().unwrap().kind(), ErrorKind::ReadOnly);
+    let mut doc = Editor::open(Borrowed(bytes.leak())).unwrap();
+    let (root, list) = (doc.root().unwrap(), doc.find("/list").unwrap().unwrap());
+    assert_eq!(doc.doc().pointer("/list/2/0").unwrap().unwrap().as_i64(), Some(3));
+    let inner = doc.value(list).unwrap().get(2).unwrap().unwrap();
+    assert_eq!(doc.handle_of(&inner, list), doc.child(list, 2).unwrap());
+    assert_eq!(doc.handle_of(&json!([]).doc().root(), list), None);
+    assert_eq!(doc.handle_of(&doc.doc().pointer("/name").unwrap().unwrap(), root), None);
+
+    let refused = [
+        doc.set_root(1).err(),
+        doc.set(root, "name", 1).err(),
+        doc.set(list, 0, 1).err(),
+        doc.set_pointer("/list/-", 1).err(),
+        doc.push(list, 1).err(),
+        doc.insert(list, 0, 1).err(),
+        doc.pop(list).err(),
+        doc.swap(list, 0, 1).err(),
+        doc.truncate(list, 0).err(),
+        doc.remove(root, "name").err(),
+        doc.remove_pointer("/name").err(),
+        doc.detach(root, "name").err(),
+        doc.clear(root).err(),
+        doc.rename(root, "name", "title").err(),
+        doc.reserve(list, 1).err(),
+        doc.compact().err(),
+    ];
+    for (number, error) in refused.into_iter().enumerate() {
+        assert_eq!(error.unwrap().kind(), ErrorKind::ReadOnly, "edit {number}");
+    }
+    // What this version must not edit is no easier to edit in a copy.
+    assert_eq!(doc.copy_to(VecStorage::default()).err().unwrap().kind(), ErrorKind::ReadOnly);
+}
+
+#[test]
+fn a_copy_in_other_storage_is_as_trusted_as_its_original() {
+    let mut doc = json!({"list": [1, 2, [3]], "name": "a name of some length"});
+    doc.remove_pointer("/list/2").unwrap();
+    let mut short = [0; 40];
+    assert_eq!(doc.copy_to(&mut short[..]).err().unwrap().kind(), ErrorKind::NoSpace);
+    let foreign = DocBuf::from_bytes(doc.as_bytes()).unwrap();
+    assert!(!foreign.copy_to(VecStorage::default()).unwrap().is_trusted());
+    let mut copy = doc.copy_to(VecStorage::default()).unwrap();
+    assert!(copy.is_trusted());
+    assert_eq!(copy.as_bytes(), doc.as_bytes());
+    assert!(!copy.is_current(doc.root().unwrap()));
+    copy.set_pointer("/name", "another name of some length").unwrap();
+    copy.set_pointer("/list/-", "takes what was freed").unwrap();
+    assert_eq!(
+        text(&copy),
+        r#"{"list": [1, 2, "takes what was freed"], "name": "another name of some length"}"#
+    );
 }
