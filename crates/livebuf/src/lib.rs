@@ -13,6 +13,7 @@
 //! | `walk` | passing over containers without recursion, within an allowance |
 //! | `reader` | views: [`Doc`], [`Value`], [`Object`], [`Array`] |
 //! | `validate` | one pass over everything: [`Doc::validate`], [`Stats`] |
+//! | `digest` | hashes of values, whatever their layout: [`Value::digest`] |
 //! | `encode`, `ser`, `de` | events and serde values to documents and back |
 //! | `editor` | [`Editor`], [`New`], [`NodeId`], [`NodeMut`] |
 //! | `macros` | [`json!`] |
@@ -30,6 +31,8 @@ mod bytes;
 mod cell;
 #[cfg(feature = "serde")]
 mod de;
+#[cfg(feature = "digest")]
+mod digest;
 mod editor;
 #[cfg(feature = "alloc")]
 mod encode;

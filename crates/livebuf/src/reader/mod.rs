@@ -404,6 +404,13 @@ impl<'a, M: Mode> Value<'a, M> {
         M::out(self.span_text(TAG_STRING))
     }
 
+    /// The text's bytes, which nobody checked to be UTF-8: for callers that check them
+    /// while they copy.
+    #[inline]
+    pub fn as_text_bytes(&self) -> M::Out<&'a [u8]> {
+        M::out(self.span(TAG_STRING))
+    }
+
     /// The bytes of a byte string, borrowed from the document.
     #[inline]
     pub fn as_bytes(&self) -> M::Out<&'a [u8]> {
@@ -475,6 +482,11 @@ impl<'a, M: Mode> Value<'a, M> {
             }
         }
         Ok(Some(value))
+    }
+
+    /// Bytes of the whole document that the value lies in.
+    pub fn document_length(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Count of elements, members, or bytes of text; `None` for other values.

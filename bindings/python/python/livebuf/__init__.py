@@ -1,0 +1,146 @@
+"""LiveBuf: JSON-compatible binary documents, read without parsing and edited in place.
+
+>>> import livebuf
+>>> doc = livebuf.from_json('{"users": [{"name": "Ada"}, {"name": "Grace"}]}')
+>>> doc["users"][1]["name"]
+'Grace'
+>>> doc["users"][0]["name"] = "Augusta"      # edited in place
+>>> payload = bytes(doc)                     # ready to send
+>>> livebuf.Document(payload)["users"][0]["name"]
+'Augusta'
+>>> livebuf.to_json(doc)
+b'{"users":[{"name":"Augusta"},{"name":"Grace"}]}'
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import MutableMapping, MutableSequence
+from typing import Any
+
+from ._errors import (
+    ClosedError,
+    DamagedError,
+    EncodeError,
+    Error,
+    ExportedError,
+    IndexRangeError,
+    JSONError,
+    LimitError,
+    MissingKeyError,
+    PointerError,
+    ReadOnlyError,
+    StaleError,
+    WrongTypeError,
+)
+from ._livebuf import (
+    Array,
+    Column,
+    Document,
+    Object,
+    Table,
+    __version__,
+    _loads,
+    dumps,
+    from_arrow,
+    from_json,
+    open,
+    to_json,
+)
+
+__all__ = [
+    "Array",
+    "ClosedError",
+    "Column",
+    "DamagedError",
+    "Document",
+    "EncodeError",
+    "Error",
+    "ExportedError",
+    "IndexRangeError",
+    "JSONError",
+    "LimitError",
+    "MissingKeyError",
+    "Object",
+    "PointerError",
+    "ReadOnlyError",
+    "StaleError",
+    "Table",
+    "WrongTypeError",
+    "__version__",
+    "default",
+    "dump",
+    "dumps",
+    "from_arrow",
+    "from_json",
+    "load",
+    "loads",
+    "open",
+    "to_json",
+]
+
+# `match doc.root: case {"a": value}` and isinstance work by this.
+MutableMapping.register(Object)
+MutableSequence.register(Array)
+
+
+def loads(data: Any, *, type: Any = None, max_values: int | None = None) -> Any:
+    """A document's bytes as plain Python objects.
+
+    With `type` as an object of that type: a dataclass, `NamedTuple`, `TypedDict`, or what they
+    are made of (`list[...]`, `dict[str, ...]`, `X | None`, `Literal`, enums, `datetime`, `UUID`,
+    `Decimal`, ...). Fields that the type does not have are passed over unread; fields that
+    are missing take their defaults, or raise `WrongTypeError`.
+
+    At most `max_values` values are made, by default a million and 64 for each byte: in
+    damaged documents a few bytes can stand for values without end.
+
+    >>> import dataclasses
+    >>> @dataclasses.dataclass
+    ... class User:
+    ...     name: str
+    ...     tags: list[str] = dataclasses.field(default_factory=list)
+    >>> livebuf.loads(livebuf.dumps({"name": "Ada", "born": 1815}), type=User)
+    User(name='Ada', tags=[])
+    """
+    if type is None:
+        return _loads(data, max_values)
+    from ._typed import convert
+
+    return convert(Document(data).root, type)
+
+
+def dump(obj: Any, file: Any, *, default: Any = None, tables: bool = True) -> None:
+    """Writes `dumps(obj)` to a file: a path, or a binary file that is open for writing."""
+    payload = dumps(obj, default=default, tables=tables)
+    if isinstance(file, (str, os.PathLike)):
+        import builtins
+
+        with builtins.open(file, "wb") as opened:
+            opened.write(payload)
+    else:
+        file.write(payload)
+
+
+def load(file: Any, *, type: Any = None, max_values: int | None = None) -> Any:
+    """`loads` of what a file holds: a path, or a binary file that is open for reading."""
+    if isinstance(file, (str, os.PathLike)):
+        import builtins
+
+        with builtins.open(file, "rb") as opened:
+            return loads(opened.read(), type=type, max_values=max_values)
+    return loads(file.read(), type=type, max_values=max_values)
+
+
+def default(obj: Any) -> Any:
+    """Documents and views as what JSON libraries know: hand it to `orjson.dumps(..., default=)`
+    or `json.dumps(..., default=)`.
+
+    >>> import json
+    >>> doc = livebuf.from_json('{"laps": [71, 70]}')
+    >>> json.dumps({"times": doc["laps"]}, default=livebuf.default)
+    '{"times": [71, 70]}'
+    """
+    if isinstance(obj, (Document, Object, Array)):
+        return obj.to_python()
+    raise TypeError(f"{type(obj).__name__} is not JSON serializable")

@@ -1,0 +1,97 @@
+"""The exceptions. Each is an `Error`, and the built-in exception that fits."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+class Error(Exception):
+    """What LiveBuf raises.
+
+    `code` is the number of the kind of error, the same in Rust, C and Python, and `kind` its
+    name (`"StaleHandle"`). `offset` is the byte of the document that the error is about, where
+    there is one.
+    """
+
+    code: int
+    kind: str
+    offset: int | None
+
+    def __init__(
+        self, message: str = "", code: int = 0, kind: str = "", offset: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.kind = kind
+        self.offset = offset
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0] if self.args else "", self.code, self.kind, self.offset)
+
+
+class DamagedError(Error):
+    """The bytes are no document, or a damaged one, or of a newer version."""
+
+
+class JSONError(Error, json.JSONDecodeError):
+    """The text is not JSON. `pos`, `lineno` and `colno` say where.
+
+    `pos` counts characters of a `str` and bytes of anything else, as `doc` is indexed.
+    """
+
+    def __init__(
+        self, msg: str, doc: Any = "", pos: int = 0, lineno: int = 1, colno: int = 1, code: int = 0
+    ) -> None:
+        ValueError.__init__(self, f"{msg}: line {lineno} column {colno} (char {pos})")
+        self.msg = msg
+        self.doc = doc
+        self.pos = pos
+        self.lineno = lineno
+        self.colno = colno
+        self.code = code
+        self.kind = "JSON"
+        self.offset = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.doc, self.pos, self.lineno, self.colno, self.code)
+
+
+class EncodeError(Error, TypeError):
+    """A Python value that a document cannot hold; the message says where it is."""
+
+
+class MissingKeyError(Error, KeyError):
+    """The object has no such key."""
+
+
+class IndexRangeError(Error, IndexError):
+    """The array has no such index."""
+
+
+class WrongTypeError(Error, TypeError):
+    """The value is of another type than the call needs."""
+
+
+class ReadOnlyError(Error, TypeError):
+    """The document cannot be edited. `editable()` gives a copy that can."""
+
+
+class StaleError(Error, RuntimeError):
+    """The view's place was removed, replaced or shifted. Look it up again."""
+
+
+class LimitError(Error, ValueError):
+    """A limit: of a string, key or document, of nesting, of elements, of a buffer's room."""
+
+
+class PointerError(Error, ValueError):
+    """The JSON pointer (RFC 6901) is malformed."""
+
+
+class ClosedError(Error, ValueError):
+    """The document was closed."""
+
+
+class ExportedError(Error, BufferError):
+    """The bytes cannot be changed while a memoryview, numpy array or Arrow export looks at them."""

@@ -1,0 +1,45 @@
+"""Dict views of objects, and what else is as simple in Python."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from typing import Any
+
+
+class Keys(KeysView[str]):
+    """Keys of an object, in their order."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<livebuf keys: {list(self)}>"
+
+
+class Values(ValuesView[Any]):
+    """Values of an object, in the order of their keys."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._mapping._values()  # type: ignore[attr-defined, no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<livebuf values: {len(self)}>"
+
+
+class Items(ItemsView[str, Any]):
+    """Keys and values of an object, in their order."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return self._mapping._items()  # type: ignore[attr-defined, no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<livebuf items: {len(self)}>"
+
+
+def reversed_array(array: Any) -> Iterator[Any]:
+    """The elements from the last to the first."""
+    for index in range(len(array) - 1, -1, -1):
+        yield array[index]

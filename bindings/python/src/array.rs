@@ -1,0 +1,502 @@
+//! `livebuf.Array`: a view of an array, as a `MutableSequence`.
+
+use livebuf::Kind;
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PySlice, PyTuple};
+
+use crate::compare;
+use crate::decode;
+use crate::document::{Document, child, fallback};
+use crate::encode::{Given, expected};
+use crate::error::{self, Fault, Held};
+use crate::export::Numbers;
+use crate::object::pointer_below;
+use crate::place::{Above, Effect, Step, View};
+use crate::table::{Column, Table};
+
+/// An array of a document, as a list: edits change the document.
+///
+/// >>> doc = livebuf.from_json('[3, 1, 4, 1, 5]')
+/// >>> digits = doc.root
+/// >>> digits[-1], digits[1:3], digits.count(1)
+/// (5, [1, 4], 2)
+/// >>> digits.append(9); del digits[0]
+/// >>> list(digits)
+/// [1, 4, 1, 5, 9]
+///
+/// Arrays of numbers offer their memory: `memoryview(array)`, `numpy.asarray(array)`.
+#[pyclass(frozen, sequence, weakref, module = "livebuf")]
+pub(crate) struct Array {
+    pub(crate) view: View,
+}
+
+/// Where a Python index leads.
+fn place(index: isize, length: usize) -> Option<usize> {
+    let index = if index < 0 { index.checked_add_unsigned(length)? } else { index };
+    usize::try_from(index).ok().filter(|&index| index < length)
+}
+
+impl Array {
+    pub(crate) fn len(&self, py: Python<'_>) -> PyResult<usize> {
+        self.view.read(py, |value| Ok(value.len()?.unwrap_or(0)))
+    }
+
+    /// The element at an index from the front; `None` beyond the end.
+    fn at<'py>(slf: &Bound<'py, Self>, index: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = slf.py();
+        slf.get().view.reach(py, |state, node| {
+            let editor = state.editor()?;
+            let Some(value) = editor.value(node)?.get(index)? else { return Ok(None) };
+            let kind = value.kind();
+            if !matches!(kind, Kind::Object | Kind::Array) {
+                return Ok(Some(decode::scalar(py, &value)?));
+            }
+            let Some(below) = editor.handle_of(&value, node) else { return Ok(None) };
+            let above = Above::Array(slf.clone().unbind(), index);
+            let document = slf.get().view.document();
+            Ok(Some(child(py, state, document, (kind, below), above)?))
+        })
+    }
+
+    /// An index that must be there.
+    fn index_of(&self, key: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let Ok(index) = key.extract::<isize>() else {
+            return Err(expected("an index or slice", key));
+        };
+        let length = self.len(key.py())?;
+        place(index, length).ok_or_else(|| error::index(key.py(), index, length))
+    }
+
+    /// The indexes of a slice, and its first when it has none.
+    fn indexes(&self, slice: &Bound<'_, PySlice>) -> PyResult<(Vec<usize>, usize, isize)> {
+        let length = self.len(slice.py())?;
+        let found = slice.indices(isize::try_from(length)?)?;
+        let indexes = (0..found.slicelength)
+            .map(|step| (found.start + step as isize * found.step) as usize)
+            .collect();
+        Ok((indexes, found.start.max(0) as usize, found.step))
+    }
+
+    fn remove_at(&self, py: Python<'_>, index: usize) -> PyResult<()> {
+        self.view.edit(py, |editor, node, effect| {
+            if editor.remove(node, index)? {
+                *effect = Some(Effect::From(index));
+            }
+            Ok(())
+        })
+    }
+
+    /// Replaces what lies from `first` on, `removed` elements, by others.
+    fn splice(
+        &self,
+        py: Python<'_>,
+        first: usize,
+        removed: usize,
+        items: &[Given<'_>],
+    ) -> PyResult<()> {
+        self.view.edit(py, |editor, node, effect| {
+            let mut cursor = editor.node_mut(node)?;
+            *effect = Some(Effect::From(first));
+            let same = removed.min(items.len());
+            for (step, item) in items.iter().enumerate().take(same) {
+                cursor.set(first + step, item.value())?;
+            }
+            for _ in same..removed {
+                cursor.remove(first + same)?;
+            }
+            for (step, item) in items.iter().enumerate().skip(same) {
+                cursor.insert(first + step, item.value())?;
+            }
+            Ok(())
+        })
+    }
+
+    fn push_all(&self, py: Python<'_>, items: &[Given<'_>]) -> PyResult<()> {
+        self.view.edit(py, |editor, node, _| {
+            let mut cursor = editor.node_mut(node)?;
+            for item in items {
+                cursor.push(item.value())?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The elements of an iterable, which runs Python code: before any lock.
+fn collect<'py>(items: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    items.try_iter()?.collect()
+}
+
+fn given<'a>(items: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Given<'a>>> {
+    items.iter().map(Given::of).collect()
+}
+
+#[pymethods]
+impl Array {
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(slice) = key.cast::<PySlice>() {
+            let (indexes, _, _) = slf.get().indexes(slice)?;
+            let items = PyList::empty(slf.py());
+            for index in indexes {
+                match Self::at(slf, index)? {
+                    Some(item) => items.append(item)?,
+                    None => break,
+                }
+            }
+            return Ok(items.into_any());
+        }
+        if let Ok(index) = key.extract::<usize>()
+            && let Some(item) = Self::at(slf, index)?
+        {
+            return Ok(item);
+        }
+        let index = slf.get().index_of(key)?;
+        match Self::at(slf, index)? {
+            Some(item) => Ok(item),
+            None => Err(error::index(slf.py(), index as isize, slf.get().len(slf.py())?)),
+        }
+    }
+
+    fn __setitem__(
+        slf: &Bound<'_, Self>,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let py = slf.py();
+        if let Ok(slice) = key.cast::<PySlice>() {
+            let items = collect(value)?;
+            let items = given(&items)?;
+            let (indexes, first, step) = slf.get().indexes(slice)?;
+            if step == 1 {
+                return slf.get().splice(py, first, indexes.len(), &items);
+            }
+            if indexes.len() != items.len() {
+                return Err(PyValueError::new_err(format!(
+                    "{} elements for a slice of {}",
+                    items.len(),
+                    indexes.len()
+                )));
+            }
+            for (index, item) in indexes.into_iter().zip(&items) {
+                slf.get().splice(py, index, 1, std::slice::from_ref(item))?;
+            }
+            return Ok(());
+        }
+        let given = Given::of(value)?;
+        let index = slf.get().index_of(key)?;
+        slf.get().view.edit(py, |editor, node, effect| {
+            editor.set(node, index, given.value())?;
+            *effect = Some(Effect::Child(Step::Index(index)));
+            Ok(())
+        })
+    }
+
+    fn __delitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = slf.py();
+        if let Ok(slice) = key.cast::<PySlice>() {
+            let (mut indexes, first, step) = slf.get().indexes(slice)?;
+            if step == 1 {
+                return slf.get().splice(py, first, indexes.len(), &[]);
+            }
+            indexes.sort_unstable();
+            for index in indexes.into_iter().rev() {
+                slf.get().remove_at(py, index)?;
+            }
+            return Ok(());
+        }
+        let index = slf.get().index_of(key)?;
+        slf.get().remove_at(py, index)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.len(py)
+    }
+
+    fn __iter__(slf: &Bound<'_, Self>) -> Elements {
+        Elements { array: slf.clone().unbind(), next: 0, ready: Vec::new().into_iter() }
+    }
+
+    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._views")?.getattr("reversed_array")?.call1((slf,))
+    }
+
+    fn __contains__(slf: &Bound<'_, Self>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        for element in slf.try_iter()? {
+            if element?.eq(item)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The first index of a value. Raises `ValueError` where there is none.
+    #[pyo3(signature = (value, start=0, stop=isize::MAX, /))]
+    fn index(
+        slf: &Bound<'_, Self>,
+        value: &Bound<'_, PyAny>,
+        start: isize,
+        stop: isize,
+    ) -> PyResult<usize> {
+        let slice = PySlice::new(slf.py(), start, stop, 1);
+        for index in slf.get().indexes(&slice)?.0 {
+            match Self::at(slf, index)? {
+                Some(element) if element.eq(value)? => return Ok(index),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        Err(PyValueError::new_err(format!("{} is not in the array", value.repr()?)))
+    }
+
+    /// How often a value occurs.
+    fn count(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let mut count = 0;
+        for element in slf.try_iter()? {
+            count += usize::from(element?.eq(value)?);
+        }
+        Ok(count)
+    }
+
+    /// Adds an element at the end.
+    fn append(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let given = Given::of(value)?;
+        self.view.edit(value.py(), |editor, node, _| {
+            editor.push(node, given.value())?;
+            Ok(())
+        })
+    }
+
+    /// Adds all elements of an iterable at the end.
+    fn extend(&self, items: &Bound<'_, PyAny>) -> PyResult<()> {
+        let items_held = collect(items)?;
+        self.push_all(items.py(), &given(&items_held)?)
+    }
+
+    fn __iadd__(slf: &Bound<'_, Self>, items: &Bound<'_, PyAny>) -> PyResult<()> {
+        slf.get().extend(items)
+    }
+
+    /// Inserts an element before an index.
+    fn insert(&self, index: isize, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = value.py();
+        let given = Given::of(value)?;
+        let length = self.len(py)?;
+        let index = match index < 0 {
+            true => index.saturating_add_unsigned(length).max(0) as usize,
+            false => (index as usize).min(length),
+        };
+        self.view.edit(py, |editor, node, effect| {
+            editor.insert(node, index, given.value())?;
+            *effect = (index < length).then_some(Effect::From(index));
+            Ok(())
+        })
+    }
+
+    /// Removes an element, the last by default, and gives it: plain Python objects where
+    /// it was a container.
+    #[pyo3(signature = (index=-1))]
+    fn pop<'py>(slf: &Bound<'py, Self>, index: isize) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let length = slf.get().len(py)?;
+        let found = place(index, length).ok_or_else(|| error::index(py, index, length))?;
+        let value = slf.get().view.read(py, |value| match value.get(found)? {
+            Some(value) => {
+                let limit = decode::default_budget(slf.get().view.bytes(&value));
+                decode::to_python(py, &value, limit)
+            }
+            None => Err(Fault::Stale("the element is gone")),
+        })?;
+        slf.get().remove_at(py, found)?;
+        Ok(value)
+    }
+
+    /// Removes the first element that equals a value. Raises `ValueError` where there is none.
+    fn remove(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let index = Self::index(slf, value, 0, isize::MAX)?;
+        slf.get().remove_at(slf.py(), index)
+    }
+
+    /// Turns the order of the elements around.
+    fn reverse(&self, py: Python<'_>) -> PyResult<()> {
+        self.view.edit(py, |editor, node, effect| {
+            let length = editor.value(node)?.len()?.unwrap_or(0);
+            let mut cursor = editor.node_mut(node)?;
+            for index in 0..length / 2 {
+                cursor.swap(index, length - 1 - index)?;
+                *effect = Some(Effect::From(0));
+            }
+            Ok(())
+        })
+    }
+
+    /// Exchanges two elements.
+    fn swap(&self, py: Python<'_>, one: isize, other: isize) -> PyResult<()> {
+        let length = self.len(py)?;
+        let find = |index| place(index, length).ok_or_else(|| error::index(py, index, length));
+        let (one, other) = (find(one)?, find(other)?);
+        self.view.edit(py, |editor, node, effect| {
+            editor.swap(node, one, other)?;
+            *effect = Some(Effect::From(one.min(other)));
+            Ok(())
+        })
+    }
+
+    /// Removes all elements.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        self.view.edit(py, |editor, node, effect| {
+            editor.clear(node)?;
+            *effect = Some(Effect::All);
+            Ok(())
+        })
+    }
+
+    /// The value at a JSON pointer (RFC 6901) below; as `Document.pointer`.
+    #[pyo3(signature = (pointer, *default))]
+    fn pointer<'py>(
+        slf: &Bound<'py, Self>,
+        pointer: &str,
+        default: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        pointer_below(slf.as_any(), &slf.get().view, pointer, fallback(default)?)
+    }
+
+    /// The rows as columns, for Arrow: see `Table`.
+    #[getter]
+    fn table(slf: &Bound<'_, Self>) -> Table {
+        Table::new(slf.clone().unbind())
+    }
+
+    /// The elements as a column, which can be searched.
+    #[getter]
+    fn column(slf: &Bound<'_, Self>) -> Column {
+        Column { array: slf.clone().unbind(), path: Vec::new() }
+    }
+
+    /// The elements as a numpy array that shows the document's memory, where they are stored
+    /// as numbers of one type.
+    ///
+    /// Edits raise `ExportedError` while it lives, unless `copy=True`. With `writable=True`
+    /// what is written into it changes the document. Raises `WrongTypeError` for arrays of
+    /// anything else.
+    #[pyo3(signature = (*, copy=false, writable=false))]
+    fn numpy<'py>(
+        slf: &Bound<'py, Self>,
+        copy: bool,
+        writable: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Numbers::new(slf.clone().unbind(), Vec::new()).numpy(slf.py(), copy, writable)
+    }
+
+    /// The document that this is a view of.
+    #[getter]
+    fn document(&self, py: Python<'_>) -> Py<Document> {
+        self.view.document().clone_ref(py)
+    }
+
+    /// A plain list, with plain elements.
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        compare::plain(py, &self.view)
+    }
+
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        operator: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        compare::answer(slf.as_any(), other, operator)
+    }
+
+    fn __hash__(&self) -> PyResult<isize> {
+        Err(PyTypeError::new_err("unhashable type: 'livebuf.Array'"))
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let length = slf.get().len(slf.py())?;
+        let mut shown = Vec::new();
+        for index in 0..length.min(4) {
+            match Self::at(slf, index)? {
+                Some(item) if item.is_instance_of::<Self>() => shown.push("[…]".to_owned()),
+                Some(item) if item.is_instance_of::<crate::object::Object>() => {
+                    shown.push("{…}".to_owned());
+                }
+                Some(item) => {
+                    let text = item.repr()?.to_string();
+                    match text.char_indices().nth(40) {
+                        Some((end, _)) => shown.push(format!("{}…", &text[..end])),
+                        None => shown.push(text),
+                    }
+                }
+                None => break,
+            }
+        }
+        let more = if length > shown.len() { ", …" } else { "" };
+        Ok(format!("<livebuf.Array of {length}: {}{more}>", shown.join(", ")))
+    }
+
+    /// The buffer protocol, by which C hands over a structure to fill.
+    #[allow(unsafe_code)]
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut pyo3::ffi::Py_buffer,
+        flags: std::os::raw::c_int,
+    ) -> PyResult<()> {
+        let numbers = Numbers::new(slf.clone().unbind(), Vec::new());
+        crate::export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
+    }
+
+    #[allow(unsafe_code)]
+    unsafe fn __releasebuffer__(&self, view: *mut pyo3::ffi::Py_buffer) {
+        crate::export::release(self.view.document().get(), view);
+    }
+}
+
+/// Elements that are read at once.
+const MANY: usize = 64;
+
+/// An iterator of an array's elements. As with lists, edits before its place shift it.
+#[pyclass(module = "livebuf")]
+pub(crate) struct Elements {
+    array: Py<Array>,
+    next: usize,
+    ready: std::vec::IntoIter<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Elements {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        if let Some(item) = self.ready.next() {
+            return Ok(Some(item));
+        }
+        let array = self.array.bind(py);
+        // Scalars are read many at once: they are as they were when the first was given.
+        let (scalars, container) = array.get().view.read(py, |value| -> Held<_> {
+            let mut scalars = Vec::new();
+            let found = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
+            let most = if self.next == 0 { 8 } else { MANY };
+            for index in self.next..found.len().min(self.next + most) {
+                let Some(value) = found.get(index)? else { break };
+                if matches!(value.kind(), Kind::Object | Kind::Array) {
+                    return Ok((scalars, true));
+                }
+                scalars.push(decode::scalar(py, &value)?.unbind());
+            }
+            Ok((scalars, false))
+        })?;
+        if scalars.is_empty() && container {
+            self.next += 1;
+            return Ok(Array::at(array, self.next - 1)?.map(Bound::unbind));
+        }
+        self.next += scalars.len();
+        self.ready = scalars.into_iter();
+        Ok(self.ready.next())
+    }
+}

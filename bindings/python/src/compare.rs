@@ -1,0 +1,98 @@
+//! `==` as dicts and lists have it.
+
+use livebuf::Value;
+use pyo3::basic::CompareOp;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyList};
+
+use crate::array::Array;
+use crate::decode;
+use crate::error::Fault;
+use crate::object::Object;
+use crate::place::View;
+
+/// The answer to a comparison of a document's value.
+pub(crate) fn answer<'py>(
+    one: &Bound<'py, PyAny>,
+    other: &Bound<'py, PyAny>,
+    operator: CompareOp,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = one.py();
+    let wants_equal = match operator {
+        CompareOp::Eq => true,
+        CompareOp::Ne => false,
+        _ => return Ok(py.NotImplemented().into_bound(py)),
+    };
+    let equal = match view(one) {
+        None => Some(one.eq(other)?),
+        Some(view) => equal(py, one, view, other)?,
+    };
+    Ok(match equal {
+        Some(equal) => PyBool::new(py, equal == wants_equal).to_owned().into_any(),
+        None => py.NotImplemented().into_bound(py),
+    })
+}
+
+fn view<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a View> {
+    match object.cast::<Object>() {
+        Ok(object) => Some(&object.get().view),
+        Err(_) => object.cast::<Array>().ok().map(|array| &array.get().view),
+    }
+}
+
+/// `None` where the other is nothing that could be equal.
+fn equal(
+    py: Python<'_>,
+    one: &Bound<'_, PyAny>,
+    view_of_one: &View,
+    other: &Bound<'_, PyAny>,
+) -> PyResult<Option<bool>> {
+    let is_object = one.is_instance_of::<Object>();
+    if let Some(view_of_other) = view(other) {
+        if is_object != other.is_instance_of::<Object>() || one.len()? != other.len()? {
+            return Ok(Some(false));
+        }
+        if same(py, view_of_one, view_of_other)? {
+            return Ok(Some(true));
+        }
+        // They may still be equal to Python: 1 and 1.0.
+        return Ok(Some(plain(py, view_of_one)?.eq(plain(py, view_of_other)?)?));
+    }
+    let other = match () {
+        () if is_object && other.is_instance_of::<PyDict>() => other.clone(),
+        () if is_object
+            && other.is_instance(py.import("collections.abc")?.getattr("Mapping")?.as_any())? =>
+        {
+            py.get_type::<PyDict>().call1((other,))?
+        }
+        () if !is_object && other.is_instance_of::<PyList>() => other.clone(),
+        () => return Ok(None),
+    };
+    if one.len()? != other.len()? {
+        return Ok(Some(false));
+    }
+    Ok(Some(plain(py, view_of_one)?.eq(other)?))
+}
+
+/// The view's value as plain Python objects.
+pub(crate) fn plain<'py>(py: Python<'py>, view: &View) -> PyResult<Bound<'py, PyAny>> {
+    view.read(py, |value| {
+        let limit = decode::default_budget(view.bytes(value));
+        decode::to_python(py, value, limit)
+    })
+}
+
+/// Whether two views show the same values, of the same types.
+fn same(py: Python<'_>, one: &View, other: &View) -> PyResult<bool> {
+    // One lock at a time: two would be taken in either order by two threads.
+    let copy = one.read(py, |value| {
+        let mut encoder = livebuf::Encoder::new();
+        encoder.value(value)?;
+        Ok(encoder.finish()?)
+    });
+    let Ok(copy) = copy else { return Ok(false) };
+    other.read(py, |value: &Value<'_>| {
+        let mut budget = decode::default_budget(copy.as_bytes().len());
+        value.deep_eq(&copy.doc().root(), &mut budget).map_err(Fault::Core)
+    })
+}

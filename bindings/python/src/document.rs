@@ -1,0 +1,671 @@
+//! `livebuf.Document`: a document over any memory, and its lock.
+//!
+//! All that looks at or changes the bytes holds the lock. While it is held no Python code
+//! runs that could come back here; who waits for it is detached from the interpreter.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use livebuf::mapped::{MappedFile, MappedStorage};
+use livebuf::{DocBuf, Editor, Kind, NodeId, Value};
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
+
+use crate::array::Array;
+use crate::compare;
+use crate::decode;
+use crate::encode::{self, Given};
+use crate::error::{self, Fault, Held};
+use crate::memory::{Access, Memory};
+use crate::object::Object;
+use crate::place::{Above, Effect, Log, Step, View};
+
+/// From so many bytes on, work that needs no Python objects lets other threads run.
+pub(crate) const DETACH: usize = 4096;
+
+/// What the lock protects.
+pub(crate) struct State {
+    /// `None` when closed.
+    editor: Option<Editor<Memory>>,
+    pub(crate) log: Log,
+    views_made: u64,
+}
+
+impl State {
+    #[inline(always)]
+    pub(crate) fn editor(&self) -> Held<&Editor<Memory>> {
+        self.editor.as_ref().ok_or(Fault::Closed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn editor_mut(&mut self) -> Held<&mut Editor<Memory>> {
+        self.editor.as_mut().ok_or(Fault::Closed)
+    }
+
+    pub(crate) fn view_made(&mut self) {
+        self.views_made += 1;
+    }
+}
+
+/// A document: JSON-like data in one buffer, read without parsing and edited in place.
+///
+/// `Document(buffer)` opens the document that a buffer holds, in constant time: `bytes`
+/// (read-only), `bytearray` (grows as needed), `memoryview`, `mmap`, shared memory, anything
+/// with the buffer protocol. Nothing is copied.
+///
+/// >>> import livebuf
+/// >>> doc = livebuf.from_json('{"name": "Ada", "laps": [71, 70]}')
+/// >>> doc["name"], doc["laps"][1]
+/// ('Ada', 70)
+/// >>> doc["name"] = "Grace"
+/// >>> livebuf.Document(bytes(doc))["name"]
+/// 'Grace'
+#[pyclass(frozen, weakref, module = "livebuf")]
+pub(crate) struct Document {
+    state: Mutex<State>,
+    /// Exports that look at the bytes.
+    exports: Arc<AtomicUsize>,
+    views_dropped: AtomicU64,
+}
+
+impl Document {
+    pub(crate) fn open(memory: Memory) -> PyResult<Document> {
+        Ok(Document::around(Editor::open(memory).map_err(error::raise)?))
+    }
+
+    fn around(editor: Editor<Memory>) -> Document {
+        Document {
+            state: Mutex::new(State { editor: Some(editor), log: Log::default(), views_made: 0 }),
+            exports: Arc::default(),
+            views_dropped: AtomicU64::new(0),
+        }
+    }
+
+    /// A new document in memory of its own.
+    pub(crate) fn owned(py: Python<'_>, document: &DocBuf) -> PyResult<Document> {
+        let memory = Memory::own(py, document.as_bytes().len())?;
+        Ok(Document::around(document.copy_to(memory).map_err(error::raise)?))
+    }
+
+    /// Waits for the lock, if need be letting other Python threads run meanwhile.
+    #[inline]
+    pub(crate) fn lock<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, State> {
+        match self.state.try_lock() {
+            Ok(state) => state,
+            Err(_) => self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    pub(crate) fn view_dropped(&self) {
+        self.views_dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Views that live.
+    pub(crate) fn views(&self, state: &State) -> u64 {
+        state.views_made.saturating_sub(self.views_dropped.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn exports(&self) -> &Arc<AtomicUsize> {
+        &self.exports
+    }
+
+    /// What every edit begins with: nobody looks at the bytes, and they are ours.
+    pub(crate) fn begin_edit(&self, py: Python<'_>, state: &mut State) -> Held<()> {
+        if self.exports.load(Ordering::Acquire) > 0 {
+            return Err(Fault::Exported);
+        }
+        let editor = state.editor()?;
+        if editor.storage().access() == Access::CopyOnWrite {
+            let memory = Memory::own(py, editor.as_bytes().len())?;
+            state.editor = Some(editor.copy_to(memory)?);
+        }
+        Ok(())
+    }
+
+    /// Runs long work on the document detached from the interpreter, holding the lock.
+    fn detached<R: Send>(
+        &self,
+        py: Python<'_>,
+        state: &mut State,
+        work: impl FnOnce(&mut Editor<Memory>) -> livebuf::Result<R> + Send,
+    ) -> Held<R> {
+        let editor = state.editor_mut()?;
+        Ok(match editor.as_bytes().len() {
+            0..DETACH => work(editor)?,
+            _ => py.detach(|| work(editor))?,
+        })
+    }
+}
+
+/// A child as a Python object: a view where it is a container.
+pub(crate) fn child<'py>(
+    py: Python<'py>,
+    state: &mut State,
+    document: &Py<Document>,
+    value: (Kind, NodeId),
+    above: Above,
+) -> Held<Bound<'py, PyAny>> {
+    let (kind, node) = value;
+    let view = View::new(document.clone_ref(py), above, node, state);
+    Ok(match kind {
+        Kind::Object => Bound::new(py, Object { view })?.into_any(),
+        _ => Bound::new(py, Array { view })?.into_any(),
+    })
+}
+
+/// The root as a Python object.
+fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
+    let (py, document) = (slf.py(), slf.get());
+    let mut state = document.lock(py);
+    let editor = state.editor()?;
+    let value = editor.doc().root();
+    match editor.root() {
+        None => decode::scalar(py, &value),
+        Some(node) => {
+            let kind = value.kind();
+            child(py, &mut state, slf.as_unbound(), (kind, node), Above::Root)
+        }
+    }
+}
+
+/// What a missing argument is.
+pub(crate) enum Fallback<'py> {
+    Raise,
+    Give(Bound<'py, PyAny>),
+}
+
+#[pymethods]
+impl Document {
+    #[new]
+    fn new(buffer: &Bound<'_, PyAny>) -> PyResult<Document> {
+        Document::open(Memory::of(buffer)?)
+    }
+
+    /// A new document from Python objects: `dumps`, to be edited.
+    #[classmethod]
+    #[pyo3(signature = (obj, *, default=None, tables=true, min_width=1))]
+    fn from_python(
+        _class: &Bound<'_, PyType>,
+        obj: &Bound<'_, PyAny>,
+        default: Option<Py<PyAny>>,
+        tables: bool,
+        min_width: u8,
+    ) -> PyResult<Document> {
+        let options = encode::options(tables, min_width)?;
+        let made = encode::document(obj, default, options)?;
+        Document::owned(obj.py(), &made)
+    }
+
+    /// The value of the whole document: an `Object` or `Array` view, or a scalar.
+    /// Can be assigned.
+    #[getter]
+    fn root<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(root(slf)?)
+    }
+
+    #[setter]
+    fn set_root(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let given = Given::of(value)?;
+        let mut state = slf.get().lock(slf.py());
+        slf.get().begin_edit(slf.py(), &mut state)?;
+        state.editor_mut()?.set_root(given.value()).map_err(Fault::Core)?;
+        state.log.push(None, Effect::All);
+        Ok(())
+    }
+
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        // A scalar right below the root needs no view.
+        let py = slf.py();
+        if let Ok(text) = key.cast_exact::<PyString>() {
+            let state = slf.get().lock(py);
+            let value = state.editor()?.doc().root();
+            if value.kind() == Kind::Object {
+                let found = value.get(text.to_str()?).map_err(Fault::Core)?;
+                match found {
+                    None => {
+                        drop(state);
+                        return Err(error::missing_key(py, text.to_str()?));
+                    }
+                    Some(value) if !matches!(value.kind(), Kind::Object | Kind::Array) => {
+                        return Ok(decode::scalar(py, &value)?);
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        root(slf)?.get_item(key)
+    }
+
+    fn __setitem__(
+        slf: &Bound<'_, Self>,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        root(slf)?.set_item(key, value)
+    }
+
+    fn __delitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        root(slf)?.del_item(key)
+    }
+
+    fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        root(slf)?.len()
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(root(slf)?.try_iter()?.into_any())
+    }
+
+    fn __contains__(slf: &Bound<'_, Self>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        root(slf)?.contains(item)
+    }
+
+    /// The value under a key of the root, or `default`.
+    #[pyo3(signature = (key, default=None, /))]
+    fn get<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        root(slf)?.call_method1("get", (key, default))
+    }
+
+    /// The value at a JSON pointer (RFC 6901); `""` is the root. Without a default a pointer
+    /// that leads nowhere raises `MissingKeyError`.
+    ///
+    /// >>> doc = livebuf.from_json('{"users": [{"name": "Ada"}]}')
+    /// >>> doc.pointer("/users/0/name")
+    /// 'Ada'
+    /// >>> doc.pointer("/users/1/name", None)
+    #[pyo3(signature = (pointer, *default))]
+    fn pointer<'py>(
+        slf: &Bound<'py, Self>,
+        pointer: &Bound<'py, PyString>,
+        default: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, text) = (slf.py(), pointer.to_str()?);
+        let fallback = fallback(default)?;
+        {
+            let state = slf.get().lock(py);
+            let found = state.editor()?.doc().pointer(text).map_err(Fault::Core)?;
+            match found {
+                Some(value) if !matches!(value.kind(), Kind::Object | Kind::Array) => {
+                    return Ok(decode::scalar(py, &value)?);
+                }
+                Some(_) => {}
+                None => {
+                    drop(state);
+                    return match fallback {
+                        Fallback::Give(default) => Ok(default),
+                        Fallback::Raise => Err(error::missing_key(py, text)),
+                    };
+                }
+            }
+        }
+        // A container: its view needs the views above it.
+        follow(root(slf)?, text)
+    }
+
+    /// Sets the value at a JSON pointer. Its parent must be there; `-` as the last token is
+    /// the place after an array's last element.
+    fn set_pointer(
+        slf: &Bound<'_, Self>,
+        pointer: &Bound<'_, PyString>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let (py, text) = (slf.py(), pointer.to_str()?);
+        if text.is_empty() {
+            return Self::set_root(slf, value);
+        }
+        let given = Given::of(value)?;
+        let (document, mut state) = (slf.get(), slf.get().lock(py));
+        document.begin_edit(py, &mut state)?;
+        let editor = state.editor_mut()?;
+        editor.set_pointer(text, given.value()).map_err(Fault::Core)?;
+        if !text.ends_with("/-") {
+            tell(document, &mut state, text, false);
+        }
+        Ok(())
+    }
+
+    /// Removes the value at a JSON pointer. What is not there raises `MissingKeyError`.
+    fn del_pointer(slf: &Bound<'_, Self>, pointer: &Bound<'_, PyString>) -> PyResult<()> {
+        let (py, text) = (slf.py(), pointer.to_str()?);
+        let (document, mut state) = (slf.get(), slf.get().lock(py));
+        document.begin_edit(py, &mut state)?;
+        if !state.editor_mut()?.remove_pointer(text).map_err(Fault::Core)? {
+            drop(state);
+            return Err(error::missing_key(py, text));
+        }
+        match text {
+            "" => state.log.push(None, Effect::All),
+            _ => tell(document, &mut state, text, true),
+        }
+        Ok(())
+    }
+
+    /// Checks every byte of the document. From then on space that edits free is reused,
+    /// and columns can be changed.
+    ///
+    /// Linear in the bytes. Raises `DamagedError` with the first problem and its offset.
+    fn validate(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.lock(py);
+        Ok(self.detached(py, &mut state, |editor| editor.validate())?)
+    }
+
+    /// Lays the document out anew: the bytes that `dumps` would give. Views stay good.
+    #[pyo3(signature = (*, tables=true, min_width=1))]
+    fn compact(&self, py: Python<'_>, tables: bool, min_width: u8) -> PyResult<()> {
+        let options = encode::options(tables, min_width)?;
+        let mut state = self.lock(py);
+        self.begin_edit(py, &mut state)?;
+        Ok(self.detached(py, &mut state, |editor| editor.compact_with(options))?)
+    }
+
+    /// Where the bytes are: a dict of counts. Validates the document.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = {
+            let mut state = self.lock(py);
+            self.detached(py, &mut state, |editor| editor.doc().stats())?
+        };
+        let dict = PyDict::new(py);
+        for (name, count) in [
+            ("used", stats.used),
+            ("live", stats.live()),
+            ("free", stats.free),
+            ("garbage", stats.garbage),
+            ("overhead", stats.overhead),
+            ("shapes", stats.shapes),
+            ("records", stats.records),
+            ("maps", stats.maps),
+            ("index", stats.index),
+            ("arrays", stats.arrays),
+            ("tables", stats.tables),
+            ("text", stats.text),
+            ("values", stats.values),
+            ("objects", stats.objects),
+            ("array_count", stats.array_count),
+            ("table_count", stats.table_count),
+            ("columns", stats.columns),
+            ("depth", stats.depth),
+        ] {
+            dict.set_item(name, count)?;
+        }
+        Ok(dict)
+    }
+
+    /// SHA-256 of the value, whatever its layout: equal documents have equal digests.
+    fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let digest = {
+            let mut state = self.lock(py);
+            self.detached(py, &mut state, |editor| {
+                let bytes = editor.as_bytes().len();
+                editor.doc().root().digest(&mut decode::default_budget(bytes))
+            })?
+        };
+        Ok(PyBytes::new(py, &digest))
+    }
+
+    /// A copy in memory of its own, which can be edited.
+    fn copy(&self, py: Python<'_>) -> PyResult<Document> {
+        let state = self.lock(py);
+        let editor = state.editor()?;
+        // What was validated stays so.
+        match editor.is_trusted() {
+            true => {
+                let memory = Memory::own(py, editor.as_bytes().len())?;
+                Ok(Document::around(editor.copy_to(memory).map_err(Fault::Core)?))
+            }
+            false => Document::open(Memory::copy(py, editor.as_bytes())?),
+        }
+    }
+
+    /// A copy in memory of its own, which can be edited: for documents that cannot.
+    fn editable(&self, py: Python<'_>) -> PyResult<Document> {
+        self.copy(py)
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Document> {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Document> {
+        self.copy(py)
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let restore = slf.py().import("livebuf._livebuf")?.getattr("_restore")?;
+        Ok((restore, (slf.get().__bytes__(slf.py())?,)))
+    }
+
+    /// Bytes that the document takes.
+    #[getter]
+    fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.lock(py).editor()?.as_bytes().len())
+    }
+
+    /// Whether edits are refused.
+    #[getter]
+    fn readonly(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py).editor()?.storage().access() == Access::Never)
+    }
+
+    /// Whether this library wrote or validated the document, so that space that edits free
+    /// is reused.
+    #[getter]
+    fn validated(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py).editor()?.is_trusted())
+    }
+
+    /// Whether the document was closed.
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> bool {
+        self.lock(py).editor.is_none()
+    }
+
+    /// The document's bytes, ready to send or store.
+    ///
+    /// Constant time for memory of its own: the next edit then moves to other memory.
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let state = self.lock(py);
+        let editor = state.editor()?;
+        Ok(editor.storage().to_bytes(py, editor.as_bytes().len()))
+    }
+
+    /// Plain Python objects: dicts, lists and scalars.
+    #[pyo3(signature = (*, max_values=None))]
+    fn to_python<'py>(
+        &self,
+        py: Python<'py>,
+        max_values: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let state = self.lock(py);
+        let document = state.editor()?.doc();
+        let limit = max_values.unwrap_or(decode::default_budget(document.as_bytes().len()));
+        Ok(decode::to_python(py, &document.root(), limit)?)
+    }
+
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        operator: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let other = match other.cast::<Document>() {
+            Ok(document) => root(document)?,
+            Err(_) => other.clone(),
+        };
+        compare::answer(&root(slf)?, &other, operator)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        if slf.get().closed(slf.py()) {
+            return Ok("<livebuf.Document, closed>".into());
+        }
+        let bytes = slf.get().nbytes(slf.py())?;
+        Ok(format!("<livebuf.Document of {bytes} bytes: {}>", root(slf)?.repr()?))
+    }
+
+    /// Waits until all edits are on the disk; for documents in files opened with `"r+"`.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let state = self.lock(py);
+        match state.editor()?.storage().edited() {
+            Some(file) => Ok(py.detach(|| file.flush())?),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets the memory go. A file opened with `"r+"` is cut to its used bytes and flushed.
+    /// Views raise `ClosedError` from then on. Closing again does nothing.
+    ///
+    /// Raises `ExportedError` while a memoryview, numpy array or Arrow export lives.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.lock(py);
+        if state.editor.is_none() {
+            return Ok(());
+        }
+        if self.exports.load(Ordering::Acquire) > 0 {
+            return Err(Fault::Exported.into());
+        }
+        let Some(editor) = state.editor.take() else { return Ok(()) };
+        drop(state);
+        let used = editor.as_bytes().len() as u64;
+        if let Some(file) = editor.into_parts().0.into_edited_file() {
+            py.detach(|| file.finish(used))?;
+        }
+        Ok(())
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    /// The buffer protocol, by which C hands over a structure to fill.
+    #[allow(unsafe_code)]
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut pyo3::ffi::Py_buffer,
+        flags: std::os::raw::c_int,
+    ) -> PyResult<()> {
+        crate::export::document(&slf, view, flags)
+    }
+
+    #[allow(unsafe_code)]
+    unsafe fn __releasebuffer__(&self, view: *mut pyo3::ffi::Py_buffer) {
+        crate::export::release(self, view);
+    }
+}
+
+/// The one further argument, if there is one.
+pub(crate) fn fallback<'py>(default: &Bound<'py, PyTuple>) -> PyResult<Fallback<'py>> {
+    match default.len() {
+        0 => Ok(Fallback::Raise),
+        1 => Ok(Fallback::Give(default.get_item(0)?)),
+        _ => Err(PyTypeError::new_err("one default at most")),
+    }
+}
+
+/// Goes down a pointer that was found to lead somewhere, view by view.
+pub(crate) fn follow<'py>(
+    mut place: Bound<'py, PyAny>,
+    pointer: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    for token in pointer.split('/').skip(1) {
+        place = match place.cast::<Object>() {
+            Ok(_) => place.get_item(token.replace("~1", "/").replace("~0", "~"))?,
+            Err(_) => place.get_item(token.parse::<usize>()?)?,
+        };
+    }
+    Ok(place)
+}
+
+/// Tells views of a change at a pointer that led somewhere.
+fn tell(document: &Document, state: &mut State, pointer: &str, removed: bool) {
+    if document.views(state) == 0 {
+        return;
+    }
+    let mut path = Vec::new();
+    let mut effect = Effect::All;
+    let Ok(editor) = state.editor() else { return };
+    let mut value = editor.doc().root();
+    for token in pointer.split('/').skip(1) {
+        // The parent was not touched, so that it can still be followed.
+        let step = match value.kind() {
+            Kind::Array => Step::Index(token.parse().unwrap_or(usize::MAX)),
+            _ => Step::Key(token.replace("~1", "/").replace("~0", "~").into()),
+        };
+        let next: Option<Value<'_>> = match &step {
+            Step::Index(index) => value.get(*index).ok().flatten(),
+            Step::Key(key) => value.get(&**key).ok().flatten(),
+        };
+        effect = match &step {
+            Step::Index(index) if removed => Effect::From(*index),
+            _ => Effect::Child(step.clone()),
+        };
+        path.push(step);
+        match next {
+            Some(next) => value = next,
+            None => break,
+        }
+    }
+    path.pop();
+    state.log.push(Some(path), effect);
+}
+
+/// A document in memory of its own: what unpickling calls.
+#[pyfunction]
+pub(crate) fn _restore(py: Python<'_>, bytes: &Bound<'_, PyBytes>) -> PyResult<Document> {
+    Document::open(Memory::copy(py, bytes.as_bytes())?)
+}
+
+/// Opens the document in a file, mapped into memory: only the pages that are looked at are
+/// read.
+///
+/// Modes: `"r"` reads; `"r+"` edits the file in place; `"c"` edits a copy in memory that is
+/// made by the first edit, and leaves the file alone. The file is locked as long as it is
+/// open: shared by `"r"` and `"c"`, exclusive by `"r+"`.
+///
+/// Use it as a context manager, or call `close()`. Closing a file opened with `"r+"` cuts it
+/// to its used bytes and waits until they are on the disk; a document that is never closed
+/// keeps its edits too, written when the system sees fit. After a crash of the machine
+/// such a file may lie between two states (`livebuf set` edits files by a journal).
+#[pyfunction]
+#[pyo3(signature = (path, mode="r"))]
+pub(crate) fn open(py: Python<'_>, path: PathBuf, mode: &str) -> PyResult<Document> {
+    let named = |failure: std::io::Error| {
+        if let Some(inner) = failure.get_ref().and_then(|inner| inner.downcast_ref()) {
+            return error::core(py, inner);
+        }
+        match failure.raw_os_error() {
+            Some(number) => {
+                PyOSError::new_err((number, failure.to_string(), path.display().to_string()))
+            }
+            None => PyErr::from(failure),
+        }
+    };
+    let memory = match mode {
+        "r" | "c" => {
+            let file = py.detach(|| MappedFile::open(&path)).map_err(named)?;
+            Memory::file(file, if mode == "r" { Access::Never } else { Access::CopyOnWrite })
+        }
+        "r+" => Memory::edited_file(py.detach(|| MappedStorage::open(&path)).map_err(named)?),
+        _ => {
+            let message = format!("mode must be \"r\", \"r+\" or \"c\", not {mode:?}");
+            return Err(PyValueError::new_err(message));
+        }
+    };
+    Document::open(memory)
+}

@@ -1,0 +1,671 @@
+//! Python objects as values of documents. docs/python.md has the table of types.
+#![allow(unsafe_code)]
+
+use std::os::raw::c_int;
+use std::ptr;
+
+use livebuf::{DocBuf, EncodeOptions, Encoder, ErrorKind, New};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyMemoryView,
+    PyString, PyTime, PyType,
+};
+
+use crate::array::Array;
+use crate::decode::decimal_class;
+use crate::document::Document;
+use crate::error;
+use crate::memory::Export;
+use crate::object::Object;
+use crate::place::Step;
+
+/// Options of the encoder, from a caller's arguments.
+pub(crate) fn options(tables: bool, min_width: u8) -> PyResult<EncodeOptions> {
+    if !matches!(min_width, 1 | 2 | 4 | 8) {
+        return Err(PyValueError::new_err("min_width must be 1, 2, 4 or 8"));
+    }
+    Ok(EncodeOptions { tables, min_width, ..EncodeOptions::default() })
+}
+
+/// Encodes a Python object.
+pub(crate) fn document(
+    object: &Bound<'_, PyAny>,
+    default: Option<Py<PyAny>>,
+    options: EncodeOptions,
+) -> PyResult<DocBuf> {
+    let mut walk = Walk {
+        encoder: Encoder::with_options(options),
+        default,
+        containers: Vec::new(),
+        defaults: 0,
+    };
+    match walk.value(object.as_borrowed()) {
+        Ok(()) => {}
+        Err(failure) => return Err(failure.into_error(object.py())),
+    }
+    let finished = walk.encoder.finish();
+    finished.map_err(|error| Failure::from(error).into_error(object.py()))
+}
+
+/// Why an object cannot be stored, and where in it.
+struct Failure {
+    cause: Cause,
+    /// From the inside to the outside.
+    path: Vec<Step>,
+}
+
+enum Cause {
+    Core(livebuf::Error),
+    Message(String),
+    Python(PyErr),
+}
+
+impl From<livebuf::Error> for Box<Failure> {
+    #[cold]
+    fn from(error: livebuf::Error) -> Self {
+        Box::new(Failure { cause: Cause::Core(error), path: Vec::new() })
+    }
+}
+
+impl From<livebuf::Error> for Failure {
+    #[cold]
+    fn from(error: livebuf::Error) -> Self {
+        Failure { cause: Cause::Core(error), path: Vec::new() }
+    }
+}
+
+impl From<PyErr> for Box<Failure> {
+    #[cold]
+    fn from(error: PyErr) -> Self {
+        Box::new(Failure { cause: Cause::Python(error), path: Vec::new() })
+    }
+}
+
+#[cold]
+fn fail<T>(message: String) -> Encoded<T> {
+    Err(Box::new(Failure { cause: Cause::Message(message), path: Vec::new() }))
+}
+
+type Encoded<T = ()> = Result<T, Box<Failure>>;
+
+impl Failure {
+    fn into_error(self, py: Python<'_>) -> PyErr {
+        let mut place = String::new();
+        // Circles make long paths.
+        for step in self.path.iter().rev().take(16) {
+            match step {
+                Step::Key(key) => place.push_str(&format!("[{key:?}]")),
+                Step::Index(index) => place.push_str(&format!("[{index}]")),
+            }
+        }
+        if self.path.len() > 16 {
+            place.push('…');
+        }
+        let place = if place.is_empty() { String::new() } else { format!(", at obj{place}") };
+        match self.cause {
+            Cause::Core(error) => error::encode(py, format!("{error}{place}"), error.kind()),
+            Cause::Message(message) => {
+                error::encode(py, format!("{message}{place}"), ErrorKind::Unsupported)
+            }
+            Cause::Python(error) => error,
+        }
+    }
+}
+
+/// Adds where it happened to a failure.
+trait At<T> {
+    fn at(self, step: impl FnOnce() -> Step) -> Encoded<T>;
+}
+
+impl<T> At<T> for Encoded<T> {
+    #[inline(always)]
+    fn at(self, step: impl FnOnce() -> Step) -> Encoded<T> {
+        self.map_err(
+            #[cold]
+            |mut failure| {
+                failure.path.push(step());
+                failure
+            },
+        )
+    }
+}
+
+/// How often the result of `default` may be given to `default` again.
+const DEFAULTS: u32 = 254;
+
+struct Walk {
+    encoder: Encoder,
+    default: Option<Py<PyAny>>,
+    /// The open containers, to recognise circles.
+    containers: Vec<*mut ffi::PyObject>,
+    defaults: u32,
+}
+
+/// The text of a string: its own memory, or what it keeps for us.
+#[inline]
+pub(crate) fn text<'a>(string: Borrowed<'a, '_, PyAny>) -> PyResult<&'a str> {
+    let mut length = 0;
+    // SAFETY: the caller made sure of a string. What it gives is UTF-8 and lives as long as
+    // the string does.
+    unsafe {
+        let start = ffi::PyUnicode_AsUTF8AndSize(string.as_ptr(), &mut length);
+        if start.is_null() {
+            return Err(PyErr::fetch(string.py()));
+        }
+        let bytes = std::slice::from_raw_parts(start.cast::<u8>(), length as usize);
+        Ok(std::str::from_utf8_unchecked(bytes))
+    }
+}
+
+impl Walk {
+    #[inline]
+    fn value(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
+        let pointer = object.as_ptr();
+        // SAFETY: a live object; exact types are told by the type's address.
+        unsafe {
+            if ffi::PyUnicode_CheckExact(pointer) != 0 {
+                return self.text(object);
+            }
+            if ffi::PyLong_CheckExact(pointer) != 0 {
+                return self.integer(object);
+            }
+            if ffi::PyDict_CheckExact(pointer) != 0 {
+                return self.dict(object);
+            }
+            if ffi::PyList_CheckExact(pointer) != 0 {
+                return self.list(object);
+            }
+            if ffi::PyFloat_CheckExact(pointer) != 0 {
+                return Ok(self.encoder.f64(ffi::PyFloat_AsDouble(pointer))?);
+            }
+            if pointer == ffi::Py_None() {
+                return Ok(self.encoder.null()?);
+            }
+            if pointer == ffi::Py_True() || pointer == ffi::Py_False() {
+                return Ok(self.encoder.bool(pointer == ffi::Py_True())?);
+            }
+        }
+        self.other(object)
+    }
+
+    #[inline]
+    fn text(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
+        match text(object) {
+            Ok(text) => Ok(self.encoder.str(text)?),
+            Err(_) => fail("text with half a surrogate pair has no UTF-8".into()),
+        }
+    }
+
+    #[inline]
+    fn integer(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
+        let mut overflow: c_int = 0;
+        // SAFETY: an `int`.
+        let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(object.as_ptr(), &mut overflow) };
+        if overflow != 0 {
+            return self.big_integer(object);
+        }
+        Ok(self.encoder.i64(value)?)
+    }
+
+    #[cold]
+    fn big_integer(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
+        if let Ok(value) = object.extract::<u64>() {
+            return Ok(self.encoder.u64(value)?);
+        }
+        // Refused where it is longer than `sys.set_int_max_str_digits` allows.
+        let class = object.py().get_type::<PyInt>();
+        match class.call_method1(intern!(object.py(), "__repr__"), (object,)) {
+            Ok(digits) => Ok(self.encoder.number_text(text(digits.as_borrowed())?)?),
+            Err(error) => fail(format!("the integer is too long: {error}")),
+        }
+    }
+
+    fn enter(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
+        let depth = self.containers.len();
+        // Looked for where it is deep, which few objects are.
+        if depth >= 128 && depth.is_multiple_of(64) && self.containers.contains(&object.as_ptr()) {
+            return fail("the object contains itself".into());
+        }
+        self.containers.push(object.as_ptr());
+        Ok(())
+    }
+
+    fn dict(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
+        self.enter(object)?;
+        self.encoder.begin_object()?;
+        let mut position = 0;
+        let (mut key, mut value) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live dict; what it gives is used before anything can change the dict,
+        // or held: containers and what is not a plain value may run Python code.
+        unsafe {
+            let size = ffi::PyDict_Size(object.as_ptr());
+            while ffi::PyDict_Next(object.as_ptr(), &mut position, &mut key, &mut value) != 0 {
+                let key = Borrowed::from_ptr(object.py(), key);
+                let name = match ffi::PyUnicode_CheckExact(key.as_ptr()) {
+                    0 => self.odd_key(key)?,
+                    _ => text(key).or_else(|_| fail("a key with half a surrogate pair".into()))?,
+                };
+                self.encoder.key(name)?;
+                let value = Borrowed::from_ptr(object.py(), value);
+                if is_plain(value) {
+                    self.value(value).at(|| Step::Key(name.into()))?;
+                } else {
+                    let (held, key) = (value.to_owned(), key.to_owned());
+                    self.value(held.as_borrowed()).at(|| Step::Key(key.to_string().into()))?;
+                    if ffi::PyDict_Size(object.as_ptr()) != size {
+                        return fail("the dict was changed while it was stored".into());
+                    }
+                }
+            }
+        }
+        self.containers.pop();
+        Ok(self.encoder.end_object()?)
+    }
+
+    /// The text of a key that is no exact `str`.
+    #[cold]
+    fn odd_key<'a>(&self, key: Borrowed<'a, '_, PyAny>) -> Encoded<&'a str> {
+        if key.is_instance_of::<PyString>() {
+            return Ok(text(key)?);
+        }
+        let class = class_name(key);
+        fail(format!("keys must be str, not {class}"))
+    }
+
+    fn list(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
+        self.enter(object)?;
+        self.encoder.begin_array()?;
+        let mut index = 0;
+        // SAFETY: a live list; its length is asked again for each element, and elements are
+        // held while Python code may run.
+        unsafe {
+            while index < ffi::PyList_Size(object.as_ptr()) {
+                let item = ffi::PyList_GetItem(object.as_ptr(), index);
+                let item = Borrowed::from_ptr(object.py(), item);
+                if is_plain(item) {
+                    self.value(item).at(|| Step::Index(index as usize))?;
+                } else {
+                    let held = item.to_owned();
+                    self.value(held.as_borrowed()).at(|| Step::Index(index as usize))?;
+                }
+                index += 1;
+            }
+        }
+        self.containers.pop();
+        Ok(self.encoder.end_array()?)
+    }
+
+    fn tuple(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
+        self.enter(object)?;
+        self.encoder.begin_array()?;
+        // SAFETY: a live tuple, which cannot change.
+        unsafe {
+            for index in 0..ffi::PyTuple_Size(object.as_ptr()) {
+                let item = ffi::PyTuple_GetItem(object.as_ptr(), index);
+                let item = Borrowed::from_ptr(object.py(), item);
+                self.value(item).at(|| Step::Index(index as usize))?;
+            }
+        }
+        self.containers.pop();
+        Ok(self.encoder.end_array()?)
+    }
+
+    /// Everything but the exact JSON types.
+    #[inline(never)]
+    fn other(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
+        let py = object.py();
+        let object = &*object;
+        // SAFETY: a live object.
+        unsafe {
+            if ffi::PyTuple_Check(object.as_ptr()) != 0 {
+                return self.tuple(object.as_borrowed());
+            }
+        }
+        if let Ok(view) = object.cast::<Object>() {
+            return self.view(&view.get().view, py);
+        }
+        if let Ok(view) = object.cast::<Array>() {
+            return self.view(&view.get().view, py);
+        }
+        if let Ok(document) = object.cast::<Document>() {
+            let state = document.get().lock(py);
+            let root = state.editor().map_err(PyErr::from)?.doc().root();
+            return Ok(self.encoder.value(&root)?);
+        }
+        if let Ok(bytes) = object.cast::<PyBytes>() {
+            return Ok(self.encoder.bytes(bytes.as_bytes())?);
+        }
+        if object.is_instance_of::<PyByteArray>() || object.is_instance_of::<PyMemoryView>() {
+            let bytes = match Export::new(object) {
+                Ok(export) => return Ok(self.encoder.bytes(export.as_bytes())?),
+                // Not contiguous.
+                Err(_) => object.call_method0(intern!(py, "tobytes"))?,
+            };
+            let bytes = bytes.cast_into::<PyBytes>().map_err(PyErr::from)?;
+            return Ok(self.encoder.bytes(bytes.as_bytes())?);
+        }
+        let classes = Classes::get(py)?;
+        if object.get_type().is_instance(classes.enum_type.bind(py))? {
+            return self.below(&object.getattr(intern!(py, "value"))?);
+        }
+        if object.is_instance_of::<PyString>() {
+            return self.text(object.as_borrowed());
+        }
+        if object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>() {
+            return self.integer(object.as_borrowed());
+        }
+        if let Ok(float) = object.cast::<PyFloat>() {
+            return Ok(self.encoder.f64(float.value())?);
+        }
+        if object.is_instance_of::<PyDict>() {
+            return self.dict(object.as_borrowed());
+        }
+        if object.is_instance_of::<PyList>() {
+            return self.list(object.as_borrowed());
+        }
+        if object.is_instance_of::<PyDateTime>()
+            || object.is_instance_of::<PyDate>()
+            || object.is_instance_of::<PyTime>()
+        {
+            let text = object.call_method0(intern!(py, "isoformat"))?;
+            return self.text(text.as_borrowed());
+        }
+        if object.is_instance(classes.uuid.bind(py))? {
+            return self.text(object.str()?.as_any().as_borrowed());
+        }
+        if object.is_instance(decimal_class(py)?)? {
+            return self.decimal(object);
+        }
+        if object.get_type().hasattr(intern!(py, "__dataclass_fields__"))? {
+            return self.dataclass(object);
+        }
+        if self.numpy(object)? {
+            return Ok(());
+        }
+        self.fallback(object)
+    }
+
+    fn view(&mut self, view: &crate::place::View, py: Python<'_>) -> Encoded {
+        let encoder = &mut self.encoder;
+        Ok(view.read(py, |value| Ok(encoder.value(value)?))?)
+    }
+
+    /// A value that stands for another one.
+    fn below(&mut self, object: &Bound<'_, PyAny>) -> Encoded {
+        self.enter(object.as_borrowed())?;
+        self.value(object.as_borrowed())?;
+        self.containers.pop();
+        Ok(())
+    }
+
+    fn decimal(&mut self, object: &Bound<'_, PyAny>) -> Encoded {
+        let py = object.py();
+        if !object.call_method0(intern!(py, "is_finite"))?.is_truthy()? {
+            return fail("a Decimal that is not finite is no JSON number".into());
+        }
+        let text = object.str()?;
+        Ok(self.encoder.number_text(text.to_str()?)?)
+    }
+
+    fn dataclass(&mut self, object: &Bound<'_, PyAny>) -> Encoded {
+        let py = object.py();
+        self.enter(object.as_borrowed())?;
+        self.encoder.begin_object()?;
+        let fields = py.import("dataclasses")?.getattr("fields")?.call1((object,))?;
+        for field in fields.try_iter()? {
+            let name = field?.getattr(intern!(py, "name"))?.cast_into::<PyString>();
+            let name = name.map_err(PyErr::from)?;
+            let name = name.to_str()?;
+            self.encoder.key(name)?;
+            let value = object.getattr(name)?;
+            self.value(value.as_borrowed()).at(|| Step::Key(name.into()))?;
+        }
+        self.containers.pop();
+        Ok(self.encoder.end_object()?)
+    }
+
+    /// Scalars and arrays of numpy, where it was imported. False for other objects.
+    fn numpy(&mut self, object: &Bound<'_, PyAny>) -> Encoded<bool> {
+        let py = object.py();
+        let modules = py.import("sys")?.getattr(intern!(py, "modules"))?;
+        let Ok(numpy) = modules.get_item(intern!(py, "numpy")) else { return Ok(false) };
+        if object.is_instance(&numpy.getattr(intern!(py, "ndarray"))?)? {
+            let kind = object.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind"))?;
+            let kind: char = kind.extract()?;
+            if matches!(kind, 'b' | 'i' | 'u' | 'f') {
+                let whole = numpy.call_method1(intern!(py, "ascontiguousarray"), (object,))?;
+                // One of no dimension becomes one of one.
+                if whole.getattr("ndim")?.extract::<usize>()?
+                    == object.getattr("ndim")?.extract::<usize>()?
+                {
+                    let export = Export::with_flags(&whole, ffi::PyBUF_ND | ffi::PyBUF_FORMAT)?;
+                    if self.numbers(&export)? {
+                        return Ok(true);
+                    }
+                }
+            }
+            let plain = match kind {
+                'M' => numpy.call_method1(intern!(py, "datetime_as_string"), (object,))?,
+                _ => object.clone(),
+            };
+            self.below(&plain.call_method0(intern!(py, "tolist"))?)?;
+            return Ok(true);
+        }
+        if object.is_instance(&numpy.getattr(intern!(py, "generic"))?)? {
+            let class = class_name(object.as_borrowed());
+            let item = match class.as_str() {
+                "datetime64" => object.str()?.into_any(),
+                _ => object.call_method0(intern!(py, "item"))?,
+            };
+            // What `item` leaves as it is has no Python type.
+            if item.get_type().is(object.get_type()) {
+                return Ok(false);
+            }
+            self.below(&item)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// A contiguous array of numbers. False for other elements.
+    fn numbers(&mut self, export: &Export) -> Encoded<bool> {
+        let (format, shape) = export.shape();
+        let number: fn(&[u8]) -> New<'static> = match format.trim_start_matches(['<', '=', '@']) {
+            "?" => |b| New::Bool(b != [0]),
+            "b" => |b| New::Int(i8::from_le_bytes(array(b)).into()),
+            "B" => |b| New::Int(u8::from_le_bytes(array(b)).into()),
+            "h" => |b| New::Int(i16::from_le_bytes(array(b)).into()),
+            "H" => |b| New::Int(u16::from_le_bytes(array(b)).into()),
+            "i" => |b| New::Int(i32::from_le_bytes(array(b)).into()),
+            "I" => |b| New::Int(u32::from_le_bytes(array(b)).into()),
+            "l" | "q" if export.item_size() == 8 => |b| New::Int(i64::from_le_bytes(array(b))),
+            "L" | "Q" if export.item_size() == 8 => |b| New::Uint(u64::from_le_bytes(array(b))),
+            "f" => |b| New::Float(f32::from_le_bytes(array(b)).into()),
+            "d" => |b| New::Float(f64::from_le_bytes(array(b))),
+            _ => return Ok(false),
+        };
+        if cfg!(target_endian = "big") {
+            return Ok(false);
+        }
+        self.dimension(export.as_bytes(), shape, export.item_size(), number)?;
+        Ok(true)
+    }
+
+    fn dimension(
+        &mut self,
+        bytes: &[u8],
+        shape: &[ffi::Py_ssize_t],
+        size: usize,
+        number: fn(&[u8]) -> New<'static>,
+    ) -> Encoded {
+        let Some((&length, inner)) = shape.split_first() else {
+            match number(bytes) {
+                New::Bool(value) => self.encoder.bool(value)?,
+                New::Int(value) => self.encoder.i64(value)?,
+                New::Uint(value) => self.encoder.u64(value)?,
+                New::Float(value) => self.encoder.f64(value)?,
+                _ => self.encoder.null()?,
+            }
+            return Ok(());
+        };
+        self.encoder.begin_array()?;
+        let below: usize = inner.iter().map(|&length| length as usize).product::<usize>() * size;
+        for index in 0..length as usize {
+            let part = bytes.get(index * below..(index + 1) * below).unwrap_or_default();
+            self.dimension(part, inner, size, number).at(|| Step::Index(index))?;
+        }
+        Ok(self.encoder.end_array()?)
+    }
+
+    /// What the caller's `default` makes of an object.
+    fn fallback(&mut self, object: &Bound<'_, PyAny>) -> Encoded {
+        let py = object.py();
+        let Some(default) = &self.default else {
+            let class = class_name(object.as_borrowed());
+            return fail(format!(
+                "{class} cannot be stored; give default= a function that makes it something that can"
+            ));
+        };
+        if self.defaults == DEFAULTS {
+            return fail(format!("default gave what it cannot store {DEFAULTS} times"));
+        }
+        let made = default.bind(py).call1((object,))?;
+        self.defaults += 1;
+        self.below(&made)?;
+        self.defaults -= 1;
+        Ok(())
+    }
+}
+
+/// The first bytes as an array; they are as many.
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.first_chunk().copied().unwrap_or([0; N])
+}
+
+/// Whether storing it runs no Python code.
+#[inline(always)]
+fn is_plain(object: Borrowed<'_, '_, PyAny>) -> bool {
+    let pointer = object.as_ptr();
+    // SAFETY: a live object.
+    unsafe {
+        ffi::PyUnicode_CheckExact(pointer) != 0
+            || ffi::PyLong_CheckExact(pointer) != 0
+            || ffi::PyFloat_CheckExact(pointer) != 0
+            || pointer == ffi::Py_None()
+    }
+}
+
+fn class_name(object: Borrowed<'_, '_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string())
+}
+
+/// Classes that objects are compared with.
+struct Classes {
+    enum_type: Py<PyType>,
+    uuid: Py<PyType>,
+}
+
+impl Classes {
+    fn get(py: Python<'_>) -> PyResult<&Classes> {
+        static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
+        CLASSES.get_or_try_init(py, || {
+            let class = |module: &str, name: &str| -> PyResult<Py<PyType>> {
+                Ok(py.import(module)?.getattr(name)?.cast_into::<PyType>()?.unbind())
+            };
+            Ok(Classes { enum_type: class("enum", "EnumMeta")?, uuid: class("uuid", "UUID")? })
+        })
+    }
+}
+
+/// A value that an edit stores, made ready before the document is locked.
+pub(crate) enum Given<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(&'a str),
+    Bytes(&'a [u8]),
+    /// Empty ones have no layout yet, and leave room.
+    EmptyObject,
+    EmptyArray,
+    Document(Box<DocBuf>),
+}
+
+impl<'a> Given<'a> {
+    #[inline]
+    pub(crate) fn of(object: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {
+        let pointer = object.as_ptr();
+        // SAFETY: a live object.
+        unsafe {
+            if ffi::PyUnicode_CheckExact(pointer) != 0
+                && let Ok(text) = text(object.as_borrowed())
+            {
+                return Ok(Given::Text(text));
+            }
+            if ffi::PyLong_CheckExact(pointer) != 0 {
+                let mut overflow: c_int = 0;
+                let value = ffi::PyLong_AsLongLongAndOverflow(pointer, &mut overflow);
+                if overflow == 0 {
+                    return Ok(Given::Int(value));
+                }
+            }
+            if ffi::PyFloat_CheckExact(pointer) != 0 {
+                return Ok(Given::Float(ffi::PyFloat_AsDouble(pointer)));
+            }
+            if pointer == ffi::Py_None() {
+                return Ok(Given::Null);
+            }
+            if pointer == ffi::Py_True() || pointer == ffi::Py_False() {
+                return Ok(Given::Bool(pointer == ffi::Py_True()));
+            }
+            if ffi::PyDict_CheckExact(pointer) != 0 && ffi::PyDict_Size(pointer) == 0 {
+                return Ok(Given::EmptyObject);
+            }
+            if ffi::PyList_CheckExact(pointer) != 0 && ffi::PyList_Size(pointer) == 0 {
+                return Ok(Given::EmptyArray);
+            }
+        }
+        if let Ok(bytes) = object.cast_exact::<PyBytes>() {
+            return Ok(Given::Bytes(bytes.as_bytes()));
+        }
+        let document = document(object, None, EncodeOptions::default())?;
+        Ok(Given::Document(Box::new(document)))
+    }
+
+    /// The value for the core.
+    #[inline]
+    pub(crate) fn value(&self) -> New<'_> {
+        match self {
+            Given::Null => New::Null,
+            Given::Bool(value) => New::Bool(*value),
+            Given::Int(value) => New::Int(*value),
+            Given::Float(value) => New::Float(*value),
+            Given::Text(text) => New::Str(text),
+            Given::Bytes(bytes) => New::Bytes(bytes),
+            Given::EmptyObject => New::object(0),
+            Given::EmptyArray => New::array(0),
+            Given::Document(document) => New::Copy(document.doc().root()),
+        }
+    }
+}
+
+/// A key of an object.
+#[inline]
+pub(crate) fn key<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    match key.is_instance_of::<PyString>() {
+        true => text(key.as_borrowed()),
+        false => {
+            let class = class_name(key.as_borrowed());
+            Err(error::wrong_type(key.py(), format!("an object's keys are str, not {class}")))
+        }
+    }
+}
+
+/// An argument that must be of a class.
+pub(crate) fn expected(what: &str, object: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("{what} is wanted, not {}", class_name(object.as_borrowed())))
+}

@@ -1,0 +1,246 @@
+//! Errors as Python exceptions: which class each kind becomes.
+//!
+//! The classes are Python's, in `livebuf/_errors.py`: they join two families, which a
+//! class made here cannot.
+
+use livebuf::ErrorKind;
+use pyo3::exceptions::PyMemoryError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyType};
+
+/// The classes of `livebuf/_errors.py`.
+struct Classes {
+    error: Py<PyType>,
+    damaged: Py<PyType>,
+    json: Py<PyType>,
+    encode: Py<PyType>,
+    missing_key: Py<PyType>,
+    index: Py<PyType>,
+    wrong_type: Py<PyType>,
+    read_only: Py<PyType>,
+    stale: Py<PyType>,
+    limit: Py<PyType>,
+    pointer: Py<PyType>,
+    closed: Py<PyType>,
+    exported: Py<PyType>,
+}
+
+static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
+
+fn classes(py: Python<'_>) -> PyResult<&Classes> {
+    CLASSES.get_or_try_init(py, || {
+        let module = py.import("livebuf._errors")?;
+        let class = |name: &str| -> PyResult<Py<PyType>> {
+            Ok(module.getattr(name)?.cast_into()?.unbind())
+        };
+        Ok(Classes {
+            error: class("Error")?,
+            damaged: class("DamagedError")?,
+            json: class("JSONError")?,
+            encode: class("EncodeError")?,
+            missing_key: class("MissingKeyError")?,
+            index: class("IndexRangeError")?,
+            wrong_type: class("WrongTypeError")?,
+            read_only: class("ReadOnlyError")?,
+            stale: class("StaleError")?,
+            limit: class("LimitError")?,
+            pointer: class("PointerError")?,
+            closed: class("ClosedError")?,
+            exported: class("ExportedError")?,
+        })
+    })
+}
+
+/// What goes wrong while a document is locked. It becomes a Python exception when the
+/// lock is given back, since making one runs Python code.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// An error of the core.
+    Core(livebuf::Error),
+    /// A view's place is gone: why.
+    Stale(&'static str),
+    /// The document was closed.
+    Closed,
+    /// Others look at the document's bytes.
+    Exported,
+    /// A value of an unexpected type: what was found where.
+    WrongType(String),
+    /// An error of printing JSON.
+    Json(Box<livebuf_json::Error>),
+    /// Already a Python exception.
+    Python(PyErr),
+}
+
+/// Shorthand for what happens under a document's lock.
+pub(crate) type Held<T> = Result<T, Fault>;
+
+impl From<livebuf::Error> for Fault {
+    fn from(error: livebuf::Error) -> Fault {
+        Fault::Core(error)
+    }
+}
+
+impl From<PyErr> for Fault {
+    fn from(error: PyErr) -> Fault {
+        Fault::Python(error)
+    }
+}
+
+impl From<Fault> for PyErr {
+    fn from(fault: Fault) -> PyErr {
+        Python::attach(|py| match fault {
+            Fault::Core(error) => core(py, &error),
+            Fault::Stale(why) => {
+                let kind = ErrorKind::StaleHandle;
+                make(py, |c| &c.stale, format!("the view is stale: {why}"), kind, None)
+            }
+            Fault::Closed => {
+                let message = "the document is closed".to_owned();
+                make(py, |c| &c.closed, message, ErrorKind::StaleHandle, None)
+            }
+            Fault::Exported => {
+                let message = "the document cannot be edited while a memoryview, numpy array or \
+                               Arrow export of it lives: release them, or export with copy=True";
+                make(py, |c| &c.exported, message.to_owned(), ErrorKind::ReadOnly, None)
+            }
+            Fault::WrongType(message) => {
+                make(py, |c| &c.wrong_type, message, ErrorKind::WrongType, None)
+            }
+            Fault::Json(error) => printing(py, &error),
+            Fault::Python(error) => error,
+        })
+    }
+}
+
+fn make(
+    py: Python<'_>,
+    class: impl FnOnce(&Classes) -> &Py<PyType>,
+    message: String,
+    kind: ErrorKind,
+    offset: Option<u64>,
+) -> PyErr {
+    match classes(py) {
+        Ok(classes) => {
+            let class = class(classes).bind(py).clone();
+            PyErr::from_type(class, (message, kind as u8, kind.name(), offset))
+        }
+        Err(error) => error,
+    }
+}
+
+/// The exception for an error of the core.
+pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
+    let kind = error.kind();
+    let class = |classes: &Classes| match kind {
+        ErrorKind::NotFound => classes.missing_key.clone_ref(py),
+        ErrorKind::IndexOutOfRange => classes.index.clone_ref(py),
+        ErrorKind::WrongType | ErrorKind::Unsupported => classes.wrong_type.clone_ref(py),
+        ErrorKind::ReadOnly => classes.read_only.clone_ref(py),
+        ErrorKind::StaleHandle => classes.stale.clone_ref(py),
+        ErrorKind::BadPointer => classes.pointer.clone_ref(py),
+        ErrorKind::NestingLimit
+        | ErrorKind::DocumentLimit
+        | ErrorKind::StringLimit
+        | ErrorKind::ElementLimit
+        | ErrorKind::NoSpace
+        | ErrorKind::BudgetExceeded => classes.limit.clone_ref(py),
+        ErrorKind::KeyExists | ErrorKind::BadNumber | ErrorKind::NotValidated => {
+            classes.error.clone_ref(py)
+        }
+        _ => classes.damaged.clone_ref(py),
+    };
+    if kind == ErrorKind::Io {
+        return PyMemoryError::new_err(error.to_string());
+    }
+    let message = match kind {
+        ErrorKind::ReadOnly => "the document is read-only (it lies in bytes, in a read-only buffer \
+                                or in a file opened with \"r\"); editable() gives a copy that can be edited"
+            .to_owned(),
+        _ => error.to_string(),
+    };
+    match classes(py) {
+        Ok(classes) => {
+            let class = class(classes).into_bound(py);
+            let offset = (error.offset() > 0).then_some(error.offset());
+            PyErr::from_type(class, (message, kind as u8, kind.name(), offset))
+        }
+        Err(error) => error,
+    }
+}
+
+/// [`core`] for `map_err`.
+pub(crate) fn raise(error: livebuf::Error) -> PyErr {
+    Fault::Core(error).into()
+}
+
+/// An error about a value that cannot be stored.
+pub(crate) fn encode(py: Python<'_>, message: String, kind: ErrorKind) -> PyErr {
+    make(py, |c| &c.encode, message, kind, None)
+}
+
+/// A key that an object does not have.
+pub(crate) fn missing_key(py: Python<'_>, key: &str) -> PyErr {
+    make(py, |c| &c.missing_key, key.to_owned(), ErrorKind::NotFound, None)
+}
+
+/// An index beyond the end.
+pub(crate) fn index(py: Python<'_>, index: isize, length: usize) -> PyErr {
+    let message = format!("index {index} is out of range: the array has {length} elements");
+    make(py, |c| &c.index, message, ErrorKind::IndexOutOfRange, None)
+}
+
+/// A value of another type than a call needs.
+pub(crate) fn wrong_type(py: Python<'_>, message: String) -> PyErr {
+    make(py, |c| &c.wrong_type, message, ErrorKind::WrongType, None)
+}
+
+/// An error of JSON text, or of printing it.
+pub(crate) fn json(
+    py: Python<'_>,
+    error: &livebuf_json::Error,
+    input: &Bound<'_, PyAny>,
+    text: &[u8],
+) -> PyErr {
+    let Some(place) = error.position() else { return printing(py, error) };
+    let mut offset = place.offset as usize;
+    if input.is_instance_of::<PyString>() {
+        // Bytes that continue a character are none.
+        let before = text.get(..offset).unwrap_or(text);
+        offset = before.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
+    }
+    match classes(py) {
+        Ok(classes) => {
+            let mut message = error.to_string();
+            // The class says where by itself, as Python's does.
+            if let Some(cut) = message.find(&format!(", at {place}")) {
+                message.truncate(cut);
+            }
+            let code = error.core_error().map_or(0, |cause| cause.kind() as u8);
+            let arguments =
+                (message, input.clone().unbind(), offset, place.line, place.column, code);
+            PyErr::from_type(classes.json.bind(py).clone(), arguments)
+        }
+        Err(error) => error,
+    }
+}
+
+/// An error of printing JSON.
+pub(crate) fn printing(py: Python<'_>, error: &livebuf_json::Error) -> PyErr {
+    match (error.core_error(), error.kind()) {
+        (Some(cause), _) => core(py, &cause),
+        (None, livebuf_json::ErrorKind::NotFinite) => {
+            let message = format!("{error}; non_finite=\"null\" prints null for them");
+            make(py, |c| &c.encode, message, ErrorKind::BadNumber, None)
+        }
+        (None, _) => make(py, |c| &c.limit, error.to_string(), ErrorKind::BudgetExceeded, None),
+    }
+}
+
+/// An error of the Arrow exchange.
+pub(crate) fn arrow(py: Python<'_>, error: &livebuf_arrow::Error) -> PyErr {
+    match error.core_error() {
+        Some(cause) => core(py, &cause),
+        None => make(py, |c| &c.wrong_type, error.to_string(), ErrorKind::Unsupported, None),
+    }
+}

@@ -1,0 +1,228 @@
+//! Buffers (PEP 3118) on a document's memory. While one lives, edits are refused.
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+use std::os::raw::{c_int, c_void};
+use std::sync::atomic::Ordering;
+
+use livebuf::{Checked, ColumnType, Value};
+use pyo3::exceptions::PyBufferError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::array::Array;
+use crate::document::Document;
+use crate::error::{self, Fault, Held};
+
+/// All used bytes, read-only.
+pub(crate) fn document(
+    owner: &Bound<'_, Document>,
+    view: *mut ffi::Py_buffer,
+    flags: c_int,
+) -> PyResult<()> {
+    let py = owner.py();
+    let state = owner.get().lock(py);
+    let bytes = state.editor()?.as_bytes();
+    // SAFETY: a structure of the caller's to fill; the bytes stay in place until the count
+    // of exports, which is raised under the same lock, is lowered again.
+    let filled = unsafe {
+        let start = bytes.as_ptr().cast_mut().cast::<c_void>();
+        let length = bytes.len() as ffi::Py_ssize_t;
+        ffi::PyBuffer_FillInfo(view, owner.as_ptr(), start, length, 1, flags)
+    };
+    if filled != 0 {
+        return Err(PyErr::fetch(py));
+    }
+    // SAFETY: as above.
+    unsafe { (*view).internal = std::ptr::null_mut() };
+    owner.get().exports().fetch_add(1, Ordering::AcqRel);
+    Ok(())
+}
+
+/// Gives back what [`document`] or [`numbers`] filled.
+pub(crate) fn release(document: &Document, view: *mut ffi::Py_buffer) {
+    // SAFETY: the structure that was filled, with what was put into it.
+    unsafe {
+        let internal = (*view).internal.cast::<Layout>();
+        if !internal.is_null() {
+            drop(Box::from_raw(internal));
+        }
+    }
+    document.exports().fetch_sub(1, Ordering::AcqRel);
+}
+
+/// What a buffer's pointers lead to.
+struct Layout {
+    shape: ffi::Py_ssize_t,
+    stride: ffi::Py_ssize_t,
+}
+
+/// Numbers of one type in a document's memory: an array, or a column of its table.
+#[pyclass(frozen, module = "livebuf")]
+pub(crate) struct Numbers {
+    array: Py<Array>,
+    path: Vec<String>,
+    writable: bool,
+}
+
+/// Where numbers lie.
+struct Slots {
+    start: *const u8,
+    count: usize,
+    size: usize,
+    format: &'static CStr,
+}
+
+/// A column of the table of a value, or, by no path, the value as a column.
+pub(crate) fn column<'a>(
+    value: &Value<'a, Checked>,
+    path: &[String],
+) -> Held<livebuf::Column<'a, Checked>> {
+    let array = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
+    if path.is_empty() {
+        return Ok(array.as_column());
+    }
+    let Some(table) = array.table()? else {
+        return Err(Fault::WrongType(
+            "the array is not stored as columns: its elements are no objects, too different, or \
+             too few; compact() lays it out anew"
+                .into(),
+        ));
+    };
+    let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+    match table.column(keys.as_slice())? {
+        Some(column) => Ok(column),
+        None => Err(Fault::WrongType(format!("the table has no column {:?}", path.join("/")))),
+    }
+}
+
+/// The memory of a column whose values are all there and of one type of number.
+fn slots(column: &livebuf::Column<'_, Checked>) -> Option<Slots> {
+    macro_rules! of {
+        ($($kind:ident $type:ty, $format:literal;)+) => {
+            match column.column_type() {
+                $(ColumnType::$kind => {
+                    let slots = column.as_slice::<$type>()?;
+                    Some(Slots {
+                        start: slots.as_ptr().cast(),
+                        count: slots.len(),
+                        size: size_of::<$type>(),
+                        format: $format,
+                    })
+                })+
+                _ => None,
+            }
+        };
+    }
+    of! {
+        I8 i8, c"b"; I16 i16, c"h"; I32 i32, c"i"; I64 i64, c"q";
+        U8 u8, c"B"; U16 u16, c"H"; U32 u32, c"I"; U64 u64, c"Q";
+        F32 f32, c"f"; F64 f64, c"d";
+    }
+}
+
+/// Fills a buffer with a column's numbers.
+pub(crate) fn numbers(
+    py: Python<'_>,
+    owner: &Bound<'_, PyAny>,
+    numbers: &Numbers,
+    view: *mut ffi::Py_buffer,
+    flags: c_int,
+) -> PyResult<()> {
+    if flags & ffi::PyBUF_WRITABLE != 0 && !numbers.writable {
+        return Err(PyBufferError::new_err("the buffer is read-only"));
+    }
+    let view_of_array = &numbers.array.get().view;
+    let document = view_of_array.document().get();
+    view_of_array.reach(py, |state, _| {
+        if numbers.writable {
+            document.begin_edit(py, state)?;
+            if !livebuf::Storage::is_writable(state.editor()?.storage()) {
+                return Err(livebuf::Error::new(livebuf::ErrorKind::ReadOnly, 0).into());
+            }
+        }
+        // Found again: the edit's beginning may have moved the document.
+        let node = view_of_array.node(py, state)?;
+        let value = state.editor()?.value(node)?;
+        let Some(slots) = slots(&column(&value, &numbers.path)?) else {
+            let message = "only arrays and columns whose values are all numbers of one type, \
+                           without null, and lie aligned in memory can be looked at in place";
+            return Err(PyBufferError::new_err(message).into());
+        };
+        let layout = Box::new(Layout {
+            shape: slots.count as ffi::Py_ssize_t,
+            stride: slots.size as ffi::Py_ssize_t,
+        });
+        let layout = Box::into_raw(layout);
+        // SAFETY: a structure of the caller's to fill; memory and layout stay until the
+        // buffer is released.
+        unsafe {
+            (*view).buf = slots.start.cast_mut().cast();
+            (*view).len = (slots.count * slots.size) as ffi::Py_ssize_t;
+            (*view).itemsize = slots.size as ffi::Py_ssize_t;
+            (*view).readonly = c_int::from(!numbers.writable);
+            (*view).ndim = 1;
+            (*view).format = match flags & ffi::PyBUF_FORMAT {
+                0 => std::ptr::null_mut(),
+                _ => slots.format.as_ptr().cast_mut(),
+            };
+            (*view).shape = match flags & ffi::PyBUF_ND {
+                0 => std::ptr::null_mut(),
+                _ => &raw mut (*layout).shape,
+            };
+            (*view).strides = match flags & ffi::PyBUF_STRIDES {
+                ffi::PyBUF_STRIDES => &raw mut (*layout).stride,
+                _ => std::ptr::null_mut(),
+            };
+            (*view).suboffsets = std::ptr::null_mut();
+            (*view).internal = layout.cast();
+            (*view).obj = owner.clone().into_ptr();
+        }
+        document.exports().fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    })
+}
+
+impl Numbers {
+    pub(crate) fn new(array: Py<Array>, path: Vec<String>) -> Numbers {
+        Numbers { array, path, writable: false }
+    }
+
+    /// A numpy array on these numbers.
+    pub(crate) fn numpy<'py>(
+        self,
+        py: Python<'py>,
+        copy: bool,
+        writable: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let numpy = py.import("numpy")?;
+        let exporter = Bound::new(py, Numbers { writable: writable && !copy, ..self })?;
+        let buffer = match pyo3::types::PyMemoryView::from(exporter.as_any()) {
+            Ok(buffer) => buffer,
+            Err(failure) if failure.is_instance_of::<PyBufferError>(py) => {
+                return Err(error::wrong_type(py, failure.value(py).to_string()));
+            }
+            Err(failure) => return Err(failure),
+        };
+        let options = PyDict::new(py);
+        options.set_item("copy", copy)?;
+        let array = numpy.call_method1("asarray", (buffer,))?;
+        if copy { array.call_method0("copy") } else { Ok(array) }
+    }
+}
+
+#[pymethods]
+impl Numbers {
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        numbers(slf.py(), slf.as_any(), slf.get(), view, flags)
+    }
+
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        release(self.array.get().view.document().get(), view);
+    }
+}

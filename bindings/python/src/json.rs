@@ -1,0 +1,139 @@
+//! JSON text to documents and back.
+
+use livebuf::{DuplicateKeys, EncodeOptions, Value};
+use livebuf_json::{NonFinite, NumberPolicy, PrintOptions, ReadOptions};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+use crate::array::Array;
+use crate::document::{DETACH, Document};
+use crate::encode;
+use crate::error::{self, Fault, Held};
+use crate::memory::Export;
+use crate::object::Object;
+
+/// Reads JSON text (RFC 8259, strictly) into a document: numbers exactly, keys in their order.
+///
+/// Takes `str`, and UTF-8 in `bytes`, `bytearray`, `memoryview` and others. With `lines=True`
+/// the text is JSON lines, and the document an array with an element for each line.
+/// `numbers="text"` keeps every number as it is written. Of equal keys the last counts;
+/// `duplicate_keys="error"` refuses them.
+///
+/// Raises `JSONError`, which is a `json.JSONDecodeError`.
+///
+/// >>> livebuf.from_json(b'{"a": 1}')["a"]
+/// 1
+/// >>> livebuf.from_json('{"a": 1}\n{"a": 2}', lines=True)[1]["a"]
+/// 2
+#[pyfunction]
+#[pyo3(signature = (
+    data, *, lines=false, tables=true, min_width=1, numbers="exact", duplicate_keys="last"
+))]
+pub(crate) fn from_json(
+    data: &Bound<'_, PyAny>,
+    lines: bool,
+    tables: bool,
+    min_width: u8,
+    numbers: &str,
+    duplicate_keys: &str,
+) -> PyResult<Document> {
+    let py = data.py();
+    let EncodeOptions { .. } = encode::options(tables, min_width)?;
+    let options = ReadOptions::new()
+        .tables(tables)
+        .min_width(min_width)
+        .numbers(match numbers {
+            "exact" => NumberPolicy::Exact,
+            "text" => NumberPolicy::AllText,
+            _ => return Err(PyValueError::new_err("numbers must be \"exact\" or \"text\"")),
+        })
+        .duplicate_keys(match duplicate_keys {
+            "last" => DuplicateKeys::LastWins,
+            "error" => DuplicateKeys::Refuse,
+            _ => return Err(PyValueError::new_err("duplicate_keys must be \"last\" or \"error\"")),
+        });
+    let export;
+    let text = match data.cast::<PyString>() {
+        Ok(string) => string.to_str()?.as_bytes(),
+        Err(_) => {
+            export = Export::new(data).map_err(|failure| {
+                match failure.is_instance_of::<PyTypeError>(py) {
+                    true => {
+                        encode::expected("JSON text (str, bytes, bytearray, memoryview, …)", data)
+                    }
+                    false => failure,
+                }
+            })?;
+            export.as_bytes()
+        }
+    };
+    let read = || match lines {
+        true => livebuf_json::from_lines(text, &options),
+        false => livebuf_json::from_slice_with(text, &options),
+    };
+    // A buffer that others can write is copied out of their reach only as far as it is
+    // parsed: what is read is checked as it is read.
+    let made = if text.len() < DETACH { read() } else { py.detach(read) };
+    let made = made.map_err(|failure| error::json(py, &failure, data, text))?;
+    Document::owned(py, &made)
+}
+
+/// Prints JSON text, as UTF-8 bytes: a document, a view, or anything that `dumps` takes.
+///
+/// `indent` is a number of spaces, or what to indent by; without it the text is compact.
+/// Byte strings become base64. Infinities and NaN raise `EncodeError`, or become null with
+/// `non_finite="null"`.
+///
+/// >>> livebuf.to_json(livebuf.from_json('{ "a": [1, 2.50] }'))
+/// b'{"a":[1,2.5]}'
+#[pyfunction]
+#[pyo3(signature = (obj, *, indent=None, non_finite="error"))]
+pub(crate) fn to_json<'py>(
+    obj: &Bound<'py, PyAny>,
+    indent: Option<&Bound<'py, PyAny>>,
+    non_finite: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let py = obj.py();
+    let mut options = PrintOptions::new().non_finite(match non_finite {
+        "error" => NonFinite::Error,
+        "null" => NonFinite::Null,
+        _ => return Err(PyValueError::new_err("non_finite must be \"error\" or \"null\"")),
+    });
+    if let Some(indent) = indent {
+        options = match indent.extract::<usize>() {
+            Ok(spaces) => options.indent(&" ".repeat(spaces.min(64))),
+            Err(_) => options.indent(indent.extract()?),
+        };
+    }
+    let print = |value: &Value<'_>, trusted: bool| -> Held<Vec<u8>> {
+        let options = match trusted {
+            true => options.clone().max_bytes(u64::MAX),
+            false => options.clone(),
+        };
+        let (value, bytes) = (*value, value.document_length());
+        let work = || livebuf_json::to_vec_with(value, &options);
+        let printed = if bytes < DETACH { work() } else { py.detach(work) };
+        printed.map_err(|failure| Fault::Json(Box::new(failure)))
+    };
+    let view = match obj.cast::<Object>() {
+        Ok(object) => Some(&object.get().view),
+        Err(_) => obj.cast::<Array>().ok().map(|array| &array.get().view),
+    };
+    let text = if let Some(view) = view {
+        view.reach(py, |state, node| {
+            let editor = state.editor()?;
+            print(&editor.value(node)?, editor.is_trusted())
+        })?
+    } else if let Ok(document) = obj.cast::<Document>() {
+        let state = document.get().lock(py);
+        let editor = state.editor()?;
+        let printed = print(&editor.doc().root(), editor.is_trusted());
+        drop(state);
+        printed?
+    } else {
+        let document = encode::document(obj, None, EncodeOptions::default())?;
+        print(&document.doc().root(), true)?
+    };
+    Ok(PyBytes::new(py, &text))
+}

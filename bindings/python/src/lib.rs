@@ -1,0 +1,55 @@
+//! The Python package `livebuf`: documents that behave like dicts and lists, over any buffer.
+//!
+//! A thin layer on the crates: nothing here touches a document's bytes by itself.
+//!
+//! | module | job |
+//! |---|---|
+//! | `memory` | where bytes live: Python objects, mapped files |
+//! | `document` | `Document`, and its lock |
+//! | `place` | places of views, and how they outlive edits |
+//! | `object`, `array` | views as dicts and lists |
+//! | `table`, `export` | columns, Arrow, buffers |
+//! | `encode`, `decode`, `codec`, `json` | Python objects and JSON to documents and back |
+//! | `compare`, `error` | `==`; exceptions |
+
+mod array;
+mod codec;
+mod compare;
+mod decode;
+mod document;
+mod encode;
+mod error;
+mod export;
+mod json;
+mod memory;
+mod object;
+mod place;
+mod table;
+
+use pyo3::prelude::*;
+
+/// The compiled part of `livebuf`.
+#[pymodule]
+mod _livebuf {
+    #[pymodule_export]
+    use crate::array::{Array, Elements};
+    #[pymodule_export]
+    use crate::codec::{_loads, dumps};
+    #[pymodule_export]
+    use crate::document::{_restore, Document, open};
+    #[pymodule_export]
+    use crate::export::Numbers;
+    #[pymodule_export]
+    use crate::json::{from_json, to_json};
+    #[pymodule_export]
+    use crate::object::{Members, Object, Ordered};
+    #[pymodule_export]
+    use crate::table::{Column, Table, from_arrow};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

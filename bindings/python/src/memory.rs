@@ -1,0 +1,375 @@
+//! Where a document's bytes live: in Python objects and in mapped files.
+//!
+//! Invariant: `start` and `length` describe memory that the owner keeps in place and
+//! initialised, until `grow` or the end of the [`Memory`].
+#![allow(unsafe_code)]
+
+use std::os::raw::c_int;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use livebuf::mapped::{MappedFile, MappedStorage};
+use livebuf::{Error, ErrorKind, Result, Storage};
+use pyo3::exceptions::{PyMemoryError, PyTypeError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes};
+
+/// Who may change the bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Access {
+    /// We may.
+    Write,
+    /// Others read them too: the first edit moves to memory of our own.
+    CopyOnWrite,
+    /// Nobody: edits are refused.
+    Never,
+}
+
+enum Owner {
+    /// The caller's `bytes`; or our own, longer than `length` where there is spare room.
+    Bytes(Py<PyBytes>),
+    /// Grows as the document does.
+    ByteArray(Py<PyByteArray>, Export),
+    /// Any other exporter of a buffer.
+    Buffer(#[allow(dead_code, reason = "keeps the memory")] Export),
+    File(#[allow(dead_code, reason = "keeps the memory")] MappedFile),
+    EditedFile(MappedStorage),
+}
+
+/// The memory of one document.
+pub(crate) struct Memory {
+    start: *mut u8,
+    length: usize,
+    access: Access,
+    /// Our own `bytes` were given out: as if [`Access::CopyOnWrite`].
+    shared: AtomicBool,
+    owner: Owner,
+}
+
+// SAFETY: the pointer leads to memory of the owner, which may be used from any thread;
+// Python objects are touched only when attached to the interpreter.
+unsafe impl Send for Memory {}
+// SAFETY: as above; nothing changes through a shared reference.
+unsafe impl Sync for Memory {}
+
+/// Spare room of memory of our own: edits of a copy rarely need more.
+fn spare(used: usize) -> usize {
+    (used / 8).max(512)
+}
+
+impl Memory {
+    fn new(start: *mut u8, length: usize, access: Access, owner: Owner) -> Memory {
+        Memory { start, length, access, shared: AtomicBool::new(false), owner }
+    }
+
+    /// New zeroed memory for a document of `used` bytes.
+    pub(crate) fn own(py: Python<'_>, used: usize) -> PyResult<Memory> {
+        Memory::with_capacity(py, used, used + spare(used))
+    }
+
+    fn with_capacity(py: Python<'_>, length: usize, capacity: usize) -> PyResult<Memory> {
+        let size = ffi::Py_ssize_t::try_from(capacity).map_err(|_| PyMemoryError::new_err(()))?;
+        // SAFETY: a new object of this size, whose first `length` bytes are set before
+        // anybody can see it; the rest is set when `length` grows over it.
+        unsafe {
+            let object = ffi::PyBytes_FromStringAndSize(ptr::null(), size);
+            let bytes: Bound<'_, PyBytes> =
+                Bound::from_owned_ptr_or_err(py, object)?.cast_into_unchecked();
+            let start = ffi::PyBytes_AsString(bytes.as_ptr()).cast::<u8>();
+            ptr::write_bytes(start, 0, length);
+            let owner = Owner::Bytes(bytes.unbind());
+            Ok(Memory::new(start, length, Access::Write, owner))
+        }
+    }
+
+    /// New memory that holds a copy of `bytes`.
+    pub(crate) fn copy(py: Python<'_>, bytes: &[u8]) -> PyResult<Memory> {
+        let mut memory = Memory::with_capacity(py, 0, bytes.len() + spare(bytes.len()))?;
+        // SAFETY: the capacity is at least this.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), memory.start, bytes.len()) };
+        memory.length = bytes.len();
+        Ok(memory)
+    }
+
+    /// The caller's `bytes`, never changed.
+    pub(crate) fn bytes(bytes: &Bound<'_, PyBytes>) -> Memory {
+        let content = bytes.as_bytes();
+        let start = content.as_ptr().cast_mut();
+        let owner = Owner::Bytes(bytes.clone().unbind());
+        Memory::new(start, content.len(), Access::Never, owner)
+    }
+
+    /// What any Python object offers as a buffer, in place.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Memory> {
+        if let Ok(bytes) = object.cast::<PyBytes>() {
+            return Ok(Memory::bytes(bytes));
+        }
+        let export = Export::new(object)?;
+        let (start, length) = (export.start(), export.length());
+        let access = if export.is_read_only() { Access::Never } else { Access::Write };
+        let owner = match object.cast::<PyByteArray>() {
+            Ok(array) => Owner::ByteArray(array.clone().unbind(), export),
+            Err(_) => Owner::Buffer(export),
+        };
+        Ok(Memory::new(start, length, access, owner))
+    }
+
+    /// A mapped file, to be read, or copied by the first edit.
+    pub(crate) fn file(file: MappedFile, access: Access) -> Memory {
+        let (start, length) = (file.as_bytes().as_ptr().cast_mut(), file.as_bytes().len());
+        Memory::new(start, length, access, Owner::File(file))
+    }
+
+    /// A mapped file, edited in place.
+    pub(crate) fn edited_file(mut file: MappedStorage) -> Memory {
+        let bytes = file.bytes_mut();
+        let (start, length) = (bytes.as_mut_ptr(), bytes.len());
+        Memory::new(start, length, Access::Write, Owner::EditedFile(file))
+    }
+
+    pub(crate) fn access(&self) -> Access {
+        match self.shared.load(Ordering::Relaxed) {
+            true => Access::CopyOnWrite,
+            false => self.access,
+        }
+    }
+
+    /// The mapped file that edits go to.
+    pub(crate) fn into_edited_file(self) -> Option<MappedStorage> {
+        match self.owner {
+            Owner::EditedFile(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The mapped file that edits go to.
+    pub(crate) fn edited(&self) -> Option<&MappedStorage> {
+        match &self.owner {
+            Owner::EditedFile(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The first `used` bytes as a Python object: the one they lie in where that is
+    /// possible, which the next edit then leaves alone.
+    pub(crate) fn to_bytes<'py>(&self, py: Python<'py>, used: usize) -> Bound<'py, PyBytes> {
+        if let Owner::Bytes(bytes) = &self.owner {
+            let bytes = bytes.bind(py);
+            if self.access() == Access::Write {
+                self.shared.store(cut(bytes, used), Ordering::Relaxed);
+            }
+            if self.access() != Access::Write && bytes.as_bytes().len() == used {
+                return bytes.clone();
+            }
+        }
+        PyBytes::new(py, self.bytes().get(..used).unwrap_or_default())
+    }
+
+    /// Makes room in memory of our own, in place where it was allocated so.
+    fn grow_own(&mut self, py: Python<'_>, wanted: usize, ahead: usize) -> Result<()> {
+        if wanted > self.allocated() {
+            let refused = |_| Error::with_detail(ErrorKind::Io, 0, wanted as u64);
+            let mut grown = Memory::with_capacity(py, 0, ahead).map_err(refused)?;
+            // SAFETY: the new memory is longer.
+            unsafe { ptr::copy_nonoverlapping(self.start, grown.start, self.length) };
+            grown.length = self.length;
+            *self = grown;
+        }
+        // A little ahead, so that small edits do not come here each time.
+        let length = ahead.min(self.length + (1 << 16)).max(wanted).min(self.allocated());
+        // SAFETY: all bytes up to the allocation's end are ours.
+        unsafe { ptr::write_bytes(self.start.add(self.length), 0, length - self.length) };
+        self.length = length;
+        Ok(())
+    }
+
+    /// Bytes of the `bytes` object.
+    fn allocated(&self) -> usize {
+        match &self.owner {
+            // SAFETY: the object lives, and its size does not change by itself.
+            Owner::Bytes(bytes) => unsafe { ffi::PyBytes_Size(bytes.as_ptr()) as usize },
+            _ => self.length,
+        }
+    }
+
+    /// Where growing ends; at least `capacity`.
+    fn ahead(&self, capacity: usize) -> usize {
+        let more = if self.length < 1 << 20 { self.length } else { self.length / 4 };
+        capacity.max(self.length + more).max(512)
+    }
+}
+
+/// Makes our own `bytes`, which nobody else has seen, shorter than what was allocated for
+/// it, without moving it. False where that cannot be.
+#[cfg(not(feature = "abi3"))]
+fn cut(bytes: &Bound<'_, PyBytes>, used: usize) -> bool {
+    if bytes.as_bytes().len() > used {
+        // SAFETY: the object is ours alone and longer; its size is not needed to free it.
+        // What follows the last byte must be zero.
+        unsafe {
+            (*bytes.as_ptr().cast::<ffi::PyVarObject>()).ob_size = used as ffi::Py_ssize_t;
+            *ffi::PyBytes_AsString(bytes.as_ptr()).add(used) = 0;
+        }
+    }
+    bytes.as_bytes().len() == used
+}
+
+#[cfg(feature = "abi3")]
+fn cut(bytes: &Bound<'_, PyBytes>, used: usize) -> bool {
+    bytes.as_bytes().len() == used
+}
+
+impl Storage for Memory {
+    const ZEROED: bool = false;
+
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the type's invariant. Where others can write the memory too (a bytearray,
+        // shared memory), they are told not to while we read; the core gives wrong answers
+        // or errors then, and keeps no reference into it across calls.
+        unsafe { std::slice::from_raw_parts(self.start, self.length) }
+    }
+
+    #[inline(always)]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        debug_assert!(self.access() == Access::Write);
+        // SAFETY: as above, and only for memory that may be written.
+        unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
+    }
+
+    #[inline(always)]
+    fn is_writable(&self) -> bool {
+        self.access() == Access::Write
+    }
+
+    fn grow(&mut self, capacity: u64) -> Result<()> {
+        let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
+        let wanted = usize::try_from(capacity).map_err(|_| refused())?;
+        let ahead = self.ahead(wanted);
+        match &mut self.owner {
+            Owner::Bytes(_) => Python::attach(|py| self.grow_own(py, wanted, ahead)),
+            Owner::ByteArray(array, export) => Python::attach(|py| {
+                let array = array.bind(py);
+                export.release();
+                let size = ffi::Py_ssize_t::try_from(wanted).map_err(|_| refused())?;
+                // SAFETY: a bytearray; where it refuses (others look at it, or there is no
+                // memory) it is as it was.
+                let resized = unsafe { ffi::PyByteArray_Resize(array.as_ptr(), size) };
+                if resized != 0 {
+                    drop(PyErr::take(py));
+                }
+                match Export::new(array.as_any()) {
+                    Ok(renewed) => *export = renewed,
+                    // Nothing is left to work on; an empty document is an error everywhere.
+                    Err(_) => {
+                        (self.start, self.length) = (ptr::NonNull::dangling().as_ptr(), 0);
+                        return Err(refused());
+                    }
+                }
+                let old = self.length;
+                (self.start, self.length) = (export.start(), export.length());
+                if resized != 0 {
+                    let missing = (wanted - old) as u64;
+                    return Err(Error::with_detail(ErrorKind::NoSpace, old as u64, missing));
+                }
+                // SAFETY: new bytes of a bytearray are not set.
+                unsafe { ptr::write_bytes(self.start.add(old), 0, self.length - old) };
+                Ok(())
+            }),
+            Owner::Buffer(_) | Owner::File(_) => {
+                let length = self.length as u64;
+                Err(Error::with_detail(ErrorKind::NoSpace, length, capacity - length))
+            }
+            Owner::EditedFile(file) => {
+                let grown = file.grow(capacity);
+                let bytes = file.bytes_mut();
+                (self.start, self.length) = (bytes.as_mut_ptr(), bytes.len());
+                grown
+            }
+        }
+    }
+}
+
+/// A `Py_buffer`: as long as it lives its exporter keeps the bytes in place.
+pub(crate) struct Export(Box<ffi::Py_buffer>);
+
+// SAFETY: it may be used and released from any thread that is attached.
+unsafe impl Send for Export {}
+// SAFETY: as above.
+unsafe impl Sync for Export {}
+
+impl Export {
+    /// Contiguous bytes, writable where the exporter lets us.
+    pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Export> {
+        Export::with_flags(object, ffi::PyBUF_SIMPLE)
+    }
+
+    pub(crate) fn with_flags(object: &Bound<'_, PyAny>, flags: c_int) -> PyResult<Export> {
+        let mut view = Box::new(ffi::Py_buffer::new());
+        // SAFETY: an attached thread, a live object and a structure to fill.
+        if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
+            let name = object.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "a document's bytes are wanted (bytes, bytearray, memoryview, mmap, …), not {name}"
+            )));
+        }
+        // SAFETY: as above.
+        match unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &mut *view, flags) } {
+            0 => Ok(Export(view)),
+            _ => Err(PyErr::fetch(object.py())),
+        }
+    }
+
+    pub(crate) fn start(&self) -> *mut u8 {
+        if self.0.buf.is_null() { ptr::NonNull::dangling().as_ptr() } else { self.0.buf.cast() }
+    }
+
+    /// In bytes.
+    pub(crate) fn length(&self) -> usize {
+        self.0.len as usize
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        // SAFETY: contiguous, and kept in place by the exporter while this lives.
+        unsafe { std::slice::from_raw_parts(self.start(), self.length()) }
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.0.readonly != 0
+    }
+
+    /// The elements' format (PEP 3118) and the lengths of the dimensions.
+    pub(crate) fn shape(&self) -> (&str, &[ffi::Py_ssize_t]) {
+        let view = &*self.0;
+        // SAFETY: as asked for by flags, `format` is a C string and `shape` has `ndim`
+        // lengths, or they are null.
+        unsafe {
+            let format = match view.format.is_null() {
+                true => "B",
+                false => std::ffi::CStr::from_ptr(view.format).to_str().unwrap_or("?"),
+            };
+            let shape = match view.shape.is_null() || view.ndim < 1 {
+                true => &[],
+                false => std::slice::from_raw_parts(view.shape, view.ndim as usize),
+            };
+            (format, shape)
+        }
+    }
+
+    /// Bytes of an element.
+    pub(crate) fn item_size(&self) -> usize {
+        self.0.itemsize as usize
+    }
+
+    fn release(&mut self) {
+        // SAFETY: an attached thread; releasing a released one does nothing.
+        unsafe { ffi::PyBuffer_Release(&mut *self.0) }
+    }
+}
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        Python::try_attach(|_| self.release());
+    }
+}

@@ -1,0 +1,521 @@
+//! `livebuf.Object`: a view of an object, as a `MutableMapping`.
+
+use livebuf::{Kind, Position};
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+
+use crate::compare;
+use crate::decode;
+use crate::document::{Document, Fallback, child, fallback, follow};
+use crate::encode::{Given, key as text};
+use crate::error::{self, Fault, Held};
+use crate::place::{Above, Effect, Step, View};
+
+/// An object of a document, as a dict: edits change the document.
+///
+/// >>> doc = livebuf.from_json('{"name": "Ada", "born": 1815}')
+/// >>> ada = doc.root
+/// >>> ada["born"] += 0
+/// >>> sorted(ada), len(ada), ada.get("died")
+/// (['born', 'name'], 2, None)
+/// >>> match ada:
+/// ...     case {"name": name}: print(name)
+/// Ada
+#[pyclass(frozen, mapping, weakref, module = "livebuf")]
+pub(crate) struct Object {
+    pub(crate) view: View,
+}
+
+/// A member found: what to give, by the lock's holder.
+enum Found<'py> {
+    Value(Bound<'py, PyAny>),
+    Nothing,
+}
+
+impl Object {
+    fn find<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
+        let (py, name) = (slf.py(), text(key)?);
+        slf.get().view.reach(py, |state, node| {
+            let editor = state.editor()?;
+            let Some(value) = editor.value(node)?.get(name)? else { return Ok(Found::Nothing) };
+            let kind = value.kind();
+            if !matches!(kind, Kind::Object | Kind::Array) {
+                return Ok(Found::Value(decode::scalar(py, &value)?));
+            }
+            let Some(below) = editor.handle_of(&value, node) else { return Ok(Found::Nothing) };
+            let key = key.cast::<PyString>().map_err(PyErr::from)?.clone().unbind();
+            let above = Above::Object(slf.clone().unbind(), key);
+            let document = slf.get().view.document();
+            Ok(Found::Value(child(py, state, document, (kind, below), above)?))
+        })
+    }
+
+    /// Some members from a position on, and where the next begin; `None` after the last.
+    fn some<'py>(
+        slf: &Bound<'py, Self>,
+        from: Option<Position>,
+        length: Option<usize>,
+        part: Part,
+        most: usize,
+    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Option<Position>, usize)> {
+        let py = slf.py();
+        slf.get().view.reach(py, |state, node| {
+            let mut containers = Vec::new();
+            let mut items = Vec::new();
+            let (position, count);
+            {
+                let editor = state.editor()?;
+                let value = editor.value(node)?;
+                let object = value.as_object()?.ok_or(Fault::Stale("it is no object any more"))?;
+                count = object.len();
+                if length.is_some_and(|length| length != count) {
+                    let message = "object changed size during iteration";
+                    return Err(PyRuntimeError::new_err(message).into());
+                }
+                let mut fields = match from {
+                    Some(position) => object.iter_from(position),
+                    None => object.iter(),
+                };
+                for member in fields.by_ref().take(most) {
+                    let (key, value) = member?;
+                    let key = decode::text(py, key.as_bytes())?;
+                    let kind = value.kind();
+                    let value = match (part, kind) {
+                        (Part::Keys, _) => None,
+                        (_, Kind::Object | Kind::Array) => {
+                            let below = editor.handle_of(&value, node);
+                            containers.push((items.len(), kind, below, key.clone().unbind()));
+                            None
+                        }
+                        _ => Some(decode::scalar(py, &value)?),
+                    };
+                    items.push((key, value));
+                }
+                let ended = fields.clone().next().is_none();
+                position = (!ended).then(|| fields.position());
+            }
+            for (index, kind, below, key) in containers {
+                let below = below.ok_or(Fault::Stale("its place is gone"))?;
+                let above = Above::Object(slf.clone().unbind(), key);
+                let document = slf.get().view.document();
+                items[index].1 = Some(child(py, state, document, (kind, below), above)?);
+            }
+            let items = items.into_iter().map(|(key, value)| -> Held<_> {
+                Ok(match (part, value) {
+                    (Part::Values, Some(value)) => value,
+                    (Part::Items, Some(value)) => {
+                        PyTuple::new(py, [key.into_any(), value])?.into_any()
+                    }
+                    (_, _) => key.into_any(),
+                })
+            });
+            Ok((items.collect::<Held<Vec<_>>>()?, position, count))
+        })
+    }
+
+    fn remove(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        self.view.edit(py, |editor, node, effect| {
+            let removed = editor.remove(node, name)?;
+            *effect = removed.then(|| Effect::Child(Step::Key(name.into())));
+            Ok(removed)
+        })
+    }
+
+    fn len(&self, py: Python<'_>) -> PyResult<usize> {
+        self.view.read(py, |value| Ok(value.len()?.unwrap_or(0)))
+    }
+
+    fn ordered<'py>(
+        slf: &Bound<'py, Self>,
+        list: impl FnOnce(&livebuf::Object<'_, livebuf::Checked>) -> Held<Vec<Bound<'py, PyString>>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let keys = slf.get().view.read(slf.py(), |value| {
+            let object = value.as_object()?.ok_or(Fault::Stale("it is no object any more"))?;
+            list(&object)
+        })?;
+        let iterator = Ordered {
+            object: slf.clone().unbind(),
+            keys: keys.into_iter().map(Bound::unbind).collect(),
+        };
+        Ok(Bound::new(slf.py(), iterator)?.into_any())
+    }
+}
+
+#[pymethods]
+impl Object {
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match Self::find(slf, key)? {
+            Found::Value(value) => Ok(value),
+            Found::Nothing => Err(error::missing_key(slf.py(), text(key)?)),
+        }
+    }
+
+    fn __setitem__(
+        slf: &Bound<'_, Self>,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let name = text(key)?;
+        let given = Given::of(value)?;
+        slf.get().view.edit(slf.py(), |editor, node, effect| {
+            editor.set(node, name, given.value())?;
+            *effect = Some(Effect::Child(Step::Key(name.into())));
+            Ok(())
+        })
+    }
+
+    fn __delitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        let name = text(key)?;
+        match slf.get().remove(slf.py(), name)? {
+            true => Ok(()),
+            false => Err(error::missing_key(slf.py(), name)),
+        }
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.len(py)
+    }
+
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        if !key.is_instance_of::<PyString>() {
+            return Ok(false);
+        }
+        let name = text(key)?;
+        self.view.read(key.py(), |value| Ok(value.get(name)?.is_some()))
+    }
+
+    fn __iter__(slf: &Bound<'_, Self>) -> Members {
+        Members::new(slf, Part::Keys)
+    }
+
+    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (mut keys, _, _) = Self::some(slf, None, None, Part::Keys, usize::MAX)?;
+        keys.reverse();
+        Ok(pyo3::types::PyList::new(slf.py(), keys)?.try_iter()?.into_any())
+    }
+
+    /// An iterator of keys and values.
+    fn _items(slf: &Bound<'_, Self>) -> Members {
+        Members::new(slf, Part::Items)
+    }
+
+    /// An iterator of values.
+    fn _values(slf: &Bound<'_, Self>) -> Members {
+        Members::new(slf, Part::Values)
+    }
+
+    /// The keys in their order, as a view that follows edits.
+    fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._views")?.getattr("Keys")?.call1((slf,))
+    }
+
+    /// The values in their order, as a view that follows edits.
+    fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._views")?.getattr("Values")?.call1((slf,))
+    }
+
+    /// Keys and values in their order, as a view that follows edits.
+    fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._views")?.getattr("Items")?.call1((slf,))
+    }
+
+    /// The value under a key, or `default`.
+    #[pyo3(signature = (key, default=None, /))]
+    fn get<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match Self::find(slf, key)? {
+            Found::Value(value) => Ok(value),
+            Found::Nothing => Ok(default.unwrap_or_else(|| slf.py().None().into_bound(slf.py()))),
+        }
+    }
+
+    /// Removes a key and gives its value: plain Python objects where it was a container.
+    #[pyo3(signature = (key, *default))]
+    fn pop<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+        default: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, name) = (slf.py(), text(key)?);
+        let fallback = fallback(default)?;
+        let value = slf.get().view.read(py, |value| match value.get(name)? {
+            Some(value) => {
+                let limit = decode::default_budget(slf.get().view.bytes(&value));
+                Ok(Some(decode::to_python(py, &value, limit)?))
+            }
+            None => Ok(None),
+        })?;
+        match (value, fallback) {
+            (Some(value), _) => {
+                slf.get().remove(py, name)?;
+                Ok(value)
+            }
+            (None, Fallback::Give(default)) => Ok(default),
+            (None, Fallback::Raise) => Err(error::missing_key(py, name)),
+        }
+    }
+
+    /// Removes the last member and gives its key and value.
+    fn popitem<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let py = slf.py();
+        let last = slf.get().view.read(py, |value| {
+            let object = value.as_object()?.ok_or(Fault::Stale("it is no object any more"))?;
+            match object.iter().next_back().transpose()? {
+                Some((key, _)) => Ok(Some(decode::text(py, key.as_bytes())?)),
+                None => Ok(None),
+            }
+        })?;
+        let Some(key) = last else {
+            return Err(error::missing_key(py, "popitem(): the object is empty"));
+        };
+        let value = Self::pop(slf, &key, &PyTuple::empty(py))?;
+        Ok((key.into_any(), value))
+    }
+
+    /// The value under a key, which is set to `default` first if it is missing.
+    #[pyo3(signature = (key, default=None, /))]
+    fn setdefault<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if let Found::Value(value) = Self::find(slf, key)? {
+            return Ok(value);
+        }
+        let default = default.unwrap_or_else(|| slf.py().None().into_bound(slf.py()));
+        Self::__setitem__(slf, key, &default)?;
+        Self::__getitem__(slf, key)
+    }
+
+    /// Sets many keys, from a mapping, from pairs, or named.
+    #[pyo3(signature = (other=None, /, **named))]
+    fn update(
+        slf: &Bound<'_, Self>,
+        other: Option<&Bound<'_, PyAny>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let pairs = PyDict::new(slf.py());
+        if let Some(other) = other {
+            pairs.call_method1("update", (other,))?;
+        }
+        if let Some(named) = named {
+            pairs.update(named.as_mapping())?;
+        }
+        for (key, value) in pairs {
+            Self::__setitem__(slf, &key, &value)?;
+        }
+        Ok(())
+    }
+
+    /// Removes all members.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        self.view.edit(py, |editor, node, effect| {
+            editor.clear(node)?;
+            *effect = Some(Effect::All);
+            Ok(())
+        })
+    }
+
+    /// Gives a member another key, at the same place. The key must not be there already.
+    fn rename(&self, py: Python<'_>, key: &str, to: &str) -> PyResult<()> {
+        self.view.edit(py, |editor, node, effect| {
+            editor.rename(node, key, to)?;
+            *effect = Some(Effect::Child(Step::Key(key.into())));
+            Ok(())
+        })
+    }
+
+    /// Members whose keys lie from `start` up to but not including `stop`, ordered by the
+    /// keys' UTF-8 bytes. `None` is no bound. In big objects the first is found in O(log n).
+    ///
+    /// >>> doc = livebuf.from_json('{"b": 2, "a": 1, "c": 3}')
+    /// >>> list(doc.root.range("a", "c"))
+    /// [('a', 1), ('b', 2)]
+    #[pyo3(signature = (start=None, stop=None))]
+    fn range<'py>(
+        slf: &Bound<'py, Self>,
+        start: Option<&str>,
+        stop: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        use std::ops::Bound::{Excluded, Included, Unbounded};
+        let py = slf.py();
+        Self::ordered(slf, |object| {
+            let start = start.map_or(Unbounded, Included);
+            let stop = stop.map_or(Unbounded, Excluded);
+            let members = object.range((start, stop));
+            members.map(|member| decode::text(py, member?.0.as_bytes())).collect()
+        })
+    }
+
+    /// Members whose keys begin with `prefix`, ordered by the keys' UTF-8 bytes.
+    fn prefix<'py>(slf: &Bound<'py, Self>, prefix: &str) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        Self::ordered(slf, |object| {
+            let members = object.prefix(prefix);
+            members.map(|member| decode::text(py, member?.0.as_bytes())).collect()
+        })
+    }
+
+    /// The value at a JSON pointer (RFC 6901) below; as `Document.pointer`.
+    #[pyo3(signature = (pointer, *default))]
+    fn pointer<'py>(
+        slf: &Bound<'py, Self>,
+        pointer: &str,
+        default: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        pointer_below(slf.as_any(), &slf.get().view, pointer, fallback(default)?)
+    }
+
+    /// The document that this is a view of.
+    #[getter]
+    fn document(&self, py: Python<'_>) -> Py<Document> {
+        self.view.document().clone_ref(py)
+    }
+
+    /// A plain dict, with plain values.
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        compare::plain(py, &self.view)
+    }
+
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        operator: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        compare::answer(slf.as_any(), other, operator)
+    }
+
+    fn __hash__(&self) -> PyResult<isize> {
+        Err(PyTypeError::new_err("unhashable type: 'livebuf.Object'"))
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let (items, _, length) = Self::some(slf, None, None, Part::Keys, 8)?;
+        let keys = items.iter().map(|key| Ok(key.repr()?.to_string()));
+        let keys = keys.collect::<PyResult<Vec<_>>>()?.join(", ");
+        let more = if length > items.len() { ", …" } else { "" };
+        Ok(format!("<livebuf.Object of {length}: {keys}{more}>"))
+    }
+}
+
+/// The value at a pointer below a view.
+pub(crate) fn pointer_below<'py>(
+    place: &Bound<'py, PyAny>,
+    view: &View,
+    pointer: &str,
+    fallback: Fallback<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = place.py();
+    let found = view.read(py, |value| match value.pointer(pointer)? {
+        None => Ok(Some(false)),
+        Some(value) if matches!(value.kind(), Kind::Object | Kind::Array) => Ok(None),
+        Some(_) => Ok(Some(true)),
+    })?;
+    match (found, fallback) {
+        (Some(false), Fallback::Give(default)) => Ok(default),
+        (Some(false), Fallback::Raise) => Err(error::missing_key(py, pointer)),
+        _ => follow(place.clone(), pointer),
+    }
+}
+
+/// What an iteration gives.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Keys,
+    Values,
+    Items,
+}
+
+/// Members that are read at once.
+const MANY: usize = 64;
+
+/// An iterator of an object's members in their order. Members that are replaced meanwhile
+/// may be given as they were; adding and removing ends it with `RuntimeError`, as in dicts.
+#[pyclass(module = "livebuf")]
+pub(crate) struct Members {
+    object: Py<Object>,
+    part: Part,
+    ready: std::vec::IntoIter<Py<PyAny>>,
+    next: Next,
+    length: Option<usize>,
+}
+
+enum Next {
+    Begin,
+    At(Position),
+    Ended,
+}
+
+impl Members {
+    fn new(object: &Bound<'_, Object>, part: Part) -> Members {
+        Members {
+            object: object.clone().unbind(),
+            part,
+            ready: Vec::new().into_iter(),
+            next: Next::Begin,
+            length: None,
+        }
+    }
+}
+
+#[pymethods]
+impl Members {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        if let Some(item) = self.ready.next() {
+            return Ok(Some(item));
+        }
+        let from = match self.next {
+            Next::Begin => None,
+            Next::At(position) => Some(position),
+            Next::Ended => return Ok(None),
+        };
+        // The first few are often all that is wanted.
+        let most = if from.is_none() { 8 } else { MANY };
+        let (items, next, length) =
+            Object::some(self.object.bind(py), from, self.length, self.part, most)?;
+        self.ready = items.into_iter().map(Bound::unbind).collect::<Vec<_>>().into_iter();
+        self.next = next.map_or(Next::Ended, Next::At);
+        self.length = Some(length);
+        Ok(self.ready.next())
+    }
+}
+
+/// An iterator of the members with some keys.
+#[pyclass(module = "livebuf")]
+pub(crate) struct Ordered {
+    object: Py<Object>,
+    keys: std::collections::VecDeque<Py<PyString>>,
+}
+
+#[pymethods]
+impl Ordered {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(
+        &mut self,
+        py: Python<'py>,
+    ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+        while let Some(key) = self.keys.pop_front() {
+            let key = key.into_bound(py).into_any();
+            // One that was removed meanwhile is passed over.
+            if let Found::Value(value) = Object::find(self.object.bind(py), &key)? {
+                return Ok(Some((key, value)));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,355 @@
+//! `livebuf.Table` and `livebuf.Column`: arrays of like objects by columns, and Arrow.
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use livebuf::{Doc, Valid};
+use livebuf_arrow::{
+    ArrowArray, ArrowArrayStream, ArrowSchema, ExportOptions, Exporter, ImportOptions, RecordBatch,
+    TextLayout,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyTuple};
+
+use crate::array::Array;
+use crate::decode;
+use crate::document::Document;
+use crate::encode::{Given, expected};
+use crate::error::{self, Held};
+use crate::export::{self, Numbers};
+
+/// An array as columns: what Arrow, polars, pyarrow, pandas and DuckDB take, without a row
+/// becoming a Python object.
+///
+/// It offers the Arrow PyCapsule interface (`__arrow_c_stream__`) and nothing of a sequence:
+/// `polars.DataFrame(array.table)`, `pyarrow.table(array.table)`,
+/// `pandas.DataFrame.from_arrow(array.table)`.
+///
+/// Numbers are exported as 64 bits wide (`narrow=True` keeps the width they are stored by),
+/// text as `Utf8` (see `with_options`). Columns that lie in the document as Arrow
+/// wants them are borrowed, and then edits raise `ExportedError` while the export lives;
+/// `copy=True` escapes that.
+#[pyclass(frozen, module = "livebuf")]
+pub(crate) struct Table {
+    pub(crate) array: Py<Array>,
+    pub(crate) options: ExportOptions,
+    pub(crate) copy: bool,
+}
+
+/// A document's bytes as long as something was exported from them.
+struct Exported {
+    start: *const u8,
+    length: usize,
+    exports: Arc<AtomicUsize>,
+    /// Keeps the memory.
+    _document: Py<Document>,
+}
+
+// SAFETY: the bytes may be read from any thread; nobody changes them while this lives.
+unsafe impl Send for Exported {}
+// SAFETY: as above.
+unsafe impl Sync for Exported {}
+
+impl livebuf_arrow::Document for Exported {
+    fn valid(&self) -> livebuf::Result<Doc<'_, Valid>> {
+        // SAFETY: the count of exports keeps the bytes in place.
+        let bytes = unsafe { std::slice::from_raw_parts(self.start, self.length) };
+        Doc::open(bytes)?.validate()
+    }
+}
+
+impl Drop for Exported {
+    fn drop(&mut self) {
+        self.exports.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Table {
+    pub(crate) fn new(array: Py<Array>) -> Table {
+        Table { array, options: ExportOptions::default(), copy: false }
+    }
+
+    fn exporter(&self, py: Python<'_>) -> PyResult<Exporter> {
+        let view = &self.array.get().view;
+        let document = view.document();
+        let pointer = view.pointer(py);
+        let owner: Arc<dyn livebuf_arrow::Document> = view.reach(py, |state, _| {
+            let bytes = state.editor()?.as_bytes();
+            if self.copy {
+                return Ok(Arc::new(bytes.to_vec()) as Arc<dyn livebuf_arrow::Document>);
+            }
+            let exports = Arc::clone(document.get().exports());
+            exports.fetch_add(1, Ordering::AcqRel);
+            let (start, length) = (bytes.as_ptr(), bytes.len());
+            Ok(Arc::new(Exported { start, length, exports, _document: document.clone_ref(py) }))
+        })?;
+        let options = self.options.clone();
+        py.detach(|| Ok(Exporter::new(Arc::new(owner))?.at(&pointer)?.options(options)))
+            .map_err(|failure: livebuf_arrow::Error| error::arrow(py, &failure))
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// The same columns, exported otherwise: `narrow` keeps the width that numbers are stored
+    /// by, `copy` leaves the document free to be edited, `text` is `"utf8"`, `"large"` or
+    /// `"view"`, `batch_rows` the rows of a record batch.
+    #[pyo3(signature = (*, narrow=false, copy=false, text="utf8", batch_rows=None))]
+    fn with_options(
+        &self,
+        py: Python<'_>,
+        narrow: bool,
+        copy: bool,
+        text: &str,
+        batch_rows: Option<usize>,
+    ) -> PyResult<Table> {
+        let layout = match text {
+            "utf8" => TextLayout::Utf8,
+            "large" => TextLayout::LargeUtf8,
+            "view" => TextLayout::Utf8View,
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "text must be \"utf8\", \"large\" or \"view\", not {text:?}"
+                )));
+            }
+        };
+        let mut options = ExportOptions::new().narrow(narrow).text(layout);
+        if let Some(rows) = batch_rows {
+            options = options.batch_rows(rows);
+        }
+        Ok(Table { array: self.array.clone_ref(py), options, copy })
+    }
+
+    /// The Arrow C stream (the PyCapsule interface).
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let mut exporter = self.exporter(py)?;
+        let raise = |failure: livebuf_arrow::Error| error::arrow(py, &failure);
+        if let Some(capsule) = requested_schema {
+            let schema = capsule.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
+            // SAFETY: the name says what is in it, and the capsule keeps it.
+            exporter = exporter.requested_schema(unsafe { schema.as_ref() }).map_err(raise)?;
+        }
+        let stream = py.detach(|| exporter.stream()).map_err(raise)?;
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// The Arrow C schema (the PyCapsule interface).
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let exporter = self.exporter(py)?;
+        let schema = py.detach(|| exporter.schema());
+        let schema = schema.map_err(|failure| error::arrow(py, &failure))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// Count of rows.
+    #[getter]
+    fn num_rows(&self, py: Python<'_>) -> PyResult<usize> {
+        self.array.get().len(py)
+    }
+
+    /// Whether the array is stored as columns. Others can be exported too, but have no columns
+    /// to look at in place.
+    #[getter]
+    fn stored(&self, py: Python<'_>) -> PyResult<bool> {
+        self.array.get().view.read(py, |value| match value.as_array()? {
+            Some(array) => Ok(array.table()?.is_some()),
+            None => Ok(false),
+        })
+    }
+
+    /// Keys of the columns that the array is stored as, in their order.
+    #[getter]
+    fn column_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.array.get().view.read(py, |value| {
+            let table = match value.as_array()? {
+                Some(array) => array.table()?,
+                None => None,
+            };
+            let Some(table) = table else { return Ok(Vec::new()) };
+            table.columns().map(|column| Ok(column?.0.to_owned())).collect()
+        })
+    }
+
+    /// A column by its key, or by keys down through objects within the rows.
+    ///
+    /// Raises `WrongTypeError` where the array is not stored as columns, or has none of that
+    /// name.
+    #[pyo3(signature = (*path))]
+    fn column(&self, py: Python<'_>, path: &Bound<'_, PyTuple>) -> PyResult<Column> {
+        if path.is_empty() {
+            return Err(PyValueError::new_err("a key is wanted"));
+        }
+        let path: Vec<String> = path.extract()?;
+        self.array.get().view.read(py, |value| export::column(value, &path).map(|_| ()))?;
+        Ok(Column { array: self.array.clone_ref(py), path })
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (rows, names) = (self.num_rows(py)?, self.column_names(py)?);
+        Ok(format!("<livebuf.Table of {rows} rows: {}>", names.join(", ")))
+    }
+}
+
+/// The values that the rows of a table have under one key, or the elements of an array.
+///
+/// >>> doc = livebuf.Document.from_python([{"lap": n, "time": 70 + n / 2} for n in range(100)])
+/// >>> times = doc.root.table.column("time")
+/// >>> times.find(75.0), times.filter(70, 71), len(times)
+/// (10, [0, 1, 2], 100)
+#[pyclass(frozen, module = "livebuf")]
+pub(crate) struct Column {
+    pub(crate) array: Py<Array>,
+    pub(crate) path: Vec<String>,
+}
+
+impl Column {
+    fn read<R>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(livebuf::Column<'_, livebuf::Checked>) -> Held<R>,
+    ) -> PyResult<R> {
+        self.array.get().view.read(py, |value| look(export::column(value, &self.path)?))
+    }
+}
+
+#[pymethods]
+impl Column {
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.read(py, |column| Ok(column.len()))
+    }
+
+    /// How the values are stored: `"I8"`, `"F64"`, `"String"`, `"Cells"` (any mix) and others.
+    #[getter]
+    fn r#type(&self, py: Python<'_>) -> PyResult<String> {
+        self.read(py, |column| Ok(format!("{:?}", column.column_type())))
+    }
+
+    /// The first row, from `start` on, that holds this number, text, boolean or null; `None`
+    /// where there is none. An `int` finds integers, a `float` floats.
+    #[pyo3(signature = (value, start=0))]
+    fn find(&self, value: &Bound<'_, PyAny>, start: usize) -> PyResult<Option<usize>> {
+        let given = Given::of(value)?;
+        self.read(value.py(), |column| {
+            let found = column.slice(start..).find(given.value())?;
+            Ok(found.map(|row| row + start))
+        })
+    }
+
+    /// The rows whose number lies between two, both included. Two `int`s find integers,
+    /// else floats are found.
+    fn filter(&self, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+        let py = low.py();
+        match (low.extract::<i64>(), high.extract::<i64>()) {
+            (Ok(low_int), Ok(high_int)) => {
+                let is_float = self.read(py, |column| {
+                    use livebuf::ColumnType::{F32, F64};
+                    Ok(matches!(column.column_type(), F32 | F64))
+                })?;
+                if is_float {
+                    let (low, high) = (low_int as f64, high_int as f64);
+                    return self
+                        .read(py, |c| Ok(c.filter_f64(low, high).collect::<Result<_, _>>()?));
+                }
+                self.read(py, |column| {
+                    Ok(column.filter_i64(low_int..=high_int).collect::<Result<_, _>>()?)
+                })
+            }
+            _ => {
+                let (low, high): (f64, f64) = (low.extract()?, high.extract()?);
+                self.read(py, |column| {
+                    Ok(column.filter_f64(low, high).collect::<Result<_, _>>()?)
+                })
+            }
+        }
+    }
+
+    /// A list of plain values, `None` where a row has none.
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let view = &self.array.get().view;
+        view.read(py, |value| {
+            let column = export::column(value, &self.path)?;
+            let mut left = decode::default_budget(view.bytes(value));
+            let mut values = Vec::new();
+            for value in column.iter() {
+                values.push(match value? {
+                    Some(value) => {
+                        let made = decode::to_python_within(py, &value, &mut left)?;
+                        made.unbind()
+                    }
+                    None => py.None(),
+                });
+            }
+            Ok(pyo3::types::PyList::new(py, values)?.into_any())
+        })
+    }
+
+    /// The values as a numpy array on the document's memory: as `Array.numpy`.
+    #[pyo3(signature = (*, copy=false, writable=false))]
+    fn numpy<'py>(
+        &self,
+        py: Python<'py>,
+        copy: bool,
+        writable: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Numbers::new(self.array.clone_ref(py), self.path.clone()).numpy(py, copy, writable)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (length, kind) = (self.__len__(py)?, self.r#type(py)?);
+        Ok(format!("<livebuf.Column {:?} of {length} {kind}>", self.path.join("/")))
+    }
+
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut pyo3::ffi::Py_buffer,
+        flags: std::os::raw::c_int,
+    ) -> PyResult<()> {
+        let column = slf.get();
+        let numbers = Numbers::new(column.array.clone_ref(slf.py()), column.path.clone());
+        export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
+    }
+
+    unsafe fn __releasebuffer__(&self, view: *mut pyo3::ffi::Py_buffer) {
+        export::release(self.array.get().view.document().get(), view);
+    }
+}
+
+/// A document from Arrow: anything with `__arrow_c_stream__` or `__arrow_c_array__`, such as
+/// frames of polars and tables of pyarrow. It becomes an array of objects, one a row.
+///
+/// With `skip_nulls=True` a row has no field where a column is null.
+#[pyfunction]
+#[pyo3(signature = (data, *, skip_nulls=false))]
+pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, skip_nulls: bool) -> PyResult<Document> {
+    let py = data.py();
+    let options = ImportOptions::new().skip_nulls(skip_nulls);
+    let made = if data.hasattr("__arrow_c_stream__")? {
+        let capsule = data.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
+        let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+        // SAFETY: the name says what is in it; it is ours to take once.
+        let stream = unsafe { ArrowArrayStream::take(stream.cast().as_ptr()) };
+        py.detach(|| livebuf_arrow::from_stream(stream, &options))
+    } else if data.hasattr("__arrow_c_array__")? {
+        let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
+            data.call_method0("__arrow_c_array__")?.extract()?;
+        let schema = schema.pointer_checked(Some(c"arrow_schema"))?;
+        let array = array.pointer_checked(Some(c"arrow_array"))?;
+        // SAFETY: as above; the interface says that they belong together.
+        let batch = unsafe {
+            let array = ArrowArray::take(array.cast().as_ptr());
+            RecordBatch::new(ArrowSchema::take(schema.cast().as_ptr()), array)
+        };
+        py.detach(move || livebuf_arrow::from_batch(&batch, &options))
+    } else {
+        return Err(expected("something with __arrow_c_stream__", data));
+    };
+    let made = made.map_err(|failure| error::arrow(py, &failure))?;
+    Document::owned(py, &made)
+}
