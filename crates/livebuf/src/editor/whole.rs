@@ -81,14 +81,16 @@ mod owned {
             Editor::open(VecStorage::from_slice(bytes)?)
         }
 
-        pub(crate) fn from_encoder(storage: VecStorage, used: u32, limits: Limits) -> Self {
-            let space = Space::clean(storage, (), used, limits);
-            Editor { space, epoch: super::super::next_epoch(), moved: None }
-        }
-
         /// The document's bytes.
         pub fn to_vec(&self) -> Vec<u8> {
             self.as_bytes().to_vec()
+        }
+    }
+
+    impl<S: Storage> Editor<S> {
+        pub(crate) fn from_encoder(storage: S, used: u32, limits: Limits) -> Self {
+            let space = Space::clean(storage, (), used, limits);
+            Editor { space, epoch: super::super::next_epoch(), moved: None }
         }
     }
 

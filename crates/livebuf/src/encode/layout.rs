@@ -8,6 +8,7 @@ use super::{
 use crate::array::ColumnType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
+use crate::storage::Storage;
 use alloc::vec::Vec;
 
 /// A container whose contents are being laid out, and where they end on the stack.
@@ -30,7 +31,7 @@ fn value(tags: &[u8], cells: &[u64], at: usize) -> (u8, u64) {
     }
 }
 
-impl Encoder {
+impl<S: Storage> Encoder<S> {
     /// Lays out the array of the values from `start` on: its home.
     pub(super) fn lay_out_array(&mut self, start: usize) -> Result<u32> {
         let end = self.cells.len();

@@ -16,6 +16,7 @@ mod plan;
 
 use crate::bytes::{equal, text};
 use crate::cell::{Needle, inline_span, span_at, span_bytes, span_offset};
+use crate::editor::Editor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
@@ -102,9 +103,9 @@ const TAG_ABSORBED_OBJECT: u8 = 0xF5;
 /// assert_eq!(doc.valid().unwrap().root().get("lap").unwrap().as_i64(), Some(55));
 /// # Ok::<(), livebuf::Error>(())
 /// ```
-pub struct Encoder {
+pub struct Encoder<S = VecStorage> {
     options: EncodeOptions,
-    out: Output,
+    out: Output<S>,
     /// Values of open containers: cells and, apart, tags.
     cells: Vec<u64>,
     tags: Vec<u8>,
@@ -127,16 +128,18 @@ pub struct Encoder {
     map_keys: Vec<u64>,
     /// A duplicate replaced a value: what it held is garbage to squeeze out.
     replaced: bool,
+    /// The latest mark of an object.
+    mark: u32,
 }
 
 /// The document being written.
-pub(crate) struct Output {
-    storage: VecStorage,
+pub(crate) struct Output<S> {
+    storage: S,
     used: usize,
     limit: u64,
 }
 
-impl Output {
+impl<S: Storage> Output<S> {
     /// Appends `size` zero bytes and returns them with their offset.
     #[inline(always)]
     pub(crate) fn grow(&mut self, size: usize) -> Result<(u32, &mut [u8])> {
@@ -183,6 +186,8 @@ struct Frame {
     start: usize,
     /// Trie node of an object; unused in arrays.
     node: u32,
+    /// What the object's keys are marked with ([`KeyText::user`]); 0: not yet.
+    mark: u32,
     state: State,
     /// Bytes that the waiting containers in it would take as records and plain arrays.
     plain: u64,
@@ -206,8 +211,10 @@ struct KeyText {
     start: u32,
     length: u8,
     fingerprint: u8,
-    /// The key's cell: inline, or where its text was written (0: not yet).
-    cell: u64,
+    /// Mark of the object that used the key last, of those that mark theirs.
+    user: u32,
+    /// Where the text of a long key was written; 0: not yet.
+    written: u32,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -216,14 +223,23 @@ struct KeyList {
     key: u32,
     /// The key's text, as its [`KeyText`] has it.
     start: u32,
-    length: u32,
-    depth: u32,
+    length: u8,
+    depth: u8,
+    /// Count of children, as far as it matters.
+    children: u8,
     /// The child most lately taken; while shapes are written, the first that is needed.
     child: u32,
     /// Last record of this key list; each record links the one before.
     records: u32,
     count: u32,
+    /// The child added last, of those that are not in the table, and the one added before
+    /// this to the parent.
+    last: u32,
+    sibling: u32,
 }
+
+/// A key list's first children are found by going through them, more by a table.
+const FEW_CHILDREN: u8 = 8;
 
 struct Text {
     /// Kept, so that the table grows without reading texts again.
@@ -250,6 +266,8 @@ const SHORTEST_PAUSE: u32 = 1 << 10;
 const LONGEST_PAUSE: u32 = 1 << 14;
 
 impl Repeats {
+    const NEW: Repeats = Repeats { pause: 0, next: SHORTEST_PAUSE, searched: 0, found: 0 };
+
     #[inline(always)]
     fn skip(&mut self) -> bool {
         let skips = self.pause > 0;
@@ -310,15 +328,19 @@ impl Encoder {
     }
 
     /// An encoder with these options.
-    pub fn with_options(mut options: EncodeOptions) -> Self {
+    pub fn with_options(options: EncodeOptions) -> Self {
+        Encoder::in_storage(VecStorage::default(), options)
+    }
+}
+
+impl<S: Storage> Encoder<S> {
+    /// An encoder that writes to this storage. What it holds is overwritten; it must be
+    /// zero where it is longer than the header.
+    pub fn in_storage(storage: S, mut options: EncodeOptions) -> Self {
         options.limits = options.limits.cut();
         Encoder {
             options,
-            out: Output {
-                storage: VecStorage::default(),
-                used: HEADER_SIZE as usize,
-                limit: options.limits.document,
-            },
+            out: Output { storage, used: HEADER_SIZE as usize, limit: options.limits.document },
             cells: Vec::new(),
             tags: Vec::new(),
             frames: Vec::new(),
@@ -332,10 +354,38 @@ impl Encoder {
             node_table: HashTable::new(),
             texts: Vec::new(),
             text_table: HashTable::new(),
-            repeats: Repeats { pause: 0, next: SHORTEST_PAUSE, searched: 0, found: 0 },
+            repeats: Repeats::NEW,
             map_keys: Vec::new(),
             replaced: false,
+            mark: 0,
         }
+    }
+
+    /// Forgets what was encoded, and goes on in other storage by other options. The memory
+    /// that encoding takes beside the document is kept, so that many small documents cost
+    /// few allocations.
+    pub fn restart(&mut self, storage: S, mut options: EncodeOptions) {
+        options.limits = options.limits.cut();
+        self.options = options;
+        let (used, limit) = (HEADER_SIZE as usize, options.limits.document);
+        self.out = Output { storage, used, limit };
+        self.cells.clear();
+        self.tags.clear();
+        self.frames.clear();
+        self.places.clear();
+        self.outermost = None;
+        self.keys.clear();
+        self.key_text.clear();
+        self.key_table.clear();
+        self.nodes.clear();
+        self.nodes.push(KeyList::default());
+        self.node_table.clear();
+        self.texts.clear();
+        self.text_table.clear();
+        self.repeats = Repeats::NEW;
+        self.map_keys.clear();
+        self.replaced = false;
+        self.mark = 0;
     }
 
     // --- values -------------------------------------------------------------
@@ -601,7 +651,7 @@ impl Encoder {
         } else if state == State::Array && self.options.tables {
             self.outermost = Some(self.frames.len());
         }
-        self.frames.push(Frame { start: self.cells.len(), node: 0, state, plain: 0 });
+        self.frames.push(Frame { start: self.cells.len(), node: 0, mark: 0, state, plain: 0 });
         Ok(())
     }
 
@@ -618,7 +668,7 @@ impl Encoder {
     /// Ends a waiting object of this key list.
     #[inline(always)]
     fn end_waiting_object(&mut self, start: usize, node: u32) -> Result<()> {
-        let count = self.nodes[node as usize].depth;
+        let count = u32::from(self.nodes[node as usize].depth);
         self.check_elements(count as usize)?;
         let places = self.cells.len() - start;
         let plain = self.frames.pop().map_or(0, |frame| frame.plain) + record_size(count) as u64;
@@ -712,7 +762,8 @@ impl Encoder {
     fn other_key(&mut self, text: &[u8]) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
         let (node, start) = (frame.node, frame.start);
-        if text.len() > MAX_SHAPE_KEY || self.nodes[node as usize].depth == MAX_FIELDS as u32 {
+        if text.len() > MAX_SHAPE_KEY || usize::from(self.nodes[node as usize].depth) == MAX_FIELDS
+        {
             self.become_map()?;
             return self.map_key(text);
         }
@@ -721,13 +772,8 @@ impl Encoder {
             Some(child) => child,
             None => {
                 // Only a new way can hold a key twice.
-                let mut ancestor = node;
-                while ancestor != 0 {
-                    let found = self.nodes[ancestor as usize];
-                    if found.key == key {
-                        return self.duplicate(start + found.depth as usize - 1, text);
-                    }
-                    ancestor = found.parent;
+                if let Some(depth) = self.depth_of(node, key) {
+                    return self.duplicate(start + depth as usize - 1, text);
                 }
                 self.add_child(node, key)?
             }
@@ -740,8 +786,50 @@ impl Encoder {
         Ok(())
     }
 
+    /// Where the innermost object has this key already, and marks it as its own otherwise.
+    ///
+    /// Each key knows the object that marked it last. Marks rise, and an object marks all
+    /// keys that it has before a further one: so one that this object marked is in it, one
+    /// with an older mark is not, and only with a newer one, of an object within this, its
+    /// keys must be gone through.
+    fn depth_of(&mut self, node: u32, key: u32) -> Option<u32> {
+        let frame = self.frames.last_mut()?;
+        let first = frame.mark == 0;
+        if first {
+            self.mark += 1;
+            frame.mark = self.mark;
+        }
+        let mark = frame.mark;
+        let user = core::mem::replace(&mut self.keys[key as usize].user, mark);
+        if !first && user < mark {
+            return None;
+        }
+        let mut ancestor = node;
+        while ancestor != 0 {
+            let found = self.nodes[ancestor as usize];
+            if found.key == key {
+                return Some(found.depth.into());
+            }
+            self.keys[found.key as usize].user = mark;
+            ancestor = found.parent;
+        }
+        None
+    }
+
     /// The key list of `node` and one key more, if it was met.
     fn find_child(&self, node: u32, key: u32) -> Option<u32> {
+        let list = &self.nodes[node as usize];
+        let mut child = list.last;
+        while child != 0 {
+            let found = &self.nodes[child as usize];
+            if found.key == key {
+                return Some(child);
+            }
+            child = found.sibling;
+        }
+        if list.children <= FEW_CHILDREN {
+            return None;
+        }
         let equal = |&child: &u32| {
             let child = &self.nodes[child as usize];
             child.parent == node && child.key == key
@@ -751,12 +839,19 @@ impl Encoder {
 
     fn add_child(&mut self, node: u32, key: u32) -> Result<u32> {
         let child = self.nodes.len() as u32;
-        let depth = self.nodes[node as usize].depth + 1;
+        let depth = self.nodes[node as usize].depth.saturating_add(1);
         make_room(&mut self.nodes)?;
         let KeyText { start, length, .. } = self.keys[key as usize];
-        let length = length.into();
-        let list = KeyList { parent: node, key, start, length, depth, ..KeyList::default() };
+        let parent = &mut self.nodes[node as usize];
+        parent.children = parent.children.saturating_add(1);
+        let few = parent.children <= FEW_CHILDREN;
+        let sibling = if few { core::mem::replace(&mut parent.last, child) } else { 0 };
+        let list =
+            KeyList { parent: node, key, start, length, depth, sibling, ..KeyList::default() };
         self.nodes.push(list);
+        if few {
+            return Ok(child);
+        }
         let (nodes, hasher) = (&self.nodes, &self.hasher);
         self.node_table.insert_unique(hasher.hash_one((node, key)), child, |&child| {
             let child = &nodes[child as usize];
@@ -807,7 +902,8 @@ impl Encoder {
             start: self.key_text.len() as u32,
             length: text.len() as u8,
             fingerprint: needle.fingerprint,
-            cell: needle.cell,
+            user: 0,
+            written: 0,
         });
         self.key_text.extend_from_slice(text);
         let (keys, key_text, hasher) = (&self.keys, &self.key_text, &self.hasher);
@@ -827,14 +923,15 @@ impl Encoder {
         frame.state = State::MapKey(first);
         let mut node = self.nodes[frame.node as usize];
         frame.node = 0;
+        let key_text = core::mem::take(&mut self.key_text);
         while node.depth > 0 {
             let key = &self.keys[node.key as usize];
             let (start, length) = (key.start as usize, key.length as usize);
-            let text = Vec::from(&self.key_text[start..start + length]);
-            let cell = self.span(&text)?;
+            let cell = self.span(&key_text[start..start + length])?;
             self.map_keys.push(cell);
             node = self.nodes[node.parent as usize];
         }
+        self.key_text = key_text;
         self.map_keys[first..].reverse();
         Ok(())
     }
@@ -1060,7 +1157,41 @@ impl Encoder {
     /// # Errors
     /// [`ErrorKind::BadSequence`] where not exactly one whole value was given;
     /// [`ErrorKind::DocumentLimit`].
-    pub fn finish(mut self) -> Result<crate::editor::DocBuf> {
+    pub fn finish(mut self) -> Result<Editor<S>> {
+        let used = self.complete()?;
+        Ok(Editor::from_encoder(self.out.storage, used, self.options.limits))
+    }
+
+    /// The same, to [`restart`](Self::restart) afterwards: until then the encoder is in
+    /// empty storage.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    ///
+    /// ```
+    /// use livebuf::{EncodeOptions, Encoder, VecStorage};
+    /// let mut encoder = Encoder::new();
+    /// for lap in 1..=3 {
+    ///     encoder.begin_array()?;
+    ///     encoder.i64(lap)?;
+    ///     encoder.end_array()?;
+    ///     let doc = encoder.finish_one()?;
+    ///     assert_eq!(doc.doc().pointer("/0")?.unwrap().as_i64(), Some(lap));
+    ///     encoder.restart(VecStorage::default(), EncodeOptions::default());
+    /// }
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn finish_one(&mut self) -> Result<Editor<S>>
+    where
+        S: Default,
+    {
+        let used = self.complete()?;
+        let storage = core::mem::take(&mut self.out.storage);
+        Ok(Editor::from_encoder(storage, used, self.options.limits))
+    }
+
+    /// Writes what comes last; the bytes that are used.
+    fn complete(&mut self) -> Result<u32> {
         if !self.frames.is_empty() || self.cells.len() != 1 {
             return Err(sequence());
         }
@@ -1080,9 +1211,16 @@ impl Encoder {
         if self.replaced {
             let mut again = Encoder::with_options(self.options);
             again.value(&Doc::<Checked>::assume(&bytes[..used]).root())?;
-            return again.finish();
+            let again = again.finish()?;
+            let (all, again) = (bytes.get_mut(..used), again.as_bytes());
+            // Without what was replaced it is shorter.
+            if let Some((kept, rest)) = all.and_then(|all| all.split_at_mut_checked(again.len())) {
+                kept.copy_from_slice(again);
+                rest.fill(0);
+                return Ok(again.len() as u32);
+            }
         }
-        Ok(crate::editor::DocBuf::from_encoder(self.out.storage, used as u32, self.options.limits))
+        Ok(used as u32)
     }
 
     /// Writes a shape for every leaf of the trie that records need, patches the
@@ -1137,16 +1275,16 @@ impl Encoder {
         let mut node = leaf;
         while node.depth > 0 {
             let key = &self.keys[node.key as usize];
-            if key.cell == 0 {
-                let (start, length) = (key.start as usize, key.length as usize);
+            let (start, length) = (key.start as usize, key.length as usize);
+            if length > MAX_INLINE && key.written == 0 {
                 let (offset, place) = self.out.grow(length)?;
                 place.copy_from_slice(&self.key_text[start..start + length]);
-                self.keys[node.key as usize].cell = span_at(offset, length as u32, false);
+                self.keys[node.key as usize].written = offset;
             }
             node = self.nodes[node.parent as usize];
         }
         self.out.align();
-        let count = leaf.depth;
+        let count = u32::from(leaf.depth);
         let (shape, place) = self.out.grow(shape_size(count) as usize)?;
         place[..4].copy_from_slice(&[KIND_SHAPE, count as u8, count as u8, 0]);
         place[SHAPE_OLDER as usize..][..4].copy_from_slice(&older.to_le_bytes());
@@ -1155,8 +1293,13 @@ impl Encoder {
             let key = &self.keys[node.key as usize];
             let index = node.depth as usize - 1;
             place[SHAPE_FINGERPRINTS as usize + index] = key.fingerprint;
+            let text = &self.key_text[key.start as usize..][..key.length as usize];
+            let cell = match key.written {
+                0 => inline_span(text),
+                offset => span_at(offset, key.length.into(), false),
+            };
             place[shape_keys(count) as usize + 8 * index..][..8]
-                .copy_from_slice(&key.cell.to_le_bytes());
+                .copy_from_slice(&cell.to_le_bytes());
             node = self.nodes[node.parent as usize];
         }
         Ok(shape)

@@ -2,6 +2,7 @@
 //! bytes and space are attacked from `fuzz/`.
 
 mod editing;
+mod encoding;
 mod limits;
 mod reading;
 mod space;

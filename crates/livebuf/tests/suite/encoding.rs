@@ -1,0 +1,109 @@
+//! The encoder by events; the JSON tests and `fuzz/` feed it far more.
+
+use livebuf::{DuplicateKeys, EncodeOptions, Encoder, ErrorKind, Value, VecStorage};
+
+/// What events mean: an object's keys with their last values, at their first places.
+#[derive(Debug, PartialEq)]
+enum Model {
+    Number(i64),
+    Object(Vec<(String, Model)>),
+}
+
+impl Model {
+    fn of(value: &Value<'_>) -> Model {
+        match value.as_object().unwrap() {
+            None => Model::Number(value.as_i64().unwrap()),
+            Some(object) => Model::Object(
+                object
+                    .iter()
+                    .map(|member| {
+                        let (key, value) = member.unwrap();
+                        (key.to_owned(), Model::of(&value))
+                    })
+                    .collect(),
+            ),
+        }
+    }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % end
+    }
+}
+
+/// An object of a few keys, many of them twice, objects in it.
+fn object(random: &mut Random, encoder: &mut Encoder, depth: u32) -> (Model, bool) {
+    let mut members: Vec<(String, Model)> = Vec::new();
+    let mut doubled = false;
+    encoder.begin_object().unwrap();
+    for _ in 0..random.below(8) {
+        let key = format!("key {}", random.below(6));
+        encoder.key(&key).unwrap();
+        let value = if depth < 3 && random.below(2) == 0 {
+            let (value, below) = object(random, encoder, depth + 1);
+            doubled |= below;
+            value
+        } else {
+            let number = random.below(100) as i64;
+            encoder.i64(number).unwrap();
+            Model::Number(number)
+        };
+        match members.iter_mut().find(|member| member.0 == key) {
+            Some(member) => {
+                member.1 = value;
+                doubled = true;
+            }
+            None => members.push((key, value)),
+        }
+    }
+    encoder.end_object().unwrap();
+    (Model::Object(members), doubled)
+}
+
+#[test]
+fn the_last_of_equal_keys_counts_wherever_objects_nest() {
+    let mut encoder = Encoder::new();
+    let mut doubled = 0;
+    for seed in 0..4000 {
+        let (model, twice) = object(&mut Random(seed), &mut encoder, 0);
+        doubled += u32::from(twice);
+        let doc = encoder.finish_one().unwrap();
+        encoder.restart(VecStorage::default(), EncodeOptions::default());
+        doc.doc().validate().unwrap();
+        assert_eq!(Model::of(&doc.doc().root()), model, "seed {seed}");
+
+        // An encoder that was used before gives what a new one does.
+        let mut fresh = Encoder::new();
+        object(&mut Random(seed), &mut fresh, 0);
+        assert_eq!(fresh.finish().unwrap().as_bytes(), doc.as_bytes(), "seed {seed}");
+    }
+    assert!((1000..4000).contains(&doubled), "{doubled} of 4000 have equal keys");
+}
+
+#[test]
+fn equal_keys_are_refused_by_option() {
+    let duplicate_keys = DuplicateKeys::Refuse;
+    let options = EncodeOptions { duplicate_keys, ..EncodeOptions::default() };
+    let mut encoder = Encoder::with_options(options);
+    let mut refused = 0;
+    for (name, others) in [("a", 0), ("b", 1), ("c", 40), ("d", 253)] {
+        encoder.begin_object().unwrap();
+        encoder.key(name).unwrap();
+        encoder.null().unwrap();
+        for other in 0..others {
+            encoder.key(&format!("{other}")).unwrap();
+            encoder.begin_object().unwrap();
+            encoder.key(name).unwrap();
+            encoder.null().unwrap();
+            encoder.end_object().unwrap();
+        }
+        let failure = encoder.key(name).unwrap_err();
+        refused += u32::from(failure.kind() == ErrorKind::DuplicateKey);
+        encoder.restart(VecStorage::default(), options);
+    }
+    assert_eq!(refused, 4);
+}
