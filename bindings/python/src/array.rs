@@ -1,14 +1,14 @@
 //! `livebuf.Array`: a view of an array, as a `MutableSequence`.
 
-use livebuf::Kind;
+use livebuf::{Editor, Kind, NodeId, Storage};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 
 use crate::compare;
 use crate::decode;
-use crate::document::{Document, child, fallback};
+use crate::document::{Document, State, child, fallback};
 use crate::encode::{Given, expected};
 use crate::error::{self, Fault, Held};
 use crate::export::Numbers;
@@ -32,6 +32,26 @@ pub(crate) struct Array {
     pub(crate) view: View,
 }
 
+/// The element at an index of an array: a view of it where it is a container.
+#[inline]
+pub(crate) fn element<'py>(
+    py: Python<'py>,
+    state: &mut State,
+    document: &Py<Document>,
+    node: NodeId,
+    index: usize,
+    parent: impl FnOnce() -> Option<Py<Array>>,
+) -> Held<Option<Bound<'py, PyAny>>> {
+    let editor = state.editor()?;
+    let Some(value) = editor.value(node)?.get(index)? else { return Ok(None) };
+    let kind = value.kind();
+    if !matches!(kind, Kind::Object | Kind::Array) {
+        return Ok(Some(decode::scalar(py, &value)?));
+    }
+    let Some(below) = editor.handle_of(&value, node) else { return Ok(None) };
+    Ok(Some(child(py, state, document, (kind, below), Above::Array(parent(), index))?))
+}
+
 /// Where a Python index leads.
 fn place(index: isize, length: usize) -> Option<usize> {
     let index = if index < 0 { index.checked_add_unsigned(length)? } else { index };
@@ -44,28 +64,23 @@ impl Array {
     }
 
     /// The element at an index from the front; `None` beyond the end.
+    #[inline]
     fn at<'py>(slf: &Bound<'py, Self>, index: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let py = slf.py();
-        slf.get().view.reach(py, |state, node| {
-            let editor = state.editor()?;
-            let Some(value) = editor.value(node)?.get(index)? else { return Ok(None) };
-            let kind = value.kind();
-            if !matches!(kind, Kind::Object | Kind::Array) {
-                return Ok(Some(decode::scalar(py, &value)?));
-            }
-            let Some(below) = editor.handle_of(&value, node) else { return Ok(None) };
-            let above = Above::Array(slf.clone().unbind(), index);
-            let document = slf.get().view.document();
-            Ok(Some(child(py, state, document, (kind, below), above)?))
+        let (py, view) = (slf.py(), &slf.get().view);
+        view.reach(py, |state, node| {
+            let parent = || Some(slf.clone().unbind());
+            element(py, state, view.document(), node, index, parent)
         })
     }
 
     /// An index that must be there.
     fn index_of(&self, key: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let Ok(index) = key.extract::<isize>() else {
-            return Err(expected("an index or slice", key));
-        };
         let length = self.len(key.py())?;
+        let index = match key.extract::<isize>() {
+            Ok(index) => index,
+            Err(failure) if failure.is_instance_of::<PyOverflowError>(key.py()) => isize::MAX,
+            Err(_) => return Err(expected("an index or slice", key)),
+        };
         place(index, length).ok_or_else(|| error::index(key.py(), index, length))
     }
 
@@ -96,32 +111,55 @@ impl Array {
         removed: usize,
         items: &[Given<'_>],
     ) -> PyResult<()> {
-        self.view.edit(py, |editor, node, effect| {
-            let mut cursor = editor.node_mut(node)?;
+        let pointer = self.view.pointer(py);
+        self.view.edit_many(py, true, |editor, node, effect| {
+            if !editor.storage().can_grow() {
+                // Tried on a copy first, which fails where this would: all or nothing.
+                let mut room = vec![0; editor.storage().bytes().len()];
+                let mut copy = editor.copy_to(&mut room[..])?;
+                let node = copy.find(&pointer)?.ok_or(Fault::Stale("its place is gone"))?;
+                splice(&mut copy, node, first, removed, items)?;
+            }
             *effect = Some(Effect::From(first));
-            let same = removed.min(items.len());
-            for (step, item) in items.iter().enumerate().take(same) {
-                cursor.set(first + step, item.value())?;
-            }
-            for _ in same..removed {
-                cursor.remove(first + same)?;
-            }
-            for (step, item) in items.iter().enumerate().skip(same) {
-                cursor.insert(first + step, item.value())?;
-            }
-            Ok(())
+            Ok(splice(editor, node, first, removed, items)?)
         })
     }
 
     fn push_all(&self, py: Python<'_>, items: &[Given<'_>]) -> PyResult<()> {
-        self.view.edit(py, |editor, node, _| {
+        self.view.edit_many(py, true, |editor, node, _| {
+            let length = editor.value(node)?.len()?.unwrap_or(0);
             let mut cursor = editor.node_mut(node)?;
             for item in items {
-                cursor.push(item.value())?;
+                if let Err(failure) = cursor.push(item.value()) {
+                    // All or none.
+                    cursor.truncate(length)?;
+                    return Err(failure.into());
+                }
             }
             Ok(())
         })
     }
+}
+
+fn splice<S: Storage>(
+    editor: &mut Editor<S>,
+    node: NodeId,
+    first: usize,
+    removed: usize,
+    items: &[Given<'_>],
+) -> livebuf::Result<()> {
+    let mut cursor = editor.node_mut(node)?;
+    let same = removed.min(items.len());
+    for (step, item) in items.iter().enumerate().take(same) {
+        cursor.set(first + step, item.value())?;
+    }
+    for _ in same..removed {
+        cursor.remove(first + same)?;
+    }
+    for (step, item) in items.iter().enumerate().skip(same) {
+        cursor.insert(first + step, item.value())?;
+    }
+    Ok(())
 }
 
 /// The elements of an iterable, which runs Python code: before any lock.
@@ -218,7 +256,7 @@ impl Array {
     }
 
     fn __iter__(slf: &Bound<'_, Self>) -> Elements {
-        Elements { array: slf.clone().unbind(), next: 0, ready: Vec::new().into_iter() }
+        Elements { array: slf.clone().unbind(), next: 0, ready: Vec::new().into_iter(), edits: 0 }
     }
 
     fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -299,14 +337,14 @@ impl Array {
 
     /// Removes an element, the last by default, and gives it: plain Python objects where
     /// it was a container.
-    #[pyo3(signature = (index=-1))]
+    #[pyo3(signature = (index=-1, /), text_signature = "($self, index=-1, /)")]
     fn pop<'py>(slf: &Bound<'py, Self>, index: isize) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let length = slf.get().len(py)?;
         let found = place(index, length).ok_or_else(|| error::index(py, index, length))?;
         let value = slf.get().view.read(py, |value| match value.get(found)? {
             Some(value) => {
-                let limit = decode::default_budget(slf.get().view.bytes(&value));
+                let limit = decode::default_budget(value.document_length());
                 decode::to_python(py, &value, limit)
             }
             None => Err(Fault::Stale("the element is gone")),
@@ -323,7 +361,7 @@ impl Array {
 
     /// Turns the order of the elements around.
     fn reverse(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, |editor, node, effect| {
+        self.view.edit_many(py, true, |editor, node, effect| {
             let length = editor.value(node)?.len()?.unwrap_or(0);
             let mut cursor = editor.node_mut(node)?;
             for index in 0..length / 2 {
@@ -399,8 +437,13 @@ impl Array {
     }
 
     /// A plain list, with plain elements.
-    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        compare::plain(py, &self.view)
+    #[pyo3(signature = (*, max_values=None))]
+    fn to_python<'py>(
+        &self,
+        py: Python<'py>,
+        max_values: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        compare::plain(py, &self.view, max_values)
     }
 
     fn __richcmp__<'py>(
@@ -409,10 +452,6 @@ impl Array {
         operator: CompareOp,
     ) -> PyResult<Bound<'py, PyAny>> {
         compare::answer(slf.as_any(), other, operator)
-    }
-
-    fn __hash__(&self) -> PyResult<isize> {
-        Err(PyTypeError::new_err("unhashable type: 'livebuf.Array'"))
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -462,8 +501,11 @@ const MANY: usize = 64;
 #[pyclass(module = "livebuf")]
 pub(crate) struct Elements {
     array: Py<Array>,
+    /// Index of the element that is given next.
     next: usize,
     ready: std::vec::IntoIter<Py<PyAny>>,
+    /// The document's edits when they were read.
+    edits: u64,
 }
 
 #[pymethods]
@@ -473,30 +515,33 @@ impl Elements {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        if let Some(item) = self.ready.next() {
-            return Ok(Some(item));
-        }
         let array = self.array.bind(py);
-        // Scalars are read many at once: they are as they were when the first was given.
-        let (scalars, container) = array.get().view.read(py, |value| -> Held<_> {
+        let view = &array.get().view;
+        if self.ready.len() > 0 && view.document().get().lock(py).edits == self.edits {
+            self.next += 1;
+            return Ok(self.ready.next());
+        }
+        // Scalars are read many at once, and again after an edit.
+        let (scalars, edits) = view.reach(py, |state, node| -> Held<_> {
             let mut scalars = Vec::new();
+            let value = state.editor()?.value(node)?;
             let found = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
             let most = if self.next == 0 { 8 } else { MANY };
             for index in self.next..found.len().min(self.next + most) {
                 let Some(value) = found.get(index)? else { break };
                 if matches!(value.kind(), Kind::Object | Kind::Array) {
-                    return Ok((scalars, true));
+                    break;
                 }
                 scalars.push(decode::scalar(py, &value)?.unbind());
             }
-            Ok((scalars, false))
+            Ok((scalars, state.edits))
         })?;
-        if scalars.is_empty() && container {
-            self.next += 1;
-            return Ok(Array::at(array, self.next - 1)?.map(Bound::unbind));
-        }
-        self.next += scalars.len();
+        self.edits = edits;
         self.ready = scalars.into_iter();
-        Ok(self.ready.next())
+        self.next += 1;
+        match self.ready.next() {
+            Some(item) => Ok(Some(item)),
+            None => Ok(Array::at(array, self.next - 1)?.map(Bound::unbind)),
+        }
     }
 }

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::decode;
+use crate::document::CollectorPause;
 use crate::encode;
 use crate::error::{self, Fault};
 use crate::memory::Memory;
@@ -33,7 +34,8 @@ pub(crate) fn dumps<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let options = encode::options(tables, min_width)?;
     let document = encode::document(obj, default, options)?;
-    Ok(PyBytes::new(obj.py(), document.as_bytes()))
+    let used = document.as_bytes().len();
+    document.into_parts().0.into_bytes(obj.py(), used)
 }
 
 /// A document's bytes as plain Python objects, at most `max_values` of them.
@@ -45,6 +47,7 @@ pub(crate) fn _loads<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     use livebuf::Storage;
     let memory = Memory::of(data)?;
+    let _pause = CollectorPause::new();
     let document = Doc::open(memory.bytes()).map_err(error::raise)?;
     let limit = max_values.unwrap_or(decode::default_budget(document.as_bytes().len()));
     let made: Result<_, Fault> = decode::to_python(data.py(), &document.root(), limit);

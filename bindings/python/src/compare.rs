@@ -56,7 +56,7 @@ fn equal(
             return Ok(Some(true));
         }
         // They may still be equal to Python: 1 and 1.0.
-        return Ok(Some(plain(py, view_of_one)?.eq(plain(py, view_of_other)?)?));
+        return Ok(Some(plain(py, view_of_one, None)?.eq(plain(py, view_of_other, None)?)?));
     }
     let other = match () {
         () if is_object && other.is_instance_of::<PyDict>() => other.clone(),
@@ -71,13 +71,17 @@ fn equal(
     if one.len()? != other.len()? {
         return Ok(Some(false));
     }
-    Ok(Some(plain(py, view_of_one)?.eq(other)?))
+    Ok(Some(plain(py, view_of_one, None)?.eq(other)?))
 }
 
 /// The view's value as plain Python objects.
-pub(crate) fn plain<'py>(py: Python<'py>, view: &View) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn plain<'py>(
+    py: Python<'py>,
+    view: &View,
+    max_values: Option<u64>,
+) -> PyResult<Bound<'py, PyAny>> {
     view.read(py, |value| {
-        let limit = decode::default_budget(view.bytes(value));
+        let limit = max_values.unwrap_or(decode::default_budget(value.document_length()));
         decode::to_python(py, value, limit)
     })
 }

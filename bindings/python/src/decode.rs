@@ -1,7 +1,7 @@
 //! Values of documents as Python objects.
 //!
 //! Text is checked by Python while it is copied, so it is read unchecked. Nothing here
-//! runs Python code: it is called while documents are locked.
+//! runs Python code: it is called while documents are locked, and the collector is paused.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
@@ -44,7 +44,7 @@ pub(crate) fn text<'py>(py: Python<'py>, text: &[u8]) -> Held<Bound<'py, PyStrin
 
 /// A number that its text holds: an `int`, or a `Decimal` where it is none.
 fn number<'py>(py: Python<'py>, text: &str) -> Held<Bound<'py, PyAny>> {
-    if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
+    if text != "-0" && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
         let digits = std::ffi::CString::new(text).map_err(|_| bad_number())?;
         // SAFETY: a C string; the end is not asked for.
         let object = unsafe { ffi::PyLong_FromString(digits.as_ptr(), std::ptr::null_mut(), 10) };
@@ -72,7 +72,9 @@ pub(crate) fn decimal_class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
 fn decimal<'py>(py: Python<'py>, text: &str) -> Held<Bound<'py, PyAny>> {
     match decimal_class(py)?.call1((text,)) {
         Ok(decimal) => Ok(decimal),
-        Err(_) => Err(bad_number().into()),
+        Err(_) => Err(Fault::Limit(format!(
+            "decimal.Decimal cannot hold the number {text:.40}; to_json prints it as it is"
+        ))),
     }
 }
 
@@ -109,26 +111,6 @@ struct Decoder<'py> {
     limit: u64,
 }
 
-/// Turns the cyclic garbage collector off while many containers are made: what is made is
-/// all alive, so that searching it is in vain, and no finaliser runs while a document is locked.
-struct CollectorPause(bool);
-
-impl CollectorPause {
-    fn new(_py: Python<'_>) -> CollectorPause {
-        // SAFETY: attached.
-        CollectorPause(unsafe { ffi::PyGC_Disable() } != 0)
-    }
-}
-
-impl Drop for CollectorPause {
-    fn drop(&mut self) {
-        if self.0 {
-            // SAFETY: attached, as when it was turned off.
-            unsafe { ffi::PyGC_Enable() };
-        }
-    }
-}
-
 /// A value as plain Python objects, at most `limit` of them.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
@@ -144,7 +126,6 @@ pub(crate) fn to_python_within<'py>(
     value: &Value<'_, Checked>,
     left: &mut u64,
 ) -> Held<Bound<'py, PyAny>> {
-    let _pause = CollectorPause::new(py);
     let mut decoder = Decoder { py, keys: HashMap::new(), budget: *left, limit: *left };
     let made = decoder.value(value, 0)?;
     *left = decoder.budget;

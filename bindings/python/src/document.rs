@@ -3,29 +3,79 @@
 //! All that looks at or changes the bytes holds the lock. While it is held no Python code
 //! runs that could come back here; who waits for it is detached from the interpreter.
 
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use livebuf::mapped::{MappedFile, MappedStorage};
-use livebuf::{DocBuf, Editor, Kind, NodeId, Value};
+use livebuf::{DocBuf, Editor, ErrorKind, Kind, NodeId, Value};
+use parking_lot::{Mutex, MutexGuard};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 
-use crate::array::Array;
+use crate::array::{Array, element};
 use crate::compare;
 use crate::decode;
-use crate::encode::{self, Given};
+use crate::encode::{self, Given, lookup};
 use crate::error::{self, Fault, Held};
 use crate::memory::{Access, Memory};
-use crate::object::Object;
+use crate::object::{Object, member};
 use crate::place::{Above, Effect, Log, Step, View};
 
 /// From so many bytes on, work that needs no Python objects lets other threads run.
 pub(crate) const DETACH: usize = 4096;
+
+/// Keeps the cyclic garbage collector from running while objects are made: a finaliser could
+/// want the lock that is held, and searching what is just being made is in vain. From Python
+/// 3.12 on it does not run by itself in the middle of a call.
+pub(crate) struct CollectorPause(bool);
+
+impl CollectorPause {
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn new() -> CollectorPause {
+        // SAFETY: called by who is attached.
+        CollectorPause(unsafe { ffi::PyGC_Disable() } != 0)
+    }
+}
+
+impl Drop for CollectorPause {
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        if self.0 {
+            // SAFETY: as when it was turned off.
+            unsafe { ffi::PyGC_Enable() };
+        }
+    }
+}
+
+/// The locked state.
+pub(crate) struct Locked<'a> {
+    // Given back first.
+    state: MutexGuard<'a, State>,
+    _pause: CollectorPause,
+}
+
+impl Deref for Locked<'_> {
+    type Target = State;
+
+    #[inline(always)]
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
 
 /// What the lock protects.
 pub(crate) struct State {
@@ -33,6 +83,8 @@ pub(crate) struct State {
     editor: Option<Editor<Memory>>,
     pub(crate) log: Log,
     views_made: u64,
+    /// Counts edits, for iterators.
+    pub(crate) edits: u64,
 }
 
 impl State {
@@ -68,7 +120,7 @@ impl State {
 pub(crate) struct Document {
     state: Mutex<State>,
     /// Exports that look at the bytes.
-    exports: Arc<AtomicUsize>,
+    exports: AtomicUsize,
     views_dropped: AtomicU64,
 }
 
@@ -79,8 +131,13 @@ impl Document {
 
     fn around(editor: Editor<Memory>) -> Document {
         Document {
-            state: Mutex::new(State { editor: Some(editor), log: Log::default(), views_made: 0 }),
-            exports: Arc::default(),
+            state: Mutex::new(State {
+                editor: Some(editor),
+                log: Log::default(),
+                views_made: 0,
+                edits: 0,
+            }),
+            exports: AtomicUsize::new(0),
             views_dropped: AtomicU64::new(0),
         }
     }
@@ -93,11 +150,12 @@ impl Document {
 
     /// Waits for the lock, if need be letting other Python threads run meanwhile.
     #[inline]
-    pub(crate) fn lock<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, State> {
-        match self.state.try_lock() {
-            Ok(state) => state,
-            Err(_) => self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner),
-        }
+    pub(crate) fn lock<'a>(&'a self, py: Python<'_>) -> Locked<'a> {
+        let state = match self.state.try_lock() {
+            Some(state) => state,
+            None => self.state.lock_py_attached(py),
+        };
+        Locked { state, _pause: CollectorPause::new() }
     }
 
     pub(crate) fn view_dropped(&self) {
@@ -109,7 +167,7 @@ impl Document {
         state.views_made.saturating_sub(self.views_dropped.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn exports(&self) -> &Arc<AtomicUsize> {
+    pub(crate) fn exports(&self) -> &AtomicUsize {
         &self.exports
     }
 
@@ -118,6 +176,7 @@ impl Document {
         if self.exports.load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported);
         }
+        state.edits += 1;
         let editor = state.editor()?;
         if editor.storage().access() == Access::CopyOnWrite {
             let memory = Memory::own(py, editor.as_bytes().len())?;
@@ -127,7 +186,7 @@ impl Document {
     }
 
     /// Runs long work on the document detached from the interpreter, holding the lock.
-    fn detached<R: Send>(
+    pub(crate) fn detached<R: Send>(
         &self,
         py: Python<'_>,
         state: &mut State,
@@ -138,6 +197,28 @@ impl Document {
             0..DETACH => work(editor)?,
             _ => py.detach(|| work(editor))?,
         })
+    }
+}
+
+/// Edits. A document that was not validated is, where an edit needs that: once, in linear time.
+pub(crate) fn edit<R>(
+    state: &mut State,
+    mut edit: impl FnMut(&mut Editor<Memory>) -> Held<R>,
+) -> Held<R> {
+    let mut result = edit(state.editor_mut()?);
+    if let Err(Fault::Core(error)) = &result
+        && error.kind() == ErrorKind::NotValidated
+    {
+        state.editor_mut()?.validate()?;
+        result = edit(state.editor_mut()?);
+    }
+    match result {
+        Err(Fault::Core(error))
+            if error.kind() == ErrorKind::NoSpace && state.editor()?.storage().is_bytearray() =>
+        {
+            Err(Fault::Held)
+        }
+        result => result,
     }
 }
 
@@ -167,7 +248,7 @@ fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
         None => decode::scalar(py, &value),
         Some(node) => {
             let kind = value.kind();
-            child(py, &mut state, slf.as_unbound(), (kind, node), Above::Root)
+            child(py, &mut state, slf.as_unbound(), (kind, node), Above::Nothing)
         }
     }
 }
@@ -196,8 +277,7 @@ impl Document {
         min_width: u8,
     ) -> PyResult<Document> {
         let options = encode::options(tables, min_width)?;
-        let made = encode::document(obj, default, options)?;
-        Document::owned(obj.py(), &made)
+        Ok(Document::around(encode::document(obj, default, options)?))
     }
 
     /// The value of the whole document: an `Object` or `Array` view, or a scalar.
@@ -212,7 +292,7 @@ impl Document {
         let given = Given::of(value)?;
         let mut state = slf.get().lock(slf.py());
         slf.get().begin_edit(slf.py(), &mut state)?;
-        state.editor_mut()?.set_root(given.value()).map_err(Fault::Core)?;
+        edit(&mut state, |editor| Ok(editor.set_root(given.value())?))?;
         state.log.push(None, Effect::All);
         Ok(())
     }
@@ -221,22 +301,29 @@ impl Document {
         slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // A scalar right below the root needs no view.
+        // What lies right below the root is found without a view of the root.
         let py = slf.py();
         if let Ok(text) = key.cast_exact::<PyString>() {
-            let state = slf.get().lock(py);
-            let value = state.editor()?.doc().root();
-            if value.kind() == Kind::Object {
-                let found = value.get(text.to_str()?).map_err(Fault::Core)?;
-                match found {
-                    None => {
-                        drop(state);
-                        return Err(error::missing_key(py, text.to_str()?));
-                    }
-                    Some(value) if !matches!(value.kind(), Kind::Object | Kind::Array) => {
-                        return Ok(decode::scalar(py, &value)?);
-                    }
-                    Some(_) => {}
+            let Some(name) = lookup(key)? else {
+                return Err(error::missing_key(py, &text.to_string_lossy()));
+            };
+            let mut state = slf.get().lock(py);
+            if let Some(node) = state.editor()?.root()
+                && state.editor()?.doc().root().kind() == Kind::Object
+            {
+                let document = slf.as_unbound();
+                let found = member(py, &mut state, document, node, (key, name), || None);
+                drop(state);
+                return found?.ok_or_else(|| error::missing_key(py, name));
+            }
+        } else if let Ok(index) = key.extract::<usize>() {
+            let mut state = slf.get().lock(py);
+            if let Some(node) = state.editor()?.root()
+                && state.editor()?.doc().root().kind() == Kind::Array
+            {
+                let found = element(py, &mut state, slf.as_unbound(), node, index, || None)?;
+                if let Some(found) = found {
+                    return Ok(found);
                 }
             }
         }
@@ -327,11 +414,8 @@ impl Document {
         let given = Given::of(value)?;
         let (document, mut state) = (slf.get(), slf.get().lock(py));
         document.begin_edit(py, &mut state)?;
-        let editor = state.editor_mut()?;
-        editor.set_pointer(text, given.value()).map_err(Fault::Core)?;
-        if !text.ends_with("/-") {
-            tell(document, &mut state, text, false);
-        }
+        edit(&mut state, |editor| Ok(editor.set_pointer(text, given.value())?))?;
+        tell(document, &mut state, text, false);
         Ok(())
     }
 
@@ -340,7 +424,7 @@ impl Document {
         let (py, text) = (slf.py(), pointer.to_str()?);
         let (document, mut state) = (slf.get(), slf.get().lock(py));
         document.begin_edit(py, &mut state)?;
-        if !state.editor_mut()?.remove_pointer(text).map_err(Fault::Core)? {
+        if !edit(&mut state, |editor| Ok(editor.remove_pointer(text)?))? {
             drop(state);
             return Err(error::missing_key(py, text));
         }
@@ -478,6 +562,10 @@ impl Document {
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.lock(py);
         let editor = state.editor()?;
+        if self.exports.load(Ordering::Acquire) > 0 {
+            // One may be written through.
+            return Ok(PyBytes::new(py, editor.as_bytes()));
+        }
         Ok(editor.storage().to_bytes(py, editor.as_bytes().len()))
     }
 
@@ -603,6 +691,9 @@ fn tell(document: &Document, state: &mut State, pointer: &str, removed: bool) {
     let mut value = editor.doc().root();
     for token in pointer.split('/').skip(1) {
         // The parent was not touched, so that it can still be followed.
+        if value.kind() == Kind::Array && token == "-" {
+            return;
+        }
         let step = match value.kind() {
             Kind::Array => Step::Index(token.parse().unwrap_or(usize::MAX)),
             _ => Step::Key(token.replace("~1", "/").replace("~0", "~").into()),

@@ -1,10 +1,11 @@
 //! Python objects as values of documents. docs/python.md has the table of types.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::os::raw::c_int;
 use std::ptr;
 
-use livebuf::{DocBuf, EncodeOptions, Encoder, ErrorKind, New};
+use livebuf::{Editor, EncodeOptions, Encoder, ErrorKind, New};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
@@ -19,7 +20,7 @@ use crate::array::Array;
 use crate::decode::decimal_class;
 use crate::document::Document;
 use crate::error;
-use crate::memory::Export;
+use crate::memory::{Export, Memory};
 use crate::object::Object;
 use crate::place::Step;
 
@@ -31,24 +32,41 @@ pub(crate) fn options(tables: bool, min_width: u8) -> PyResult<EncodeOptions> {
     Ok(EncodeOptions { tables, min_width, ..EncodeOptions::default() })
 }
 
-/// Encodes a Python object.
+thread_local! {
+    /// The encoder of the last call, whose memory beside the document serves the next.
+    static KEPT: Cell<Option<Box<Encoder<Memory>>>> = const { Cell::new(None) };
+}
+
+/// Encoders of bigger documents are not kept.
+const KEPT_DOCUMENT: usize = 1 << 20;
+
+/// Encodes a Python object, in memory of its own.
 pub(crate) fn document(
     object: &Bound<'_, PyAny>,
     default: Option<Py<PyAny>>,
     options: EncodeOptions,
-) -> PyResult<DocBuf> {
-    let mut walk = Walk {
-        encoder: Encoder::with_options(options),
-        default,
-        containers: Vec::new(),
-        defaults: 0,
+) -> PyResult<Editor<Memory>> {
+    // A `default` that comes back here finds none, and takes a new one.
+    let encoder = match KEPT.take() {
+        Some(mut kept) => {
+            kept.restart(Memory::nothing(), options);
+            kept
+        }
+        None => Box::new(Encoder::in_storage(Memory::nothing(), options)),
     };
-    match walk.value(object.as_borrowed()) {
-        Ok(()) => {}
-        Err(failure) => return Err(failure.into_error(object.py())),
+    let mut walk = Walk { encoder, default, containers: Vec::new(), defaults: 0 };
+    if let Err(failure) = walk.value(object.as_borrowed()) {
+        return Err(failure.into_error(object.py()));
     }
-    let finished = walk.encoder.finish();
-    finished.map_err(|error| Failure::from(error).into_error(object.py()))
+    match walk.encoder.finish_one() {
+        Ok(document) => {
+            if document.as_bytes().len() <= KEPT_DOCUMENT {
+                KEPT.set(Some(walk.encoder));
+            }
+            Ok(document)
+        }
+        Err(error) => Err(Failure::from(error).into_error(object.py())),
+    }
 }
 
 /// Why an object cannot be stored, and where in it.
@@ -138,7 +156,7 @@ impl<T> At<T> for Encoded<T> {
 const DEFAULTS: u32 = 254;
 
 struct Walk {
-    encoder: Encoder,
+    encoder: Box<Encoder<Memory>>,
     default: Option<Py<PyAny>>,
     /// The open containers, to recognise circles.
     containers: Vec<*mut ffi::PyObject>,
@@ -146,8 +164,23 @@ struct Walk {
 }
 
 /// The text of a string: its own memory, or what it keeps for us.
-#[inline]
+#[inline(always)]
 pub(crate) fn text<'a>(string: Borrowed<'a, '_, PyAny>) -> PyResult<&'a str> {
+    #[cfg(not(feature = "abi3"))]
+    // SAFETY: a string; one of this kind has its ASCII characters right behind its header.
+    unsafe {
+        let object = string.as_ptr();
+        if ffi::PyUnicode_IS_COMPACT_ASCII(object) != 0 {
+            let length = (*object.cast::<ffi::PyASCIIObject>()).length as usize;
+            let start = object.cast::<ffi::PyASCIIObject>().add(1).cast::<u8>();
+            return Ok(std::str::from_utf8_unchecked(std::slice::from_raw_parts(start, length)));
+        }
+    }
+    any_text(string)
+}
+
+#[inline(never)]
+fn any_text<'a>(string: Borrowed<'a, '_, PyAny>) -> PyResult<&'a str> {
     let mut length = 0;
     // SAFETY: the caller made sure of a string. What it gives is UTF-8 and lives as long as
     // the string does.
@@ -164,29 +197,48 @@ pub(crate) fn text<'a>(string: Borrowed<'a, '_, PyAny>) -> PyResult<&'a str> {
 impl Walk {
     #[inline]
     fn value(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
+        match self.plain(object) {
+            Some(done) => done,
+            None => self.container(object),
+        }
+    }
+
+    /// A value whose storing runs no Python code; `None` for others.
+    #[inline(always)]
+    fn plain(&mut self, object: Borrowed<'_, '_, PyAny>) -> Option<Encoded> {
         let pointer = object.as_ptr();
         // SAFETY: a live object; exact types are told by the type's address.
         unsafe {
-            if ffi::PyUnicode_CheckExact(pointer) != 0 {
-                return self.text(object);
+            let class = ffi::Py_TYPE(pointer);
+            if class == &raw mut ffi::PyUnicode_Type {
+                return Some(self.text(object));
             }
-            if ffi::PyLong_CheckExact(pointer) != 0 {
-                return self.integer(object);
-            }
-            if ffi::PyDict_CheckExact(pointer) != 0 {
-                return self.dict(object);
-            }
-            if ffi::PyList_CheckExact(pointer) != 0 {
-                return self.list(object);
-            }
-            if ffi::PyFloat_CheckExact(pointer) != 0 {
-                return Ok(self.encoder.f64(ffi::PyFloat_AsDouble(pointer))?);
+            if class == &raw mut ffi::PyLong_Type {
+                return Some(self.integer(object));
             }
             if pointer == ffi::Py_None() {
-                return Ok(self.encoder.null()?);
+                return Some(self.encoder.null().map_err(Into::into));
             }
-            if pointer == ffi::Py_True() || pointer == ffi::Py_False() {
-                return Ok(self.encoder.bool(pointer == ffi::Py_True())?);
+            if class == &raw mut ffi::PyFloat_Type {
+                let float = ffi::PyFloat_AsDouble(pointer);
+                return Some(self.encoder.f64(float).map_err(Into::into));
+            }
+            if class == &raw mut ffi::PyBool_Type {
+                let is_true = pointer == ffi::Py_True();
+                return Some(self.encoder.bool(is_true).map_err(Into::into));
+            }
+        }
+        None
+    }
+
+    fn container(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
+        // SAFETY: a live object.
+        unsafe {
+            if ffi::PyDict_CheckExact(object.as_ptr()) != 0 {
+                return self.dict(object);
+            }
+            if ffi::PyList_CheckExact(object.as_ptr()) != 0 {
+                return self.list(object);
             }
         }
         self.other(object)
@@ -251,11 +303,11 @@ impl Walk {
                 };
                 self.encoder.key(name)?;
                 let value = Borrowed::from_ptr(object.py(), value);
-                if is_plain(value) {
-                    self.value(value).at(|| Step::Key(name.into()))?;
+                if let Some(done) = self.plain(value) {
+                    done.at(|| Step::Key(name.into()))?;
                 } else {
                     let (held, key) = (value.to_owned(), key.to_owned());
-                    self.value(held.as_borrowed()).at(|| Step::Key(key.to_string().into()))?;
+                    self.container(held.as_borrowed()).at(|| Step::Key(key.to_string().into()))?;
                     if ffi::PyDict_Size(object.as_ptr()) != size {
                         return fail("the dict was changed while it was stored".into());
                     }
@@ -286,11 +338,12 @@ impl Walk {
             while index < ffi::PyList_Size(object.as_ptr()) {
                 let item = ffi::PyList_GetItem(object.as_ptr(), index);
                 let item = Borrowed::from_ptr(object.py(), item);
-                if is_plain(item) {
-                    self.value(item).at(|| Step::Index(index as usize))?;
-                } else {
-                    let held = item.to_owned();
-                    self.value(held.as_borrowed()).at(|| Step::Index(index as usize))?;
+                match self.plain(item) {
+                    Some(done) => done.at(|| Step::Index(index as usize))?,
+                    None => {
+                        let held = item.to_owned();
+                        self.container(held.as_borrowed()).at(|| Step::Index(index as usize))?;
+                    }
                 }
                 index += 1;
             }
@@ -436,7 +489,11 @@ impl Walk {
         if object.is_instance(&numpy.getattr(intern!(py, "ndarray"))?)? {
             let kind = object.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind"))?;
             let kind: char = kind.extract()?;
-            if matches!(kind, 'b' | 'i' | 'u' | 'f') {
+            if kind == 'm' {
+                return fail("a timedelta64 array cannot be stored; give it as numbers".into());
+            }
+            // A masked array's `tolist` has None for what is masked.
+            if matches!(kind, 'b' | 'i' | 'u' | 'f') && !object.hasattr(intern!(py, "mask"))? {
                 let whole = numpy.call_method1(intern!(py, "ascontiguousarray"), (object,))?;
                 // One of no dimension becomes one of one.
                 if whole.getattr("ndim")?.extract::<usize>()?
@@ -449,7 +506,12 @@ impl Walk {
                 }
             }
             let plain = match kind {
-                'M' => numpy.call_method1(intern!(py, "datetime_as_string"), (object,))?,
+                'M' => {
+                    let text = numpy.call_method1(intern!(py, "datetime_as_string"), (object,))?;
+                    let known = numpy.call_method1(intern!(py, "isnat"), (object,))?;
+                    let text = text.call_method1(intern!(py, "astype"), ("O",))?;
+                    numpy.call_method1(intern!(py, "where"), (known, py.None(), text))?
+                }
                 _ => object.clone(),
             };
             self.below(&plain.call_method0(intern!(py, "tolist"))?)?;
@@ -458,6 +520,10 @@ impl Walk {
         if object.is_instance(&numpy.getattr(intern!(py, "generic"))?)? {
             let class = class_name(object.as_borrowed());
             let item = match class.as_str() {
+                "timedelta64" => return Ok(false),
+                "datetime64" if numpy.call_method1("isnat", (object,))?.is_truthy()? => {
+                    return Ok(self.encoder.null().map(|()| true)?);
+                }
                 "datetime64" => object.str()?.into_any(),
                 _ => object.call_method0(intern!(py, "item"))?,
             };
@@ -534,6 +600,10 @@ impl Walk {
             return fail(format!("default gave what it cannot store {DEFAULTS} times"));
         }
         let made = default.bind(py).call1((object,))?;
+        if made.is(object) {
+            let class = class_name(object.as_borrowed());
+            return fail(format!("{class} cannot be stored, and default gave it back"));
+        }
         self.defaults += 1;
         self.below(&made)?;
         self.defaults -= 1;
@@ -544,19 +614,6 @@ impl Walk {
 /// The first bytes as an array; they are as many.
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.first_chunk().copied().unwrap_or([0; N])
-}
-
-/// Whether storing it runs no Python code.
-#[inline(always)]
-fn is_plain(object: Borrowed<'_, '_, PyAny>) -> bool {
-    let pointer = object.as_ptr();
-    // SAFETY: a live object.
-    unsafe {
-        ffi::PyUnicode_CheckExact(pointer) != 0
-            || ffi::PyLong_CheckExact(pointer) != 0
-            || ffi::PyFloat_CheckExact(pointer) != 0
-            || pointer == ffi::Py_None()
-    }
 }
 
 fn class_name(object: Borrowed<'_, '_, PyAny>) -> String {
@@ -592,7 +649,7 @@ pub(crate) enum Given<'a> {
     /// Empty ones have no layout yet, and leave room.
     EmptyObject,
     EmptyArray,
-    Document(Box<DocBuf>),
+    Document(Box<Editor<Memory>>),
 }
 
 impl<'a> Given<'a> {
@@ -653,16 +710,26 @@ impl<'a> Given<'a> {
     }
 }
 
-/// A key of an object.
+/// A key of an object, to be looked up. `None` where no object can have it: text with half a
+/// surrogate pair.
 #[inline]
-pub(crate) fn key<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+pub(crate) fn lookup<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
     match key.is_instance_of::<PyString>() {
-        true => text(key.as_borrowed()),
+        true => Ok(text(key.as_borrowed()).ok()),
         false => {
             let class = class_name(key.as_borrowed());
             Err(error::wrong_type(key.py(), format!("an object's keys are str, not {class}")))
         }
     }
+}
+
+/// A key of an object, to be set.
+#[inline]
+pub(crate) fn key<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    lookup(key)?.ok_or_else(|| {
+        let message = "a key with half a surrogate pair has no UTF-8";
+        error::encode(key.py(), message.into(), ErrorKind::BadText)
+    })
 }
 
 /// An argument that must be of a class.

@@ -28,6 +28,11 @@ struct Classes {
 
 static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
 
+/// The classes; made when the module is, since importing runs Python code.
+pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
+    classes(py).map(|_| ())
+}
+
 fn classes(py: Python<'_>) -> PyResult<&Classes> {
     CLASSES.get_or_try_init(py, || {
         let module = py.import("livebuf._errors")?;
@@ -66,6 +71,10 @@ pub(crate) enum Fault {
     Exported,
     /// A value of an unexpected type: what was found where.
     WrongType(String),
+    /// What Python cannot hold.
+    Limit(String),
+    /// A bytearray cannot grow, since others look at it.
+    Held,
     /// An error of printing JSON.
     Json(Box<livebuf_json::Error>),
     /// Already a Python exception.
@@ -106,6 +115,12 @@ impl From<Fault> for PyErr {
             }
             Fault::WrongType(message) => {
                 make(py, |c| &c.wrong_type, message, ErrorKind::WrongType, None)
+            }
+            Fault::Limit(message) => make(py, |c| &c.limit, message, ErrorKind::Unsupported, None),
+            Fault::Held => {
+                let message = "the document must grow, and its bytearray cannot while something \
+                               else (a memoryview, another Document) looks at it";
+                make(py, |c| &c.exported, message.to_owned(), ErrorKind::NoSpace, None)
             }
             Fault::Json(error) => printing(py, &error),
             Fault::Python(error) => error,

@@ -53,9 +53,16 @@ pub(crate) fn from_json(
             "error" => DuplicateKeys::Refuse,
             _ => return Err(PyValueError::new_err("duplicate_keys must be \"last\" or \"error\"")),
         });
-    let export;
+    let (export, encoded);
     let text = match data.cast::<PyString>() {
-        Ok(string) => string.to_str()?.as_bytes(),
+        Ok(string) => match string.to_str() {
+            Ok(text) => text.as_bytes(),
+            // Half a surrogate pair: read on as bytes, to say where it is.
+            Err(_) => {
+                encoded = string.call_method1("encode", ("utf-8", "surrogatepass"))?;
+                encoded.cast::<PyBytes>()?.as_bytes()
+            }
+        },
         Err(_) => {
             export = Export::new(data).map_err(|failure| {
                 match failure.is_instance_of::<PyTypeError>(py) {
@@ -103,7 +110,13 @@ pub(crate) fn to_json<'py>(
     if let Some(indent) = indent {
         options = match indent.extract::<usize>() {
             Ok(spaces) => options.indent(&" ".repeat(spaces.min(64))),
-            Err(_) => options.indent(indent.extract()?),
+            Err(_) => match indent.extract() {
+                Ok(text) => options.indent(text),
+                Err(_) => {
+                    let message = "indent must be a number of spaces, or the text to indent by";
+                    return Err(PyValueError::new_err(message));
+                }
+            },
         };
     }
     let print = |value: &Value<'_>, trusted: bool| -> Held<Vec<u8>> {

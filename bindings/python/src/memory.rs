@@ -27,6 +27,8 @@ pub(crate) enum Access {
 }
 
 enum Owner {
+    /// No memory yet: what grows becomes memory of our own.
+    Nobody,
     /// The caller's `bytes`; or our own, longer than `length` where there is spare room.
     Bytes(Py<PyBytes>),
     /// Grows as the document does.
@@ -61,6 +63,11 @@ fn spare(used: usize) -> usize {
 impl Memory {
     fn new(start: *mut u8, length: usize, access: Access, owner: Owner) -> Memory {
         Memory { start, length, access, shared: AtomicBool::new(false), owner }
+    }
+
+    /// No memory yet, to be grown.
+    pub(crate) fn nothing() -> Memory {
+        Memory::new(ptr::NonNull::dangling().as_ptr(), 0, Access::Write, Owner::Nobody)
     }
 
     /// New zeroed memory for a document of `used` bytes.
@@ -128,6 +135,20 @@ impl Memory {
         Memory::new(start, length, Access::Write, Owner::EditedFile(file))
     }
 
+    /// Whether it can become longer.
+    pub(crate) fn can_grow(&self) -> bool {
+        !matches!(self.owner, Owner::Buffer(_) | Owner::File(_))
+    }
+
+    /// Whether it lies in a `bytes`, which nobody else can write.
+    pub(crate) fn is_bytes(&self) -> bool {
+        matches!(self.owner, Owner::Bytes(_))
+    }
+
+    pub(crate) fn is_bytearray(&self) -> bool {
+        matches!(self.owner, Owner::ByteArray(..))
+    }
+
     pub(crate) fn access(&self) -> Access {
         match self.shared.load(Ordering::Relaxed) {
             true => Access::CopyOnWrite,
@@ -169,12 +190,8 @@ impl Memory {
     /// Makes room in memory of our own, in place where it was allocated so.
     fn grow_own(&mut self, py: Python<'_>, wanted: usize, ahead: usize) -> Result<()> {
         if wanted > self.allocated() {
-            let refused = |_| Error::with_detail(ErrorKind::Io, 0, wanted as u64);
-            let mut grown = Memory::with_capacity(py, 0, ahead).map_err(refused)?;
-            // SAFETY: the new memory is longer.
-            unsafe { ptr::copy_nonoverlapping(self.start, grown.start, self.length) };
-            grown.length = self.length;
-            *self = grown;
+            self.reallocate(py, ahead)
+                .map_err(|_| Error::with_detail(ErrorKind::Io, 0, wanted as u64))?;
         }
         // A little ahead, so that small edits do not come here each time.
         let length = ahead.min(self.length + (1 << 16)).max(wanted).min(self.allocated());
@@ -184,12 +201,58 @@ impl Memory {
         Ok(())
     }
 
+    /// Moves memory of our own to a `bytes` object of another size.
+    fn reallocate(&mut self, py: Python<'_>, capacity: usize) -> PyResult<()> {
+        #[cfg(not(feature = "abi3"))]
+        if let Owner::Bytes(bytes) = &mut self.owner
+            // SAFETY: a live object.
+            && unsafe { ffi::Py_REFCNT(bytes.as_ptr()) } == 1
+        {
+            let size = ffi::Py_ssize_t::try_from(capacity)?;
+            // SAFETY: what `_PyBytes_Resize` does, but that a refusal leaves the object as it
+            // was: nobody else knows it, its bytes follow its header, and a zero follows them.
+            unsafe {
+                let object = bytes.as_ptr();
+                let header = self.start.offset_from_unsigned(object.cast());
+                let moved = ffi::PyObject_Realloc(object.cast(), header + capacity + 1);
+                if moved.is_null() {
+                    return Err(PyMemoryError::new_err(()));
+                }
+                (*moved.cast::<ffi::PyVarObject>()).ob_size = size;
+                self.start = moved.cast::<u8>().add(header);
+                *self.start.add(capacity) = 0;
+                let moved = Bound::from_owned_ptr(py, moved.cast()).cast_into_unchecked();
+                ptr::write(bytes, moved.unbind());
+            }
+            return Ok(());
+        }
+        let mut moved = Memory::with_capacity(py, 0, capacity)?;
+        // SAFETY: the new memory is long enough for what is kept.
+        unsafe { ptr::copy_nonoverlapping(self.start, moved.start, self.length.min(capacity)) };
+        moved.length = self.length.min(capacity);
+        *self = moved;
+        Ok(())
+    }
+
+    /// The first `used` bytes as a Python object of that size.
+    pub(crate) fn into_bytes(
+        mut self,
+        py: Python<'_>,
+        used: usize,
+    ) -> PyResult<Bound<'_, PyBytes>> {
+        if self.access() == Access::Write && self.allocated() != used {
+            self.length = used;
+            self.reallocate(py, used)?;
+        }
+        Ok(self.to_bytes(py, used))
+    }
+
     /// Bytes of the `bytes` object.
     fn allocated(&self) -> usize {
         match &self.owner {
             // SAFETY: the object lives, and its size does not change by itself.
             Owner::Bytes(bytes) => unsafe { ffi::PyBytes_Size(bytes.as_ptr()) as usize },
-            _ => self.length,
+            _ => 0,
         }
     }
 
@@ -204,7 +267,9 @@ impl Memory {
 /// it, without moving it. False where that cannot be.
 #[cfg(not(feature = "abi3"))]
 fn cut(bytes: &Bound<'_, PyBytes>, used: usize) -> bool {
-    if bytes.as_bytes().len() > used {
+    let spare = bytes.as_bytes().len().saturating_sub(used);
+    // More than this is better copied than kept.
+    if spare > 0 && spare <= used / 4 + 512 {
         // SAFETY: the object is ours alone and longer; its size is not needed to free it.
         // What follows the last byte must be zero.
         unsafe {
@@ -218,6 +283,12 @@ fn cut(bytes: &Bound<'_, PyBytes>, used: usize) -> bool {
 #[cfg(feature = "abi3")]
 fn cut(bytes: &Bound<'_, PyBytes>, used: usize) -> bool {
     bytes.as_bytes().len() == used
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Memory::nothing()
+    }
 }
 
 impl Storage for Memory {
@@ -248,7 +319,9 @@ impl Storage for Memory {
         let wanted = usize::try_from(capacity).map_err(|_| refused())?;
         let ahead = self.ahead(wanted);
         match &mut self.owner {
-            Owner::Bytes(_) => Python::attach(|py| self.grow_own(py, wanted, ahead)),
+            Owner::Nobody | Owner::Bytes(_) => {
+                Python::attach(|py| self.grow_own(py, wanted, ahead))
+            }
             Owner::ByteArray(array, export) => Python::attach(|py| {
                 let array = array.bind(py);
                 export.release();

@@ -1,15 +1,15 @@
 //! `livebuf.Object`: a view of an object, as a `MutableMapping`.
 
-use livebuf::{Kind, Position};
+use livebuf::{Kind, NodeId, Position};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::compare;
 use crate::decode;
-use crate::document::{Document, Fallback, child, fallback, follow};
-use crate::encode::{Given, key as text};
+use crate::document::{Document, Fallback, State, child, fallback, follow};
+use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
 use crate::place::{Above, Effect, Step, View};
 
@@ -28,27 +28,40 @@ pub(crate) struct Object {
     pub(crate) view: View,
 }
 
-/// A member found: what to give, by the lock's holder.
-enum Found<'py> {
-    Value(Bound<'py, PyAny>),
-    Nothing,
+/// The value under a key of an object: a view of it where it is a container.
+#[inline]
+pub(crate) fn member<'py>(
+    py: Python<'py>,
+    state: &mut State,
+    document: &Py<Document>,
+    node: NodeId,
+    (key, name): (&Bound<'py, PyAny>, &str),
+    parent: impl FnOnce() -> Option<Py<Object>>,
+) -> Held<Option<Bound<'py, PyAny>>> {
+    let editor = state.editor()?;
+    let Some(value) = editor.value(node)?.get(name)? else { return Ok(None) };
+    let kind = value.kind();
+    if !matches!(kind, Kind::Object | Kind::Array) {
+        return Ok(Some(decode::scalar(py, &value)?));
+    }
+    let Some(below) = editor.handle_of(&value, node) else { return Ok(None) };
+    let key = key.cast::<PyString>().map_err(PyErr::from)?.clone().unbind();
+    let above = Above::Object(parent(), key);
+    Ok(Some(child(py, state, document, (kind, below), above)?))
 }
 
 impl Object {
-    fn find<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Found<'py>> {
-        let (py, name) = (slf.py(), text(key)?);
-        slf.get().view.reach(py, |state, node| {
-            let editor = state.editor()?;
-            let Some(value) = editor.value(node)?.get(name)? else { return Ok(Found::Nothing) };
-            let kind = value.kind();
-            if !matches!(kind, Kind::Object | Kind::Array) {
-                return Ok(Found::Value(decode::scalar(py, &value)?));
-            }
-            let Some(below) = editor.handle_of(&value, node) else { return Ok(Found::Nothing) };
-            let key = key.cast::<PyString>().map_err(PyErr::from)?.clone().unbind();
-            let above = Above::Object(slf.clone().unbind(), key);
-            let document = slf.get().view.document();
-            Ok(Found::Value(child(py, state, document, (kind, below), above)?))
+    #[inline]
+    fn find<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let py = slf.py();
+        let Some(name) = lookup(key)? else { return Ok(None) };
+        let view = &slf.get().view;
+        view.reach(py, |state, node| {
+            let parent = || Some(slf.clone().unbind());
+            member(py, state, view.document(), node, (key, name), parent)
         })
     }
 
@@ -98,7 +111,7 @@ impl Object {
             }
             for (index, kind, below, key) in containers {
                 let below = below.ok_or(Fault::Stale("its place is gone"))?;
-                let above = Above::Object(slf.clone().unbind(), key);
+                let above = Above::Object(Some(slf.clone().unbind()), key);
                 let document = slf.get().view.document();
                 items[index].1 = Some(child(py, state, document, (kind, below), above)?);
             }
@@ -150,8 +163,8 @@ impl Object {
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         match Self::find(slf, key)? {
-            Found::Value(value) => Ok(value),
-            Found::Nothing => Err(error::missing_key(slf.py(), text(key)?)),
+            Some(value) => Ok(value),
+            None => Err(error::missing_key(slf.py(), &key.to_string())),
         }
     }
 
@@ -170,10 +183,9 @@ impl Object {
     }
 
     fn __delitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        let name = text(key)?;
-        match slf.get().remove(slf.py(), name)? {
-            true => Ok(()),
-            false => Err(error::missing_key(slf.py(), name)),
+        match lookup(key)? {
+            Some(name) if slf.get().remove(slf.py(), name)? => Ok(()),
+            _ => Err(error::missing_key(slf.py(), &key.to_string())),
         }
     }
 
@@ -185,7 +197,7 @@ impl Object {
         if !key.is_instance_of::<PyString>() {
             return Ok(false);
         }
-        let name = text(key)?;
+        let Some(name) = lookup(key)? else { return Ok(false) };
         self.view.read(key.py(), |value| Ok(value.get(name)?.is_some()))
     }
 
@@ -232,13 +244,13 @@ impl Object {
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         match Self::find(slf, key)? {
-            Found::Value(value) => Ok(value),
-            Found::Nothing => Ok(default.unwrap_or_else(|| slf.py().None().into_bound(slf.py()))),
+            Some(value) => Ok(value),
+            None => Ok(default.unwrap_or_else(|| slf.py().None().into_bound(slf.py()))),
         }
     }
 
     /// Removes a key and gives its value: plain Python objects where it was a container.
-    #[pyo3(signature = (key, *default))]
+    #[pyo3(signature = (key, /, *default))]
     fn pop<'py>(
         slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,
@@ -248,7 +260,7 @@ impl Object {
         let fallback = fallback(default)?;
         let value = slf.get().view.read(py, |value| match value.get(name)? {
             Some(value) => {
-                let limit = decode::default_budget(slf.get().view.bytes(&value));
+                let limit = decode::default_budget(value.document_length());
                 Ok(Some(decode::to_python(py, &value, limit)?))
             }
             None => Ok(None),
@@ -287,7 +299,7 @@ impl Object {
         key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if let Found::Value(value) = Self::find(slf, key)? {
+        if let Some(value) = Self::find(slf, key)? {
             return Ok(value);
         }
         let default = default.unwrap_or_else(|| slf.py().None().into_bound(slf.py()));
@@ -381,8 +393,13 @@ impl Object {
     }
 
     /// A plain dict, with plain values.
-    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        compare::plain(py, &self.view)
+    #[pyo3(signature = (*, max_values=None))]
+    fn to_python<'py>(
+        &self,
+        py: Python<'py>,
+        max_values: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        compare::plain(py, &self.view, max_values)
     }
 
     fn __richcmp__<'py>(
@@ -391,10 +408,6 @@ impl Object {
         operator: CompareOp,
     ) -> PyResult<Bound<'py, PyAny>> {
         compare::answer(slf.as_any(), other, operator)
-    }
-
-    fn __hash__(&self) -> PyResult<isize> {
-        Err(PyTypeError::new_err("unhashable type: 'livebuf.Object'"))
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
@@ -437,15 +450,20 @@ enum Part {
 /// Members that are read at once.
 const MANY: usize = 64;
 
-/// An iterator of an object's members in their order. Members that are replaced meanwhile
-/// may be given as they were; adding and removing ends it with `RuntimeError`, as in dicts.
+/// An iterator of an object's members in their order. Adding and removing members ends it
+/// with `RuntimeError`, as in dicts.
 #[pyclass(module = "livebuf")]
 pub(crate) struct Members {
     object: Py<Object>,
     part: Part,
     ready: std::vec::IntoIter<Py<PyAny>>,
+    /// Where those that are ready began, and how many of them were given.
+    begin: Option<Position>,
+    given: usize,
     next: Next,
     length: Option<usize>,
+    /// The document's edits when they were read.
+    edits: u64,
 }
 
 enum Next {
@@ -460,8 +478,11 @@ impl Members {
             object: object.clone().unbind(),
             part,
             ready: Vec::new().into_iter(),
+            begin: None,
+            given: 0,
             next: Next::Begin,
             length: None,
+            edits: 0,
         }
     }
 }
@@ -473,22 +494,38 @@ impl Members {
     }
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        if let Some(item) = self.ready.next() {
+        let object = self.object.bind(py);
+        let edits = object.get().view.document().get().lock(py).edits;
+        let unchanged = edits == self.edits || self.length.is_none();
+        if unchanged && let Some(item) = self.ready.next() {
+            self.given += 1;
             return Ok(Some(item));
         }
-        let from = match self.next {
-            Next::Begin => None,
-            Next::At(position) => Some(position),
+        // Those that were ready are read again after an edit.
+        let mut skipped = 0;
+        match self.next {
+            _ if !unchanged => skipped = self.given,
+            Next::Begin => {}
+            Next::At(position) => self.begin = Some(position),
             Next::Ended => return Ok(None),
-        };
+        }
         // The first few are often all that is wanted.
-        let most = if from.is_none() { 8 } else { MANY };
-        let (items, next, length) =
-            Object::some(self.object.bind(py), from, self.length, self.part, most)?;
-        self.ready = items.into_iter().map(Bound::unbind).collect::<Vec<_>>().into_iter();
+        let most = if self.begin.is_none() { 8 } else { MANY };
+        let (items, next, length) = Object::some(object, self.begin, self.length, self.part, most)?;
+        let items = items.into_iter().skip(skipped).map(Bound::unbind);
+        self.ready = items.collect::<Vec<_>>().into_iter();
+        (self.length, self.edits) = (Some(length), edits);
         self.next = next.map_or(Next::Ended, Next::At);
-        self.length = Some(length);
-        Ok(self.ready.next())
+        self.given = skipped;
+        match self.ready.next() {
+            Some(item) => {
+                self.given += 1;
+                Ok(Some(item))
+            }
+            // All that were ready had been given when the edit came.
+            None if matches!(self.next, Next::At(_)) => self.__next__(py),
+            None => Ok(None),
+        }
     }
 }
 
@@ -512,7 +549,7 @@ impl Ordered {
         while let Some(key) = self.keys.pop_front() {
             let key = key.into_bound(py).into_any();
             // One that was removed meanwhile is passed over.
-            if let Found::Value(value) = Object::find(self.object.bind(py), &key)? {
+            if let Some(value) = Object::find(self.object.bind(py), &key)? {
                 return Ok(Some((key, value)));
             }
         }

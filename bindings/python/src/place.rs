@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::array::Array;
-use crate::document::{Document, State};
+use crate::document::{self, Document, State};
 use crate::error::{Fault, Held};
 use crate::memory::Memory;
 use crate::object::Object;
@@ -134,11 +134,11 @@ struct Guarded(UnsafeCell<Place>);
 // SAFETY: all access is through a reference to the locked state of the view's document.
 unsafe impl Sync for Guarded {}
 
-/// What is above a view.
+/// What is above a view. Without a view of its own the container above is the root.
 pub(crate) enum Above {
-    Root,
-    Object(Py<Object>, Py<PyString>),
-    Array(Py<Array>, usize),
+    Nothing,
+    Object(Option<Py<Object>>, Py<PyString>),
+    Array(Option<Py<Array>>, usize),
 }
 
 /// A container of a document, as an [`Object`] or [`Array`] knows it.
@@ -171,16 +171,11 @@ impl View {
         &self.document
     }
 
-    /// Bytes of the whole document of a value.
-    pub(crate) fn bytes(&self, value: &Value<'_>) -> usize {
-        value.document_length()
-    }
-
     fn parent(&self) -> Option<&View> {
         match &self.above {
-            Above::Root => None,
-            Above::Object(object, _) => Some(&object.get().view),
-            Above::Array(array, _) => Some(&array.get().view),
+            Above::Nothing => None,
+            Above::Object(object, _) => object.as_ref().map(|object| &object.get().view),
+            Above::Array(array, _) => array.as_ref().map(|array| &array.get().view),
         }
     }
 
@@ -193,7 +188,7 @@ impl View {
     pub(crate) fn path(&self, py: Python<'_>) -> Vec<Step> {
         let mut path: Vec<Step> = std::iter::successors(Some(self), |view| view.parent())
             .filter_map(|view| match &view.above {
-                Above::Root => None,
+                Above::Nothing => None,
                 Above::Object(_, key) => Some(Step::Key(key.bind(py).to_string_lossy().into())),
                 Above::Array(_, index) => Some(Step::Index(*index)),
             })
@@ -231,17 +226,14 @@ impl View {
         const GONE: Fault = Fault::Stale("its place is gone");
         state.log.check(seen, || self.path(py))?;
         let editor = state.editor()?;
+        let above = match self.parent() {
+            Some(parent) => parent.node(py, state)?,
+            None => editor.root().ok_or(GONE)?,
+        };
         let node = match &self.above {
-            Above::Root => editor.root().ok_or(GONE)?,
-            Above::Object(object, key) => {
-                let above = object.get().view.node(py, state)?;
-                let key = key.bind(py).to_str()?;
-                editor.child(above, key)?.ok_or(GONE)?
-            }
-            Above::Array(array, index) => {
-                let above = array.get().view.node(py, state)?;
-                editor.child(above, *index)?.ok_or(GONE)?
-            }
+            Above::Nothing => above,
+            Above::Object(_, key) => editor.child(above, key.bind(py).to_str()?)?.ok_or(GONE)?,
+            Above::Array(_, index) => editor.child(above, *index)?.ok_or(GONE)?,
         };
         // SAFETY: as in `node`.
         unsafe { *self.place.0.get() = Place { node, seen: state.log.number() } };
@@ -278,14 +270,28 @@ impl View {
     pub(crate) fn edit<R>(
         &self,
         py: Python<'_>,
-        edit: impl FnOnce(&mut Editor<Memory>, NodeId, &mut Option<Effect>) -> Held<R>,
+        edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut Option<Effect>) -> Held<R>,
+    ) -> PyResult<R> {
+        self.edit_many(py, false, edit)
+    }
+
+    /// The same for edits of several steps, which cannot be begun again: what they may need
+    /// is made sure of `before`.
+    pub(crate) fn edit_many<R>(
+        &self,
+        py: Python<'_>,
+        before: bool,
+        mut edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut Option<Effect>) -> Held<R>,
     ) -> PyResult<R> {
         let document = self.document.get();
         let mut state = document.lock(py);
         document.begin_edit(py, &mut state)?;
         let node = self.node(py, &state)?;
         let mut effect = None;
-        let result = edit(state.editor_mut()?, node, &mut effect);
+        if before && !state.editor()?.is_trusted() {
+            state.editor_mut()?.validate().map_err(Fault::Core)?;
+        }
+        let result = document::edit(&mut state, |editor| edit(editor, node, &mut effect));
         if let Some(effect) = effect {
             // Views on the way here are not below.
             if document.views(&state) > self.depth() {

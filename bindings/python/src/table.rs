@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use livebuf::{Doc, Valid};
 use livebuf_arrow::{
@@ -42,9 +42,10 @@ pub(crate) struct Table {
 struct Exported {
     start: *const u8,
     length: usize,
-    exports: Arc<AtomicUsize>,
+    /// Validated, and in memory that nobody can write.
+    is_valid: bool,
     /// Keeps the memory.
-    _document: Py<Document>,
+    document: Py<Document>,
 }
 
 // SAFETY: the bytes may be read from any thread; nobody changes them while this lives.
@@ -56,13 +57,18 @@ impl livebuf_arrow::Document for Exported {
     fn valid(&self) -> livebuf::Result<Doc<'_, Valid>> {
         // SAFETY: the count of exports keeps the bytes in place.
         let bytes = unsafe { std::slice::from_raw_parts(self.start, self.length) };
-        Doc::open(bytes)?.validate()
+        let document = Doc::open(bytes)?;
+        match self.is_valid {
+            // SAFETY: it was validated, in `bytes` that only its editor could change.
+            true => Ok(unsafe { document.assume_valid() }),
+            false => document.validate(),
+        }
     }
 }
 
 impl Drop for Exported {
     fn drop(&mut self) {
-        self.exports.fetch_sub(1, Ordering::AcqRel);
+        self.document.get().exports().fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -76,14 +82,19 @@ impl Table {
         let document = view.document();
         let pointer = view.pointer(py);
         let owner: Arc<dyn livebuf_arrow::Document> = view.reach(py, |state, _| {
+            let is_bytes = state.editor()?.storage().is_bytes();
+            if is_bytes && !state.editor()?.is_trusted() && !self.copy {
+                // Once, and not for each export.
+                document.get().detached(py, state, |editor| editor.validate())?;
+            }
             let bytes = state.editor()?.as_bytes();
             if self.copy {
                 return Ok(Arc::new(bytes.to_vec()) as Arc<dyn livebuf_arrow::Document>);
             }
-            let exports = Arc::clone(document.get().exports());
-            exports.fetch_add(1, Ordering::AcqRel);
+            document.get().exports().fetch_add(1, Ordering::AcqRel);
             let (start, length) = (bytes.as_ptr(), bytes.len());
-            Ok(Arc::new(Exported { start, length, exports, _document: document.clone_ref(py) }))
+            let document = document.clone_ref(py);
+            Ok(Arc::new(Exported { start, length, is_valid: is_bytes, document }))
         })?;
         let options = self.options.clone();
         py.detach(|| Ok(Exporter::new(Arc::new(owner))?.at(&pointer)?.options(options)))
@@ -275,7 +286,7 @@ impl Column {
         let view = &self.array.get().view;
         view.read(py, |value| {
             let column = export::column(value, &self.path)?;
-            let mut left = decode::default_budget(view.bytes(value));
+            let mut left = decode::default_budget(value.document_length());
             let mut values = Vec::new();
             for value in column.iter() {
                 values.push(match value? {

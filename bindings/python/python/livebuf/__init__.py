@@ -15,8 +15,8 @@ b'{"users":[{"name":"Augusta"},{"name":"Grace"}]}'
 from __future__ import annotations
 
 import os
-from collections.abc import MutableMapping, MutableSequence
-from typing import Any
+from collections.abc import Callable, MutableMapping, MutableSequence
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
 from ._errors import (
     ClosedError,
@@ -79,12 +79,25 @@ __all__ = [
     "to_json",
 ]
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    T = TypeVar("T")
+    _Type = type[T]
+    _Source = str | os.PathLike[str] | BinaryIO
+
 # `match doc.root: case {"a": value}` and isinstance work by this.
-MutableMapping.register(Object)
-MutableSequence.register(Array)
+MutableMapping.register(Object)  # pyright: ignore[reportAttributeAccessIssue]
+MutableSequence.register(Array)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def loads(data: Any, *, type: Any = None, max_values: int | None = None) -> Any:
+@overload
+def loads(data: Buffer, *, type: None = None, max_values: int | None = None) -> Any: ...
+@overload
+def loads(data: Buffer, *, type: _Type[T], max_values: int | None = None) -> T: ...
+@overload
+def loads(data: Buffer, *, type: Any, max_values: int | None = None) -> Any: ...
+def loads(data: Buffer, *, type: Any = None, max_values: int | None = None) -> Any:
     """A document's bytes as plain Python objects.
 
     With `type` as an object of that type: a dataclass, `NamedTuple`, `TypedDict`, or what they
@@ -107,10 +120,18 @@ def loads(data: Any, *, type: Any = None, max_values: int | None = None) -> Any:
         return _loads(data, max_values)
     from ._typed import convert
 
-    return convert(Document(data).root, type)
+    doc = Document(data)
+    most = (1 << 20) + 64 * doc.nbytes if max_values is None else max_values
+    return convert(doc.root, type, most)
 
 
-def dump(obj: Any, file: Any, *, default: Any = None, tables: bool = True) -> None:
+def dump(
+    obj: Any,
+    file: str | os.PathLike[str] | BinaryIO,
+    *,
+    default: Callable[[Any], Any] | None = None,
+    tables: bool = True,
+) -> None:
     """Writes `dumps(obj)` to a file: a path, or a binary file that is open for writing."""
     payload = dumps(obj, default=default, tables=tables)
     if isinstance(file, (str, os.PathLike)):
@@ -122,7 +143,13 @@ def dump(obj: Any, file: Any, *, default: Any = None, tables: bool = True) -> No
         file.write(payload)
 
 
-def load(file: Any, *, type: Any = None, max_values: int | None = None) -> Any:
+@overload
+def load(file: _Source, *, type: None = None, max_values: int | None = None) -> Any: ...
+@overload
+def load(file: _Source, *, type: _Type[T], max_values: int | None = None) -> T: ...
+@overload
+def load(file: _Source, *, type: Any, max_values: int | None = None) -> Any: ...
+def load(file: _Source, *, type: Any = None, max_values: int | None = None) -> Any:
     """`loads` of what a file holds: a path, or a binary file that is open for reading."""
     if isinstance(file, (str, os.PathLike)):
         import builtins
@@ -132,7 +159,7 @@ def load(file: Any, *, type: Any = None, max_values: int | None = None) -> Any:
     return loads(file.read(), type=type, max_values=max_values)
 
 
-def default(obj: Any) -> Any:
+def default(obj: object) -> Any:
     """Documents and views as what JSON libraries know: hand it to `orjson.dumps(..., default=)`
     or `json.dumps(..., default=)`.
 

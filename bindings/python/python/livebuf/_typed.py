@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import threading
 import types
 import typing
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
@@ -17,7 +18,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from ._errors import WrongTypeError
+from ._errors import LimitError, WrongTypeError
 from ._livebuf import Array, Object
 
 Convert = Callable[[Any], Any]
@@ -32,18 +33,42 @@ class _Mismatch(Exception):
         self.path: list[str | int] = []
 
 
-def convert(value: Any, target: Any) -> Any:
-    """The value as a `target`."""
+class _Budget(threading.local):
+    """Values that the call of this thread may still make."""
+
+    left = 0
+
+
+_budget = _Budget()
+
+
+def _spend(count: int) -> None:
+    _budget.left -= count
+    if _budget.left < 0:
+        raise LimitError("more values than max_values allows", 17, "BudgetExceeded")
+
+
+def convert(value: Any, target: Any, max_values: int) -> Any:
+    """The value as a `target`, made of at most so many values."""
+    convert = converter(target)
+    before, _budget.left = _budget.left, max_values
     try:
-        return converter(target)(value)
+        return convert(value)
+    except RecursionError:
+        message = "nested deeper than Python's recursion limit"
+        raise LimitError(message, 18, "NestingLimit") from None
     except _Mismatch as mismatch:
         path = "".join(f"[{step!r}]" for step in reversed(mismatch.path))
         place = f", at data{path}" if path else ""
         raise WrongTypeError(f"{mismatch.message}{place}", 24, "WrongType") from None
+    finally:
+        _budget.left = before
 
 
 def _plain(value: Any) -> Any:
-    return value.to_python() if isinstance(value, (Object, Array)) else value
+    if isinstance(value, (Object, Array)):
+        return value.to_python(max_values=max(_budget.left, 0))
+    return value
 
 
 def _name(value: Any) -> str:
@@ -66,10 +91,8 @@ def _exactly(*classes: type) -> Convert:
 
 
 def _float(value: Any) -> float:
-    if type(value) in (float, int):
-        return float(value)
-    if isinstance(value, Decimal):
-        return float(value)
+    if type(value) in (float, int, Decimal):
+        return _parsed(float)(value)  # type: ignore[no-any-return]
     raise _Mismatch(f"float is wanted, not {_name(value)}")
 
 
@@ -107,7 +130,13 @@ def _elements(item: Convert, build: Callable[[list[Any]], Any]) -> Convert:
     def read(value: Any) -> Any:
         if not isinstance(value, (Array, list)):
             raise _Mismatch(f"an array is wanted, not {_name(value)}")
-        return build([_below(item, element, index) for index, element in enumerate(value)])
+        _spend(len(value))
+        items = [_below(item, element, index) for index, element in enumerate(value)]
+        try:
+            return build(items)
+        except TypeError as error:
+            # A set of lists.
+            raise _Mismatch(str(error)) from None
 
     return read
 
@@ -116,6 +145,7 @@ def _members(item: Convert) -> Convert:
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, (Object, dict)):
             raise _Mismatch(f"an object is wanted, not {_name(value)}")
+        _spend(len(value))
         return {key: _below(item, element, key) for key, element in value.items()}
 
     return read
@@ -171,6 +201,7 @@ def _fields(target: Any, required: dict[str, bool], build: Callable[..., Any]) -
             raise _Mismatch(f"{target.__name__} wants an object, not {_name(value)}")
         if not made:
             made.extend((name, converter(hints[name]), must) for name, must in required.items())
+        _spend(len(made))
         missing = object()
         found = {}
         for name, item, must in made:
@@ -182,6 +213,17 @@ def _fields(target: Any, required: dict[str, bool], build: Callable[..., Any]) -
         return build(**found)
 
     return read
+
+
+def _keys(target: Any) -> dict[str, bool]:
+    """Keys of a `TypedDict`, and whether they must be there. What it says of itself is wrong
+    where its annotations are text."""
+    keys: dict[str, bool] = {}
+    for name, hint in typing.get_type_hints(target, include_extras=True).items():
+        origin = typing.get_origin(hint)
+        required = name in target.__required_keys__
+        keys[name] = origin is typing.Required or (required and origin is not typing.NotRequired)
+    return keys
 
 
 @functools.cache
@@ -219,13 +261,11 @@ def _of_class(target: Any) -> Convert:
         }
         return _fields(target, required, target)
     if typing.is_typeddict(target):
-        keys: dict[str, bool] = {
-            name: name in target.__required_keys__ for name in typing.get_type_hints(target)
-        }
-        return _fields(target, keys, dict)
+        return _fields(target, _keys(target), dict)
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
-        hints = typing.get_type_hints(target)
-        return _namedtuple(target, [hints.get(name, Any) for name in target._fields])
+        named: Any = target
+        hints = typing.get_type_hints(named)
+        return _namedtuple(named, [hints.get(name, Any) for name in named._fields])
     if isinstance(target, type) and issubclass(target, enum.Enum):
         return _parsed(target)
     raise TypeError(f"loads(type=...) does not know {target!r}")
@@ -233,10 +273,13 @@ def _of_class(target: Any) -> Convert:
 
 def _namedtuple(target: Any, hints: list[Any]) -> Convert:
     """An array, as `dumps` makes of it, or an object with its fields' names."""
-    items = [converter(hint) for hint in hints]
+    # Made at first use, since types may refer to themselves.
+    items: list[Convert] = []
     defaults = target._field_defaults
 
     def read(value: Any) -> Any:
+        if not items:
+            items.extend(converter(hint) for hint in hints)
         if isinstance(value, (Object, dict)):
             found = {}
             for name, item in zip(target._fields, items, strict=True):

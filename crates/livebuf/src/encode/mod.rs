@@ -767,6 +767,9 @@ impl<S: Storage> Encoder<S> {
             self.become_map()?;
             return self.map_key(text);
         }
+        if let Some(child) = self.child_of(node, text) {
+            return self.follow(node, child);
+        }
         let key = self.key_number(text)?;
         let child = match self.find_child(node, key) {
             Some(child) => child,
@@ -778,12 +781,33 @@ impl<S: Storage> Encoder<S> {
                 self.add_child(node, key)?
             }
         };
+        self.follow(node, child)
+    }
+
+    fn follow(&mut self, node: u32, child: u32) -> Result<()> {
         self.nodes[node as usize].child = child;
         if let Some(frame) = self.frames.last_mut() {
             frame.node = child;
             frame.state = State::Value;
         }
         Ok(())
+    }
+
+    /// The child of `node` by this key, of those that are not in the table: cheaper than to
+    /// hash the text.
+    #[inline(always)]
+    fn child_of(&self, node: u32, text: &[u8]) -> Option<u32> {
+        let mut child = self.nodes[node as usize].last;
+        while child != 0 {
+            let found = &self.nodes[child as usize];
+            if usize::from(found.length) == text.len()
+                && self.key_text.get(found.start as usize..)?.starts_with(text)
+            {
+                return Some(child);
+            }
+            child = found.sibling;
+        }
+        None
     }
 
     /// Where the innermost object has this key already, and marks it as its own otherwise.

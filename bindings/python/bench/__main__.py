@@ -1,0 +1,58 @@
+"""The command; see `python -m bench --help`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from . import frames, maps, objects, twitter
+from .report import HERE, Report
+from .timing import FULL, QUICK
+
+DATA = HERE.parents[3] / "shared" / "data"
+PEERS = (
+    "orjson msgspec msgpack ormsgpack pysimdjson cysimdjson cbor2 protobuf pycapnp pylite3 polars"
+).split()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description="Checks the answers, then times LiveBuf and its peers."
+    )
+    parser.add_argument(
+        "--filter", default="", metavar="NAME", help="only workloads whose name contains this"
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="write bench/records/<date>-<commit>.md"
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="fewer repetitions and no big inputs: for a look, not for a record",
+    )
+    parser.add_argument("--data", type=Path, default=DATA, help="where twitter.json is")
+    arguments = parser.parse_args()
+    if arguments.record and arguments.quick:
+        parser.error("a quick run is nothing to record")
+
+    def wanted(workload: str) -> bool:
+        return arguments.filter in workload
+
+    effort, report = (QUICK if arguments.quick else FULL), Report()
+    began = time.monotonic()
+    maps.run(effort, report, wanted)
+    twitter.run(effort, report, wanted, arguments.data)
+    objects.run(effort, report, wanted)
+    frames.run(effort, report, wanted, arguments.data)
+    print(report.text())
+    print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
+    if arguments.record:
+        inputs = [*maps.INPUTS, *twitter.INPUTS, *objects.INPUTS, *frames.INPUTS]
+        print(report.record(PEERS, inputs), file=sys.stderr)
+    return 1 if report.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

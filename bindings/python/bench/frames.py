@@ -1,0 +1,89 @@
+"""JSON lines to a frame of polars: through a document, and by polars itself."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import livebuf
+
+from .objects import objects
+from .report import OURS, Report
+from .timing import Contest, Effort
+
+READ_NDJSON = "polars.read_ndjson"
+
+INPUTS = [
+    "JSON lines to polars: the same schema, which takes a cast from lists of a fixed length "
+    "where the lines have such; polars by as many threads as it takes"
+]
+
+
+def _lines(rows: list[Any]) -> bytes:
+    return b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in rows)
+
+
+def _coordinates() -> bytes:
+    generator = random.Random(1)
+    return _lines(
+        [
+            {"x": generator.random(), "y": generator.random(), "z": generator.random(), "lap": lap}
+            for lap in range(100_000)
+        ]
+    )
+
+
+def run(effort: Effort, report: Report, wanted: Callable[[str], bool], data: Path) -> None:
+    try:
+        import polars
+    except ImportError as error:
+        report.skip(f"frames: {error}")
+        return
+    inputs: dict[str, Callable[[], bytes]] = {
+        "100,000 rows of coordinates": _coordinates,
+        "10,000 like objects, random": lambda: _lines(objects(10_000, "random")),
+        "4,000 tweets' users": lambda: _lines(_users(data)),
+    }
+    for name, make in inputs.items():
+        if wanted(f"frames/{name}"):
+            try:
+                lines = make()
+            except FileNotFoundError as error:
+                report.skip(f"frames/{name}: {error}")
+                continue
+            _frame(effort, report, polars, f"frames/{name}", lines)
+
+
+def _users(data: Path) -> list[Any]:
+    """Flat objects from real life: the users of twitter.json, over and over."""
+    tweets = json.loads((data / "twitter.json").read_bytes())["statuses"]
+    users = [
+        {key: value for key, value in tweet["user"].items() if not isinstance(value, (dict, list))}
+        for tweet in tweets
+    ]
+    return (users * 40)[:4000]
+
+
+def _frame(effort: Effort, report: Report, polars: Any, name: str, lines: bytes) -> None:
+    theirs = polars.read_ndjson(lines)
+    schema = theirs.schema
+
+    # polars orders columns by itself, and knows no lists of a fixed length in JSON.
+    def through_document(lines: bytes) -> Any:
+        frame = polars.DataFrame(livebuf.from_json(lines, lines=True).root.table)
+        return frame if frame.schema == schema else frame.select(schema.names()).cast(schema)
+
+    ours = through_document(lines)
+    if ours.schema != schema or not ours.equals(theirs):
+        report.fail(f"{name}: another frame")
+        return
+    contest = Contest(wall=True)
+    contest.add(OURS, through_document, [lines])
+    contest.add(READ_NDJSON, polars.read_ndjson, [lines])
+    contest.add("from_json alone", lambda lines: livebuf.from_json(lines, lines=True), [lines])
+    times = contest.run(effort)
+    report.figure("JSON lines to a polars frame", name.removeprefix("frames/"), times)
+    report.against(name, times, [READ_NDJSON], None)

@@ -1,0 +1,179 @@
+"""What the benchmark found: targets with what was measured, every library's figures, and the
+record that names machine, versions, commit and command."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import os
+import platform
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import livebuf
+from tabulate import tabulate
+
+HERE = Path(__file__).parent
+OURS = "livebuf"
+
+
+def duration(seconds: float) -> str:
+    """A time in a readable unit."""
+    if seconds < 1e-6:
+        return f"{seconds * 1e9:.0f} ns"
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.3g} µs" if seconds < 1e-4 else f"{seconds * 1e6:.0f} µs"
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds * 1e3:.0f} ms"
+
+
+class Report:
+    """The rows of a run."""
+
+    def __init__(self) -> None:
+        self.targets: list[tuple[str, str, str, bool | None, str]] = []
+        self.figures: list[tuple[str, list[str], dict[str, dict[str, Any]]]] = []
+        self.skipped: list[str] = []
+        self.failed: list[str] = []
+
+    def _target(self, name: str, measured: str, limit: str, met: bool | None, detail: str) -> None:
+        verdict = {True: "met", False: "MISSED", None: "–"}[met]
+        print(f"  {name}: {measured}, {verdict} ({limit}) {detail}", file=sys.stderr, flush=True)
+        self.targets.append((name, measured, limit, met, detail))
+
+    def time(self, name: str, seconds: float, limit: float, detail: str = "") -> None:
+        """A time that is to be at most so many seconds."""
+        met = seconds <= limit
+        self._target(name, duration(seconds), f"≤ {duration(limit)}", met, detail)
+
+    def ratio(self, name: str, ratio: float, limit: float | None, detail: str = "") -> None:
+        """Our time or size over the peer's."""
+        met = None if limit is None else ratio <= limit
+        text = "–" if limit is None else f"≤ {limit:g}"
+        self._target(name, f"{ratio:.3f} ×", text, met, detail)
+
+    def against(
+        self,
+        name: str,
+        times: dict[str, float],
+        rivals: list[str],
+        limit: float | None,
+        ours: str = OURS,
+    ) -> None:
+        """Our time over that of the fastest of some rivals."""
+        present = {rival: times[rival] for rival in rivals if rival in times}
+        if ours not in times or not present:
+            return
+        rival = min(present, key=lambda name: present[name])
+        detail = f"{duration(times[ours])}, {rival} {duration(times[rival])}"
+        self.ratio(name, times[ours] / times[rival], limit, detail)
+
+    def figure(self, title: str, column: str, cells: dict[str, Any]) -> None:
+        """A column of a table of figures: a row for each library. Times are floats."""
+        if not self.figures or self.figures[-1][0] != title:
+            self.figures.append((title, [], {}))
+        _, columns, rows = self.figures[-1]
+        columns.append(column)
+        for name, cell in cells.items():
+            rows.setdefault(name, {})[column] = (
+                duration(cell) if isinstance(cell, float) else f"{cell:,}"
+            )
+
+    def skip(self, reason: str) -> None:
+        """Notes what is absent."""
+        print(f"skipped: {reason}", file=sys.stderr, flush=True)
+        self.skipped.append(reason)
+
+    def fail(self, reason: str) -> None:
+        """Notes a wrong answer."""
+        print(f"FAILED: {reason}", file=sys.stderr, flush=True)
+        self.failed.append(reason)
+
+    def text(self) -> str:
+        """All of it, as Markdown."""
+        parts = []
+        if self.targets:
+            verdicts = {True: "yes", False: "**no**", None: ""}
+            table = [
+                (name, measured, limit, verdicts[met], detail)
+                for name, measured, limit, met, detail in self.targets
+            ]
+            headers = ("workload", "measured", "target", "met", "detail")
+            align = ("left", "right", "right", "left", "left")
+            parts += ["## Targets", tabulate(table, headers, "github", colalign=align)]
+            met = sum(row[3] is True for row in self.targets)
+            missed = sum(row[3] is False for row in self.targets)
+            parts.append(f"{met} targets met, {missed} missed.")
+        for title, columns, rows in self.figures:
+            table = [[name, *(row.get(c, "–") for c in columns)] for name, row in rows.items()]
+            align = ("left", *("right" for _ in columns))
+            parts += [f"## {title}", tabulate(table, ["", *columns], "github", colalign=align)]
+        for what, reasons in (("Skipped", self.skipped), ("Failed", self.failed)):
+            if reasons:
+                parts.append("\n".join(f"- {what}: {reason}" for reason in reasons))
+        return "\n\n".join(parts) + "\n"
+
+    def record(self, packages: list[str], inputs: list[str]) -> Path:
+        """Writes the record; gives its path."""
+        date, commit = datetime.date.today().isoformat(), _commit()
+        free_threaded = sysconfig.get_config_var("Py_GIL_DISABLED")
+        versions = ", ".join(f"{name} {_version(name)}" for name in packages)
+        head = [
+            f"# Python benchmark record, {date}, commit {commit}",
+            "Minimum of many repetitions, competitors in turns; ratios are of one run. Answers "
+            "were compared before timing.",
+            "\n".join(
+                [
+                    f"- Machine: {machine()}",
+                    f"- Python: {platform.python_implementation()} {platform.python_version()}"
+                    f"{' free-threaded' if free_threaded else ''}, {platform.python_compiler()}",
+                    f"- Packages: livebuf {livebuf.__version__}, {versions}",
+                    f"- Command: `{' '.join(['python -m bench', *sys.argv[1:]])}`",
+                    "- Clock: processor time of the thread; of the frames, the wall's",
+                    '- Cyclic garbage collector: off, but where a workload says "collector on"',
+                    *(f"- {line}" for line in inputs),
+                ]
+            ),
+            self.text(),
+        ]
+        path = HERE / "records" / f"{date}-{commit}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n\n".join(head), encoding="utf-8")
+        return path
+
+
+def machine() -> str:
+    """Processor, cores and operating system."""
+    processor, system = "unknown", platform.platform()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                processor = line.partition(":")[2].strip()
+                break
+        system = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        pass
+    cores = os.cpu_count()
+    return f"{processor}, {cores} cores, {platform.machine()} {system}, kernel {platform.release()}"
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "absent"
+
+
+def _commit() -> str:
+    """The short commit, with `-changed` when the tree differs from it."""
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", *arguments], cwd=HERE, capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip()
+
+    changed = git("status", "--porcelain", "--untracked-files=no")
+    return (git("rev-parse", "--short", "HEAD") or "unknown") + ("-changed" if changed else "")

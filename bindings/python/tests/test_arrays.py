@@ -1,0 +1,288 @@
+"""Numbers in place: the buffer protocol, numpy, and columns."""
+
+from __future__ import annotations
+
+import array
+import math
+import random
+from typing import Any
+
+import livebuf
+import numpy as np
+import pytest
+from livebuf import Document
+
+# What is stored, and the format of the narrowest type that holds it.
+NUMBERS: list[tuple[str, list[Any]]] = [
+    ("b", [-128, 0, 127]),
+    ("h", [-129, 0, 127]),
+    ("i", [-(2**31), 40_000]),
+    ("q", [-(2**63), 2**63 - 1]),
+    ("B", [0, 255]),
+    ("H", [0, 65_535]),
+    ("I", [0, 2**32 - 1]),
+    ("Q", [0, 2**64 - 1]),
+    ("f", [0.5, -1.25, 0.0]),
+    ("d", [0.1, 1e300]),
+]
+
+
+class TestBuffers:
+    @pytest.mark.parametrize(("format", "values"), NUMBERS, ids=[case[0] for case in NUMBERS])
+    def test_formats(self, format: str, values: list[Any]) -> None:
+        values = values * 20
+        doc = Document.from_python(values)
+        with memoryview(doc.root) as view:
+            # A signed type may hold what an unsigned one could.
+            assert view.format is not None and view.format in {format, format.lower()}
+            assert view.itemsize == np.dtype(view.format).itemsize
+            assert view.ndim == 1 and view.shape == (len(values),) and view.c_contiguous
+            assert view.strides == (view.itemsize,) and view.readonly
+            assert view.nbytes == len(values) * view.itemsize
+            assert view.tolist() == values
+        found = np.asarray(doc.root)
+        assert found.tolist() == values and found.dtype == np.dtype(format) or format.isupper()
+
+    def test_min_width(self) -> None:
+        doc = Document.from_python({"i": [1, 2], "f": [0.5]}, min_width=8)
+        assert doc["i"].numpy().dtype == np.int64 and doc["f"].numpy().dtype == np.float64
+        doc = livebuf.from_json("[1, 2, 3]", min_width=4)
+        assert memoryview(doc.root).itemsize == 4
+
+    def test_special_floats(self) -> None:
+        doc = Document.from_python([math.nan, math.inf, -math.inf, -0.0, 5e-324, 0.1])
+        assert repr(np.asarray(doc.root).tolist()) == "[nan, inf, -inf, -0.0, 5e-324, 0.1]"
+
+    @pytest.mark.parametrize(
+        "values",
+        [["a"], [1, None], [1, "x"], [True, False], [[1]], [{}], [2**64], [1, 2**64], [1, 0.5]],
+        ids=str,
+    )
+    def test_what_is_not_of_one_type(self, values: list[Any]) -> None:
+        doc = Document.from_python(values)
+        with pytest.raises(BufferError, match="numbers of one type"):
+            memoryview(doc.root)
+        with pytest.raises(livebuf.WrongTypeError):
+            doc.root.numpy()
+        doc.root.append(1)
+
+    def test_objects_have_none(self) -> None:
+        with pytest.raises(TypeError):
+            memoryview(livebuf.from_json("{}").root)
+
+    def test_writable_must_be_asked_for(self) -> None:
+        doc = Document.from_python([1, 2, 3])
+        view = memoryview(doc.root)
+        with pytest.raises(TypeError):
+            view[0] = 5
+        with pytest.raises((TypeError, BufferError)):
+            (np.ctypeslib.ctypes.c_char * 3).from_buffer(doc.root)  # type: ignore[attr-defined]
+
+    def test_consumers(self) -> None:
+        doc = Document.from_python([0.5, 1.5, 2.5], min_width=8)
+        assert array.array("d", memoryview(doc.root).tolist()) == array.array("d", [0.5, 1.5, 2.5])
+        assert bytes(doc.root) == np.array([0.5, 1.5, 2.5]).tobytes()
+        assert np.frombuffer(doc.root).sum() == 4.5
+
+    def test_unaligned_documents(self) -> None:
+        payload = livebuf.dumps([0.1, 0.2, 0.3], min_width=8)
+        doc = Document(memoryview(bytes(3) + payload)[3:])
+        with pytest.raises(BufferError):
+            memoryview(doc.root)
+        assert doc == [0.1, 0.2, 0.3]
+        assert doc.copy().root.numpy().tolist() == [0.1, 0.2, 0.3]
+
+
+class TestNumpy:
+    def test_no_copy(self) -> None:
+        doc = Document.from_python({"f": [n / 3 for n in range(1000)]})
+        whole = np.frombuffer(memoryview(doc), dtype=np.uint8)
+        for found in (doc["f"].numpy(), np.asarray(doc["f"]), np.asarray(doc["f"].column)):
+            assert np.shares_memory(found, whole)
+            assert not found.flags.writeable and not found.flags.owndata
+            assert found.tolist() == doc["f"].to_python()
+        copied = doc["f"].numpy(copy=True)
+        assert copied.flags.writeable and not np.shares_memory(copied, whole)
+
+    def test_writable(self) -> None:
+        memory = bytearray(livebuf.dumps({"f": [0.5, 1.5, 2.5]}, min_width=8))
+        for doc in (Document.from_python({"f": [0.5, 1.5, 2.5]}, min_width=8), Document(memory)):
+            found = doc["f"].numpy(writable=True)
+            found *= 2
+            found[0] = -1
+            assert doc["f"] == [-1.0, 3.0, 5.0]
+            with pytest.raises(livebuf.ExportedError):
+                doc["f"].append(1.0)
+            del found
+            doc["f"].append(1.0)
+            doc.validate()
+        assert livebuf.loads(memory)["f"] == [-1.0, 3.0, 5.0, 1.0]
+
+    def test_writable_columns(self) -> None:
+        doc = Document.from_python([{"a": n, "b": n / 2} for n in range(100)], min_width=8)
+        found = doc.root.table.column("a").numpy(writable=True)
+        found += 1000
+        del found
+        assert [row["a"] for row in doc.root] == list(range(1000, 1100))
+        doc.validate()
+
+    def test_writable_after_bytes_were_given_out(self) -> None:
+        doc = Document.from_python([1, 2, 3], min_width=8)
+        given = bytes(doc)
+        before = bytes(bytearray(given))
+        doc.root.numpy(writable=True)[0] = 9
+        assert given == before and doc == [9, 2, 3]
+
+    def test_empty(self) -> None:
+        doc = Document.from_python({"f": [1.5]})
+        doc["f"].clear()
+        try:
+            assert doc["f"].numpy().tolist() == []
+        except livebuf.WrongTypeError:
+            assert doc["f"] == []
+
+    @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"])
+    def test_through_documents_and_back(self, dtype: str) -> None:
+        chance = np.random.default_rng(7)
+        if dtype.startswith("f"):
+            values = chance.standard_normal(1000).astype(dtype)
+        else:
+            limits = np.iinfo(dtype)
+            values = chance.integers(limits.min, limits.max, 1000, dtype=dtype, endpoint=True)
+        doc = Document.from_python({"v": values})
+        found = doc["v"].numpy()
+        assert found.tolist() == values.tolist()
+        assert found.itemsize <= values.itemsize
+
+    def test_matrices(self) -> None:
+        matrix = np.arange(12.0).reshape(3, 4)
+        doc = Document.from_python({"m": matrix})
+        assert np.array_equal(np.array(doc["m"].to_python()), matrix)
+
+    def test_edits_widen(self) -> None:
+        doc = Document.from_python([1, 2, 3])
+        assert doc.root.numpy().itemsize == 1
+        doc.root[1] = 70_000
+        assert doc.root.numpy().tolist() == [1, 70_000, 3]
+        doc.root.append(-(2**40))
+        assert doc.root.numpy().dtype == np.int64
+        doc.root.append(None)
+        with pytest.raises(livebuf.WrongTypeError):
+            doc.root.numpy()
+        assert doc == [1, 70_000, 3, -(2**40), None]
+        doc.validate()
+
+
+def rows(chance: random.Random, count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "int": chance.randrange(-50, 50),
+            "big": chance.randrange(-(2**40), 2**40),
+            "float": chance.randrange(-20, 20) / 4,
+            "text": chance.choice(["red", "green", "blue", "a longer color's name"]),
+            "bool": chance.random() < 0.5,
+            "maybe": chance.choice([None, 1, 2, 3]),
+            "at": {"x": chance.randrange(10), "y": {"z": chance.randrange(10) / 2}},
+        }
+        for _ in range(count)
+    ]
+
+
+class TestColumns:
+    @pytest.mark.parametrize("count", [1, 7, 64, 65, 1000])
+    def test_against_brute_force(self, chance: random.Random, count: int) -> None:
+        model = rows(chance, count)
+        doc = Document.from_python(model)
+        table = doc.root.table
+        if not table.stored:
+            assert count < 8
+            return
+        assert table.column_names == list(model[0]) and table.num_rows == count
+        for name in ("int", "big", "float", "text", "bool"):
+            column = table.column(name)
+            values = [row[name] for row in model]
+            assert column.to_python() == values and len(column) == count
+            for wanted in {*chance.sample(values, min(5, count)), 999, "nowhere", None}:
+                start = chance.randrange(count)
+                expected = next(
+                    (n for n, v in enumerate(values) if type(v) is type(wanted) and v == wanted),
+                    None,
+                )
+                assert column.find(wanted) == expected, (name, wanted)
+                expected = next(
+                    (
+                        n
+                        for n, v in enumerate(values)
+                        if n >= start and type(v) is type(wanted) and v == wanted
+                    ),
+                    None,
+                )
+                assert column.find(wanted, start) == expected, (name, wanted, start)
+        for name in ("int", "big", "float"):
+            column = table.column(name)
+            values = [row[name] for row in model]
+            for _ in range(5):
+                low, high = sorted(chance.choices(values, k=2))
+                expected = [n for n, v in enumerate(values) if low <= v <= high]
+                assert column.filter(low, high) == expected
+            assert column.filter(1, 0) == []
+        deep = table.column("at", "y", "z")
+        assert deep.to_python() == [row["at"]["y"]["z"] for row in model]
+        maybe = table.column("maybe")
+        assert maybe.to_python() == [row["maybe"] for row in model]
+
+    def test_float_bounds(self) -> None:
+        column = Document.from_python([n / 4 for n in range(100)]).root.column
+        assert column.filter(1, 2) == column.filter(1.0, 2.0) == [4, 5, 6, 7, 8]
+        assert column.filter(-math.inf, 0) == [0]
+        assert column.filter(math.nan, 5) == []
+
+    def test_start_beyond_the_end(self) -> None:
+        column = Document.from_python([1, 2, 3]).root.column
+        assert column.find(1, 3) is None and column.find(1, 10**9) is None
+
+    def test_missing_values(self) -> None:
+        model = [{"a": n} | ({"b": n} if n % 3 else {}) for n in range(60)]
+        column = Document.from_python(model).root.table.column("b")
+        assert column.to_python() == [row.get("b") for row in model]
+        assert column.find(5) == 5 and column.filter(3, 7) == [4, 5, 7]
+
+    def test_arrays_as_columns(self) -> None:
+        doc = Document.from_python({"v": [5, 3, 5, 1], "t": ["x", "long enough text"]})
+        assert doc["v"].column.find(5) == 0 and doc["v"].column.find(5, 1) == 2
+        assert doc["v"].column.filter(3, 5) == [0, 1, 2]
+        assert doc["t"].column.find("long enough text") == 1
+        assert len(doc["v"].column) == 4 and isinstance(doc["v"].column.type, str)
+
+    def test_what_is_no_column(self) -> None:
+        doc = Document.from_python([{"a": n} for n in range(50)])
+        with pytest.raises(livebuf.WrongTypeError, match="no column"):
+            doc.root.table.column("b")
+        with pytest.raises(livebuf.WrongTypeError):
+            doc.root.table.column("a", "b")
+        with pytest.raises(ValueError):
+            doc.root.table.column()
+        with pytest.raises(TypeError):
+            doc.root.table.column(5)  # type: ignore[arg-type]
+        flat = Document.from_python([1, "x"])
+        assert not flat.root.table.stored and flat.root.table.column_names == []
+        with pytest.raises(livebuf.WrongTypeError, match="columns"):
+            flat.root.table.column("a")
+        for wrong in ([1], {"a": 1}, object()):
+            with pytest.raises((livebuf.Error, TypeError)):
+                doc.root.table.column("a").find(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            doc.root.table.column("a").filter("a", "b")  # type: ignore[arg-type]
+
+    def test_columns_follow_edits(self) -> None:
+        doc = Document.from_python([{"a": n} for n in range(50)])
+        column = doc.root.table.column("a")
+        doc[7]["a"] = 1000
+        assert column.find(1000) == 7
+        doc.root.append({"a": 2000})
+        assert column.find(2000) == 50 and len(column) == 51
+
+    def test_reprs(self) -> None:
+        doc = Document.from_python([{"a": n, "b": "x"} for n in range(50)])
+        assert repr(doc.root.table) == "<livebuf.Table of 50 rows: a, b>"
+        assert repr(doc.root.table.column("a")).startswith('<livebuf.Column "a" of 50')

@@ -1,0 +1,270 @@
+"""Exceptions: what they are, their numbers, where JSON errors say that they are."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import livebuf
+import pytest
+
+CLASSES = [getattr(livebuf, name) for name in livebuf.__all__ if name.endswith("Error")]
+
+BUILT_IN = {
+    "ClosedError": ValueError,
+    "EncodeError": TypeError,
+    "ExportedError": BufferError,
+    "IndexRangeError": IndexError,
+    "JSONError": json.JSONDecodeError,
+    "LimitError": ValueError,
+    "MissingKeyError": KeyError,
+    "PointerError": ValueError,
+    "ReadOnlyError": TypeError,
+    "StaleError": RuntimeError,
+    "WrongTypeError": TypeError,
+}
+
+
+def caught(action: Any) -> livebuf.Error:
+    with pytest.raises(livebuf.Error) as info:
+        action()
+    return info.value
+
+
+def test_hierarchy() -> None:
+    assert len(CLASSES) == 13
+    for error in CLASSES:
+        assert issubclass(error, livebuf.Error)
+        built_in = BUILT_IN.get(error.__name__)
+        if built_in is not None:
+            assert issubclass(error, built_in)
+    assert livebuf.Error.__bases__ == (Exception,)
+
+
+def test_each_is_what_a_python_user_catches() -> None:
+    doc = livebuf.from_json('{"a": [1, {"b": 2}], "t": "text"}')
+    frozen = livebuf.Document(bytes(doc))
+    with pytest.raises(KeyError):
+        doc["missing"]
+    with pytest.raises(KeyError):
+        del doc.root["missing"]
+    with pytest.raises(KeyError):
+        doc.root.pop("missing")
+    with pytest.raises(IndexError):
+        doc["a"][2]
+    with pytest.raises(IndexError):
+        doc["a"][-3] = 1
+    with pytest.raises(TypeError):
+        doc["a"]["b"]
+    with pytest.raises(TypeError):
+        doc.root[0]
+    with pytest.raises(TypeError, match="editable"):
+        frozen["a"] = 1
+    with pytest.raises(json.JSONDecodeError):
+        livebuf.from_json("{")
+    with pytest.raises(ValueError):
+        livebuf.from_json("{")
+    with pytest.raises(TypeError):
+        livebuf.dumps(object())
+
+
+def test_numbers_are_those_of_the_format() -> None:
+    """The table in docs/FORMAT.md and the kinds in error.rs, which Rust and C report too."""
+    checkout = Path(__file__).resolve().parents[3]
+    table = re.findall(
+        r"^\| (\d+) \| ([A-Z]\w+) \|", (checkout / "docs/FORMAT.md").read_text(), re.MULTILINE
+    )
+    numbers = {name: int(number) for number, name in table}
+    assert len(numbers) >= 18
+    source = (checkout / "crates/livebuf/src/error.rs").read_text()
+    kinds = {name: int(code) for name, code in re.findall(r"^    (\w+) = (\d+), \"", source, re.M)}
+    assert kinds.items() >= numbers.items()
+
+    doc = livebuf.from_json('{"a": [1], "b": 2}')
+    view = doc["a"]
+    doc["a"] = 5
+    frozen = livebuf.Document(bytes(doc))
+    cases = {
+        "NotADocument": lambda: livebuf.loads(b"[1, 2, 3]" * 10),
+        "Truncated": lambda: livebuf.loads(livebuf.dumps({"a": 1})[:20]),
+        "UnsupportedVersion": lambda: livebuf.loads(b"\xabLBF\x63" + bytes(doc)[5:]),
+        "NotFound": lambda: doc["missing"],
+        "IndexOutOfRange": lambda: livebuf.from_json("[]").root[0],
+        "WrongType": lambda: livebuf.loads(livebuf.dumps(1), type=str),
+        "StaleHandle": lambda: len(view),
+        "ReadOnly": lambda: frozen.root.clear(),
+        "KeyExists": lambda: doc.root.rename("a", "b"),
+        "BadPointer": lambda: doc.pointer("no slash"),
+        "BudgetExceeded": lambda: livebuf.loads(livebuf.dumps([1] * 9), max_values=3),
+    }
+    for kind, action in cases.items():
+        error = caught(action)
+        assert (error.kind, error.code) == (kind, kinds[kind])
+
+
+def test_vectors_are_refused_with_their_error() -> None:
+    """testdata/vectors: n_<kind>_*.lbuf must fail so, y_*.lbuf must be what y_*.json says."""
+    folder = Path(__file__).resolve().parents[3] / "testdata" / "vectors"
+    refused = accepted = 0
+    for path in sorted(folder.glob("n_*.lbuf")):
+        kind = path.name.split("_")[1].removesuffix(".lbuf")
+
+        def check(payload: bytes = path.read_bytes()) -> None:
+            livebuf.Document(payload).validate()
+
+        error = caught(check)
+        assert error.kind == kind, path.name
+        assert isinstance(error, (livebuf.DamagedError, livebuf.LimitError)) or kind == "BadNumber"
+        refused += 1
+    for path in sorted(folder.glob("y_*.lbuf")):
+        expected = path.with_suffix(".json")
+        if expected.exists():
+            doc = livebuf.Document(path.read_bytes())
+            doc.validate()
+            # Bytes are base64 in JSON.
+            assert json.loads(livebuf.to_json(doc)) == json.loads(expected.read_bytes()), path.name
+            accepted += 1
+    assert refused > 20 and accepted > 10
+
+
+def test_attributes() -> None:
+    error = caught(lambda: livebuf.loads(livebuf.dumps({"a": 1})[:-8]))
+    assert isinstance(error, livebuf.DamagedError)
+    assert error.kind == "Truncated" and (error.offset is None or error.offset > 0)
+    missing = caught(lambda: livebuf.from_json("{}")["the key"])
+    assert missing.args == ("the key",) and str(missing) == "'the key'"
+    assert livebuf.Error("x").code == 0 and livebuf.Error("x").offset is None
+
+
+@pytest.mark.parametrize("error", CLASSES, ids=lambda error: error.__name__)
+def test_pickling(error: Any) -> None:
+    if error is livebuf.JSONError:
+        original = error("message", "[1,", 3, 1, 4, 4)
+    else:
+        original = error("message", 25, "NotFound", 48)
+    for made in (pickle.loads(pickle.dumps(original)), copy.copy(original)):
+        assert type(made) is error and str(made) == str(original)
+        assert vars(made) == vars(original)
+
+
+def test_pickling_of_those_that_were_raised() -> None:
+    doc = livebuf.from_json("{}")
+    for action in (
+        lambda: doc["missing"],
+        lambda: livebuf.from_json('{"a": }'),
+        lambda: livebuf.loads(b"nothing"),
+        lambda: livebuf.dumps({"a": {1}}),
+    ):
+        error = caught(action)
+        made = pickle.loads(pickle.dumps(error))
+        assert type(made) is type(error) and str(made) == str(error)
+        assert vars(made) == vars(error)
+
+
+# Malformed texts for which Python's module names the same place.
+SAME_PLACE = [
+    "",
+    "{",
+    '{"a"',
+    '{"a" 1}',
+    '{"a": 1 "b": 2}',
+    '{"a": tru}',
+    "[",
+    "[1 2]",
+    "[1, x]",
+    "nul",
+    "x",
+    '{"a": 1}\n x',
+    "[]\n\n[]",
+    '{\n  "a": [1,\n 2 3]\n}',
+    "{1: 2}",
+    "{'a': 1}",
+    "[1, 2\n\n, x]",
+    "1 2",
+    '"é" x',
+    '["𝄞", x]',
+]
+
+# The same for texts that json takes, or whose error it puts elsewhere.
+OWN_PLACE = [
+    ("[1,]", 3),
+    ('{"a": 1,}', 8),
+    ("NaN", 0),
+    ("Infinity", 0),
+    ("-Infinity", 1),
+    ("01", 1),
+    ("1.", 2),
+    ("-", 1),
+    ("1e", 2),
+    ('"a\tb"', 2),
+    ('"\\x"', 2),
+    ('"abc', 4),
+]
+
+
+class TestJSONErrors:
+    @pytest.mark.parametrize("text", SAME_PLACE)
+    def test_place_as_json_has_it(self, text: str) -> None:
+        with pytest.raises(json.JSONDecodeError) as theirs:
+            json.loads(text)
+        with pytest.raises(livebuf.JSONError) as ours:
+            livebuf.from_json(text)
+        expected, found = theirs.value, ours.value
+        assert found.doc == text
+        # Where json says where the value began, the byte that is wrong is a little further.
+        assert expected.pos <= found.pos <= expected.pos + 3
+        assert found.lineno == text.count("\n", 0, found.pos) + 1
+        assert found.colno == found.pos - text.rfind("\n", 0, found.pos)
+
+    def test_most_places_are_exactly_those_of_json(self) -> None:
+        same = 0
+        for text in SAME_PLACE:
+            with pytest.raises(json.JSONDecodeError) as theirs:
+                json.loads(text)
+            with pytest.raises(livebuf.JSONError) as ours:
+                livebuf.from_json(text)
+            expected, found = theirs.value, ours.value
+            same += (found.pos, found.lineno, found.colno) == (
+                expected.pos,
+                expected.lineno,
+                expected.colno,
+            )
+        assert same >= len(SAME_PLACE) - 3
+
+    @pytest.mark.parametrize(("text", "pos"), OWN_PLACE)
+    def test_strictness(self, text: str, pos: int) -> None:
+        with pytest.raises(livebuf.JSONError) as caught:
+            livebuf.from_json(text)
+        assert abs(caught.value.pos - pos) <= 1
+        assert caught.value.msg in str(caught.value)
+
+    def test_positions_of_str_count_characters_and_of_bytes_bytes(self) -> None:
+        text = '["é𝄞", x]'
+        with pytest.raises(livebuf.JSONError) as of_text:
+            livebuf.from_json(text)
+        with pytest.raises(livebuf.JSONError) as of_bytes:
+            livebuf.from_json(text.encode())
+        assert of_text.value.doc[of_text.value.pos] == "x"
+        assert of_bytes.value.doc[of_bytes.value.pos : of_bytes.value.pos + 1] == b"x"
+        assert of_bytes.value.pos - of_text.value.pos == 4
+
+    def test_not_utf8(self) -> None:
+        for text in (b'"\xff"', b'["ok", "\xc3"]', b"\xff\xfe[\x00]\x00", b"\xef\xbb\xbf[]"):
+            with pytest.raises(livebuf.JSONError):
+                livebuf.from_json(text)
+
+    def test_half_a_surrogate_pair_in_str(self) -> None:
+        """Bug: UnicodeEncodeError."""
+        with pytest.raises(livebuf.JSONError):
+            livebuf.from_json('["\ud800"]')
+        with pytest.raises(livebuf.JSONError):
+            livebuf.from_json('["\\ud800"]')
+
+    def test_later_lines(self) -> None:
+        with pytest.raises(livebuf.JSONError) as caught:
+            livebuf.from_json('{"a": 1}\n{"a": 2}\n{"a": }', lines=True)
+        assert caught.value.lineno == 3

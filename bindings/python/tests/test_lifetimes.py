@@ -1,0 +1,684 @@
+"""How long views are good, what stops edits, and threads."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import livebuf
+import numpy as np
+import pytest
+from livebuf import Document, StaleError
+
+VALUE: dict[str, Any] = {
+    "a": {"x": [1, 2], "y": {"z": 1}},
+    "list": [[0], [1], {"two": [2]}, [3], [4]],
+    "rows": [{"id": n, "tags": [n, n]} for n in range(20)],
+}
+
+
+def fresh() -> Document:
+    return Document.from_python(VALUE)
+
+
+def stale(view: Any) -> bool:
+    """Whether every way to use a view says that it is stale, and none else does."""
+    uses: list[Callable[[], Any]] = [
+        lambda: len(view),
+        lambda: list(view),
+        lambda: view.to_python(),
+        lambda: repr(view),
+        lambda: livebuf.to_json(view),
+        lambda: livebuf.dumps({"v": view}),
+        lambda: view == ([12345] if isinstance(view, livebuf.Array) else {"not": "equal"}),
+        lambda: view.pointer("/nothing", 0),
+    ]
+    outcomes = []
+    for use in uses:
+        try:
+            use()
+            outcomes.append(False)
+        except StaleError as error:
+            assert error.kind == "StaleHandle"
+            outcomes.append(True)
+    assert len(set(outcomes)) == 1, outcomes
+    return outcomes[0]
+
+
+class TestKeepingAlive:
+    @pytest.mark.parametrize("make", [bytes, bytearray], ids=lambda make: make.__name__)
+    def test_views_keep_the_buffer(self, make: Any) -> None:
+        view = Document(make(livebuf.dumps(VALUE)))["a"]["y"]
+        gc.collect()
+        junk = [bytes(10_000) for _ in range(100)]
+        assert view == {"z": 1} and view.document == VALUE
+        del junk
+
+    def test_views_keep_the_file(self, tmp_path: Path) -> None:
+        livebuf.dump(VALUE, tmp_path / "kept.lbuf")
+        view = livebuf.open(tmp_path / "kept.lbuf")["rows"][3]
+        (tmp_path / "kept.lbuf").unlink()
+        gc.collect()
+        assert view == VALUE["rows"][3]
+
+    def test_iterators_tables_and_columns_do(self) -> None:
+        rows = iter(fresh()["rows"])
+        items = iter(fresh()["a"].items())
+        ordered = fresh()["a"].range()
+        table = fresh()["rows"].table
+        column = fresh()["rows"].table.column("id")
+        gc.collect()
+        assert [row["id"] for row in rows] == list(range(20))
+        assert [key for key, _ in items] == ["x", "y"] == [key for key, _ in ordered]
+        assert table.num_rows == 20 and column.to_python() == list(range(20))
+
+    def test_exports_do(self) -> None:
+        whole = memoryview(fresh())
+        numbers = memoryview(fresh()["a"]["x"])
+        array = fresh()["rows"].table.column("id").numpy()
+        gc.collect()
+        junk = [bytes(10_000) for _ in range(100)]
+        assert livebuf.loads(bytes(whole)) == VALUE
+        assert numbers.tolist() == [1, 2] and array.tolist() == list(range(20))
+        del junk
+
+    def test_nothing_leaks(self) -> None:
+        """Views and what they keep are freed when the last one goes."""
+        memory = bytearray(livebuf.dumps(VALUE))
+        before = sys.getrefcount(memory)
+        doc = Document(memory)
+        views = [doc["a"], doc["a"]["y"], iter(doc["rows"]), doc["rows"].table, doc.root.keys()]
+        views += [np.asarray(doc["a"]["x"]), memoryview(doc), doc["rows"].table.column("id")]
+        with pytest.raises(BufferError):
+            memory.append(0)
+        del doc, views
+        gc.collect()
+        assert sys.getrefcount(memory) == before
+        memory.append(0)
+
+
+class TestStale:
+    """(edit, pointers of views that are stale then); all others must still be good."""
+
+    POINTERS = [
+        "",
+        "/a",
+        "/a/x",
+        "/a/y",
+        "/list",
+        "/list/0",
+        "/list/1",
+        "/list/2",
+        "/list/2/two",
+        "/list/3",
+        "/rows",
+        "/rows/2",
+        "/rows/2/tags",
+        "/rows/5",
+        "/rows/5/tags",
+        "/rows/19/tags",
+    ]
+
+    CASES: list[tuple[str, Callable[[Document], Any], Callable[[str], bool]]] = [
+        ("replaced", lambda d: d.__setitem__("a", 5), lambda p: p.startswith("/a")),
+        (
+            "replaced by its like",
+            lambda d: d.__setitem__("a", {"x": [1], "y": {}}),
+            lambda p: p.startswith("/a"),
+        ),
+        (
+            "replaced by itself",
+            lambda d: d.__setitem__("a", d["a"]),
+            lambda p: p.startswith("/a"),
+        ),
+        ("removed", lambda d: d.__delitem__("a"), lambda p: p.startswith("/a")),
+        ("popped", lambda d: d.root.pop("a"), lambda p: p.startswith("/a")),
+        ("popped last", lambda d: d.root.popitem(), lambda p: p.startswith("/rows")),
+        ("cleared", lambda d: d.root.clear(), lambda p: p != ""),
+        ("cleared below", lambda d: d["a"].clear(), lambda p: p.startswith("/a/")),
+        ("root", lambda d: setattr(d, "root", {"a": {"x": []}}), lambda p: True),
+        ("renamed", lambda d: d.root.rename("a", "b"), lambda p: p.startswith("/a")),
+        (
+            "inserted first",
+            lambda d: d["list"].insert(0, 1),
+            lambda p: p.startswith("/list/"),
+        ),
+        (
+            "inserted later",
+            lambda d: d["list"].insert(2, 1),
+            lambda p: p.startswith(("/list/2", "/list/3")),
+        ),
+        (
+            "element removed",
+            lambda d: d["list"].__delitem__(1),
+            lambda p: p.startswith(("/list/1", "/list/2", "/list/3")),
+        ),
+        (
+            "element set",
+            lambda d: d["list"].__setitem__(1, 0),
+            lambda p: p.startswith("/list/1"),
+        ),
+        (
+            "swapped",
+            lambda d: d["list"].swap(1, 3),
+            lambda p: p.startswith(("/list/1", "/list/2", "/list/3")),
+        ),
+        ("reversed", lambda d: d["list"].reverse(), lambda p: p.startswith("/list/")),
+        ("array cleared", lambda d: d["list"].clear(), lambda p: p.startswith("/list/")),
+        (
+            "slice set",
+            lambda d: d["list"].__setitem__(slice(2, 3), [7, 8]),
+            lambda p: p.startswith(("/list/2", "/list/3")),
+        ),
+        (
+            "slice removed",
+            lambda d: d["list"].__delitem__(slice(0, 2)),
+            lambda p: p.startswith("/list/"),
+        ),
+        ("row set", lambda d: d["rows"].__setitem__(2, {}), lambda p: p.startswith("/rows/2")),
+        (
+            "row removed",
+            lambda d: d["rows"].__delitem__(2),
+            lambda p: p.startswith("/rows/"),
+        ),
+        (
+            "row inserted",
+            lambda d: d["rows"].insert(5, {"id": 1}),
+            lambda p: p.startswith(("/rows/5", "/rows/19")),
+        ),
+        (
+            "column value set",
+            lambda d: d["rows"][2].__setitem__("tags", [9]),
+            lambda p: p == "/rows/2/tags",
+        ),
+        ("pointer set", lambda d: d.set_pointer("/a/y", 1), lambda p: p == "/a/y"),
+        ("pointer removed", lambda d: d.del_pointer("/a/y"), lambda p: p == "/a/y"),
+        (
+            "pointer into array",
+            lambda d: d.del_pointer("/list/2"),
+            lambda p: p.startswith(("/list/2", "/list/3")),
+        ),
+        # None of these takes a place away.
+        ("set a scalar", lambda d: d["a"]["y"].__setitem__("z", 2), lambda p: False),
+        ("add", lambda d: d.root.update(new={"n": 1}), lambda p: False),
+        ("append", lambda d: d["list"].append([5]), lambda p: False),
+        ("append a row", lambda d: d["rows"].append({"other": [1]}), lambda p: False),
+        ("grow a row", lambda d: d["rows"][2].update(k1=1, k2={}), lambda p: False),
+        ("insert at the end", lambda d: d["list"].insert(5, [5]), lambda p: False),
+        ("pointer to the end", lambda d: d.set_pointer("/list/-", [5]), lambda p: False),
+        ("compact", lambda d: d.compact(), lambda p: False),
+        ("compact without tables", lambda d: d.compact(tables=False), lambda p: False),
+        ("bytes", lambda d: (bytes(d), d["a"].update(q=1)), lambda p: False),
+        (
+            "grow much",
+            lambda d: [d.root.update({f"k{n}": {"x": n}}) for n in range(400)],
+            lambda p: False,
+        ),
+        (
+            "fail",
+            lambda d: pytest.raises(livebuf.Error, lambda: d["a"].rename("x", "y")),
+            lambda p: False,
+        ),
+        ("validate", lambda d: d.validate(), lambda p: False),
+    ]
+
+    @pytest.mark.parametrize(("name", "edit", "gone"), CASES, ids=[case[0] for case in CASES])
+    @pytest.mark.parametrize("memory", ["own", "shared", "bytearray", "records"])
+    def test_rules(self, name: str, edit: Any, gone: Any, memory: str) -> None:
+        doc = fresh()
+        if memory == "shared":
+            # The first edit moves to other memory.
+            held = bytes(doc)
+            assert held
+        elif memory == "bytearray":
+            doc = Document(bytearray(livebuf.dumps(VALUE)))
+            doc.validate()
+        elif memory == "records":
+            doc = Document.from_python(VALUE, tables=False)
+        views = {pointer: doc.pointer(pointer) for pointer in self.POINTERS}
+        edit(doc)
+        for pointer, view in views.items():
+            if gone(pointer):
+                assert stale(view), f"{pointer} should be stale"
+            else:
+                assert not stale(view), f"{pointer} should be good"
+                assert view == doc.pointer(pointer), pointer
+        doc.validate()
+
+    def test_stale_views_cannot_edit(self) -> None:
+        doc = fresh()
+        x, y = doc["a"]["x"], doc["a"]["y"]
+        doc["a"] = {"x": [7], "y": {"z": 7}}
+        for edit in (
+            lambda: x.append(1),
+            lambda: x.clear(),
+            lambda: x.__setitem__(0, 1),
+            lambda: x.__delitem__(0),
+            lambda: x.insert(0, 1),
+            lambda: x.pop(),
+            lambda: x.extend([1]),
+            lambda: x.reverse(),
+            lambda: y.__setitem__("z", 1),
+            lambda: y.__delitem__("z"),
+            lambda: y.update(z=1),
+            lambda: y.pop("z"),
+            lambda: y.popitem(),
+            lambda: y.clear(),
+            lambda: y.rename("z", "w"),
+            lambda: y.setdefault("q", 1),
+        ):
+            with pytest.raises(StaleError):
+                edit()
+        assert doc["a"] == {"x": [7], "y": {"z": 7}}
+
+    def test_key_that_looks_like_the_end_of_an_array(self) -> None:
+        """Bug: views under the key "-" were not told that it was replaced."""
+        doc = Document.from_python({"-": {"a": 1}, "list": [{"a": 1}]})
+        view, element = doc["-"], doc["list"][0]
+        doc.set_pointer("/-", {"b": 2})
+        assert stale(view)
+        doc.set_pointer("/list/-", {"b": 2})
+        assert element == {"a": 1}
+
+    def test_stale_stays_stale(self) -> None:
+        doc = fresh()
+        view = doc["a"]["y"]
+        doc["a"] = 1
+        doc["a"] = {"y": {"z": 1}}
+        doc.compact()
+        assert stale(view) and not stale(doc["a"]["y"])
+
+    def test_places_that_come_back(self) -> None:
+        doc = Document.from_python({"list": [[0], [1]]})
+        view = doc["list"][1]
+        doc["list"].insert(0, [9])
+        del doc["list"][0]
+        assert stale(view)
+
+    def test_views_of_views_that_are_gone(self) -> None:
+        doc = fresh()
+        above = doc["a"]
+        below = above["y"]
+        del above
+        doc["list"].insert(0, 1)
+        doc.compact()
+        below["z"] = 5
+        assert doc["a"]["y"]["z"] == 5
+        del doc["a"]["y"]
+        assert stale(below)
+
+    def test_iterators_of_stale_views(self) -> None:
+        doc = fresh()
+        rows, items = iter(doc["list"]), iter(doc["a"].items())
+        next(rows), next(items)
+        doc.root = {}
+        for iterator in (rows, items):
+            with pytest.raises((StaleError, StopIteration)):
+                for _ in range(10):
+                    next(iterator)
+
+    def test_more_edits_than_are_remembered(self) -> None:
+        doc = fresh()
+        used, unused, gone = doc["a"]["y"], doc["list"][4], doc["rows"][3]
+        del doc["rows"][3]
+        for n in range(6000):
+            doc["rows"].insert(0, {"id": n})
+            del doc["rows"][0]
+            if n % 1000 == 0:
+                assert used == {"z": 1}
+        assert used == {"z": 1}
+        assert stale(gone)
+        # One that was not used meanwhile is good, or says that it cannot know.
+        assert stale(unused) or unused == [4]
+        assert doc == {**VALUE, "rows": VALUE["rows"][:3] + VALUE["rows"][4:]}
+
+    def test_many_edits_elsewhere(self) -> None:
+        doc = fresh()
+        view = doc["a"]["y"]
+        for n in range(6000):
+            doc["list"][n % 5] = {"n": n}
+            view["z"] = n
+        assert doc["a"]["y"]["z"] == 5999
+
+    def test_many_views(self) -> None:
+        doc = Document.from_python({"rows": [{"n": [n]} for n in range(3000)]})
+        views = [row["n"] for row in doc["rows"]]
+        doc["rows"].append({"n": []})
+        del doc["rows"][1500]
+        for index, view in enumerate(views):
+            if index < 1500:
+                assert view == [index]
+            elif index % 100 == 0:
+                assert stale(view)
+
+
+class TestExports:
+    """While somebody looks at the bytes, edits raise ExportedError, a BufferError."""
+
+    EDITS: list[Callable[[Document], Any]] = [
+        lambda d: d.__setitem__("new", 1),
+        lambda d: d["numbers"].__setitem__(0, 5),
+        lambda d: d["numbers"].append(5),
+        lambda d: d["numbers"].clear(),
+        lambda d: d.root.popitem(),
+        lambda d: d.compact(),
+        lambda d: setattr(d, "root", 5),
+        lambda d: d.set_pointer("/numbers/0", 5),
+        lambda d: d.del_pointer("/numbers/0"),
+        lambda d: d["rows"][0].__setitem__("id", 5),
+    ]
+
+    EXPORTS: dict[str, Callable[[Document], Any]] = {
+        "memoryview": lambda d: memoryview(d),
+        "memoryview of numbers": lambda d: memoryview(d["numbers"]),
+        "numpy": lambda d: d["numbers"].numpy(),
+        "numpy.asarray": lambda d: np.asarray(d["numbers"]),
+        "writable numpy": lambda d: d["numbers"].numpy(writable=True),
+        "column": lambda d: d["rows"].table.column("id").numpy(),
+        "slice of numpy": lambda d: d["numbers"].numpy()[2:5][::2],
+        "stream": lambda d: d["rows"].table.__arrow_c_stream__(),
+    }
+
+    def document(self, memory: str) -> Document:
+        value = {
+            "numbers": list(range(100)),
+            "rows": [{"id": n, "half": n / 2} for n in range(100)],
+        }
+        doc = Document.from_python(value, min_width=8)
+        if memory == "bytearray":
+            doc = Document(bytearray(bytes(doc)))
+            doc.validate()
+        return doc
+
+    @pytest.mark.parametrize("memory", ["own", "bytearray"])
+    @pytest.mark.parametrize("export", EXPORTS)
+    def test_edits_wait(self, export: str, memory: str) -> None:
+        doc = self.document(memory)
+        before = doc.to_python()
+        exported = self.EXPORTS[export](doc)
+        for edit in self.EDITS:
+            with pytest.raises(livebuf.ExportedError) as caught:
+                edit(doc)
+            assert isinstance(caught.value, BufferError)
+        with pytest.raises(livebuf.ExportedError):
+            doc.close()
+        assert doc == before and not doc.closed
+        doc.validate()
+        assert livebuf.loads(bytes(doc)) == before
+        assert doc.copy() == doc
+        del exported
+        gc.collect()
+        for edit in self.EDITS:
+            fresh = doc.copy()
+            edit(fresh)
+            fresh.validate()
+        self.EDITS[0](doc)
+        doc.close()
+
+    def test_each_export_counts(self) -> None:
+        doc = self.document("own")
+        exports = [memoryview(doc) for _ in range(5)] + [memoryview(doc["numbers"])]
+        while exports:
+            with pytest.raises(livebuf.ExportedError):
+                doc["new"] = 1
+            exports.pop().release()
+        doc["new"] = 1
+
+    def test_release(self) -> None:
+        doc = self.document("own")
+        with memoryview(doc["numbers"]) as view:
+            assert view[3] == 3
+            with pytest.raises(BufferError):
+                doc["numbers"].append(1)
+        doc["numbers"].append(1)
+
+    def test_context_managers_say_so(self) -> None:
+        exported = None
+        with pytest.raises(livebuf.ExportedError):
+            with self.document("own") as doc:
+                exported = memoryview(doc)
+        assert not doc.closed and exported is not None
+        exported.release()
+        doc.close()
+
+    def test_copies_are_free(self) -> None:
+        doc = self.document("own")
+        copies = [
+            doc["numbers"].numpy(copy=True),
+            doc["numbers"].numpy(copy=True, writable=True),
+            doc["rows"].table.column("half").numpy(copy=True),
+        ]
+        stream = doc["rows"].table.with_options(copy=True).__arrow_c_stream__()
+        doc["numbers"][0] = 77
+        doc["rows"][0]["half"] = 77.5
+        doc["new"] = "x" * 10_000
+        assert copies[0][0] == copies[1][0] == 0 and copies[2][0] == 0.0
+        copies[1][0] = 5
+        assert doc["numbers"][0] == 77
+        del stream
+
+    def test_failed_exports_do_not_count(self) -> None:
+        doc = Document.from_python({"mixed": [1, "x"], "none": []})
+        for action in (
+            lambda: memoryview(doc["mixed"]),
+            lambda: doc["mixed"].numpy(),
+            lambda: np.asarray(doc["mixed"]).tolist() and memoryview(doc["mixed"]),
+        ):
+            with pytest.raises((BufferError, TypeError)):
+                action()
+        doc["new"] = 1
+
+    def test_reading_goes_on(self) -> None:
+        doc = self.document("own")
+        with memoryview(doc):
+            assert doc["numbers"][5] == 5 and doc["rows"][5] == {"id": 5, "half": 2.5}
+            assert len(doc["rows"].table.column("id").filter(0, 9)) == 10
+            assert livebuf.to_json(doc["numbers"]).startswith(b"[0,1")
+
+    def test_writable_needs_editable(self) -> None:
+        doc = Document(livebuf.dumps([1, 2, 3], min_width=8))
+        with pytest.raises((livebuf.ReadOnlyError, livebuf.WrongTypeError)):
+            doc.root.numpy(writable=True)
+        assert not doc.root.numpy().flags.writeable
+        with pytest.raises(ValueError):
+            doc.root.numpy()[0] = 5
+
+
+def run(workers: list[Callable[[], None]]) -> None:
+    """Runs them all at once; raises what the first that failed did."""
+    failures: list[BaseException] = []
+    start = threading.Barrier(len(workers))
+
+    def guarded(work: Callable[[], None]) -> None:
+        try:
+            start.wait(30)
+            work()
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=guarded, args=(work,), daemon=True) for work in workers]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+            assert not thread.is_alive(), "a thread hangs"
+    finally:
+        sys.setswitchinterval(before)
+    if failures:
+        raise failures[0]
+
+
+class TestThreads:
+    def test_readers(self) -> None:
+        doc = Document.from_python(VALUE)
+        shared = doc["rows"]
+
+        def read() -> None:
+            for _ in range(30):
+                assert [row["id"] for row in shared] == list(range(20))
+                assert doc.to_python() == VALUE
+                assert doc["a"]["y"]["z"] == 1
+
+        run([read] * 8)
+
+    def test_each_writes_its_own_key(self) -> None:
+        doc = Document.from_python({str(n): [] for n in range(8)})
+
+        def write(name: str) -> Callable[[], None]:
+            def work() -> None:
+                for n in range(300):
+                    doc[name].append(n)
+                    doc[name + "x"] = "y" * (n % 50)
+
+            return work
+
+        run([write(str(n)) for n in range(8)])
+        doc.validate()
+        for n in range(8):
+            assert doc[str(n)] == list(range(300)) and doc[f"{n}x"] == "y" * 49
+
+    def test_all_append_to_one(self) -> None:
+        for memory in (bytearray(livebuf.dumps([])), None):
+            doc = Document(memory) if memory is not None else Document.from_python([])
+
+            def write(doc: Document = doc) -> None:
+                for n in range(300):
+                    doc.root.append(n)
+
+            run([write] * 6)
+            assert sorted(doc.to_python()) == sorted(list(range(300)) * 6)
+            doc.validate()
+
+    def test_readers_beside_writers(self) -> None:
+        doc = Document.from_python({"pair": [0, 0], "text": "0", "big": {}})
+        done = threading.Event()
+        seen = [0]
+
+        def write() -> None:
+            try:
+                for n in range(400):
+                    doc.root.update(pair=[n, n], text=str(n) * 20)
+                    doc["big"][f"key {n}"] = {"n": n}
+            finally:
+                done.set()
+
+        def read() -> None:
+            while not done.is_set():
+                try:
+                    first, second = doc["pair"].to_python()
+                    assert first == second
+                    seen[0] += 1
+                    text = doc["text"]
+                    assert text == text[: len(text) // 20] * 20 or text == "0"
+                    for key, value in doc["big"].items():
+                        assert key == f"key {value['n']}"
+                except (StaleError, RuntimeError):
+                    pass
+
+        run([write, read, read, read])
+        assert seen[0] > 0 and doc["pair"] == [399, 399] and len(doc["big"]) == 400
+        doc.validate()
+
+    def test_exports_beside_writers(self) -> None:
+        doc = Document.from_python({"numbers": [7] * 64, "n": 0}, min_width=8)
+        refused = [0]
+
+        def write() -> None:
+            for n in range(500):
+                try:
+                    doc["n"] = n
+                    doc["numbers"] = [n] * 64
+                except livebuf.ExportedError:
+                    refused[0] += 1
+
+        def export() -> None:
+            for _ in range(500):
+                try:
+                    numbers = doc["numbers"].numpy()
+                except StaleError:
+                    continue
+                assert len(set(numbers.tolist())) == 1
+                del numbers
+
+        run([write, write, export, export])
+        doc["numbers"] = []
+        doc.validate()
+
+    def test_closing_beside_readers(self) -> None:
+        for _ in range(20):
+            doc = fresh()
+
+            def read(doc: Document = doc) -> None:
+                try:
+                    while True:
+                        assert doc["a"]["y"]["z"] == 1
+                except livebuf.ClosedError:
+                    pass
+
+            run([read, read, doc.close])
+
+    def test_documents_that_take_from_each_other(self) -> None:
+        """No order of locks: each assigns views of the other."""
+        one, other = fresh(), fresh()
+
+        def take(into: Document, source: Document) -> Callable[[], None]:
+            def work() -> None:
+                for _ in range(100):
+                    into["copy"] = source["a"]
+                    assert into["copy"] == source["a"]
+                    assert (into == source) in (True, False)
+
+            return work
+
+        run([take(one, other), take(other, one)])
+        assert one == other
+
+    def test_long_work_lets_other_threads_run(self) -> None:
+        """Another thread counts while a big document is validated and printed. Were the
+        interpreter held, with a switch interval of a minute the count would stand still."""
+        doc = Document.from_python([{"id": n, "text": f"text number {n}"} for n in range(200_000)])
+        payload = livebuf.to_json(doc)
+        works: dict[str, Callable[[], Any]] = {
+            "validate": doc.validate,
+            "to_json": lambda: livebuf.to_json(doc),
+            "from_json": lambda: livebuf.from_json(payload),
+            "digest": doc.digest,
+            "compact": doc.compact,
+        }
+        for name, work in works.items():
+            assert self.counted(work) > 0, name
+        # It would be seen: a power of integers holds the interpreter.
+        assert self.counted(lambda: pow(3, 500_000)) == 0
+
+    def counted(self, work: Callable[[], Any]) -> int:
+        """How far another thread counts meanwhile."""
+        count = [0]
+        stop = threading.Event()
+
+        def counter() -> None:
+            while not stop.is_set():
+                count[0] += 1
+                time.sleep(0)  # gives the interpreter to whoever waits for it
+
+        thread = threading.Thread(target=counter, daemon=True)
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(60)
+        try:
+            thread.start()
+            while count[0] < 3:
+                time.sleep(0.001)
+            start = count[0]
+            work()
+            return count[0] - start
+        finally:
+            stop.set()
+            sys.setswitchinterval(before)
+            thread.join(60)
