@@ -8,12 +8,12 @@ use pyo3::types::{PyList, PySlice, PyTuple};
 
 use crate::compare;
 use crate::decode;
-use crate::document::{Document, State, child, fallback};
+use crate::document::{Document, Found, child, fallback, found};
 use crate::encode::{Given, expected};
 use crate::error::{self, Fault, Held};
 use crate::export::Numbers;
 use crate::object::pointer_below;
-use crate::place::{Above, Effect, Step, View};
+use crate::place::{Above, Effect, View};
 use crate::table::{Column, Table};
 
 /// An array of a document, as a list: edits change the document.
@@ -32,26 +32,6 @@ pub(crate) struct Array {
     pub(crate) view: View,
 }
 
-/// The element at an index of an array: a view of it where it is a container.
-#[inline]
-pub(crate) fn element<'py>(
-    py: Python<'py>,
-    state: &mut State,
-    document: &Py<Document>,
-    node: NodeId,
-    index: usize,
-    parent: impl FnOnce() -> Option<Py<Array>>,
-) -> Held<Option<Bound<'py, PyAny>>> {
-    let editor = state.editor()?;
-    let Some(value) = editor.value(node)?.get(index)? else { return Ok(None) };
-    let kind = value.kind();
-    if !matches!(kind, Kind::Object | Kind::Array) {
-        return Ok(Some(decode::scalar(py, &value)?));
-    }
-    let Some(below) = editor.handle_of(&value, node) else { return Ok(None) };
-    Ok(Some(child(py, state, document, (kind, below), Above::Array(parent(), index))?))
-}
-
 /// Where a Python index leads.
 fn place(index: isize, length: usize) -> Option<usize> {
     let index = if index < 0 { index.checked_add_unsigned(length)? } else { index };
@@ -68,8 +48,15 @@ impl Array {
     fn at<'py>(slf: &Bound<'py, Self>, index: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (py, view) = (slf.py(), &slf.get().view);
         view.reach(py, |state, node| {
-            let parent = || Some(slf.clone().unbind());
-            element(py, state, view.document(), node, index, parent)
+            let editor = state.editor()?;
+            match found(py, editor, editor.value(node)?.get(index)?, node)? {
+                Found::Nothing => Ok(None),
+                Found::Scalar(value) => Ok(Some(value)),
+                Found::Container(below) => {
+                    let above = Above::Array(Some(slf.clone().unbind()), index);
+                    Ok(Some(child(py, state, view.document(), below, above)?))
+                }
+            }
         })
     }
 
@@ -95,9 +82,9 @@ impl Array {
     }
 
     fn remove_at(&self, py: Python<'_>, index: usize) -> PyResult<()> {
-        self.view.edit(py, |editor, node, effect| {
+        self.view.edit(py, |editor, node, effects| {
             if editor.remove(node, index)? {
-                *effect = Some(Effect::From(index));
+                effects.push(Effect::from(index));
             }
             Ok(())
         })
@@ -112,7 +99,7 @@ impl Array {
         items: &[Given<'_>],
     ) -> PyResult<()> {
         let pointer = self.view.pointer(py);
-        self.view.edit_many(py, true, |editor, node, effect| {
+        self.view.edit_many(py, true, |editor, node, effects| {
             if !editor.storage().can_grow() {
                 // Tried on a copy first, which fails where this would: all or nothing.
                 let mut room = vec![0; editor.storage().bytes().len()];
@@ -120,7 +107,10 @@ impl Array {
                 let node = copy.find(&pointer)?.ok_or(Fault::Stale("its place is gone"))?;
                 splice(&mut copy, node, first, removed, items)?;
             }
-            *effect = Some(Effect::From(first));
+            effects.push(match removed == items.len() {
+                true => Effect::Elements(first, first + removed),
+                false => Effect::from(first),
+            });
             Ok(splice(editor, node, first, removed, items)?)
         })
     }
@@ -227,9 +217,9 @@ impl Array {
         }
         let given = Given::of(value)?;
         let index = slf.get().index_of(key)?;
-        slf.get().view.edit(py, |editor, node, effect| {
+        slf.get().view.edit(py, |editor, node, effects| {
             editor.set(node, index, given.value())?;
-            *effect = Some(Effect::Child(Step::Index(index)));
+            effects.push(Effect::element(index));
             Ok(())
         })
     }
@@ -328,9 +318,9 @@ impl Array {
             true => index.saturating_add_unsigned(length).max(0) as usize,
             false => (index as usize).min(length),
         };
-        self.view.edit(py, |editor, node, effect| {
+        self.view.edit(py, |editor, node, effects| {
             editor.insert(node, index, given.value())?;
-            *effect = (index < length).then_some(Effect::From(index));
+            effects.extend((index < length).then(|| Effect::from(index)));
             Ok(())
         })
     }
@@ -361,12 +351,16 @@ impl Array {
 
     /// Turns the order of the elements around.
     fn reverse(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit_many(py, true, |editor, node, effect| {
+        self.view.edit_many(py, true, |editor, node, effects| {
             let length = editor.value(node)?.len()?.unwrap_or(0);
             let mut cursor = editor.node_mut(node)?;
             for index in 0..length / 2 {
                 cursor.swap(index, length - 1 - index)?;
-                *effect = Some(Effect::From(0));
+                if index == 0 {
+                    // One in the middle stays.
+                    effects.push(Effect::Elements(0, length / 2));
+                    effects.push(Effect::Elements(length.div_ceil(2), length));
+                }
             }
             Ok(())
         })
@@ -377,18 +371,20 @@ impl Array {
         let length = self.len(py)?;
         let find = |index| place(index, length).ok_or_else(|| error::index(py, index, length));
         let (one, other) = (find(one)?, find(other)?);
-        self.view.edit(py, |editor, node, effect| {
+        self.view.edit(py, |editor, node, effects| {
             editor.swap(node, one, other)?;
-            *effect = Some(Effect::From(one.min(other)));
+            if one != other {
+                effects.extend([Effect::element(one), Effect::element(other)]);
+            }
             Ok(())
         })
     }
 
     /// Removes all elements.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, |editor, node, effect| {
+        self.view.edit(py, |editor, node, effects| {
             editor.clear(node)?;
-            *effect = Some(Effect::All);
+            effects.push(Effect::All);
             Ok(())
         })
     }

@@ -5,7 +5,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::decode;
-use crate::document::CollectorPause;
 use crate::encode;
 use crate::error::{self, Fault};
 use crate::memory::Memory;
@@ -47,7 +46,6 @@ pub(crate) fn _loads<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     use livebuf::Storage;
     let memory = Memory::of(data)?;
-    let _pause = CollectorPause::new();
     let document = Doc::open(memory.bytes()).map_err(error::raise)?;
     let limit = max_values.unwrap_or(decode::default_budget(document.as_bytes().len()));
     let made: Result<_, Fault> = decode::to_python(data.py(), &document.root(), limit);

@@ -4,8 +4,9 @@
 //! runs Python code: it is called while documents are locked, and the collector is paused.
 #![allow(unsafe_code)]
 
-use std::collections::HashMap;
+use std::rc::Rc;
 
+use hashbrown::HashMap;
 use livebuf::{Array, Checked, Error, ErrorKind, Kind, Object, Value};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -70,6 +71,7 @@ pub(crate) fn decimal_class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
 }
 
 fn decimal<'py>(py: Python<'py>, text: &str) -> Held<Bound<'py, PyAny>> {
+    let _pause = CollectorPause::new();
     match decimal_class(py)?.call1((text,)) {
         Ok(decimal) => Ok(decimal),
         Err(_) => Err(Fault::Limit(format!(
@@ -79,7 +81,7 @@ fn decimal<'py>(py: Python<'py>, text: &str) -> Held<Bound<'py, PyAny>> {
 }
 
 /// A value that is neither object nor array.
-#[inline]
+#[inline(always)]
 pub(crate) fn scalar<'py>(py: Python<'py>, value: &Value<'_, Checked>) -> Held<Bound<'py, PyAny>> {
     Ok(match value.kind() {
         Kind::String => text(py, value.as_text_bytes()?.unwrap_or_default())?.into_any(),
@@ -101,12 +103,44 @@ pub(crate) fn default_budget(bytes: usize) -> u64 {
     (1 << 20) + 64 * bytes as u64
 }
 
-/// Keys as Python strings, made once for a shape.
-type Keys<'py> = HashMap<u32, Vec<Option<Bound<'py, PyString>>>>;
+/// Keeps the cyclic garbage collector from running while objects are made: a finaliser could
+/// want the lock that is held, and searching what is just being made is in vain. From Python
+/// 3.12 on it does not run by itself in the middle of a call.
+pub(crate) struct CollectorPause(bool);
+
+impl CollectorPause {
+    #[inline(always)]
+    pub(crate) fn new() -> CollectorPause {
+        // SAFETY: called by who is attached.
+        CollectorPause(unsafe { ffi::PyGC_Disable() } != 0)
+    }
+}
+
+impl Drop for CollectorPause {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.0 {
+            // SAFETY: as when it was turned off.
+            unsafe { ffi::PyGC_Enable() };
+        }
+    }
+}
+
+/// Keys of a shape as Python strings.
+struct Keys<'py> {
+    keys: Vec<Bound<'py, PyString>>,
+    /// A dict with all of them, to be copied: cheaper than one that grows.
+    all: Option<Bound<'py, PyDict>>,
+}
+
+/// From so many keys on a dict would grow as it is filled.
+const MANY_KEYS: usize = 6;
 
 struct Decoder<'py> {
     py: Python<'py>,
-    keys: Keys<'py>,
+    keys: HashMap<u32, Rc<Keys<'py>>>,
+    /// Values of objects that are not whole yet.
+    values: Vec<Bound<'py, PyAny>>,
     budget: u64,
     limit: u64,
 }
@@ -126,7 +160,9 @@ pub(crate) fn to_python_within<'py>(
     value: &Value<'_, Checked>,
     left: &mut u64,
 ) -> Held<Bound<'py, PyAny>> {
-    let mut decoder = Decoder { py, keys: HashMap::new(), budget: *left, limit: *left };
+    let _pause = CollectorPause::new();
+    let (keys, values) = (HashMap::new(), Vec::new());
+    let mut decoder = Decoder { py, keys, values, budget: *left, limit: *left };
     let made = decoder.value(value, 0)?;
     *left = decoder.budget;
     Ok(made)
@@ -182,54 +218,117 @@ impl<'py> Decoder<'py> {
 
     fn object(&mut self, object: &Object<'_, Checked>, depth: u32) -> Held<Bound<'py, PyAny>> {
         let depth = self.deeper(depth)?;
+        if let Some(slots) = object.slots() {
+            let keys = self.keys(slots.shape(), slots.end(), |slot| slots.key(slot))?;
+            return self.fields(&keys, slots.end(), slots, depth);
+        }
+        if let Some(slots) = object.row_slots() {
+            let keys = self.keys(slots.shape(), slots.end(), |slot| slots.key(slot))?;
+            return self.fields(&keys, slots.end(), slots, depth);
+        }
         self.spend(object.len())?;
         let dict = PyDict::new(self.py);
-        if let Some(slots) = object.slots() {
-            let shape = slots.shape();
-            for item in slots.clone() {
-                let (slot, value) = item?;
-                let key = self.key(shape, slot, || Ok(slots.key(slot)?))?;
-                let value = self.value(&value, depth)?;
-                put(&dict, &key, &value)?;
-            }
-        } else if let Some(slots) = object.row_slots() {
-            let shape = slots.shape();
-            for item in slots.clone() {
-                let (slot, value) = item?;
-                let key = self.key(shape, slot, || Ok(slots.key(slot)?))?;
-                let value = self.value(&value, depth)?;
-                put(&dict, &key, &value)?;
-            }
-        } else {
-            for member in object.iter() {
-                let (key, value) = member?;
-                let key = text(self.py, key.as_bytes())?;
-                let value = self.value(&value, depth)?;
-                put(&dict, &key, &value)?;
-            }
+        for member in object.iter() {
+            let (key, value) = member?;
+            let key = text(self.py, key.as_bytes())?;
+            let value = self.value(&value, depth)?;
+            put(&dict, &key, &value)?;
         }
         Ok(dict.into_any())
     }
 
-    /// The key of a shape's slot.
+    /// An object of fields by slots, of which any may have no value.
     #[inline]
-    fn key<'k>(
+    fn fields<'a>(
+        &mut self,
+        keys: &Keys<'py>,
+        end: usize,
+        slots: impl Iterator<Item = livebuf::Result<(usize, Value<'a, Checked>)>>,
+        depth: u32,
+    ) -> Held<Bound<'py, PyAny>> {
+        let first = self.values.len();
+        let all = keys.all.as_ref().filter(|_| keys.keys.len() == end);
+        // Values wait as long as none is missing.
+        let mut dict = all.is_none().then(|| PyDict::new(self.py));
+        for item in slots {
+            let (slot, value) = item?;
+            self.spend(1)?;
+            let value = self.value(&value, depth)?;
+            if dict.is_none() && slot != self.values.len() - first {
+                dict = Some(self.gathered(PyDict::new(self.py), keys, first)?);
+            }
+            match &dict {
+                Some(dict) => put(dict, keys.at(slot)?, &value)?,
+                None => self.values.push(value),
+            }
+        }
+        Ok(match (dict, all) {
+            (Some(dict), _) => dict,
+            (None, Some(all)) if self.values.len() - first == end => {
+                self.gathered(all.copy()?, keys, first)?
+            }
+            (None, _) => self.gathered(PyDict::new(self.py), keys, first)?,
+        }
+        .into_any())
+    }
+
+    /// Puts the values that wait into a dict, under the first keys.
+    fn gathered(
+        &mut self,
+        dict: Bound<'py, PyDict>,
+        keys: &Keys<'py>,
+        first: usize,
+    ) -> Held<Bound<'py, PyDict>> {
+        for (slot, value) in self.values.drain(first..).enumerate() {
+            put(&dict, keys.at(slot)?, &value)?;
+        }
+        Ok(dict)
+    }
+
+    /// The keys of a shape up to `end`.
+    #[inline]
+    fn keys<'k>(
         &mut self,
         shape: u32,
-        slot: usize,
-        find: impl FnOnce() -> Held<Option<&'k str>>,
-    ) -> Held<Bound<'py, PyString>> {
-        let keys = self.keys.entry(shape).or_default();
-        if let Some(Some(key)) = keys.get(slot) {
-            return Ok(key.clone());
+        end: usize,
+        key: impl Fn(usize) -> livebuf::Result<Option<&'k str>>,
+    ) -> Held<Rc<Keys<'py>>> {
+        match self.keys.get(&shape) {
+            Some(found) if found.keys.len() >= end => Ok(Rc::clone(found)),
+            _ => self.new_keys(shape, end, key),
         }
-        let key = find()?.ok_or_else(|| Error::new(ErrorKind::BadCount, u64::from(shape)))?;
-        let key = text(self.py, key.as_bytes())?;
-        if keys.len() <= slot {
-            keys.resize(slot + 1, None);
+    }
+
+    #[cold]
+    fn new_keys<'k>(
+        &mut self,
+        shape: u32,
+        end: usize,
+        key: impl Fn(usize) -> livebuf::Result<Option<&'k str>>,
+    ) -> Held<Rc<Keys<'py>>> {
+        let mut keys = Vec::with_capacity(end);
+        for slot in 0..end {
+            let key = key(slot)?.ok_or(Error::new(ErrorKind::BadCount, u64::from(shape)))?;
+            keys.push(text(self.py, key.as_bytes())?);
         }
-        keys[slot] = Some(key.clone());
-        Ok(key)
+        let mut all = None;
+        if end >= MANY_KEYS {
+            let dict = PyDict::new(self.py);
+            for key in &keys {
+                dict.set_item(key, self.py.None())?;
+            }
+            all = Some(dict);
+        }
+        let keys = Rc::new(Keys { keys, all });
+        self.keys.insert(shape, Rc::clone(&keys));
+        Ok(keys)
+    }
+}
+
+impl<'py> Keys<'py> {
+    #[inline(always)]
+    fn at(&self, slot: usize) -> Held<&Bound<'py, PyString>> {
+        self.keys.get(slot).ok_or(Fault::Core(Error::new(ErrorKind::BadCount, 0)))
     }
 }
 

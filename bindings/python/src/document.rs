@@ -1,9 +1,9 @@
 //! `livebuf.Document`: a document over any memory, and its lock.
 //!
 //! All that looks at or changes the bytes holds the lock. While it is held no Python code
-//! runs that could come back here; who waits for it is detached from the interpreter.
+//! runs that could come back here: whoever makes objects meanwhile that the collector knows
+//! pauses it ([`CollectorPause`]). Who waits for the lock is detached from the interpreter.
 
-use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -12,70 +12,21 @@ use livebuf::{DocBuf, Editor, ErrorKind, Kind, NodeId, Value};
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 
-use crate::array::{Array, element};
+use crate::array::Array;
 use crate::compare;
-use crate::decode;
+use crate::decode::{self, CollectorPause};
 use crate::encode::{self, Given, lookup};
 use crate::error::{self, Fault, Held};
 use crate::memory::{Access, Memory};
-use crate::object::{Object, member};
+use crate::object::Object;
 use crate::place::{Above, Effect, Log, Step, View};
 
 /// From so many bytes on, work that needs no Python objects lets other threads run.
 pub(crate) const DETACH: usize = 4096;
-
-/// Keeps the cyclic garbage collector from running while objects are made: a finaliser could
-/// want the lock that is held, and searching what is just being made is in vain. From Python
-/// 3.12 on it does not run by itself in the middle of a call.
-pub(crate) struct CollectorPause(bool);
-
-impl CollectorPause {
-    #[inline(always)]
-    #[allow(unsafe_code)]
-    pub(crate) fn new() -> CollectorPause {
-        // SAFETY: called by who is attached.
-        CollectorPause(unsafe { ffi::PyGC_Disable() } != 0)
-    }
-}
-
-impl Drop for CollectorPause {
-    #[inline(always)]
-    #[allow(unsafe_code)]
-    fn drop(&mut self) {
-        if self.0 {
-            // SAFETY: as when it was turned off.
-            unsafe { ffi::PyGC_Enable() };
-        }
-    }
-}
-
-/// The locked state.
-pub(crate) struct Locked<'a> {
-    // Given back first.
-    state: MutexGuard<'a, State>,
-    _pause: CollectorPause,
-}
-
-impl Deref for Locked<'_> {
-    type Target = State;
-
-    #[inline(always)]
-    fn deref(&self) -> &State {
-        &self.state
-    }
-}
-
-impl DerefMut for Locked<'_> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut State {
-        &mut self.state
-    }
-}
 
 /// What the lock protects.
 pub(crate) struct State {
@@ -126,7 +77,12 @@ pub(crate) struct Document {
 
 impl Document {
     pub(crate) fn open(memory: Memory) -> PyResult<Document> {
-        Ok(Document::around(Editor::open(memory).map_err(error::raise)?))
+        // Memory that can be written is edited, if it is opened at all.
+        let opened = Editor::open(memory).map_err(|failure| match failure.kind() {
+            ErrorKind::ReadOnly => error::unknown_feature(),
+            _ => error::raise(failure),
+        });
+        Ok(Document::around(opened?))
     }
 
     fn around(editor: Editor<Memory>) -> Document {
@@ -150,12 +106,11 @@ impl Document {
 
     /// Waits for the lock, if need be letting other Python threads run meanwhile.
     #[inline]
-    pub(crate) fn lock<'a>(&'a self, py: Python<'_>) -> Locked<'a> {
-        let state = match self.state.try_lock() {
+    pub(crate) fn lock<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, State> {
+        match self.state.try_lock() {
             Some(state) => state,
             None => self.state.lock_py_attached(py),
-        };
-        Locked { state, _pause: CollectorPause::new() }
+        }
     }
 
     pub(crate) fn view_dropped(&self) {
@@ -222,7 +177,33 @@ pub(crate) fn edit<R>(
     }
 }
 
-/// A child as a Python object: a view where it is a container.
+/// A child, as far as it needs no view.
+pub(crate) enum Found<'py> {
+    Nothing,
+    Scalar(Bound<'py, PyAny>),
+    Container((Kind, NodeId)),
+}
+
+/// What was looked up below a container.
+#[inline(always)]
+pub(crate) fn found<'py>(
+    py: Python<'py>,
+    editor: &Editor<Memory>,
+    value: Option<Value<'_>>,
+    under: NodeId,
+) -> Held<Found<'py>> {
+    let Some(value) = value else { return Ok(Found::Nothing) };
+    let kind = value.kind();
+    if !matches!(kind, Kind::Object | Kind::Array) {
+        return Ok(Found::Scalar(decode::scalar(py, &value)?));
+    }
+    Ok(match editor.handle_of(&value, under) {
+        Some(node) => Found::Container((kind, node)),
+        None => Found::Nothing,
+    })
+}
+
+/// A view of a container.
 pub(crate) fn child<'py>(
     py: Python<'py>,
     state: &mut State,
@@ -231,6 +212,7 @@ pub(crate) fn child<'py>(
     above: Above,
 ) -> Held<Bound<'py, PyAny>> {
     let (kind, node) = value;
+    let _pause = CollectorPause::new();
     let view = View::new(document.clone_ref(py), above, node, state);
     Ok(match kind {
         Kind::Object => Bound::new(py, Object { view })?.into_any(),
@@ -302,30 +284,40 @@ impl Document {
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         // What lies right below the root is found without a view of the root.
-        let py = slf.py();
-        if let Ok(text) = key.cast_exact::<PyString>() {
-            let Some(name) = lookup(key)? else {
-                return Err(error::missing_key(py, &text.to_string_lossy()));
-            };
-            let mut state = slf.get().lock(py);
-            if let Some(node) = state.editor()?.root()
-                && state.editor()?.doc().root().kind() == Kind::Object
+        let (py, document) = (slf.py(), slf.get());
+        let mut state = document.lock(py);
+        let (mut missing, mut container) = (false, None);
+        if let Some(editor) = &state.editor {
+            let value = editor.doc().root();
+            if let Ok(text) = key.cast_exact::<PyString>()
+                && value.kind() == Kind::Object
+                && let Some(name) = lookup(text)?
+                && let Some(node) = editor.root()
             {
-                let document = slf.as_unbound();
-                let found = member(py, &mut state, document, node, (key, name), || None);
-                drop(state);
-                return found?.ok_or_else(|| error::missing_key(py, name));
-            }
-        } else if let Ok(index) = key.extract::<usize>() {
-            let mut state = slf.get().lock(py);
-            if let Some(node) = state.editor()?.root()
-                && state.editor()?.doc().root().kind() == Kind::Array
+                match found(py, editor, value.get(name).map_err(Fault::Core)?, node)? {
+                    Found::Scalar(value) => return Ok(value),
+                    Found::Container(below) => {
+                        container = Some((below, Above::Object(None, text.clone().unbind())));
+                    }
+                    Found::Nothing => missing = true,
+                }
+            } else if value.kind() == Kind::Array
+                && let Ok(index) = key.extract::<usize>()
+                && let Some(node) = editor.root()
             {
-                let found = element(py, &mut state, slf.as_unbound(), node, index, || None)?;
-                if let Some(found) = found {
-                    return Ok(found);
+                match found(py, editor, value.get(index).map_err(Fault::Core)?, node)? {
+                    Found::Scalar(value) => return Ok(value),
+                    Found::Container(below) => container = Some((below, Above::Array(None, index))),
+                    Found::Nothing => {}
                 }
             }
+        }
+        if let Some((below, above)) = container {
+            return Ok(child(py, &mut state, slf.as_unbound(), below, above)?);
+        }
+        drop(state);
+        if missing {
+            return Err(error::missing_key(py, &key.to_string()));
         }
         root(slf)?.get_item(key)
     }
@@ -703,8 +695,9 @@ fn tell(document: &Document, state: &mut State, pointer: &str, removed: bool) {
             Step::Key(key) => value.get(&**key).ok().flatten(),
         };
         effect = match &step {
-            Step::Index(index) if removed => Effect::From(*index),
-            _ => Effect::Child(step.clone()),
+            Step::Index(index) if removed => Effect::from(*index),
+            Step::Index(index) => Effect::element(*index),
+            Step::Key(key) => Effect::Member(key.clone()),
         };
         path.push(step);
         match next {

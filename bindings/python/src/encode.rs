@@ -712,7 +712,7 @@ impl<'a> Given<'a> {
 
 /// A key of an object, to be looked up. `None` where no object can have it: text with half a
 /// surrogate pair.
-#[inline]
+#[inline(always)]
 pub(crate) fn lookup<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
     match key.is_instance_of::<PyString>() {
         true => Ok(text(key.as_borrowed()).ok()),

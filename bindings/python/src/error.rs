@@ -189,6 +189,15 @@ pub(crate) fn raise(error: livebuf::Error) -> PyErr {
     Fault::Core(error).into()
 }
 
+/// A document that this version must not edit.
+pub(crate) fn unknown_feature() -> PyErr {
+    Python::attach(|py| {
+        let message = "the document uses a feature that this library can read but not edit: \
+                       open it from bytes";
+        make(py, |c| &c.read_only, message.to_owned(), ErrorKind::ReadOnly, None)
+    })
+}
+
 /// An error about a value that cannot be stored.
 pub(crate) fn encode(py: Python<'_>, message: String, kind: ErrorKind) -> PyErr {
     make(py, |c| &c.encode, message, kind, None)

@@ -1,17 +1,17 @@
 //! `livebuf.Object`: a view of an object, as a `MutableMapping`.
 
-use livebuf::{Kind, NodeId, Position};
+use livebuf::{Kind, Position};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::compare;
-use crate::decode;
-use crate::document::{Document, Fallback, State, child, fallback, follow};
+use crate::decode::{self, CollectorPause};
+use crate::document::{Document, Fallback, Found, child, fallback, follow, found};
 use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
-use crate::place::{Above, Effect, Step, View};
+use crate::place::{Above, Effect, View};
 
 /// An object of a document, as a dict: edits change the document.
 ///
@@ -28,28 +28,6 @@ pub(crate) struct Object {
     pub(crate) view: View,
 }
 
-/// The value under a key of an object: a view of it where it is a container.
-#[inline]
-pub(crate) fn member<'py>(
-    py: Python<'py>,
-    state: &mut State,
-    document: &Py<Document>,
-    node: NodeId,
-    (key, name): (&Bound<'py, PyAny>, &str),
-    parent: impl FnOnce() -> Option<Py<Object>>,
-) -> Held<Option<Bound<'py, PyAny>>> {
-    let editor = state.editor()?;
-    let Some(value) = editor.value(node)?.get(name)? else { return Ok(None) };
-    let kind = value.kind();
-    if !matches!(kind, Kind::Object | Kind::Array) {
-        return Ok(Some(decode::scalar(py, &value)?));
-    }
-    let Some(below) = editor.handle_of(&value, node) else { return Ok(None) };
-    let key = key.cast::<PyString>().map_err(PyErr::from)?.clone().unbind();
-    let above = Above::Object(parent(), key);
-    Ok(Some(child(py, state, document, (kind, below), above)?))
-}
-
 impl Object {
     #[inline]
     fn find<'py>(
@@ -60,8 +38,16 @@ impl Object {
         let Some(name) = lookup(key)? else { return Ok(None) };
         let view = &slf.get().view;
         view.reach(py, |state, node| {
-            let parent = || Some(slf.clone().unbind());
-            member(py, state, view.document(), node, (key, name), parent)
+            let editor = state.editor()?;
+            match found(py, editor, editor.value(node)?.get(name)?, node)? {
+                Found::Nothing => Ok(None),
+                Found::Scalar(value) => Ok(Some(value)),
+                Found::Container(below) => {
+                    let key = key.cast::<PyString>().map_err(PyErr::from)?.clone().unbind();
+                    let above = Above::Object(Some(slf.clone().unbind()), key);
+                    Ok(Some(child(py, state, view.document(), below, above)?))
+                }
+            }
         })
     }
 
@@ -75,6 +61,7 @@ impl Object {
     ) -> PyResult<(Vec<Bound<'py, PyAny>>, Option<Position>, usize)> {
         let py = slf.py();
         slf.get().view.reach(py, |state, node| {
+            let _pause = CollectorPause::new();
             let mut containers = Vec::new();
             let mut items = Vec::new();
             let (position, count);
@@ -129,9 +116,9 @@ impl Object {
     }
 
     fn remove(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
-        self.view.edit(py, |editor, node, effect| {
+        self.view.edit(py, |editor, node, effects| {
             let removed = editor.remove(node, name)?;
-            *effect = removed.then(|| Effect::Child(Step::Key(name.into())));
+            effects.extend(removed.then(|| Effect::Member(name.into())));
             Ok(removed)
         })
     }
@@ -175,9 +162,9 @@ impl Object {
     ) -> PyResult<()> {
         let name = text(key)?;
         let given = Given::of(value)?;
-        slf.get().view.edit(slf.py(), |editor, node, effect| {
+        slf.get().view.edit(slf.py(), |editor, node, effects| {
             editor.set(node, name, given.value())?;
-            *effect = Some(Effect::Child(Step::Key(name.into())));
+            effects.push(Effect::Member(name.into()));
             Ok(())
         })
     }
@@ -329,18 +316,18 @@ impl Object {
 
     /// Removes all members.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, |editor, node, effect| {
+        self.view.edit(py, |editor, node, effects| {
             editor.clear(node)?;
-            *effect = Some(Effect::All);
+            effects.push(Effect::All);
             Ok(())
         })
     }
 
     /// Gives a member another key, at the same place. The key must not be there already.
     fn rename(&self, py: Python<'_>, key: &str, to: &str) -> PyResult<()> {
-        self.view.edit(py, |editor, node, effect| {
+        self.view.edit(py, |editor, node, effects| {
             editor.rename(node, key, to)?;
-            *effect = Some(Effect::Child(Step::Key(key.into())));
+            effects.push(Effect::Member(key.into()));
             Ok(())
         })
     }

@@ -28,12 +28,25 @@ pub(crate) enum Step {
 /// What an edit did to the places below a container.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
-    /// The child and all below it are gone.
-    Child(Step),
-    /// The elements from this index on were shifted or are gone.
-    From(usize),
+    /// The member and all below it are gone.
+    Member(Box<str>),
+    /// The elements from the first index up to but not including the second were shifted,
+    /// or are gone.
+    Elements(usize, usize),
     /// All children are gone.
     All,
+}
+
+impl Effect {
+    /// One element is gone.
+    pub(crate) fn element(index: usize) -> Effect {
+        Effect::Elements(index, index.saturating_add(1))
+    }
+
+    /// All elements from an index on were shifted, or are gone.
+    pub(crate) fn from(index: usize) -> Effect {
+        Effect::Elements(index, usize::MAX)
+    }
 }
 
 #[derive(Debug)]
@@ -53,9 +66,9 @@ impl Event {
         };
         match (&self.effect, step) {
             (Effect::All, _) => true,
-            (Effect::Child(child), step) => child == step,
-            (Effect::From(first), Step::Index(index)) => index >= first,
-            (Effect::From(_), Step::Key(_)) => false,
+            (Effect::Member(member), Step::Key(key)) => member == key,
+            (Effect::Elements(first, end), Step::Index(index)) => (first..end).contains(&index),
+            _ => false,
         }
     }
 
@@ -64,7 +77,9 @@ impl Event {
         self.path == earlier.path
             && match (&self.effect, &earlier.effect) {
                 (Effect::All, _) => true,
-                (Effect::From(now), Effect::From(before)) => now <= before,
+                (Effect::Elements(first, end), Effect::Elements(before, until)) => {
+                    first <= before && until <= end
+                }
                 (now, before) => now == before,
             }
     }
@@ -270,7 +285,7 @@ impl View {
     pub(crate) fn edit<R>(
         &self,
         py: Python<'_>,
-        edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut Option<Effect>) -> Held<R>,
+        edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut Vec<Effect>) -> Held<R>,
     ) -> PyResult<R> {
         self.edit_many(py, false, edit)
     }
@@ -281,20 +296,20 @@ impl View {
         &self,
         py: Python<'_>,
         before: bool,
-        mut edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut Option<Effect>) -> Held<R>,
+        mut edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut Vec<Effect>) -> Held<R>,
     ) -> PyResult<R> {
         let document = self.document.get();
         let mut state = document.lock(py);
         document.begin_edit(py, &mut state)?;
         let node = self.node(py, &state)?;
-        let mut effect = None;
+        let mut effects = Vec::new();
         if before && !state.editor()?.is_trusted() {
             state.editor_mut()?.validate().map_err(Fault::Core)?;
         }
-        let result = document::edit(&mut state, |editor| edit(editor, node, &mut effect));
-        if let Some(effect) = effect {
-            // Views on the way here are not below.
-            if document.views(&state) > self.depth() {
+        let result = document::edit(&mut state, |editor| edit(editor, node, &mut effects));
+        // Views on the way here are not below.
+        if !effects.is_empty() && document.views(&state) > self.depth() {
+            for effect in effects {
                 state.log.push(Some(self.path(py)), effect);
             }
         }

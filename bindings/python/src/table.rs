@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyTuple};
 
 use crate::array::Array;
-use crate::decode;
+use crate::decode::{self, CollectorPause};
 use crate::document::Document;
 use crate::encode::{Given, expected};
 use crate::error::{self, Held};
@@ -281,14 +281,23 @@ impl Column {
         }
     }
 
-    /// A list of plain values, `None` where a row has none.
-    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    /// A list of plain values, `None` where a row has none; at most `max_values` of them.
+    #[pyo3(signature = (*, max_values=None))]
+    fn to_python<'py>(
+        &self,
+        py: Python<'py>,
+        max_values: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let view = &self.array.get().view;
         view.read(py, |value| {
+            let _pause = CollectorPause::new();
             let column = export::column(value, &self.path)?;
-            let mut left = decode::default_budget(value.document_length());
+            let mut left = max_values.unwrap_or(decode::default_budget(value.document_length()));
             let mut values = Vec::new();
             for value in column.iter() {
+                left = left
+                    .checked_sub(1)
+                    .ok_or_else(|| livebuf::Error::new(livebuf::ErrorKind::BudgetExceeded, 0))?;
                 values.push(match value? {
                     Some(value) => {
                         let made = decode::to_python_within(py, &value, &mut left)?;

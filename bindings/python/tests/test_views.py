@@ -361,6 +361,21 @@ class TestObjects:
             view[key] = "x" * 50
         assert set(view.values()) == {"x" * 50}
 
+    def test_a_key_that_comes_back(self) -> None:
+        """FORMAT 12.3: a record keeps its place for it, where a dict puts it last."""
+        view = dict_of({"a": 1, "b": 2, "c": 3})
+        del view["a"]
+        assert list(view) == ["b", "c"]
+        view["a"] = 4
+        assert list(view.items()) == [("a", 4), ("b", 2), ("c", 3)]
+        # Objects of more than 255 keys, and empty ones, have no such place.
+        big = dict_of({str(n): n for n in range(300)})
+        big["0"] = big.pop("0")
+        assert list(big)[-1] == "0"
+        view.clear()
+        view.update(c=1, a=2)
+        assert list(view) == ["c", "a"]
+
     def test_rename(self) -> None:
         view = dict_of({"a": {"x": 1}, "b": 2, "c": 3})
         view.rename("a", "z")
