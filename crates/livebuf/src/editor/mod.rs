@@ -76,6 +76,32 @@ pub struct NodeId {
     depth: u16,
 }
 
+impl NodeId {
+    /// The handle as plain numbers, for bindings.
+    ///
+    /// ```
+    /// use livebuf::{New, NodeId};
+    /// let mut doc = livebuf::DocBuf::new()?;
+    /// let list = doc.set_root(New::array(0))?.unwrap();
+    /// assert_eq!(NodeId::from_words(list.to_words()), list);
+    /// doc.push(NodeId::from_words(list.to_words()), 1)?;
+    /// // Epochs begin at 1, so this is no handle of any editor's.
+    /// assert!(!doc.is_current(NodeId::from_words([0; 4])));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[inline(always)]
+    pub fn to_words(self) -> [u32; 4] {
+        [self.home, self.row, self.epoch, self.depth as u32]
+    }
+
+    /// The handle of these numbers. Invented ones are safe: they are stale, or lead to
+    /// some container or an error.
+    #[inline(always)]
+    pub fn from_words([home, row, epoch, depth]: [u32; 4]) -> Self {
+        NodeId { home, row, epoch, depth: depth as u16 }
+    }
+}
+
 /// The document whose value is null: a header. A constant, so that it is stored
 /// by whole words, as they are loaded next.
 const NULL_DOCUMENT: [u8; HEADER_SIZE as usize] = {

@@ -28,6 +28,14 @@ impl Lookup for &str {
     }
 }
 
+/// A key as bytes: those that are not UTF-8 are in no document.
+impl Lookup for &[u8] {
+    #[inline(always)]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
+        object.find(&Needle::new(self))
+    }
+}
+
 impl Lookup for usize {
     #[inline(always)]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {

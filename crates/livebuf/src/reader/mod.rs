@@ -298,6 +298,38 @@ pub struct Value<'a, M = Checked> {
 
 const _: () = assert!(core::mem::size_of::<Value<'_>>() == 32);
 
+/// A value without its document: what remains when the borrow ends. For bindings, whose
+/// values cannot hold one.
+///
+/// ```
+/// use livebuf::Value;
+/// let doc = livebuf::json!({"lap": 55});
+/// let parts = doc.doc().root().get("lap")?.unwrap().parts();
+/// assert_eq!(Value::from_parts(doc.as_bytes(), parts).as_i64(), Some(55));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueParts {
+    /// The value's bits, or where it lies (FORMAT 3).
+    pub cell: u64,
+    /// Offset of the cell in the document; 0 where it has none.
+    pub position: u32,
+    /// What the cell is (FORMAT 3.1); 0 where there is no value.
+    pub tag: u8,
+}
+
+impl<'a> Value<'a, Checked> {
+    /// The value of these parts in a document's used bytes.
+    ///
+    /// Parts of another document, or from before an edit, are safe: the value is some
+    /// other one then, or every look into it an error.
+    #[inline(always)]
+    pub fn from_parts(bytes: &'a [u8], parts: ValueParts) -> Self {
+        let ValueParts { cell, position, tag } = parts;
+        Value::new(bytes, Raw { cell, position, tag })
+    }
+}
+
 impl<'a, M: Mode> Value<'a, M> {
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8], raw: Raw) -> Self {
@@ -310,6 +342,13 @@ impl<'a, M: Mode> Value<'a, M> {
 
     pub(crate) fn document(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// The value without its document.
+    #[inline(always)]
+    pub fn parts(&self) -> ValueParts {
+        let Raw { cell, position, tag } = self.raw;
+        ValueParts { cell, position, tag }
     }
 
     /// What the value is.
@@ -402,6 +441,14 @@ impl<'a, M: Mode> Value<'a, M> {
     #[inline]
     pub fn as_str(&self) -> M::Out<&'a str> {
         M::out(self.span_text(TAG_STRING))
+    }
+
+    /// The bytes of the text, borrowed from the document. Unlike those of
+    /// [`as_str`](Self::as_str) they are not checked to be UTF-8, which only validated
+    /// documents promise: for languages whose text need not be.
+    #[inline]
+    pub fn as_text_bytes(&self) -> M::Out<&'a [u8]> {
+        M::out(self.span(TAG_STRING))
     }
 
     /// The bytes of a byte string, borrowed from the document.
