@@ -296,6 +296,7 @@ pub struct Value<'a, M = Checked> {
     mode: PhantomData<M>,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(core::mem::size_of::<Value<'_>>() == 32);
 
 /// A value without its document: what remains when the borrow ends. For bindings, whose
