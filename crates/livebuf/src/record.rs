@@ -71,6 +71,7 @@ impl Block {
         Error::new(ErrorKind::WrongBlock, self.offset as u64)
     }
 
+    #[inline]
     pub(crate) fn record(&self) -> Result<Record> {
         if self.kind() != KIND_RECORD {
             return Err(self.unexpected());
