@@ -67,32 +67,32 @@ impl Mode for Checked {
     type Out<X> = Result<Option<X>>;
     type Item<X> = Result<X>;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn out<X>(result: Result<Option<X>>) -> Self::Out<X> {
         result
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn item<X>(result: Result<X>) -> Option<Result<X>> {
         Some(result)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn text(bytes: &[u8], offset: u64) -> Result<&str> {
         text(bytes, offset)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn result<X>(out: Result<Option<X>>) -> Result<Option<X>> {
         out
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn item_result<X>(item: Result<X>) -> Result<X> {
         item
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn flag(result: Result<bool>) -> Result<bool> {
         result
     }
@@ -102,17 +102,17 @@ impl Mode for Valid {
     type Out<X> = Option<X>;
     type Item<X> = X;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn out<X>(result: Result<Option<X>>) -> Self::Out<X> {
         result.unwrap_or(None)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn item<X>(result: Result<X>) -> Option<X> {
         result.ok()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     #[allow(unsafe_code)]
     fn text(bytes: &[u8], _offset: u64) -> Result<&str> {
         // SAFETY: `Valid` views are made only by the validator, which checked
@@ -121,17 +121,17 @@ impl Mode for Valid {
         Ok(unsafe { text_unchecked(bytes) })
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn result<X>(out: Option<X>) -> Result<Option<X>> {
         Ok(out)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn item_result<X>(item: X) -> Result<X> {
         Ok(item)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn flag(result: Result<bool>) -> bool {
         result.unwrap_or(false)
     }
@@ -213,7 +213,7 @@ impl<'a> Doc<'a, Checked> {
 
 impl<'a, M: Mode> Doc<'a, M> {
     /// A view in any mode; for the validator and editors that know it holds.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn assume(bytes: &'a [u8]) -> Self {
         Doc { bytes, mode: PhantomData }
     }
@@ -324,7 +324,7 @@ impl<'a> Value<'a, Checked> {
     ///
     /// Parts of another document, or from before an edit, are safe: the value is some
     /// other one then, or every look into it an error.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn from_parts(bytes: &'a [u8], parts: ValueParts) -> Self {
         let ValueParts { cell, position, tag } = parts;
         Value::new(bytes, Raw { cell, position, tag })
@@ -332,7 +332,7 @@ impl<'a> Value<'a, Checked> {
 }
 
 impl<'a, M: Mode> Value<'a, M> {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn new(bytes: &'a [u8], raw: Raw) -> Self {
         Value { bytes, raw, mode: PhantomData }
     }
@@ -346,7 +346,7 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// The value without its document.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn parts(&self) -> ValueParts {
         let Raw { cell, position, tag } = self.raw;
         ValueParts { cell, position, tag }
@@ -422,7 +422,7 @@ impl<'a, M: Mode> Value<'a, M> {
         value.is_finite().then_some(value)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn span(&self, tag: u8) -> Result<Option<&'a [u8]>> {
         if self.raw.tag != tag {
             return Ok(None);
@@ -430,7 +430,7 @@ impl<'a, M: Mode> Value<'a, M> {
         span_bytes(self.bytes, self.raw.cell, self.raw.position as u64).map(Some)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn span_text(&self, tag: u8) -> Result<Option<&'a str>> {
         match self.span(tag)? {
             Some(bytes) => M::text(bytes, span_offset(self.raw.cell, self.raw.position)).map(Some),
@@ -475,7 +475,7 @@ impl<'a, M: Mode> Value<'a, M> {
         M::out(self.array())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn object(&self) -> Result<Option<Object<'a, M>>> {
         if self.raw.tag != TAG_OBJECT {
             return Ok(None);
@@ -483,7 +483,7 @@ impl<'a, M: Mode> Value<'a, M> {
         Object::of(self.bytes, self.raw.cell).map(Some)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn array(&self) -> Result<Option<Array<'a, M>>> {
         if self.raw.tag != TAG_ARRAY {
             return Ok(None);

@@ -105,7 +105,7 @@ impl Above {
     }
 
     /// Whether a row is there in all of them.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn holds(&self, bytes: &[u8], row: u32) -> Result<bool> {
         Ok(self.outermost == 0
             || self.walk(bytes, |column| {
@@ -374,7 +374,7 @@ impl<'a, M: Mode> Column<'a, M> {
         M::out(self.value(row))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn raw(&self, index: u32) -> Result<Raw> {
         if !self.above.holds(self.bytes, self.elements.first.wrapping_add(index))? {
             return Ok(Raw::HOLE);
@@ -382,7 +382,7 @@ impl<'a, M: Mode> Column<'a, M> {
         self.elements.element_inlined(self.bytes, index)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn value(&self, row: usize) -> Result<Option<Value<'a, M>>> {
         if row >= self.len() {
             return Ok(None);
@@ -811,7 +811,7 @@ struct Typed<'a, M, F> {
 impl<M: Mode, T, F: Fn(Raw) -> Option<T>> Iterator for Typed<'_, M, F> {
     type Item = Option<T>;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn next(&mut self) -> Option<Option<T>> {
         let Rows { column, next } = &mut self.rows;
         if *next >= column.elements.count {
