@@ -53,9 +53,17 @@ wrap="-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign"
 step "compile the C tests" compile buffer tests/buffer.c $wrap
 step "compile" compile context tests/context.c
 step "compile" compile garbage tests/garbage.c
+step "compile" compile vectors tests/vectors.c
 step "the buffer API" "$work/buffer"
 step "the context API" "$work/context" "$work"
 step "garbage" "$work/garbage"
+step "the test vectors" "$work/vectors" ../../testdata/vectors/*.lbuf
+# The first program of the guide.
+guide() {
+  awk '/^```c$/ { inside = 1; next } /^```/ { if (inside) exit } inside' ../../docs/c-api.md > "$work/guide.c"
+  compile guide "$work/guide.c" && "$work/guide" | grep -q '^lap 56 of [0-9]* bytes$'
+}
+step "the guide" guide
 
 examples() {
   for api in buffer context; do
