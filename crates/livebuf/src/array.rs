@@ -66,7 +66,7 @@ impl ColumnType {
         ]
     };
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn from_code(code: u8, offset: u64) -> Result<ColumnType> {
         match Self::ALL.get(code as usize) {
             Some(&column) => Ok(column),
@@ -75,13 +75,13 @@ impl ColumnType {
     }
 
     /// Whether its values lie in a table or list that the header's data leads to.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) const fn is_nested(self) -> bool {
         matches!(self, ColumnType::Struct | ColumnType::List | ColumnType::FixedList)
     }
 
     /// Bytes of an element of a fixed whole width; 0 for those that have none.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) const fn width(self) -> u64 {
         match self {
             ColumnType::Cells
@@ -102,7 +102,7 @@ impl ColumnType {
     }
 
     /// Bytes of `count` elements, a multiple of eight; of the least table or list.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) const fn data_size(self, count: u32) -> u64 {
         match self {
             ColumnType::Cells => tagged_size(count as u64),
@@ -222,13 +222,13 @@ pub(crate) enum Gap {
 const ROW: u32 = 1 << 31;
 
 /// The cell of row `index` of a table or list: known in memory only.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn row_cell(nested: u32, index: u32) -> u64 {
     nested as u64 | ((index | ROW) as u64) << 32
 }
 
 /// The row that a node's cell names, if it is one.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn row_of(cell: u64) -> Option<u32> {
     let high = (cell >> 32) as u32;
     (high & ROW != 0).then_some(high & !ROW)
@@ -239,7 +239,7 @@ impl Elements {
         Elements::load_inlined(bytes, block)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn load_inlined(bytes: &[u8], block: Block) -> Result<Elements> {
         let elements = Elements::header(bytes, block)?;
         check(bytes, elements.values_at(), elements.column.data_size(elements.count))?;
@@ -250,7 +250,7 @@ impl Elements {
     }
 
     /// The header by itself: its data may lie anywhere.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn header(bytes: &[u8], block: Block) -> Result<Elements> {
         let offset = block.offset;
         if block.kind() == KIND_ARRAY {
@@ -269,14 +269,14 @@ impl Elements {
     }
 
     /// The header at `offset` by itself.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn header_at(bytes: &[u8], offset: u32) -> Result<Elements> {
         Elements::header(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
     }
 
     /// What the column whose header is at `offset` has for a row. Its other bytes are not
     /// looked at, so that reading one value costs one value; each load is checked.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn one(bytes: &[u8], offset: u32, row: u32) -> Result<Raw> {
         let column = Elements::header_at(bytes, offset)?;
         if row >= column.count {
@@ -309,13 +309,13 @@ impl Elements {
     }
 
     /// [`at`](Self::at) for the loops of readers.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn at_inlined(bytes: &[u8], offset: u32) -> Result<Elements> {
         Elements::load_inlined(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
     }
 
     /// Where the values lie: behind the bitmaps.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn values_at(&self) -> u64 {
         if self.gaps == GAPS_NONE || self.column.is_nested() {
             return self.data as u64;
@@ -324,7 +324,7 @@ impl Elements {
     }
 
     /// Where the bitmaps lie.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn bits_at(&self, bytes: &[u8]) -> Result<u64> {
         if self.column.is_nested() {
             return Ok(load_u32(bytes, self.data as u64 + NESTED_BITS as u64)? as u64);
@@ -355,7 +355,7 @@ impl Elements {
     }
 
     /// Whether a slot is without a value, and what that means.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn gap(&self, bytes: &[u8], slot: u32) -> Result<Option<Gap>> {
         if self.gaps == GAPS_NONE { Ok(None) } else { self.find_gap(bytes, slot) }
     }
@@ -384,7 +384,7 @@ impl Elements {
     }
 
     /// [`element`](Self::element) for the loops of readers.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn element_inlined(&self, bytes: &[u8], index: u32) -> Result<Raw> {
         // Damaged offsets of lists may lead anywhere: loads are checked.
         let slot = self.first.wrapping_add(index) & !ROW;
@@ -400,7 +400,7 @@ impl Elements {
         self.slot_inlined(bytes, slot)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn slot_inlined(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
         let data = self.values_at();
         // By constants: one branch on the column tells the width, too.
@@ -448,7 +448,7 @@ impl Elements {
     }
 
     /// The elements of the array that a node's cell names.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn of(bytes: &[u8], cell: u64) -> Result<Elements> {
         match row_of(cell) {
             None => Elements::load_inlined(bytes, Block::resolve(bytes, cell as u32)?),

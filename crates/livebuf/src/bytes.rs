@@ -9,13 +9,13 @@ use crate::error::{Error, ErrorKind, Result};
 /// Inlined, unlike other errors: where a valid view drops the error, the
 /// compiler then drops its making too, and look-ups need no spills (a third of
 /// the time of finding one of a hundred tweets).
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn out_of_bounds(offset: u64, length: u64) -> Error {
     Error::with_detail(ErrorKind::OutOfBounds, offset, length)
 }
 
 /// `length` bytes from `offset`.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn slice(bytes: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
     // `offset + length` cannot wrap: both are sums of few 32-bit numbers.
     trace::read(bytes, offset, length);
@@ -27,7 +27,7 @@ pub(crate) fn slice(bytes: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
 }
 
 /// Makes sure that a range lies in the document, without touching it.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn check(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
     if offset + length > bytes.len() as u64 {
         return Err(out_of_bounds(offset, length));
@@ -35,7 +35,7 @@ pub(crate) fn check(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
     Ok(())
 }
 
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn array<const N: usize>(bytes: &[u8], offset: u64) -> Result<[u8; N]> {
     match slice(bytes, offset, N as u64)?.try_into() {
         Ok(array) => Ok(array),
@@ -44,25 +44,25 @@ fn array<const N: usize>(bytes: &[u8], offset: u64) -> Result<[u8; N]> {
 }
 
 /// The byte at `offset`.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn load_u8(bytes: &[u8], offset: u64) -> Result<u8> {
     array::<1>(bytes, offset).map(|[byte]| byte)
 }
 
 /// The 16-bit word at `offset`.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn load_u16(bytes: &[u8], offset: u64) -> Result<u16> {
     array(bytes, offset).map(u16::from_le_bytes)
 }
 
 /// The 32-bit word at `offset`.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn load_u32(bytes: &[u8], offset: u64) -> Result<u32> {
     array(bytes, offset).map(u32::from_le_bytes)
 }
 
 /// The 64-bit word at `offset`.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn load_u64(bytes: &[u8], offset: u64) -> Result<u64> {
     array(bytes, offset).map(u64::from_le_bytes)
 }
@@ -78,7 +78,7 @@ pub(crate) fn text(bytes: &[u8], offset: u64) -> Result<&str> {
 ///
 /// # Safety
 /// The bytes are UTF-8: a validator saw them and nobody could write since.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 #[allow(unsafe_code)]
 pub(crate) unsafe fn text_unchecked(bytes: &[u8]) -> &str {
     debug_assert!(core::str::from_utf8(bytes).is_ok());
@@ -89,7 +89,7 @@ pub(crate) unsafe fn text_unchecked(bytes: &[u8]) -> &str {
 
 /// Whether two keys are equal; short ones by few overlapping loads, which
 /// beats a call of the library's comparison.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
@@ -107,7 +107,7 @@ pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// `value` rounded up to a multiple of eight.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) const fn round_up(value: u64) -> u64 {
     (value + 7) & !7
 }
@@ -116,7 +116,7 @@ pub(crate) const fn round_up(value: u64) -> u64 {
 /// `trace` feature.
 #[cfg(not(feature = "trace"))]
 mod trace {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn read(_bytes: &[u8], _offset: u64, _length: u64) {}
 }
 
@@ -156,7 +156,7 @@ pub(crate) mod trace {
         reads.into_iter().flat_map(pages).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn read(_bytes: &[u8], offset: u64, length: u64) {
         if COUNTING.get() {
             note(offset, offset + length);

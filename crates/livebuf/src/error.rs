@@ -127,7 +127,7 @@ impl Error {
     }
 
     /// The same with a number that the kind's documentation explains.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub const fn with_detail(kind: ErrorKind, offset: u64, detail: u64) -> Self {
         Error { kind, offset, detail }
     }

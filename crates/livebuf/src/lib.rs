@@ -69,7 +69,8 @@ pub use error::{Error, ErrorKind, Result};
 pub use layout::Limits;
 pub use reader::{
     Array, ArrayIter, Bound, Checked, Column, ColumnPath, Doc, Element, Fields, Key, Keys, Kind,
-    Lookup, Mode, Object, Ordered, Pointer, Position, RowSlots, Slots, Table, Valid, Value, Values,
+    Lookup, Mode, Object, Ordered, Pointer, Position, RowSlots, Slots, Table, Valid, Value,
+    ValueParts, Values,
 };
 #[cfg(feature = "serde")]
 pub use ser::{SerdeError, to_doc, to_vec};

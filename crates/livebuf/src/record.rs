@@ -43,7 +43,7 @@ pub(crate) struct Block {
 
 impl Block {
     /// Follows a home to its block. A forward to a forward is corrupt.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn resolve(bytes: &[u8], home: u32) -> Result<Block> {
         let header = load_u64(bytes, home as u64)?;
         if header as u8 != KIND_FORWARD {
@@ -60,7 +60,7 @@ impl Block {
         Ok(Block { offset, header })
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn kind(&self) -> u8 {
         self.header as u8
     }
@@ -71,6 +71,7 @@ impl Block {
         Error::new(ErrorKind::WrongBlock, self.offset as u64)
     }
 
+    #[inline]
     pub(crate) fn record(&self) -> Result<Record> {
         if self.kind() != KIND_RECORD {
             return Err(self.unexpected());
@@ -87,24 +88,24 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn capacity(&self) -> u32 {
         (self.header >> 8) as u8 as u32
     }
 
     /// Fields in use, holes included.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn used(&self) -> u32 {
         (self.header >> 16) as u8 as u32
     }
 
     /// Fields that hold a value.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn live(&self) -> u32 {
         (self.header >> 24) as u8 as u32
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn shape(&self) -> u32 {
         (self.header >> 32) as u32
     }
@@ -114,7 +115,7 @@ impl Record {
     }
 
     /// The record, its whole capacity checked to lie in the document: for edits.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn whole(self, bytes: &[u8]) -> Result<Record> {
         check(bytes, self.offset as u64, self.size())?;
         if self.used() > self.capacity() {
@@ -123,18 +124,18 @@ impl Record {
         Ok(self)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn tag_position(&self, index: u32) -> u64 {
         (self.offset + RECORD_CELLS) as u64 + tag_at(index)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn cell_position(&self, index: u32) -> u64 {
         (self.offset + RECORD_CELLS) as u64 + cell_at(index)
     }
 
     /// Field `index`; its tag is [`TAG_HOLE`] where it was deleted.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn field(&self, bytes: &[u8], index: u32) -> Result<Raw> {
         tagged(bytes, (self.offset + RECORD_CELLS) as u64, index)
     }
@@ -161,7 +162,7 @@ pub(crate) fn check_immediate(raw: Raw) -> Result<()> {
 }
 
 /// Element `index` of tagged cells at `base`.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn tagged(bytes: &[u8], base: u64, index: u32) -> Result<Raw> {
     let position = base + cell_at(index);
     Ok(Raw {

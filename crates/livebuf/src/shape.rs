@@ -25,7 +25,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn load(bytes: &[u8], offset: u64) -> Result<Shape> {
         let [kind, capacity, count, flags] = load_u32(bytes, offset)?.to_le_bytes();
         if kind != KIND_SHAPE {
@@ -43,13 +43,13 @@ impl Shape {
     }
 
     /// Position of key `index`'s cell.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn key_position(&self, index: u32) -> u64 {
         self.offset + shape_keys(self.capacity) as u64 + 8 * index as u64
     }
 
     /// The bytes of key `index`.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<&'a [u8]> {
         if index >= self.count {
             return Err(Error::new(ErrorKind::BadCount, self.offset));
@@ -58,7 +58,7 @@ impl Shape {
     }
 
     /// Index of a key among the first `used`.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn find(&self, bytes: &[u8], used: u32, needle: &Needle<'_>) -> Result<Option<u32>> {
         let used = used.min(self.count);
         const ONES: u64 = 0x0101_0101_0101_0101;
@@ -101,7 +101,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// Bytes to take for it, the key's text aside.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn fresh(&self) -> u64 {
         match *self {
             Step::Make { capacity, .. } => shape_size(capacity) as u64,
@@ -110,7 +110,7 @@ impl Step {
     }
 
     /// Whether the key's text must be stored.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn stores_key(&self) -> bool {
         !matches!(self, Step::Follow { .. })
     }
@@ -129,7 +129,7 @@ fn same_keys(bytes: &[u8], a: Shape, b: Shape, count: u32) -> Result<bool> {
 }
 
 /// Calls `with` on the newest shapes until it answers.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn among_newest<R>(
     bytes: &[u8],
     with: impl FnMut(Shape) -> Result<Option<R>>,
@@ -164,7 +164,7 @@ fn among_older<R>(
 /// yet) that gets `needle`.
 ///
 /// `hint` is the field capacity that a new shape should have.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn plan_step(
     bytes: &[u8],
     shape: Option<Shape>,
@@ -215,7 +215,7 @@ fn plan_other(
 /// the shape that the record now uses.
 ///
 /// `key_cell` is the new key's cell where [`Step::stores_key`] holds.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn commit_step<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     step: Step,
@@ -286,7 +286,7 @@ pub(crate) fn copy_keys<S: Storage, O: Observer>(
 }
 
 /// Writes key `index` and counts it: the shape with the key.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn put_key<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     shape: Shape,

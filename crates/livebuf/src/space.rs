@@ -60,14 +60,14 @@ pub trait Observer {
 impl Observer for () {
     const ACTIVE: bool = false;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn write(&mut self, _offset: u64, _old: &[u8], _new: &[u8]) {}
 }
 
 impl<O: Observer> Observer for &mut O {
     const ACTIVE: bool = O::ACTIVE;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn write(&mut self, offset: u64, old: &[u8], new: &[u8]) {
         (**self).write(offset, old, new);
     }
@@ -206,7 +206,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         Space { clean_from: used as u64, ..space }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -222,7 +222,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// Every edit asks this first. Costs nothing where the storage is always writable.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn editable(&self) -> Result<()> {
         match self.storage.is_writable() {
             true => Ok(()),
@@ -231,13 +231,13 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// The used bytes.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn bytes(&self) -> &[u8] {
         let bytes = self.storage.bytes();
         bytes.get(..self.used as usize).unwrap_or(bytes)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn used(&self) -> u32 {
         self.used
     }
@@ -262,7 +262,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
 
     /// Puts `new` at `offset`. Places are checked when an edit is planned; one
     /// outside (a bug) is not written.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write(&mut self, offset: u64, new: &[u8]) {
         let start = offset as usize;
         match self.storage.bytes_mut().get_mut(start..start + new.len()) {
@@ -276,17 +276,17 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write_u8(&mut self, offset: u64, value: u8) {
         self.write(offset, &[value]);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write_u32(&mut self, offset: u64, value: u32) {
         self.write(offset, &value.to_le_bytes());
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write_u64(&mut self, offset: u64, value: u64) {
         self.write(offset, &value.to_le_bytes());
     }
@@ -418,7 +418,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     // --- committing ---------------------------------------------------------
 
     /// Takes `size` zeroed bytes that [`ensure`](Self::ensure) promised.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn take(&mut self, size: u64) -> Extent {
         if size == 0 {
             return Extent::default();

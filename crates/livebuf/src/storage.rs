@@ -50,7 +50,7 @@ pub trait Storage {
 
     /// Whether the bytes may be changed. Where they may not, every edit is refused with
     /// [`ErrorKind::ReadOnly`] and [`bytes_mut`](Self::bytes_mut) is never called.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn is_writable(&self) -> bool {
         true
     }
@@ -79,12 +79,12 @@ mod sealed {
 impl Storage for &mut [u8] {
     const ZEROED: bool = false;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn bytes(&self) -> &[u8] {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn bytes_mut(&mut self) -> &mut [u8] {
         self
     }
@@ -160,12 +160,12 @@ mod vec {
     impl Storage for VecStorage {
         const ZEROED: bool = true;
 
-        #[inline(always)]
+        #[cfg_attr(not(feature = "small"), inline(always))]
         fn bytes(&self) -> &[u8] {
             bytemuck::cast_slice(&self.lines)
         }
 
-        #[inline(always)]
+        #[cfg_attr(not(feature = "small"), inline(always))]
         fn bytes_mut(&mut self) -> &mut [u8] {
             bytemuck::cast_slice_mut(&mut self.lines)
         }

@@ -28,7 +28,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn load(bytes: &[u8], offset: u32) -> Result<Table> {
         let at = offset as u64;
         let first = load_u64(bytes, at)?;
@@ -53,7 +53,7 @@ impl Table {
     }
 
     /// Offset of the header of column `index`.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn header(&self, index: u32) -> u32 {
         // Damaged offsets near the end are refused by the loads that follow.
         self.offset.wrapping_add(table_column(index))
@@ -142,7 +142,7 @@ impl List {
     }
 
     /// The elements of all arrays.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn child(&self, bytes: &[u8]) -> Result<Elements> {
         Elements::at_inlined(bytes, self.offset.wrapping_add(LIST_CHILD))
     }
@@ -152,7 +152,7 @@ impl List {
         List::known_offsets(Elements::at(bytes, self.offset.wrapping_add(LIST_OFFSETS))?)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn known_offsets(offsets: Elements) -> Result<Elements> {
         let known = matches!(offsets.column, ColumnType::U8 | ColumnType::U16 | ColumnType::U32);
         if !known || offsets.gaps != GAPS_NONE {

@@ -127,7 +127,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// # Errors
     /// The first problem with its offset; [`ErrorKind::ScratchTooSmall`].
     pub fn validate_in(self, scratch: &mut [u8]) -> Result<Doc<'a, Valid>> {
-        Walk::new(self.as_bytes(), scratch, |_| {})?.document()?;
+        self.stats_in(scratch)?;
         Ok(Doc::assume(self.as_bytes()))
     }
 
@@ -141,14 +141,30 @@ impl<'a, M: Mode> Doc<'a, M> {
         self.validate_in(&mut scratch)
     }
 
-    /// Validates, and tells where the bytes are.
+    /// Validates, and tells where the bytes are, by as much scratch memory as
+    /// [`validate_in`](Self::validate_in).
+    ///
+    /// # Errors
+    /// The first problem with its offset; [`ErrorKind::ScratchTooSmall`].
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"laps": [71.5, 70.25]});
+    /// let mut scratch = [0; 64];
+    /// assert_eq!(doc.doc().stats_in(&mut scratch)?, doc.doc().stats()?);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn stats_in(self, scratch: &mut [u8]) -> Result<Stats> {
+        Walk::new(self.as_bytes(), scratch, |_| {})?.document()
+    }
+
+    /// [`stats_in`](Self::stats_in) with scratch memory of its own.
     ///
     /// # Errors
     /// The first problem with its offset.
     #[cfg(feature = "alloc")]
     pub fn stats(self) -> Result<Stats> {
         let mut scratch = alloc::vec![0; self.validate_scratch()];
-        Walk::new(self.as_bytes(), &mut scratch, |_| {})?.document()
+        self.stats_in(&mut scratch)
     }
 
     /// Validates, and tells `visit` of every region as it is met; shared text

@@ -15,7 +15,7 @@ use crate::storage::Storage;
 type Field<'v> = (&'v str, New<'v>);
 
 /// A shape that begins with these keys, among the newest.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn find_shape(bytes: &[u8], fields: &[Field<'_>]) -> Result<Option<Shape>> {
     shape::among_newest(bytes, |shape| {
         if (shape.count as usize) < fields.len() {
@@ -36,7 +36,7 @@ fn fits_record(fields: &[Field<'_>]) -> bool {
 
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// A part's bytes and height. What was detached can be hung once, so not from a slice.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn measure_part(&self, new: &New<'_>) -> Result<(u64, u16)> {
         match new {
             New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => Ok((0, 0)),

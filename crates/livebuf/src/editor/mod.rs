@@ -76,6 +76,32 @@ pub struct NodeId {
     depth: u16,
 }
 
+impl NodeId {
+    /// The handle as plain numbers, for bindings.
+    ///
+    /// ```
+    /// use livebuf::{New, NodeId};
+    /// let mut doc = livebuf::DocBuf::new()?;
+    /// let list = doc.set_root(New::array(0))?.unwrap();
+    /// assert_eq!(NodeId::from_words(list.to_words()), list);
+    /// doc.push(NodeId::from_words(list.to_words()), 1)?;
+    /// // Epochs begin at 1, so this is no handle of any editor's.
+    /// assert!(!doc.is_current(NodeId::from_words([0; 4])));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub fn to_words(self) -> [u32; 4] {
+        [self.home, self.row, self.epoch, self.depth as u32]
+    }
+
+    /// The handle of these numbers. Invented ones are safe: they are stale, or lead to
+    /// some container or an error.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub fn from_words([home, row, epoch, depth]: [u32; 4]) -> Self {
+        NodeId { home, row, epoch, depth: depth as u16 }
+    }
+}
+
 /// The document whose value is null: a header. A constant, so that it is stored
 /// by whole words, as they are loaded next.
 const NULL_DOCUMENT: [u8; HEADER_SIZE as usize] = {
@@ -169,7 +195,7 @@ impl New<'_> {
 
 impl New<'_> {
     /// Tag and cell of a value that needs no more.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn immediate(&self) -> Option<(u8, u64)> {
         Some(match *self {
             New::Int(value) => (TAG_INT, value as u64),
@@ -187,7 +213,7 @@ macro_rules! from {
     ($($type:ty => |$value:ident| $new:expr;)+) => {
         $(
             impl<'v> From<$type> for New<'v> {
-                #[inline(always)]
+                #[cfg_attr(not(feature = "small"), inline(always))]
                 fn from($value: $type) -> New<'v> {
                     $new
                 }
@@ -260,21 +286,21 @@ impl<'k> At<'k> {
 }
 
 impl Child for &str {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn child(&self) -> At<'_> {
         At::Key(self)
     }
 }
 
 impl Child for &Key<'_> {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn child(&self) -> At<'_> {
         At::Remembered(self)
     }
 }
 
 impl Child for usize {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn child(&self) -> At<'_> {
         At::Index(*self)
     }
@@ -482,7 +508,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         node.epoch == self.epoch
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn container(&self, node: NodeId) -> Result<Container> {
         if node.epoch != self.epoch {
             return Err(Error::new(ErrorKind::StaleHandle, node.home as u64));
@@ -490,7 +516,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.container_at(node, Block::resolve(self.space.bytes(), node.home)?)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn container_at(&self, node: NodeId, block: Block) -> Result<Container> {
         let bytes = self.space.bytes();
         match block.kind() {
@@ -516,7 +542,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Where a child lies; `None` where the key is not there (holes included).
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn slot(&self, container: Container, at: At<'_>) -> Result<Option<Slot>> {
         let bytes = self.space.bytes();
         match (container, at) {
@@ -571,7 +597,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn load(&self, slot: Slot) -> Result<Raw> {
         let bytes = self.space.bytes();
         match slot {
@@ -587,7 +613,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     // --- values -------------------------------------------------------------
 
     /// Bytes to take for a new value below `under`. Checks all limits.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn measure(&self, new: &New<'_>, under: NodeId) -> Result<u64> {
         let (size, height) = match new {
             New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => (0, 0),
@@ -601,7 +627,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(size)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn measure_span(&self, text: &[u8]) -> Result<u64> {
         if text.len() <= MAX_INLINE {
             return Ok(0);
@@ -649,7 +675,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Writes a measured value's parts and returns its tag and cell.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn build(&mut self, new: &New<'_>, extent: &mut Extent) -> (u8, u64) {
         match new.immediate() {
             Some(value) => value,
@@ -660,7 +686,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn build_span(&mut self, text: &[u8], extent: &mut Extent) -> u64 {
         if text.len() <= MAX_INLINE {
             return Needle::new(text).cell;
@@ -705,7 +731,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Puts a new value where an old one is (a slot that takes any value).
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn replace(&mut self, tag: u64, cell: u64, new: New<'_>, under: NodeId) -> Result<(u8, u64)> {
         let slot = Slot::Tagged { tag, cell };
         let old = self.load(slot)?;
@@ -1114,7 +1140,7 @@ impl<S: Exclusive, O: Observer> Editor<S, O> {
 }
 
 /// Bytes to take for a key's text.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn key_fresh(key: &[u8]) -> u64 {
     if key.len() <= MAX_INLINE { 0 } else { round_up(key.len() as u64) }
 }

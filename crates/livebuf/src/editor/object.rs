@@ -21,7 +21,7 @@ pub(super) enum Found {
 }
 
 /// Looks a key up in a record.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn find_member(bytes: &[u8], record: Record, at: At<'_>) -> Result<Found> {
     if record.used() == 0 {
         return Ok(Found::Nothing(None));
@@ -253,7 +253,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// A key's cell, its text stored where it is long; never owned.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn build_span_cell(&mut self, needle: &Needle<'_>, extent: &mut Extent) -> u64 {
         match needle.cell {
             0 => build_key(&mut self.space, needle.text, false, extent),

@@ -20,7 +20,7 @@ struct Open {
 }
 
 /// The tag and cell of a value that is laid out.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn value(tags: &[u8], cells: &[u64], at: usize) -> (u8, u64) {
     let cell = cells[at];
     match tags[at] {
@@ -304,7 +304,7 @@ fn absorb(plan: &Plan, places: &[u32], tags: &mut [u8]) {
 }
 
 /// Writes the bitmaps of a column: which slots hold a value, and which of the others null.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn put_bits(place: &mut [u8], gaps: u8, places: impl Iterator<Item = u32>, tags: &[u8]) {
     if gaps == GAPS_NONE {
         return;
@@ -322,7 +322,7 @@ fn put_bits(place: &mut [u8], gaps: u8, places: impl Iterator<Item = u32>, tags:
 }
 
 /// Writes the slots of a column without structs and lists.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn put_leaf(
     place: &mut [u8],
     base: u32,
@@ -379,7 +379,7 @@ fn put_leaf(
 }
 
 /// Writes slots of whole bytes; those without a value stay zero.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn put_slots<const WIDTH: usize>(
     place: &mut [u8],
     places: impl Iterator<Item = u32>,

@@ -141,7 +141,7 @@ pub(crate) struct Output<S> {
 
 impl<S: Storage> Output<S> {
     /// Appends `size` zero bytes and returns them with their offset.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn grow(&mut self, size: usize) -> Result<(u32, &mut [u8])> {
         let start = self.used;
         let end = start + size;
@@ -163,7 +163,7 @@ impl<S: Storage> Output<S> {
         self.storage.grow(end)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn align(&mut self) {
         self.used = (self.used + 7) & !7;
     }
@@ -172,7 +172,7 @@ impl<S: Storage> Output<S> {
         self.storage.bytes()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn put_u32(&mut self, offset: u32, value: u32) {
         let at = offset as usize;
         if let Some(place) = self.storage.bytes_mut().get_mut(at..at + 4) {
@@ -268,14 +268,14 @@ const LONGEST_PAUSE: u32 = 1 << 14;
 impl Repeats {
     const NEW: Repeats = Repeats { pause: 0, next: SHORTEST_PAUSE, searched: 0, found: 0 };
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn skip(&mut self) -> bool {
         let skips = self.pause > 0;
         self.pause -= skips as u32;
         skips
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn searched(&mut self, found: bool) {
         self.searched += 1;
         self.found += found as u32;
@@ -300,7 +300,7 @@ const WAITING: u32 = 0;
 const SHARED: u32 = u32::MAX;
 
 /// Room for one more: doubled while small, later a quarter more, to bound memory.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn make_room<T>(items: &mut Vec<T>) -> Result<()> {
     if items.len() < items.capacity() {
         return Ok(());
@@ -538,7 +538,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Puts a value on the stack.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn push(&mut self, tag: u8, cell: u64) -> Result<()> {
         match self.frames.last_mut() {
             Some(frame) => match frame.state {
@@ -559,7 +559,7 @@ impl<S: Storage> Encoder<S> {
         self.put(tag, cell)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn put(&mut self, tag: u8, cell: u64) -> Result<()> {
         if self.cells.len() == self.cells.capacity() {
             self.grow_stack()?;
@@ -656,7 +656,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Puts a container on the stack that is to wait there.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn begin_waiting(&mut self, state: State) -> Result<()> {
         if state == State::Array {
             return self.push(TAG_WAITING_ARRAY, 0);
@@ -666,7 +666,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Ends a waiting object of this key list.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn end_waiting_object(&mut self, start: usize, node: u32) -> Result<()> {
         let count = u32::from(self.nodes[node as usize].depth);
         self.check_elements(count as usize)?;
@@ -703,7 +703,7 @@ impl<S: Storage> Encoder<S> {
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn add_plain(&mut self, plain: u64) {
         if let Some(frame) = self.frames.last_mut() {
             frame.plain += plain;
@@ -795,7 +795,7 @@ impl<S: Storage> Encoder<S> {
 
     /// The child of `node` by this key, of those that are not in the table: cheaper than to
     /// hash the text.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn child_of(&self, node: u32, text: &[u8]) -> Option<u32> {
         let mut child = self.nodes[node as usize].last;
         while child != 0 {
@@ -1121,7 +1121,7 @@ impl<S: Storage> Encoder<S> {
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn end(&mut self, start: usize, tag: u8, home: u32) -> Result<()> {
         self.frames.pop();
         self.cells.truncate(start);
@@ -1331,7 +1331,7 @@ impl<S: Storage> Encoder<S> {
 }
 
 /// Writes tagged cells (FORMAT 3.4).
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn put_tagged(texts: &mut [Text], place: &mut [u8], mut position: u32, tags: &[u8], cells: &[u64]) {
     let groups = place.chunks_mut(72).zip(tags.chunks(8).zip(cells.chunks(8)));
     for (group, (tags, cells)) in groups {
@@ -1348,7 +1348,7 @@ fn put_tagged(texts: &mut [Text], place: &mut [u8], mut position: u32, tags: &[u
 }
 
 /// The final cell of a waiting value that comes to lie at `position`.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn settle(texts: &mut [Text], tag: u8, cell: u64, position: u32) -> (u8, u64) {
     if tag != TAG_WAITING {
         return (tag, cell);

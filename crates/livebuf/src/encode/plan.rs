@@ -22,7 +22,7 @@ pub(super) const BLANK: u32 = u32::MAX - 1;
 const MOST_LISTS: usize = 4096;
 
 /// How many places the value at `at` takes with all it holds.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn places(tags: &[u8], cells: &[u64], at: usize) -> usize {
     match tags[at] {
         ..TAG_WAITING_ARRAY => 1,
@@ -50,7 +50,7 @@ pub(super) fn children<'t>(
 }
 
 /// The places of the values from `at` to `end`, without what they hold.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn run<'t>(
     tags: &'t [u8],
     cells: &'t [u64],
@@ -135,7 +135,7 @@ const NARROW: [(ColumnType, i64, i64); 6] = [
 ];
 
 impl Summary {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn add(&mut self, tag: u8, cell: u64) {
         self.count += 1;
         let kind = KINDS[tag as usize];
@@ -559,7 +559,7 @@ impl Planner<'_> {
 }
 
 impl Gathered {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn add(&mut self, tags: &[u8], cells: &[u64], at: usize) {
         let (tag, cell) = (tags[at], cells[at]);
         self.summary.add(tag, cell);

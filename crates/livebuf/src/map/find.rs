@@ -41,7 +41,7 @@ pub(super) struct Hit {
 }
 
 /// The place of a key in the index under `root` (0: none).
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn find_slot(
     bytes: &[u8],
     entries: u32,
@@ -114,7 +114,7 @@ fn find_slowly(bytes: &[u8], entries: u32, root: u32, needle: &Needle<'_>) -> Re
 
 /// Whether the key cell at `position` holds the needle. As [`Needle::is_at`], but
 /// keys of up to 16 bytes are compared here as two words, without a call.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn is_at(bytes: &[u8], position: u64, needle: &Needle<'_>) -> Result<bool> {
     let cell = load_u64(bytes, position)?;
     if needle.cell != 0 {
@@ -141,12 +141,12 @@ pub(super) struct Target<'k> {
 }
 
 impl<'k> Target<'k> {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn at(text: &'k [u8]) -> Self {
         Target { text, beyond: false }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn head(&self, prefix: u32) -> u32 {
         let rest = self.text.get(prefix as usize..).unwrap_or(&[]);
         match rest.first_chunk::<4>() {
@@ -204,13 +204,13 @@ impl Path {
         Path { nodes: [0; MAX_LEVELS], slots: [0; MAX_LEVELS], depth: 0 };
 
     /// The leaf and the slot in it.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn leaf(&self) -> (u32, usize) {
         let last = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
         (self.nodes[last], self.slots[last] as usize)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn set_leaf_slot(&mut self, slot: usize) {
         let last = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
         self.slots[last] = slot as u8;
@@ -289,20 +289,20 @@ trait Track {
 }
 
 impl Track for () {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn pass(&mut self, _: usize, _: u32, _: usize, _: u32) {}
 }
 
 /// The longest prefix passed.
 impl Track for u32 {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn pass(&mut self, _: usize, _: u32, _: usize, prefix: u32) {
         *self = (*self).max(prefix);
     }
 }
 
 /// Goes down from `node` to the one leaf where the target can be.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn descend<'a>(
     bytes: &'a [u8],
     entries: u32,
@@ -347,7 +347,7 @@ struct Position {
 }
 
 /// Finds the target's place in a leaf by at least one comparison.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn search_leaf(bytes: &[u8], entries: u32, leaf: Node<'_>, target: Target<'_>) -> Result<Position> {
     let head = target.head(leaf.prefix);
     let high = leaf.at_most(head);
@@ -403,7 +403,7 @@ pub(super) struct Spot<'a> {
 
 /// Finds that in the index under `root` (not 0). `None` where the root is a
 /// small leaf, or the key does not share some prefix: only [`seek`] knows then.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn locate<'a>(
     bytes: &'a [u8],
     entries: u32,
@@ -427,7 +427,7 @@ struct Passed {
 }
 
 impl Track for Passed {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32) {
         let at = depth % MAX_LEVELS;
         self.path.nodes[at] = node;
@@ -614,7 +614,7 @@ impl Range {
         self.take(bytes, true)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn take(&mut self, bytes: &[u8], back: bool) -> Option<Result<u32>> {
         let left = self.left.checked_sub(1)?;
         // After an error the range is at its end.
@@ -630,7 +630,7 @@ impl Range {
     }
 
     /// The entry at one end, and whether any is left.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn step(&mut self, bytes: &[u8], back: bool) -> Result<(u32, bool)> {
         let met = self.front.leaf() == self.back.leaf();
         let end = if back { &mut self.back } else { &mut self.front };

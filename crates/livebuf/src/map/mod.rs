@@ -68,7 +68,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// The entry's value.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn load(&self, bytes: &[u8]) -> Result<Raw> {
         let cell = load_u64(bytes, self.value)?;
         Ok(Raw { tag: self.tag, cell, position: self.value as u32 })
@@ -77,7 +77,7 @@ impl Entry {
 
 impl Map {
     /// The map whose header lies at `map`.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn load(bytes: &[u8], map: u64) -> Result<Map> {
         let header = slice(bytes, map, u64::from(MAP_SIZE))?;
         let word = |at: u32| {
@@ -133,7 +133,7 @@ impl Map {
 }
 
 /// Text of an entry's key.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn key_of(bytes: &[u8], entries: u32, entry: u32) -> Result<&[u8]> {
     span_at_position(bytes, u64::from(entries) + entry_key_at(entry))
 }

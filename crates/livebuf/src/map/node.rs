@@ -34,7 +34,7 @@ pub(super) struct Node<'a> {
 
 impl<'a> Node<'a> {
     /// The node at `offset`; its level, capacity and count are possible ones.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn load(bytes: &'a [u8], offset: u32) -> Result<Self> {
         const SIZE: usize = node_size(NODE_SLOTS) as usize;
         if let Ok(block) = slice(bytes, u64::from(offset), SIZE as u64)
@@ -72,7 +72,7 @@ impl<'a> Node<'a> {
     }
 
     /// The child node in `slot`, one level below.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn descend(&self, bytes: &'a [u8], slot: usize) -> Result<Self> {
         let offset = self.child(slot);
         let child = Node::load(bytes, offset)?;
@@ -82,25 +82,25 @@ impl<'a> Node<'a> {
         Ok(child)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn capacity(&self) -> usize {
         self.words.len() / 2
     }
 
     /// Head of a slot (0 past the capacity).
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn head(&self, slot: usize) -> u32 {
         self.words.get(slot).map_or(0, |&word| u32::from_le_bytes(word))
     }
 
     /// Entry number or node offset of a slot (0 past the capacity).
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn child(&self, slot: usize) -> u32 {
         self.words.get(self.capacity() + slot).map_or(0, |&word| u32::from_le_bytes(word))
     }
 
     /// Count of slots whose head is at most `head`; the heads are taken to ascend.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn at_most(&self, head: u32) -> usize {
         match self.words.first_chunk::<WORDS>() {
             Some(words) => at_most_of_63(words, self.count, head),
@@ -115,7 +115,7 @@ impl<'a> Node<'a> {
     }
 
     /// Count of slots whose head is less than `head`.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn below(&self, head: u32) -> usize {
         head.checked_sub(1).map_or(0, |head| self.at_most(head))
     }
@@ -125,7 +125,7 @@ impl<'a> Node<'a> {
 /// whole: two dependent loads where a binary search has six, and every line the
 /// count needs is already on its way. Unused heads are zero and thus never
 /// greater, so counting the greater ones needs no mask.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn at_most_of_63(words: &[[u8; 4]; WORDS], count: usize, head: u32) -> usize {
     let at = |slot: usize| u32::from_le_bytes(words[slot]);
     let quarter = usize::from((count > 15) & (at(15) <= head))
@@ -148,7 +148,7 @@ pub(super) struct Full<'a>(&'a [[u8; 4]; WORDS + 2]);
 
 impl<'a> Full<'a> {
     /// The node at `offset`, if there is one of full size; not checked further.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn load(bytes: &'a [u8], offset: u32) -> Option<Self> {
         const SIZE: u64 = node_size(NODE_SLOTS) as u64;
         let block = slice(bytes, u64::from(offset), SIZE).ok()?;
@@ -157,60 +157,60 @@ impl<'a> Full<'a> {
         sound.then_some(full)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn header(self) -> u32 {
         u32::from_le_bytes(self.0[0])
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn level(self) -> u32 {
         self.header() & 0xFF
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn count(self) -> usize {
         (self.header() >> 8 & 0xFF) as usize
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn prefix(self) -> u32 {
         u32::from_le_bytes(self.0[1])
     }
 
     /// As [`Node::head`] (0 past the last slot).
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn head(self, slot: usize) -> u32 {
         let heads: &[_; SLOTS] = self.heads();
         heads.get(slot).map_or(0, |&word| u32::from_le_bytes(word))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn heads(self) -> &'a [[u8; 4]; SLOTS] {
         let [_, _, heads @ ..] = self.0;
         let (heads, _) = heads.split_at(SLOTS);
         heads.first_chunk().unwrap_or(&[[0; 4]; SLOTS])
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn child(self, slot: usize) -> u32 {
         self.0.get(2 + SLOTS + slot).map_or(0, |&word| u32::from_le_bytes(word))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn at_most(self, head: u32) -> usize {
         let [_, _, words @ ..] = self.0;
         at_most_of_63(words, self.count(), head)
     }
 
     /// As [`Node::below`].
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn below(self, head: u32) -> usize {
         head.checked_sub(1).map_or(0, |head| self.at_most(head))
     }
 }
 
 impl<'a> From<Full<'a>> for Node<'a> {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn from(full: Full<'a>) -> Self {
         let [_, _, words @ ..] = full.0;
         Node { words, count: full.count(), prefix: full.prefix(), level: full.level() as u8 }
@@ -218,7 +218,7 @@ impl<'a> From<Full<'a>> for Node<'a> {
 }
 
 /// The four bytes of a key after `prefix`, zero-padded, as a big-endian number.
-#[inline(always)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn head_of(key: &[u8], prefix: u32) -> u32 {
     let rest = key.get(prefix as usize..).unwrap_or(&[]);
     match rest.first_chunk::<4>() {

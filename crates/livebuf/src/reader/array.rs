@@ -40,7 +40,7 @@ element!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32
          u64 => U64, f32 => F32, f64 => F64);
 
 impl<'a, M: Mode> Array<'a, M> {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn new(bytes: &'a [u8], elements: Elements) -> Self {
         Array { bytes, elements, mode: PhantomData }
     }
@@ -71,7 +71,7 @@ impl<'a, M: Mode> Array<'a, M> {
         M::out(self.element(index))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn element(&self, index: usize) -> Result<Option<Value<'a, M>>> {
         if index >= self.len() {
             return Ok(None);
@@ -132,7 +132,7 @@ pub struct ArrayIter<'a, M> {
 impl<'a, M: Mode> Iterator for ArrayIter<'a, M> {
     type Item = M::Item<Value<'a, M>>;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn next(&mut self) -> Option<Self::Item> {
         if self.front >= self.back {
             return None;

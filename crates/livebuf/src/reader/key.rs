@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 /// What can be looked up in a value: a key (text or [`Key`]) or an index.
 pub trait Lookup: Copy {
     #[doc(hidden)]
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
         match value.object()? {
             Some(object) => self.find_in_object(&object),
@@ -22,14 +22,22 @@ pub trait Lookup: Copy {
 }
 
 impl Lookup for &str {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         object.find(&Needle::new(self.as_bytes()))
     }
 }
 
+/// A key as bytes: those that are not UTF-8 are in no document.
+impl Lookup for &[u8] {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
+        object.find(&Needle::new(self))
+    }
+}
+
 impl Lookup for usize {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
         match value.array()? {
             Some(array) => array.element(self),
@@ -37,7 +45,7 @@ impl Lookup for usize {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_object<'a, M: Mode>(self, _object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         Ok(None)
     }
@@ -78,17 +86,17 @@ impl<'k> Key<'k> {
         self.text
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn needle(&self) -> &Needle<'k> {
         &self.needle
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn guess(&self, shape: u32) -> &AtomicU8 {
         &self.guesses[(shape.wrapping_mul(0x9E37_79B1) >> 29) as usize % GUESSES]
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn guessed(&self, shape: u32) -> u32 {
         self.guess(shape).load(Ordering::Relaxed) as u32
     }
@@ -100,7 +108,7 @@ impl<'k> Key<'k> {
 }
 
 impl Lookup for &Key<'_> {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         object.find_remembered(self)
     }
@@ -132,7 +140,7 @@ pub(super) enum Place {
 }
 
 impl Lookup for &Bound<'_, '_> {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
         // A row of the table it was bound to: nothing else needs to be looked at.
         let (bytes, raw) = (value.document(), value.raw());
@@ -152,7 +160,7 @@ impl Lookup for &Bound<'_, '_> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         object.find_bound(self)
     }

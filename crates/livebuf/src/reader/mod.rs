@@ -67,32 +67,32 @@ impl Mode for Checked {
     type Out<X> = Result<Option<X>>;
     type Item<X> = Result<X>;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn out<X>(result: Result<Option<X>>) -> Self::Out<X> {
         result
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn item<X>(result: Result<X>) -> Option<Result<X>> {
         Some(result)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn text(bytes: &[u8], offset: u64) -> Result<&str> {
         text(bytes, offset)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn result<X>(out: Result<Option<X>>) -> Result<Option<X>> {
         out
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn item_result<X>(item: Result<X>) -> Result<X> {
         item
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn flag(result: Result<bool>) -> Result<bool> {
         result
     }
@@ -102,17 +102,17 @@ impl Mode for Valid {
     type Out<X> = Option<X>;
     type Item<X> = X;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn out<X>(result: Result<Option<X>>) -> Self::Out<X> {
         result.unwrap_or(None)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn item<X>(result: Result<X>) -> Option<X> {
         result.ok()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     #[allow(unsafe_code)]
     fn text(bytes: &[u8], _offset: u64) -> Result<&str> {
         // SAFETY: `Valid` views are made only by the validator, which checked
@@ -121,17 +121,17 @@ impl Mode for Valid {
         Ok(unsafe { text_unchecked(bytes) })
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn result<X>(out: Option<X>) -> Result<Option<X>> {
         Ok(out)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn item_result<X>(item: X) -> Result<X> {
         Ok(item)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn flag(result: Result<bool>) -> bool {
         result.unwrap_or(false)
     }
@@ -213,7 +213,7 @@ impl<'a> Doc<'a, Checked> {
 
 impl<'a, M: Mode> Doc<'a, M> {
     /// A view in any mode; for the validator and editors that know it holds.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn assume(bytes: &'a [u8]) -> Self {
         Doc { bytes, mode: PhantomData }
     }
@@ -307,10 +307,43 @@ pub struct Value<'a, M = Checked> {
     mode: PhantomData<M>,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(core::mem::size_of::<Value<'_>>() == 32);
 
+/// A value without its document: what remains when the borrow ends. For bindings, whose
+/// values cannot hold one.
+///
+/// ```
+/// use livebuf::Value;
+/// let doc = livebuf::json!({"lap": 55});
+/// let parts = doc.doc().root().get("lap")?.unwrap().parts();
+/// assert_eq!(Value::from_parts(doc.as_bytes(), parts).as_i64(), Some(55));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueParts {
+    /// The value's bits, or where it lies (FORMAT 3).
+    pub cell: u64,
+    /// Offset of the cell in the document; 0 where it has none.
+    pub position: u32,
+    /// What the cell is (FORMAT 3.1); 0 where there is no value.
+    pub tag: u8,
+}
+
+impl<'a> Value<'a, Checked> {
+    /// The value of these parts in a document's used bytes.
+    ///
+    /// Parts of another document, or from before an edit, are safe: the value is some
+    /// other one then, or every look into it an error.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub fn from_parts(bytes: &'a [u8], parts: ValueParts) -> Self {
+        let ValueParts { cell, position, tag } = parts;
+        Value::new(bytes, Raw { cell, position, tag })
+    }
+}
+
 impl<'a, M: Mode> Value<'a, M> {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn new(bytes: &'a [u8], raw: Raw) -> Self {
         Value { bytes, raw, mode: PhantomData }
     }
@@ -321,6 +354,13 @@ impl<'a, M: Mode> Value<'a, M> {
 
     pub(crate) fn document(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// The value without its document.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub fn parts(&self) -> ValueParts {
+        let Raw { cell, position, tag } = self.raw;
+        ValueParts { cell, position, tag }
     }
 
     /// What the value is.
@@ -393,7 +433,7 @@ impl<'a, M: Mode> Value<'a, M> {
         value.is_finite().then_some(value)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn span(&self, tag: u8) -> Result<Option<&'a [u8]>> {
         if self.raw.tag != tag {
             return Ok(None);
@@ -401,7 +441,7 @@ impl<'a, M: Mode> Value<'a, M> {
         span_bytes(self.bytes, self.raw.cell, self.raw.position as u64).map(Some)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn span_text(&self, tag: u8) -> Result<Option<&'a str>> {
         match self.span(tag)? {
             Some(bytes) => M::text(bytes, span_offset(self.raw.cell, self.raw.position)).map(Some),
@@ -415,8 +455,9 @@ impl<'a, M: Mode> Value<'a, M> {
         M::out(self.span_text(TAG_STRING))
     }
 
-    /// The text's bytes, which nobody checked to be UTF-8: for callers that check them
-    /// while they copy.
+    /// The bytes of the text, borrowed from the document. Unlike those of
+    /// [`as_str`](Self::as_str) they are not checked to be UTF-8, which only validated
+    /// documents promise: for languages whose text need not be.
     #[inline]
     pub fn as_text_bytes(&self) -> M::Out<&'a [u8]> {
         M::out(self.span(TAG_STRING))
@@ -445,7 +486,7 @@ impl<'a, M: Mode> Value<'a, M> {
         M::out(self.array())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn object(&self) -> Result<Option<Object<'a, M>>> {
         if self.raw.tag != TAG_OBJECT {
             return Ok(None);
@@ -453,7 +494,7 @@ impl<'a, M: Mode> Value<'a, M> {
         Object::of(self.bytes, self.raw.cell).map(Some)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn array(&self) -> Result<Option<Array<'a, M>>> {
         if self.raw.tag != TAG_ARRAY {
             return Ok(None);

@@ -44,18 +44,18 @@ struct Row {
 }
 
 impl Row {
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn new(table: Table, row: u32) -> Row {
         let Table { offset, shape, columns, extras, .. } = table;
         Row { table: offset, row, shape, columns: columns as u8, extras: extras != 0 }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn columns(&self) -> u32 {
         self.columns as u32
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn field(&self, bytes: &[u8], index: u32) -> Result<Raw> {
         Elements::one(bytes, self.table.wrapping_add(table_column(index)), self.row)
     }
@@ -74,7 +74,7 @@ impl Row {
 
 impl<'a, M: Mode> Object<'a, M> {
     /// The object that a node's cell leads to.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn of(bytes: &'a [u8], cell: u64) -> Result<Self> {
         if row_of(cell).is_some() {
             return Object::row(bytes, cell);
@@ -96,19 +96,19 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn new(bytes: &'a [u8], body: Body) -> Self {
         Object { bytes, body, mode: PhantomData }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn map(bytes: &'a [u8], offset: u32) -> Result<Self> {
         let map = map::Map::load(bytes, offset as u64)?;
         check(bytes, map.entries as u64, entries_size(map.used as u64))?;
         Ok(Object::new(bytes, Body::Map(offset, map.used, map.live)))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn row(bytes: &'a [u8], cell: u64) -> Result<Self> {
         let table = Table::load(bytes, cell as u32)?;
         let row = row_of(cell).unwrap_or(0);
@@ -167,12 +167,12 @@ impl<'a, M: Mode> Object<'a, M> {
         M::flag(lookup.find_in_object(self).map(|found| found.is_some()))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn value(&self, raw: Raw) -> Option<Value<'a, M>> {
         (raw.tag != TAG_HOLE).then(|| Value::new(self.bytes, raw))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn find(&self, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
         match self.body {
             Body::Record(record) => {
@@ -196,7 +196,7 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
         if !row.extras {
             return Ok(None);
@@ -224,7 +224,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// Shape and count of the fields that have their keys there.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn shaped(&self) -> Option<(u32, u32)> {
         match self.body {
             Body::Record(record) if record.used() != 0 => Some((record.shape(), record.used())),
@@ -234,7 +234,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// The value of a field that has its key in the shape.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn field(&self, index: u32) -> Result<Option<Value<'a, M>>> {
         Ok(match self.body {
             Body::Record(record) => self.value(record.field(self.bytes, index)?),
@@ -243,7 +243,7 @@ impl<'a, M: Mode> Object<'a, M> {
         })
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn find_remembered(&self, key: &Key<'_>) -> Result<Option<Value<'a, M>>> {
         if let Some((offset, used)) = self.shaped() {
             let shape = Shape::load(self.bytes, offset as u64)?;
@@ -276,7 +276,7 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn find_bound(&self, bound: &Bound<'_, '_>) -> Result<Option<Value<'a, M>>> {
         if self.bytes.as_ptr() == bound.document.as_ptr() {
             match (self.body, &bound.place) {
@@ -332,7 +332,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// All members in insertion order.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn iter(&self) -> Fields<'a, M> {
         let back = match self.body {
             Body::Row(row) => {
@@ -429,7 +429,7 @@ impl<'a, M: Mode> Object<'a, M> {
     /// let (slot, value) = second.nth(1).unwrap();
     /// assert_eq!((first.key(slot), value.as_i64()), (Some("y"), Some(4)));
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn slots(&self) -> Option<Slots<'a, M>> {
         match self.body {
             Body::Record(record) if record.used() > 0 => Some(Slots {
@@ -458,7 +458,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// The value in a slot; its tag is [`TAG_HOLE`] where there is none.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn raw_at(&self, slot: u32) -> Result<Raw> {
         match self.body {
             Body::Record(record) => record.field(self.bytes, slot),
@@ -479,7 +479,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// The key of a slot that is no hole. The shape is loaded once and kept.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn key_of(&self, slot: u32, kept: &mut Option<Shape>) -> Result<&'a [u8]> {
         let offset = match self.body {
             Body::Record(record) => record.shape(),
@@ -514,7 +514,7 @@ impl<'a, M: Mode> Object<'a, M> {
         Ok(Some((self.key_of(slot, &mut None)?, raw)))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn member(&self, key: &'a [u8], raw: Raw) -> Result<(&'a str, Value<'a, M>)> {
         Ok((M::text(key, 0)?, Value::new(self.bytes, raw)))
     }
@@ -606,7 +606,7 @@ impl<'a, M: Mode> RowSlots<'a, M> {
 impl<'a, M: Mode> Iterator for RowSlots<'a, M> {
     type Item = M::Item<(usize, Value<'a, M>)>;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn next(&mut self) -> Option<Self::Item> {
         while self.slot < self.row.columns() {
             let slot = self.slot;
@@ -627,7 +627,7 @@ impl<'a, M: Mode> Iterator for RowSlots<'a, M> {
 impl<'a, M: Mode> Iterator for Slots<'a, M> {
     type Item = M::Item<(usize, Value<'a, M>)>;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn next(&mut self) -> Option<Self::Item> {
         while self.slot < self.end && self.remaining > 0 {
             let slot = self.slot;
@@ -680,7 +680,7 @@ impl<'a, M: Mode> Fields<'a, M> {
         Position { slot: self.front, remaining: self.remaining as u32 }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn advance(&mut self, backwards: bool) -> Option<M::Item<(&'a str, Value<'a, M>)>> {
         while self.front < self.back && self.remaining > 0 {
             let slot = if backwards {
@@ -709,7 +709,7 @@ impl<'a, M: Mode> Fields<'a, M> {
 impl<'a, M: Mode> Iterator for Fields<'a, M> {
     type Item = M::Item<(&'a str, Value<'a, M>)>;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn next(&mut self) -> Option<Self::Item> {
         self.advance(false)
     }

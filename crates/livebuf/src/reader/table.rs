@@ -64,13 +64,16 @@ pub struct Table<'a, M> {
 struct Above {
     /// Header of the outermost; 0 where none has gaps.
     outermost: u32,
-    /// Each one's place in the table of the one before.
-    path: [u8; MAX_COLUMN_DEPTH - 1],
-    depth: u8,
+    depth: u32,
+    /// Each one's place in the table of the one before, a byte each, lowest first. Whole
+    /// words: a processor waits long for a word of which it just stored parts.
+    path: [u64; 2],
 }
 
+const _: () = assert!(MAX_COLUMN_DEPTH <= 16);
+
 impl Above {
-    const NONE: Above = Above { outermost: 0, path: [0; MAX_COLUMN_DEPTH - 1], depth: 0 };
+    const NONE: Above = Above { outermost: 0, depth: 0, path: [0; 2] };
 
     fn is_none(&self) -> bool {
         self.outermost == 0
@@ -92,13 +95,17 @@ impl Above {
         let table = self.walk(bytes, |_| Ok(true))?;
         let place = column.offset.wrapping_sub(table.wrapping_add(TABLE_HEADERS)) / ARRAY_SIZE;
         let deep = || Error::new(ErrorKind::NestingLimit, column.offset as u64);
-        *self.path.get_mut(self.depth as usize).ok_or_else(deep)? = place as u8;
+        if self.depth >= MAX_COLUMN_DEPTH as u32 - 1 {
+            return Err(deep());
+        }
+        let word = self.path.get_mut(self.depth as usize / 8).ok_or_else(deep)?;
+        *word |= (place as u8 as u64) << (self.depth % 8 * 8);
         self.depth += 1;
         Ok(self)
     }
 
     /// Whether a row is there in all of them.
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn holds(&self, bytes: &[u8], row: u32) -> Result<bool> {
         Ok(self.outermost == 0
             || self.walk(bytes, |column| {
@@ -109,10 +116,11 @@ impl Above {
     /// The last one's table, 0 where one before, or it, does not pass.
     fn walk(&self, bytes: &[u8], pass: impl Fn(Elements) -> Result<bool>) -> Result<u32> {
         let mut column = Elements::header_at(bytes, self.outermost)?;
-        for &place in &self.path[..self.depth as usize] {
+        for level in 0..self.depth {
             if !pass(column)? {
                 return Ok(0);
             }
+            let place = (self.path[level as usize / 8 % 2] >> (level % 8 * 8)) as u8;
             column =
                 Elements::header_at(bytes, column.data.wrapping_add(table_column(place.into())))?;
         }
@@ -208,11 +216,13 @@ impl ColumnPath for Pointer<'_> {
 
 impl<'a, M: Mode> Array<'a, M> {
     /// The columns, where the elements are like objects that are stored as such.
+    #[inline]
     pub fn table(&self) -> M::Out<Table<'a, M>> {
         M::out(self.as_column().inner())
     }
 
     /// The array as a column.
+    #[inline]
     pub fn as_column(&self) -> Column<'a, M> {
         let (bytes, elements) = self.parts();
         Column { bytes, elements, above: Above::NONE, mode: PhantomData }
@@ -250,6 +260,7 @@ impl<'a, M: Mode> Table<'a, M> {
     }
 
     /// A column by key, index, keys through struct columns, or [`Pointer`].
+    #[inline]
     pub fn column(&self, path: impl ColumnPath) -> M::Out<Column<'a, M>> {
         M::out(path.find(self))
     }
@@ -274,6 +285,7 @@ impl<'a, M: Mode> Table<'a, M> {
         }
     }
 
+    #[inline]
     fn at(&self, index: u32) -> Result<Column<'a, M>> {
         let column = Elements::at_inlined(self.bytes, self.block.header(index))?;
         let (first, count) = (self.first, self.count);
@@ -362,7 +374,7 @@ impl<'a, M: Mode> Column<'a, M> {
         M::out(self.value(row))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn raw(&self, index: u32) -> Result<Raw> {
         if !self.above.holds(self.bytes, self.elements.first.wrapping_add(index))? {
             return Ok(Raw::HOLE);
@@ -370,7 +382,7 @@ impl<'a, M: Mode> Column<'a, M> {
         self.elements.element_inlined(self.bytes, index)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn value(&self, row: usize) -> Result<Option<Value<'a, M>>> {
         if row >= self.len() {
             return Ok(None);
@@ -426,6 +438,7 @@ impl<'a, M: Mode> Column<'a, M> {
         M::out(self.inner())
     }
 
+    #[inline]
     fn inner(&self) -> Result<Option<Table<'a, M>>> {
         if self.elements.column != ColumnType::Struct {
             return Ok(None);
@@ -798,7 +811,7 @@ struct Typed<'a, M, F> {
 impl<M: Mode, T, F: Fn(Raw) -> Option<T>> Iterator for Typed<'_, M, F> {
     type Item = Option<T>;
 
-    #[inline(always)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn next(&mut self) -> Option<Option<T>> {
         let Rows { column, next } = &mut self.rows;
         if *next >= column.elements.count {

@@ -307,3 +307,46 @@ fn digests_are_of_values() {
     assert!(said.contains(&format!("its digest is `{text}`")), "{text}");
     assert_eq!(doc.doc().root().digest(&mut 3).unwrap_err().kind(), ErrorKind::BudgetExceeded);
 }
+
+#[test]
+fn bytes_find_the_keys_that_text_finds() {
+    let doc = json!({"a": 1, "a longer key": {"b": 2}, "é": 3});
+    let root = doc.valid().unwrap().root();
+    for key in ["a", "a longer key", "é", "absent", ""] {
+        assert_eq!(
+            root.get(key).map(|value| value.parts()),
+            root.get(key.as_bytes()).map(|value| value.parts())
+        );
+    }
+    assert!(root.get(&[0xC3][..]).is_none(), "half a letter is no key");
+}
+
+/// Values that bindings keep over edits, or take to other documents, are wrong at worst.
+#[test]
+fn parts_of_other_documents_are_safe() {
+    let doc = json!([{"a": "a text out of line", "b": [1, 2]}, {"b": [], "a": "short"}, null]);
+    let other = json!({"list": [1.5, true], "name": "another text out of line"});
+    for doc in [doc.doc(), other.doc()] {
+        for tag in 0..=u8::MAX {
+            for cell in (0..200).chain([u64::MAX, 1 << 63, (1 << 62) + 40, 0x8800_0000 << 32]) {
+                let parts = livebuf::ValueParts { tag, cell, position: cell as u32 };
+                let value = livebuf::Value::from_parts(doc.as_bytes(), parts);
+                assert_eq!(value.parts(), parts);
+                let _ = (value.as_str(), value.as_text_bytes(), value.as_bytes(), value.len());
+                let _ = (value.get("a"), value.get(1), value.pointer("/list/0"));
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_of_text_are_not_checked() {
+    let doc = json!({"text": "twelve bytes"});
+    let mut bytes = doc.as_bytes().to_vec();
+    let at = bytes.windows(12).position(|window| window == b"twelve bytes").unwrap();
+    bytes[at] = 0xFF;
+    let text = Doc::open(&bytes).unwrap().root().get("text").unwrap().unwrap();
+    assert_eq!(text.as_str().unwrap_err().kind(), ErrorKind::BadText);
+    assert_eq!(text.as_text_bytes().unwrap().unwrap(), b"\xFFwelve bytes");
+    assert_eq!(text.as_bytes().unwrap(), None);
+}

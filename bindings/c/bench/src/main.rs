@@ -1,0 +1,374 @@
+//! The C API against Rust in one run, one thread: every task first gives the same answer
+//! through both, then they are timed in turns, and the fastest of many batches counts.
+//!
+//! ```text
+//! cargo run --release -p livebuf-c-bench [-- DIRECTORY-OF-TWITTER.JSON]
+//! ```
+// What this measures are calls of C; one comment for all calls of a task says why they may.
+#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+
+mod rust;
+
+use std::ffi::{CString, c_char, c_int};
+use std::hint::black_box;
+use std::mem::MaybeUninit;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use cpu_time::ThreadTime;
+use livebuf::{DocBuf, Editor, Key, New, Valid, Value};
+use livebuf_c::document::{livebuf_doc, livebuf_open, livebuf_read};
+use livebuf_c::read::livebuf_str;
+
+#[repr(C)]
+struct TopTweet {
+    text: livebuf_str,
+    screen_name: livebuf_str,
+    retweet_count: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct PartialTweet {
+    created_at: livebuf_str,
+    text: livebuf_str,
+    screen_name: livebuf_str,
+    id: u64,
+    in_reply_to_status_id: u64,
+    user_id: u64,
+    retweet_count: u64,
+    favorite_count: u64,
+}
+
+unsafe extern "C" {
+    fn c_get_literal(doc: *const livebuf_doc, times: usize) -> i64;
+    fn c_get_key(doc: *const livebuf_doc, text: *const c_char, times: usize) -> i64;
+    fn c_get_key_or(doc: *const livebuf_doc, text: *const c_char, times: usize) -> i64;
+    fn c_set_literal(doc: *mut livebuf_doc, times: usize) -> c_int;
+    fn c_set_key(doc: *mut livebuf_doc, text: *const c_char, times: usize) -> c_int;
+    fn c_build(
+        buffer: *mut u8,
+        capacity: usize,
+        keys: *const *const c_char,
+        length: *mut usize,
+    ) -> c_int;
+    fn c_build_at_once(
+        buffer: *mut u8,
+        capacity: usize,
+        keys: *const *const c_char,
+        length: *mut usize,
+    ) -> c_int;
+    fn c_prepare();
+    fn c_top_tweet(doc: *const livebuf_doc, most: u64, top: *mut TopTweet) -> bool;
+    fn c_partial_tweets(doc: *const livebuf_doc, result: *mut PartialTweet, room: usize) -> usize;
+    fn c_find_tweet(doc: *const livebuf_doc, id: u64) -> livebuf_str;
+    fn c_distinct_user_id(doc: *const livebuf_doc, result: *mut u64, room: usize) -> usize;
+}
+
+const KEYS: [&str; 3] = ["event", "lap", "time_sec"];
+const TIMES: usize = 1000;
+const FIND_ID: u64 = 505_874_901_689_851_904;
+const MOST: u64 = i32::MAX as u64;
+
+/// Nanoseconds of C and of Rust, the fastest of their batches, which alternate.
+fn contest(operations: usize, mut c: impl FnMut(), mut rust: impl FnMut()) -> [f64; 2] {
+    const BATCH: Duration = Duration::from_micros(200);
+    const ROUNDS: usize = 2000;
+    let time = |work: &mut dyn FnMut(), repetitions: u32| {
+        let start = ThreadTime::now();
+        for _ in 0..repetitions {
+            work();
+        }
+        start.elapsed()
+    };
+    let mut works: [&mut dyn FnMut(); 2] = [&mut c, &mut rust];
+    let repetitions = [0, 1].map(|at| {
+        let mut repetitions = 1;
+        while time(works[at], repetitions) < BATCH {
+            repetitions *= 2;
+        }
+        repetitions
+    });
+    let mut best = [f64::INFINITY; 2];
+    for _ in 0..ROUNDS {
+        for at in [0, 1] {
+            let elapsed = time(works[at], repetitions[at]).as_nanos() as f64;
+            best[at] = best[at].min(elapsed / f64::from(repetitions[at]) / operations as f64);
+        }
+    }
+    best
+}
+
+fn line(name: &str, [c, rust]: [f64; 2], target: &str) {
+    println!("| {name} | {c:.1} | {rust:.1} | {:.2} | {target} |", c / rust);
+}
+
+/// Opens bytes for C.
+fn open(bytes: &mut [u8]) -> Result<Box<livebuf_doc>> {
+    let mut doc = Box::new(MaybeUninit::uninit());
+    // SAFETY: the bytes outlive the document in every use here.
+    let status =
+        unsafe { livebuf_open(doc.as_mut_ptr(), bytes.as_mut_ptr(), bytes.len(), bytes.len()) };
+    ensure!(status == 0, "status {status}");
+    // SAFETY: written by the call above.
+    Ok(unsafe { doc.assume_init() })
+}
+
+fn build_message(buffer: &mut [u8]) -> livebuf::Result<Editor<&mut [u8]>> {
+    let mut message = Editor::create(buffer)?;
+    if let Some(root) = message.set_root(New::object(3))? {
+        message.set(root, black_box(KEYS[0]), "lap_complete")?;
+        message.set(root, black_box(KEYS[1]), 55)?;
+        message.set(root, black_box(KEYS[2]), 88.427)?;
+    }
+    Ok(message)
+}
+
+fn build_at_once(buffer: &mut [u8]) -> livebuf::Result<Editor<&mut [u8]>> {
+    let mut message = Editor::create(buffer)?;
+    let keys = black_box(KEYS);
+    let fields = [(keys[0], "lap_complete".into()), (keys[1], 55.into()), (keys[2], 88.427.into())];
+    message.set_root(New::Fields(&fields))?;
+    Ok(message)
+}
+
+fn small() -> Result<()> {
+    let mut buffer = [0_u8; 256];
+    build_message(&mut buffer)?;
+    let mut copy = buffer;
+    let mut doc = open(&mut buffer)?;
+    let mut editor = Editor::open(&mut copy[..])?;
+    let root = editor.root().context("a root")?;
+    let key = CString::new("lap")?;
+    let (doc_read, remembered) = (&raw const *doc, Key::new("lap"));
+    // SAFETY (all calls): a document that was opened, text that ends with NUL.
+    unsafe {
+        ensure!(c_get_literal(doc_read, 2) == 110 && c_get_key(doc_read, key.as_ptr(), 2) == 110);
+        ensure!(c_get_key_or(doc_read, key.as_ptr(), 2) == 110);
+    }
+    let bytes = editor.as_bytes().to_vec();
+    let value = livebuf::Doc::open(&bytes)?.validate()?.root();
+    let rust_get = |find: &dyn Fn(Value<'_, Valid>) -> i64| {
+        for _ in 0..TIMES {
+            black_box(find(black_box(value)));
+        }
+    };
+    let by_name =
+        |value: Value<'_, Valid>| value.get("lap").and_then(|it| it.as_i64()).unwrap_or(0);
+    let by_key =
+        |value: Value<'_, Valid>| value.get(&remembered).and_then(|it| it.as_i64()).unwrap_or(0);
+    let times = contest(
+        TIMES,
+        || {
+            black_box(unsafe { c_get_literal(doc_read, TIMES) });
+        },
+        || rust_get(&by_name),
+    );
+    line("get an i64 by literal key", times, "20 ns");
+    let times = contest(
+        TIMES,
+        || {
+            black_box(unsafe { c_get_key(doc_read, key.as_ptr(), TIMES) });
+        },
+        || rust_get(&by_key),
+    );
+    line("get an i64 by remembered key", times, "8 ns");
+    let times = contest(
+        TIMES,
+        || {
+            black_box(unsafe { c_get_key_or(doc_read, key.as_ptr(), TIMES) });
+        },
+        || rust_get(&by_key),
+    );
+    line("the same, livebuf_get_key_i64_or", times, "8 ns");
+
+    let doc = &raw mut *doc;
+    let mut set = |at: &dyn Fn(&mut Editor<&mut [u8]>, i64)| {
+        for value in 0..TIMES as i64 {
+            at(&mut editor, value);
+        }
+    };
+    unsafe { ensure!(c_set_literal(doc, 7) == 0 && c_get_literal(doc, 1) == 6) };
+    let times = contest(
+        TIMES,
+        || {
+            black_box(unsafe { c_set_literal(doc, TIMES) });
+        },
+        || {
+            set(&|editor, value| {
+                let _ = black_box(editor.set(root, black_box("lap"), value));
+            });
+        },
+    );
+    line("set an existing i64 by literal key", times, "20 ns");
+    let times = contest(
+        TIMES,
+        || {
+            black_box(unsafe { c_set_key(doc, key.as_ptr(), TIMES) });
+        },
+        || {
+            set(&|editor, value| {
+                let _ = black_box(editor.set(root, &remembered, value));
+            });
+        },
+    );
+    line("set an existing i64 by remembered key", times, "20 ns");
+
+    let names = KEYS.map(|key| CString::new(key).unwrap_or_default());
+    let keys = [names[0].as_ptr(), names[1].as_ptr(), names[2].as_ptr()];
+    type Build = unsafe extern "C" fn(*mut u8, usize, *const *const c_char, *mut usize) -> c_int;
+    let by_c = |build: Build, buffer: &mut [u8; 256]| {
+        let mut length = 0;
+        let status = unsafe { build(buffer.as_mut_ptr(), 256, keys.as_ptr(), &mut length) };
+        (status, length)
+    };
+    // Dirty buffers, used in turn, that fit the first cache together.
+    let mut buffers = vec![[0xA5_u8; 256]; 32];
+    let mut others = buffers.clone();
+    let (status, length) = by_c(c_build, &mut buffers[0]);
+    ensure!(status == 0 && build_message(&mut others[0])?.as_bytes() == &buffers[0][..length]);
+    let times = contest(
+        32,
+        || {
+            buffers.iter_mut().for_each(|buffer| {
+                black_box(by_c(c_build, buffer));
+            });
+        },
+        || {
+            others.iter_mut().for_each(|buffer| {
+                let _ = black_box(build_message(buffer));
+            });
+        },
+    );
+    line("build the three-field message, three calls", times, "85 ns");
+    let (status, length) = by_c(c_build_at_once, &mut buffers[0]);
+    ensure!(status == 0 && build_at_once(&mut others[0])?.as_bytes() == &buffers[0][..length]);
+    let times = contest(
+        32,
+        || {
+            buffers.iter_mut().for_each(|buffer| {
+                black_box(by_c(c_build_at_once, buffer));
+            });
+        },
+        || {
+            others.iter_mut().for_each(|buffer| {
+                let _ = black_box(build_at_once(buffer));
+            });
+        },
+    );
+    line("build the three-field message, one call", times, "85 ns");
+    Ok(())
+}
+
+fn text(view: livebuf_str) -> &'static [u8] {
+    // SAFETY: what C got from a document that is there for as long as the program runs.
+    unsafe { std::slice::from_raw_parts(view.data.cast(), view.length as usize) }
+}
+
+fn twitter(json: &[u8]) -> Result<()> {
+    let document: &'static DocBuf = Box::leak(Box::new(livebuf_json::from_slice(json)?));
+    let bytes = document.as_bytes();
+    let root = livebuf::Doc::open(bytes)?.validate()?.root();
+    let mut doc = MaybeUninit::uninit();
+    // SAFETY: the bytes are there for ever.
+    let doc = unsafe {
+        ensure!(livebuf_read(doc.as_mut_ptr(), bytes.as_ptr(), bytes.len()) == 0);
+        doc.assume_init()
+    };
+    let doc = &raw const doc;
+    // SAFETY: needs nothing.
+    unsafe { c_prepare() };
+
+    // SAFETY (all calls): an open document, and room as said.
+    let mut top = MaybeUninit::<TopTweet>::uninit();
+    ensure!(unsafe { c_top_tweet(doc, MOST, top.as_mut_ptr()) });
+    let found = unsafe { top.assume_init_ref() };
+    let expected = rust::top_tweet(root, MOST).context("a tweet")?;
+    ensure!(text(found.text) == expected.text.as_bytes());
+    ensure!(text(found.screen_name) == expected.screen_name.as_bytes());
+    ensure!(found.retweet_count == expected.retweet_count);
+    let times = contest(
+        1,
+        || {
+            black_box(unsafe { c_top_tweet(doc, black_box(MOST), top.as_mut_ptr()) });
+        },
+        || {
+            black_box(rust::top_tweet(black_box(root), MOST));
+        },
+    );
+    line("twitter: top_tweet", times, "1.3");
+
+    let mut partial = vec![MaybeUninit::<PartialTweet>::uninit(); 200];
+    let count = unsafe { c_partial_tweets(doc, partial.as_mut_ptr().cast(), 200) };
+    let mut expected = Vec::new();
+    rust::partial_tweets(root, &mut expected).context("tweets")?;
+    ensure!(count == expected.len() && count == 100);
+    for (found, expected) in partial.iter().zip(&expected) {
+        let found = unsafe { found.assume_init_ref() };
+        ensure!(text(found.created_at) == expected.created_at.as_bytes());
+        ensure!(text(found.text) == expected.text.as_bytes());
+        ensure!(text(found.screen_name) == expected.user.screen_name.as_bytes());
+        ensure!(found.id == expected.id && found.user_id == expected.user.id);
+        ensure!(found.in_reply_to_status_id == expected.in_reply_to_status_id);
+        ensure!(found.retweet_count == expected.retweet_count);
+        ensure!(found.favorite_count == expected.favorite_count);
+    }
+    let times = contest(
+        1,
+        || {
+            black_box(unsafe { c_partial_tweets(doc, partial.as_mut_ptr().cast(), 200) });
+        },
+        || {
+            expected.clear();
+            black_box(rust::partial_tweets(black_box(root), &mut expected));
+        },
+    );
+    line("twitter: partial_tweets", times, "1.3");
+
+    let expected = rust::find_tweet(root, FIND_ID).context("the tweet")?;
+    ensure!(text(unsafe { c_find_tweet(doc, FIND_ID) }) == expected.as_bytes());
+    let times = contest(
+        1,
+        || {
+            black_box(unsafe { c_find_tweet(doc, black_box(FIND_ID)) });
+        },
+        || {
+            black_box(rust::find_tweet(black_box(root), FIND_ID));
+        },
+    );
+    line("twitter: find_tweet", times, "1.3");
+
+    let mut ids = vec![0; 400];
+    let count = unsafe { c_distinct_user_id(doc, ids.as_mut_ptr(), ids.len()) };
+    let mut expected = Vec::new();
+    rust::distinct_user_id(root, &mut expected).context("ids")?;
+    ensure!(ids[..count] == expected);
+    let times = contest(
+        1,
+        || {
+            black_box(unsafe { c_distinct_user_id(doc, ids.as_mut_ptr(), ids.len()) });
+        },
+        || {
+            expected.clear();
+            black_box(rust::distinct_user_id(black_box(root), &mut expected));
+        },
+    );
+    line("twitter: distinct_user_id", times, "1.3");
+    Ok(())
+}
+
+fn main() -> Result<()> {
+    println!("| task | C, ns | Rust, ns | C / Rust | target |\n|---|---|---|---|---|");
+    small()?;
+    // Beside the repository, as the Rust benchmark has it.
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/data");
+    let data = std::env::args_os().nth(1).map_or_else(|| PathBuf::from(beside), PathBuf::from);
+    match std::fs::read(data.join("twitter.json")) {
+        Ok(json) => twitter(&json),
+        Err(error) => {
+            println!("\nNo twitter.json in {}: {error}", data.display());
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,884 @@
+// LiveBuf for C++17: livebuf.h with owners, views, operators and conversions. Header only.
+//
+//   auto doc = livebuf::document::parse(R"({"laps": [{"lap": 1, "sec": 88.25}]})");
+//   double sec = doc["laps"][0]["sec"].value_or(0.0);
+//   doc["laps"][0]["sec"] = 87.5;
+//   for (livebuf::value lap : doc["laps"].get().elements()) use(lap["lap"].value_or(0));
+//
+// Owners:     document manages its memory; buffer is over memory of yours and never
+//             allocates. Both move, neither copies (document::copy does).
+// Views:      value, and what comes of it, borrow the document. After an edit they are
+//             stale: they read as if nothing were there, and error() says so.
+// Errors:     Without exceptions (-fno-exceptions) everything answers: optionals, statuses,
+//             values that are not there. With them there are, beside these, the throwing
+//             document::parse, value::as<T>(), livebuf::check(status); assigning to
+//             doc["a"] throws then, and else is told by doc.error().
+// Conversion: your struct converts where this is found beside it:
+//               inline auto livebuf_fields(const Lap *) {
+//                 return livebuf::fields(livebuf::field("lap", &Lap::lap), ...);
+//               }
+// Threads:    as in livebuf.h.
+#ifndef LIVEBUF_HPP
+#define LIVEBUF_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "livebuf.h"
+
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
+#define LIVEBUF_EXCEPTIONS 1
+#include <exception>
+#else
+#define LIVEBUF_EXCEPTIONS 0
+#endif
+
+namespace livebuf {
+
+// --- errors -----------------------------------------------------------------------------
+
+/// How a call went; true in a condition where it went well.
+class status {
+ public:
+  constexpr status(livebuf_status code = LIVEBUF_OK) noexcept : code_(code) {}
+  constexpr explicit operator bool() const noexcept { return code_ == LIVEBUF_OK; }
+  constexpr livebuf_status code() const noexcept { return code_; }
+  const char *what() const noexcept { return livebuf_strerror(code_); }
+  friend constexpr bool operator==(status a, status b) noexcept { return a.code_ == b.code_; }
+  friend constexpr bool operator!=(status a, status b) noexcept { return a.code_ != b.code_; }
+
+ private:
+  livebuf_status code_;
+};
+
+#if LIVEBUF_EXCEPTIONS
+/// What the throwing calls throw.
+class exception : public std::exception {
+ public:
+  explicit exception(livebuf_error error) noexcept : error_(error) {}
+  const char *what() const noexcept override { return livebuf_strerror(error_.status); }
+  /// Status, byte offset, and line and column in JSON text.
+  const livebuf_error &error() const noexcept { return error_; }
+
+ private:
+  livebuf_error error_;
+};
+
+/// Throws what went wrong, if anything did.
+inline void check(status status) {
+  if (!status) throw exception(livebuf_error{status.code(), 0, 0, 0, 0, 0});
+}
+#endif
+
+namespace detail {
+
+inline std::string_view view(livebuf_str text) noexcept {
+  return text.data ? std::string_view(text.data, text.length) : std::string_view();
+}
+
+/// Throws, where that is wanted; else the document's own error has to do.
+inline status settled(const livebuf_doc *doc, status status) {
+#if LIVEBUF_EXCEPTIONS
+  if (!status) {
+    livebuf_error error = livebuf_last_error(doc);
+    error.status = status.code();
+    throw exception(error);
+  }
+#else
+  (void)doc;
+#endif
+  return status;
+}
+
+template <class T>
+struct always_false : std::false_type {};
+
+template <class T>
+using described = decltype(livebuf_fields(static_cast<const T *>(nullptr)));
+
+template <class T, class = void>
+struct has_fields : std::false_type {};
+template <class T>
+struct has_fields<T, std::void_t<described<T>>> : std::true_type {};
+
+template <class T>
+struct is_optional : std::false_type {};
+template <class T>
+struct is_optional<std::optional<T>> : std::true_type {};
+
+template <class T>
+struct is_list : std::false_type {};
+template <class T, class A>
+struct is_list<std::vector<T, A>> : std::true_type {};
+
+template <class T>
+struct is_array : std::false_type {};
+template <class T, std::size_t N>
+struct is_array<std::array<T, N>> : std::true_type {};
+
+template <class T>
+struct is_dictionary : std::false_type {};
+template <class V, class C, class A>
+struct is_dictionary<std::map<std::string, V, C, A>> : std::true_type {};
+
+}  // namespace detail
+
+/// A member of your struct, and its key.
+template <class Owner, class Member>
+struct field_of {
+  std::string_view key;
+  Member Owner::*member;
+};
+
+template <class Owner, class Member>
+constexpr field_of<Owner, Member> field(std::string_view key, Member Owner::*member) {
+  return {key, member};
+}
+
+/// What livebuf_fields answers.
+template <class... Fields>
+constexpr std::tuple<Fields...> fields(Fields... all) {
+  return {all...};
+}
+
+/// Numbers side by side in the document, as std::span has them.
+template <class T>
+class span {
+ public:
+  constexpr span() noexcept = default;
+  constexpr span(const T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+  constexpr const T *data() const noexcept { return data_; }
+  constexpr std::size_t size() const noexcept { return size_; }
+  constexpr bool empty() const noexcept { return size_ == 0; }
+  constexpr const T *begin() const noexcept { return data_; }
+  constexpr const T *end() const noexcept { return data_ + size_; }
+  constexpr const T &operator[](std::size_t index) const noexcept { return data_[index]; }
+
+ private:
+  const T *data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+using bytes_view = span<std::uint8_t>;
+
+/// A key that remembers where it was found. Its text must outlive it, as literals do.
+class key {
+ public:
+  explicit key(std::string_view text) noexcept {
+    livebuf_key_init_n(&key_, text.data(), text.size());
+  }
+  const livebuf_key *get() const noexcept { return &key_; }
+
+ private:
+  livebuf_key key_;
+};
+
+class value;
+
+// --- iterating --------------------------------------------------------------------------
+
+namespace detail {
+
+struct sentinel {};
+
+/// Steps of a C iterator. The end may also be an error, which range::error tells.
+template <class Item>
+class steps {
+ public:
+  using value_type = Item;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const Item *;
+  using reference = Item;
+  using iterator_category = std::input_iterator_tag;
+
+  explicit steps(livebuf_iter *iter) noexcept : iter_(iter) { ++*this; }
+  steps &operator++() noexcept {
+    if (!livebuf_next(iter_)) iter_ = nullptr;
+    return *this;
+  }
+  Item operator*() const noexcept { return Item::of(*iter_); }
+  friend bool operator==(const steps &at, sentinel) noexcept { return !at.iter_; }
+  friend bool operator!=(const steps &at, sentinel) noexcept { return at.iter_; }
+
+ private:
+  livebuf_iter *iter_;
+};
+
+}  // namespace detail
+
+/// Something to go over once with a range-for.
+template <class Item>
+class range {
+ public:
+  explicit range(const livebuf_iter &iter) noexcept : iter_(iter) {}
+  detail::steps<Item> begin() noexcept { return detail::steps<Item>(&iter_); }
+  detail::sentinel end() const noexcept { return {}; }
+  /// Why it ended early, if it did.
+  const livebuf_error &error() const noexcept { return iter_.error; }
+
+ private:
+  livebuf_iter iter_;
+};
+
+// --- reading ----------------------------------------------------------------------------
+
+/// A column of numbers, text or anything: all rows of a table under one key, or an array.
+class column {
+ public:
+  explicit operator bool() const noexcept { return column_.private_doc; }
+  std::size_t size() const noexcept { return column_.length; }
+  livebuf_column_type type() const noexcept {
+    return static_cast<livebuf_column_type>(column_.column_type);
+  }
+  value operator[](std::size_t row) const noexcept;
+
+  /// The numbers as they lie in the document, where they are exactly of this type and every
+  /// row has one; else empty, and copy() does.
+  template <class T>
+  span<T> slice() const noexcept {
+    std::size_t count = 0;
+    const void *data = livebuf_column_slice(&column_, &count);
+    return data && type() == code<T>() ? span<T>(static_cast<const T *>(data), count) : span<T>();
+  }
+
+  /// All rows as integers or doubles of the widest kind; `fallback` where there is none.
+  template <class T>
+  std::vector<T> copy(T fallback = T()) const {
+    std::vector<T> values(size());
+    std::size_t count = 0;
+    if constexpr (std::is_same_v<T, double>) {
+      count = livebuf_column_f64s(&column_, 0, values.data(), values.size(), fallback);
+    } else {
+      static_assert(std::is_same_v<T, std::int64_t>, "copy<double> or copy<std::int64_t>");
+      count = livebuf_column_i64s(&column_, 0, values.data(), values.size(), fallback);
+    }
+    values.resize(count);
+    return values;
+  }
+
+  /// The first row that holds this.
+  template <class T>
+  std::optional<std::size_t> find(const T &wanted) const noexcept;
+
+  livebuf_column *get() noexcept { return &column_; }
+
+ private:
+  template <class T>
+  static constexpr livebuf_column_type code() {
+    if constexpr (std::is_same_v<T, float>) return LIVEBUF_COLUMN_F32;
+    if constexpr (std::is_same_v<T, double>) return LIVEBUF_COLUMN_F64;
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+      return sizeof(T) == 1   ? LIVEBUF_COLUMN_I8
+             : sizeof(T) == 2 ? LIVEBUF_COLUMN_I16
+             : sizeof(T) == 4 ? LIVEBUF_COLUMN_I32
+                              : LIVEBUF_COLUMN_I64;
+    }
+    if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>) {
+      return sizeof(T) == 1   ? LIVEBUF_COLUMN_U8
+             : sizeof(T) == 2 ? LIVEBUF_COLUMN_U16
+             : sizeof(T) == 4 ? LIVEBUF_COLUMN_U32
+                              : LIVEBUF_COLUMN_U64;
+    }
+  }
+
+  livebuf_column column_ = {};
+};
+
+struct member;
+
+/// A value of a document, or the news that there is none. Copying it is cheap.
+class value {
+ public:
+  value() noexcept : value_() {}
+  value(livebuf_value raw) noexcept : value_(raw) {}
+  static value of(const livebuf_iter &iter) noexcept { return iter.value; }
+
+  livebuf_value raw() const noexcept { return value_; }
+  livebuf_type type() const noexcept { return livebuf_type_of(value_); }
+  /// Whether there is a value.
+  explicit operator bool() const noexcept { return livebuf_exists(value_); }
+  bool exists() const noexcept { return livebuf_exists(value_); }
+  bool is_null() const noexcept { return livebuf_is_null(value_); }
+  bool is_object() const noexcept { return type() == LIVEBUF_TYPE_OBJECT; }
+  bool is_array() const noexcept { return type() == LIVEBUF_TYPE_ARRAY; }
+  bool is_string() const noexcept { return type() == LIVEBUF_TYPE_STRING; }
+  /// Members, elements or bytes of text.
+  std::size_t size() const noexcept { return livebuf_count(value_); }
+  livebuf_error error() const noexcept { return livebuf_value_error(value_); }
+
+  value operator[](std::string_view name) const noexcept {
+    return livebuf_get_n(value_, name.data(), name.size());
+  }
+  value operator[](const char *name) const noexcept { return livebuf_get(value_, name); }
+  value operator[](const key &name) const noexcept {
+    return livebuf_get_key(value_, name.get());
+  }
+  template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+  value operator[](I index) const noexcept {
+    return livebuf_at(value_, static_cast<std::size_t>(index));
+  }
+  /// The value at a JSON pointer below this one.
+  value pointer(std::string_view pointer) const noexcept {
+    return livebuf_pointer_n(value_, pointer.data(), pointer.size());
+  }
+
+  /// The value as a T: bool, integers it fits, doubles, std::string_view, std::string,
+  /// bytes_view, std::optional, std::vector, std::array, std::map<std::string, T>, value,
+  /// and structs with livebuf_fields.
+  template <class T>
+  std::optional<T> get() const {
+    std::optional<T> result(std::in_place);
+    if (!to(*result)) result.reset();
+    return result;
+  }
+
+  /// The same, or this.
+  template <class T>
+  T value_or(T fallback) const {
+    T result{};
+    return to(result) ? result : fallback;
+  }
+  std::string_view value_or(const char *fallback) const noexcept {
+    return value_or<std::string_view>(fallback);
+  }
+
+  /// The same into a variable; false, and the variable may hold a part, where it is not so.
+  template <class T>
+  bool to(T &result) const;
+
+#if LIVEBUF_EXCEPTIONS
+  /// The same; throws where it is not so.
+  template <class T>
+  T as() const {
+    T result{};
+    if (!to(result)) {
+      livebuf_error error = this->error();
+      if (error.status == LIVEBUF_OK) error.status = LIVEBUF_WRONG_TYPE;
+      throw exception(error);
+    }
+    return result;
+  }
+#endif
+
+  /// Elements of an array, or an object's values.
+  range<value> elements(bool descending = false) const noexcept {
+    return range<value>(iterate(descending));
+  }
+  /// Members of an object in the order they were added.
+  range<member> members(bool descending = false) const noexcept {
+    return range<member>(iterate(descending));
+  }
+  /// Members with keys from `low` to before `high`, ordered by key. The texts must outlive it.
+  range<member> between(std::string_view low, std::string_view high,
+                        std::uint32_t flags = 0) const noexcept {
+    livebuf_iter iter;
+    livebuf_range_n(value_, low.data(), low.size(), high.data(), high.size(), flags, &iter);
+    return range<member>(iter);
+  }
+  /// Members whose keys begin so, ordered by key. The text must outlive it.
+  range<member> prefix(std::string_view prefix, std::uint32_t flags = 0) const noexcept {
+    livebuf_iter iter;
+    livebuf_prefix_n(value_, prefix.data(), prefix.size(), flags, &iter);
+    return range<member>(iter);
+  }
+
+  /// A column of an array of like objects: "/user/id"; "" is the array itself.
+  livebuf::column column(std::string_view pointer) const noexcept {
+    livebuf::column found;
+    livebuf_column_n(value_, pointer.data(), pointer.size(), found.get());
+    return found;
+  }
+  template <class T>
+  span<T> column(std::string_view pointer) const noexcept {
+    return column(pointer).slice<T>();
+  }
+
+  /// JSON text; empty where the value is not there or cannot be printed.
+  std::string json(std::uint32_t indent = 0) const {
+    livebuf_json_options options = {};
+    options.indent = indent;
+    std::size_t length = 0;
+    std::string text;
+    if (livebuf_to_json(value_, &options, nullptr, 0, &length) != LIVEBUF_NO_SPACE) return text;
+    text.resize(length);
+    if (livebuf_to_json(value_, &options, &text[0], length, &length)) text.clear();
+    return text;
+  }
+
+ private:
+  livebuf_iter iterate(bool descending) const noexcept {
+    livebuf_iter iter;
+    livebuf_iterate(value_, descending ? LIVEBUF_DESCENDING : 0, &iter);
+    return iter;
+  }
+
+  livebuf_value value_;
+};
+
+/// A member of an object: for (auto [name, child] : object.members()).
+struct member {
+  std::string_view key;
+  livebuf::value value;
+
+  static member of(const livebuf_iter &iter) noexcept {
+    return {detail::view(iter.key), iter.value};
+  }
+};
+
+inline value column::operator[](std::size_t row) const noexcept {
+  return livebuf_column_get(&column_, row);
+}
+
+template <class T>
+bool value::to(T &result) const {
+  if constexpr (std::is_same_v<T, value>) {
+    result = *this;
+    return exists();
+  } else if constexpr (std::is_same_v<T, bool>) {
+    result = livebuf_get_bool(value_);
+    return type() == LIVEBUF_TYPE_BOOL;
+  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+    std::int64_t integer = livebuf_get_i64(value_);
+    result = static_cast<T>(integer);
+    return type() == LIVEBUF_TYPE_I64 && result == integer;
+  } else if constexpr (std::is_integral_v<T>) {
+    std::uint64_t integer = livebuf_get_u64(value_);
+    result = static_cast<T>(integer);
+    bool is_number = integer || livebuf_get_i64_or(value_, -1) == 0;
+    return is_number && result == integer;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    result = static_cast<T>(livebuf_get_f64(value_));
+    livebuf_type kind = type();
+    return kind == LIVEBUF_TYPE_F64 || kind == LIVEBUF_TYPE_I64 || kind == LIVEBUF_TYPE_U64 ||
+           (kind == LIVEBUF_TYPE_NUMBER && livebuf_get_f64_or(value_, 1) == result);
+  } else if constexpr (std::is_same_v<T, std::string_view> || std::is_same_v<T, std::string>) {
+    livebuf_str text = livebuf_get_str(value_);
+    result = T(detail::view(text));
+    return text.data != nullptr;
+  } else if constexpr (std::is_same_v<T, bytes_view>) {
+    livebuf_bytes bytes = livebuf_get_bytes(value_);
+    result = bytes_view(bytes.data, bytes.length);
+    return bytes.data != nullptr;
+  } else if constexpr (detail::is_optional<T>::value) {
+    result.reset();
+    if (!exists() || is_null()) return livebuf_value_error(value_).status != LIVEBUF_STALE_HANDLE;
+    return to(result.emplace());
+  } else if constexpr (detail::is_list<T>::value) {
+    result.clear();
+    if (!is_array()) return false;
+    result.reserve(size() < 1024 ? size() : 1024);  // The count is the document's word.
+    auto all = elements();
+    for (value each : all) {
+      typename T::value_type element{};
+      if (!each.to(element)) return false;
+      result.push_back(std::move(element));
+    }
+    return all.error().status == LIVEBUF_OK;
+  } else if constexpr (detail::is_array<T>::value) {
+    if (!is_array() || size() != result.size()) return false;
+    std::size_t at = 0;
+    auto all = elements();
+    for (value each : all) {
+      if (at == result.size() || !each.to(result[at++])) return false;
+    }
+    return at == result.size();
+  } else if constexpr (detail::is_dictionary<T>::value) {
+    result.clear();
+    if (!is_object()) return false;
+    auto all = members();
+    for (auto [name, each] : all) {
+      if (!each.to(result[std::string(name)])) return false;
+    }
+    return all.error().status == LIVEBUF_OK;
+  } else if constexpr (detail::has_fields<T>::value) {
+    if (!is_object()) return false;
+    auto all = livebuf_fields(static_cast<const T *>(nullptr));
+    return std::apply(
+        [&](const auto &...each) {
+          return (... && (*this)[each.key].to(result.*(each.member)));
+        },
+        all);
+  } else {
+    static_assert(detail::always_false<T>::value, "no conversion: give it livebuf_fields");
+    return false;
+  }
+}
+
+template <class T>
+std::optional<std::size_t> column::find(const T &wanted) const noexcept {
+  livebuf_new sought;
+  if constexpr (std::is_same_v<T, bool>) {
+    sought = livebuf_bool(wanted);
+  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+    sought = livebuf_i64(wanted);
+  } else if constexpr (std::is_integral_v<T>) {
+    sought = livebuf_u64(wanted);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    sought = livebuf_f64(wanted);
+  } else {
+    std::string_view text(wanted);
+    sought = livebuf_string_n(text.data(), text.size());
+  }
+  std::ptrdiff_t row = livebuf_column_find(&column_, sought);
+  return row < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(row));
+}
+
+// --- editing ----------------------------------------------------------------------------
+
+/// Stores null: doc["a"] = livebuf::null.
+struct null_type {};
+inline constexpr null_type null{};
+
+/// Stores an empty object or array with room: doc["a"] = livebuf::object(3).
+struct object {
+  explicit object(std::size_t room = 0) : members(room) {}
+  std::size_t members;
+};
+struct array {
+  explicit array(std::size_t room = 0) : elements(room) {}
+  std::size_t elements;
+};
+
+namespace detail {
+
+/// Values that one call stores.
+template <class T>
+constexpr bool is_simple() {
+  return std::is_arithmetic_v<T> || std::is_same_v<T, null_type> ||
+         std::is_same_v<T, std::nullptr_t> || std::is_same_v<T, object> ||
+         std::is_same_v<T, array> || std::is_same_v<T, bytes_view> ||
+         std::is_convertible_v<const T &, std::string_view>;
+}
+
+template <class T>
+void simple(const T &from, livebuf_new &to) noexcept {
+  if constexpr (std::is_same_v<T, null_type> || std::is_same_v<T, std::nullptr_t>) {
+    to = livebuf_null();
+  } else if constexpr (std::is_same_v<T, bool>) {
+    to = livebuf_bool(from);
+  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+    to = livebuf_i64(from);
+  } else if constexpr (std::is_integral_v<T>) {
+    to = livebuf_u64(from);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    to = livebuf_f64(static_cast<double>(from));
+  } else if constexpr (std::is_same_v<T, object>) {
+    to = livebuf_object(from.members);
+  } else if constexpr (std::is_same_v<T, array>) {
+    to = livebuf_array(from.elements);
+  } else if constexpr (std::is_same_v<T, bytes_view>) {
+    to = livebuf_blob(from.data(), from.size());
+  } else {
+    std::string_view text(from);
+    to = livebuf_string_n(text.data() ? text.data() : "", text.size());
+  }
+}
+
+/// Stores what `put(new, child)` puts in its place, and then what is in it. Where a part does
+/// not fit, what was stored before it stays.
+template <class T, class Put>
+status store(livebuf_doc *doc, const T &from, Put &&put) {
+  [[maybe_unused]] livebuf_node child;
+  if constexpr (is_simple<T>()) {
+    livebuf_new made;
+    simple(from, made);
+    return put(made, nullptr);
+  } else if constexpr (std::is_same_v<T, value>) {
+    livebuf_value raw = from.raw();
+    return put(livebuf_copy(&raw), nullptr);
+  } else if constexpr (is_optional<T>::value) {
+    if (!from) return put(livebuf_null(), nullptr);
+    return store(doc, *from, std::forward<Put>(put));
+  } else if constexpr (is_list<T>::value || is_array<T>::value) {
+    status went = put(livebuf_array(from.size()), &child);
+    for (const auto &each : from) {
+      if (!went) break;
+      went = store(doc, each, [&](livebuf_new part, livebuf_node *at) {
+        return livebuf_push(doc, child, part, at);
+      });
+    }
+    return went;
+  } else if constexpr (is_dictionary<T>::value) {
+    status went = put(livebuf_object(from.size()), &child);
+    for (const auto &each : from) {
+      if (!went) break;
+      went = store(doc, each.second, [&](livebuf_new part, livebuf_node *at) {
+        return livebuf_set_n(doc, child, each.first.data(), each.first.size(), part, at);
+      });
+    }
+    return went;
+  } else if constexpr (has_fields<T>::value) {
+    auto all = livebuf_fields(static_cast<const T *>(nullptr));
+    status went = put(livebuf_object(std::tuple_size_v<decltype(all)>), &child);
+    auto one = [&](const auto &each) {
+      went = store(doc, from.*(each.member), [&](livebuf_new part, livebuf_node *at) {
+        return livebuf_set_n(doc, child, each.key.data(), each.key.size(), part, at);
+      });
+      return static_cast<bool>(went);
+    };
+    if (went) std::apply([&](const auto &...each) { (void)(... && one(each)); }, all);
+    return went;
+  } else {
+    static_assert(always_false<T>::value, "no conversion: give it livebuf_fields");
+    return status();
+  }
+}
+
+}  // namespace detail
+
+/// A place in a document, to be read or assigned to: doc["laps"][0]["sec"] = 87.5. It names
+/// what holds it, which must be there; a member may be new. Good until the next edit.
+class place {
+ public:
+  place operator[](std::string_view name) const { return place(doc_, node(), name); }
+  place operator[](const char *name) const { return place(doc_, node(), name); }
+  template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+  place operator[](I index) const {
+    return place(doc_, node(), static_cast<std::size_t>(index));
+  }
+
+  /// The value there now.
+  value get() const noexcept {
+    if (is_root_) return livebuf_root(doc_);
+    livebuf_value holds = livebuf_node_value(doc_, holder_);
+    return by_name_ ? livebuf_get_n(holds, name_.data(), name_.size())
+                    : livebuf_at(holds, index_);
+  }
+  operator value() const noexcept { return get(); }
+  explicit operator bool() const noexcept { return get().exists(); }
+  template <class T>
+  T value_or(T fallback) const {
+    return get().value_or(std::move(fallback));
+  }
+  std::string_view value_or(const char *fallback) const noexcept {
+    return get().value_or(fallback);
+  }
+#if LIVEBUF_EXCEPTIONS
+  template <class T>
+  T as() const {
+    return get().template as<T>();
+  }
+#endif
+
+  /// Stores; the status. What value::get takes goes, and values of other documents.
+  template <class T>
+  status set(const T &from) const {
+    return detail::store(doc_, from, [&](livebuf_new made, livebuf_node *child) -> status {
+      if (is_root_) return livebuf_set_root(doc_, made, child);
+      if (by_name_) {
+        return livebuf_set_n(doc_, holder_, name_.data(), name_.size(), made, child);
+      }
+      return livebuf_set_at(doc_, holder_, index_, made, child);
+    });
+  }
+  /// Stores; throws where it cannot, if exceptions are on.
+  template <class T>
+  const place &operator=(const T &from) const {
+    detail::settled(doc_, set(from));
+    return *this;
+  }
+  const place &operator=(const place &from) const { return *this = from.get(); }
+  place(const place &) = default;
+
+  /// Adds an element at the end of the array here; the status.
+  template <class T>
+  status push(const T &from) const {
+    livebuf_node here = node();
+    return detail::store(doc_, from, [&](livebuf_new made, livebuf_node *child) {
+      return status(livebuf_push(doc_, here, made, child));
+    });
+  }
+  /// Adds an element before the one at an index; the status.
+  template <class T>
+  status insert(std::size_t index, const T &from) const {
+    livebuf_node here = node();
+    return detail::store(doc_, from, [&](livebuf_new made, livebuf_node *child) {
+      return status(livebuf_insert(doc_, here, index, made, child));
+    });
+  }
+  /// Takes out what is here; the status.
+  status remove() const {
+    if (is_root_) return livebuf_set_root(doc_, livebuf_null(), nullptr);
+    if (by_name_) return livebuf_remove_n(doc_, holder_, name_.data(), name_.size());
+    return livebuf_remove_at(doc_, holder_, index_);
+  }
+  /// Takes out all that is in the object or array here; the status.
+  status clear() const { return livebuf_clear(doc_, node()); }
+
+  /// The handle of the object or array here, for the calls of livebuf.h.
+  livebuf_node node() const noexcept {
+    if (is_root_) return livebuf_root_node(doc_);
+    return by_name_ ? livebuf_child_n(doc_, holder_, name_.data(), name_.size())
+                    : livebuf_child_at(doc_, holder_, index_);
+  }
+
+ private:
+  template <class Doc>
+  friend class editing;
+  explicit place(livebuf_doc *doc) : doc_(doc), is_root_(true) {}
+  place(livebuf_doc *doc, livebuf_node holder, std::string_view name)
+      : doc_(doc), holder_(holder), name_(name), by_name_(true) {}
+  place(livebuf_doc *doc, livebuf_node holder, std::size_t index)
+      : doc_(doc), holder_(holder), index_(index) {}
+
+  livebuf_doc *doc_;
+  livebuf_node holder_ = {};
+  std::string_view name_ = {};
+  std::size_t index_ = 0;
+  bool by_name_ = false;
+  bool is_root_ = false;
+};
+
+/// What both owners can do.
+template <class Owner>
+class editing {
+ public:
+  /// The root, to be read.
+  value root() const noexcept { return livebuf_root(raw()); }
+  /// The root as a place, to be assigned to.
+  place at_root() noexcept { return place(raw()); }
+  place operator[](std::string_view name) { return at_root()[name]; }
+  place operator[](const char *name) { return at_root()[name]; }
+  template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+  place operator[](I index) {
+    return at_root()[index];
+  }
+  value operator[](std::string_view name) const noexcept { return root()[name]; }
+  value operator[](const char *name) const noexcept { return root()[name]; }
+  template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+  value operator[](I index) const noexcept {
+    return root()[index];
+  }
+  value pointer(std::string_view pointer) const noexcept { return root().pointer(pointer); }
+
+  /// Stores at a JSON pointer; the status.
+  template <class T>
+  status set(std::string_view pointer, const T &from) {
+    return detail::store(raw(), from, [&](livebuf_new made, livebuf_node *child) {
+      return status(livebuf_set_pointer_n(raw(), pointer.data(), pointer.size(), made, child));
+    });
+  }
+  /// Takes the value at a JSON pointer out; the status.
+  status remove(std::string_view pointer) {
+    return livebuf_remove_pointer_n(raw(), pointer.data(), pointer.size());
+  }
+
+  /// The document's bytes, to be sent or stored.
+  bytes_view bytes() const noexcept {
+    const livebuf_doc *doc = raw();
+    return doc ? bytes_view(doc->bytes, doc->length) : bytes_view();
+  }
+  std::size_t size() const noexcept { return bytes().size(); }
+  /// What the last call that failed said.
+  livebuf_error error() const noexcept { return livebuf_last_error(raw()); }
+  std::string json(std::uint32_t indent = 0) const { return root().json(indent); }
+
+  livebuf_doc *raw() noexcept { return static_cast<Owner *>(this)->handle(); }
+  const livebuf_doc *raw() const noexcept { return static_cast<const Owner *>(this)->handle(); }
+
+ protected:
+  editing() = default;
+};
+
+/// A document that manages its memory. False where making it failed.
+class document : public editing<document> {
+ public:
+  /// Empty: the root is null.
+  document() noexcept : doc_(livebuf_create(nullptr, nullptr)) {}
+  explicit document(livebuf_doc *doc) noexcept : doc_(doc) {}
+  document(document &&other) noexcept : doc_(std::exchange(other.doc_, nullptr)) {}
+  document &operator=(document &&other) noexcept {
+    std::swap(doc_, other.doc_);
+    return *this;
+  }
+  document(const document &) = delete;
+  document &operator=(const document &) = delete;
+  ~document() { livebuf_destroy(doc_); }
+
+  explicit operator bool() const noexcept { return doc_; }
+
+  /// From JSON text; `error` says what is wrong with it.
+  static document from_json(std::string_view text, livebuf_error *error = nullptr,
+                            const livebuf_json_options *options = nullptr) noexcept {
+    return document(livebuf_from_json(text.data(), text.size(), options, nullptr, error));
+  }
+  /// A copy of a document's bytes, foreign until validate().
+  static document from_bytes(const void *bytes, std::size_t length,
+                             livebuf_error *error = nullptr) noexcept {
+    return document(
+        livebuf_from_bytes(static_cast<const std::uint8_t *>(bytes), length, nullptr, error));
+  }
+  /// A mapped file.
+  static document map(const char *path, livebuf_map_mode mode,
+                      livebuf_error *error = nullptr) noexcept {
+    return document(livebuf_map_file(path, mode, error));
+  }
+#if LIVEBUF_EXCEPTIONS
+  /// From JSON text; throws what is wrong with it.
+  static document parse(std::string_view text) {
+    livebuf_error error;
+    document made = from_json(text, &error);
+    if (!made) throw exception(error);
+    return made;
+  }
+#endif
+
+  document copy() const noexcept {
+    const livebuf_doc *doc = doc_;
+    return doc ? from_bytes(doc->bytes, doc->length) : document(nullptr);
+  }
+  status validate() noexcept { return livebuf_check(doc_); }
+  status compact() noexcept { return livebuf_compact(doc_); }
+
+  livebuf_doc *handle() noexcept { return doc_; }
+  const livebuf_doc *handle() const noexcept { return doc_; }
+
+ private:
+  livebuf_doc *doc_;
+};
+
+/// A document over memory of yours: nothing is allocated, nothing is freed. Values refer to
+/// it by its address, so it does not move.
+class buffer : public editing<buffer> {
+ public:
+  /// Begins an empty document.
+  buffer(void *memory, std::size_t capacity) noexcept {
+    livebuf_init(&doc_, static_cast<std::uint8_t *>(memory), capacity);
+  }
+  /// Opens the document in the first `length` bytes to be edited.
+  buffer(void *memory, std::size_t length, std::size_t capacity) noexcept {
+    livebuf_open(&doc_, static_cast<std::uint8_t *>(memory), length, capacity);
+  }
+  /// Opens a document to be read.
+  explicit buffer(bytes_view bytes) noexcept {
+    livebuf_read(&doc_, bytes.data(), bytes.size());
+  }
+  buffer(const buffer &) = delete;
+  buffer &operator=(const buffer &) = delete;
+
+  explicit operator bool() const noexcept { return doc_.length; }
+  status validate(void *scratch, std::size_t size) noexcept {
+    return livebuf_validate(&doc_, static_cast<std::uint8_t *>(scratch), size);
+  }
+  std::size_t scratch_size() const noexcept { return livebuf_scratch_size(&doc_); }
+
+  livebuf_doc *handle() noexcept { return &doc_; }
+  const livebuf_doc *handle() const noexcept { return &doc_; }
+
+ private:
+  livebuf_doc doc_;
+};
+
+}  // namespace livebuf
+
+#endif

@@ -1,0 +1,431 @@
+//! Arrays, and tables, by column.
+
+use core::ffi::c_char;
+use core::mem::{MaybeUninit, align_of, size_of};
+use core::ptr;
+
+use livebuf::{Checked, Column, ColumnType, Element, New, Pointer, Table, Value};
+
+use crate::document::livebuf_doc;
+use crate::edit::{Aside, UnderEdit, livebuf_new};
+use crate::read::{key_of, livebuf_key, livebuf_str, livebuf_value, stale, text_of};
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+
+/// How the values of a column are stored. Widths are storage only: each integer reads as
+/// any other.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum livebuf_column_type {
+    /// Any mix of values.
+    LIVEBUF_COLUMN_CELLS = 0,
+    /// Booleans as bits.
+    LIVEBUF_COLUMN_BOOL = 1,
+    /// int8_t
+    LIVEBUF_COLUMN_I8 = 2,
+    /// int16_t
+    LIVEBUF_COLUMN_I16 = 3,
+    /// int32_t
+    LIVEBUF_COLUMN_I32 = 4,
+    /// int64_t
+    LIVEBUF_COLUMN_I64 = 5,
+    /// uint8_t
+    LIVEBUF_COLUMN_U8 = 6,
+    /// uint16_t
+    LIVEBUF_COLUMN_U16 = 7,
+    /// uint32_t
+    LIVEBUF_COLUMN_U32 = 8,
+    /// uint64_t
+    LIVEBUF_COLUMN_U64 = 9,
+    /// float
+    LIVEBUF_COLUMN_F32 = 10,
+    /// double
+    LIVEBUF_COLUMN_F64 = 11,
+    /// Text.
+    LIVEBUF_COLUMN_STRING = 12,
+    /// Objects that differ.
+    LIVEBUF_COLUMN_OBJECTS = 13,
+    /// Arrays by themselves.
+    LIVEBUF_COLUMN_ARRAYS = 14,
+    /// No values at all.
+    LIVEBUF_COLUMN_NULL = 15,
+    /// Like objects, as columns of their own.
+    LIVEBUF_COLUMN_STRUCT = 16,
+    /// Arrays, their elements behind each other.
+    LIVEBUF_COLUMN_LIST = 17,
+    /// The same, all of one length.
+    LIVEBUF_COLUMN_FIXED_LIST = 18,
+}
+
+const _: () = {
+    use livebuf_column_type::*;
+    assert!(LIVEBUF_COLUMN_I8 as u32 == ColumnType::I8 as u32);
+    assert!(LIVEBUF_COLUMN_F64 as u32 == ColumnType::F64 as u32);
+    assert!(LIVEBUF_COLUMN_STRING as u32 == ColumnType::String as u32);
+    assert!(LIVEBUF_COLUMN_FIXED_LIST as u32 == ColumnType::FixedList as u32);
+};
+
+const NO_COLUMN: u32 = u32::MAX;
+
+/// The values that all rows of a table have under one key, or the elements of an array: the
+/// caller's own variable. Stale after any edit of the document.
+#[repr(C)]
+pub struct livebuf_column {
+    /// Count of rows.
+    pub length: usize,
+    /// One of enum livebuf_column_type.
+    pub column_type: u32,
+    /// Private.
+    pub private_generation: u32,
+    /// Private.
+    pub private_doc: *const livebuf_doc,
+    /// Private.
+    pub private_words: [MaybeUninit<u64>; 9],
+}
+
+type View = Column<'static, Checked>;
+const _: () = assert!(size_of::<View>() <= 9 * 8 && align_of::<View>() <= 8);
+const _: () = assert!(!core::mem::needs_drop::<View>());
+
+impl livebuf_column {
+    /// # Safety
+    /// The column is a zeroed variable or was made here, and its document is one.
+    unsafe fn view(&self) -> Result<&View> {
+        // SAFETY: the caller's word.
+        match unsafe { self.private_doc.as_ref() } {
+            Some(doc) if doc.generation == self.private_generation && doc.is_open() => {
+                // SAFETY: with a document goes a column, and the bytes that it borrows are
+                // as they were.
+                Ok(unsafe { &*self.private_words.as_ptr().cast::<View>() })
+            }
+            Some(_) => Err(stale()),
+            None => Err(NULL),
+        }
+    }
+}
+
+/// # Safety
+/// As [`livebuf_column::view`], and `column` is NULL or good for reading.
+unsafe fn view_of<'c>(column: *const livebuf_column) -> Result<&'c View> {
+    // SAFETY: the caller's word.
+    unsafe { column.as_ref().ok_or(NULL)?.view() }
+}
+
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn table_of(value: Value<'static>) -> Result<Option<Table<'static, Checked>>> {
+    let array = value.as_array()?.ok_or(livebuf_error::of(livebuf_code::LIVEBUF_WRONG_TYPE))?;
+    Ok(array.table()?)
+}
+
+fn not_found() -> livebuf_error {
+    livebuf_error::of(livebuf_code::LIVEBUF_NOT_FOUND)
+}
+
+/// Puts what `find` finds into the caller's variable, field by field: it is long to copy.
+///
+/// # Safety
+/// `column` is NULL or good for writing, and `array` of a document.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn put(
+    array: &livebuf_value,
+    column: *mut livebuf_column,
+    find: impl FnOnce(Value<'static>) -> Result<View>,
+) -> livebuf_status {
+    // SAFETY: the caller's word; no field holds anything that is dropped.
+    let Some(column) = (unsafe { column.as_mut() }) else { return NULL.status };
+    // SAFETY: the caller's word.
+    match unsafe { array.view() }.and_then(find) {
+        Ok(view) => {
+            column.length = view.len();
+            column.column_type = view.column_type() as u32;
+            column.private_generation = array.generation;
+            column.private_doc = array.doc;
+            // SAFETY: the words have its size and alignment.
+            unsafe { column.private_words.as_mut_ptr().cast::<View>().write(view) };
+            OK
+        }
+        Err(error) => {
+            column.length = 0;
+            column.column_type = NO_COLUMN;
+            column.private_doc = ptr::null();
+            error.status
+        }
+    }
+}
+
+/// The column at a JSON pointer of `length` bytes in an array of like objects: "/id", or
+/// "/user/id" through objects in them. "" is the array itself, of any values.
+///
+/// Memory: writes `*column`, which needs no clean-up; borrows as `array`. NULL:
+/// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE for what is no array;
+/// LIVEBUF_NOT_FOUND where there is no such column, be it that the objects are not stored as
+/// columns: read them by row then. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_n(
+    array: livebuf_value,
+    pointer: *const c_char,
+    length: usize,
+    column: *mut livebuf_column,
+) -> livebuf_status {
+    let find = |value: Value<'static>| {
+        // SAFETY: the caller's word.
+        let pointer = unsafe { text_of(pointer, length) }?;
+        if pointer.is_empty() {
+            let wrong = livebuf_error::of(livebuf_code::LIVEBUF_WRONG_TYPE);
+            return Ok(value.as_array()?.ok_or(wrong)?.as_column());
+        }
+        let table = table_of(value)?.ok_or_else(not_found)?;
+        table.column(Pointer(pointer))?.ok_or_else(not_found)
+    };
+    // SAFETY: the caller's word.
+    unsafe { put(&array, column, find) }
+}
+
+/// The column with a remembered key in an array of like objects: one comparison.
+///
+/// Memory, Errors, Threads: as livebuf_column_n. NULL, and keys that were not made:
+/// LIVEBUF_NULL_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_key(
+    array: livebuf_value,
+    key: *const livebuf_key,
+    column: *mut livebuf_column,
+) -> livebuf_status {
+    let find = |value: Value<'static>| {
+        // SAFETY: the caller's word.
+        let key = unsafe { key_of(key) }?;
+        let table = table_of(value)?.ok_or_else(not_found)?;
+        table.column(key)?.ok_or_else(not_found)
+    };
+    // SAFETY: the caller's word.
+    unsafe { put(&array, column, find) }
+}
+
+/// Count of the columns of an array of like objects; 0 where they are not stored as columns.
+///
+/// Memory: none. NULL: none. Errors: 0. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_count(array: livebuf_value) -> usize {
+    // SAFETY: the caller's word.
+    let table = unsafe { array.view() }.and_then(table_of).ok().flatten();
+    table.map_or(0, |table| table.width())
+}
+
+/// A column and its key by its number, from 0. Takes a step for each column before it.
+///
+/// Memory: as livebuf_column_n; `*key` borrows the document's bytes until its next edit.
+/// NULL: `column` LIVEBUF_NULL_ARGUMENT; `key` if it is not wanted. Errors: as
+/// livebuf_column_n. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_at(
+    array: livebuf_value,
+    index: usize,
+    key: *mut livebuf_str,
+    column: *mut livebuf_column,
+) -> livebuf_status {
+    let find = |value: Value<'static>| {
+        let table = table_of(value)?.ok_or_else(not_found)?;
+        let (name, found) = table.columns().nth(index).ok_or_else(not_found)??;
+        // SAFETY: the caller's word.
+        if let Some(key) = unsafe { key.as_mut() } {
+            *key = livebuf_str::of(Some(name.as_bytes()), array.generation);
+        }
+        Ok(found)
+    };
+    // SAFETY: the caller's word.
+    unsafe { put(&array, column, find) }
+}
+
+/// The value of a row.
+///
+/// Memory: borrows the document. NULL: a value that is not there. Errors: in the value;
+/// LIVEBUF_NOT_FOUND where the field is missing. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_get(
+    column: *const livebuf_column,
+    row: usize,
+) -> livebuf_value {
+    let get = || {
+        // SAFETY: the caller's word.
+        let known = unsafe { column.as_ref() }.ok_or(NULL)?;
+        // SAFETY: the caller's word.
+        let value = unsafe { known.view() }?.get(row)?.ok_or_else(not_found)?;
+        Ok(livebuf_value::of(known.private_doc, known.private_generation, &value))
+    };
+    get().unwrap_or_else(livebuf_value::missing)
+}
+
+/// The values as a C array of `count` elements of the type `column->column_type` says, where
+/// every row has one, they are numbers, the document's memory permits by its alignment
+/// and the machine is little-endian. NULL else: read them by livebuf_column_f64s and the like.
+///
+/// Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
+/// wanted. Errors: NULL. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_slice(
+    column: *const livebuf_column,
+    count: *mut usize,
+) -> *const core::ffi::c_void {
+    fn slice<T: Element>(column: &View) -> Option<*const core::ffi::c_void> {
+        column.as_slice::<T>().map(|slice| slice.as_ptr().cast())
+    }
+    // SAFETY: the caller's word.
+    let found = unsafe { view_of(column) }.ok().and_then(|column| {
+        match column.column_type() {
+            ColumnType::I8 => slice::<i8>(column),
+            ColumnType::I16 => slice::<i16>(column),
+            ColumnType::I32 => slice::<i32>(column),
+            ColumnType::I64 => slice::<i64>(column),
+            ColumnType::U8 => slice::<u8>(column),
+            ColumnType::U16 => slice::<u16>(column),
+            ColumnType::U32 => slice::<u32>(column),
+            ColumnType::U64 => slice::<u64>(column),
+            ColumnType::F32 => slice::<f32>(column),
+            ColumnType::F64 => slice::<f64>(column),
+            _ => None,
+        }
+        .map(|data| (data, column.len()))
+    });
+    let (data, length) = found.unwrap_or((ptr::null(), 0));
+    // SAFETY: the caller's word.
+    if let Some(count) = unsafe { count.as_mut() } {
+        *count = length;
+    }
+    data
+}
+
+/// Copies `values` of rows from `first` on, as many as there are and as `count` allows.
+///
+/// # Safety
+/// As [`view_of`]; `values` is NULL or good for `count` elements.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn copy<T: Copy, I: Iterator<Item = Option<T>>>(
+    column: *const livebuf_column,
+    first: usize,
+    values: *mut T,
+    count: usize,
+    fallback: T,
+    read: impl FnOnce(View) -> I,
+) -> usize {
+    // SAFETY: the caller's word.
+    let Ok(column) = (unsafe { view_of(column) }) else { return 0 };
+    if values.is_null() {
+        return 0;
+    }
+    let rows = column.slice(first..first.saturating_add(count));
+    let length = rows.len();
+    for (row, value) in read(rows).enumerate().take(length) {
+        // SAFETY: `row` is less than `count`.
+        unsafe { values.add(row).write(value.unwrap_or(fallback)) };
+    }
+    length
+}
+
+/// Where all rows have a value and lie there as a slice of one of these types: a loop that
+/// the compiler makes vectors of.
+macro_rules! widen {
+    ($column:ident, $first:ident, $values:ident, $count:ident, $wide:ty, $($type:ty),+) => {
+        if cfg!(not(feature = "small"))
+            && !$values.is_null()
+            && let Ok(column) = view_of($column)
+        {
+            $(
+                if let Some(slice) = column.as_slice::<$type>() {
+                    let rows = slice.get($first..).unwrap_or(&[]);
+                    let length = rows.len().min($count);
+                    for (row, &value) in rows[..length].iter().enumerate() {
+                        $values.add(row).write(value as $wide);
+                    }
+                    return length;
+                }
+            )+
+        }
+    };
+}
+
+/// Copies integers of any width: of `count` rows from `first` on, as many as there are.
+/// Rows without one that fits int64_t become `fallback`.
+///
+/// Memory: writes to `values`. NULL: 0. Errors: 0, what is damaged `fallback`.
+/// Threads: a read. Returns how many were written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_i64s(
+    column: *const livebuf_column,
+    first: usize,
+    values: *mut i64,
+    count: usize,
+    fallback: i64,
+) -> usize {
+    // SAFETY: the caller's word.
+    unsafe {
+        widen!(column, first, values, count, i64, i8, i16, i32, i64, u8, u16, u32);
+        copy(column, first, values, count, fallback, |rows| rows.i64s())
+    }
+}
+
+/// Copies numbers as doubles: of `count` rows from `first` on, as many as there are. Rows
+/// without a number become `fallback`.
+///
+/// Memory: writes to `values`. NULL: 0. Errors: 0, what is damaged `fallback`.
+/// Threads: a read. Returns how many were written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_f64s(
+    column: *const livebuf_column,
+    first: usize,
+    values: *mut f64,
+    count: usize,
+    fallback: f64,
+) -> usize {
+    // SAFETY: the caller's word.
+    unsafe {
+        widen!(column, first, values, count, f64, f32, f64);
+        copy(column, first, values, count, fallback, |rows| rows.f64s())
+    }
+}
+
+/// Copies views of text: of `count` rows from `first` on, as many as there are. Rows without
+/// text get a NULL `data`.
+///
+/// Memory: writes to `values`, which borrow the document's bytes until its next edit.
+/// NULL: 0. Errors: 0, what is damaged is no text. Threads: a read. Returns how many were
+/// written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_strs(
+    column: *const livebuf_column,
+    first: usize,
+    values: *mut livebuf_str,
+    count: usize,
+) -> usize {
+    // SAFETY: the caller's word.
+    let generation = unsafe { column.as_ref() }.map_or(0, |column| column.private_generation);
+    let read = |rows: View| {
+        (0..rows.len()).map(move |row| {
+            let text = rows.get(row).ok().flatten().and_then(|value| value.as_text_bytes().ok()?);
+            Some(livebuf_str::of(text, generation))
+        })
+    };
+    // SAFETY: the caller's word.
+    unsafe { copy(column, first, values, count, livebuf_str::of(None, 0), read) }
+}
+
+/// The first row that holds this null, boolean, number or text; a scan at memory speed where
+/// the column is typed. -1 where there is none.
+///
+/// Memory: none. NULL: -1. Errors: -1. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_find(
+    column: *const livebuf_column,
+    value: livebuf_new,
+) -> isize {
+    let mut small = MaybeUninit::uninit();
+    let mut aside = Aside::new(&mut small);
+    // SAFETY: the caller's word.
+    let found = unsafe { view_of(column) }.and_then(|column| {
+        if let Some(integer) = value.integer() {
+            return Ok(column.find(integer)?);
+        }
+        // SAFETY: the caller's word.
+        let wanted: New<'_> = unsafe { value.convert(&UnderEdit::NONE, &mut aside) }?;
+        Ok(column.find(wanted)?)
+    });
+    found.ok().flatten().map_or(-1, |row| row as isize)
+}

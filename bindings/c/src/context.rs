@@ -1,0 +1,666 @@
+//! The context API: documents that manage their memory, files.
+//!
+//! A context is a `livebuf_doc` on the heap with what owns its memory behind it, so all
+//! calls of the buffer API work on it. When the document grows, the editor asks the owner.
+
+use core::ffi::{CStr, c_char, c_void};
+use core::mem::{MaybeUninit, size_of};
+use core::ptr;
+use std::alloc::{Layout, alloc, dealloc, realloc};
+use std::io;
+use std::path::PathBuf;
+
+use livebuf::mapped::{MappedFile, MappedStorage};
+use livebuf::{Doc, Editor, Error, ErrorKind, Storage, layout};
+
+use crate::document::{
+    GrowResult, Memory, Owner, bytes_of, edit, guard, livebuf_doc, livebuf_stats, read_only,
+    status_of,
+};
+use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
+
+/// Memory from the caller. `reallocate` may be NULL: it is done by the other two then.
+/// Alignment as of malloc. The functions are called by the thread that calls the library.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct livebuf_allocator {
+    /// `size` bytes, or NULL.
+    pub allocate: Option<unsafe extern "C" fn(user: *mut c_void, size: usize) -> *mut c_void>,
+    /// The same bytes in a block of `new_size`, or NULL and all stays as it is.
+    pub reallocate: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            block: *mut c_void,
+            old_size: usize,
+            new_size: usize,
+        ) -> *mut c_void,
+    >,
+    /// Takes a block back, of the size it was allocated or reallocated with.
+    pub release: Option<unsafe extern "C" fn(user: *mut c_void, block: *mut c_void, size: usize)>,
+    /// Given to each of the functions.
+    pub user: *mut c_void,
+}
+
+/// As malloc's on the usual machines.
+const ALIGNMENT: usize = 16;
+
+fn layout_of(size: usize) -> Option<Layout> {
+    Layout::from_size_align(size.max(1), ALIGNMENT).ok()
+}
+
+unsafe extern "C" fn system_allocate(_user: *mut c_void, size: usize) -> *mut c_void {
+    // SAFETY: the layout is not empty.
+    layout_of(size).map_or(ptr::null_mut(), |layout| unsafe { alloc(layout) }.cast())
+}
+
+unsafe extern "C" fn system_reallocate(
+    _user: *mut c_void,
+    block: *mut c_void,
+    old_size: usize,
+    new_size: usize,
+) -> *mut c_void {
+    match (layout_of(old_size), layout_of(new_size)) {
+        // SAFETY: the block was allocated with this layout, as the caller keeps count.
+        (Some(old), Some(new)) => unsafe { realloc(block.cast(), old, new.size()) }.cast(),
+        _ => ptr::null_mut(),
+    }
+}
+
+unsafe extern "C" fn system_release(_user: *mut c_void, block: *mut c_void, size: usize) {
+    if let Some(layout) = layout_of(size) {
+        // SAFETY: as above.
+        unsafe { dealloc(block.cast(), layout) };
+    }
+}
+
+const SYSTEM: livebuf_allocator = livebuf_allocator {
+    allocate: Some(system_allocate),
+    reallocate: Some(system_reallocate),
+    release: Some(system_release),
+    user: ptr::null_mut(),
+};
+
+fn refused(size: u64) -> Error {
+    Error::with_detail(ErrorKind::Io, 0, size)
+}
+
+impl livebuf_allocator {
+    /// The caller's allocator, or the system's for NULL.
+    ///
+    /// # Safety
+    /// `allocator` is NULL or good for reading.
+    unsafe fn given(allocator: *const livebuf_allocator) -> Result<Self> {
+        // SAFETY: the caller's word.
+        match unsafe { allocator.as_ref() } {
+            None => Ok(SYSTEM),
+            Some(given) if given.allocate.is_none() || given.release.is_none() => Err(NULL),
+            Some(given) => Ok(*given),
+        }
+    }
+
+    fn take(&self, size: usize) -> GrowResult2 {
+        let block = match self.allocate {
+            // SAFETY: the caller's function, called as promised.
+            Some(allocate) => unsafe { allocate(self.user, size) },
+            None => ptr::null_mut(),
+        };
+        if block.is_null() { Err(refused(size as u64)) } else { Ok(block.cast()) }
+    }
+
+    /// # Safety
+    /// The block came from here with that size.
+    unsafe fn give_back(&self, block: *mut u8, size: usize) {
+        if let Some(release) = self.release
+            && !block.is_null()
+        {
+            // SAFETY: passed on.
+            unsafe { release(self.user, block.cast(), size) };
+        }
+    }
+
+    /// # Safety
+    /// As [`give_back`](Self::give_back).
+    unsafe fn resize(&self, block: *mut u8, old: usize, new: usize) -> GrowResult2 {
+        if let Some(reallocate) = self.reallocate
+            && !block.is_null()
+        {
+            // SAFETY: passed on.
+            let moved = unsafe { reallocate(self.user, block.cast(), old, new) };
+            return if moved.is_null() { Err(refused(new as u64)) } else { Ok(moved.cast()) };
+        }
+        let moved = self.take(new)?;
+        if !block.is_null() {
+            // SAFETY: both are good for `old` bytes, and are not the same.
+            unsafe {
+                ptr::copy_nonoverlapping(block, moved, old.min(new));
+                self.give_back(block, old);
+            }
+        }
+        Ok(moved)
+    }
+
+    /// A copy of bytes in a block of their length.
+    pub(crate) fn copy(&self, bytes: &[u8]) -> GrowResult2 {
+        let block = self.take(bytes.len())?;
+        // SAFETY: new, and of that length.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), block, bytes.len()) };
+        Ok(block)
+    }
+
+    /// # Safety
+    /// As [`given`](Self::given).
+    pub(crate) unsafe fn of(allocator: *const livebuf_allocator) -> Result<Self> {
+        // SAFETY: passed on.
+        unsafe { Self::given(allocator) }
+    }
+}
+
+type GrowResult2 = core::result::Result<*mut u8, Error>;
+
+/// What a context's bytes lie in.
+enum Holds {
+    /// A block from the allocator, or the caller's bytes.
+    Nothing,
+    Mapped(#[allow(dead_code)] MappedFile),
+    Edited(MappedStorage),
+}
+
+/// A document and what owns its memory. C knows a pointer to the first field.
+#[repr(C)]
+struct Context {
+    doc: livebuf_doc,
+    keeper: Keeper,
+}
+
+#[repr(C)]
+struct Keeper {
+    owner: Owner,
+    allocator: livebuf_allocator,
+    /// The block from the allocator.
+    block: *mut u8,
+    size: usize,
+    holds: Holds,
+}
+
+/// From here on a document grows by a quarter instead of doubling.
+const LARGE: u64 = 1 << 20;
+
+/// # Safety
+/// `owner` is the first field of a `Keeper`.
+unsafe fn grow_block(owner: *mut Owner, memory: &mut Memory, capacity: u64) -> GrowResult {
+    // SAFETY: the caller's word.
+    let keeper = unsafe { &mut *owner.cast::<Keeper>() };
+    let held = keeper.size as u64;
+    let more = if held < LARGE { held } else { held / 4 };
+    let ahead = (held + more).clamp(256, layout::MAX_DOCUMENT);
+    let size = usize::try_from(capacity.max(ahead)).map_err(|_| refused(capacity))?;
+    // SAFETY: the block is the allocator's.
+    let block = unsafe { keeper.allocator.resize(keeper.block, keeper.size, size) }?;
+    (keeper.block, keeper.size) = (block, size);
+    (memory.pointer, memory.capacity) = (block, size);
+    Ok(())
+}
+
+/// # Safety
+/// As [`grow_block`].
+unsafe fn grow_file(owner: *mut Owner, memory: &mut Memory, capacity: u64) -> GrowResult {
+    // SAFETY: the caller's word.
+    let keeper = unsafe { &mut *owner.cast::<Keeper>() };
+    let Holds::Edited(storage) = &mut keeper.holds else { return Err(refused(capacity)) };
+    let grown = storage.grow(capacity);
+    // Also after an error: the map may be another.
+    let bytes = storage.bytes_mut();
+    (memory.pointer, memory.capacity) = (bytes.as_mut_ptr(), bytes.len());
+    grown
+}
+
+impl Context {
+    /// A context on the heap whose document `open` makes, or nothing.
+    fn make(
+        allocator: livebuf_allocator,
+        holds: Holds,
+        open: impl FnOnce(&mut Keeper) -> Result<livebuf_doc>,
+    ) -> Result<*mut livebuf_doc> {
+        let place = allocator.take(size_of::<Context>())?.cast::<MaybeUninit<Context>>();
+        let grow = if matches!(holds, Holds::Edited(_)) { grow_file } else { grow_block };
+        let keeper =
+            Keeper { owner: Owner { grow }, allocator, block: ptr::null_mut(), size: 0, holds };
+        let context = place.cast::<Context>();
+        // SAFETY: new memory of that size; the keeper is written before it is used.
+        let opened = unsafe {
+            let kept = &raw mut (*context).keeper;
+            kept.write(keeper);
+            guard(|| open(&mut *kept))
+        };
+        match opened {
+            Ok(doc) => {
+                // SAFETY: as above.
+                unsafe { (&raw mut (*context).doc).write(doc) };
+                Ok(context.cast())
+            }
+            Err(error) => {
+                // SAFETY: the keeper is whole, the document was never made.
+                unsafe { Context::release(context) };
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives back all but the document, which needs nothing.
+    ///
+    /// # Safety
+    /// The context was made here, and is not used again.
+    unsafe fn release(context: *mut Context) {
+        // SAFETY: the caller's word.
+        let keeper = unsafe { (&raw mut (*context).keeper).read() };
+        // SAFETY: blocks of this allocator, with their sizes.
+        unsafe {
+            keeper.allocator.give_back(keeper.block, keeper.size);
+            keeper.allocator.give_back(context.cast(), size_of::<Context>());
+        }
+    }
+
+    /// # Safety
+    /// `doc` is NULL or came from here.
+    unsafe fn of<'c>(doc: *mut livebuf_doc) -> Result<&'c mut Context> {
+        // SAFETY: the caller's word.
+        unsafe { doc.cast::<Context>().as_mut() }.ok_or(NULL)
+    }
+}
+
+impl Keeper {
+    fn memory(&mut self) -> Memory {
+        Memory { pointer: self.block, capacity: self.size, owner: &raw mut *self as *mut Owner }
+    }
+
+    /// Memory for a document from the allocator.
+    fn allocated(&mut self, size: usize) -> Result<Memory> {
+        self.block = self.allocator.take(size)?;
+        self.size = size;
+        Ok(self.memory())
+    }
+}
+
+/// # Safety
+/// `error` is NULL or good for writing.
+unsafe fn hand_out(made: Result<*mut livebuf_doc>, error: *mut livebuf_error) -> *mut livebuf_doc {
+    let (doc, what) = match made {
+        Ok(doc) => (doc, livebuf_error::NONE),
+        Err(what) => (ptr::null_mut(), what),
+    };
+    // SAFETY: the caller's word.
+    if let Some(error) = unsafe { error.as_mut() } {
+        *error = what;
+    }
+    doc
+}
+
+/// Least memory of a new document.
+const FIRST: usize = 256;
+
+/// A new document that manages its memory; its root is null.
+///
+/// Memory: livebuf_destroy frees what it returns; copies `*allocator`. NULL: `allocator`
+/// stands for the system's; `error` if it is not wanted. Errors: NULL, with LIVEBUF_IO where
+/// memory was refused. Threads: any; each document by one at a time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_create(
+    allocator: *const livebuf_allocator,
+    error: *mut livebuf_error,
+) -> *mut livebuf_doc {
+    let make = || {
+        // SAFETY: the caller's word.
+        let allocator = unsafe { livebuf_allocator::given(allocator) }?;
+        Context::make(allocator, Holds::Nothing, |keeper| {
+            Ok(livebuf_doc::with_editor(Editor::create(keeper.allocated(FIRST)?)?))
+        })
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(make(), error) }
+}
+
+/// A document that manages its memory, with a copy of these bytes. Foreign until
+/// livebuf_check passes.
+///
+/// Memory: as livebuf_create; the bytes are not needed afterwards. NULL: as livebuf_create;
+/// `bytes` LIVEBUF_NULL_ARGUMENT. Errors: NULL: what is wrong with the header, LIVEBUF_IO.
+/// Threads: as livebuf_create.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_from_bytes(
+    bytes: *const u8,
+    length: usize,
+    allocator: *const livebuf_allocator,
+    error: *mut livebuf_error,
+) -> *mut livebuf_doc {
+    let make = || {
+        if bytes.is_null() {
+            return Err(NULL);
+        }
+        // SAFETY: the caller's word.
+        let (allocator, bytes) =
+            unsafe { (livebuf_allocator::given(allocator)?, bytes_of(bytes, length)?) };
+        copied(allocator, bytes)
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(make(), error) }
+}
+
+fn copied(allocator: livebuf_allocator, bytes: &[u8]) -> Result<*mut livebuf_doc> {
+    let bytes = Doc::open(bytes)?.as_bytes();
+    Context::make(allocator, Holds::Nothing, |keeper| {
+        let mut memory = keeper.allocated(bytes.len().max(FIRST))?;
+        memory.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        Ok(livebuf_doc::with_editor(Editor::open(memory)?))
+    })
+}
+
+/// The same with what a document of this process holds, which stays trusted.
+#[cfg(feature = "json")]
+pub(crate) unsafe fn made(
+    document: &livebuf::DocBuf,
+    allocator: *const livebuf_allocator,
+    error: *mut livebuf_error,
+) -> *mut livebuf_doc {
+    let make = || {
+        // SAFETY: the caller's word.
+        let allocator = unsafe { livebuf_allocator::given(allocator) }?;
+        Context::make(allocator, Holds::Nothing, |keeper| {
+            let memory = keeper.allocated(document.as_bytes().len().max(FIRST))?;
+            Ok(livebuf_doc::with_editor(document.copy_to(memory)?))
+        })
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(make(), error) }
+}
+
+/// A document over the caller's bytes, to be read only.
+///
+/// Memory: as livebuf_create; keeps `bytes` until livebuf_destroy. NULL: as
+/// livebuf_from_bytes. Errors: NULL: what is wrong with the header, LIVEBUF_IO. Threads: any
+/// number may read at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_borrow(
+    bytes: *const u8,
+    length: usize,
+    allocator: *const livebuf_allocator,
+    error: *mut livebuf_error,
+) -> *mut livebuf_doc {
+    let make = || {
+        // SAFETY: the caller's word.
+        let allocator = unsafe { livebuf_allocator::given(allocator) }?;
+        // SAFETY: the caller's word.
+        Context::make(allocator, Holds::Nothing, |_| unsafe { read_only(bytes, length) })
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(make(), error) }
+}
+
+/// # Safety
+/// `path` is NULL or ends with NUL.
+unsafe fn path_of(path: *const c_char) -> Result<PathBuf> {
+    if path.is_null() {
+        return Err(NULL);
+    }
+    // SAFETY: the caller's word.
+    let bytes = unsafe { CStr::from_ptr(path) }.to_bytes();
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        Ok(std::ffi::OsStr::from_bytes(bytes).into())
+    }
+    #[cfg(not(unix))]
+    Ok(crate::read::text_in(bytes)?.into())
+}
+
+/// The core's error where it is behind the system's.
+fn from_io(error: io::Error) -> livebuf_error {
+    if let Some(&core) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        return core.into();
+    }
+    // Held by another process: what the system calls by this number.
+    let locked = if error.kind() == io::ErrorKind::WouldBlock { 11 } else { 0 };
+    let number = error.raw_os_error().unwrap_or(locked);
+    Error::with_detail(ErrorKind::Io, 0, u64::try_from(number).unwrap_or(0)).into()
+}
+
+/// A document that manages its memory, read from a file.
+///
+/// Memory: as livebuf_create; `path` ends with NUL. NULL: as livebuf_create; `path`
+/// LIVEBUF_NULL_ARGUMENT. Errors: NULL: LIVEBUF_IO with the system's number, what is wrong
+/// with the header. Threads: as livebuf_create.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_load_file(
+    path: *const c_char,
+    allocator: *const livebuf_allocator,
+    error: *mut livebuf_error,
+) -> *mut livebuf_doc {
+    let make = || {
+        // SAFETY: the caller's word.
+        let (allocator, path) = unsafe { (livebuf_allocator::given(allocator)?, path_of(path)?) };
+        // Mapped for as long as it is copied, under the lock of `livebuf_map_file`.
+        let file = MappedFile::open(path).map_err(from_io)?;
+        copied(allocator, file.as_bytes())
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(make(), error) }
+}
+
+/// How a file is mapped.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub enum livebuf_map_mode {
+    /// To be read: look-ups bring in the pages they touch and no others.
+    LIVEBUF_MAP_READ = 0,
+    /// To be edited in the file itself. A crash of the machine may leave it between two
+    /// states.
+    LIVEBUF_MAP_EDIT = 1,
+    /// The same, a new file; the root is null.
+    LIVEBUF_MAP_CREATE = 2,
+}
+
+/// A document in a mapped file. Takes the file's lock, shared to read and exclusive to edit;
+/// programs that ignore it, and write or cut the file, put the reader at risk.
+///
+/// Memory: livebuf_destroy frees what it returns and closes the file; `path` ends with NUL.
+/// NULL: `error` if it is not wanted; `path` LIVEBUF_NULL_ARGUMENT. Errors: NULL: LIVEBUF_IO
+/// with the system's number (11 for a file that another process holds), what is wrong with
+/// the header, LIVEBUF_UNSUPPORTED for other modes. Threads: as livebuf_create.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_map_file(
+    path: *const c_char,
+    mode: u32,
+    error: *mut livebuf_error,
+) -> *mut livebuf_doc {
+    let make = || {
+        // SAFETY: the caller's word.
+        let path = unsafe { path_of(path) }?;
+        let holds = match mode {
+            0 => Holds::Mapped(MappedFile::open(path).map_err(from_io)?),
+            1 => Holds::Edited(MappedStorage::open(path).map_err(from_io)?),
+            2 => Holds::Edited(MappedStorage::create(path, 0).map_err(from_io)?),
+            _ => return Err(livebuf_error::of(livebuf_code::LIVEBUF_UNSUPPORTED)),
+        };
+        Context::make(SYSTEM, holds, |keeper| {
+            let owner = &raw mut keeper.owner;
+            match &mut keeper.holds {
+                Holds::Edited(storage) => {
+                    let bytes = storage.bytes_mut();
+                    let (pointer, capacity) = (bytes.as_mut_ptr(), bytes.len());
+                    let memory = Memory { pointer, capacity, owner };
+                    let new = mode == livebuf_map_mode::LIVEBUF_MAP_CREATE as u32;
+                    let editor = if new { Editor::create(memory) } else { Editor::open(memory) };
+                    Ok(livebuf_doc::with_editor(editor?))
+                }
+                Holds::Mapped(file) => {
+                    let bytes = file.as_bytes();
+                    // SAFETY: mapped for as long as the context is.
+                    unsafe { read_only(bytes.as_ptr(), bytes.len()) }
+                }
+                Holds::Nothing => Err(NULL),
+            }
+        })
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(guard(make), error) }
+}
+
+/// Waits until a mapped file's edits are on the disk; for other documents nothing is done.
+///
+/// Memory: `doc` came from the context API. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO.
+/// Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_flush(doc: *mut livebuf_doc) -> livebuf_status {
+    // SAFETY: the caller's word.
+    match unsafe { Context::of(doc) } {
+        Ok(context) => {
+            let result = match &context.keeper.holds {
+                Holds::Edited(storage) => storage.flush().map_err(from_io),
+                _ => Ok(()),
+            };
+            context.doc.status(result)
+        }
+        Err(error) => error.status,
+    }
+}
+
+/// Writes the document to a file, which is the old one or the new one at any time: a file
+/// beside it is written first and takes its name then.
+///
+/// Memory: `path` ends with NUL. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with the
+/// system's number, LIVEBUF_NOT_OPEN. Threads: a read, but for `doc->error`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_save_file(
+    doc: *mut livebuf_doc,
+    path: *const c_char,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
+    let save = || {
+        // SAFETY: the caller's word.
+        let path = unsafe { path_of(path) }?;
+        let bytes = doc.view()?.as_bytes();
+        let mut beside = path.clone().into_os_string();
+        beside.push(format!(".{}.tmp", std::process::id()));
+        let beside = PathBuf::from(beside);
+        let written = std::fs::File::create(&beside)
+            .and_then(|mut file| {
+                io::Write::write_all(&mut file, bytes)?;
+                file.sync_all()
+            })
+            .and_then(|()| std::fs::rename(&beside, &path));
+        written.map_err(|error| {
+            let _ = std::fs::remove_file(&beside);
+            from_io(error)
+        })
+    };
+    let result = guard(save);
+    doc.status(result)
+}
+
+/// A copy of the document's bytes, `*length` of them, to be kept or given away.
+///
+/// Memory: livebuf_free with the same allocator and `*length` frees it. NULL: `allocator`
+/// stands for the system's; `doc`, `length`: NULL. Errors: NULL, in `doc->error`.
+/// Threads: a read, but for `doc->error`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_export(
+    doc: *mut livebuf_doc,
+    allocator: *const livebuf_allocator,
+    length: *mut usize,
+) -> *mut u8 {
+    // SAFETY: the caller's word.
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return ptr::null_mut() };
+    let export = || {
+        // SAFETY: the caller's word.
+        let (allocator, length) =
+            unsafe { (livebuf_allocator::given(allocator)?, length.as_mut().ok_or(NULL)?) };
+        let bytes = doc.view()?.as_bytes();
+        *length = bytes.len();
+        Ok(allocator.copy(bytes)?)
+    };
+    match export() {
+        Ok(block) => block,
+        Err(error) => {
+            doc.status(Err(error));
+            ptr::null_mut()
+        }
+    }
+}
+
+/// Frees what livebuf_export and livebuf_to_json_new returned.
+///
+/// Memory: gives `block` of `size` bytes back to `allocator`. NULL: `allocator` stands for
+/// the system's; a NULL `block` is fine. Errors: none. Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_free(
+    allocator: *const livebuf_allocator,
+    block: *mut c_void,
+    size: usize,
+) {
+    // SAFETY: the caller's word.
+    if let Ok(allocator) = unsafe { livebuf_allocator::given(allocator) } {
+        // SAFETY: the caller's word.
+        unsafe { allocator.give_back(block.cast(), size) };
+    }
+}
+
+/// Encodes the document anew in place: the best layout, nothing left over. All places and
+/// values go stale.
+///
+/// Memory: takes memory from the system while it runs, as much as the document. NULL:
+/// LIVEBUF_NULL_ARGUMENT. Errors: what is damaged, LIVEBUF_READ_ONLY, LIVEBUF_NO_SPACE.
+/// Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_compact(doc: *mut livebuf_doc) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| Ok(editor.compact()?);
+    // SAFETY: the caller's word.
+    status_of(unsafe { edit(doc, work) })
+}
+
+/// livebuf_validate with scratch memory from the system.
+///
+/// Memory: a quarter of the document while it runs. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as
+/// livebuf_validate. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_check(doc: *mut livebuf_doc) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        let mut scratch = vec![0; crate::document::livebuf_scratch_size(doc)];
+        crate::document::livebuf_validate(doc, scratch.as_mut_ptr(), scratch.len())
+    }
+}
+
+/// livebuf_stats_in with scratch memory from the system.
+///
+/// Memory: a quarter of the document while it runs. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as
+/// livebuf_stats_in. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_stats_of(
+    doc: *mut livebuf_doc,
+    stats: *mut livebuf_stats,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        let mut scratch = vec![0; crate::document::livebuf_scratch_size(doc)];
+        crate::document::livebuf_stats_in(doc, scratch.as_mut_ptr(), scratch.len(), stats)
+    }
+}
+
+/// Ends a document of the context API: memory goes back, a mapped file is cut to the
+/// document, brought to the disk and closed (call livebuf_flush before to hear of errors).
+///
+/// Memory: `doc`, its values and text are gone; never for a livebuf_doc of the caller's own.
+/// NULL: nothing is done. Errors: none. Threads: nobody else may use it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_destroy(doc: *mut livebuf_doc) {
+    // SAFETY: the caller's word.
+    let Ok(context) = (unsafe { Context::of(doc) }) else { return };
+    let used = context.doc.length as u64;
+    if let Holds::Edited(storage) = core::mem::replace(&mut context.keeper.holds, Holds::Nothing) {
+        // Spare room that stays in the file harms nothing.
+        let _ = guard(|| storage.finish(used).map_err(from_io));
+    }
+    context.doc.private_state = 0;
+    // SAFETY: made here, by the caller's word, and not used again.
+    unsafe { Context::release(context) };
+}

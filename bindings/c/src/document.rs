@@ -1,0 +1,638 @@
+//! Documents over memory: the caller's, or that of an owner which can give more.
+//!
+//! `livebuf_doc` holds the core's editor in place, so that nothing is allocated, and the
+//! three words that C wants to see. Every edit renews these words and the generation, by
+//! which values, text and iterators of before are known to be stale.
+
+use core::mem::{MaybeUninit, align_of, size_of};
+use core::slice;
+
+use livebuf::{Doc, Editor, Error, ErrorKind, Limits, Storage};
+
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+
+/// A document in memory, to be read or edited: the caller's own variable.
+///
+/// Made good by livebuf_init, livebuf_open or livebuf_read, or got from the context API.
+/// The fields may be read at any time and written never. It must not be copied once values
+/// were taken from it, since they refer to it by its address.
+#[repr(C)]
+pub struct livebuf_doc {
+    /// The document: send or store `length` bytes from here.
+    pub bytes: *const u8,
+    /// Bytes of the document.
+    pub length: usize,
+    /// Bytes of the memory it lies in.
+    pub capacity: usize,
+    /// Rises with every edit.
+    pub generation: u32,
+    /// Private.
+    pub private_state: u32,
+    /// What the last call that failed said.
+    pub error: livebuf_error,
+    /// Private.
+    pub private_editor: [MaybeUninit<u64>; 14],
+}
+
+const _: () = assert!(size_of::<Editor<Memory>>() <= 14 * 8 && align_of::<Editor<Memory>>() <= 8);
+
+/// States of a `livebuf_doc`. Numbers that a forgotten variable will hardly hold.
+const READS: u32 = 0x4C42_0052;
+const EDITS: u32 = 0x4C42_0045;
+
+/// Asks an owner for memory of at least so many bytes that begins with what there is.
+pub(crate) type Grow =
+    unsafe fn(owner: *mut Owner, memory: &mut Memory, capacity: u64) -> GrowResult;
+pub(crate) type GrowResult = core::result::Result<(), Error>;
+
+/// Who holds the memory of a document, where the caller does not: the first field of
+/// whatever the context API keeps.
+#[repr(C)]
+pub(crate) struct Owner {
+    pub(crate) grow: Grow,
+}
+
+/// The memory a document lies in.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory {
+    pub(crate) pointer: *mut u8,
+    pub(crate) capacity: usize,
+    /// NULL for memory that does not grow.
+    pub(crate) owner: *mut Owner,
+}
+
+impl Memory {
+    pub(crate) fn fixed(pointer: *mut u8, capacity: usize) -> Memory {
+        Memory {
+            pointer,
+            capacity: capacity.min(isize::MAX as usize),
+            owner: core::ptr::null_mut(),
+        }
+    }
+}
+
+impl Storage for Memory {
+    const ZEROED: bool = false;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: the caller (or the owner) gave `capacity` bytes at `pointer`, which is
+        // not NULL, for as long as the document is used.
+        unsafe { slice::from_raw_parts(self.pointer, self.capacity) }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above; nobody else uses them during an edit.
+        unsafe { slice::from_raw_parts_mut(self.pointer, self.capacity) }
+    }
+
+    #[cold]
+    fn grow(&mut self, capacity: u64) -> GrowResult {
+        // SAFETY: an owner outlives its document.
+        match unsafe { self.owner.as_ref() }.map(|owner| owner.grow) {
+            // SAFETY: the owner's own function.
+            Some(grow) => unsafe { grow(self.owner, self, capacity) },
+            None => {
+                let length = self.capacity as u64;
+                let missing = capacity.saturating_sub(length);
+                Err(Error::with_detail(ErrorKind::NoSpace, length, missing))
+            }
+        }
+    }
+}
+
+/// Runs what must not panic; if it does all the same, the caller is told.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn guard<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
+    #[cfg(feature = "std")]
+    {
+        use std::panic::{AssertUnwindSafe, catch_unwind};
+        catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or(Err(livebuf_error::of(livebuf_code::LIVEBUF_INTERNAL)))
+    }
+    #[cfg(not(feature = "std"))]
+    work()
+}
+
+/// Bytes from a pointer that may be NULL where there are none.
+///
+/// # Safety
+/// `pointer` is NULL or good for `length` bytes for as long as they are used.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) unsafe fn bytes_of<'b>(pointer: *const u8, length: usize) -> Result<&'b [u8]> {
+    match pointer.is_null() {
+        true if length == 0 => Ok(&[]),
+        true => Err(NULL),
+        // More cannot lie in memory, so the caller's word was wrong.
+        false if length > isize::MAX as usize => {
+            Err(livebuf_error::of(livebuf_code::LIVEBUF_OUT_OF_BOUNDS))
+        }
+        // SAFETY: not NULL, so good for `length` bytes by the caller's word.
+        false => Ok(unsafe { slice::from_raw_parts(pointer, length) }),
+    }
+}
+
+/// The same to be written.
+///
+/// # Safety
+/// As [`bytes_of`], and nobody else uses them.
+pub(crate) unsafe fn bytes_of_mut<'b>(pointer: *mut u8, length: usize) -> Result<&'b mut [u8]> {
+    // SAFETY: passed on.
+    unsafe { bytes_of(pointer, length) }?;
+    match length {
+        0 => Ok(&mut []),
+        // SAFETY: checked and promised as above.
+        _ => Ok(unsafe { slice::from_raw_parts_mut(pointer, length) }),
+    }
+}
+
+impl livebuf_doc {
+    /// A document that can be looked at, of these used bytes.
+    fn reader(bytes: &[u8]) -> livebuf_doc {
+        livebuf_doc {
+            bytes: bytes.as_ptr(),
+            length: bytes.len(),
+            capacity: bytes.len(),
+            generation: 1,
+            private_state: READS,
+            error: livebuf_error::NONE,
+            private_editor: [MaybeUninit::uninit(); 14],
+        }
+    }
+
+    /// One that is not open, for what failed to open.
+    fn closed(error: livebuf_error) -> livebuf_doc {
+        livebuf_doc {
+            bytes: core::ptr::null(),
+            length: 0,
+            capacity: 0,
+            generation: 0,
+            private_state: 0,
+            error,
+            private_editor: [MaybeUninit::uninit(); 14],
+        }
+    }
+
+    pub(crate) fn with_editor(editor: Editor<Memory>) -> livebuf_doc {
+        let mut doc = livebuf_doc { private_state: EDITS, ..Self::closed(livebuf_error::NONE) };
+        // SAFETY: the words have its size and alignment, and nothing lies in them yet.
+        unsafe { doc.private_editor.as_mut_ptr().cast::<Editor<Memory>>().write(editor) };
+        doc.renew();
+        doc
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.private_state, READS | EDITS)
+    }
+
+    /// The used bytes.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn used<'d>(&self) -> &'d [u8] {
+        // SAFETY: open documents hold what was checked when they were opened or renewed;
+        // others are not looked at (`view`).
+        unsafe { slice::from_raw_parts(self.bytes, self.length) }
+    }
+
+    /// The document as the core sees it.
+    pub(crate) fn view<'d>(&self) -> Result<Doc<'d>> {
+        if !self.is_open() {
+            return Err(livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN));
+        }
+        Ok(Doc::open(self.used())?)
+    }
+
+    /// The editor, for looking.
+    pub(crate) fn editor(&self) -> Result<&Editor<Memory>> {
+        match self.private_state {
+            // SAFETY: in this state it lies there.
+            EDITS => Ok(unsafe { &*self.private_editor.as_ptr().cast() }),
+            READS => Err(livebuf_error::of(livebuf_code::LIVEBUF_READ_ONLY)),
+            _ => Err(livebuf_error::of(livebuf_code::LIVEBUF_NOT_OPEN)),
+        }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn editor_mut(&mut self) -> Result<&mut Editor<Memory>> {
+        match self.private_state {
+            // SAFETY: in this state it lies there.
+            EDITS => Ok(unsafe { &mut *self.private_editor.as_mut_ptr().cast() }),
+            _ => Err(self.editor().err().unwrap_or(NULL)),
+        }
+    }
+
+    /// After an edit: what C sees, and a new generation.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn renew(&mut self) {
+        if let Ok(editor) = self.editor() {
+            let (used, capacity) = (editor.as_bytes(), editor.storage().capacity);
+            (self.bytes, self.length, self.capacity) = (used.as_ptr(), used.len(), capacity);
+            self.generation = self.generation.wrapping_add(1);
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: livebuf_error) -> livebuf_status {
+        self.error = error;
+        error.status
+    }
+
+    /// Keeps the error of a result.
+    pub(crate) fn status(&mut self, result: Result<()>) -> livebuf_status {
+        match result {
+            Ok(()) => OK,
+            Err(error) => self.fail(error),
+        }
+    }
+}
+
+/// An edit: what it answers, or the status, whose error the document keeps.
+///
+/// # Safety
+/// `doc` is NULL or a document that nobody else uses now.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) unsafe fn edit<R>(
+    doc: *mut livebuf_doc,
+    work: impl FnOnce(&mut Editor<Memory>) -> Result<R>,
+) -> core::result::Result<R, livebuf_status> {
+    // SAFETY: the caller's word.
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return Err(NULL.status) };
+    let result = match doc.editor_mut() {
+        Ok(editor) => guard(|| work(editor)),
+        Err(error) => return Err(doc.fail(error)),
+    };
+    doc.renew();
+    result.map_err(|error| doc.fail(error))
+}
+
+/// The status of an edit.
+pub(crate) fn status_of(result: core::result::Result<(), livebuf_status>) -> livebuf_status {
+    result.err().unwrap_or(OK)
+}
+
+/// Puts a document, or the news that there is none, into the caller's variable.
+///
+/// # Safety
+/// `doc` is NULL or good for writing; what it holds is not looked at.
+pub(crate) unsafe fn place(doc: *mut livebuf_doc, made: Result<livebuf_doc>) -> livebuf_status {
+    if doc.is_null() {
+        return NULL.status;
+    }
+    let made = made.unwrap_or_else(livebuf_doc::closed);
+    let status = made.error.status;
+    // SAFETY: the caller's word.
+    unsafe { doc.write(made) };
+    status
+}
+
+/// The same for what can be edited, field by field: a document is long to copy, and messages
+/// are begun often.
+///
+/// # Safety
+/// As [`place`].
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) unsafe fn place_editor(
+    doc: *mut livebuf_doc,
+    made: Result<Editor<Memory>>,
+) -> livebuf_status {
+    let editor = match made {
+        Ok(editor) if !doc.is_null() => editor,
+        // SAFETY: the caller's word.
+        other => return unsafe { place(doc, other.map(livebuf_doc::with_editor)) },
+    };
+    let (used, capacity) = (editor.as_bytes(), editor.storage().capacity);
+    // SAFETY: the caller's word; the words have the editor's size and alignment.
+    unsafe {
+        (&raw mut (*doc).bytes).write(used.as_ptr());
+        (&raw mut (*doc).length).write(used.len());
+        (&raw mut (*doc).capacity).write(capacity);
+        (&raw mut (*doc).generation).write(1);
+        (&raw mut (*doc).private_state).write(EDITS);
+        (&raw mut (*doc).error).write(livebuf_error::NONE);
+        (&raw mut (*doc).private_editor).cast::<Editor<Memory>>().write(editor);
+    }
+    OK
+}
+
+/// Begins an empty document (its root is null) in the caller's memory. At least 32 bytes.
+///
+/// Memory: keeps `buffer`, `capacity` bytes that nobody else writes, until the document is
+/// not used any more; `doc` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
+/// LIVEBUF_NO_SPACE. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_init(
+    doc: *mut livebuf_doc,
+    buffer: *mut u8,
+    capacity: usize,
+) -> livebuf_status {
+    let made = || Ok(Editor::create(not_null(buffer, capacity)?)?);
+    // SAFETY: the caller's word.
+    unsafe { place_editor(doc, made()) }
+}
+
+fn not_null(buffer: *mut u8, capacity: usize) -> Result<Memory> {
+    if buffer.is_null() { Err(NULL) } else { Ok(Memory::fixed(buffer, capacity)) }
+}
+
+/// Opens the document in the first `length` bytes of the caller's memory to be edited, in
+/// constant time. Until livebuf_validate passes it is foreign: freed space is not reused and
+/// columns are not changed.
+///
+/// Memory: as livebuf_init. NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the
+/// header; LIVEBUF_READ_ONLY where this version can read but not edit it.
+/// Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_open(
+    doc: *mut livebuf_doc,
+    buffer: *mut u8,
+    length: usize,
+    capacity: usize,
+) -> livebuf_status {
+    let made = || {
+        let memory = not_null(buffer, capacity)?;
+        Doc::open(memory.bytes().get(..length).unwrap_or(memory.bytes()))?;
+        Ok(Editor::open(memory)?)
+    };
+    // SAFETY: the caller's word.
+    unsafe { place_editor(doc, made()) }
+}
+
+/// Opens a document to be read only, in constant time. Its bytes are never written.
+///
+/// Memory: keeps `bytes` until the document is not used any more; `doc` needs no clean-up.
+/// NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the header.
+/// Threads: once open, any number may read at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_read(
+    doc: *mut livebuf_doc,
+    bytes: *const u8,
+    length: usize,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let made = || unsafe { read_only(bytes, length) };
+    // SAFETY: the caller's word.
+    unsafe { place(doc, made()) }
+}
+
+/// # Safety
+/// `bytes` is NULL or good for `length` bytes.
+pub(crate) unsafe fn read_only(bytes: *const u8, length: usize) -> Result<livebuf_doc> {
+    if bytes.is_null() {
+        return Err(NULL);
+    }
+    // SAFETY: passed on.
+    Ok(livebuf_doc::reader(Doc::open(unsafe { bytes_of(bytes, length) }?)?.as_bytes()))
+}
+
+/// Bytes of scratch memory that livebuf_validate and livebuf_stats_in need: a quarter of the
+/// document's.
+///
+/// Memory: none. NULL and documents that are not open: 0. Errors: none. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_scratch_size(doc: *const livebuf_doc) -> usize {
+    // SAFETY: the caller's word.
+    let view = unsafe { doc.as_ref() }.and_then(|doc| doc.view().ok());
+    view.map_or(0, |view| view.validate_scratch())
+}
+
+/// Checks the whole document in one linear pass. From then on every answer is right and all
+/// text is UTF-8, and an editor reuses freed space. Documents from strangers need it; those
+/// that this library wrote do not.
+///
+/// Memory: writes to `scratch` while it runs. NULL: `doc` LIVEBUF_NULL_ARGUMENT; `scratch`
+/// if its size is 0. Errors: the first problem, its offset in `doc->error`;
+/// LIVEBUF_SCRATCH_TOO_SMALL. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_validate(
+    doc: *mut livebuf_doc,
+    scratch: *mut u8,
+    scratch_size: usize,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
+    // SAFETY: the caller's word.
+    let result = unsafe { bytes_of_mut(scratch, scratch_size) }.and_then(|scratch| {
+        match doc.editor_mut() {
+            Ok(editor) => editor.validate_in(scratch)?,
+            Err(_) => doc.view()?.validate_in(scratch).map(|_| ())?,
+        }
+        Ok(())
+    });
+    doc.status(result)
+}
+
+/// Where a document's bytes are. All in bytes but the last six.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct livebuf_stats {
+    /// All used bytes.
+    pub used: u64,
+    /// Bytes that hold the document's value.
+    pub live: u64,
+    /// In the free list, to be reused.
+    pub free: u64,
+    /// Neither reachable nor free: compaction gets it back.
+    pub garbage: u64,
+    /// Bytes of the header and the aux block.
+    pub overhead: u64,
+    /// Shapes (without long keys' text).
+    pub shapes: u64,
+    /// Records and forwards.
+    pub records: u64,
+    /// Maps' headers and entries.
+    pub maps: u64,
+    /// Nodes of maps' indexes.
+    pub index: u64,
+    /// Arrays' headers and elements, values of columns among them.
+    pub arrays: u64,
+    /// Tables and lists.
+    pub tables: u64,
+    /// Text longer than a cell, keys included, each byte once.
+    pub text: u64,
+    /// Count of values, containers included.
+    pub values: u64,
+    /// Count of objects.
+    pub objects: u64,
+    /// Count of arrays.
+    pub array_count: u64,
+    /// Count of tables.
+    pub table_count: u64,
+    /// Count of columns of tables.
+    pub columns: u64,
+    /// Deepest nesting of containers.
+    pub depth: u64,
+}
+
+impl From<livebuf::Stats> for livebuf_stats {
+    fn from(stats: livebuf::Stats) -> Self {
+        livebuf_stats {
+            used: stats.used,
+            live: stats.live(),
+            free: stats.free,
+            garbage: stats.garbage,
+            overhead: stats.overhead,
+            shapes: stats.shapes,
+            records: stats.records,
+            maps: stats.maps,
+            index: stats.index,
+            arrays: stats.arrays,
+            tables: stats.tables,
+            text: stats.text,
+            values: stats.values,
+            objects: stats.objects,
+            array_count: stats.array_count,
+            table_count: stats.table_count,
+            columns: stats.columns,
+            depth: stats.depth,
+        }
+    }
+}
+
+/// Validates a document and tells where its bytes are. Other than livebuf_validate it
+/// changes nothing in what an editor may do.
+///
+/// Memory: writes `*stats`, and to `scratch` while it runs. NULL: LIVEBUF_NULL_ARGUMENT.
+/// Errors: as livebuf_validate. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_stats_in(
+    doc: *mut livebuf_doc,
+    scratch: *mut u8,
+    scratch_size: usize,
+    stats: *mut livebuf_stats,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
+    let result = || {
+        // SAFETY: the caller's word.
+        let scratch = unsafe { bytes_of_mut(scratch, scratch_size) }?;
+        let found = doc.view()?.stats_in(scratch)?;
+        // SAFETY: the caller's word.
+        *unsafe { stats.as_mut() }.ok_or(NULL)? = found.into();
+        Ok(())
+    };
+    let result = result();
+    doc.status(result)
+}
+
+/// Writes a compact copy of the document to other memory, without an allocator: holes,
+/// garbage and spare room are left behind. `*length` becomes its length.
+///
+/// Memory: writes at most `capacity` bytes to `buffer`, which is not the document's own.
+/// NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_SPACE with the missing bytes, or what is
+/// damaged. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_compact_into(
+    doc: *mut livebuf_doc,
+    buffer: *mut u8,
+    capacity: usize,
+    length: *mut usize,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
+    let result = || {
+        let view = doc.view()?;
+        if buffer.is_null() || length.is_null() {
+            return Err(NULL);
+        }
+        if overlap((doc.bytes, doc.capacity), (buffer, capacity)) {
+            return Err(livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP));
+        }
+        // As the core's `compact_into`, by the one editor that is compiled in anyway.
+        let mut target = Editor::create(Memory::fixed(buffer, capacity))?;
+        target.set_root(view.root())?;
+        // SAFETY: the caller's word.
+        unsafe { length.write(target.as_bytes().len()) };
+        Ok(())
+    };
+    let result = result();
+    doc.status(result)
+}
+
+/// Whether two stretches of memory share a byte.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn overlap(one: (*const u8, usize), other: (*const u8, usize)) -> bool {
+    let (start, other_start) = (one.0 as usize, other.0 as usize);
+    start < other_start.saturating_add(other.1) && other_start < start.saturating_add(one.1)
+}
+
+/// Bounds that edits keep to. 0 stands for the format's own bound.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct livebuf_limits {
+    /// Most bytes a document may use (format: 2^32 - 8).
+    pub document: u64,
+    /// Most elements that a walk may visit; 0: 2^33.
+    pub budget: u64,
+    /// Most bytes of a string, key or byte string (format: 2^30 - 1).
+    pub string: u32,
+    /// Most elements of an array or members of an object (format: 2^31 - 1).
+    pub elements: u32,
+    /// Deepest nesting of containers; 0: 1,000, at most 2,000.
+    pub nesting: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+impl livebuf_limits {
+    pub(crate) fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        if self.document != 0 {
+            limits.document = self.document;
+        }
+        if self.budget != 0 {
+            limits.budget = self.budget;
+        }
+        if self.string != 0 {
+            limits.string = self.string;
+        }
+        if self.elements != 0 {
+            limits.elements = self.elements;
+        }
+        if self.nesting != 0 {
+            limits.nesting = u16::try_from(self.nesting).unwrap_or(u16::MAX);
+        }
+        limits
+    }
+}
+
+/// Sets the bounds that edits of this document keep to.
+///
+/// Memory: copies `*limits`. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY.
+/// Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_limits(
+    doc: *mut livebuf_doc,
+    limits: *const livebuf_limits,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        // SAFETY: the caller's word.
+        editor.set_limits(unsafe { limits.as_ref() }.ok_or(NULL)?.limits());
+        Ok(())
+    };
+    // SAFETY: the caller's word.
+    status_of(unsafe { edit(doc, work) })
+}
+
+/// Whether freed bytes are zeroed. They are by default.
+///
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_wipe(doc: *mut livebuf_doc, wipe: bool) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        editor.set_wipe(wipe);
+        Ok(())
+    };
+    // SAFETY: the caller's word.
+    status_of(unsafe { edit(doc, work) })
+}
+
+/// Whether an editor wrote or validated the document, so that freed space is reused.
+///
+/// Memory: none. NULL and documents that are only read: false. Errors: none.
+/// Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_is_trusted(doc: *const livebuf_doc) -> bool {
+    // SAFETY: the caller's word.
+    let editor = unsafe { doc.as_ref() }.and_then(|doc| doc.editor().ok());
+    editor.is_some_and(|editor| editor.is_trusted())
+}

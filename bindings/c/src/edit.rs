@@ -1,0 +1,996 @@
+//! Edits: handles of objects and arrays, new values, and what is done with them.
+
+use core::ffi::{c_char, c_void};
+use core::mem::MaybeUninit;
+use core::{ptr, slice};
+
+use livebuf::layout::MAX_SPAN;
+use livebuf::{Child, Editor, New, NodeId, Value};
+
+use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap, status_of};
+use crate::read::{key_of, livebuf_key, livebuf_value, text_in};
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+
+/// A place to edit: an object or array. It stays good when the document grows and when
+/// scalars change; it goes stale, and calls say so, when any container is freed. Zeroed
+/// (LIVEBUF_ROOT) it is the root. One of another document is stale.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct livebuf_node {
+    /// Private.
+    pub private_words: [u32; 4],
+}
+
+/// What stands for no place: stale for every document.
+const NONE: livebuf_node = livebuf_node { private_words: [0, 0, 0, u32::MAX] };
+
+impl livebuf_node {
+    fn of(id: Option<NodeId>) -> Self {
+        id.map_or(NONE, |id| livebuf_node { private_words: id.to_words() })
+    }
+
+    /// The handle for a document.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn id(self, editor: &Editor<Memory>) -> Result<NodeId> {
+        if self.private_words == [0; 4] {
+            return root_of(editor);
+        }
+        Ok(NodeId::from_words(self.private_words))
+    }
+}
+
+fn root_of(editor: &Editor<Memory>) -> Result<NodeId> {
+    editor.root().ok_or(livebuf_error::of(livebuf_code::LIVEBUF_WRONG_TYPE))
+}
+
+/// Kinds of new values.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub enum livebuf_kind {
+    /// Null.
+    LIVEBUF_NEW_NULL = 0,
+    /// `integer` is 0 or not.
+    LIVEBUF_NEW_BOOL = 1,
+    /// `integer`
+    LIVEBUF_NEW_I64 = 2,
+    /// `natural`
+    LIVEBUF_NEW_U64 = 3,
+    /// `number`
+    LIVEBUF_NEW_F64 = 4,
+    /// `length` bytes of text at `pointer`.
+    LIVEBUF_NEW_STRING = 5,
+    /// `length` bytes at `pointer`.
+    LIVEBUF_NEW_BYTES = 6,
+    /// A number's text: `length` bytes at `pointer`.
+    LIVEBUF_NEW_NUMBER = 7,
+    /// An empty object with room for `length` members.
+    LIVEBUF_NEW_OBJECT = 8,
+    /// An empty object with an ordered index from the start.
+    LIVEBUF_NEW_MAP = 9,
+    /// An empty array with room for `length` elements of eight bytes.
+    LIVEBUF_NEW_ARRAY = 10,
+    /// A copy of the livebuf_value at `pointer`, of another document.
+    LIVEBUF_NEW_COPY = 11,
+    /// An object of the `length` livebuf_fields at `pointer`.
+    LIVEBUF_NEW_FIELDS = 12,
+}
+
+/// What a new value holds.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union livebuf_payload {
+    /// Of booleans and integers.
+    pub integer: i64,
+    /// Of integers without sign.
+    pub natural: u64,
+    /// Of doubles.
+    pub number: f64,
+    /// Of all that lies elsewhere.
+    pub pointer: *const c_void,
+}
+
+/// A value to be stored: made by livebuf_i64, livebuf_string and their kin, 16 bytes. It
+/// borrows what its pointer leads to until the call that stores it returns.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct livebuf_new {
+    /// The value, or where it is.
+    pub payload: livebuf_payload,
+    /// Bytes, members or elements.
+    pub length: u32,
+    /// One of enum livebuf_kind.
+    pub kind: u32,
+}
+
+/// A member of an object that is made at once.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct livebuf_field {
+    /// The key's first byte.
+    pub key: *const c_char,
+    /// The key's length in bytes.
+    pub key_length: usize,
+    /// The member's value; not LIVEBUF_NEW_FIELDS.
+    pub value: livebuf_new,
+}
+
+/// Most members that LIVEBUF_NEW_FIELDS takes.
+pub const LIVEBUF_MAX_FIELDS: u32 = 64;
+
+const MAX_FIELDS: usize = LIVEBUF_MAX_FIELDS as usize;
+
+/// Bytes of text that are copied to the stack when they lie in the document under edit.
+const SMALL: usize = 256;
+
+/// Room on the stack. By itself, since as a part of `Aside` it would be zeroed each time.
+pub(crate) type Small = MaybeUninit<[u8; SMALL]>;
+
+/// Where text is put that lies in the document under edit, which may move it.
+pub(crate) struct Aside<'s> {
+    small: &'s mut Small,
+    #[cfg(feature = "std")]
+    large: Option<Box<[u8]>>,
+}
+
+impl<'s> Aside<'s> {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn new(small: &'s mut Small) -> Self {
+        Aside {
+            small,
+            #[cfg(feature = "std")]
+            large: None,
+        }
+    }
+
+    /// The same bytes, outside of the document.
+    ///
+    /// # Safety
+    /// As [`bytes_of`].
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    unsafe fn bytes<'a>(
+        &'a mut self,
+        under_edit: &UnderEdit,
+        pointer: *const u8,
+        length: usize,
+    ) -> Result<&'a [u8]> {
+        match under_edit.has(pointer, length) {
+            // SAFETY: passed on.
+            true => unsafe { self.copy(pointer, length) },
+            // SAFETY: passed on.
+            false => unsafe { storable(pointer, length) },
+        }
+    }
+
+    /// # Safety
+    /// As [`bytes_of`].
+    #[cold]
+    unsafe fn copy(&mut self, pointer: *const u8, length: usize) -> Result<&[u8]> {
+        // SAFETY: passed on.
+        let bytes = unsafe { storable(pointer, length) }?;
+        if length <= SMALL {
+            let place = self.small.as_mut_ptr().cast::<u8>();
+            // SAFETY: there is room, and what is read again was written.
+            unsafe {
+                ptr::copy_nonoverlapping(bytes.as_ptr(), place, length);
+                return Ok(slice::from_raw_parts(place, length));
+            }
+        }
+        #[cfg(feature = "std")]
+        return Ok(self.large.insert(bytes.into()));
+        #[cfg(not(feature = "std"))]
+        Err(livebuf_error {
+            detail: SMALL as u64,
+            ..livebuf_error::of(livebuf_code::LIVEBUF_UNSUPPORTED)
+        })
+    }
+}
+
+/// `livebuf_kind` as what C passes.
+mod kind {
+    use super::livebuf_kind::*;
+    pub(super) const NULL: u32 = LIVEBUF_NEW_NULL as u32;
+    pub(super) const BOOL: u32 = LIVEBUF_NEW_BOOL as u32;
+    pub(super) const INT: u32 = LIVEBUF_NEW_I64 as u32;
+    pub(super) const UINT: u32 = LIVEBUF_NEW_U64 as u32;
+    pub(super) const FLOAT: u32 = LIVEBUF_NEW_F64 as u32;
+    pub(super) const STRING: u32 = LIVEBUF_NEW_STRING as u32;
+    pub(super) const BYTES: u32 = LIVEBUF_NEW_BYTES as u32;
+    pub(super) const NUMBER: u32 = LIVEBUF_NEW_NUMBER as u32;
+    pub(super) const OBJECT: u32 = LIVEBUF_NEW_OBJECT as u32;
+    pub(super) const MAP: u32 = LIVEBUF_NEW_MAP as u32;
+    pub(super) const ARRAY: u32 = LIVEBUF_NEW_ARRAY as u32;
+    pub(super) const COPY: u32 = LIVEBUF_NEW_COPY as u32;
+    pub(super) const FIELDS: u32 = LIVEBUF_NEW_FIELDS as u32;
+}
+
+impl livebuf_new {
+    /// The integer, where it is one that fits.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn integer(&self) -> Option<i64> {
+        // SAFETY: all that a union of numbers and a pointer holds may be read as a number.
+        let integer = unsafe { self.payload.integer };
+        let fits = self.kind == kind::INT || self.kind == kind::UINT && integer >= 0;
+        fits.then_some(integer)
+    }
+
+    /// What the core stores, by `text` of its pointer and length.
+    ///
+    /// # Safety
+    /// The pointer is good for what the kind says.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    unsafe fn new_by<'a>(
+        &self,
+        under_edit: &UnderEdit,
+        text: impl FnOnce(*const u8, usize) -> Result<&'a [u8]>,
+    ) -> Result<New<'a>> {
+        let (payload, length) = (self.payload, self.length as usize);
+        // SAFETY: all that a union of numbers and a pointer holds may be read as a number.
+        // Only the kinds that have a pointer read it, and the caller's word is for them.
+        unsafe {
+            Ok(match self.kind {
+                kind::NULL => New::Null,
+                kind::BOOL => New::Bool(payload.integer != 0),
+                kind::INT => New::Int(payload.integer),
+                kind::UINT => New::Uint(payload.natural),
+                kind::FLOAT => New::Float(payload.number),
+                kind::OBJECT => New::object(length),
+                kind::MAP => New::Map { capacity: self.length },
+                kind::ARRAY => New::array(length),
+                kind::COPY => New::Copy(under_edit.other(payload.pointer.cast())?),
+                kind @ (kind::STRING | kind::BYTES | kind::NUMBER) => {
+                    let bytes = text(payload.pointer.cast(), length)?;
+                    match kind {
+                        kind::STRING => New::Str(text_in(bytes)?),
+                        kind::BYTES => New::Bytes(bytes),
+                        _ => New::Number(text_in(bytes)?),
+                    }
+                }
+                _ => return Err(livebuf_error::of(livebuf_code::LIVEBUF_UNSUPPORTED)),
+            })
+        }
+    }
+
+    /// What the core stores, its text put aside where it lies in the document under edit.
+    ///
+    /// # Safety
+    /// As [`new_by`](Self::new_by).
+    #[inline(never)]
+    pub(crate) unsafe fn convert<'a>(
+        &self,
+        under_edit: &UnderEdit,
+        aside: &'a mut Aside<'_>,
+    ) -> Result<New<'a>> {
+        // SAFETY: passed on.
+        unsafe {
+            self.new_by(under_edit, |pointer, length| aside.bytes(under_edit, pointer, length))
+        }
+    }
+
+    /// What the core stores as a part of an object made at once: nothing of it may lie in
+    /// the document under edit.
+    ///
+    /// # Safety
+    /// As [`new_by`](Self::new_by).
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    unsafe fn part<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
+        // SAFETY: passed on.
+        unsafe { self.new_by(under_edit, |pointer, length| outside(under_edit, pointer, length)) }
+    }
+}
+
+/// The document that an edit changes: where it lies, so that nothing is read from there.
+pub(crate) struct UnderEdit {
+    doc: *const livebuf_doc,
+    start: *const u8,
+    capacity: usize,
+}
+
+impl UnderEdit {
+    /// No document is.
+    pub(crate) const NONE: UnderEdit =
+        UnderEdit { doc: ptr::null(), start: ptr::null(), capacity: 0 };
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn of(doc: *const livebuf_doc, editor: &Editor<Memory>) -> Self {
+        let Memory { pointer, capacity, .. } = *editor.storage();
+        UnderEdit { doc, start: pointer, capacity }
+    }
+
+    /// Whether some of these bytes are its own.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn has(&self, pointer: *const u8, length: usize) -> bool {
+        overlap((self.start, self.capacity), (pointer, length))
+    }
+
+    /// A value of another document.
+    ///
+    /// # Safety
+    /// `value` is NULL or a value.
+    unsafe fn other<'d>(&self, value: *const livebuf_value) -> Result<Value<'d>> {
+        // SAFETY: the caller's word.
+        let value = unsafe { value.as_ref() }.ok_or(NULL)?;
+        // It would be read while it is written.
+        let own = livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP);
+        if !value.doc.is_null() && value.doc == self.doc {
+            return Err(own);
+        }
+        // SAFETY: a document, and not the one under edit.
+        let view = unsafe { value.view() }?;
+        // SAFETY: as above.
+        match unsafe { value.doc.as_ref() } {
+            Some(other) if self.has(other.bytes, other.length) => Err(own),
+            _ => Ok(view),
+        }
+    }
+}
+
+type Field<'a> = (&'a str, New<'a>);
+
+/// A call of the editor's that stores a value.
+trait Store {
+    fn store<'v>(self, new: impl Into<New<'v>>) -> livebuf::Result<Option<NodeId>>;
+}
+
+macro_rules! stores {
+    ($($name:ident($($place:ident: $type:ty),*) => $call:ident;)+) => {
+        $(
+            struct $name<'e>(&'e mut Editor<Memory>, $($type),*);
+
+            impl Store for $name<'_> {
+                #[cfg_attr(not(feature = "small"), inline(always))]
+                fn store<'v>(self, new: impl Into<New<'v>>) -> livebuf::Result<Option<NodeId>> {
+                    let $name(editor, $($place),*) = self;
+                    editor.$call($($place,)* new)
+                }
+            }
+        )+
+    };
+}
+stores! {
+    SetRoot() => set_root;
+    SetPointer(pointer: &'e str) => set_pointer;
+    Push(id: NodeId) => push;
+    Insert(id: NodeId, index: usize) => insert;
+}
+
+struct Set<'e, C>(&'e mut Editor<Memory>, NodeId, C);
+
+impl<C: Child> Store for Set<'_, C> {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn store<'v>(self, new: impl Into<New<'v>>) -> livebuf::Result<Option<NodeId>> {
+        self.0.set(self.1, self.2, new)
+    }
+}
+
+/// Stores a new value as the core takes it. Numbers go there as such: an enum that is put
+/// together here and taken apart there stalls the processor for longer than storing an
+/// integer takes. Where size counts, they do not get code of their own.
+///
+/// # Safety
+/// The value's pointer is good for what its kind says.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn store(
+    under_edit: &UnderEdit,
+    new: &livebuf_new,
+    store: impl Store,
+) -> Result<Option<NodeId>> {
+    // SAFETY: all that a union of numbers and a pointer holds may be read as a number;
+    // pointers are passed on.
+    unsafe {
+        match new.kind {
+            kind::INT if cfg!(feature = "std") => Ok(store.store(new.payload.integer)?),
+            kind::FLOAT if cfg!(feature = "std") => Ok(store.store(new.payload.number)?),
+            kind::STRING if cfg!(feature = "std") => {
+                let mut small = MaybeUninit::uninit();
+                let mut aside = Aside::new(&mut small);
+                let (pointer, length) = (new.payload.pointer.cast(), new.length as usize);
+                Ok(store.store(text_in(aside.bytes(under_edit, pointer, length)?)?)?)
+            }
+            _ => {
+                let (mut store, mut answer) = (Some(store), None);
+                with_rest(under_edit, new, &mut |new| {
+                    answer = store.take().map(|store| store.store(new)).transpose()?;
+                    Ok(())
+                })?;
+                answer.ok_or(NULL)
+            }
+        }
+    }
+}
+
+/// Of the other kinds.
+///
+/// # Safety
+/// As [`store`].
+#[inline(never)]
+unsafe fn with_rest(
+    under_edit: &UnderEdit,
+    new: &livebuf_new,
+    then: &mut dyn FnMut(New<'_>) -> livebuf::Result<()>,
+) -> Result<()> {
+    if new.kind == kind::FIELDS {
+        let mut places = MaybeUninit::uninit();
+        // SAFETY: passed on.
+        let fields = unsafe { fields_of(under_edit, new, &mut places) }?;
+        return Ok(then(New::Fields(fields))?);
+    }
+    let mut small = MaybeUninit::uninit();
+    let mut aside = Aside::new(&mut small);
+    // SAFETY: passed on.
+    Ok(then(unsafe { new.convert(under_edit, &mut aside) }?)?)
+}
+
+/// # Safety
+/// As [`store`].
+unsafe fn fields_of<'a>(
+    under_edit: &UnderEdit,
+    new: &livebuf_new,
+    places: &'a mut MaybeUninit<[Field<'a>; MAX_FIELDS]>,
+) -> Result<&'a [Field<'a>]> {
+    let count = new.length as usize;
+    if count > MAX_FIELDS {
+        return Err(livebuf_error {
+            detail: MAX_FIELDS as u64,
+            ..livebuf_error::of(livebuf_code::LIVEBUF_ELEMENT_LIMIT)
+        });
+    }
+    // SAFETY: the payload is a pointer in this kind, and the caller's word is for `count`.
+    let fields: &[livebuf_field] = match unsafe { new.payload.pointer } {
+        pointer if pointer.is_null() && count > 0 => return Err(NULL),
+        _ if count == 0 => &[],
+        // SAFETY: as above.
+        pointer => unsafe { slice::from_raw_parts(pointer.cast(), count) },
+    };
+    let first = places.as_mut_ptr().cast::<Field<'a>>();
+    for (index, field) in fields.iter().enumerate() {
+        // SAFETY: pointers are passed on; `index` is less than the places.
+        unsafe {
+            let key = text_in(outside(under_edit, field.key.cast(), field.key_length)?)?;
+            first.add(index).write((key, field.value.part(under_edit)?));
+        }
+    }
+    // SAFETY: the first `count` were written.
+    Ok(unsafe { slice::from_raw_parts(first, count) })
+}
+
+/// # Safety
+/// As [`bytes_of`].
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn outside<'a>(
+    under_edit: &UnderEdit,
+    pointer: *const u8,
+    length: usize,
+) -> Result<&'a [u8]> {
+    if under_edit.has(pointer, length) {
+        return Err(livebuf_error::of(livebuf_code::LIVEBUF_OVERLAP));
+    }
+    // SAFETY: passed on.
+    unsafe { storable(pointer, length) }
+}
+
+/// Text or bytes that the format can hold: a longer length is not looked at.
+///
+/// # Safety
+/// As [`bytes_of`].
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn storable<'a>(pointer: *const u8, length: usize) -> Result<&'a [u8]> {
+    if length > MAX_SPAN as usize {
+        return Err(livebuf_error {
+            detail: MAX_SPAN.into(),
+            ..livebuf_error::of(livebuf_code::LIVEBUF_STRING_LIMIT)
+        });
+    }
+    // SAFETY: passed on.
+    unsafe { bytes_of(pointer, length) }
+}
+
+/// Calls `then` with a key as the core takes it.
+///
+/// # Safety
+/// `key` is NULL or good for `length` bytes.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn with_text<R>(
+    under_edit: &UnderEdit,
+    key: *const c_char,
+    length: usize,
+    then: impl FnOnce(&str) -> Result<R>,
+) -> Result<R> {
+    if key.is_null() {
+        return Err(NULL);
+    }
+    let mut small = MaybeUninit::uninit();
+    let mut aside = Aside::new(&mut small);
+    // SAFETY: passed on.
+    then(text_in(unsafe { aside.bytes(under_edit, key.cast(), length) }?)?)
+}
+
+/// # Safety
+/// `child` is NULL or good for writing.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn hand_out(
+    child: *mut livebuf_node,
+    result: core::result::Result<Option<NodeId>, livebuf_status>,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    if let Some(child) = unsafe { child.as_mut() } {
+        *child = livebuf_node::of(result.ok().flatten());
+    }
+    result.err().unwrap_or(OK)
+}
+
+/// Sets a child that the core can name.
+///
+/// # Safety
+/// As the exported functions.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn set_child(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    at: impl Child,
+    new: &livebuf_new,
+    child: *mut livebuf_node,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
+        // SAFETY: passed on.
+        unsafe { store(&under_edit, new, Set(editor, id, at)) }
+    };
+    // SAFETY: passed on.
+    unsafe { hand_out(child, edit(doc, work)) }
+}
+
+// --- handles --------------------------------------------------------------------------
+
+/// The place of the root; LIVEBUF_ROOT stands for it in every call.
+///
+/// Memory: none. NULL, and where the root is no object or array: a place that is stale.
+/// Errors: none. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_root_node(doc: *const livebuf_doc) -> livebuf_node {
+    // SAFETY: the caller's word.
+    livebuf_node::of(unsafe { doc.as_ref() }.and_then(|doc| doc.editor().ok()?.root()))
+}
+
+/// The place of the object or array at a JSON pointer of `length` bytes.
+///
+/// Memory: none. NULL: a place that is stale. Errors: the same (livebuf_node_exists).
+/// Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_find_n(
+    doc: *const livebuf_doc,
+    pointer: *const c_char,
+    length: usize,
+) -> livebuf_node {
+    let find = || -> Result<Option<NodeId>> {
+        // SAFETY: the caller's word.
+        let (doc, text) = unsafe { (doc.as_ref().ok_or(NULL)?, bytes_of(pointer.cast(), length)?) };
+        Ok(doc.editor()?.find(text_in(text)?)?)
+    };
+    livebuf_node::of(find().unwrap_or(None))
+}
+
+/// The place of an object or array that was got as a value of this document, somewhere below
+/// `under`.
+///
+/// Memory: none. NULL: a place that is stale. Errors: the same, for scalars, values that are
+/// stale or of other documents. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_node_of(
+    doc: *const livebuf_doc,
+    value: livebuf_value,
+    under: livebuf_node,
+) -> livebuf_node {
+    let find = || -> Result<Option<NodeId>> {
+        // SAFETY: the caller's word.
+        let (known, view) = unsafe { (doc.as_ref().ok_or(NULL)?, value.view()?) };
+        if value.doc != doc {
+            return Err(NULL);
+        }
+        let editor = known.editor()?;
+        Ok(editor.handle_of(&view, under.id(editor)?))
+    };
+    livebuf_node::of(find().unwrap_or(None))
+}
+
+/// A place as a value, to be read.
+///
+/// Memory: borrows the document. NULL: a value that is not there. Errors: in the value,
+/// LIVEBUF_STALE_HANDLE among them. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_node_value(
+    doc: *const livebuf_doc,
+    node: livebuf_node,
+) -> livebuf_value {
+    let find = || {
+        // SAFETY: the caller's word.
+        let known = unsafe { doc.as_ref() }.ok_or(NULL)?;
+        let editor = known.editor()?;
+        let value = editor.value(node.id(editor)?)?;
+        Ok(livebuf_value::of(doc, known.generation, &value))
+    };
+    find().unwrap_or_else(livebuf_value::missing)
+}
+
+/// Whether a place is good in this document.
+///
+/// Memory: none. NULL: false. Errors: false. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_node_is_current(
+    doc: *const livebuf_doc,
+    node: livebuf_node,
+) -> bool {
+    // SAFETY: the caller's word.
+    let editor = unsafe { doc.as_ref() }.and_then(|doc| doc.editor().ok());
+    editor.is_some_and(|editor| node.id(editor).is_ok_and(|id| editor.is_current(id)))
+}
+
+/// The place of the object or array under a key of `length` bytes.
+///
+/// Memory: none. NULL: a place that is stale. Errors: the same. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_child_n(
+    doc: *const livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+) -> livebuf_node {
+    // SAFETY: the caller's word.
+    match unsafe { bytes_of(key.cast(), length) }.and_then(text_in) {
+        // SAFETY: the caller's word.
+        Ok(key) => unsafe { child_of(doc, node, key) },
+        Err(_) => NONE,
+    }
+}
+
+/// The place of the object or array at an index of an array.
+///
+/// Memory: none. NULL: a place that is stale. Errors: the same. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_child_at(
+    doc: *const livebuf_doc,
+    node: livebuf_node,
+    index: usize,
+) -> livebuf_node {
+    // SAFETY: the caller's word.
+    unsafe { child_of(doc, node, index) }
+}
+
+/// # Safety
+/// `doc` is NULL or a document.
+unsafe fn child_of(doc: *const livebuf_doc, node: livebuf_node, at: impl Child) -> livebuf_node {
+    let find = || -> Result<Option<NodeId>> {
+        // SAFETY: the caller's word.
+        let editor = unsafe { doc.as_ref() }.ok_or(NULL)?.editor()?;
+        Ok(editor.child(node.id(editor)?, at)?)
+    };
+    livebuf_node::of(find().unwrap_or(None))
+}
+
+// --- setting --------------------------------------------------------------------------
+
+/// Replaces the whole document's value. `*child` becomes the place of a new object or array.
+///
+/// Memory: copies what `value` refers to. NULL: `doc` LIVEBUF_NULL_ARGUMENT; `child` if it is
+/// not wanted. Errors: LIVEBUF_NO_SPACE, limits, text that is not UTF-8; the document is
+/// unchanged then. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_root(
+    doc: *mut livebuf_doc,
+    value: livebuf_new,
+    child: *mut livebuf_node,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        let under_edit = UnderEdit::of(doc, editor);
+        // SAFETY: the caller's word.
+        unsafe { store(&under_edit, &value, SetRoot(editor)) }
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(child, edit(doc, work)) }
+}
+
+/// Sets the member with this key of `length` bytes, adding it where it is missing.
+///
+/// Memory: copies key and value. NULL: `doc`, `key` LIVEBUF_NULL_ARGUMENT; `child` if the
+/// place of a new object or array is not wanted. Errors: LIVEBUF_STALE_HANDLE,
+/// LIVEBUF_WRONG_TYPE, LIVEBUF_NO_SPACE, limits, text that is not UTF-8; the document is
+/// unchanged then. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_n(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: livebuf_new,
+    child: *mut livebuf_node,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
+        // SAFETY: the caller's word.
+        unsafe {
+            with_text(&under_edit, key, length, |key| {
+                store(&under_edit, &value, Set(editor, id, key))
+            })
+        }
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(child, edit(doc, work)) }
+}
+
+/// Sets the member with a remembered key, adding it where it is missing.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_set_n; a key that was not made is
+/// LIVEBUF_NULL_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_key(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const livebuf_key,
+    value: livebuf_new,
+    child: *mut livebuf_node,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    match unsafe { key_of(key) } {
+        // SAFETY: the caller's word.
+        Ok(key) => unsafe { set_child(doc, node, key, &value, child) },
+        Err(error) => error.status,
+    }
+}
+
+/// Replaces the element at an index of an array.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_set_n; LIVEBUF_INDEX_OUT_OF_RANGE from the
+/// array's length on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_at(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    index: usize,
+    value: livebuf_new,
+    child: *mut livebuf_node,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe { set_child(doc, node, index, &value, child) }
+}
+
+/// Sets the value at a JSON pointer of `length` bytes. What holds it must be there; the last
+/// token names a member (added where it is missing), an element, or "-" behind the last.
+///
+/// Memory, NULL, Threads: as livebuf_set_n. Errors: those, LIVEBUF_NOT_FOUND,
+/// LIVEBUF_BAD_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_pointer_n(
+    doc: *mut livebuf_doc,
+    pointer: *const c_char,
+    length: usize,
+    value: livebuf_new,
+    child: *mut livebuf_node,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        let under_edit = UnderEdit::of(doc, editor);
+        // SAFETY: the caller's word.
+        unsafe {
+            with_text(&under_edit, pointer, length, |pointer| {
+                store(&under_edit, &value, SetPointer(editor, pointer))
+            })
+        }
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(child, edit(doc, work)) }
+}
+
+/// Adds an element at the end of an array.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_set_n.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_push(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    value: livebuf_new,
+    child: *mut livebuf_node,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
+        // SAFETY: the caller's word.
+        unsafe { store(&under_edit, &value, Push(editor, id)) }
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(child, edit(doc, work)) }
+}
+
+/// Adds an element before the one at an index of an array, or at the end.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_set_n; LIVEBUF_INDEX_OUT_OF_RANGE beyond the end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_insert(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    index: usize,
+    value: livebuf_new,
+    child: *mut livebuf_node,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
+        // SAFETY: the caller's word.
+        unsafe { store(&under_edit, &value, Insert(editor, id, index)) }
+    };
+    // SAFETY: the caller's word.
+    unsafe { hand_out(child, edit(doc, work)) }
+}
+
+// --- taking out -----------------------------------------------------------------------
+
+fn was_there(removed: bool) -> Result<()> {
+    match removed {
+        true => Ok(()),
+        false => Err(livebuf_error::of(livebuf_code::LIVEBUF_NOT_FOUND)),
+    }
+}
+
+/// # Safety
+/// `doc` is NULL or a document that nobody else uses now.
+unsafe fn remove(doc: *mut livebuf_doc, node: livebuf_node, at: impl Child) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        let id = node.id(editor)?;
+        was_there(editor.remove(id, at)?)
+    };
+    // SAFETY: passed on.
+    status_of(unsafe { edit(doc, work) })
+}
+
+/// Takes the member with this key of `length` bytes out; what it held is free and wiped.
+///
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND,
+/// LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_remove_n(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
+        // SAFETY: the caller's word.
+        was_there(unsafe {
+            with_text(&under_edit, key, length, |key| Ok(editor.remove(id, key)?))
+        }?)
+    };
+    // SAFETY: the caller's word.
+    status_of(unsafe { edit(doc, work) })
+}
+
+/// Takes the member with a remembered key out.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_remove_n.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_remove_key(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const livebuf_key,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    match unsafe { key_of(key) } {
+        // SAFETY: the caller's word.
+        Ok(key) => unsafe { remove(doc, node, key) },
+        Err(error) => error.status,
+    }
+}
+
+/// Takes the element at an index of an array out; those behind it move up.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_remove_n.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_remove_at(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    index: usize,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe { remove(doc, node, index) }
+}
+
+/// Takes the value at a JSON pointer of `length` bytes out; the root becomes null.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_remove_n; LIVEBUF_BAD_POINTER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_remove_pointer_n(
+    doc: *mut livebuf_doc,
+    pointer: *const c_char,
+    length: usize,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        let under_edit = UnderEdit::of(doc, editor);
+        let remove = |pointer: &str| Ok(editor.remove_pointer(pointer)?);
+        // SAFETY: the caller's word.
+        was_there(unsafe { with_text(&under_edit, pointer, length, remove) }?)
+    };
+    // SAFETY: the caller's word.
+    status_of(unsafe { edit(doc, work) })
+}
+
+/// Takes all members or elements out; the container stays, empty.
+///
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE, what is damaged.
+/// Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_clear(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| Ok(editor.clear(node.id(editor)?)?);
+    // SAFETY: the caller's word.
+    status_of(unsafe { edit(doc, work) })
+}
+
+/// Takes the elements of an array from `length` on out; their room is kept.
+///
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE,
+/// LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_truncate(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    length: usize,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| Ok(editor.truncate(node.id(editor)?, length)?);
+    // SAFETY: the caller's word.
+    status_of(unsafe { edit(doc, work) })
+}
+
+/// Exchanges two elements of an array.
+///
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_INDEX_OUT_OF_RANGE,
+/// LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_swap(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    first: usize,
+    second: usize,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| Ok(editor.swap(node.id(editor)?, first, second)?);
+    // SAFETY: the caller's word.
+    status_of(unsafe { edit(doc, work) })
+}
+
+/// Gives a member another key, in its place.
+///
+/// Memory: copies the new key. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND,
+/// LIVEBUF_KEY_EXISTS, LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_rename_n(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    from: *const c_char,
+    from_length: usize,
+    to: *const c_char,
+    to_length: usize,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
+        // SAFETY: the caller's word.
+        unsafe {
+            with_text(&under_edit, from, from_length, |from| {
+                with_text(&under_edit, to, to_length, |to| Ok(editor.rename(id, from, to)?))
+            })
+        }
+    };
+    // SAFETY: the caller's word.
+    status_of(unsafe { edit(doc, work) })
+}
+
+/// Makes room for `additional` members or elements, so that adding them takes no more space
+/// beside their keys and text.
+///
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE,
+/// limits. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_reserve(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    additional: usize,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| Ok(editor.reserve(node.id(editor)?, additional)?);
+    // SAFETY: the caller's word.
+    status_of(unsafe { edit(doc, work) })
+}

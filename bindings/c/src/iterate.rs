@@ -1,0 +1,241 @@
+//! Members and elements in order, from either end, and ranges ordered by key.
+//!
+//! A `livebuf_iter` holds the core's iterator in place. It borrows the document for as long
+//! as its generation lasts, which is looked at before every step.
+
+use core::ffi::c_char;
+use core::mem::{MaybeUninit, align_of, size_of};
+use core::ops::Bound;
+
+use livebuf::{ArrayIter, Checked, Fields, Ordered, Value};
+
+use crate::document::livebuf_doc;
+use crate::read::{livebuf_str, livebuf_value, stale, text_of};
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+
+/// Begins at the last instead of the first.
+pub const LIVEBUF_DESCENDING: u32 = 1;
+/// `low` itself is left out of a range.
+pub const LIVEBUF_LOW_EXCLUDED: u32 = 2;
+/// `high` itself is part of a range.
+pub const LIVEBUF_HIGH_INCLUDED: u32 = 4;
+
+/// An iteration: the caller's own variable. Ends, with LIVEBUF_STALE_HANDLE, when the
+/// document is edited.
+#[repr(C)]
+pub struct livebuf_iter {
+    /// The key, where it goes over an object.
+    pub key: livebuf_str,
+    /// The member or element.
+    pub value: livebuf_value,
+    /// How many were met before this one.
+    pub index: usize,
+    /// LIVEBUF_OK, or why it ended early.
+    pub error: livebuf_error,
+    /// Private.
+    pub private_doc: *const livebuf_doc,
+    /// Private.
+    pub private_generation: u32,
+    /// Private.
+    pub private_flags: u32,
+    /// Private.
+    pub private_words: [MaybeUninit<u64>; 36],
+}
+
+enum Steps {
+    Fields(Fields<'static, Checked>),
+    Elements(ArrayIter<'static, Checked>),
+    Ordered(Ordered<'static, 'static, Checked>),
+}
+
+const _: () = assert!(size_of::<Steps>() <= 36 * 8 && align_of::<Steps>() <= 8);
+/// Nothing is left to drop when an iteration is forgotten.
+const _: () = assert!(!core::mem::needs_drop::<Steps>());
+
+const STEPS: u32 = 0x4C42_4900;
+
+/// # Safety
+/// `iter` is NULL or good for writing; `value` of a document; `make`'s answer lives as long
+/// as the generation of the document.
+unsafe fn begin(
+    iter: *mut livebuf_iter,
+    value: livebuf_value,
+    flags: u32,
+    make: impl FnOnce(Value<'static>) -> Result<Steps>,
+) -> livebuf_status {
+    if iter.is_null() {
+        return NULL.status;
+    }
+    // SAFETY: the caller's word.
+    let made = unsafe { value.view() }.and_then(make);
+    let none = livebuf_error::of(livebuf_code::LIVEBUF_NOT_FOUND);
+    let mut begun = livebuf_iter {
+        key: livebuf_str::of(None, 0),
+        value: livebuf_value::missing(none),
+        index: usize::MAX,
+        error: livebuf_error::NONE,
+        private_doc: value.doc,
+        private_generation: value.generation,
+        private_flags: 0,
+        private_words: [MaybeUninit::uninit(); 36],
+    };
+    match made {
+        Ok(steps) => {
+            // SAFETY: the words have its size and alignment.
+            unsafe { begun.private_words.as_mut_ptr().cast::<Steps>().write(steps) };
+            begun.private_flags = STEPS | (flags & LIVEBUF_DESCENDING);
+        }
+        Err(error) => begun.error = error,
+    }
+    let status = begun.error.status;
+    // SAFETY: the caller's word.
+    unsafe { iter.write(begun) };
+    status
+}
+
+fn wrong_type() -> livebuf_error {
+    livebuf_error::of(livebuf_code::LIVEBUF_WRONG_TYPE)
+}
+
+/// Begins to go over an object's members in insertion order, or an array's elements.
+/// `flags`: LIVEBUF_DESCENDING or 0. Then livebuf_next steps to the first.
+///
+/// Memory: writes `*iter`, which needs no clean-up; borrows as `value`. NULL:
+/// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE, what is damaged; livebuf_next is false
+/// then. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_iterate(
+    value: livebuf_value,
+    flags: u32,
+    iter: *mut livebuf_iter,
+) -> livebuf_status {
+    let make = |value: Value<'static>| {
+        if let Some(array) = value.as_array()? {
+            return Ok(Steps::Elements(array.iter()));
+        }
+        Ok(Steps::Fields(value.as_object()?.ok_or_else(wrong_type)?.iter()))
+    };
+    // SAFETY: the caller's word.
+    unsafe { begin(iter, value, flags, make) }
+}
+
+/// Begins to go over the members of an object whose keys lie from `low` to before `high`,
+/// ordered by the keys' bytes. A bound that is NULL is none. `flags`: LIVEBUF_DESCENDING,
+/// LIVEBUF_LOW_EXCLUDED, LIVEBUF_HIGH_INCLUDED. O(log n) to begin and O(1) a step in large
+/// objects; each step looks at all keys of small ones.
+///
+/// Memory: writes `*iter`, which needs no clean-up; borrows as `object`, and keeps `low` and
+/// `high` until the iteration ends. NULL: `iter` LIVEBUF_NULL_ARGUMENT. Errors:
+/// LIVEBUF_WRONG_TYPE, LIVEBUF_BAD_TEXT, what is damaged. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_range_n(
+    object: livebuf_value,
+    low: *const c_char,
+    low_length: usize,
+    high: *const c_char,
+    high_length: usize,
+    flags: u32,
+    iter: *mut livebuf_iter,
+) -> livebuf_status {
+    let bound = |text: *const c_char, length, included| -> Result<Bound<&'static str>> {
+        Ok(match text.is_null() {
+            true => Bound::Unbounded,
+            // SAFETY: the caller's word.
+            false if included => Bound::Included(unsafe { text_of(text, length) }?),
+            // SAFETY: the caller's word.
+            false => Bound::Excluded(unsafe { text_of(text, length) }?),
+        })
+    };
+    let make = |value: Value<'static>| {
+        let object = value.as_object()?.ok_or_else(wrong_type)?;
+        let low = bound(low, low_length, flags & LIVEBUF_LOW_EXCLUDED == 0)?;
+        let high = bound(high, high_length, flags & LIVEBUF_HIGH_INCLUDED != 0)?;
+        Ok(Steps::Ordered(object.range((low, high))))
+    };
+    // SAFETY: the caller's word.
+    unsafe { begin(iter, object, flags, make) }
+}
+
+/// Begins to go over the members of an object whose keys begin with `prefix`, ordered by the
+/// keys' bytes. `flags`: LIVEBUF_DESCENDING or 0. Costs as livebuf_range_n.
+///
+/// Memory: writes `*iter`, which needs no clean-up; borrows as `object`, and keeps `prefix`
+/// until the iteration ends. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_range_n.
+/// Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_prefix_n(
+    object: livebuf_value,
+    prefix: *const c_char,
+    length: usize,
+    flags: u32,
+    iter: *mut livebuf_iter,
+) -> livebuf_status {
+    let make = |value: Value<'static>| {
+        let object = value.as_object()?.ok_or_else(wrong_type)?;
+        // SAFETY: the caller's word.
+        let prefix: &'static str = unsafe { text_of(prefix, length) }?;
+        Ok(Steps::Ordered(object.prefix(prefix)))
+    };
+    // SAFETY: the caller's word.
+    unsafe { begin(iter, object, flags, make) }
+}
+
+type Member<'d> = (Option<&'d str>, Value<'d>);
+
+/// Steps to the next member or element: `iter->key` and `iter->value`. False at the end, and
+/// after an error, which `iter->error` tells.
+///
+/// Memory: what it gives borrows the document's bytes until its next edit. NULL: false.
+/// Errors: LIVEBUF_STALE_HANDLE after an edit, or what is damaged; false from then on.
+/// Threads: a read, and an edit of `*iter`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_next(iter: *mut livebuf_iter) -> bool {
+    // SAFETY: the caller's word.
+    let Some(iter) = (unsafe { iter.as_mut() }) else { return false };
+    if iter.private_flags & !LIVEBUF_DESCENDING != STEPS {
+        return false;
+    }
+    let backwards = iter.private_flags & LIVEBUF_DESCENDING != 0;
+    // SAFETY: the caller's word; documents outlive what borrows them.
+    let found = match unsafe { iter.private_doc.as_ref() } {
+        Some(doc) if doc.generation == iter.private_generation && doc.is_open() => {
+            // SAFETY: these flags say that `begin` put it there, and the generation that the
+            // bytes it borrows are as they were.
+            let steps = unsafe { &mut *iter.private_words.as_mut_ptr().cast::<Steps>() };
+            step(steps, backwards).transpose()
+        }
+        _ => Err(stale()),
+    };
+    match found {
+        Ok(Some((key, value))) => {
+            iter.index = iter.index.wrapping_add(1);
+            iter.key = livebuf_str::of(key.map(str::as_bytes), iter.private_generation);
+            iter.value = livebuf_value::of(iter.private_doc, iter.private_generation, &value);
+            true
+        }
+        end => {
+            iter.private_flags = 0;
+            iter.error = end.err().unwrap_or(livebuf_error { status: OK, ..livebuf_error::NONE });
+            false
+        }
+    }
+}
+
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn step<'s>(steps: &'s mut Steps, backwards: bool) -> Option<Result<Member<'s>>> {
+    fn member<'d>(item: livebuf::Result<(&'d str, Value<'d>)>) -> Result<Member<'d>> {
+        let (key, value) = item?;
+        Ok((Some(key), value))
+    }
+    fn element(item: livebuf::Result<Value<'_>>) -> Result<Member<'_>> {
+        Ok((None, item?))
+    }
+    match (steps, backwards) {
+        (Steps::Elements(elements), false) => elements.next().map(element),
+        (Steps::Elements(elements), true) => elements.next_back().map(element),
+        (Steps::Fields(fields), false) => fields.next().map(member),
+        (Steps::Fields(fields), true) => fields.next_back().map(member),
+        (Steps::Ordered(ordered), false) => ordered.next().map(member),
+        (Steps::Ordered(ordered), true) => ordered.next_back().map(member),
+    }
+}

@@ -1,0 +1,43 @@
+//! The C API of LiveBuf: `include/livebuf.h` is generated from this crate's text, so
+//! the comments on what is exported speak to C programmers.
+//!
+//! Nothing here touches the bytes of documents; the core crate does. Modules, lowest first:
+//!
+//! | module | job |
+//! |---|---|
+//! | `status` | statuses, errors, versions |
+//! | `document` | `livebuf_doc` over the caller's memory: init, open, read, validate |
+//! | `read` | values, text, remembered keys |
+//! | `iterate` | members and elements in order, and ordered ranges |
+//! | `column` | arrays and tables by column |
+//! | `edit` | handles, new values, edits |
+//! | `context` | documents that manage their memory, files (`std`) |
+//! | `json` | JSON text in and out (`json`) |
+//!
+//! Every pointer that C gives is checked against NULL and otherwise believed: that it is
+//! good for as many bytes as said is the caller's part, as the header tells. No document's
+//! bytes can make a call panic; where the library can catch a panic all the same (`std`),
+//! edits and all that parses answer `LIVEBUF_INTERNAL`.
+#![cfg_attr(not(feature = "std"), no_std)]
+// A C interface is raw pointers and exported names.
+#![allow(unsafe_code, non_camel_case_types)]
+// What pointers must be good for is said once, in the header's preamble.
+#![allow(clippy::missing_safety_doc)]
+
+pub mod column;
+#[cfg(feature = "std")]
+pub mod context;
+pub mod document;
+pub mod edit;
+pub mod iterate;
+#[cfg(feature = "json")]
+pub mod json;
+pub mod read;
+pub mod status;
+
+/// Firmware has nowhere to unwind to. Not reached by any bytes of a document.
+#[cfg(not(feature = "std"))]
+#[panic_handler]
+fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}

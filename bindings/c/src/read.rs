@@ -1,0 +1,513 @@
+//! Reading: values, the text they hold, keys that remember where they were.
+//!
+//! A `livebuf_value` is the core's value without its document: cell, position and tag, and
+//! the generation in which they were right. Values that are not there carry a status, so
+//! that calls chain.
+
+use core::ffi::c_char;
+use core::mem::{MaybeUninit, align_of, size_of};
+use core::ptr;
+
+use livebuf::{Key, Kind, Lookup, Value, ValueParts};
+
+use crate::document::{bytes_of, livebuf_doc};
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+
+/// A value of a document: 32 bytes, passed by value. Where there is none, why not.
+///
+/// Numbers, booleans and null lie in it and stay good for ever. Text and containers are
+/// looked up in the document, and are stale after any edit of it: every call says so then.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct livebuf_value {
+    /// The document; NULL where there is no value.
+    pub doc: *const livebuf_doc,
+    /// The number, or where the value lies. Of an error its offset.
+    pub cell: u64,
+    /// Private. Of an error the lower half of its detail.
+    pub position: u32,
+    /// The document's when the value was got. Of an error the upper half of its detail.
+    pub generation: u32,
+    /// One of LIVEBUF_TAG_*; 0 where there is no value.
+    pub tag: u8,
+    /// LIVEBUF_OK, or why there is no value.
+    pub status: u8,
+    /// Zero.
+    pub reserved: [u8; 6],
+}
+
+const _: () = assert!(size_of::<livebuf_value>() == 24 + size_of::<usize>().next_multiple_of(8));
+
+/// `tag` of null.
+pub const LIVEBUF_TAG_NULL: u8 = 0x01;
+/// `tag` of false.
+pub const LIVEBUF_TAG_FALSE: u8 = 0x02;
+/// `tag` of true.
+pub const LIVEBUF_TAG_TRUE: u8 = 0x03;
+/// `tag` of an integer that fits int64_t: `cell` holds it.
+pub const LIVEBUF_TAG_I64: u8 = 0x04;
+/// `tag` of an integer that only fits uint64_t: `cell` holds it.
+pub const LIVEBUF_TAG_U64: u8 = 0x05;
+/// `tag` of a double: `cell` holds its bits.
+pub const LIVEBUF_TAG_F64: u8 = 0x06;
+
+/// The header's inline functions look at tags, which are the format's.
+const _: () = {
+    use livebuf::layout::*;
+    assert!(LIVEBUF_TAG_NULL == TAG_NULL && LIVEBUF_TAG_FALSE == TAG_FALSE);
+    assert!(LIVEBUF_TAG_TRUE == TAG_TRUE && LIVEBUF_TAG_I64 == TAG_INT);
+    assert!(LIVEBUF_TAG_U64 == TAG_UINT && LIVEBUF_TAG_F64 == TAG_FLOAT);
+};
+
+/// What a value is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum livebuf_type {
+    /// There is no value.
+    LIVEBUF_TYPE_NONE = 0,
+    /// JSON null.
+    LIVEBUF_TYPE_NULL = 1,
+    /// True or false.
+    LIVEBUF_TYPE_BOOL = 2,
+    /// An integer that fits int64_t.
+    LIVEBUF_TYPE_I64 = 3,
+    /// An integer that only fits uint64_t.
+    LIVEBUF_TYPE_U64 = 4,
+    /// A double.
+    LIVEBUF_TYPE_F64 = 5,
+    /// A number that only its text holds exactly.
+    LIVEBUF_TYPE_NUMBER = 6,
+    /// Text.
+    LIVEBUF_TYPE_STRING = 7,
+    /// Bytes.
+    LIVEBUF_TYPE_BYTES = 8,
+    /// An object.
+    LIVEBUF_TYPE_OBJECT = 9,
+    /// An array.
+    LIVEBUF_TYPE_ARRAY = 10,
+    /// A value of a kind that this version does not know.
+    LIVEBUF_TYPE_RESERVED = 11,
+}
+
+/// Text in a document: not ended by NUL, good until the next edit (livebuf_str_is_current).
+/// In documents that were validated, or written by this library, it is UTF-8.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct livebuf_str {
+    /// The first byte; NULL where there is no text.
+    pub data: *const c_char,
+    /// Count of bytes.
+    pub length: u32,
+    /// The document's when the text was got.
+    pub generation: u32,
+}
+
+/// Bytes in a document: good until the next edit (livebuf_bytes_are_current).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct livebuf_bytes {
+    /// The first byte; NULL where there are none.
+    pub data: *const u8,
+    /// Count of bytes.
+    pub length: u32,
+    /// The document's when the bytes were got.
+    pub generation: u32,
+}
+
+/// A key that remembers where it was found, so that finding it again in objects of the same
+/// kind is one comparison. Made by livebuf_key_init; any number of threads may use it.
+#[repr(C)]
+pub struct livebuf_key {
+    /// Private.
+    pub private_state: u64,
+    /// Private.
+    pub private_words: [MaybeUninit<u64>; 7],
+}
+
+/// What lies in a `livebuf_key`.
+#[repr(C)]
+struct KeyWords {
+    state: u64,
+    key: Key<'static>,
+}
+
+const KEY: u64 = 0x4C42_4B45_5900_0001;
+const _: () = assert!(size_of::<KeyWords>() <= 64 && align_of::<KeyWords>() <= 8);
+
+/// The key in a caller's variable.
+///
+/// # Safety
+/// `key` is NULL or good for reading.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) unsafe fn key_of<'k>(key: *const livebuf_key) -> Result<&'k Key<'static>> {
+    // SAFETY: the caller's word; any words may be read.
+    let words = unsafe { key.as_ref() }.ok_or(NULL)?;
+    if words.private_state != KEY {
+        return Err(NULL);
+    }
+    // SAFETY: this state says that `livebuf_key_init` put a key there.
+    Ok(unsafe { &(*key.cast::<KeyWords>()).key })
+}
+
+impl livebuf_value {
+    #[cold]
+    pub(crate) fn missing(error: livebuf_error) -> Self {
+        livebuf_value {
+            doc: ptr::null(),
+            cell: error.offset,
+            position: error.detail as u32,
+            generation: (error.detail >> 32) as u32,
+            tag: 0,
+            status: error.status as u8,
+            reserved: [0; 6],
+        }
+    }
+
+    const NOT_FOUND: livebuf_value = livebuf_value {
+        doc: ptr::null(),
+        cell: 0,
+        position: 0,
+        generation: 0,
+        tag: 0,
+        status: livebuf_code::LIVEBUF_NOT_FOUND as u8,
+        reserved: [0; 6],
+    };
+
+    #[cold]
+    fn why_missing(&self) -> livebuf_error {
+        if self.status == 0 {
+            return NULL; // A zeroed variable.
+        }
+        livebuf_error {
+            status: self.status as livebuf_status,
+            offset: self.cell,
+            detail: self.position as u64 | (self.generation as u64) << 32,
+            ..livebuf_error::NONE
+        }
+    }
+
+    /// The value in the document of its generation.
+    ///
+    /// # Safety
+    /// `doc` is NULL or a document.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) unsafe fn view<'d>(&self) -> Result<Value<'d>> {
+        // SAFETY: the caller's word.
+        let Some(doc) = (unsafe { self.doc.as_ref() }) else { return Err(self.why_missing()) };
+        if doc.generation != self.generation || !doc.is_open() {
+            return Err(stale());
+        }
+        let livebuf_value { cell, position, tag, .. } = *self;
+        Ok(Value::from_parts(doc.used(), ValueParts { cell, position, tag }))
+    }
+
+    /// A value of the same document.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn sibling(&self, value: &Value<'_>) -> Self {
+        livebuf_value::of(self.doc, self.generation, value)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn of(doc: *const livebuf_doc, generation: u32, value: &Value<'_>) -> Self {
+        let ValueParts { cell, position, tag } = value.parts();
+        livebuf_value { doc, cell, position, generation, tag, status: 0, reserved: [0; 6] }
+    }
+
+    /// What a look-up finds, or why not.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    unsafe fn find<'d>(
+        &self,
+        find: impl FnOnce(&Value<'d>) -> livebuf::Result<Option<Value<'d>>>,
+    ) -> Self {
+        // SAFETY: the caller's word.
+        match unsafe { self.view() } {
+            Ok(value) => match find(&value) {
+                Ok(Some(found)) => self.sibling(&found),
+                Ok(None) => Self::NOT_FOUND,
+                Err(error) => Self::missing(error.into()),
+            },
+            Err(error) => Self::missing(error),
+        }
+    }
+}
+
+#[cold]
+pub(crate) fn stale() -> livebuf_error {
+    livebuf_error::of(livebuf_code::LIVEBUF_STALE_HANDLE)
+}
+
+/// The root of a document.
+///
+/// Memory: borrows the document, which must stay where it is. NULL and documents that are
+/// not open: a value that is not there. Errors: in the value. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_root(doc: *const livebuf_doc) -> livebuf_value {
+    // SAFETY: the caller's word.
+    let Some(known) = (unsafe { doc.as_ref() }) else { return livebuf_value::missing(NULL) };
+    match known.view() {
+        Ok(view) => livebuf_value::of(doc, known.generation, &view.root()),
+        Err(error) => livebuf_value::missing(error),
+    }
+}
+
+/// The member of an object with this key of `length` bytes.
+///
+/// Memory: borrows as `object`. NULL: a value that is not there. Errors: in the value: a
+/// value that is no object has no members. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_get_n(
+    object: livebuf_value,
+    key: *const c_char,
+    length: usize,
+) -> livebuf_value {
+    // SAFETY: the caller's word.
+    match unsafe { bytes_of(key.cast(), length) } {
+        // SAFETY: the caller's word.
+        Ok(key) => unsafe { object.find(|value| value_at(value, key)) },
+        Err(error) => livebuf_value::missing(error),
+    }
+}
+
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn value_at<'d>(value: &Value<'d>, lookup: impl Lookup) -> livebuf::Result<Option<Value<'d>>> {
+    value.get(lookup)
+}
+
+/// The member of an object with a remembered key.
+///
+/// Memory: borrows as `object`. NULL and keys that were not made: a value that is not there.
+/// Errors: in the value. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_get_key(
+    object: livebuf_value,
+    key: *const livebuf_key,
+) -> livebuf_value {
+    // SAFETY: the caller's word.
+    match unsafe { key_of(key) } {
+        // SAFETY: the caller's word.
+        Ok(key) => unsafe { object.find(|value| value_at(value, key)) },
+        Err(error) => livebuf_value::missing(error),
+    }
+}
+
+/// The integer member of an object with a remembered key, or `fallback` where there is none
+/// that fits: livebuf_get_i64_or(livebuf_get_key(object, key), fallback) in one call.
+///
+/// Memory: none. NULL: `fallback`. Errors: `fallback`. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_get_key_i64_or(
+    object: livebuf_value,
+    key: *const livebuf_key,
+    fallback: i64,
+) -> i64 {
+    // SAFETY: the caller's word.
+    match unsafe { (key_of(key), object.view()) } {
+        (Ok(key), Ok(value)) => match value_at(&value, key) {
+            Ok(Some(found)) => found.as_i64().unwrap_or(fallback),
+            _ => fallback,
+        },
+        _ => fallback,
+    }
+}
+
+/// The element of an array at an index. Constant time.
+///
+/// Memory: borrows as `array`. NULL: none. Errors: in the value: beyond the end, and of what
+/// is no array, there are no elements. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_at(array: livebuf_value, index: usize) -> livebuf_value {
+    // SAFETY: the caller's word.
+    unsafe { array.find(|value| value_at(value, index)) }
+}
+
+/// The value at a JSON pointer (RFC 6901) of `length` bytes below this one; "" is itself.
+///
+/// Memory: borrows as `value`. NULL: a value that is not there. Errors: in the value,
+/// LIVEBUF_BAD_POINTER among them. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_pointer_n(
+    value: livebuf_value,
+    pointer: *const c_char,
+    length: usize,
+) -> livebuf_value {
+    // SAFETY: the caller's word.
+    match unsafe { text_of(pointer, length) } {
+        // SAFETY: the caller's word.
+        Ok(pointer) => unsafe { value.find(|value| value.pointer(pointer)) },
+        Err(error) => livebuf_value::missing(error),
+    }
+}
+
+/// The caller's text.
+///
+/// # Safety
+/// As [`bytes_of`].
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) unsafe fn text_of<'t>(text: *const c_char, length: usize) -> Result<&'t str> {
+    // SAFETY: passed on.
+    text_in(unsafe { bytes_of(text.cast(), length) }?)
+}
+
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn text_in(bytes: &[u8]) -> Result<&str> {
+    // Most keys are short and ASCII, which is seen here faster than by a call.
+    if bytes.len() < 16 && bytes.is_ascii() {
+        // SAFETY: ASCII is UTF-8.
+        return Ok(unsafe { core::str::from_utf8_unchecked(bytes) });
+    }
+    match core::str::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(error) => Err(bad_text(error.valid_up_to())),
+    }
+}
+
+#[cold]
+fn bad_text(offset: usize) -> livebuf_error {
+    livebuf_error { offset: offset as u64, ..livebuf_error::of(livebuf_code::LIVEBUF_BAD_TEXT) }
+}
+
+/// What a value is.
+///
+/// Memory: none. NULL: none; what is not there is LIVEBUF_TYPE_NONE. Errors: none.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn livebuf_type_of(value: livebuf_value) -> livebuf_type {
+    use livebuf_type::*;
+    if value.doc.is_null() {
+        return LIVEBUF_TYPE_NONE;
+    }
+    let livebuf_value { cell, position, tag, .. } = value;
+    match Value::from_parts(&[], ValueParts { cell, position, tag }).kind() {
+        Kind::Null => LIVEBUF_TYPE_NULL,
+        Kind::Bool => LIVEBUF_TYPE_BOOL,
+        Kind::Int => LIVEBUF_TYPE_I64,
+        Kind::Uint => LIVEBUF_TYPE_U64,
+        Kind::Float => LIVEBUF_TYPE_F64,
+        Kind::Number => LIVEBUF_TYPE_NUMBER,
+        Kind::String => LIVEBUF_TYPE_STRING,
+        Kind::Bytes => LIVEBUF_TYPE_BYTES,
+        Kind::Object => LIVEBUF_TYPE_OBJECT,
+        Kind::Array => LIVEBUF_TYPE_ARRAY,
+        _ => LIVEBUF_TYPE_RESERVED,
+    }
+}
+
+/// Count of an object's members, an array's elements, or the bytes of text; 0 for all else.
+/// Counting the members of a table's row takes a step for each column.
+///
+/// Memory: none. NULL: none. Errors: 0. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_count(value: livebuf_value) -> usize {
+    // SAFETY: the caller's word.
+    unsafe { value.view() }.ok().and_then(|value| value.len().ok()?).unwrap_or(0)
+}
+
+/// The text of a string; `data` is NULL where it is none. Not ended by NUL; UTF-8 in
+/// documents that were validated or written by this library.
+///
+/// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
+/// livebuf_value_error tells why. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_get_str(value: livebuf_value) -> livebuf_str {
+    // SAFETY: the caller's word.
+    let found = unsafe { value.view() }.ok().and_then(|view| view.as_text_bytes().ok()?);
+    livebuf_str::of(found, value.generation)
+}
+
+impl livebuf_str {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn of(text: Option<&[u8]>, generation: u32) -> livebuf_str {
+        match text {
+            Some(text) => {
+                livebuf_str { data: text.as_ptr().cast(), length: text.len() as u32, generation }
+            }
+            None => livebuf_str { data: ptr::null(), length: 0, generation: 0 },
+        }
+    }
+}
+
+/// The bytes of a byte string; `data` is NULL where it is none.
+///
+/// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no bytes;
+/// livebuf_value_error tells why. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_get_bytes(value: livebuf_value) -> livebuf_bytes {
+    // SAFETY: the caller's word.
+    match unsafe { value.view() }.ok().and_then(|view| view.as_bytes().ok()?) {
+        Some(bytes) => livebuf_bytes {
+            data: bytes.as_ptr(),
+            length: bytes.len() as u32,
+            generation: value.generation,
+        },
+        None => livebuf_bytes { data: ptr::null(), length: 0, generation: 0 },
+    }
+}
+
+/// The text of a number that is kept as text (LIVEBUF_TYPE_NUMBER); `data` is NULL for all
+/// else.
+///
+/// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text.
+/// Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_get_number_text(value: livebuf_value) -> livebuf_str {
+    // SAFETY: the caller's word.
+    let found = unsafe { value.view() }.ok().and_then(|view| view.as_number_text().ok()?);
+    livebuf_str::of(found.map(str::as_bytes), value.generation)
+}
+
+/// The number in text that no other kind holds exactly (LIVEBUF_TYPE_NUMBER), rounded to the
+/// nearest double; `fallback` beyond the range of doubles and for all else. The inline
+/// livebuf_get_f64_or calls it.
+///
+/// Memory: none. NULL: none. Errors: `fallback`. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_number_or(value: livebuf_value, fallback: f64) -> f64 {
+    // SAFETY: the caller's word.
+    unsafe { value.view() }.ok().and_then(|view| view.as_f64()).unwrap_or(fallback)
+}
+
+/// Whether a value is good: `status` is LIVEBUF_OK and the document was not edited since.
+///
+/// Memory: none. NULL: none. Errors: the value's own status and place, or
+/// LIVEBUF_STALE_HANDLE; for text also what is damaged. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_value_error(value: livebuf_value) -> livebuf_error {
+    // SAFETY: the caller's word.
+    let looked = unsafe { value.view() }.and_then(|view| {
+        view.len()?;
+        view.as_text_bytes()?;
+        view.as_bytes()?;
+        Ok(())
+    });
+    match looked {
+        Ok(()) => livebuf_error { status: OK, ..livebuf_error::NONE },
+        Err(error) => error,
+    }
+}
+
+/// Makes a remembered key of `length` bytes of text.
+///
+/// Memory: keeps `text`, which must stay as long as the key is used; `key` needs no clean-up.
+/// NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BAD_TEXT; the key finds nothing then.
+/// Threads: as writing a variable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_key_init_n(
+    key: *mut livebuf_key,
+    text: *const c_char,
+    length: usize,
+) -> livebuf_status {
+    if key.is_null() {
+        return NULL.status;
+    }
+    // SAFETY: the caller's word.
+    unsafe { (*key).private_state = 0 };
+    // SAFETY: the caller's word.
+    match unsafe { text_of(text, length) } {
+        Ok(text) => {
+            // SAFETY: the words have its size and alignment.
+            unsafe { key.cast::<KeyWords>().write(KeyWords { state: KEY, key: Key::new(text) }) };
+            OK
+        }
+        Err(error) => error.status,
+    }
+}

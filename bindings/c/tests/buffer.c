@@ -1,0 +1,397 @@
+/* The buffer API: every call by key, index and pointer, every misuse, and no allocation. The
+   linker puts the functions below in the place of malloc and its kin (--wrap). */
+#include <livebuf.h>
+
+#include "check.h"
+
+static long allocations = 0;
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+int __real_posix_memalign(void **block, size_t alignment, size_t size);
+void *__wrap_malloc(size_t size) { return allocations++, __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) {
+  return allocations++, __real_calloc(count, size);
+}
+void *__wrap_realloc(void *block, size_t size) {
+  return allocations++, __real_realloc(block, size);
+}
+int __wrap_posix_memalign(void **block, size_t alignment, size_t size) {
+  return allocations++, __real_posix_memalign(block, alignment, size);
+}
+
+static uint8_t buffer[1 << 16];
+
+static bool is_text(livebuf_value value, const char *text) {
+  return livebuf_str_equals(livebuf_get_str(value), text);
+}
+
+/* All kinds of values, by key, remembered key, index and pointer. */
+static void all_kinds(void) {
+  livebuf_doc doc;
+  livebuf_node list, map, none;
+  livebuf_key key;
+  STATUS(livebuf_init(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+  CHECK(doc.length == 32 && doc.capacity == sizeof buffer && doc.bytes == buffer);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "a", 1), LIVEBUF_WRONG_TYPE); /* null */
+  STATUS(livebuf_set_root(&doc, livebuf_object(2), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_null(&doc, LIVEBUF_ROOT, "null"), LIVEBUF_OK);
+  STATUS(livebuf_set_bool(&doc, LIVEBUF_ROOT, "bool", true), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "i64", INT64_MIN), LIVEBUF_OK);
+  STATUS(livebuf_set_u64(&doc, LIVEBUF_ROOT, "u64", UINT64_MAX), LIVEBUF_OK);
+  STATUS(livebuf_set_f64(&doc, LIVEBUF_ROOT, "f64", -0.5), LIVEBUF_OK);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "text", "a text that is long"), LIVEBUF_OK);
+  STATUS(livebuf_set_bytes(&doc, LIVEBUF_ROOT, "bytes", "\0\xFF\0", 3), LIVEBUF_OK);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "number", livebuf_number("1e400")), LIVEBUF_OK);
+  STATUS(livebuf_set_array(&doc, LIVEBUF_ROOT, "list", 4, &list), LIVEBUF_OK);
+  STATUS(livebuf_set_n(&doc, LIVEBUF_ROOT, "m\0p", 3, livebuf_map(10), &map), LIVEBUF_OK);
+
+  livebuf_value root = livebuf_root(&doc);
+  CHECK(livebuf_count(root) == 10 && livebuf_type_of(root) == LIVEBUF_TYPE_OBJECT);
+  CHECK(livebuf_is_null(livebuf_get(root, "null")));
+  CHECK(livebuf_get_bool(livebuf_get(root, "bool")));
+  CHECK(livebuf_get_i64(livebuf_get(root, "i64")) == INT64_MIN);
+  CHECK(livebuf_get_u64(livebuf_get(root, "u64")) == UINT64_MAX);
+  CHECK(livebuf_get_i64_or(livebuf_get(root, "u64"), -7) == -7);
+  CHECK(livebuf_get_u64_or(livebuf_get(root, "i64"), 7) == 7);
+  CHECK(livebuf_get_f64(livebuf_get(root, "f64")) == -0.5);
+  CHECK(livebuf_get_f64(livebuf_get(root, "u64")) == 18446744073709551616.0);
+  CHECK(livebuf_get_f64_or(livebuf_get(root, "number"), 3) == 3); /* beyond doubles */
+  CHECK(livebuf_get_f64_or(livebuf_get(root, "text"), 3) == 3);
+  CHECK(livebuf_str_equals(livebuf_get_number_text(livebuf_get(root, "number")), "1e400"));
+  CHECK(is_text(livebuf_get(root, "text"), "a text that is long"));
+  livebuf_bytes bytes = livebuf_get_bytes(livebuf_get(root, "bytes"));
+  CHECK(bytes.length == 3 && !memcmp(bytes.data, "\0\xFF\0", 3));
+  CHECK(livebuf_bytes_are_current(&doc, bytes));
+  CHECK(livebuf_get_bytes_or(livebuf_get(root, "text"), "ab", 2).length == 2);
+  CHECK(livebuf_type_of(livebuf_get_n(root, "m\0p", 3)) == LIVEBUF_TYPE_OBJECT);
+  static const livebuf_type TYPES[] = {
+      LIVEBUF_TYPE_NULL, LIVEBUF_TYPE_BOOL,   LIVEBUF_TYPE_I64,   LIVEBUF_TYPE_U64,
+      LIVEBUF_TYPE_F64,  LIVEBUF_TYPE_STRING, LIVEBUF_TYPE_BYTES, LIVEBUF_TYPE_NUMBER,
+      LIVEBUF_TYPE_ARRAY, LIVEBUF_TYPE_OBJECT};
+  livebuf_iter it;
+  STATUS(livebuf_iterate(root, 0, &it), LIVEBUF_OK);
+  while (livebuf_next(&it)) CHECK(livebuf_type_of(it.value) == TYPES[it.index]);
+  CHECK(it.error.status == LIVEBUF_OK && it.index == 9);
+  STATUS(livebuf_iterate(root, LIVEBUF_DESCENDING, &it), LIVEBUF_OK);
+  CHECK(livebuf_next(&it) && it.key.length == 3 && !memcmp(it.key.data, "m\0p", 3));
+
+  for (int i = 0; i < 5; i++) STATUS(livebuf_push_i64(&doc, list, i), LIVEBUF_OK);
+  STATUS(livebuf_push_null(&doc, list), LIVEBUF_OK);
+  STATUS(livebuf_push_bool(&doc, list, false), LIVEBUF_OK);
+  STATUS(livebuf_push_u64(&doc, list, 1), LIVEBUF_OK);
+  STATUS(livebuf_push_f64(&doc, list, 1.5), LIVEBUF_OK);
+  STATUS(livebuf_push_str(&doc, list, "x"), LIVEBUF_OK);
+  STATUS(livebuf_push_bytes(&doc, list, "x", 1), LIVEBUF_OK);
+  STATUS(livebuf_insert(&doc, list, 0, livebuf_object(0), &none), LIVEBUF_OK);
+  CHECK(livebuf_node_exists(none));
+  STATUS(livebuf_insert(&doc, list, 99, livebuf_i64(0), &none), LIVEBUF_INDEX_OUT_OF_RANGE);
+  CHECK(!livebuf_node_exists(none) && doc.error.detail == 12);
+  STATUS(livebuf_set_at(&doc, list, 1, livebuf_string("zero"), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_at(&doc, list, 12, livebuf_i64(0), NULL), LIVEBUF_INDEX_OUT_OF_RANGE);
+  STATUS(livebuf_swap(&doc, list, 1, 2), LIVEBUF_OK);
+  CHECK(is_text(livebuf_pointer(livebuf_root(&doc), "/list/2"), "zero"));
+  STATUS(livebuf_remove_at(&doc, list, 2), LIVEBUF_OK);
+  STATUS(livebuf_remove_at(&doc, list, 99), LIVEBUF_NOT_FOUND);
+  STATUS(livebuf_truncate(&doc, list, 3), LIVEBUF_OK);
+  STATUS(livebuf_reserve(&doc, list, 100), LIVEBUF_OK);
+  CHECK(livebuf_count(livebuf_node_value(&doc, list)) == 3);
+  STATUS(livebuf_clear(&doc, list), LIVEBUF_OK);
+
+  STATUS(livebuf_key_init(&key, "text"), LIVEBUF_OK);
+  STATUS(livebuf_set_key(&doc, LIVEBUF_ROOT, &key, livebuf_i64(7), NULL), LIVEBUF_OK);
+  CHECK(livebuf_get_i64(livebuf_get_key(livebuf_root(&doc), &key)) == 7);
+  CHECK(livebuf_get_key_i64_or(livebuf_root(&doc), &key, -1) == 7);
+  STATUS(livebuf_rename(&doc, LIVEBUF_ROOT, "text", "seven"), LIVEBUF_OK);
+  STATUS(livebuf_rename(&doc, LIVEBUF_ROOT, "text", "eight"), LIVEBUF_NOT_FOUND);
+  STATUS(livebuf_rename(&doc, LIVEBUF_ROOT, "seven", "u64"), LIVEBUF_KEY_EXISTS);
+  STATUS(livebuf_remove_key(&doc, LIVEBUF_ROOT, &key), LIVEBUF_NOT_FOUND);
+  STATUS(livebuf_set_pointer(&doc, "/list/-", livebuf_i64(1)), LIVEBUF_OK);
+  STATUS(livebuf_set_pointer(&doc, "/no/way", livebuf_i64(1)), LIVEBUF_NOT_FOUND);
+  STATUS(livebuf_set_pointer(&doc, "no", livebuf_i64(1)), LIVEBUF_BAD_POINTER);
+  STATUS(livebuf_remove_pointer(&doc, "/seven"), LIVEBUF_OK);
+  STATUS(livebuf_remove_pointer(&doc, "/seven"), LIVEBUF_NOT_FOUND);
+
+  uint8_t scratch[sizeof buffer / 4];
+  STATUS(livebuf_validate(&doc, scratch, 8), LIVEBUF_SCRATCH_TOO_SMALL);
+  CHECK(doc.error.detail == livebuf_scratch_size(&doc));
+  STATUS(livebuf_validate(&doc, scratch, sizeof scratch), LIVEBUF_OK);
+}
+
+/* Edits of what lies in the document itself, which the edit may move. */
+static void own_text(void) {
+  livebuf_doc doc;
+  char text[1200];
+  memset(text, 'x', sizeof text);
+  STATUS(livebuf_init(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&doc, livebuf_object(2), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_string_n(text, 200)), LIVEBUF_OK);
+  livebuf_str own = livebuf_get_str(livebuf_get(livebuf_root(&doc), "a"));
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "b", livebuf_string_n(own.data, own.length)),
+         LIVEBUF_OK);
+  own = livebuf_get_str(livebuf_get(livebuf_root(&doc), "b"));
+  CHECK(own.length == 200 && !memcmp(own.data, text, 200));
+  /* A key of the iteration names what is taken out. */
+  livebuf_iter it;
+  STATUS(livebuf_iterate(livebuf_root(&doc), 0, &it), LIVEBUF_OK);
+  CHECK(livebuf_next(&it));
+  STATUS(livebuf_remove_n(&doc, LIVEBUF_ROOT, it.key.data, it.key.length), LIVEBUF_OK);
+  CHECK(livebuf_count(livebuf_root(&doc)) == 1);
+  CHECK(!livebuf_next(&it) && it.error.status == LIVEBUF_STALE_HANDLE);
+  /* A value of the document is not copied into itself. */
+  livebuf_value root = livebuf_root(&doc);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "c", livebuf_copy(&root)), LIVEBUF_OVERLAP);
+  livebuf_doc other;
+  STATUS(livebuf_read(&other, doc.bytes, doc.length), LIVEBUF_OK);
+  root = livebuf_root(&other);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "c", livebuf_copy(&root)), LIVEBUF_OVERLAP);
+  livebuf_field field = {(const char *)doc.bytes, 4, livebuf_null()};
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "c", livebuf_fields(&field, 1)), LIVEBUF_OVERLAP);
+  size_t length;
+  STATUS(livebuf_compact_into(&doc, buffer + 64, 1000, &length), LIVEBUF_OVERLAP);
+}
+
+static void copies(void) {
+  static uint8_t first[4096], second[4096];
+  livebuf_doc from, to;
+  livebuf_node node;
+  STATUS(livebuf_init(&from, first, sizeof first), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&from, livebuf_object(1), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_array(&from, LIVEBUF_ROOT, "list", 2, &node), LIVEBUF_OK);
+  for (int i = 0; i < 20; i++) STATUS(livebuf_push_i64(&from, node, i), LIVEBUF_OK);
+  livebuf_value root = livebuf_root(&from);
+  STATUS(livebuf_init(&to, second, sizeof second), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&to, livebuf_array(2), NULL), LIVEBUF_OK);
+  STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_copy(&root), NULL), LIVEBUF_OK);
+  CHECK(livebuf_get_i64(livebuf_pointer(livebuf_root(&to), "/0/list/19")) == 19);
+  livebuf_field fields[2] = {livebuf_member("grafted", livebuf_copy(&root)),
+                             livebuf_member("flag", livebuf_bool(true))};
+  STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_fields(fields, 2), NULL), LIVEBUF_OK);
+  CHECK(livebuf_count(livebuf_pointer(livebuf_root(&to), "/1/grafted/list")) == 20);
+  STATUS(livebuf_set_i64(&from, LIVEBUF_ROOT, "later", 1), LIVEBUF_OK);
+  STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_copy(&root), NULL), LIVEBUF_STALE_HANDLE);
+  fields[1] = livebuf_member("grafted", livebuf_null());
+  root = livebuf_root(&from);
+  STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_fields(fields, 2), NULL),
+         LIVEBUF_DUPLICATE_KEY);
+  fields[1] = livebuf_member("nested", livebuf_fields(fields, 1));
+  STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_fields(fields, 2), NULL), LIVEBUF_UNSUPPORTED);
+  livebuf_field many[LIVEBUF_MAX_FIELDS + 1] = {{0}};
+  STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_fields(many, LIVEBUF_MAX_FIELDS + 1), NULL),
+         LIVEBUF_ELEMENT_LIMIT);
+  STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_fields(NULL, 1), NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_fields(NULL, 0), NULL), LIVEBUF_OK);
+}
+
+/* Every pointer may be NULL, every variable zeroed, every handle another's. */
+static void misuse(void) {
+  static uint8_t memory[2048];
+  livebuf_doc doc, zeroed, other;
+  livebuf_node node, foreign;
+  livebuf_iter it;
+  livebuf_column column;
+  livebuf_key key;
+  livebuf_stats stats;
+  size_t length;
+  memset(&zeroed, 0, sizeof zeroed);
+  memset(&it, 0, sizeof it);
+  memset(&column, 0, sizeof column);
+  memset(&key, 0, sizeof key);
+  livebuf_value none = livebuf_root(NULL);
+  CHECK(!livebuf_exists(none) && livebuf_value_error(none).status == LIVEBUF_NULL_ARGUMENT);
+  none = livebuf_root(&zeroed);
+  CHECK(livebuf_value_error(none).status == LIVEBUF_NOT_OPEN);
+  none = livebuf_get(livebuf_at(livebuf_get(none, "a"), 3), "b");
+  CHECK(livebuf_value_error(none).status == LIVEBUF_NOT_OPEN); /* the first error stays */
+  memset(&none, 0, sizeof none);
+  CHECK(livebuf_value_error(livebuf_get(none, "a")).status == LIVEBUF_NULL_ARGUMENT);
+  CHECK(livebuf_count(none) == 0 && !livebuf_get_str(none).data && !livebuf_get_bytes(none).data);
+  CHECK(livebuf_type_of(none) == LIVEBUF_TYPE_NONE && !livebuf_next(&it) && !livebuf_next(NULL));
+  CHECK(livebuf_get_f64_or(none, 2) == 2 && livebuf_number_or(none, 2) == 2);
+  STATUS(livebuf_init(NULL, memory, 100), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_init(&doc, NULL, 100), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "a", 1), LIVEBUF_NOT_OPEN);
+  STATUS(livebuf_init(&doc, memory, 31), LIVEBUF_NO_SPACE);
+  CHECK(doc.error.detail == 1);
+  STATUS(livebuf_read(&doc, NULL, 5), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_read(NULL, memory, 5), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_read(&doc, (const uint8_t *)"{\"a\":1}", 7), LIVEBUF_NOT_A_DOCUMENT);
+  STATUS(livebuf_open(&doc, NULL, 5, 5), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set_i64(NULL, LIVEBUF_ROOT, "a", 1), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set_i64(&zeroed, LIVEBUF_ROOT, "a", 1), LIVEBUF_NOT_OPEN);
+  STATUS(livebuf_validate(NULL, NULL, 0), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_validate(&zeroed, NULL, 0), LIVEBUF_NOT_OPEN);
+  CHECK(livebuf_scratch_size(NULL) == 0 && livebuf_scratch_size(&zeroed) == 0);
+  STATUS(livebuf_iterate(none, 0, NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_key_init(NULL, "a"), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_key_init(&key, NULL), LIVEBUF_OK); /* no text: the empty key */
+  STATUS(livebuf_key_init(&key, "\xC3"), LIVEBUF_BAD_TEXT);
+  CHECK(!livebuf_exists(livebuf_get_key(livebuf_root(&doc), &key)));
+  CHECK(livebuf_last_error(NULL).status == LIVEBUF_NULL_ARGUMENT);
+  CHECK(livebuf_column_find(&column, livebuf_i64(1)) == -1);
+  CHECK(livebuf_column_find(NULL, livebuf_i64(1)) == -1);
+  CHECK(!livebuf_exists(livebuf_column_get(&column, 0)) && !livebuf_column_slice(&column, NULL));
+  CHECK(!livebuf_node_exists(livebuf_root_node(NULL)));
+  CHECK(!livebuf_is_trusted(NULL));
+
+  STATUS(livebuf_init(&doc, memory, sizeof memory), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&doc, livebuf_object(4), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_n(&doc, LIVEBUF_ROOT, NULL, 0, livebuf_i64(1), NULL),
+         LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "a", NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "\xFF", "a"), LIVEBUF_BAD_TEXT);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "a", "fine until \xFF"), LIVEBUF_BAD_TEXT);
+  CHECK(doc.error.offset == 11);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_number("one")), LIVEBUF_BAD_NUMBER);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_copy(NULL)), LIVEBUF_NULL_ARGUMENT);
+  livebuf_new odd = livebuf_i64(1);
+  odd.kind = 77;
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", odd), LIVEBUF_UNSUPPORTED);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_string_n("", SIZE_MAX)),
+         LIVEBUF_STRING_LIMIT);
+  STATUS(livebuf_set_n(&doc, LIVEBUF_ROOT, "", SIZE_MAX, livebuf_i64(1), NULL),
+         LIVEBUF_STRING_LIMIT);
+  STATUS(livebuf_push_i64(&doc, LIVEBUF_ROOT, 1), LIVEBUF_WRONG_TYPE);
+  STATUS(livebuf_swap(&doc, LIVEBUF_ROOT, 0, 1), LIVEBUF_WRONG_TYPE);
+  STATUS(livebuf_set_at(&doc, LIVEBUF_ROOT, 0, livebuf_i64(1), NULL), LIVEBUF_WRONG_TYPE);
+  STATUS(livebuf_set_object(&doc, LIVEBUF_ROOT, "child", 1, &node), LIVEBUF_OK);
+  CHECK(livebuf_node_is_current(&doc, node) && livebuf_node_is_current(&doc, LIVEBUF_ROOT));
+  foreign = node;
+  STATUS(livebuf_remove(&doc, LIVEBUF_ROOT, "child"), LIVEBUF_OK);
+  CHECK(!livebuf_node_is_current(&doc, node));
+  STATUS(livebuf_set_i64(&doc, node, "a", 1), LIVEBUF_STALE_HANDLE);
+  CHECK(livebuf_value_error(livebuf_node_value(&doc, node)).status == LIVEBUF_STALE_HANDLE);
+  static uint8_t second[512];
+  STATUS(livebuf_init(&other, second, sizeof second), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&other, livebuf_array(1), NULL), LIVEBUF_OK);
+  STATUS(livebuf_push_i64(&other, livebuf_root_node(&doc), 1), LIVEBUF_STALE_HANDLE);
+  STATUS(livebuf_push_i64(&other, foreign, 1), LIVEBUF_STALE_HANDLE);
+  CHECK(!livebuf_node_exists(livebuf_node_of(&other, livebuf_root(&doc), LIVEBUF_ROOT)));
+  /* Invented places are safe, whatever they hit. */
+  for (uint32_t i = 0; i < 512; i++) {
+    livebuf_node odd_node = livebuf_root_node(&other);
+    odd_node.private_words[0] = i;
+    odd_node.private_words[1] = i * 77;
+    (void)livebuf_push_i64(&other, odd_node, 1);
+    (void)livebuf_count(livebuf_node_value(&other, odd_node));
+  }
+
+  livebuf_value value = livebuf_get(livebuf_root(&doc), "a");
+  livebuf_value kept = livebuf_root(&doc);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "a", 5), LIVEBUF_OK);
+  CHECK(!livebuf_exists(value) && !livebuf_value_is_current(kept));
+  CHECK(livebuf_value_error(livebuf_get(kept, "a")).status == LIVEBUF_STALE_HANDLE);
+  STATUS(livebuf_iterate(kept, 0, &it), LIVEBUF_STALE_HANDLE);
+  STATUS(livebuf_column_find_path(kept, "", &column), LIVEBUF_STALE_HANDLE);
+  kept = livebuf_root(&doc);
+  STATUS(livebuf_column_find_path(kept, "", &column), LIVEBUF_WRONG_TYPE);
+  STATUS(livebuf_iterate(livebuf_get(kept, "a"), 0, &it), LIVEBUF_WRONG_TYPE);
+  STATUS(livebuf_range(livebuf_get(kept, "a"), NULL, NULL, 0, &it), LIVEBUF_WRONG_TYPE);
+  CHECK(livebuf_value_error(livebuf_pointer(kept, "a")).status == LIVEBUF_BAD_POINTER);
+
+  /* An overlong key makes a map; beyond the limit of strings it is refused. */
+  char long_key[400];
+  memset(long_key, 'k', sizeof long_key);
+  livebuf_limits limits = {0};
+  limits.string = 300;
+  STATUS(livebuf_set_limits(&doc, &limits), LIVEBUF_OK);
+  STATUS(livebuf_set_limits(&doc, NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set_n(&doc, LIVEBUF_ROOT, long_key, 301, livebuf_i64(1), NULL),
+         LIVEBUF_STRING_LIMIT);
+  CHECK(doc.error.detail == 300);
+  STATUS(livebuf_set_n(&doc, LIVEBUF_ROOT, long_key, 300, livebuf_i64(1), NULL), LIVEBUF_OK);
+  CHECK(livebuf_get_i64(livebuf_get_n(livebuf_root(&doc), long_key, 300)) == 1);
+
+  /* Read only is read only. */
+  livebuf_doc view;
+  STATUS(livebuf_read(&view, doc.bytes, doc.length), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&view, LIVEBUF_ROOT, "a", 1), LIVEBUF_READ_ONLY);
+  STATUS(livebuf_set_wipe(&view, false), LIVEBUF_READ_ONLY);
+  CHECK(!livebuf_node_exists(livebuf_find(&view, "")));
+  uint8_t scratch[600];
+  STATUS(livebuf_validate(&view, scratch, sizeof scratch), LIVEBUF_OK);
+  STATUS(livebuf_stats_in(&view, scratch, sizeof scratch, &stats), LIVEBUF_OK);
+  CHECK(stats.used == view.length && stats.objects == 1 && stats.values == 3);
+  STATUS(livebuf_stats_in(&view, scratch, sizeof scratch, NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_compact_into(&view, second, 40, &length), LIVEBUF_NO_SPACE);
+  CHECK(view.error.detail > 0);
+  STATUS(livebuf_compact_into(&view, NULL, 40, &length), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_read(&view, doc.bytes, doc.length - 8), LIVEBUF_TRUNCATED);
+  CHECK(view.error.detail == doc.length);
+  STATUS(livebuf_open(&view, memory, doc.length - 8, sizeof memory), LIVEBUF_TRUNCATED);
+  CHECK(!strcmp(livebuf_strerror(22), "the buffer is too small"));
+  CHECK(!strcmp(livebuf_strerror(-1), "unknown status"));
+  CHECK(!strcmp(livebuf_version(), LIVEBUF_VERSION_STRING));
+}
+
+/* A failed edit leaves the document as it was, says what is missing, and that is true. */
+static void no_space(void) {
+  static uint8_t memory[8192], before[8192];
+  char text[4000];
+  memset(text, 't', sizeof text);
+  for (size_t size = 100; size < sizeof text; size += 397) {
+    livebuf_doc doc;
+    size_t capacity = 200;
+    STATUS(livebuf_init(&doc, memory, capacity), LIVEBUF_OK);
+    STATUS(livebuf_set_root(&doc, livebuf_object(1), NULL), LIVEBUF_OK);
+    size_t length = doc.length;
+    memcpy(before, memory, length);
+    int status = livebuf_set(&doc, LIVEBUF_ROOT, "text", livebuf_string_n(text, size));
+    if (status == LIVEBUF_OK) continue;
+    STATUS(status, LIVEBUF_NO_SPACE);
+    CHECK(doc.length == length && !memcmp(before, memory, length));
+    /* With so many bytes more it fits. */
+    livebuf_doc roomy;
+    capacity += (size_t)doc.error.detail;
+    STATUS(livebuf_open(&roomy, memory, length, capacity), LIVEBUF_OK);
+    STATUS(livebuf_set(&roomy, LIVEBUF_ROOT, "text", livebuf_string_n(text, size)), LIVEBUF_OK);
+  }
+}
+
+static void columns(void) {
+  livebuf_doc doc;
+  livebuf_column column;
+  livebuf_node list;
+  int64_t integers[300];
+  double numbers[300];
+  livebuf_str texts[3];
+  size_t count;
+  STATUS(livebuf_init(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&doc, livebuf_array(0), &list), LIVEBUF_OK);
+  for (int i = 0; i < 256; i++) STATUS(livebuf_push_i64(&doc, list, i * 1000), LIVEBUF_OK);
+  STATUS(livebuf_column_find_path(livebuf_root(&doc), "", &column), LIVEBUF_OK);
+  CHECK(column.length == 256);
+  CHECK(livebuf_column_i64s(&column, 250, integers, 300, 0) == 6 && integers[5] == 255000);
+  CHECK(livebuf_column_f64s(&column, 0, numbers, 300, 0) == 256 && numbers[255] == 255000.0);
+  CHECK(livebuf_column_i64s(&column, 999, integers, 300, 0) == 0);
+  CHECK(livebuf_column_i64s(&column, SIZE_MAX, integers, SIZE_MAX, 0) == 0);
+  CHECK(livebuf_column_i64s(&column, 0, NULL, 300, 0) == 0);
+  CHECK(livebuf_column_strs(&column, 0, texts, 3) == 3 && !texts[0].data);
+  CHECK(livebuf_column_find(&column, livebuf_i64(7000)) == 7);
+  CHECK(livebuf_column_find(&column, livebuf_i64(7)) == -1);
+  CHECK(livebuf_column_find(&column, livebuf_string("x")) == -1);
+  CHECK(livebuf_column_find(&column, livebuf_object(1)) == -1);
+  const void *slice = livebuf_column_slice(&column, &count);
+  CHECK(slice && count == 256 && column.column_type == LIVEBUF_COLUMN_I64);
+  CHECK(((const int64_t *)slice)[3] == 3000);
+  CHECK(livebuf_get_i64(livebuf_column_get(&column, 9)) == 9000);
+  CHECK(!livebuf_exists(livebuf_column_get(&column, 256)));
+  CHECK(livebuf_column_count(livebuf_root(&doc)) == 0);
+  STATUS(livebuf_column_find_path(livebuf_root(&doc), "/a", &column), LIVEBUF_NOT_FOUND);
+  CHECK(!livebuf_exists(livebuf_column_get(&column, 0)));
+  STATUS(livebuf_column_find_path(livebuf_root(&doc), "", &column), LIVEBUF_OK);
+  STATUS(livebuf_push_i64(&doc, list, 1), LIVEBUF_OK);
+  CHECK(!livebuf_column_slice(&column, &count) && count == 0);
+}
+
+int main(void) {
+  long before = allocations;
+  all_kinds();
+  own_text();
+  copies();
+  misuse();
+  no_space();
+  columns();
+  CHECK(allocations == before);
+  return done("buffer");
+}

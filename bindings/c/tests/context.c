@@ -1,0 +1,285 @@
+/* The context API: allocators that refuse, files, JSON, documents of other languages. */
+#include <livebuf.h>
+
+#include "check.h"
+
+typedef struct {
+  long blocks, refuse_after;
+  size_t bytes;
+} counter;
+
+static void *allocate(void *user, size_t size) {
+  counter *count = user;
+  if (count->refuse_after == 0) return NULL;
+  count->refuse_after--;
+  count->blocks++;
+  count->bytes += size;
+  return malloc(size);
+}
+
+static void *reallocate(void *user, void *block, size_t old_size, size_t new_size) {
+  counter *count = user;
+  if (count->refuse_after == 0) return NULL;
+  count->refuse_after--;
+  count->bytes += new_size - old_size;
+  return realloc(block, new_size);
+}
+
+static void release(void *user, void *block, size_t size) {
+  counter *count = user;
+  count->blocks--;
+  count->bytes -= size;
+  free(block);
+}
+
+/* Whatever the allocator refuses, nothing is lost or leaked, and the document stays whole. */
+static void allocators(void) {
+  for (long refuse_after = 0; refuse_after < 12; refuse_after++) {
+    for (int with_reallocate = 0; with_reallocate < 2; with_reallocate++) {
+      counter count = {0, refuse_after, 0};
+      livebuf_allocator allocator = {allocate, with_reallocate ? reallocate : NULL, release,
+                                     &count};
+      livebuf_error error;
+      livebuf_doc *doc = livebuf_create(&allocator, &error);
+      if (!doc) {
+        STATUS(error.status, LIVEBUF_IO);
+        CHECK(count.blocks == 0 && count.bytes == 0);
+        continue;
+      }
+      STATUS(livebuf_set_root(doc, livebuf_array(0), NULL), LIVEBUF_OK);
+      int status = LIVEBUF_OK;
+      int64_t pushed = 0;
+      while (pushed < 20000 && !(status = livebuf_push_i64(doc, LIVEBUF_ROOT, pushed))) pushed++;
+      if (status) {
+        STATUS(status, LIVEBUF_IO);
+        CHECK(doc->error.detail > doc->capacity);
+      }
+      livebuf_value root = livebuf_root(doc);
+      CHECK((int64_t)livebuf_count(root) == pushed);
+      CHECK(!pushed || livebuf_get_i64(livebuf_at(root, (size_t)pushed - 1)) == pushed - 1);
+      STATUS(livebuf_check(doc), LIVEBUF_OK);
+      count.refuse_after = -1;
+      size_t length;
+      uint8_t *bytes = livebuf_export(doc, &allocator, &length);
+      CHECK(bytes && length == doc->length && !memcmp(bytes, doc->bytes, length));
+      livebuf_free(&allocator, bytes, length);
+      livebuf_destroy(doc);
+      CHECK(count.blocks == 0 && count.bytes == 0);
+    }
+  }
+  livebuf_allocator broken = {NULL, NULL, NULL, NULL};
+  livebuf_error error;
+  CHECK(!livebuf_create(&broken, &error) && error.status == LIVEBUF_NULL_ARGUMENT);
+  livebuf_destroy(NULL);
+  livebuf_free(NULL, NULL, 0);
+}
+
+static void bytes(void) {
+  livebuf_error error;
+  CHECK(!livebuf_from_bytes(NULL, 3, NULL, &error) && error.status == LIVEBUF_NULL_ARGUMENT);
+  CHECK(!livebuf_from_bytes((const uint8_t *)"no document at all, but long enough", 35, NULL,
+                            &error));
+  STATUS(error.status, LIVEBUF_NOT_A_DOCUMENT);
+  CHECK(!livebuf_borrow(NULL, 3, NULL, NULL));
+  livebuf_doc *doc = livebuf_from_json("{\"a\":[1,2,{\"b\":null}]}", 22, NULL, NULL, &error);
+  STATUS(error.status, LIVEBUF_OK);
+  CHECK(livebuf_is_trusted(doc));
+  livebuf_doc *copy = livebuf_from_bytes(doc->bytes, doc->length, NULL, &error);
+  CHECK(copy && !livebuf_is_trusted(copy));
+  STATUS(livebuf_check(copy), LIVEBUF_OK);
+  CHECK(livebuf_is_trusted(copy));
+  livebuf_doc *view = livebuf_borrow(doc->bytes, doc->length, NULL, &error);
+  STATUS(livebuf_set_pointer(view, "/a/0", livebuf_i64(5)), LIVEBUF_READ_ONLY);
+  STATUS(livebuf_check(view), LIVEBUF_OK);
+  STATUS(livebuf_compact(view), LIVEBUF_READ_ONLY);
+  STATUS(livebuf_flush(view), LIVEBUF_OK);
+  livebuf_destroy(view);
+
+  for (int i = 0; i < 3000; i++) {
+    STATUS(livebuf_set_pointer(copy, "/a/-", livebuf_string("a text of some length")), LIVEBUF_OK);
+  }
+  CHECK(livebuf_count(livebuf_pointer(livebuf_root(copy), "/a")) == 3003);
+  STATUS(livebuf_remove_pointer(copy, "/a"), LIVEBUF_OK);
+  size_t before = copy->length;
+  livebuf_stats stats;
+  STATUS(livebuf_stats_of(copy, &stats), LIVEBUF_OK);
+  CHECK(stats.free + stats.garbage > 0);
+  STATUS(livebuf_compact(copy), LIVEBUF_OK);
+  CHECK(copy->length < before && livebuf_count(livebuf_root(copy)) == 0);
+  livebuf_destroy(copy);
+  livebuf_destroy(doc);
+}
+
+/* Text of the document itself, longer than what is put aside on the stack. */
+static void own_text(void) {
+  livebuf_doc *doc = livebuf_create(NULL, NULL);
+  char text[5000];
+  memset(text, 'x', sizeof text);
+  STATUS(livebuf_set_root(doc, livebuf_object(1), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set(doc, LIVEBUF_ROOT, "a", livebuf_string_n(text, sizeof text)), LIVEBUF_OK);
+  for (char key[] = "b"; key[0] < 'z'; key[0]++) {
+    livebuf_str own = livebuf_get_str(livebuf_get(livebuf_root(doc), "a"));
+    STATUS(livebuf_set(doc, LIVEBUF_ROOT, key, livebuf_string_n(own.data, own.length)),
+           LIVEBUF_OK);
+    own = livebuf_get_str(livebuf_get(livebuf_root(doc), key));
+    CHECK(own.length == sizeof text && !memcmp(own.data, text, own.length));
+  }
+  livebuf_destroy(doc);
+}
+
+static void files(const char *directory) {
+  char path[500], other[500];
+  livebuf_error error;
+  snprintf(path, sizeof path, "%s/mapped.lbuf", directory);
+  snprintf(other, sizeof other, "%s/other.lbuf", directory);
+  remove(path);
+  CHECK(!livebuf_map_file(path, LIVEBUF_MAP_READ, &error) && error.status == LIVEBUF_IO);
+  CHECK(error.detail == 2); /* ENOENT */
+  CHECK(!livebuf_map_file(NULL, 0, &error) && error.status == LIVEBUF_NULL_ARGUMENT);
+  CHECK(!livebuf_map_file(path, 9, &error) && error.status == LIVEBUF_UNSUPPORTED);
+  livebuf_doc *doc = livebuf_map_file(path, LIVEBUF_MAP_CREATE, &error);
+  STATUS(error.status, LIVEBUF_OK);
+  STATUS(livebuf_set_root(doc, livebuf_array(0), NULL), LIVEBUF_OK);
+  for (int i = 0; i < 100000; i++) {
+    if (livebuf_push_i64(doc, LIVEBUF_ROOT, i)) CHECK(!"pushing");
+  }
+  STATUS(livebuf_flush(doc), LIVEBUF_OK);
+  CHECK(!livebuf_map_file(path, LIVEBUF_MAP_READ, &error) && error.status == LIVEBUF_IO);
+  CHECK(error.detail == 11); /* locked */
+  size_t length = doc->length;
+  livebuf_destroy(doc);
+
+  doc = livebuf_map_file(path, LIVEBUF_MAP_READ, &error);
+  CHECK(doc && doc->length == length && livebuf_count(livebuf_root(doc)) == 100000);
+  STATUS(livebuf_push_i64(doc, LIVEBUF_ROOT, 1), LIVEBUF_READ_ONLY);
+  STATUS(livebuf_save_file(doc, other), LIVEBUF_OK);
+  STATUS(livebuf_save_file(doc, "/no/such/directory/a.lbuf"), LIVEBUF_IO);
+  STATUS(livebuf_save_file(doc, NULL), LIVEBUF_NULL_ARGUMENT);
+  livebuf_destroy(doc);
+
+  doc = livebuf_map_file(path, LIVEBUF_MAP_EDIT, &error);
+  STATUS(livebuf_check(doc), LIVEBUF_OK);
+  STATUS(livebuf_set_at(doc, LIVEBUF_ROOT, 7, livebuf_i64(-7), NULL), LIVEBUF_OK);
+  livebuf_destroy(doc);
+  doc = livebuf_load_file(path, NULL, &error);
+  CHECK(doc && livebuf_get_i64(livebuf_at(livebuf_root(doc), 7)) == -7);
+  livebuf_destroy(doc);
+  doc = livebuf_load_file(other, NULL, &error);
+  CHECK(doc && livebuf_get_i64(livebuf_at(livebuf_root(doc), 7)) == 7);
+  livebuf_destroy(doc);
+  CHECK(!livebuf_load_file("/no/such/file", NULL, &error) && error.status == LIVEBUF_IO);
+  remove(path);
+  remove(other);
+}
+
+static void json(void) {
+  livebuf_error error;
+  livebuf_json_options options = {0};
+  static uint8_t buffer[4096];
+  livebuf_doc doc;
+  char text[100];
+  size_t length;
+  const char *deep = "[[[[1]]]]", *twice = "{\"a\":1,\"a\":2}";
+  livebuf_limits limits = {0};
+  limits.nesting = 3;
+  options.limits = &limits;
+  CHECK(!livebuf_from_json(deep, strlen(deep), &options, NULL, &error));
+  STATUS(error.status, LIVEBUF_NESTING_LIMIT);
+  options.flags = LIVEBUF_JSON_UNIQUE_KEYS;
+  CHECK(!livebuf_from_json(twice, strlen(twice), &options, NULL, &error));
+  STATUS(error.status, LIVEBUF_DUPLICATE_KEY);
+  CHECK(!livebuf_from_json(NULL, 0, NULL, NULL, &error));
+  STATUS(error.status, LIVEBUF_NULL_ARGUMENT);
+  CHECK(!livebuf_from_json("[1", 2, NULL, NULL, &error) && error.status == LIVEBUF_JSON_END);
+  CHECK(!livebuf_from_json("\"\xFF\"", 3, NULL, NULL, &error) && error.status == LIVEBUF_BAD_TEXT);
+  CHECK(!livebuf_from_json("{\n\"a\":x}", 8, NULL, NULL, &error));
+  CHECK(error.status == LIVEBUF_JSON_SYNTAX && error.line == 2 && error.offset == 6);
+  STATUS(livebuf_from_json_in(&doc, buffer, 40, twice, strlen(twice), NULL), LIVEBUF_NO_SPACE);
+  CHECK(doc.error.detail > 0);
+  STATUS(livebuf_from_json_in(&doc, NULL, 40, twice, strlen(twice), NULL),
+         LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_from_json_in(&doc, buffer, sizeof buffer, twice, strlen(twice), NULL),
+         LIVEBUF_OK);
+  STATUS(livebuf_to_json(livebuf_root(&doc), NULL, NULL, 0, &length), LIVEBUF_NO_SPACE);
+  CHECK(length == 7);
+  STATUS(livebuf_to_json(livebuf_root(&doc), NULL, text, 7, &length), LIVEBUF_OK);
+  STATUS(livebuf_to_json(livebuf_root(&doc), NULL, text, 8, NULL), LIVEBUF_OK);
+  CHECK(!strcmp(text, "{\"a\":2}"));
+  STATUS(livebuf_to_json(livebuf_root(NULL), NULL, text, 8, &length), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set_f64(&doc, LIVEBUF_ROOT, "a", 1.0 / (double)(length - length)), LIVEBUF_OK);
+  STATUS(livebuf_to_json(livebuf_root(&doc), NULL, text, 99, &length), LIVEBUF_JSON_NOT_FINITE);
+  options = (livebuf_json_options){.flags = LIVEBUF_JSON_NON_FINITE_NULL, .indent = 2};
+  char *made = livebuf_to_json_new(livebuf_root(&doc), &options, NULL, &length, &error);
+  CHECK(made && length == 15 && !strcmp(made, "{\n  \"a\": null\n}"));
+  livebuf_free(NULL, made, length + 1);
+  options.max_bytes = 5;
+  CHECK(!livebuf_to_json_new(livebuf_root(&doc), &options, NULL, &length, &error));
+  STATUS(error.status, LIVEBUF_JSON_OUTPUT_LIMIT);
+  CHECK(!livebuf_to_json_new(livebuf_root(&doc), NULL, NULL, NULL, &error));
+  const char *literal = "[1.50,1E3]";
+  options = (livebuf_json_options){.flags = LIVEBUF_JSON_TEXT_NUMBERS | LIVEBUF_JSON_NO_TABLES};
+  livebuf_doc *exact = livebuf_from_json(literal, strlen(literal), &options, NULL, NULL);
+  STATUS(livebuf_to_json(livebuf_root(exact), NULL, text, sizeof text, NULL), LIVEBUF_OK);
+  CHECK(!strcmp(text, literal));
+  livebuf_destroy(exact);
+}
+
+/* Rows of a table: read by row and by column, edited in place. */
+static void tables(void) {
+  char text[20000] = "[";
+  for (int i = 0; i < 300; i++) {
+    snprintf(text + strlen(text), 60, "%s{\"n\":%d,\"at\":{\"x\":%d.5},\"s\":\"row %d\"}",
+             i ? "," : "", i, i, i);
+  }
+  strcat(text, "]");
+  livebuf_doc *doc = livebuf_from_json(text, strlen(text), NULL, NULL, NULL);
+  livebuf_value root = livebuf_root(doc);
+  livebuf_column column;
+  livebuf_str key, texts[300];
+  livebuf_key name;
+  double numbers[300];
+  size_t count;
+  CHECK(livebuf_column_count(root) == 3);
+  STATUS(livebuf_column_at(root, 1, &key, &column), LIVEBUF_OK);
+  CHECK(livebuf_str_equals(key, "at") && column.column_type == LIVEBUF_COLUMN_STRUCT);
+  STATUS(livebuf_column_at(root, 3, &key, &column), LIVEBUF_NOT_FOUND);
+  STATUS(livebuf_column_find_path(root, "/at/x", &column), LIVEBUF_OK);
+  CHECK(column.column_type == LIVEBUF_COLUMN_F32 && column.length == 300);
+  const float *floats = livebuf_column_slice(&column, &count);
+  CHECK(floats && count == 300 && floats[299] == 299.5f);
+  CHECK(livebuf_column_f64s(&column, 298, numbers, 300, 0) == 2 && numbers[1] == 299.5);
+  STATUS(livebuf_column_find_path(root, "/s", &column), LIVEBUF_OK);
+  CHECK(livebuf_column_strs(&column, 0, texts, 300) == 300);
+  CHECK(livebuf_str_equals(texts[42], "row 42"));
+  CHECK(livebuf_column_find(&column, livebuf_string("row 77")) == 77);
+  livebuf_key_init(&name, "n");
+  STATUS(livebuf_column_key(root, &name, &column), LIVEBUF_OK);
+  CHECK(livebuf_column_find(&column, livebuf_i64(123)) == 123);
+  /* Small integers are two bytes each: `livebuf_column_i64s` widens them. */
+  CHECK(column.column_type == LIVEBUF_COLUMN_I16 && livebuf_column_slice(&column, NULL));
+
+  livebuf_node row = livebuf_child_at(doc, LIVEBUF_ROOT, 5);
+  STATUS(livebuf_set_i64(doc, row, "n", 1000), LIVEBUF_OK);
+  STATUS(livebuf_set_pointer(doc, "/5/at/x", livebuf_f64(0.25)), LIVEBUF_OK);
+  STATUS(livebuf_remove_at(doc, LIVEBUF_ROOT, 0), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(doc, row, "n", 1), LIVEBUF_STALE_HANDLE);
+  root = livebuf_root(doc);
+  CHECK(livebuf_get_f64(livebuf_pointer(root, "/4/at/x")) == 0.25);
+  CHECK(livebuf_get_i64(livebuf_pointer(root, "/4/n")) == 1000);
+  /* An element got by reading, edited by its place. */
+  livebuf_node fourth = livebuf_node_of(doc, livebuf_at(root, 4), LIVEBUF_ROOT);
+  STATUS(livebuf_set_str(doc, fourth, "s", "edited"), LIVEBUF_OK);
+  CHECK(livebuf_str_equals(livebuf_get_str(livebuf_pointer(livebuf_root(doc), "/4/s")), "edited"));
+  STATUS(livebuf_check(doc), LIVEBUF_OK);
+  livebuf_destroy(doc);
+}
+
+int main(int count, char **arguments) {
+  allocators();
+  bytes();
+  own_text();
+  files(count > 1 ? arguments[1] : ".");
+  json();
+  tables();
+  return done("context");
+}

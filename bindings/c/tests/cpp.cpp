@@ -1,0 +1,178 @@
+// livebuf.hpp: compiled with and without exceptions and RTTI, as C++17 and later.
+#include <livebuf.hpp>
+
+#include "check.h"
+
+struct Tyre {
+  std::string name;
+  int wear = 0;
+};
+
+struct Lap {
+  std::string event;
+  std::int64_t lap = 0;
+  double time = 0;
+  bool valid = false;
+  std::optional<std::string> note;
+  std::vector<Tyre> tyres;
+  std::map<std::string, double> sectors;
+  std::array<int, 2> grid{};
+};
+
+inline auto livebuf_fields(const Tyre *) {
+  return livebuf::fields(livebuf::field("name", &Tyre::name), livebuf::field("wear", &Tyre::wear));
+}
+
+inline auto livebuf_fields(const Lap *) {
+  return livebuf::fields(
+      livebuf::field("event", &Lap::event), livebuf::field("lap", &Lap::lap),
+      livebuf::field("time", &Lap::time), livebuf::field("valid", &Lap::valid),
+      livebuf::field("note", &Lap::note), livebuf::field("tyres", &Lap::tyres),
+      livebuf::field("sectors", &Lap::sectors), livebuf::field("grid", &Lap::grid));
+}
+
+static void reading() {
+  auto doc = livebuf::document::from_json(
+      R"({"race":"Brno","laps":[{"lap":1,"sec":88.25},{"lap":2,"sec":87.5},{"lap":3,"sec":86.75},)"
+      R"({"lap":4,"sec":88.5},{"lap":5,"sec":87.25}],"none":null,"big":18446744073709551615})");
+  CHECK(doc);
+  const auto &view = doc;
+  CHECK(view["race"].value_or("") == "Brno");
+  CHECK(view["race"].get<std::string>() == "Brno");
+  CHECK(!view["race"].get<int>() && view["race"].value_or(7) == 7);
+  CHECK(view["laps"][1]["sec"].value_or(0.0) == 87.5);
+  CHECK(view["laps"].size() == 5 && view["laps"].is_array());
+  CHECK(view["big"].get<std::uint64_t>() == UINT64_MAX && !view["big"].get<std::int64_t>());
+  CHECK(!view["laps"][0]["lap"].get<std::string>() && view["laps"][0]["lap"].get<std::int8_t>());
+  CHECK(!view["no"]["such"][3]["thing"] && view["no"].error().status == LIVEBUF_NOT_FOUND);
+  CHECK(view["none"].is_null() && view["none"].get<std::optional<int>>().has_value());
+  CHECK(view.pointer("/laps/4/lap").value_or(0) == 5);
+  livebuf::key sec("sec");
+  double sum = 0;
+  for (livebuf::value lap : view["laps"].elements()) sum += lap[sec].value_or(0.0);
+  CHECK(sum == 438.25);
+  std::string names;
+  for (auto [name, child] : view.root().members()) {
+    names += name;
+    CHECK(child.exists());
+  }
+  CHECK(names == "racelapsnonebig");
+  names.clear();
+  for (auto [name, child] : view.root().between("l", "o")) names += std::string(name) + " ";
+  CHECK(names == "laps none ");
+  names.clear();
+  for (auto each : view.root().prefix("r")) names += each.key;
+  CHECK(names == "race");
+  livebuf::column seconds = view["laps"].column("/sec");
+  CHECK(seconds && seconds.size() == 5 && seconds[2].value_or(0.0) == 86.75);
+  livebuf::span<float> slice = view["laps"].column<float>("/sec");
+  CHECK(slice.size() == 5 && slice[4] == 87.25f);
+  CHECK(view["laps"].column<double>("/sec").empty());
+  CHECK(seconds.copy<double>() == std::vector<double>({88.25, 87.5, 86.75, 88.5, 87.25}));
+  CHECK(view["laps"].column("/lap").find(4) == std::size_t{3});
+  CHECK(!view["laps"].column("/lap").find(9) && !view["laps"].column("/nothing"));
+}
+
+static void editing() {
+  livebuf::document doc;
+  doc.at_root() = livebuf::object(2);
+  doc["name"] = "Ada";
+  doc["list"] = livebuf::array();
+  CHECK(doc["list"].push(1) && doc["list"].push("two") && doc["list"].push(livebuf::null));
+  CHECK(doc["list"].insert(0, 0.5));
+  doc["list"][1] = 10u;
+  doc["child"] = livebuf::object();
+  doc["child"]["deep"] = true;
+  CHECK(doc.set("/child/text", std::string("text")));
+  CHECK(doc.set("/child/nothing", nullptr));
+  CHECK(doc.json() == R"({"name":"Ada","list":[0.5,10,"two",null],)"
+                      R"("child":{"deep":true,"text":"text","nothing":null}})");
+  CHECK(doc["list"][3].remove() && doc.remove("/child/nothing"));
+  CHECK(doc.remove("/child/nothing") == livebuf::status(LIVEBUF_NOT_FOUND));
+  livebuf::value stale = doc.root();
+  doc["name"] = "Grace";
+  CHECK(!stale["name"] && stale.error().status == LIVEBUF_STALE_HANDLE);
+  livebuf::document copy = doc.copy();
+  CHECK(copy.validate() && copy.json() == doc.json());
+  CHECK(copy["list"].clear() && copy["list"].get().size() == 0);
+  copy["other"] = doc["child"].get();
+  CHECK(copy["other"]["text"].value_or("") == "text");
+  CHECK(copy.compact());
+  livebuf::document moved = std::move(copy);
+  CHECK(moved && !copy && copy.json().empty() && copy.size() == 0);
+  CHECK(!copy.set("/a", 1));
+}
+
+static void structs() {
+  Lap lap;
+  lap.event = "lap_complete";
+  lap.lap = 55;
+  lap.time = 88.427;
+  lap.valid = true;
+  lap.tyres = {{"front", 3}, {"rear", 4}};
+  lap.sectors = {{"one", 30.5}, {"two", 29.25}};
+  lap.grid = {3, 4};
+  livebuf::document doc;
+  CHECK(doc.set("", lap));
+  CHECK(doc.json() ==
+        R"({"event":"lap_complete","lap":55,"time":88.427,"valid":true,"note":null,)"
+        R"("tyres":[{"name":"front","wear":3},{"name":"rear","wear":4}],)"
+        R"("sectors":{"one":30.5,"two":29.25},"grid":[3,4]})");
+  auto back = doc.root().get<Lap>();
+  CHECK(back && back->event == lap.event && back->lap == 55 && back->time == lap.time);
+  CHECK(back && !back->note && back->tyres.size() == 2 && back->tyres[1].wear == 4);
+  CHECK(back && back->sectors == lap.sectors && back->grid == lap.grid);
+  doc["tyres"][1]["wear"] = "worn";
+  CHECK(!doc.root().get<Lap>());
+}
+
+static void memory() {
+  char bytes[512];
+  livebuf::buffer doc(bytes, sizeof bytes);
+  CHECK(doc);
+  doc.at_root() = livebuf::object(3);
+  doc["lap"] = 55;
+  doc["note"] = "in memory of ours";
+  livebuf::buffer view(doc.bytes());
+  CHECK(view && view.root()["lap"].value_or(0) == 55);
+  char scratch[128];
+  CHECK(view.validate(scratch, sizeof scratch));
+  CHECK(doc.set("/big", std::string(1000, 'x')) == livebuf::status(LIVEBUF_NO_SPACE));
+  CHECK(doc.error().detail > 0);
+  char small[8];
+  CHECK(!livebuf::buffer(small, sizeof small));
+}
+
+#if LIVEBUF_EXCEPTIONS
+template <class Call>
+static livebuf_status thrown(Call call) {
+  try {
+    call();
+  } catch (const livebuf::exception &error) {
+    return error.error().status;
+  }
+  return LIVEBUF_OK;
+}
+
+static void exceptions() {
+  CHECK(thrown([] { livebuf::document::parse("{"); }) == LIVEBUF_JSON_END);
+  auto doc = livebuf::document::parse(R"({"a":1,"b":[true]})");
+  CHECK(doc.root()["a"].as<int>() == 1 && doc["b"][0].as<bool>());
+  CHECK(thrown([&] { doc.root()["a"].as<std::string>(); }) == LIVEBUF_WRONG_TYPE);
+  CHECK(thrown([&] { doc.root()["c"].as<int>(); }) == LIVEBUF_NOT_FOUND);
+  CHECK(thrown([&] { doc["a"]["b"] = 1; }) == LIVEBUF_STALE_HANDLE);
+  CHECK(thrown([&] { doc["b"][7] = 1; }) == LIVEBUF_INDEX_OUT_OF_RANGE);
+  CHECK(thrown([&] { livebuf::check(doc.set("b", 1)); }) == LIVEBUF_BAD_POINTER);
+}
+#endif
+
+int main() {
+  reading();
+  editing();
+  structs();
+  memory();
+#if LIVEBUF_EXCEPTIONS
+  exceptions();
+#endif
+  return done(LIVEBUF_EXCEPTIONS ? "c++" : "c++ without exceptions");
+}

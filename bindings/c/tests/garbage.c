@@ -1,0 +1,206 @@
+/* A megabyte of garbage through every reader and editor: documents that were damaged at random,
+   each at the end of a page behind which nothing can be read. Any crash is a failure. The seed
+   is printed; an argument repeats it, a second one says how many bytes. */
+#define _DEFAULT_SOURCE
+#include <livebuf.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static uint64_t state;
+
+static uint64_t any(void) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return state;
+}
+
+/* What is read is used, so that the compiler reads it. */
+static volatile uint64_t sink;
+
+static void use(livebuf_str text) {
+  for (uint32_t i = 0; i < text.length; i++) sink += (uint8_t)text.data[i];
+}
+
+/* How many values may still be looked at: damaged documents can hold themselves. */
+static int budget;
+
+static void look(livebuf_value value, int depth);
+
+static void look_at_columns(livebuf_value array) {
+  static int64_t integers[64];
+  static double numbers[64];
+  static livebuf_str texts[64];
+  livebuf_column column;
+  livebuf_str key;
+  size_t width = livebuf_column_count(array), count;
+  for (size_t i = 0; i <= width && i < 16; i++) {
+    int status = i == width ? livebuf_column_find_path(array, "", &column)
+                            : livebuf_column_at(array, i, &key, &column);
+    if (status) continue;
+    if (i < width) use(key);
+    const uint8_t *data = livebuf_column_slice(&column, &count);
+    if (data && count) sink += data[count - 1];
+    size_t first = any() % (column.length + 1);
+    livebuf_column_i64s(&column, first, integers, 64, 0);
+    livebuf_column_f64s(&column, first, numbers, 64, 0);
+    count = livebuf_column_strs(&column, first, texts, 64);
+    for (size_t row = 0; row < count; row++) use(texts[row]);
+    livebuf_column_find(&column, livebuf_i64(7));
+    livebuf_column_find(&column, livebuf_f64(0.5));
+    livebuf_column_find(&column, livebuf_string("a text that is long"));
+    sink += livebuf_column_get(&column, first).cell;
+  }
+}
+
+static void look(livebuf_value value, int depth) {
+  livebuf_iter it;
+  if (depth > 40 || --budget < 0) return;
+  use(livebuf_get_str(value));
+  use(livebuf_get_number_text(value));
+  livebuf_bytes bytes = livebuf_get_bytes(value);
+  for (uint32_t i = 0; i < bytes.length; i++) sink += bytes.data[i];
+  sink += (uint64_t)livebuf_get_i64(value) + livebuf_get_u64(value) + livebuf_get_bool(value);
+  sink += (uint64_t)(livebuf_get_f64(value) > 0) + (uint64_t)livebuf_type_of(value);
+  sink += livebuf_count(value) + (uint64_t)livebuf_value_error(value).status;
+  livebuf_type type = livebuf_type_of(value);
+  if (type != LIVEBUF_TYPE_OBJECT && type != LIVEBUF_TYPE_ARRAY) return;
+  look(livebuf_get(value, "name"), depth + 1);
+  look(livebuf_get(value, "a key that is longer"), depth + 1);
+  look(livebuf_at(value, any() % 8), depth + 1);
+  look(livebuf_pointer(value, "/rows/3/name"), depth + 1);
+  for (uint32_t flags = 0; flags < 2 && !livebuf_iterate(value, flags, &it); flags++) {
+    while (livebuf_next(&it) && budget > 0) {
+      use(it.key);
+      look(it.value, depth + 1);
+    }
+  }
+  for (uint32_t flags = 0; flags < 8; flags++) {
+    if (!livebuf_range(value, "a", "n", flags, &it)) {
+      while (livebuf_next(&it) && --budget > 0) use(it.key);
+    }
+    if (!livebuf_prefix(value, "na", flags & 1, &it)) {
+      while (livebuf_next(&it) && --budget > 0) use(it.key);
+    }
+  }
+  if (type == LIVEBUF_TYPE_ARRAY) look_at_columns(value);
+}
+
+static void change(livebuf_doc *doc) {
+  livebuf_node child = LIVEBUF_ROOT;
+  for (int i = 0; i < 24; i++) {
+    livebuf_node node = any() % 2 ? LIVEBUF_ROOT : child;
+    switch (any() % 12) {
+      case 0: (void)livebuf_set_i64(doc, node, "name", 5); break;
+      case 1: (void)livebuf_set_str(doc, node, "a key that is longer", "a text that is long"); break;
+      case 2: (void)livebuf_push(doc, node, livebuf_f64(0.5), &child); break;
+      case 3: (void)livebuf_set_object(doc, node, "new", 3, &child); break;
+      case 4: (void)livebuf_remove(doc, node, "name"); break;
+      case 5: (void)livebuf_remove_at(doc, node, any() % 4); break;
+      case 6: (void)livebuf_insert(doc, node, any() % 4, livebuf_array(2), &child); break;
+      case 7: (void)livebuf_set_pointer(doc, "/rows/2/name", livebuf_null()); break;
+      case 8: (void)livebuf_truncate(doc, node, any() % 4); break;
+      case 9: (void)livebuf_rename(doc, node, "name", "other"); break;
+      case 10: (void)livebuf_clear(doc, node); break;
+      default: (void)livebuf_swap(doc, node, 0, any() % 4); break;
+    }
+    if (any() % 3 == 0) child = livebuf_find(doc, "/rows");
+  }
+}
+
+/* A document with a bit of everything. */
+static size_t sample(uint8_t *memory, size_t capacity, int which) {
+  static const char *const TEXTS[] = {
+      "{\"name\":\"a text that is long\",\"list\":[1,2,300,-5],\"mixed\":[null,true,\"x\",1.5,{}],"
+      "\"a key that is longer\":{\"deep\":[[1],[2,3],[]]},\"big\":1e400}",
+      "{\"rows\":[{\"id\":1,\"name\":\"first of the rows\",\"at\":{\"x\":1.5,\"y\":[1,2]}},"
+      "{\"id\":2,\"name\":\"second of the rows\",\"at\":{\"x\":2.5,\"y\":[]}},"
+      "{\"id\":3,\"name\":null,\"at\":{\"x\":3.5,\"y\":[3]}},{\"id\":4,\"name\":\"n\"},"
+      "{\"id\":5,\"name\":\"fifth of the rows\",\"at\":null},{\"id\":6,\"name\":\"s\"}]}",
+      "[[1.5,2.5],[3.5,4.5],[5.5,6.5],[7.5,8.5],[9.5,1.5],[2.5,3.5],[4.5,5.5],[6.5,7.5]]"};
+  livebuf_doc doc;
+  if (which < 3) {
+    if (livebuf_from_json_in(&doc, memory, capacity, TEXTS[which], strlen(TEXTS[which]), NULL)) {
+      return 0;
+    }
+  } else {
+    /* An object with an index, and with free space. */
+    if (livebuf_init(&doc, memory, capacity)) return 0;
+    livebuf_set_root(&doc, livebuf_map(0), NULL);
+    for (int i = 0; i < 80; i++) {
+      char name[30];
+      snprintf(name, sizeof name, i % 2 ? "name of %d" : "n%d", i * 7919 % 100);
+      livebuf_set_str(&doc, LIVEBUF_ROOT, name, "a text that is long");
+    }
+    for (int i = 0; i < 30; i++) {
+      char name[30];
+      snprintf(name, sizeof name, "n%d", i * 2);
+      livebuf_remove(&doc, LIVEBUF_ROOT, name);
+    }
+  }
+  return doc.length;
+}
+
+int main(int count, char **arguments) {
+  enum { ROOM = 1 << 15 };
+  uint64_t seed = count > 1 ? strtoull(arguments[1], NULL, 10) : 0;
+  size_t wanted = count > 2 ? (size_t)strtoull(arguments[2], NULL, 10) : 1 << 20;
+  static uint8_t good[ROOM], scratch[ROOM];
+  static char json[ROOM];
+  size_t done_bytes = 0, opened = 0, valid = 0, documents = 0;
+  if (!seed) seed = (uint64_t)time(NULL) * 2654435761u | 1;
+  state = seed;
+  printf("garbage: seed %llu\n", (unsigned long long)seed);
+  fflush(stdout);
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  uint8_t *memory = mmap(NULL, ROOM + page, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED || mprotect(memory + ROOM, page, PROT_NONE)) return 2;
+  while (done_bytes < wanted) {
+    size_t length = sample(good, sizeof good, (int)(documents++ % 4));
+    CHECK(length > 0);
+    uint8_t *bytes = memory + ROOM - length;
+    memcpy(bytes, good, length);
+    /* Every ninth is garbage throughout but for the first bytes. */
+    size_t damage = documents % 9 ? 1 + any() % 6 : length;
+    for (size_t i = 0; i < damage; i++) {
+      size_t at = damage == length ? (i < 24 ? 4 : i) : any() % length;
+      uint8_t odd[] = {(uint8_t)any(), 0, 0xFF, 0x80, (uint8_t)(bytes[at] ^ (1 << any() % 8))};
+      bytes[at] = odd[any() % sizeof odd];
+    }
+    if (damage == length) memcpy(bytes, good, 24);
+    done_bytes += length;
+    livebuf_doc doc;
+    if (livebuf_read(&doc, bytes, length)) continue;
+    opened++;
+    budget = 4000;
+    look(livebuf_root(&doc), 0);
+    livebuf_stats stats;
+    bool is_valid = !livebuf_stats_in(&doc, scratch, sizeof scratch, &stats);
+    CHECK(is_valid == !livebuf_validate(&doc, scratch, sizeof scratch));
+    livebuf_json_options options = {0};
+    options.max_bytes = sizeof json;
+    (void)livebuf_to_json(livebuf_root(&doc), &options, json, sizeof json, NULL);
+    size_t compact;
+    (void)livebuf_compact_into(&doc, scratch, sizeof scratch, &compact);
+    /* Edited as far as it lets itself be; validated first every other time. */
+    if (!livebuf_open(&doc, bytes, length, length)) {
+      if (any() % 2) (void)livebuf_validate(&doc, scratch, sizeof scratch);
+      bool trusted = livebuf_is_trusted(&doc);
+      change(&doc);
+      if (trusted) {
+        valid++;
+        STATUS(livebuf_validate(&doc, scratch, sizeof scratch), LIVEBUF_OK);
+      }
+      budget = 1000;
+      look(livebuf_root(&doc), 0);
+    }
+  }
+  CHECK(opened > documents / 2);
+  printf("%zu bytes in %zu documents, %zu opened, %zu valid after all\n", done_bytes, documents,
+         opened, valid);
+  return done("garbage");
+}

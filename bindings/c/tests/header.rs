@@ -1,0 +1,183 @@
+//! The header and the reference say what the source says: both are made from it here and
+//! compared with what is committed. `UPDATE=1 cargo test -p livebuf-c --test header` writes
+//! them.
+
+use std::fs;
+use std::path::Path;
+
+use livebuf::ErrorKind;
+
+const HEADER: &str = "include/livebuf.h";
+const REFERENCE: &str = "../../docs/c-reference.md";
+/// The order of the reference.
+const SOURCES: [&str; 8] =
+    ["status", "document", "read", "iterate", "column", "edit", "context", "json"];
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn compare(path: &str, made: &str) {
+    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&full, made).unwrap();
+    }
+    let committed = fs::read_to_string(&full).unwrap_or_default();
+    if committed != made {
+        let line = committed.lines().zip(made.lines()).position(|(old, new)| old != new);
+        panic!(
+            "{path} is not what the source says (line {}): run with UPDATE=1",
+            line.map_or(0, |line| line + 1)
+        );
+    }
+}
+
+fn header() -> String {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut config = cbindgen::Config::from_file(manifest.join("cbindgen.toml")).unwrap();
+    config.header = Some(read("src/preamble.h").trim_end().to_owned());
+    config.trailer = Some(read("src/inline.h").trim().to_owned());
+    let mut builder = cbindgen::Builder::new().with_config(config);
+    for source in SOURCES {
+        builder = builder.with_src(manifest.join(format!("src/{source}.rs")));
+    }
+    let mut text = Vec::new();
+    builder.generate().unwrap().write(&mut text);
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn the_header_is_what_the_source_says() {
+    compare(HEADER, &header());
+}
+
+/// A declaration and its comment, as they stand in the header.
+struct Item<'h> {
+    comment: Vec<&'h str>,
+    declaration: String,
+}
+
+/// All documented declarations of the header, in its order.
+fn items(header: &str) -> Vec<Item<'_>> {
+    let (mut items, mut comment, mut inside) = (Vec::new(), Vec::new(), false);
+    let mut lines = header.lines();
+    while let Some(line) = lines.next() {
+        let text = line.trim();
+        if text.starts_with("/**") {
+            inside = true;
+            comment.clear();
+        }
+        if inside {
+            let text = text.trim_start_matches("/**").trim_end_matches("*/");
+            let text = text.trim_start_matches('*');
+            comment.push(text.strip_prefix(' ').unwrap_or(text).trim_end());
+            inside = !line.contains("*/");
+            continue;
+        }
+        // Members are indented; they are part of their type.
+        if comment.is_empty() || text.is_empty() || line.starts_with(' ') || text.starts_with('}') {
+            comment.clear();
+            continue;
+        }
+        let mut declaration = line.to_owned();
+        let compound = text.starts_with("typedef struct") || text.starts_with("typedef union");
+        let list = text.starts_with("typedef enum");
+        let ends = |text: &str| match compound || list {
+            true => text.starts_with('}'),
+            false => text.ends_with([';', '{', '}']) || text.starts_with('#'),
+        };
+        while !ends(declaration.lines().last().unwrap_or_default()) {
+            let Some(line) = lines.next() else { break };
+            declaration.push('\n');
+            declaration.push_str(line);
+        }
+        // An inline function is shown without its body.
+        if let Some(at) = declaration.find(" {").filter(|_| declaration.starts_with("static")) {
+            declaration.truncate(at);
+            declaration.push(';');
+        }
+        items.push(Item { comment: std::mem::take(&mut comment), declaration });
+    }
+    items
+}
+
+#[test]
+fn the_reference_is_what_the_header_says() {
+    let header = header();
+    let items = items(&header);
+    let mut page = String::from(
+        "# The C API: reference\n\nMade from `livebuf.h` by `bindings/c/tests/header.rs`: do not \
+         edit. [The guide](c-api.md) explains.\n",
+    );
+    let mut section = |title: &str, wanted: &dyn Fn(&Item<'_>) -> bool| {
+        page.push_str(&format!("\n## {title}\n"));
+        for item in items.iter().filter(|item| wanted(item)) {
+            let text = item.comment.join("\n");
+            page.push_str(&format!("\n```c\n{}\n```\n\n{}\n", item.declaration, text.trim()));
+        }
+    };
+    let starts = |item: &Item<'_>, with: &str| item.declaration.starts_with(with);
+    section("Constants", &|item| starts(item, "#define"));
+    section("Types", &|item| starts(item, "typedef"));
+    section("Functions", &|item| {
+        !["#define", "typedef", "static"].iter().any(|with| starts(item, with))
+    });
+    section("Inline functions", &|item| starts(item, "static"));
+    compare(REFERENCE, &page);
+}
+
+/// Every exported function says whose memory, what of NULL, which errors, which threads.
+#[test]
+fn every_function_says_what_the_caller_must_know() {
+    let header = read(HEADER);
+    let functions = items(&header);
+    let exported = functions.iter().filter(|item| {
+        item.declaration.contains("livebuf_")
+            && !["#define", "typedef", "static"]
+                .iter()
+                .any(|with| item.declaration.starts_with(with))
+    });
+    let mut count = 0;
+    for item in exported {
+        let text = item.comment.join(" ");
+        for word in ["Memory", "NULL", "Errors", "Threads"] {
+            assert!(text.contains(word), "{} does not say {word}", item.declaration);
+        }
+        count += 1;
+    }
+    assert!(count > 70, "only {count} functions were found");
+}
+
+/// The statuses are those of the core, by number, name and words.
+#[test]
+fn statuses_are_those_of_every_language() {
+    let (header, status) = (read(HEADER), read("src/status.rs"));
+    for &kind in ErrorKind::ALL {
+        let mut name = String::from("LIVEBUF");
+        for letter in kind.name().chars() {
+            if letter.is_uppercase() {
+                name.push('_');
+            }
+            name.extend(letter.to_uppercase());
+        }
+        assert!(header.contains(&format!("{name} = {},", kind as u8)), "{name}");
+        let text = livebuf::Error::new(kind, 0).to_string();
+        let table = status.split("statuses! {").nth(1).unwrap();
+        let line = table.lines().find(|line| line.trim().starts_with(&format!("{name},")));
+        let message = line.unwrap_or_default().split('"').nth(1).unwrap_or_default();
+        assert!(!message.is_empty() && text.starts_with(message), "{name}: {message:?}, {text:?}");
+    }
+}
+
+/// LIVEBUF_VERSION_* is the crate's version.
+#[test]
+fn versions_agree() {
+    let header = read(HEADER);
+    let version = env!("CARGO_PKG_VERSION");
+    let names = ["MAJOR", "MINOR", "PATCH"];
+    for (name, number) in names.into_iter().zip(version.split('.')) {
+        assert!(header.contains(&format!("#define LIVEBUF_VERSION_{name} {number}\n")), "{name}");
+    }
+    assert!(header.contains(&format!("#define LIVEBUF_VERSION_STRING \"{version}\"")));
+}

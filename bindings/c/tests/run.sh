@@ -1,0 +1,154 @@
+#!/bin/sh
+# The C and C++ tests, as a user would build them. Called by tests/c.rs with the directory of
+# the libraries and one to work in. What a machine lacks is skipped, and said.
+set -eu
+built=$1 work=$2
+here=$(cd "$(dirname "$0")/.." && pwd)
+cd "$here"
+rm -rf "$work" && mkdir -p "$work"
+: "${CC:=cc}" "${CXX:=c++}"
+library="$built/liblivebuf_c.a"
+private="-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc"
+strict="-Wall -Wextra -Wpedantic -Wshadow -Werror"
+skipped=""
+failed=0
+
+say() { printf '== %s\n' "$*"; }
+skip() { skipped="$skipped\n   $1: $2"; say "skipped: $1 ($2)"; }
+has() { command -v "$1" > "$work/which.log" 2>&1; }
+# Runs a step; a failure is told, and the others still run.
+step() {
+  say "$1"
+  shift
+  if ! "$@"; then
+    failed=1
+    say "FAILED: $*"
+  fi
+}
+
+if ! has "$CC"; then
+  say "skipped: all C tests, for want of a C compiler ($CC)"
+  exit 0
+fi
+
+# What is exported, and by which name it is found.
+abi() {
+  nm -D --defined-only "$built/liblivebuf_c.so" | awk '{ print $3 }' | LC_ALL=C sort > "$work/symbols.txt"
+  if ! diff abi/symbols.txt "$work/symbols.txt"; then
+    echo "The exported names differ from abi/symbols.txt. New ones are added there; one that"
+    echo "goes or changes its meaning needs a new minor version (before 1.0), by which the"
+    echo "library gets another name."
+    return 1
+  fi
+  readelf -d "$built/liblivebuf_c.so" | grep -q 'SONAME.*\[liblivebuf\.so\.0\.1\]'
+}
+if has nm && has readelf && has awk; then step "exported names" abi; else skip "exported names" "no nm, readelf or awk"; fi
+
+compile() { # output, source, options
+  out=$1 source=$2
+  shift 2
+  "$CC" -std=c11 -g -O1 $strict -Iinclude "$@" "$source" "$library" $private -o "$work/$out"
+}
+wrap="-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign"
+step "compile the C tests" compile buffer tests/buffer.c $wrap
+step "compile" compile context tests/context.c
+step "compile" compile garbage tests/garbage.c
+step "compile" compile vectors tests/vectors.c
+step "the buffer API" "$work/buffer"
+step "the context API" "$work/context" "$work"
+step "garbage" "$work/garbage"
+step "the test vectors" "$work/vectors" ../../testdata/vectors/*.lbuf
+# The first program of the guide.
+guide() {
+  awk '/^```c$/ { inside = 1; next } /^```/ { if (inside) exit } inside' ../../docs/c-api.md > "$work/guide.c"
+  compile guide "$work/guide.c" && "$work/guide" | grep -q '^lap 56 of [0-9]* bytes$'
+}
+step "the guide" guide
+
+examples() {
+  for api in buffer context; do
+    for source in examples/$api/*.c; do
+      name=$(basename "$source" .c)
+      compile "$api-$name" "$source" || return 1
+      "$work/$api-$name" > "$work/$api-$name.txt" || return 1
+      diff "examples/$api/$name.txt" "$work/$api-$name.txt" || return 1
+    done
+  done
+  compile demo examples/demo.c && "$work/demo" > "$work/demo.txt"
+}
+step "the examples, built, run and compared" examples
+
+if has valgrind; then
+  valgrind="valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect"
+  step "buffer under valgrind" $valgrind "$work/buffer"
+  step "context under valgrind" $valgrind "$work/context" "$work"
+  step "garbage under valgrind" $valgrind "$work/garbage" 0 100000
+else
+  skip "valgrind" "not found"
+fi
+
+sanitized() {
+  echo 'int main(void) { return 0; }' > "$work/empty.c"
+  "$CC" -fsanitize=address,undefined "$work/empty.c" -o "$work/empty" 2> "$work/empty.log" && "$work/empty"
+}
+if sanitized; then
+  sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
+  step "with sanitizers" compile context-s tests/context.c $sanitize
+  step "run" "$work/context-s" "$work"
+  step "with sanitizers" compile garbage-s tests/garbage.c $sanitize
+  step "run" "$work/garbage-s"
+else
+  skip "sanitizers" "$CC has none"
+fi
+
+if has "$CXX"; then
+  cpp() { # output, options
+    out=$1
+    shift
+    "$CXX" -g $strict -Iinclude "$@" tests/cpp.cpp "$library" $private -o "$work/$out" && "$work/$out"
+  }
+  step "C++17" cpp cpp -std=c++17
+  step "C++17 without exceptions and RTTI" cpp cpp-bare -std=c++17 -fno-exceptions -fno-rtti
+  # The C header by itself is C++, too.
+  step "livebuf.h as C++" "$CXX" -std=c++11 $strict -Iinclude -x c++ -fsyntax-only include/livebuf.h -Wno-pragma-once-outside-header
+else
+  skip "C++" "no $CXX"
+fi
+
+# Installed, found and used as others will, from the libraries at hand.
+package() {
+  make --no-print-directory -s install BUILT="$built" BUILD_DIR="$work/build" PREFIX="$work/prefix" || return 1
+  if has pkg-config; then
+    export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig"
+    "$CC" examples/buffer/1-messages.c $(pkg-config --cflags --libs livebuf) -o "$work/shared" || return 1
+    LD_LIBRARY_PATH="$work/prefix/lib" "$work/shared" | diff examples/buffer/1-messages.txt - || return 1
+    "$CC" examples/buffer/1-messages.c $(pkg-config --cflags livebuf) "$work/prefix/lib/liblivebuf.a" \
+      $(pkg-config --static --libs-only-l livebuf | sed 's/-llivebuf//') -o "$work/static" || return 1
+    "$work/static" | diff examples/buffer/1-messages.txt - || return 1
+  else
+    skip "pkg-config" "not found"
+  fi
+  if has cmake && has "$CXX"; then
+    cmake -S tests/cmake -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/cmake.log" &&
+      cmake --build "$work/cmake" >> "$work/cmake.log" || { cat "$work/cmake.log"; return 1; }
+    "$work/cmake/with_shared" | diff examples/context/1-messages.txt - || return 1
+    "$work/cmake/with_static" | diff examples/context/1-messages.txt - || return 1
+  else
+    skip "CMake" "no cmake or $CXX"
+  fi
+  make --no-print-directory -s uninstall PREFIX="$work/prefix" || return 1
+  left=$(find "$work/prefix" -type f -o -type l)
+  [ -z "$left" ] || { echo "left behind: $left"; return 1; }
+  make --no-print-directory -s dist BUILT="$built" BUILD_DIR="$work/build" > "$work/dist.log" || return 1
+  archive=$(tail -n 1 "$work/dist.log")
+  mkdir "$work/dist" && tar -C "$work/dist" -xzf "$archive" || return 1
+  cd "$work"/dist/livebuf-*
+  # The one line of the guide.
+  "$CC" examples/context/1-messages.c -Iinclude lib/liblivebuf.a $private -o message && ./message > "$work/dist.txt"
+  cd "$here"
+  diff examples/context/1-messages.txt "$work/dist.txt"
+}
+if has make && has install; then step "install, pkg-config, CMake, uninstall, dist" package; else skip "packaging" "no make or install"; fi
+
+[ -z "$skipped" ] || printf "skipped for want of tools:$skipped\n"
+exit $failed
