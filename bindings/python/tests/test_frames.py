@@ -386,10 +386,12 @@ class TestPandas:
 
 class TestDuckDB:
     @pytest.fixture(autouse=True)
-    def library(self) -> None:
+    def library(self) -> Iterator[None]:
         duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
         pytest.importorskip("pyarrow", reason="pyarrow, which DuckDB's fetching needs, is missing")
-        self.connection = duckdb.connect()
+        with duckdb.connect() as self.connection:
+            yield
+        del self.connection
 
     def query(self, text: str, rows: livebuf.Table) -> list[tuple[Any, ...]]:
         self.connection.register("rows", rows)

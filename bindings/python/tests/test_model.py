@@ -51,7 +51,7 @@ VALUES = st.recursive(
     max_leaves=12,
 )
 
-INDEXES = st.integers(-8, 8)
+INDEXES = st.integers(-6, 6)
 
 
 def identical(one: Any, other: Any) -> bool:
@@ -247,7 +247,7 @@ class DocumentMachine(RuleBasedStateMachine):
         pair.view.update(values)
         pair.model.update(copied(values))
 
-    @on(dict, count=st.integers(200, 300), stride=st.integers(1, 5))
+    @on(dict, count=st.sampled_from([3, 20, 256]), stride=st.integers(1, 5))
     def become_a_map_and_back(self, pair: Pair, count: int, stride: int) -> None:
         if len(pair.model) < 50:
             for n in range(count):
@@ -446,7 +446,10 @@ class ByteArrayMachine(DocumentMachine):
 
 
 OwnMemory = DocumentMachine.TestCase
-OwnMemory.settings = settings(max_examples=2000 if LONG else 80, stateful_step_count=60)
+OwnMemory.settings = settings(
+    max_examples=2000 if LONG else 60,
+    stateful_step_count=60 if LONG else 50,
+)
 SharedByteArray = ByteArrayMachine.TestCase
 SharedByteArray.settings = OwnMemory.settings
 
