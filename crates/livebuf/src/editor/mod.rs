@@ -346,8 +346,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Opens the document that the storage holds, in constant time. It is foreign.
     ///
     /// Storage that [cannot be written](Storage::is_writable) can be opened too: what looks
-    /// works, and every edit is refused. From other storage, flags of the class that anyone may ignore are cleared at once: what they say
-    /// of the document need not hold after edits by who does not know them.
+    /// works, and every edit is refused. In other storage, flags of the class that anyone
+    /// may ignore are cleared at once: what they say of the document need not hold after
+    /// edits by who does not know them.
     ///
     /// # Errors
     /// As [`Doc::open`], and [`ErrorKind::ReadOnly`] where the document has a

@@ -771,7 +771,7 @@ impl<S: Storage> Encoder<S> {
             return self.follow(node, child);
         }
         let key = self.key_number(text)?;
-        let child = match self.find_child(node, key) {
+        let child = match self.child_in_table(node, key) {
             Some(child) => child,
             None => {
                 // Only a new way can hold a key twice.
@@ -842,8 +842,7 @@ impl<S: Storage> Encoder<S> {
 
     /// The key list of `node` and one key more, if it was met.
     fn find_child(&self, node: u32, key: u32) -> Option<u32> {
-        let list = &self.nodes[node as usize];
-        let mut child = list.last;
+        let mut child = self.nodes[node as usize].last;
         while child != 0 {
             let found = &self.nodes[child as usize];
             if found.key == key {
@@ -851,7 +850,12 @@ impl<S: Storage> Encoder<S> {
             }
             child = found.sibling;
         }
-        if list.children <= FEW_CHILDREN {
+        self.child_in_table(node, key)
+    }
+
+    /// The same, of those that are not listed at the node.
+    fn child_in_table(&self, node: u32, key: u32) -> Option<u32> {
+        if self.nodes[node as usize].children <= FEW_CHILDREN {
             return None;
         }
         let equal = |&child: &u32| {
@@ -1236,13 +1240,13 @@ impl<S: Storage> Encoder<S> {
             let mut again = Encoder::with_options(self.options);
             again.value(&Doc::<Checked>::assume(&bytes[..used]).root())?;
             let again = again.finish()?;
-            let (all, again) = (bytes.get_mut(..used), again.as_bytes());
-            // Without what was replaced it is shorter.
-            if let Some((kept, rest)) = all.and_then(|all| all.split_at_mut_checked(again.len())) {
-                kept.copy_from_slice(again);
-                rest.fill(0);
-                return Ok(again.len() as u32);
-            }
+            let again = again.as_bytes();
+            // Shorter as a rule, but what is searched for sharing may differ.
+            self.out.reserve(again.len() as u64)?;
+            let bytes = self.out.storage.bytes_mut();
+            bytes[..used].fill(0);
+            bytes[..again.len()].copy_from_slice(again);
+            return Ok(again.len() as u32);
         }
         Ok(used as u32)
     }

@@ -84,6 +84,39 @@ fn the_last_of_equal_keys_counts_wherever_objects_nest() {
     assert!((1000..4000).contains(&doubled), "{doubled} of 4000 have equal keys");
 }
 
+/// Texts are searched for sharing 1,024 at a time (FORMAT 11.3): without what was
+/// replaced, other texts are searched.
+#[test]
+fn a_document_may_grow_where_values_were_replaced() {
+    let shared = "shared text, ".repeat(20);
+    let mut encoder = Encoder::new();
+    let texts = |encoder: &mut Encoder, text: &dyn Fn(u32) -> String, count: u32| {
+        encoder.begin_array().unwrap();
+        for index in 0..count {
+            encoder.str(&text(index)).unwrap();
+        }
+        encoder.end_array().unwrap();
+    };
+    encoder.begin_object().unwrap();
+    encoder.key("a").unwrap();
+    texts(&mut encoder, &|_| "replaced, but repeated".into(), 512);
+    encoder.key("b").unwrap();
+    texts(&mut encoder, &|index| format!("a text like no other: {index}"), 1024);
+    encoder.key("c").unwrap();
+    texts(&mut encoder, &|_| shared.clone(), 512);
+    encoder.key("a").unwrap();
+    encoder.null().unwrap();
+    encoder.end_object().unwrap();
+    let doc = encoder.finish().unwrap();
+    assert!(doc.as_bytes().len() > 512 * shared.len(), "nothing was shared");
+    doc.doc().validate().unwrap();
+    assert!(!doc.as_bytes().windows(8).any(|bytes| bytes == b"replaced"));
+
+    let mut plain = Encoder::new();
+    plain.value(&doc.doc().root()).unwrap();
+    assert_eq!(plain.finish().unwrap().as_bytes(), doc.as_bytes());
+}
+
 #[test]
 fn equal_keys_are_refused_by_option() {
     let duplicate_keys = DuplicateKeys::Refuse;
