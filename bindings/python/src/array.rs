@@ -1,6 +1,6 @@
 //! `livebuf.Array`: a view of an array, as a `MutableSequence`.
 
-use livebuf::{Editor, Kind, NodeId, Storage};
+use livebuf::{Editor, NodeId, Storage};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use pyo3::types::{PyList, PySlice, PyTuple};
 
 use crate::compare;
 use crate::decode;
-use crate::document::{Document, Found, child, fallback, found};
+use crate::document::{Document, Found, child, fallback, found, is_container};
 use crate::encode::{Given, expected};
 use crate::error::{self, Fault, Held};
 use crate::export::Numbers;
@@ -525,7 +525,7 @@ impl Elements {
             let most = if self.next == 0 { 8 } else { MANY };
             for index in self.next..found.len().min(self.next + most) {
                 let Some(value) = found.get(index)? else { break };
-                if matches!(value.kind(), Kind::Object | Kind::Array) {
+                if is_container(value.kind()) {
                     break;
                 }
                 scalars.push(decode::scalar(py, &value)?.unbind());

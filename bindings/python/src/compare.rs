@@ -1,13 +1,11 @@
 //! `==` as dicts and lists have it.
 
-use livebuf::Value;
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList};
 
 use crate::array::Array;
 use crate::decode;
-use crate::error::Fault;
 use crate::object::Object;
 use crate::place::View;
 
@@ -52,10 +50,7 @@ fn equal(
         if is_object != other.is_instance_of::<Object>() || one.len()? != other.len()? {
             return Ok(Some(false));
         }
-        if same(py, view_of_one, view_of_other)? {
-            return Ok(Some(true));
-        }
-        // They may still be equal to Python: 1 and 1.0.
+        // By Python's rules: 1 equals 1.0.
         return Ok(Some(plain(py, view_of_one, None)?.eq(plain(py, view_of_other, None)?)?));
     }
     let other = match () {
@@ -83,20 +78,5 @@ pub(crate) fn plain<'py>(
     view.read(py, |value| {
         let limit = max_values.unwrap_or(decode::default_budget(value.document_length()));
         decode::to_python(py, value, limit)
-    })
-}
-
-/// Whether two views show the same values, of the same types.
-fn same(py: Python<'_>, one: &View, other: &View) -> PyResult<bool> {
-    // One lock at a time: two would be taken in either order by two threads.
-    let copy = one.read(py, |value| {
-        let mut encoder = livebuf::Encoder::new();
-        encoder.value(value)?;
-        Ok(encoder.finish()?)
-    });
-    let Ok(copy) = copy else { return Ok(false) };
-    other.read(py, |value: &Value<'_>| {
-        let mut budget = decode::default_budget(copy.as_bytes().len());
-        value.deep_eq(&copy.doc().root(), &mut budget).map_err(Fault::Core)
     })
 }

@@ -23,7 +23,7 @@ use crate::encode::{self, Given, lookup};
 use crate::error::{self, Fault, Held};
 use crate::memory::{Access, Memory};
 use crate::object::Object;
-use crate::place::{Above, Effect, Log, Step, View};
+use crate::place::{Above, Effect, Log, Step, View, unescaped};
 
 /// From so many bytes on, work that needs no Python objects lets other threads run.
 pub(crate) const DETACH: usize = 4096;
@@ -178,10 +178,16 @@ pub(crate) fn edit<R>(
 }
 
 /// A child, as far as it needs no view.
-pub(crate) enum Found<'py> {
+pub(crate) enum Found<'py, C = (Kind, NodeId)> {
     Nothing,
     Scalar(Bound<'py, PyAny>),
-    Container((Kind, NodeId)),
+    Container(C),
+}
+
+/// Whether a value is given out as a view.
+#[inline(always)]
+pub(crate) fn is_container(kind: Kind) -> bool {
+    matches!(kind, Kind::Object | Kind::Array)
 }
 
 /// What was looked up below a container.
@@ -194,7 +200,7 @@ pub(crate) fn found<'py>(
 ) -> Held<Found<'py>> {
     let Some(value) = value else { return Ok(Found::Nothing) };
     let kind = value.kind();
-    if !matches!(kind, Kind::Object | Kind::Array) {
+    if !is_container(kind) {
         return Ok(Found::Scalar(decode::scalar(py, &value)?));
     }
     Ok(match editor.handle_of(&value, under) {
@@ -371,25 +377,11 @@ impl Document {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, text) = (slf.py(), pointer.to_str()?);
         let fallback = fallback(default)?;
-        {
+        let found = {
             let state = slf.get().lock(py);
-            let found = state.editor()?.doc().pointer(text).map_err(Fault::Core)?;
-            match found {
-                Some(value) if !matches!(value.kind(), Kind::Object | Kind::Array) => {
-                    return Ok(decode::scalar(py, &value)?);
-                }
-                Some(_) => {}
-                None => {
-                    drop(state);
-                    return match fallback {
-                        Fallback::Give(default) => Ok(default),
-                        Fallback::Raise => Err(error::missing_key(py, text)),
-                    };
-                }
-            }
-        }
-        // A container: its view needs the views above it.
-        follow(root(slf)?, text)
+            look(py, &state.editor()?.doc().root(), text)?
+        };
+        found.or_follow(|| Ok(root(slf)?), text, fallback)
     }
 
     /// Sets the value at a JSON pointer. Its parent must be there; `-` as the last token is
@@ -658,14 +650,39 @@ pub(crate) fn fallback<'py>(default: &Bound<'py, PyTuple>) -> PyResult<Fallback<
     }
 }
 
+/// What is at a JSON pointer below a value; of a container only that it is there.
+pub(crate) fn look<'py>(py: Python<'py>, value: &Value<'_>, pointer: &str) -> Held<Found<'py, ()>> {
+    Ok(match value.pointer(pointer)? {
+        None => Found::Nothing,
+        Some(value) if is_container(value.kind()) => Found::Container(()),
+        Some(value) => Found::Scalar(decode::scalar(py, &value)?),
+    })
+}
+
+impl<'py> Found<'py, ()> {
+    /// The value; for a container a view, which needs the views above it from `place` on.
+    pub(crate) fn or_follow(
+        self,
+        place: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
+        pointer: &str,
+        fallback: Fallback<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match (self, fallback) {
+            (Found::Scalar(value), _) => Ok(value),
+            (Found::Container(()), _) => follow(place()?, pointer),
+            (Found::Nothing, Fallback::Give(default)) => Ok(default),
+            (Found::Nothing, Fallback::Raise) => {
+                Python::attach(|py| Err(error::missing_key(py, pointer)))
+            }
+        }
+    }
+}
+
 /// Goes down a pointer that was found to lead somewhere, view by view.
-pub(crate) fn follow<'py>(
-    mut place: Bound<'py, PyAny>,
-    pointer: &str,
-) -> PyResult<Bound<'py, PyAny>> {
+fn follow<'py>(mut place: Bound<'py, PyAny>, pointer: &str) -> PyResult<Bound<'py, PyAny>> {
     for token in pointer.split('/').skip(1) {
         place = match place.cast::<Object>() {
-            Ok(_) => place.get_item(token.replace("~1", "/").replace("~0", "~"))?,
+            Ok(_) => place.get_item(unescaped(token))?,
             Err(_) => place.get_item(token.parse::<usize>()?)?,
         };
     }
@@ -688,7 +705,7 @@ fn tell(document: &Document, state: &mut State, pointer: &str, removed: bool) {
         }
         let step = match value.kind() {
             Kind::Array => Step::Index(token.parse().unwrap_or(usize::MAX)),
-            _ => Step::Key(token.replace("~1", "/").replace("~0", "~").into()),
+            _ => Step::Key(unescaped(token).into()),
         };
         let next: Option<Value<'_>> = match &step {
             Step::Index(index) => value.get(*index).ok().flatten(),

@@ -6,7 +6,7 @@ use std::os::raw::c_int;
 use std::ptr;
 
 use livebuf::{Editor, EncodeOptions, Encoder, ErrorKind, New};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -65,7 +65,7 @@ pub(crate) fn document(
             }
             Ok(document)
         }
-        Err(error) => Err(Failure::from(error).into_error(object.py())),
+        Err(error) => Err(Box::<Failure>::from(error).into_error(object.py())),
     }
 }
 
@@ -86,13 +86,6 @@ impl From<livebuf::Error> for Box<Failure> {
     #[cold]
     fn from(error: livebuf::Error) -> Self {
         Box::new(Failure { cause: Cause::Core(error), path: Vec::new() })
-    }
-}
-
-impl From<livebuf::Error> for Failure {
-    #[cold]
-    fn from(error: livebuf::Error) -> Self {
-        Failure { cause: Cause::Core(error), path: Vec::new() }
     }
 }
 
@@ -734,5 +727,6 @@ pub(crate) fn key<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
 
 /// An argument that must be of a class.
 pub(crate) fn expected(what: &str, object: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!("{what} is wanted, not {}", class_name(object.as_borrowed())))
+    let class = class_name(object.as_borrowed());
+    error::wrong_type(object.py(), format!("{what} is wanted, not {class}"))
 }

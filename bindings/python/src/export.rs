@@ -9,7 +9,6 @@ use livebuf::{Checked, ColumnType, Value};
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::array::Array;
 use crate::document::Document;
@@ -205,8 +204,6 @@ impl Numbers {
             }
             Err(failure) => return Err(failure),
         };
-        let options = PyDict::new(py);
-        options.set_item("copy", copy)?;
         let array = numpy.call_method1("asarray", (buffer,))?;
         if copy { array.call_method0("copy") } else { Ok(array) }
     }

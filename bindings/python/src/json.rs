@@ -39,7 +39,7 @@ pub(crate) fn from_json(
     duplicate_keys: &str,
 ) -> PyResult<Document> {
     let py = data.py();
-    let EncodeOptions { .. } = encode::options(tables, min_width)?;
+    encode::options(tables, min_width)?;
     let options = ReadOptions::new()
         .tables(tables)
         .min_width(min_width)

@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use livebuf::mapped::{MappedFile, MappedStorage};
 use livebuf::{Error, ErrorKind, Result, Storage};
-use pyo3::exceptions::{PyMemoryError, PyTypeError};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
+
+use crate::encode::expected;
 
 /// Who may change the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -382,10 +384,8 @@ impl Export {
         let mut view = Box::new(ffi::Py_buffer::new());
         // SAFETY: an attached thread, a live object and a structure to fill.
         if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
-            let name = object.get_type().name()?;
-            return Err(PyTypeError::new_err(format!(
-                "a document's bytes are wanted (bytes, bytearray, memoryview, mmap, …), not {name}"
-            )));
+            let what = "a buffer (bytes, bytearray, memoryview, mmap, …)";
+            return Err(expected(what, object));
         }
         // SAFETY: as above.
         match unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &mut *view, flags) } {

@@ -1,6 +1,6 @@
 //! `livebuf.Object`: a view of an object, as a `MutableMapping`.
 
-use livebuf::{Kind, Position};
+use livebuf::Position;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::compare;
 use crate::decode::{self, CollectorPause};
-use crate::document::{Document, Fallback, Found, child, fallback, follow, found};
+use crate::document::{Document, Fallback, Found, child, fallback, found, is_container, look};
 use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
 use crate::place::{Above, Effect, View};
@@ -84,7 +84,7 @@ impl Object {
                     let kind = value.kind();
                     let value = match (part, kind) {
                         (Part::Keys, _) => None,
-                        (_, Kind::Object | Kind::Array) => {
+                        (_, kind) if is_container(kind) => {
                             let below = editor.handle_of(&value, node);
                             containers.push((items.len(), kind, below, key.clone().unbind()));
                             None
@@ -414,16 +414,8 @@ pub(crate) fn pointer_below<'py>(
     fallback: Fallback<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = place.py();
-    let found = view.read(py, |value| match value.pointer(pointer)? {
-        None => Ok(Some(false)),
-        Some(value) if matches!(value.kind(), Kind::Object | Kind::Array) => Ok(None),
-        Some(_) => Ok(Some(true)),
-    })?;
-    match (found, fallback) {
-        (Some(false), Fallback::Give(default)) => Ok(default),
-        (Some(false), Fallback::Raise) => Err(error::missing_key(py, pointer)),
-        _ => follow(place.clone(), pointer),
-    }
+    let found = view.read(py, |value| look(py, value, pointer))?;
+    found.or_follow(|| Ok(place.clone()), pointer, fallback)
 }
 
 /// What an iteration gives.

@@ -18,6 +18,11 @@ use crate::error::{Fault, Held};
 use crate::memory::Memory;
 use crate::object::Object;
 
+/// A token of a JSON pointer as the key that it names.
+pub(crate) fn unescaped(token: &str) -> String {
+    token.replace("~1", "/").replace("~0", "~")
+}
+
 /// A key or index on the way from the root.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
