@@ -31,10 +31,7 @@ pub(crate) fn dumps<'py>(
     tables: bool,
     min_width: u8,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let options = encode::options(tables, min_width)?;
-    let document = encode::document(obj, default, options)?;
-    let used = document.as_bytes().len();
-    document.into_parts().0.into_bytes(obj.py(), used)
+    encode::bytes(obj, default, encode::options(tables, min_width)?)
 }
 
 /// A document's bytes as plain Python objects, at most `max_values` of them.

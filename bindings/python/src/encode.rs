@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::os::raw::c_int;
 use std::ptr;
 
-use livebuf::{Editor, EncodeOptions, Encoder, ErrorKind, New};
+use livebuf::{Editor, EncodeOptions, Encoder, ErrorKind, New, Storage};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::intern;
@@ -32,12 +32,17 @@ pub(crate) fn options(tables: bool, min_width: u8) -> PyResult<EncodeOptions> {
     Ok(EncodeOptions { tables, min_width, ..EncodeOptions::default() })
 }
 
-thread_local! {
-    /// The encoder of the last call, whose memory beside the document serves the next.
-    static KEPT: Cell<Option<Box<Encoder<Memory>>>> = const { Cell::new(None) };
+/// What serves one call after another: an encoder's tables, and memory to encode in.
+struct Scratch {
+    encoder: Box<Encoder<Memory>>,
+    memory: Memory,
 }
 
-/// Encoders of bigger documents are not kept.
+thread_local! {
+    static KEPT: Cell<Option<Scratch>> = const { Cell::new(None) };
+}
+
+/// Bigger documents stay where they were encoded, and nothing is kept of them.
 const KEPT_DOCUMENT: usize = 1 << 20;
 
 /// Encodes a Python object, in memory of its own.
@@ -46,11 +51,41 @@ pub(crate) fn document(
     default: Option<Py<PyAny>>,
     options: EncodeOptions,
 ) -> PyResult<Editor<Memory>> {
+    let copy = |document: &Editor<Memory>| {
+        let memory = Memory::own(object.py(), document.as_bytes().len())?;
+        document.copy_to(memory).map_err(error::raise)
+    };
+    encode(object, default, options, copy, Ok)
+}
+
+/// Encodes a Python object: the document's bytes.
+pub(crate) fn bytes<'py>(
+    object: &Bound<'py, PyAny>,
+    default: Option<Py<PyAny>>,
+    options: EncodeOptions,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let py = object.py();
+    let copy = |document: &Editor<Memory>| Ok(PyBytes::new(py, document.as_bytes()));
+    encode(object, default, options, copy, |document| {
+        let used = document.as_bytes().len();
+        document.into_parts().0.into_bytes(py, used)
+    })
+}
+
+/// Encodes a Python object; of a small document `copy` makes what is wanted, and the memory
+/// that it was encoded in serves the next.
+fn encode<R>(
+    object: &Bound<'_, PyAny>,
+    default: Option<Py<PyAny>>,
+    options: EncodeOptions,
+    copy: impl FnOnce(&Editor<Memory>) -> PyResult<R>,
+    take: impl FnOnce(Editor<Memory>) -> PyResult<R>,
+) -> PyResult<R> {
     // A `default` that comes back here finds none, and takes a new one.
     let encoder = match KEPT.take() {
-        Some(mut kept) => {
-            kept.restart(Memory::nothing(), options);
-            kept
+        Some(Scratch { mut encoder, memory }) => {
+            encoder.restart(memory, options);
+            encoder
         }
         None => Box::new(Encoder::in_storage(Memory::nothing(), options)),
     };
@@ -58,15 +93,20 @@ pub(crate) fn document(
     if let Err(failure) = walk.value(object.as_borrowed()) {
         return Err(failure.into_error(object.py()));
     }
-    match walk.encoder.finish_one() {
-        Ok(document) => {
-            if document.as_bytes().len() <= KEPT_DOCUMENT {
-                KEPT.set(Some(walk.encoder));
-            }
-            Ok(document)
-        }
-        Err(error) => Err(Box::<Failure>::from(error).into_error(object.py())),
+    let document = walk
+        .encoder
+        .finish_one()
+        .map_err(|error| Box::<Failure>::from(error).into_error(object.py()))?;
+    let used = document.as_bytes().len();
+    if used > KEPT_DOCUMENT {
+        return take(document);
     }
+    let made = copy(&document);
+    let mut memory = document.into_parts().0;
+    // For the next document, and so that nothing stays of this.
+    memory.bytes_mut()[..used].fill(0);
+    KEPT.set(Some(Scratch { encoder: walk.encoder, memory }));
+    made
 }
 
 /// Why an object cannot be stored, and where in it.

@@ -242,7 +242,9 @@ impl Memory {
         py: Python<'_>,
         used: usize,
     ) -> PyResult<Bound<'_, PyBytes>> {
-        if self.access() == Access::Write && self.allocated() != used {
+        if self.access() == Access::Write
+            && !matches!(&self.owner, Owner::Bytes(bytes) if cut(bytes.bind(py), used))
+        {
             self.length = used;
             self.reallocate(py, used)?;
         }

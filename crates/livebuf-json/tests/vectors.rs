@@ -128,6 +128,14 @@ fn encoded() -> Vec<(&'static str, String)> {
             _ => r#"{"id":"mixed","at":{"x":4},"tags":null}"#.to_owned(),
         }),
     ));
+    // Of the 64 searched none repeats; the next 64 are not searched, the 129th is.
+    let texts: Vec<_> = (0..150)
+        .map(|at| match at {
+            0..64 => format!("\"number {at}\""),
+            _ => format!("\"number {}\"", at % 2),
+        })
+        .collect();
+    all.push(("texts_not_searched", format!("[{}]", texts.join(","))));
     all.push(("record_nine_fields", many(9)));
     all.push(("map_small_leaf", format!("{{\"{}\":1,\"b\":2}}", "k".repeat(256))));
     all.push(("map_inner_nodes", many(300)));

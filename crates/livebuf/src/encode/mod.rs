@@ -257,16 +257,19 @@ struct Repeats {
     pause: u32,
     /// Length of the next pause.
     next: u32,
-    /// Texts searched since the last pause or verdict, and those that were found.
+    /// Texts searched since the last pause or verdict, and whether one was found.
     searched: u32,
-    found: u32,
+    found: bool,
 }
 
-const SHORTEST_PAUSE: u32 = 1 << 10;
+/// Texts that are searched before it is judged whether that is worth it.
+const JUDGED: u32 = 64;
+
+const SHORTEST_PAUSE: u32 = 1 << 6;
 const LONGEST_PAUSE: u32 = 1 << 14;
 
 impl Repeats {
-    const NEW: Repeats = Repeats { pause: 0, next: SHORTEST_PAUSE, searched: 0, found: 0 };
+    const NEW: Repeats = Repeats { pause: 0, next: SHORTEST_PAUSE, searched: 0, found: false };
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn skip(&mut self) -> bool {
@@ -278,21 +281,21 @@ impl Repeats {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn searched(&mut self, found: bool) {
         self.searched += 1;
-        self.found += found as u32;
-        if self.searched == 1024 {
+        self.found |= found;
+        if self.searched == JUDGED {
             self.judge();
         }
     }
 
     #[cold]
     fn judge(&mut self) {
-        if self.found < 16 {
+        if self.found {
+            self.next = SHORTEST_PAUSE;
+        } else {
             self.pause = self.next;
             self.next = (2 * self.next).min(LONGEST_PAUSE);
-        } else {
-            self.next = SHORTEST_PAUSE;
         }
-        (self.searched, self.found) = (0, 0);
+        (self.searched, self.found) = (0, false);
     }
 }
 
@@ -995,25 +998,21 @@ impl<S: Storage> Encoder<S> {
     /// Entry numbers by key order, each key once; a duplicate's last value moves to its first place.
     fn sort_map(&mut self, first: usize, start: usize) -> Result<Vec<u32>> {
         let count = (self.map_keys.len() - first) as u32;
-        let start_of = |index| map::first_eight(self.map_key_text(first, index));
-        let mut order: Vec<(u64, u32)> = (0..count).map(|index| (start_of(index), index)).collect();
-        order.sort_unstable_by(|a, b| {
-            a.0.cmp(&b.0)
-                .then_with(|| self.map_key_text(first, a.1).cmp(self.map_key_text(first, b.1)))
-                .then(a.1.cmp(&b.1))
-        });
-        let mut sorted: Vec<u32> = order.into_iter().map(|(_, index)| index).collect();
-        let mut doubles = Vec::new();
-        let mut kept = 0u32;
-        for (at, &index) in sorted.iter().enumerate() {
-            if at > 0 && self.map_key_text(first, kept) == self.map_key_text(first, index) {
-                self.cells[start + kept as usize] = self.cells[start + index as usize];
-                self.tags[start + kept as usize] = self.tags[start + index as usize];
-                doubles.push(index);
-            } else {
-                kept = index;
+        let text = |&(_, index): &(u64, u32)| self.map_key_text(first, index);
+        let mut order: Vec<(u64, u32)> = Vec::with_capacity(count as usize);
+        order.extend((0..count).map(|index| (map::first_eight(text(&(0, index))), index)));
+        order.sort_unstable_by_key(|&(start, index)| u128::from(start) << 32 | u128::from(index));
+        let (mut doubles, mut moves) = (Vec::new(), Vec::new());
+        for alike in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
+            alike.sort_by(|a, b| text(a).cmp(text(b)));
+            for equal in alike.chunk_by(|a, b| text(a) == text(b)) {
+                if let [kept, .., last] = equal {
+                    moves.push((kept.1 as usize, last.1 as usize));
+                    doubles.extend(equal[1..].iter().map(|&(_, index)| index));
+                }
             }
         }
+        let mut sorted: Vec<u32> = order.into_iter().map(|(_, index)| index).collect();
         if doubles.is_empty() {
             return Ok(sorted);
         }
@@ -1021,6 +1020,10 @@ impl<S: Storage> Encoder<S> {
             return Err(Error::new(ErrorKind::DuplicateKey, 0));
         }
         self.replaced = true;
+        for (kept, last) in moves {
+            self.cells[start + kept] = self.cells[start + last];
+            self.tags[start + kept] = self.tags[start + last];
+        }
         doubles.sort_unstable();
         // Take the doubles out of the entries, and renumber the order.
         let mut next = 0;

@@ -149,11 +149,12 @@ fn texts_that_do_not_repeat_pause_the_search() {
         let same = b"the same again";
         doc.as_bytes().windows(same.len()).filter(|text| text == same).count()
     };
-    assert_eq!(copies(1000), 1);
-    // 1,024 searched, 1,024 not.
-    assert_eq!(copies(1024), 1024 + 1);
-    // 2,048 not after the second verdict, at 3,072, of which 48 are different ones.
-    assert_eq!(copies(1024 + 1024 + 1024 + 48), 2048 - 48 + 1);
+    // The first is found again by the 64th search.
+    assert_eq!(copies(62), 1);
+    // 64 searched, 64 not.
+    assert_eq!(copies(64), 64 + 1);
+    // 128 not after the second verdict, of which 48 are different ones.
+    assert_eq!(copies(64 + 64 + 64 + 48), 128 - 48 + 1);
     // The same repeat from the first search on: no pause follows.
-    assert_eq!(copies(1024 + 1024 + 1000), 1);
+    assert_eq!(copies(64 + 64 + 60), 1);
 }
