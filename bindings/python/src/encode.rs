@@ -8,6 +8,10 @@ use std::ptr;
 use livebuf::{Editor, EncodeOptions, Encoder, ErrorKind, New, Storage};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
+#[cfg(not(feature = "abi3"))]
+use pyo3::ffi::{PyList_GET_ITEM as list_item, PyList_GET_SIZE as list_length};
+#[cfg(feature = "abi3")]
+use pyo3::ffi::{PyList_GetItem as list_item, PyList_Size as list_length};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -89,7 +93,7 @@ fn encode<R>(
         }
         None => Box::new(Encoder::in_storage(Memory::nothing(), options)),
     };
-    let mut walk = Walk { encoder, default, containers: Vec::new(), defaults: 0 };
+    let mut walk = Walk { encoder, default, containers: Vec::new(), keys: Vec::new(), defaults: 0 };
     if let Err(failure) = walk.value(object.as_borrowed()) {
         return Err(failure.into_error(object.py()));
     }
@@ -193,6 +197,8 @@ struct Walk {
     default: Option<Py<PyAny>>,
     /// The open containers, to recognise circles.
     containers: Vec<*mut ffi::PyObject>,
+    /// The last key of key lists by their numbers, to recognise it.
+    keys: Vec<Option<Py<PyAny>>>,
     defaults: u32,
 }
 
@@ -330,14 +336,10 @@ impl Walk {
             let size = ffi::PyDict_Size(object.as_ptr());
             while ffi::PyDict_Next(object.as_ptr(), &mut position, &mut key, &mut value) != 0 {
                 let key = Borrowed::from_ptr(object.py(), key);
-                let name = match ffi::PyUnicode_CheckExact(key.as_ptr()) {
-                    0 => self.odd_key(key)?,
-                    _ => text(key).or_else(|_| fail("a key with half a surrogate pair".into()))?,
-                };
-                self.encoder.key(name)?;
+                self.key(key)?;
                 let value = Borrowed::from_ptr(object.py(), value);
                 if let Some(done) = self.plain(value) {
-                    done.at(|| Step::Key(name.into()))?;
+                    done.at(|| Step::Key(key.to_owned().to_string().into()))?;
                 } else {
                     let (held, key) = (value.to_owned(), key.to_owned());
                     self.container(held.as_borrowed()).at(|| Step::Key(key.to_string().into()))?;
@@ -349,6 +351,36 @@ impl Walk {
         }
         self.containers.pop();
         Ok(self.encoder.end_object()?)
+    }
+
+    #[inline(always)]
+    fn key(&mut self, key: Borrowed<'_, '_, PyAny>) -> Encoded {
+        let expected = self.encoder.expected() as usize;
+        if let Some(Some(known)) = self.keys.get(expected)
+            && known.as_ptr() == key.as_ptr()
+        {
+            return Ok(self.encoder.expected_key()?);
+        }
+        self.unknown_key(key, expected)
+    }
+
+    /// A key that is no object that came here before.
+    #[inline(never)]
+    fn unknown_key(&mut self, key: Borrowed<'_, '_, PyAny>, expected: usize) -> Encoded {
+        // SAFETY: a live object.
+        let is_text = unsafe { ffi::PyUnicode_CheckExact(key.as_ptr()) } != 0;
+        let name = match is_text {
+            true => text(key).or_else(|_| fail("a key with half a surrogate pair".into()))?,
+            false => self.odd_key(key)?,
+        };
+        self.encoder.key(name)?;
+        // Likely to come again where it came twice.
+        if is_text && expected != 0 && self.encoder.key_list() as usize == expected {
+            let length = self.keys.len().max(expected + 1);
+            self.keys.resize_with(length, || None);
+            self.keys[expected] = Some(key.to_owned().unbind());
+        }
+        Ok(())
     }
 
     /// The text of a key that is no exact `str`.
@@ -368,8 +400,8 @@ impl Walk {
         // SAFETY: a live list; its length is asked again for each element, and elements are
         // held while Python code may run.
         unsafe {
-            while index < ffi::PyList_Size(object.as_ptr()) {
-                let item = ffi::PyList_GetItem(object.as_ptr(), index);
+            while index < list_length(object.as_ptr()) {
+                let item = list_item(object.as_ptr(), index);
                 let item = Borrowed::from_ptr(object.py(), item);
                 match self.plain(item) {
                     Some(done) => done.at(|| Step::Index(index as usize))?,

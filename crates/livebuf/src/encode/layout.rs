@@ -192,7 +192,7 @@ impl<S: Storage> Encoder<S> {
     ) -> Result<u32> {
         let mut list = 0;
         for &key in keys {
-            list = self.key_list(list, key)?;
+            list = self.longer_list(list, key)?;
         }
         let rows = plan.places.len();
         let (table, _) = self.out.grow(table_size(keys.len() as u32) as usize)?;

@@ -760,6 +760,63 @@ impl<S: Storage> Encoder<S> {
         self.other_key(text)
     }
 
+    /// The number of the innermost object's key list; 0 where it has no keys, or is a map.
+    ///
+    /// Until the encoder ends or restarts, a number stands for the same keys. So a caller
+    /// whose keys are objects can keep the last one of each list, and recognise it by its
+    /// address where it is [expected](Self::expected): text need not be compared.
+    ///
+    /// ```
+    /// # let mut encoder = livebuf::Encoder::new();
+    /// encoder.begin_array()?;
+    /// encoder.begin_object()?;
+    /// assert_eq!((encoder.key_list(), encoder.expected()), (0, 0));
+    /// encoder.key("lap")?;
+    /// let list = encoder.key_list();
+    /// encoder.i64(1)?;
+    /// encoder.end_object()?;
+    /// encoder.begin_object()?;
+    /// assert_eq!(encoder.expected(), list);
+    /// encoder.expected_key()?; // "lap" again
+    /// encoder.i64(2)?;
+    /// encoder.end_object()?;
+    /// encoder.end_array()?;
+    /// let doc = encoder.finish()?;
+    /// assert_eq!(doc.doc().pointer("/1/lap")?.unwrap().as_i64(), Some(2));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[inline]
+    pub fn key_list(&self) -> u32 {
+        self.frames.last().map_or(0, |frame| frame.node)
+    }
+
+    /// The [key list](Self::key_list) that the object most lately in this state went on to
+    /// by its next key; 0 where there was none.
+    #[inline]
+    pub fn expected(&self) -> u32 {
+        match self.frames.last() {
+            Some(Frame { state: State::Key, node, .. }) => self.nodes[*node as usize].child,
+            _ => 0,
+        }
+    }
+
+    /// The key that leads to the [expected](Self::expected) list.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadSequence`] where none is.
+    #[inline]
+    pub fn expected_key(&mut self) -> Result<()> {
+        let child = self.expected();
+        match self.frames.last_mut() {
+            Some(frame) if child != 0 => {
+                frame.node = child;
+                frame.state = State::Value;
+                Ok(())
+            }
+            _ => Err(sequence()),
+        }
+    }
+
     /// A key that does not follow the way most lately taken.
     #[inline(never)]
     fn other_key(&mut self, text: &[u8]) -> Result<()> {
@@ -892,7 +949,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// The key list of `node` and one key more.
-    fn key_list(&mut self, node: u32, key: u32) -> Result<u32> {
+    fn longer_list(&mut self, node: u32, key: u32) -> Result<u32> {
         match self.find_child(node, key) {
             Some(child) => Ok(child),
             None => self.add_child(node, key),
