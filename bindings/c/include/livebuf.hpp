@@ -275,6 +275,7 @@ class column {
  private:
   template <class T>
   static constexpr livebuf_column_type code() {
+    static_assert(!std::is_same_v<T, bool>, "booleans are bits: use operator[]");
     if constexpr (std::is_same_v<T, float>) return LIVEBUF_COLUMN_F32;
     if constexpr (std::is_same_v<T, double>) return LIVEBUF_COLUMN_F64;
     if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {

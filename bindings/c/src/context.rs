@@ -89,7 +89,7 @@ impl livebuf_allocator {
     ///
     /// # Safety
     /// `allocator` is NULL or good for reading.
-    unsafe fn given(allocator: *const livebuf_allocator) -> Result<Self> {
+    pub(crate) unsafe fn given(allocator: *const livebuf_allocator) -> Result<Self> {
         // SAFETY: the caller's word.
         match unsafe { allocator.as_ref() } {
             None => Ok(SYSTEM),
@@ -98,7 +98,7 @@ impl livebuf_allocator {
         }
     }
 
-    fn take(&self, size: usize) -> GrowResult2 {
+    fn take(&self, size: usize) -> Block {
         let block = match self.allocate {
             // SAFETY: the caller's function, called as promised.
             Some(allocate) => unsafe { allocate(self.user, size) },
@@ -120,7 +120,7 @@ impl livebuf_allocator {
 
     /// # Safety
     /// As [`give_back`](Self::give_back).
-    unsafe fn resize(&self, block: *mut u8, old: usize, new: usize) -> GrowResult2 {
+    unsafe fn resize(&self, block: *mut u8, old: usize, new: usize) -> Block {
         if let Some(reallocate) = self.reallocate
             && !block.is_null()
         {
@@ -140,22 +140,16 @@ impl livebuf_allocator {
     }
 
     /// A copy of bytes in a block of their length.
-    pub(crate) fn copy(&self, bytes: &[u8]) -> GrowResult2 {
+    pub(crate) fn copy(&self, bytes: &[u8]) -> Block {
         let block = self.take(bytes.len())?;
         // SAFETY: new, and of that length.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), block, bytes.len()) };
         Ok(block)
     }
-
-    /// # Safety
-    /// As [`given`](Self::given).
-    pub(crate) unsafe fn of(allocator: *const livebuf_allocator) -> Result<Self> {
-        // SAFETY: passed on.
-        unsafe { Self::given(allocator) }
-    }
 }
 
-type GrowResult2 = core::result::Result<*mut u8, Error>;
+/// A block of an allocator, or that there is none.
+type Block = core::result::Result<*mut u8, Error>;
 
 /// What a context's bytes lie in.
 enum Holds {

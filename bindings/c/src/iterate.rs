@@ -11,7 +11,7 @@ use livebuf::{ArrayIter, Checked, Fields, Ordered, Value};
 
 use crate::document::livebuf_doc;
 use crate::read::{livebuf_str, livebuf_value, stale, text_of};
-use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// Begins at the last instead of the first.
 pub const LIVEBUF_DESCENDING: u32 = 1;
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn livebuf_next(iter: *mut livebuf_iter) -> bool {
         }
         end => {
             iter.private_flags = 0;
-            iter.error = end.err().unwrap_or(livebuf_error { status: OK, ..livebuf_error::NONE });
+            iter.error = end.err().unwrap_or(livebuf_error::NONE);
             false
         }
     }

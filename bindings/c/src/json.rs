@@ -280,7 +280,7 @@ pub unsafe extern "C" fn livebuf_to_json_new(
             (
                 value.view()?,
                 livebuf_json_options::given(options).print(),
-                livebuf_allocator::of(allocator)?,
+                livebuf_allocator::given(allocator)?,
                 length.as_mut().ok_or(NULL)?,
             )
         };
