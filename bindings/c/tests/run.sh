@@ -54,9 +54,11 @@ step "compile the C tests" compile buffer tests/buffer.c $wrap
 step "compile" compile context tests/context.c
 step "compile" compile garbage tests/garbage.c
 step "compile" compile vectors tests/vectors.c
+step "compile" compile threads tests/threads.c
 step "the buffer API" "$work/buffer"
 step "the context API" "$work/context" "$work"
 step "garbage" "$work/garbage"
+step "threads" "$work/threads"
 step "the test vectors" "$work/vectors" ../../testdata/vectors/*.lbuf
 # The first program of the guide.
 guide() {
