@@ -15,11 +15,25 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 
 use crate::error::{Fault, Held};
 
+/// As `text.is_ascii()`, which goes through the last up to 31 bytes one by one.
+#[cfg(not(feature = "abi3"))]
+#[inline]
+fn is_ascii(text: &[u8]) -> bool {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let Some(last) = text.last_chunk::<8>() else {
+        return text.iter().fold(0, |all, byte| all | byte) < 0x80;
+    };
+    let (words, _) = text.as_chunks::<8>();
+    let all =
+        words.iter().fold(u64::from_ne_bytes(*last), |all, word| all | u64::from_ne_bytes(*word));
+    all & HIGH == 0
+}
+
 /// Text that is expected to be UTF-8, which is checked here.
 #[inline]
 pub(crate) fn text<'py>(py: Python<'py>, text: &[u8]) -> Held<Bound<'py, PyString>> {
     #[cfg(not(feature = "abi3"))]
-    if text.is_ascii() {
+    if is_ascii(text) {
         // SAFETY: a new string for ASCII of this length, which is filled at once.
         unsafe {
             let object = ffi::PyUnicode_New(text.len() as ffi::Py_ssize_t, 127);

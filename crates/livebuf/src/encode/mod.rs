@@ -27,6 +27,7 @@ use crate::storage::{Storage, VecStorage};
 use crate::walk::{Allowance, Cursor, Node};
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
+use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// What becomes of a key that an object has already.
@@ -170,6 +171,21 @@ impl<S: Storage> Output<S> {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         self.storage.bytes()
+    }
+
+    /// Appends bytes that one cell will own.
+    fn store(&mut self, text: &[u8], limit: u32) -> Result<u64> {
+        let length = text.len();
+        if length > limit as usize {
+            return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit.into()));
+        }
+        // An owned span at a multiple of eight would own padding (FORMAT 3.3).
+        if self.used.is_multiple_of(8) && !length.is_multiple_of(8) {
+            self.grow(1)?;
+        }
+        let (offset, place) = self.grow(length)?;
+        place.copy_from_slice(text);
+        Ok(span_at(offset, length as u32, true))
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -583,18 +599,7 @@ impl<S: Storage> Encoder<S> {
 
     /// Writes bytes that one cell will own.
     fn store(&mut self, text: &[u8]) -> Result<u64> {
-        let length = text.len();
-        if length > self.options.limits.string as usize {
-            let limit = self.options.limits.string as u64;
-            return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit));
-        }
-        // An owned span at a multiple of eight would own padding (FORMAT 3.3).
-        if self.out.used.is_multiple_of(8) && !length.is_multiple_of(8) {
-            self.out.grow(1)?;
-        }
-        let (offset, place) = self.out.grow(length)?;
-        place.copy_from_slice(text);
-        Ok(span_at(offset, length as u32, true))
+        self.out.store(text, self.options.limits.string)
     }
 
     fn span(&mut self, bytes: &[u8]) -> Result<u64> {
@@ -604,34 +609,37 @@ impl<S: Storage> Encoder<S> {
     /// Finds equal text, or writes it.
     fn intern(&mut self, text: &[u8]) -> Result<u32> {
         let hash = self.hasher.hash_one(text);
+        make_room(&mut self.texts)?;
         let (texts, out) = (&self.texts, &self.out);
         let equal = |&number: &u32| {
             let found = &texts[number as usize];
             found.length as usize == text.len()
                 && out.bytes()[found.offset as usize..][..text.len()] == *text
         };
-        let number = self.text_table.find(hash, equal).copied();
-        self.repeats.searched(number.is_some());
-        if let Some(number) = number {
-            let found = &mut self.texts[number as usize];
-            if found.cell != SHARED {
-                if found.cell != WAITING {
-                    // The cell that thought itself the owner shares from now on.
-                    let word = found.length & !SPAN_OWNED;
-                    let at = found.cell + 4;
-                    self.out.put_u32(at, word);
+        let hash_of = |&number: &u32| texts[number as usize].hash;
+        let place = match self.text_table.entry(hash, equal, hash_of) {
+            Entry::Vacant(place) => place,
+            Entry::Occupied(place) => {
+                let number = *place.get();
+                self.repeats.searched(true);
+                let found = &mut self.texts[number as usize];
+                if found.cell != SHARED {
+                    if found.cell != WAITING {
+                        // The cell that thought itself the owner shares from now on.
+                        let word = found.length & !SPAN_OWNED;
+                        let at = found.cell + 4;
+                        self.out.put_u32(at, word);
+                    }
+                    found.cell = SHARED;
                 }
-                found.cell = SHARED;
+                return Ok(number);
             }
-            return Ok(number);
-        }
-        let cell = self.store(text)?;
+        };
+        self.repeats.searched(false);
+        let offset = self.out.store(text, self.options.limits.string)? as u32;
         let number = self.texts.len() as u32;
-        make_room(&mut self.texts)?;
-        let (offset, length) = (cell as u32, text.len() as u32);
-        self.texts.push(Text { hash, offset, length, cell: WAITING });
-        let texts = &self.texts;
-        self.text_table.insert_unique(hash, number, |&number| texts[number as usize].hash);
+        place.insert(number);
+        self.texts.push(Text { hash, offset, length: text.len() as u32, cell: WAITING });
         Ok(number)
     }
 
@@ -974,31 +982,28 @@ impl<S: Storage> Encoder<S> {
     }
 
     fn key_number(&mut self, text: &[u8]) -> Result<u32> {
-        let hash = self.hasher.hash_one(text);
-        let (keys, key_text) = (&self.keys, &self.key_text);
+        make_room(&mut self.keys)?;
+        let (keys, key_text, hasher) = (&self.keys, &self.key_text, &self.hasher);
         let text_of = |number: u32| {
             let key = &keys[number as usize];
             &key_text[key.start as usize..][..key.length as usize]
         };
-        if let Some(&number) = self.key_table.find(hash, |&number| text_of(number) == text) {
-            return Ok(number);
-        }
-        let number = self.keys.len() as u32;
-        let needle = Needle::new(text);
-        make_room(&mut self.keys)?;
+        let equal = |&number: &u32| text_of(number) == text;
+        let hash_of = |&number: &u32| hasher.hash_one(text_of(number));
+        let place = match self.key_table.entry(hasher.hash_one(text), equal, hash_of) {
+            Entry::Vacant(place) => place,
+            Entry::Occupied(place) => return Ok(*place.get()),
+        };
+        let number = keys.len() as u32;
+        place.insert(number);
         self.keys.push(KeyText {
             start: self.key_text.len() as u32,
             length: text.len() as u8,
-            fingerprint: needle.fingerprint,
+            fingerprint: Needle::new(text).fingerprint,
             user: 0,
             written: 0,
         });
         self.key_text.extend_from_slice(text);
-        let (keys, key_text, hasher) = (&self.keys, &self.key_text, &self.hasher);
-        self.key_table.insert_unique(hash, number, |&number| {
-            let key = &keys[number as usize];
-            hasher.hash_one(&key_text[key.start as usize..][..key.length as usize])
-        });
         Ok(number)
     }
 
