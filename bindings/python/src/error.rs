@@ -254,8 +254,9 @@ pub(crate) fn printing(py: Python<'_>, error: &livebuf_json::Error) -> PyErr {
     match (error.core_error(), error.kind()) {
         (Some(cause), _) => core(py, &cause),
         (None, livebuf_json::ErrorKind::NotFinite) => {
-            let message = format!("{error}; non_finite=\"null\" prints null for them");
-            make(py, |c| &c.encode, message, ErrorKind::BadNumber, None)
+            let message =
+                "JSON has no infinity and no NaN; non_finite=\"null\" prints null for them";
+            make(py, |c| &c.encode, message.into(), ErrorKind::BadNumber, None)
         }
         (None, _) => make(py, |c| &c.limit, error.to_string(), ErrorKind::BudgetExceeded, None),
     }

@@ -297,7 +297,7 @@ impl<'w> Printer<'w> {
             NonFinite::Null => self.literal("null"),
             NonFinite::Error => Err(Error::new(
                 ErrorKind::NotFinite,
-                "JSON has no infinity and no NaN; print them as null by option, or change them",
+                "JSON has no infinity and no NaN; an option prints null for them",
             )),
         }
     }

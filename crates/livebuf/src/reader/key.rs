@@ -12,13 +12,26 @@ pub trait Lookup: Copy {
     #[doc(hidden)]
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
-        match value.object()? {
-            Some(object) => self.find_in_object(&object),
-            None => Ok(None),
+        match value.record()? {
+            Some(record) => self.find_in_object(&record),
+            None => find_elsewhere(self, *value),
         }
     }
     #[doc(hidden)]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>>;
+}
+
+/// In what is no record. Apart, since most are records: an object that is put together in
+/// one place and told apart in another takes longer than to find a member in it.
+#[inline(never)]
+fn find_elsewhere<'a, M: Mode>(
+    lookup: impl Lookup,
+    value: Value<'a, M>,
+) -> Result<Option<Value<'a, M>>> {
+    match value.object()? {
+        Some(object) => lookup.find_in_object(&object),
+        None => Ok(None),
+    }
 }
 
 impl Lookup for &str {

@@ -494,6 +494,15 @@ impl<'a, M: Mode> Value<'a, M> {
         Object::of(self.bytes, self.raw.cell).map(Some)
     }
 
+    /// The object, where it is a record.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn record(&self) -> Result<Option<Object<'a, M>>> {
+        match self.raw.tag {
+            TAG_OBJECT => Object::record(self.bytes, self.raw.cell),
+            _ => Ok(None),
+        }
+    }
+
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn array(&self) -> Result<Option<Array<'a, M>>> {
         if self.raw.tag != TAG_ARRAY {

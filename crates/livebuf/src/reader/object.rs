@@ -87,6 +87,19 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
+    /// The same, where it is a record.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn record(bytes: &'a [u8], cell: u64) -> Result<Option<Self>> {
+        if row_of(cell).is_some() {
+            return Ok(None);
+        }
+        let block = Block::resolve(bytes, cell as u32)?;
+        match block.kind() {
+            KIND_RECORD => Ok(Some(Object::new(bytes, Body::Record(block.record()?)))),
+            _ => Ok(None),
+        }
+    }
+
     pub(super) fn from_node(bytes: &'a [u8], node: Node) -> Result<Self> {
         match node {
             Node::Record(record) => Ok(Object::new(bytes, Body::Record(record))),
@@ -254,21 +267,23 @@ impl<'a, M: Mode> Object<'a, M> {
             {
                 return self.field(guess);
             }
-            return self.find_and_remember(shape, used, key);
+            return self.find_and_remember(offset, used, key);
         }
         self.find(key.needle())
     }
 
+    /// By value: what is passed by reference would be put into memory by each look-up.
     #[inline(never)]
     fn find_and_remember(
-        &self,
-        shape: Shape,
+        self,
+        offset: u32,
         used: u32,
         key: &Key<'_>,
     ) -> Result<Option<Value<'a, M>>> {
+        let shape = Shape::load(self.bytes, offset as u64)?;
         match (shape.find(self.bytes, used, key.needle())?, self.body) {
             (Some(index), _) => {
-                key.remember(shape.offset as u32, index);
+                key.remember(offset, index);
                 self.field(index)
             }
             (None, Body::Row(row)) => self.find_extra(row, key.needle()),
