@@ -101,7 +101,7 @@ pub(super) fn append<S: Storage, O: Observer>(
 impl<S: Storage, O: Observer> Editor<S, O> {
     pub(super) fn entry_slot(&self, map: Map, key: &str) -> Result<Option<Slot>> {
         let bytes = self.space.bytes();
-        match map::find(bytes, map.at, &Needle::new(key.as_bytes()))? {
+        match map.find(bytes, &Needle::new(key.as_bytes()))? {
             Some(index) => {
                 let entry = map.entry(bytes, index)?;
                 Ok(Some(Slot::Tagged { tag: entry.tag_at, cell: entry.value }))
@@ -493,7 +493,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn rename_entry(&mut self, map: Map, from: &str, to: &str) -> Result<()> {
         let bytes = self.space.bytes();
         let missing = || Error::new(ErrorKind::NotFound, 0);
-        let number = map::find(bytes, map.at, &Needle::new(from.as_bytes()))?;
+        let number = map.find(bytes, &Needle::new(from.as_bytes()))?;
         let number = number.ok_or_else(missing)?;
         let entry = map.entry(bytes, number)?;
         let old_key = load_u64(bytes, entry.key)?;

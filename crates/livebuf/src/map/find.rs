@@ -14,21 +14,15 @@ use super::node::{Full, Node, SLOTS, damaged, head_of, short_head};
 use super::{Map, key_of};
 use crate::bytes::{load_u64, slice};
 use crate::cell::Needle;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::layout::*;
 
-/// The number of the entry with this key.
-#[inline]
-pub(crate) fn find(bytes: &[u8], map: u64, needle: &Needle<'_>) -> Result<Option<u32>> {
-    let header = slice(bytes, map, u64::from(MAP_SIZE))?;
-    let Some(header) = header.first_chunk::<{ MAP_SIZE as usize }>() else { return Ok(None) };
-    if header[0] != KIND_MAP {
-        return Err(Error::new(ErrorKind::WrongBlock, map));
+impl Map {
+    /// The number of the entry with this key.
+    #[inline]
+    pub(crate) fn find(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
+        Ok(find_slot(bytes, self.entries, self.root, needle)?.map(|hit| hit.entry))
     }
-    let (words, _) = header.as_chunks::<4>();
-    let entries = u32::from_le_bytes(words[MAP_ENTRIES as usize / 4]);
-    let root = u32::from_le_bytes(words[MAP_ROOT as usize / 4]);
-    Ok(find_slot(bytes, entries, root, needle)?.map(|hit| hit.entry))
 }
 
 /// A key that is there.

@@ -36,7 +36,7 @@ pub(crate) use edit::{
     Place, RenamePlace, create, create_size, free_body, insert, plan_insert, plan_remove,
     plan_rename, plan_reserve, put_entry, remove, rename, reserve,
 };
-pub(crate) use find::{Range, find};
+pub(crate) use find::Range;
 
 /// A map's header, its counts checked against each other.
 #[derive(Clone, Copy, Debug)]

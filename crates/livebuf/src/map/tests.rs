@@ -46,6 +46,10 @@ impl Observer for Mirror {
     }
 }
 
+fn find(bytes: &[u8], map: u64, key: &[u8]) -> Result<Option<u32>> {
+    Map::load(bytes, map)?.find(bytes, &Needle::new(key))
+}
+
 /// A document that holds one map, edited as the editor will.
 pub(super) struct Fixture<O: Observer> {
     pub(super) space: Space<VecStorage, O>,
@@ -74,7 +78,7 @@ impl<O: Observer> Fixture<O> {
     }
 
     pub(super) fn find(&self, key: &[u8]) -> Option<u32> {
-        find(self.bytes(), self.map, &Needle::new(key)).unwrap()
+        find(self.bytes(), self.map, key).unwrap()
     }
 
     /// Text of a key in its own space, and its cell.
@@ -628,7 +632,7 @@ fn damage_is_survived() {
             assert!(visits < 20_000);
             for _ in 0..20 {
                 let key = some_key(&mut random, kind);
-                let _ = find(space.bytes(), map, &Needle::new(&key));
+                let _ = find(space.bytes(), map, &key);
                 if let Ok(header) = Map::load(space.bytes(), map) {
                     let other = some_key(&mut random, kind);
                     let _ = Range::prefix(space.bytes(), &header, &key).map(|mut range| {
@@ -700,7 +704,7 @@ fn the_check_notices_damage() {
         if fine {
             let header = Map::load(&bytes, fixture.map).unwrap();
             for key in &keys {
-                let number = find(&bytes, fixture.map, &Needle::new(key)).unwrap();
+                let number = find(&bytes, fixture.map, key).unwrap();
                 // A key's own text may have changed; then it is another key.
                 if let Some(number) = number {
                     assert_eq!(key_of(&bytes, header.entries, number).unwrap(), key);
@@ -710,7 +714,7 @@ fn the_check_notices_damage() {
             let mut count = 0;
             while let Some((found, entry)) = header.next_live(&bytes, number).unwrap() {
                 let key = span_at_position(&bytes, entry.key).unwrap();
-                assert_eq!(find(&bytes, fixture.map, &Needle::new(key)), Ok(Some(found)));
+                assert_eq!(find(&bytes, fixture.map, key), Ok(Some(found)));
                 number = found + 1;
                 count += 1;
             }

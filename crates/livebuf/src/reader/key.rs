@@ -4,7 +4,8 @@ use super::{Mode, Object, Value};
 use crate::array::{Elements, row_of};
 use crate::cell::Needle;
 use crate::error::Result;
-use crate::layout::{TAG_HOLE, TAG_OBJECT};
+use crate::layout::{KIND_MAP, TAG_HOLE, TAG_OBJECT};
+use crate::record::Block;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 /// What can be looked up in a value: a key (text or [`Key`]) or an index.
@@ -18,34 +19,52 @@ pub trait Lookup: Copy {
         }
     }
     #[doc(hidden)]
-    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>>;
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
+        match self.text() {
+            Some(key) => object.find(&Needle::new(key)),
+            None => Ok(None),
+        }
+    }
+    /// The key; `None` for an index.
+    #[doc(hidden)]
+    fn text(&self) -> Option<&[u8]>;
 }
 
-/// In what is no record. Apart, since most are records: an object that is put together in
-/// one place and told apart in another takes longer than to find a member in it.
+/// In a map or a row. Apart, since most objects are records: one that is put together in one
+/// place and told apart in another takes longer than to find a member in it.
 #[inline(never)]
 fn find_elsewhere<'a, M: Mode>(
     lookup: impl Lookup,
     value: Value<'a, M>,
 ) -> Result<Option<Value<'a, M>>> {
-    match value.object()? {
-        Some(object) => lookup.find_in_object(&object),
-        None => Ok(None),
+    let (bytes, raw) = (value.document(), value.raw());
+    if raw.tag != TAG_OBJECT {
+        return Ok(None);
+    }
+    if row_of(raw.cell).is_some() {
+        return lookup.find_in_object(&Object::row(bytes, raw.cell)?);
+    }
+    let block = Block::resolve(bytes, raw.cell as u32)?;
+    match (block.kind(), lookup.text()) {
+        (KIND_MAP, Some(key)) => Object::find_in_map(bytes, block.offset, &Needle::new(key)),
+        (KIND_MAP, None) => Ok(None),
+        _ => Err(block.unexpected()),
     }
 }
 
 impl Lookup for &str {
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
-        object.find(&Needle::new(self.as_bytes()))
+    fn text(&self) -> Option<&[u8]> {
+        Some(self.as_bytes())
     }
 }
 
 /// A key as bytes: those that are not UTF-8 are in no document.
 impl Lookup for &[u8] {
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
-        object.find(&Needle::new(self))
+    fn text(&self) -> Option<&[u8]> {
+        Some(self)
     }
 }
 
@@ -58,9 +77,8 @@ impl Lookup for usize {
         }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    fn find_in_object<'a, M: Mode>(self, _object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
-        Ok(None)
+    fn text(&self) -> Option<&[u8]> {
+        None
     }
 }
 
@@ -125,6 +143,11 @@ impl Lookup for &Key<'_> {
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         object.find_remembered(self)
     }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn text(&self) -> Option<&[u8]> {
+        Some(self.needle.text)
+    }
 }
 
 /// A key resolved against one object's table or shape, for loops over objects alike:
@@ -176,5 +199,10 @@ impl Lookup for &Bound<'_, '_> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
         object.find_bound(self)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn text(&self) -> Option<&[u8]> {
+        Some(self.needle.text)
     }
 }

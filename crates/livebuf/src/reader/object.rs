@@ -122,7 +122,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn row(bytes: &'a [u8], cell: u64) -> Result<Self> {
+    pub(super) fn row(bytes: &'a [u8], cell: u64) -> Result<Self> {
         let table = Table::load(bytes, cell as u32)?;
         let row = row_of(cell).unwrap_or(0);
         if row >= table.rows {
@@ -198,7 +198,7 @@ impl<'a, M: Mode> Object<'a, M> {
                     None => Ok(None),
                 }
             }
-            Body::Map(map, ..) => self.find_in_map(map, needle),
+            Body::Map(map, ..) => Object::find_in_map(self.bytes, map, needle),
             Body::Row(row) => {
                 let shape = Shape::load(self.bytes, row.shape as u64)?;
                 match shape.find(self.bytes, row.columns(), needle)? {
@@ -226,14 +226,15 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     #[inline(never)]
-    fn find_in_map(&self, map: u32, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
-        match map::find(self.bytes, map as u64, needle)? {
-            Some(index) => {
-                let entry = map::Map::load(self.bytes, map as u64)?.entry(self.bytes, index)?;
-                Ok(self.value(entry.load(self.bytes)?))
-            }
-            None => Ok(None),
-        }
+    pub(super) fn find_in_map(
+        bytes: &'a [u8],
+        map: u32,
+        needle: &Needle<'_>,
+    ) -> Result<Option<Value<'a, M>>> {
+        let map = map::Map::load(bytes, map as u64)?;
+        let Some(index) = map.find(bytes, needle)? else { return Ok(None) };
+        let raw = map.entry(bytes, index)?.load(bytes)?;
+        Ok((raw.tag != TAG_HOLE).then(|| Value::new(bytes, raw)))
     }
 
     /// Shape and count of the fields that have their keys there.
