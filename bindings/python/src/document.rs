@@ -9,11 +9,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use livebuf::mapped::{MappedFile, MappedStorage};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, NodeId, Value};
-use parking_lot::{Mutex, MutexGuard};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 
 use crate::array::Array;
@@ -21,6 +19,7 @@ use crate::compare;
 use crate::decode::{self, CollectorPause};
 use crate::encode::{self, Given, lookup};
 use crate::error::{self, Fault, Held};
+use crate::lock::{Guard, Lock};
 use crate::memory::{Access, Memory};
 use crate::object::Object;
 use crate::place::{Above, Effect, Log, Step, View, unescaped};
@@ -69,7 +68,7 @@ impl State {
 /// 'Grace'
 #[pyclass(frozen, weakref, module = "livebuf")]
 pub(crate) struct Document {
-    state: Mutex<State>,
+    state: Lock<State>,
     /// Exports that look at the bytes.
     exports: AtomicUsize,
     views_dropped: AtomicU64,
@@ -87,7 +86,7 @@ impl Document {
 
     fn around(editor: Editor<Memory>) -> Document {
         Document {
-            state: Mutex::new(State {
+            state: Lock::new(State {
                 editor: Some(editor),
                 log: Log::default(),
                 views_made: 0,
@@ -104,13 +103,14 @@ impl Document {
         Ok(Document::around(document.copy_to(memory).map_err(error::raise)?))
     }
 
-    /// Waits for the lock, if need be letting other Python threads run meanwhile.
     #[inline]
-    pub(crate) fn lock<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, State> {
-        match self.state.try_lock() {
-            Some(state) => state,
-            None => self.state.lock_py_attached(py),
-        }
+    pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> Guard<'a, State> {
+        self.state.lock(py)
+    }
+
+    /// Runs the work of who has the lock while other Python threads run.
+    pub(crate) fn detach<R: Send>(&self, py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
+        self.state.detach(py, work)
     }
 
     pub(crate) fn view_dropped(&self) {
@@ -150,7 +150,7 @@ impl Document {
         let editor = state.editor_mut()?;
         Ok(match editor.as_bytes().len() {
             0..DETACH => work(editor)?,
-            _ => py.detach(|| work(editor))?,
+            _ => self.detach(py, || work(editor))?,
         })
     }
 }
@@ -590,7 +590,7 @@ impl Document {
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let state = self.lock(py);
         match state.editor()?.storage().edited() {
-            Some(file) => Ok(py.detach(|| file.flush())?),
+            Some(file) => Ok(self.detach(py, || file.flush())?),
             None => Ok(()),
         }
     }

@@ -119,14 +119,18 @@ pub(crate) fn to_json<'py>(
             },
         };
     }
-    let print = |value: &Value<'_>, trusted: bool| -> Held<Vec<u8>> {
+    let print = |value: &Value<'_>, trusted: bool, locked: Option<&Document>| -> Held<Vec<u8>> {
         let options = match trusted {
             true => options.clone().max_bytes(u64::MAX),
             false => options.clone(),
         };
         let (value, bytes) = (*value, value.document_length());
         let work = || livebuf_json::to_vec_with(value, &options);
-        let printed = if bytes < DETACH { work() } else { py.detach(work) };
+        let printed = match locked {
+            _ if bytes < DETACH => work(),
+            Some(document) => document.detach(py, work),
+            None => py.detach(work),
+        };
         printed.map_err(|failure| Fault::Json(Box::new(failure)))
     };
     let view = match obj.cast::<Object>() {
@@ -136,17 +140,18 @@ pub(crate) fn to_json<'py>(
     let text = if let Some(view) = view {
         view.reach(py, |state, node| {
             let editor = state.editor()?;
-            print(&editor.value(node)?, editor.is_trusted())
+            print(&editor.value(node)?, editor.is_trusted(), Some(view.document().get()))
         })?
     } else if let Ok(document) = obj.cast::<Document>() {
-        let state = document.get().lock(py);
+        let document = document.get();
+        let state = document.lock(py);
         let editor = state.editor()?;
-        let printed = print(&editor.doc().root(), editor.is_trusted());
+        let printed = print(&editor.doc().root(), editor.is_trusted(), Some(document));
         drop(state);
         printed?
     } else {
         let document = encode::document(obj, None, EncodeOptions::default())?;
-        print(&document.doc().root(), true)?
+        print(&document.doc().root(), true, None)?
     };
     Ok(PyBytes::new(py, &text))
 }

@@ -5,7 +5,7 @@
 //! | module | job |
 //! |---|---|
 //! | `memory` | where bytes live: Python objects, mapped files |
-//! | `document` | `Document`, and its lock |
+//! | `document`, `lock` | `Document`, and its lock |
 //! | `place` | places of views, and how they outlive edits |
 //! | `object`, `array` | views as dicts and lists |
 //! | `table`, `export` | columns, Arrow, buffers |
@@ -21,6 +21,7 @@ mod encode;
 mod error;
 mod export;
 mod json;
+mod lock;
 mod memory;
 mod object;
 mod place;
@@ -29,7 +30,8 @@ mod table;
 use pyo3::prelude::*;
 
 /// The compiled part of `livebuf`.
-#[pymodule]
+/// Free-threaded interpreters turn their lock on for it.
+#[pymodule(gil_used = true)]
 mod _livebuf {
     #[pymodule_export]
     use crate::array::{Array, Elements};

@@ -712,6 +712,32 @@ class TestThreads:
         run([take(one, other), take(other, one)])
         assert one == other
 
+    def test_waiting_for_long_work(self) -> None:
+        """Readers and writers beside work that holds the document, but not the interpreter."""
+        rows = [{"id": n, "text": f"text number {n}"} for n in range(10_000)]
+        doc = Document.from_python({"n": 0, "rows": rows})
+
+        def work_long() -> None:
+            for _ in range(15):
+                doc.validate()
+                assert livebuf.from_json(livebuf.to_json(doc))["rows"][9_999]["id"] == 9_999
+                doc.compact()
+                assert len(doc.digest()) == 32
+
+        def write() -> None:
+            for n in range(500):
+                doc["n"] = n
+                doc["rows"][n]["id"] = n
+
+        def read() -> None:
+            for n in range(500):
+                assert 0 <= doc["n"] < 500
+                assert doc["rows"][n]["text"] == f"text number {n}"
+
+        run([work_long, work_long, write, write, read, read])
+        doc.validate()
+        assert doc["n"] == 499 and doc["rows"] == rows
+
     def test_long_work_lets_other_threads_run(self) -> None:
         """Another thread counts while a big document is validated and printed. Were the
         interpreter held, with a switch interval of a minute the count would stand still."""
