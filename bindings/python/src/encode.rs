@@ -355,13 +355,15 @@ impl Walk {
 
     #[inline(always)]
     fn key(&mut self, key: Borrowed<'_, '_, PyAny>) -> Encoded {
-        let expected = self.encoder.expected() as usize;
-        if let Some(Some(known)) = self.keys.get(expected)
-            && known.as_ptr() == key.as_ptr()
-        {
-            return Ok(self.encoder.expected_key()?);
+        let (keys, mut expected) = (&self.keys, 0);
+        let is_same = |list: u32| {
+            expected = list as usize;
+            matches!(keys.get(expected), Some(Some(known)) if known.as_ptr() == key.as_ptr())
+        };
+        match self.encoder.key_if(is_same) {
+            true => Ok(()),
+            false => self.unknown_key(key, expected),
         }
-        self.unknown_key(key, expected)
     }
 
     /// A key that is no object that came here before.
