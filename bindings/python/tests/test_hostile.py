@@ -213,6 +213,9 @@ def attempt(action: Callable[[], Any]) -> bool:
             "is wanted, not",
             "to be memory view",
             "object is not iterable",
+            # `index` of what has become text or bytes.
+            "must be str, not",
+            "argument should be integer or bytes-like",
         )
         if not any(part in str(error) for part in allowed):
             raise
