@@ -37,7 +37,7 @@ fn fits_record(fields: &[Field<'_>]) -> bool {
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// A part's bytes and height. What was detached can be hung once, so not from a slice.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn measure_part(&self, new: &New<'_>) -> Result<(u64, u16)> {
+    pub(super) fn measure_part(&self, new: &New<'_>) -> Result<(u64, u16)> {
         match new {
             New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => Ok((0, 0)),
             New::Str(text) => Ok((self.measure_span(text.as_bytes())?, 0)),

@@ -20,6 +20,19 @@ pub(super) enum Found {
     Nothing(Option<Shape>),
 }
 
+/// A planned field of a record, good until the document changes.
+pub(super) struct FieldPlan {
+    /// The record's capacity with the field.
+    capacity: u32,
+    step: shape::Step,
+    /// Bytes of a new place for the record; 0 where it stays.
+    moved: u64,
+    /// Bytes to take, the value's apart.
+    pub(super) fresh: u64,
+    /// Bytes to extend the document by, whose last block the record is.
+    pub(super) tail: u64,
+}
+
 /// Looks a key up in a record.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn find_member(bytes: &[u8], record: Record, at: At<'_>) -> Result<Found> {
@@ -65,6 +78,11 @@ fn find_and_remember(
 /// Capacity of a record that holds `used` fields and gets another.
 fn grown(used: u32) -> u32 {
     (used + (used / 2).max(4)).min(MAX_FIELDS as u32)
+}
+
+/// Entries to make room for in the map that a record becomes.
+fn map_capacity(record: Record) -> u32 {
+    record.live() + record.live() / 2 + 8
 }
 
 /// Most bytes that an index takes while `count` entries are put in one by one.
@@ -122,12 +140,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let size = self.measure(&new, node)?;
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
-        let (tag, cell) = self.build(&new, &mut extent);
+        let value = self.build(&new, &mut extent);
         self.space.finish(extent);
+        self.put_in_hole(record, index, value);
+        Ok(value)
+    }
+
+    pub(super) fn put_in_hole(&mut self, record: Record, index: u32, (tag, cell): (u8, u64)) {
         self.space.write_u8(record.tag_position(index), tag);
         self.space.write_u64(record.cell_position(index), cell);
         self.space.write_u8(record.offset as u64 + 3, record.live() as u8 + 1);
-        Ok((tag, cell))
     }
 
     /// The common case of [`add_field`](Self::add_field): a number or text, and
@@ -199,6 +221,26 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: New<'_>,
     ) -> Result<(u8, u64)> {
         let size = self.measure(&new, node)?;
+        let plan = self.plan_field(record, shape, needle)?;
+        let fresh = size + plan.fresh;
+        self.space.ensure(fresh, plan.tail)?;
+        self.space.extend(plan.tail);
+        let mut extent = self.space.take(fresh);
+        // The value first: a shape that it uses is among the newest now, as when it was
+        // measured, and may not be once this record has made one.
+        let value = self.build(&new, &mut extent);
+        self.put_field(node.home, record, &plan, needle, value, &mut extent);
+        self.space.finish(extent);
+        Ok(value)
+    }
+
+    /// Plans another field of a record. Checks the limits on keys and members.
+    pub(super) fn plan_field(
+        &self,
+        record: Record,
+        shape: Option<Shape>,
+        needle: &Needle<'_>,
+    ) -> Result<FieldPlan> {
         self.check_elements(record.live() as u64 + 1)?;
         self.measure_span(needle.text)?;
         let (used, old_capacity) = (record.used(), record.capacity());
@@ -215,16 +257,24 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 moved = grown;
             }
         }
-        let fresh = size + step.fresh() + key_size + moved;
-        self.space.ensure(fresh, tail)?;
+        Ok(FieldPlan { capacity, step, moved, fresh: step.fresh() + key_size + moved, tail })
+    }
 
-        if tail > 0 {
-            self.space.extend(tail);
-        }
-        let mut extent = self.space.take(fresh);
+    /// Carries out what [`plan_field`](Self::plan_field) planned; the document was
+    /// extended by the plan's tail.
+    pub(super) fn put_field(
+        &mut self,
+        home: u32,
+        record: Record,
+        plan: &FieldPlan,
+        needle: &Needle<'_>,
+        (tag, cell): (u8, u64),
+        extent: &mut Extent,
+    ) {
+        let &FieldPlan { capacity, step, moved, .. } = plan;
+        let used = record.used();
         let offset = if moved > 0 { extent.carve(moved) } else { record.offset };
-        let key_cell =
-            if step.stores_key() { self.build_span_cell(needle, &mut extent) } else { 0 };
+        let key_cell = if step.stores_key() { self.build_span_cell(needle, extent) } else { 0 };
         let shape = shape::commit_step(
             &mut self.space,
             step,
@@ -232,10 +282,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             used,
             key_cell,
             needle.fingerprint,
-            &mut extent,
+            extent,
         );
-        let (tag, cell) = self.build(&new, &mut extent);
-        self.space.finish(extent);
         if moved > 0 {
             let body = record.offset as u64 + RECORD_CELLS as u64;
             let length = record.size() - RECORD_CELLS as u64;
@@ -247,9 +295,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let header = Record::header_word(capacity, used + 1, record.live() + 1, shape);
         self.space.write_u64(offset as u64, header);
         if moved > 0 {
-            self.move_home(node.home, record.offset, record.size(), offset);
+            self.move_home(home, record.offset, record.size(), offset);
         }
-        Ok((tag, cell))
     }
 
     /// A key's cell, its text stored where it is long; never owned.
@@ -290,25 +337,40 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        let size = self.measure(&new, node)?;
-        self.measure_span(key.as_bytes())?;
-        let capacity = record.live() + record.live() / 2 + 8;
-        let index_size = map::index_size(record.live() as usize + 1);
-        let fresh = map::create_size(capacity) + index_size + key_fresh(key.as_bytes()) + size;
-        self.check_keys(record)?;
+        let fresh = self.measure(&new, node)? + self.plan_as_map(record, key)?;
         self.space.ensure(fresh, 0)?;
-
         let mut extent = self.space.take(fresh);
-        let map = map::create(&mut self.space, &mut extent, capacity);
-        let count = self.copy_fields(record, &map, None);
-        let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
-        let (tag, cell) = self.build(&new, &mut extent);
-        map::put_entry(&mut self.space, &map, count, key_cell, tag, cell);
-        map::index(&mut self.space, &map, count + 1, &mut extent);
+        let value = self.build(&new, &mut extent);
+        self.put_as_map(node.home, record, key, value, &mut extent);
         self.space.finish(extent);
+        Ok(value)
+    }
+
+    /// Bytes that a record takes as a map with one more member, the value apart.
+    pub(super) fn plan_as_map(&self, record: Record, key: &str) -> Result<u64> {
+        self.check_elements(record.live() as u64 + 1)?;
+        self.measure_span(key.as_bytes())?;
+        self.check_keys(record)?;
+        let index_size = map::index_size(record.live() as usize + 1);
+        Ok(map::create_size(map_capacity(record)) + index_size + key_fresh(key.as_bytes()))
+    }
+
+    /// Carries out what [`plan_as_map`](Self::plan_as_map) planned.
+    pub(super) fn put_as_map(
+        &mut self,
+        home: u32,
+        record: Record,
+        key: &str,
+        (tag, cell): (u8, u64),
+        extent: &mut Extent,
+    ) {
+        let map = map::create(&mut self.space, extent, map_capacity(record));
+        let count = self.copy_fields(record, &map, None);
+        let key_cell = build_key(&mut self.space, key.as_bytes(), true, extent);
+        map::put_entry(&mut self.space, &map, count, key_cell, tag, cell);
+        map::index(&mut self.space, &map, count + 1, extent);
         shape::leave(&mut self.space, record.shape());
-        self.settle_map(node.home, record, map.at);
-        Ok((tag, cell))
+        self.settle_map(home, record, map.at);
     }
 
     /// Reads what is read while a record becomes a map, which may not fail.

@@ -6,8 +6,8 @@
 //! rules when planning (`plan_*`, which add up the bytes) and when committing.
 
 use super::copy::write_header;
-use super::object::index_limit;
-use super::{Editor, New, NodeId, build_key, key_fresh};
+use super::object::{FieldPlan, Found, append, find_member, index_limit};
+use super::{At, Editor, New, NodeId, build_key, key_fresh};
 use crate::array::{ColumnType, Elements, Gap, row_cell, row_of};
 use crate::bytes::{load_u8, load_u32, load_u64};
 use crate::cell::Needle;
@@ -278,6 +278,33 @@ impl Layout {
     fn size(&self, capacity: u32) -> u64 {
         self.column.slots_size(self.gaps, capacity)
     }
+}
+
+/// Capacity of the record with the first further field of a row.
+const EXTRA_CAPACITY: u32 = 4;
+
+/// A planned first further field of a row, good until the document changes.
+struct ExtraPlan {
+    /// Where the record's shape comes from; `None` where the key takes a map.
+    step: Option<shape::Step>,
+    /// Bytes to take, the value's apart.
+    fresh: u64,
+}
+
+/// Where a renamed field of a row goes.
+enum Target {
+    /// The column with this header.
+    Column(u32),
+    /// The row's first further field.
+    First(ExtraPlan),
+    /// A hole of that key in the record with the row's further fields.
+    Hole(Record, u32),
+    /// A new field of that record, which is at this home.
+    Field(u32, Record, FieldPlan),
+    /// The same record, which becomes a map.
+    NewMap(u32, Record),
+    /// The map with the row's further fields.
+    Entry(map::Map, map::InsertPlan),
 }
 
 /// Capacity of a column that needs `needed` slots.
@@ -574,8 +601,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Bytes of a value that is to hang in a slot of its own.
     fn measure_put(&self, put: &Put<'_>) -> Result<u64> {
         match put {
-            // Depth and the like were checked for the whole.
-            Put::Value(new) => self.measure(new, NodeId { home: 0, row: 0, epoch: 0, depth: 0 }),
+            // Depth was checked for the whole. Parts are built one after the other.
+            Put::Value(new) => self.measure_part(new).map(|(size, _)| size),
             _ => Ok(0),
         }
     }
@@ -752,13 +779,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if column.column != ColumnType::Struct {
             return self.fill_list(column, slot, put, extent);
         }
+        // Where the object is absent, its members are blank: lists with offsets below still
+        // have to say that they end where they begin.
+        let table = Table::load(self.space.bytes(), column.data)?;
+        for index in 0..table.columns {
+            let bytes = self.space.bytes();
+            let member = put.member(bytes, &column_key(bytes, table, index)?)?;
+            self.fill_slot(table.header(index), slot, member, extent)?;
+        }
         if present {
-            let table = Table::load(self.space.bytes(), column.data)?;
-            for index in 0..table.columns {
-                let bytes = self.space.bytes();
-                let member = put.member(bytes, &column_key(bytes, table, index)?)?;
-                self.fill_slot(table.header(index), slot, member, extent)?;
-            }
             self.fill_extra(table, slot, put, extent)?;
             self.free_shell(put);
         }
@@ -774,21 +803,26 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<()> {
         let bytes = self.space.bytes();
         let list = List::load(bytes, column.data)?;
-        let count = put.length(bytes)?;
-        let start = match list.length {
-            Some(length) => slot * length,
+        let present = put.is(TAG_ARRAY);
+        let (start, count) = match list.length {
+            // An absent array has its slots all the same, and they are blank.
+            Some(length) => (slot * length, length),
             None => {
+                let count = put.length(bytes)?;
                 let offsets = list.offsets(bytes)?;
                 let start = offsets.slot(bytes, slot)?.cell;
                 self.store_slot(offsets, slot + 1, TAG_INT, start + count as u64);
-                start as u32
+                (start as u32, count)
             }
         };
         for index in 0..count {
-            let element = put.element(self.space.bytes(), index)?;
+            let element = match present {
+                true => put.element(self.space.bytes(), index)?,
+                false => Put::Blank,
+            };
             self.fill_slot(list.offset + LIST_CHILD, start + index, element, extent)?;
         }
-        if put.is(TAG_ARRAY) {
+        if present {
             self.free_shell(put);
         }
         Ok(())
@@ -908,7 +942,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             } else {
                 let key_cell = build_key(&mut self.space, key.as_bytes(), true, extent);
                 let (tag, cell) = self.build_put(&member, extent);
-                super::object::append(&mut self.space, home as u64, key_cell, tag, cell, extent);
+                append(&mut self.space, home as u64, key_cell, tag, cell, extent);
             }
         }
         self.insert_extra(table, row, home)
@@ -1178,7 +1212,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         while let Some((index, child)) = cursor.next(self.space.bytes())? {
             let key = self.key_cell(&cursor, table, row, index)?;
             let (tag, cell) = self.materialize(child, extent)?;
-            super::object::append(&mut self.space, map.at, key, tag, cell, extent);
+            append(&mut self.space, map.at, key, tag, cell, extent);
         }
         // The further fields moved: what held them goes, without its keys.
         let home = table.extra(self.space.bytes(), row)?;
@@ -1356,13 +1390,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match table.extra(bytes, row)? {
             0 => {
                 self.check_elements(fields()? + 1)?;
-                self.add_extra(node, table, row, &needle, key, new)
+                self.add_extra(node, table, row, &needle, new)
             }
             home => {
                 let extra = NodeId { home, row: 0, ..node };
                 let value = self.set(extra, key, new)?;
                 let container = self.container(NodeId { epoch: self.epoch, ..extra })?;
-                let slot = self.slot(container, super::At::Key(key))?;
+                let slot = self.slot(container, At::Key(key))?;
                 let raw = slot.map(|slot| self.load(slot)).transpose()?;
                 debug_assert_eq!(value.is_some(), raw.is_some_and(|raw| raw.tag > TAG_SPAN_LAST));
                 Ok(raw.map_or((TAG_NULL, 0), |raw| (raw.tag, raw.cell)))
@@ -1377,59 +1411,63 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         table: Table,
         row: u32,
         needle: &Needle<'_>,
-        key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        const CAPACITY: u32 = 4;
         self.check_trust()?;
         let size = self.measure(&new, node)?;
-        self.measure_span(key.as_bytes())?;
+        let plan = self.plan_extra(table, needle)?;
+        self.space.ensure(size + plan.fresh, 0)?;
+        let mut extent = self.space.take(size + plan.fresh);
+        let value = self.build(&new, &mut extent);
+        let put = self.put_extra(table, row, &plan, needle, value, &mut extent);
+        self.committed(put);
+        self.space.finish(extent);
+        Ok(value)
+    }
+
+    /// Plans the first further field of a row.
+    fn plan_extra(&self, table: Table, needle: &Needle<'_>) -> Result<ExtraPlan> {
+        self.measure_span(needle.text)?;
         let room = self.plan_extras_room(table, 1)?;
-        let record = key.len() <= MAX_SHAPE_KEY;
-        let bytes = self.space.bytes();
-        let step = shape::plan_step(bytes, None, 0, needle, CAPACITY)?;
-        let stores = if record && !step.stores_key() { 0 } else { key_fresh(key.as_bytes()) };
-        let object = match record {
-            true => record_size(CAPACITY) as u64 + step.fresh(),
-            false => map::create_size(8) + index_limit(1),
-        };
-        let fresh = size + room + stores + object;
-        self.space.ensure(fresh, 0)?;
-        let mut extent = self.space.take(fresh);
-        let reserved = self.reserve_extras(table, 1, &mut extent);
-        self.committed(reserved);
-        let (home, tag, cell);
-        if record {
-            home = extent.carve(record_size(CAPACITY) as u64);
-            let key_cell = if stores > 0 || step.stores_key() {
-                self.build_span_cell(needle, &mut extent)
-            } else {
-                0
-            };
-            let shape = shape::commit_step(
-                &mut self.space,
-                step,
-                0,
-                0,
-                key_cell,
-                needle.fingerprint,
-                &mut extent,
-            );
-            (tag, cell) = self.build(&new, &mut extent);
+        let key = key_fresh(needle.text);
+        if needle.text.len() > MAX_SHAPE_KEY {
+            let fresh = room + key + map::create_size(8) + index_limit(1);
+            return Ok(ExtraPlan { step: None, fresh });
+        }
+        let step = shape::plan_step(self.space.bytes(), None, 0, needle, EXTRA_CAPACITY)?;
+        let key = if step.stores_key() { key } else { 0 };
+        let fresh = room + key + record_size(EXTRA_CAPACITY) as u64 + step.fresh();
+        Ok(ExtraPlan { step: Some(step), fresh })
+    }
+
+    /// Carries out what [`plan_extra`](Self::plan_extra) planned.
+    fn put_extra(
+        &mut self,
+        table: Table,
+        row: u32,
+        plan: &ExtraPlan,
+        needle: &Needle<'_>,
+        (tag, cell): (u8, u64),
+        extent: &mut Extent,
+    ) -> Result<()> {
+        self.reserve_extras(table, 1, extent)?;
+        let home = if let Some(step) = plan.step {
+            let home = extent.carve(record_size(EXTRA_CAPACITY) as u64);
+            let key = if step.stores_key() { self.build_span_cell(needle, extent) } else { 0 };
+            let space = &mut self.space;
+            let shape = shape::commit_step(space, step, 0, 0, key, needle.fingerprint, extent);
             let cells = (home + RECORD_CELLS) as u64;
             self.space.write_u8(cells + tag_at(0), tag);
             self.space.write_u64(cells + cell_at(0), cell);
-            self.space.write_u64(home as u64, Record::header_word(CAPACITY, 1, 1, shape));
+            self.space.write_u64(home as u64, Record::header_word(EXTRA_CAPACITY, 1, 1, shape));
+            home
         } else {
-            home = map::create(&mut self.space, &mut extent, 8).at as u32;
-            let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
-            (tag, cell) = self.build(&new, &mut extent);
-            super::object::append(&mut self.space, home as u64, key_cell, tag, cell, &mut extent);
-        }
-        let inserted = self.insert_extra(table, row, home);
-        self.committed(inserted);
-        self.space.finish(extent);
-        Ok((tag, cell))
+            let map = map::create(&mut self.space, extent, 8).at;
+            let key = build_key(&mut self.space, needle.text, true, extent);
+            append(&mut self.space, map, key, tag, cell, extent);
+            map as u32
+        };
+        self.insert_extra(table, row, home)
     }
 
     /// Takes a field out of a row: what it held, by itself where `keeps` says so, else
@@ -1444,22 +1482,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let bytes = self.space.bytes();
         let shape = Shape::load(bytes, table.shape as u64)?;
         let found = shape.find(bytes, table.columns, &Needle::new(key.as_bytes()))?;
-        let Some(index) = found else {
-            return match table.extra(bytes, row)? {
-                0 => Ok(None),
-                home => {
-                    let raw = Raw::object(home);
-                    match Node::of(bytes, raw)? {
-                        Node::Map(at) => {
-                            let map = map::Map::load(bytes, at as u64)?;
-                            self.take_entry(map, key)
-                        }
-                        Node::Record(record) => self.take_field(record, super::At::Key(key)),
-                        _ => Ok(None),
-                    }
-                }
-            };
-        };
+        let Some(index) = found else { return self.take_further(table, row, key) };
         let raw = table.field(bytes, row, index)?;
         if raw.tag == TAG_HOLE {
             return Ok(None);
@@ -1475,6 +1498,23 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.committed(replaced);
         self.space.finish(extent);
         Ok(Some(kept))
+    }
+
+    /// Takes a further field out of a row.
+    fn take_further(&mut self, table: Table, row: u32, key: &str) -> Result<Option<Raw>> {
+        let bytes = self.space.bytes();
+        let home = table.extra(bytes, row)?;
+        if home == 0 {
+            return Ok(None);
+        }
+        match Node::of(bytes, Raw::object(home))? {
+            Node::Map(at) => {
+                let map = map::Map::load(bytes, at as u64)?;
+                self.take_entry(map, key)
+            }
+            Node::Record(record) => self.take_field(record, At::Key(key)),
+            _ => Ok(None),
+        }
     }
 
     /// Takes an element out of an array of rows or with gaps, as [`take_from_row`](Self::take_from_row).
@@ -1559,7 +1599,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    /// Gives a row's field another key.
+    /// Gives a row's field another key: one plan for taking it out and putting it in.
     pub(super) fn rename_in_row(
         &mut self,
         node: NodeId,
@@ -1568,58 +1608,118 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         from: &str,
         to: &str,
     ) -> Result<()> {
-        let slot = self.slot_in_row(table, row, super::At::Key(from))?;
+        let slot = self.slot_in_row(table, row, At::Key(from))?;
         let raw = match slot {
             Some(slot) => self.load(slot)?,
             None => return Err(Error::new(ErrorKind::NotFound, 0)),
         };
         let bytes = self.space.bytes();
+        let needle = Needle::new(to.as_bytes());
         let shape = Shape::load(bytes, table.shape as u64)?;
-        let find = |key: &str| shape.find(bytes, table.columns, &Needle::new(key.as_bytes()));
-        if (find(from)?, find(to)?) == (None, None) {
+        let source = shape.find(bytes, table.columns, &Needle::new(from.as_bytes()))?;
+        let target = shape.find(bytes, table.columns, &needle)?;
+        if (source, target) == (None, None) {
             let home = table.extra(bytes, row)?;
             return self.rename(NodeId { home, row: 0, ..node }, from, to);
         }
         self.check_trust()?;
-        super::Detached::new(raw, self.epoch).measure(self, table.offset)?;
-        // Both steps' bytes at once, so that the second cannot fail.
-        let mut size = self.plan_materialize(raw)?;
-        if let Some(index) = find(from)? {
-            size += self.plan_replace(table.header(index), Put::Missing)?;
+        let mut fresh = self.plan_materialize(raw)?;
+        if let Some(index) = source {
+            fresh += self.plan_replace(table.header(index), Put::Missing)?;
         }
-        size += match find(to)? {
-            Some(index) => self.plan_replace(table.header(index), Put::Here(raw))?,
-            None => self.plan_further(table, row, to)?,
+        let target = match target {
+            Some(index) => Target::Column(table.header(index)),
+            None => self.plan_further(table, row, &needle, to)?,
         };
-        self.space.ensure(size, 0)?;
-        let Some(kept) = self.take_from_row(table, row, from, true)? else { return Ok(()) };
-        let detached = super::Detached::new(kept, self.epoch);
-        let node = NodeId { epoch: self.epoch, ..node };
-        let table = Table::load(self.space.bytes(), table.offset)?;
-        self.set_in_row(node, table, row, to, New::Detached(&detached)).map(|_| ())
+        let (size, tail) = match &target {
+            Target::Column(header) => (self.plan_replace(*header, Put::Here(raw))?, 0),
+            Target::First(plan) => (plan.fresh, 0),
+            Target::Hole(..) => (0, 0),
+            Target::Field(_, _, plan) => (plan.fresh, plan.tail),
+            Target::Entry(_, plan) => (plan.fresh() + key_fresh(to.as_bytes()), plan.tail()),
+            Target::NewMap(_, record) => (self.plan_as_map(*record, to)?, 0),
+        };
+        fresh += size;
+        self.space.ensure(fresh, tail)?;
+
+        match &target {
+            Target::Entry(map, plan) => plan.extend(&mut self.space, map),
+            _ => self.space.extend(tail),
+        }
+        let mut extent = self.space.take(fresh);
+        let kept = self.keep(raw, true, &mut extent);
+        match source {
+            Some(index) => {
+                let header = table.header(index);
+                let replaced = self.replace_slot(header, row, Put::Missing, false, &mut extent);
+                self.committed(replaced);
+            }
+            None => {
+                let taken = self.take_further(table, row, from);
+                self.committed(taken.map(|_| ()));
+            }
+        }
+        let value = (kept.tag, kept.cell);
+        let put = match target {
+            Target::Column(header) => {
+                self.replace_slot(header, row, Put::Here(kept), false, &mut extent)
+            }
+            Target::First(plan) => self.put_extra(table, row, &plan, &needle, value, &mut extent),
+            Target::Hole(record, index) => {
+                self.put_in_hole(record, index, value);
+                Ok(())
+            }
+            Target::Field(home, record, plan) => {
+                self.put_field(home, record, &plan, &needle, value, &mut extent);
+                Ok(())
+            }
+            Target::Entry(map, plan) => {
+                let key = build_key(&mut self.space, to.as_bytes(), true, &mut extent);
+                map::insert(&mut self.space, &map, &plan, key, kept.tag, kept.cell, &mut extent);
+                Ok(())
+            }
+            Target::NewMap(home, record) => {
+                self.put_as_map(home, record, to, value, &mut extent);
+                Ok(())
+            }
+        };
+        self.committed(put);
+        self.space.finish(extent);
+        Ok(())
     }
 
-    /// Most bytes that one more further field of a row takes, its value apart.
-    fn plan_further(&self, table: Table, row: u32, key: &str) -> Result<u64> {
-        let (bytes, text) = (self.space.bytes(), key_fresh(key.as_bytes()));
+    /// Plans one more further field of a row.
+    fn plan_further(
+        &self,
+        table: Table,
+        row: u32,
+        needle: &Needle<'_>,
+        key: &str,
+    ) -> Result<Target> {
+        let bytes = self.space.bytes();
         let home = table.extra(bytes, row)?;
         if home == 0 {
-            let long = key.len() > MAX_SHAPE_KEY;
-            let object = extra_size(if long { 8 } else { 4 }, !long);
-            return Ok(self.plan_extras_room(table, 1)? + object + text);
+            return Ok(Target::First(self.plan_extra(table, needle)?));
         }
         let block = Block::resolve(bytes, home)?;
         if block.kind() == KIND_MAP {
             let map = map::Map::load(bytes, block.offset as u64)?;
-            return Ok(text
-                + match map::plan_insert(bytes, &map, key.as_bytes())? {
-                    map::Place::New(plan) => plan.fresh() + plan.tail(),
-                    map::Place::Found(_) => 0,
-                });
+            self.measure_span(key.as_bytes())?;
+            self.check_elements(map.live as u64 + 1)?;
+            return match map::plan_insert(bytes, &map, key.as_bytes())? {
+                map::Place::New(plan) => Ok(Target::Entry(map, plan)),
+                map::Place::Found(_) => Err(Error::new(ErrorKind::KeyExists, 0)),
+            };
         }
-        let used = block.record()?.used();
-        let becomes_map = used == MAX_FIELDS as u32 || key.len() > MAX_SHAPE_KEY;
-        Ok(text + extra_size((2 * used + 8).min(512), !becomes_map))
+        let record = block.record()?.whole(bytes)?;
+        let shape = match find_member(bytes, record, At::Key(key))? {
+            Found::Field(index, _) => return Ok(Target::Hole(record, index)),
+            Found::Nothing(shape) => shape,
+        };
+        if key.len() > MAX_SHAPE_KEY || record.used() == MAX_FIELDS as u32 {
+            return Ok(Target::NewMap(home, record));
+        }
+        Ok(Target::Field(home, record, self.plan_field(record, shape, needle)?))
     }
 
     /// Exchanges two elements of an array of rows or with gaps.
