@@ -107,7 +107,11 @@ impl Table {
         if self.extras == 0 {
             return Ok(0);
         }
-        self.find_extra(bytes, row).map(|(_, home)| home.unwrap_or(0))
+        match self.find_extra(bytes, row)? {
+            // No object is in the header: this is no way to say that there is none.
+            (_, Some(0)) => Err(Error::new(ErrorKind::WrongBlock, self.extras as u64)),
+            (_, home) => Ok(home.unwrap_or(0)),
+        }
     }
 }
 

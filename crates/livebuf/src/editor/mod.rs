@@ -584,17 +584,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         match table.extra(bytes, row)? {
             0 => Ok(None),
-            home => {
-                let block = Block::resolve(bytes, home)?;
-                // An object of further fields is a record or map, so this goes no deeper.
-                let node = NodeId { home, row: 0, epoch: self.epoch, depth: 0 };
-                match self.container_at(node, block)? {
-                    container @ (Container::Record(_) | Container::Map(_)) => {
-                        self.slot(container, at)
-                    }
-                    _ => Err(block.unexpected()),
-                }
-            }
+            home => self.slot(self.extra_object(home)?, at),
+        }
+    }
+
+    /// The record or map with a row's further fields. Anything else is damage: followed, a
+    /// table that names itself would lead on without end.
+    fn extra_object(&self, home: u32) -> Result<Container> {
+        let block = Block::resolve(self.space.bytes(), home)?;
+        let node = NodeId { home, row: 0, epoch: self.epoch, depth: 0 };
+        match self.container_at(node, block)? {
+            container @ (Container::Record(_) | Container::Map(_)) => Ok(container),
+            _ => Err(block.unexpected()),
         }
     }
 

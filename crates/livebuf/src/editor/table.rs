@@ -1393,6 +1393,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.add_extra(node, table, row, &needle, new)
             }
             home => {
+                self.extra_object(home)?;
                 let extra = NodeId { home, row: 0, ..node };
                 let value = self.set(extra, key, new)?;
                 let container = self.container(NodeId { epoch: self.epoch, ..extra })?;
