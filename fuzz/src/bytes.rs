@@ -60,7 +60,7 @@ pub fn run(data: &[u8]) {
 }
 
 /// Changes some bytes.
-fn damage(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
+pub fn damage(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
     let length = bytes.len();
     if length == 0 {
         return;

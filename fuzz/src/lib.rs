@@ -9,17 +9,22 @@
 //! | `fresh` | new keys and values |
 //! | `model`, `shadow` | what the document should be; what the observer saw |
 //! | `walk` | asking a document everything |
-//! | `samples` | documents that hold every kind of block |
-//! | `bytes`, `edits`, `json` | the oracles |
+//! | `samples` | documents that hold every kind of block; others made by chance |
+//! | `changes` | edits as data, for trees and documents |
+//! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate` | the oracles |
 
 pub mod bytes;
+pub mod changes;
 pub mod edits;
 pub mod fresh;
 pub mod input;
 pub mod json;
 pub mod model;
+pub mod mutate;
+pub mod refusals;
 pub mod samples;
 pub mod shadow;
+pub mod tables;
 pub mod tree;
 pub mod walk;
 
@@ -33,10 +38,46 @@ pub fn bytes(data: &[u8]) {
     bytes::run(data);
 }
 
+/// Edits of documents with and without tables: [`tables::run`].
+pub fn tables(data: &[u8]) {
+    tables::run(data);
+}
+
+/// Edits refused at every point: [`refusals::run`].
+pub fn refusals(data: &[u8]) {
+    refusals::run(data);
+}
+
+/// Damage that knows the structure, and what comes after it: [`mutate::run`].
+pub fn mutations(data: &[u8]) {
+    mutate::run(data);
+}
+
 /// Any JSON text against serde_json: [`json::run`].
 pub fn json(data: &[u8]) {
     json::run(data);
 }
+
+/// An oracle as runners take it.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name: of the fuzz target and of the folder in `regressions/`.
+    pub name: &'static str,
+    /// The oracle.
+    pub run: fn(&[u8]),
+    /// Bytes of the longest seeded input.
+    pub most: usize,
+}
+
+/// All oracles.
+pub const TARGETS: [Target; 6] = [
+    Target { name: "edits", run: edits, most: 1_500 },
+    Target { name: "bytes", run: bytes, most: 1_500 },
+    Target { name: "json", run: json, most: 60 },
+    Target { name: "tables", run: tables, most: 700 },
+    Target { name: "refusals", run: refusals, most: 100 },
+    Target { name: "mutations", run: mutations, most: 500 },
+];
 
 /// Prints a step where `LIVEBUF_FUZZ_TRACE` is set, to read what an input does.
 pub(crate) fn note(text: impl FnOnce() -> String) {

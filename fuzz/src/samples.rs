@@ -1,5 +1,7 @@
 //! Small documents that together hold every kind of block: to be damaged.
 
+use crate::changes::{self, Edit};
+use crate::input::{Input, Random};
 use crate::tree::Tree;
 use livebuf::{DocBuf, Encoder, New, NodeId, RegionKind, Result};
 use std::collections::BTreeSet;
@@ -15,6 +17,70 @@ pub type Sample = (&'static str, Vec<u8>);
 pub fn all() -> &'static [Sample] {
     static SAMPLES: OnceLock<Vec<Sample>> = OnceLock::new();
     SAMPLES.get_or_init(|| make().expect("sound"))
+}
+
+/// A value of which encoders make tables, lists, maps and many shapes, by a seed.
+pub fn tree(seed: u64) -> Tree {
+    let bytes = Random(seed).bytes(6_000);
+    let mut input = Input::new(&bytes);
+    let rows = 2 + input.below(24);
+    let mut array = |value: &dyn Fn(&mut Input<'_>) -> Tree| {
+        Tree::Array((0..rows).map(|_| value(&mut input)).collect())
+    };
+    match seed % 8 {
+        0..3 => array(&|input| changes::object(input, 0)),
+        3 => array(&|input| changes::object(input, 1)),
+        4 => array(&|input| Tree::Array(vec![changes::object(input, 2); input.below(4)])),
+        5 => array(&changes::fresh),
+        6 => {
+            let rows = array(&|input| changes::object(input, 1));
+            let lists = array(&|input| Tree::Array(vec![Tree::Int(seed as i64); input.below(3)]));
+            Tree::Object(
+                vec![
+                    ("rows".into(), rows),
+                    ("kinds".into(), changes::kinds(&mut input)),
+                    ("lists".into(), lists),
+                    ("note".into(), Tree::String("a longer text of some length".into())),
+                ],
+                false,
+            )
+        }
+        _ => {
+            let mut members: Vec<(String, Tree)> = (0..257 + rows)
+                .map(|number| (format!("m{number}"), Tree::Int(number as i64)))
+                .collect();
+            members[7].1 = changes::object(&mut input, 0);
+            members[9].1 = Tree::Array((0..rows).map(|_| changes::object(&mut input, 2)).collect());
+            Tree::Object(members, true)
+        }
+    }
+}
+
+/// Such a document after some edits, and its value: with holes, gaps, extras, forwards
+/// and free space.
+///
+/// # Panics
+/// Where an edit fails or leaves the document invalid.
+pub fn grown(seed: u64) -> (Tree, DocBuf) {
+    let bytes = Random(!seed).bytes(2_000);
+    let mut input = Input::new(&bytes);
+    let mut tree = tree(seed / 2);
+    let mut doc = if input.one_in(4) { tree.to_records() } else { tree.to_document() };
+    for _ in 0..if seed.is_multiple_of(2) { 0 } else { 1 + input.below(16) } {
+        if !tree.is_container() {
+            break;
+        }
+        let path = changes::pick(&tree, &mut input);
+        let edit = changes::choose(&tree, &path, &mut input);
+        if matches!(edit, Edit::Root(_) | Edit::Compact) {
+            continue;
+        }
+        changes::apply(&mut tree, &path, &edit);
+        let done = changes::perform(&mut doc, &path, &edit, &mut |_| {});
+        let valid = doc.doc().validate().map(drop);
+        assert!(done.is_ok() && valid.is_ok(), "{path:?} {edit:?}: {done:?}, {valid:?}");
+    }
+    (tree, doc)
 }
 
 fn make() -> Result<Vec<Sample>> {
