@@ -17,10 +17,12 @@
  *            lies in the document under edit may be given to the edit.
  *   NULL     is looked for in every pointer, and is an error or has a meaning.
  *   Errors   Reads give values that are not there, with a status inside, and chain:
- *            livebuf_get_i64(livebuf_get(livebuf_root(doc), "a")). Edits return a status; 0 is
- *            LIVEBUF_OK, and doc->error has the byte offset. An edit that fails leaves the
- *            document as it was. Values, text, iterators and columns of before an edit are
- *            known to be stale, and places (livebuf_node) when what they stand for may be gone.
+ *            livebuf_get_i64(livebuf_get(livebuf_root(doc), "a")) is 0 where there is none;
+ *            livebuf_read_i64 and its kin return a status. Edits return one, too; 0 is
+ *            LIVEBUF_OK, and doc->error has the byte offset (livebuf_error_text). An edit
+ *            that fails leaves the document as it was. Values, text, iterators and columns of
+ *            before an edit are known to be stale, and places (livebuf_node) when what they
+ *            stand for may be gone.
  *   Threads  A read: any number at once, while none edits. An edit: nobody else uses the
  *            document. Different documents have nothing to do with each other.
  *
@@ -28,7 +30,6 @@
  * one counter by which places of different documents are told apart there are no globals;
  * no call looks at the locale or sets errno.
  */
-
 #ifndef LIVEBUF_H
 #define LIVEBUF_H
 
@@ -1001,6 +1002,17 @@ const char *livebuf_version(void);
 const char *livebuf_strerror(livebuf_status status);
 
 /**
+ * An error as one line of English, with its place and detail: "the buffer is too small: 24
+ * bytes are missing". Rust has the same words. Returns the length of the whole line without
+ * its NUL, as snprintf does.
+ *
+ * Memory: writes at most `capacity` bytes to `text`, a NUL at the end among them; 160 hold
+ * any line. NULL: `text` if `capacity` is 0, to ask for the length. Errors: none; an unknown
+ * status is "unknown status". Threads: any.
+ */
+size_t livebuf_error_text(struct livebuf_error error, char *text, size_t capacity);
+
+/**
  * Begins an empty document (its root is null) in the caller's memory. At least 32 bytes.
  *
  * Memory: keeps `buffer`, `capacity` bytes that nobody else writes, until the document is
@@ -1173,7 +1185,7 @@ size_t livebuf_count(struct livebuf_value value);
  * documents that were validated or written by this library.
  *
  * Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
- * livebuf_value_error tells why. Threads: a read.
+ * livebuf_read_str tells why. Threads: a read.
  */
 struct livebuf_str livebuf_get_str(struct livebuf_value value);
 
@@ -1181,7 +1193,7 @@ struct livebuf_str livebuf_get_str(struct livebuf_value value);
  * The bytes of a byte string; `data` is NULL where it is none.
  *
  * Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no bytes;
- * livebuf_value_error tells why. Threads: a read.
+ * livebuf_read_bytes tells why. Threads: a read.
  */
 struct livebuf_bytes livebuf_get_bytes(struct livebuf_value value);
 
@@ -1189,8 +1201,8 @@ struct livebuf_bytes livebuf_get_bytes(struct livebuf_value value);
  * The text of a number that is kept as text (LIVEBUF_TYPE_NUMBER); `data` is NULL for all
  * else.
  *
- * Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text.
- * Threads: a read.
+ * Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
+ * livebuf_read_number_text tells why. Threads: a read.
  */
 struct livebuf_str livebuf_get_number_text(struct livebuf_value value);
 
@@ -1204,10 +1216,12 @@ struct livebuf_str livebuf_get_number_text(struct livebuf_value value);
 double livebuf_number_or(struct livebuf_value value, double fallback);
 
 /**
- * Whether a value is good: `status` is LIVEBUF_OK and the document was not edited since.
+ * Whether there is a value that can be read. LIVEBUF_OK for a good value of any type: whether
+ * it is of the type you want, livebuf_read_i64 and its kin tell (LIVEBUF_WRONG_TYPE).
  *
- * Memory: none. NULL: none. Errors: the value's own status and place, or
- * LIVEBUF_STALE_HANDLE; for text also what is damaged. Threads: a read.
+ * Memory: none. NULL: none. Errors: the value's own status and place; what is damaged in
+ * text, bytes or the header of a container; LIVEBUF_STALE_HANDLE after an edit of the
+ * document. Threads: a read.
  */
 struct livebuf_error livebuf_value_error(struct livebuf_value value);
 
@@ -1612,17 +1626,20 @@ livebuf_status livebuf_rename_n(struct livebuf_doc *doc,
 
 /**
  * Makes room for `additional` members or elements, so that adding them takes no more space
- * beside their keys and text.
+ * beside their keys and text. The room is part of the document, so this makes it longer; for
+ * memory that a document grows into, see livebuf_create_with_capacity.
  *
- * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE,
- * limits. Threads: an edit.
+ * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE (the root of a new
+ * document is null, which has no members), LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits.
+ * Threads: an edit.
  */
 livebuf_status livebuf_reserve(struct livebuf_doc *doc,
                                struct livebuf_node node,
                                size_t additional);
 
 /**
- * A new document that manages its memory; its root is null.
+ * A new document that manages its memory; its root is null. It grows as it needs to;
+ * livebuf_create_with_capacity is for those who know how far.
  *
  * Memory: livebuf_destroy frees what it returns; copies `*allocator`. NULL: `allocator`
  * stands for the system's; `error` if it is not wanted. Errors: NULL, with LIVEBUF_IO where
@@ -1630,6 +1647,18 @@ livebuf_status livebuf_reserve(struct livebuf_doc *doc,
  */
 struct livebuf_doc *livebuf_create(const struct livebuf_allocator *allocator,
                                    struct livebuf_error *error);
+
+/**
+ * The same with memory for a document of `capacity` bytes from the start: until it is
+ * longer, nothing is allocated any more. (livebuf_reserve gives room within the document, to
+ * one array or object.)
+ *
+ * Memory: as livebuf_create. NULL: as livebuf_create. Errors: as livebuf_create, and
+ * LIVEBUF_DOCUMENT_LIMIT for more than a document may use. Threads: as livebuf_create.
+ */
+struct livebuf_doc *livebuf_create_with_capacity(size_t capacity,
+                                                 const struct livebuf_allocator *allocator,
+                                                 struct livebuf_error *error);
 
 /**
  * A document that manages its memory, with a copy of these bytes. Foreign until
@@ -1811,8 +1840,6 @@ char *livebuf_to_json_new(struct livebuf_value value,
 }  // extern "C"
 #endif  // __cplusplus
 
-#endif  /* LIVEBUF_H */
-
 /* --- what the compiler puts where it is called --------------------------------------- */
 
 /** The version of this header as text; livebuf_version() is that of the library. */
@@ -1925,6 +1952,83 @@ static inline livebuf_bytes livebuf_get_bytes_or(livebuf_value value, const void
     bytes.length = length;
   }
   return bytes;
+}
+
+/* Checked reading: for where 0 or no text may also be an answer. Each returns LIVEBUF_OK and
+   writes `*result`, or says why not and leaves `*result` as it was:
+     LIVEBUF_WRONG_TYPE     there is a value, of another type;
+     LIVEBUF_NULL_ARGUMENT  `result` is NULL;
+     the value's own status where there is none: LIVEBUF_NOT_FOUND, what is damaged,
+     LIVEBUF_STALE_HANDLE. livebuf_value_error has the byte offset then. */
+
+static inline livebuf_status livebuf_not_read_(livebuf_value value, const void *result) {
+  livebuf_status status = result ? livebuf_value_error(value).status : LIVEBUF_NULL_ARGUMENT;
+  if (status == LIVEBUF_OK) status = LIVEBUF_WRONG_TYPE;
+  return status;
+}
+
+/** The boolean in `*result`. LIVEBUF_WRONG_TYPE where the value is none. */
+static inline livebuf_status livebuf_read_bool(livebuf_value value, bool *result) {
+  bool is_bool = value.tag == LIVEBUF_TAG_TRUE || value.tag == LIVEBUF_TAG_FALSE;
+  if (!result || !is_bool) return livebuf_not_read_(value, result);
+  *result = value.tag == LIVEBUF_TAG_TRUE;
+  return LIVEBUF_OK;
+}
+
+/** The integer in `*result`. LIVEBUF_WRONG_TYPE where the value is no integer, or one that
+    int64_t does not hold (livebuf_type_of tells them apart). 1.0 is not an integer. */
+static inline livebuf_status livebuf_read_i64(livebuf_value value, int64_t *result) {
+  if (!result || value.tag != LIVEBUF_TAG_I64) return livebuf_not_read_(value, result);
+  *result = (int64_t)value.cell;
+  return LIVEBUF_OK;
+}
+
+/** The integer without sign in `*result`. LIVEBUF_WRONG_TYPE where the value is no integer,
+    or one that uint64_t does not hold. 1.0 is not an integer. */
+static inline livebuf_status livebuf_read_u64(livebuf_value value, uint64_t *result) {
+  bool fits = value.tag == LIVEBUF_TAG_U64 ||
+              (value.tag == LIVEBUF_TAG_I64 && (int64_t)value.cell >= 0);
+  if (!result || !fits) return livebuf_not_read_(value, result);
+  *result = value.cell;
+  return LIVEBUF_OK;
+}
+
+/** The number in `*result`, rounded to the nearest double. LIVEBUF_WRONG_TYPE where the value
+    is no number, or one beyond the range of doubles. */
+static inline livebuf_status livebuf_read_f64(livebuf_value value, double *result) {
+  /* By two fallbacks: a number is what comes out by both. */
+  double number = livebuf_get_f64_or(value, 0);
+  bool is_number = value.tag == LIVEBUF_TAG_F64 || number < 0 || number > 0 ||
+                   livebuf_get_f64_or(value, 1) < 1;
+  if (!result || !is_number) return livebuf_not_read_(value, result);
+  *result = number;
+  return LIVEBUF_OK;
+}
+
+/** The text in `*result`. LIVEBUF_WRONG_TYPE where the value is no text. */
+static inline livebuf_status livebuf_read_str(livebuf_value value, livebuf_str *result) {
+  livebuf_str text = livebuf_get_str(value);
+  if (!result || !text.data) return livebuf_not_read_(value, result);
+  *result = text;
+  return LIVEBUF_OK;
+}
+
+/** The bytes in `*result`. LIVEBUF_WRONG_TYPE where the value is no byte string. */
+static inline livebuf_status livebuf_read_bytes(livebuf_value value, livebuf_bytes *result) {
+  livebuf_bytes bytes = livebuf_get_bytes(value);
+  if (!result || !bytes.data) return livebuf_not_read_(value, result);
+  *result = bytes;
+  return LIVEBUF_OK;
+}
+
+/** The text of a number that is kept as text (LIVEBUF_TYPE_NUMBER) in `*result`.
+    LIVEBUF_WRONG_TYPE for all else. */
+static inline livebuf_status livebuf_read_number_text(livebuf_value value,
+                                                      livebuf_str *result) {
+  livebuf_str text = livebuf_get_number_text(value);
+  if (!result || !text.data) return livebuf_not_read_(value, result);
+  *result = text;
+  return LIVEBUF_OK;
 }
 
 /** Whether text is this, which ends with NUL. */
@@ -2213,3 +2317,5 @@ static inline livebuf_status livebuf_push_bytes(livebuf_doc *doc, livebuf_node n
 #ifdef __cplusplus
 }
 #endif
+
+#endif /* LIVEBUF_H */

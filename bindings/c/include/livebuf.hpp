@@ -21,9 +21,14 @@
 #ifndef LIVEBUF_HPP
 #define LIVEBUF_HPP
 
+#if !defined(__cplusplus) || (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 201703L
+#error "livebuf.hpp needs C++17 or newer (-std=c++17); C and older C++ include livebuf.h"
+#else
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -65,20 +70,35 @@ class status {
 /// What the throwing calls throw.
 class exception : public std::exception {
  public:
-  explicit exception(livebuf_error error) noexcept : error_(error) {}
-  const char *what() const noexcept override { return livebuf_strerror(error_.status); }
+  explicit exception(livebuf_error error) noexcept : error_(error) {
+    livebuf_error_text(error, text_, sizeof text_);
+  }
+  /// The status alone, of which no place is known.
+  explicit exception(status status) noexcept : error_{status.code(), 0, 0, 0, 0, 0} {
+    std::strncpy(text_, status.what(), sizeof text_ - 1);
+  }
+  /// What went wrong, with its place and detail.
+  const char *what() const noexcept override { return text_; }
   /// Status, byte offset, and line and column in JSON text.
   const livebuf_error &error() const noexcept { return error_; }
 
  private:
   livebuf_error error_;
+  char text_[160] = {};
 };
 
 /// Throws what went wrong, if anything did.
 inline void check(status status) {
-  if (!status) throw exception(livebuf_error{status.code(), 0, 0, 0, 0, 0});
+  if (!status) throw exception(status);
 }
 #endif
+
+/// An error as one line of English, with its place and detail.
+inline std::string text(const livebuf_error &error) {
+  std::string line(livebuf_error_text(error, nullptr, 0) + 1, '\0');
+  line.resize(livebuf_error_text(error, &line[0], line.size()));
+  return line;
+}
 
 namespace detail {
 
@@ -357,16 +377,22 @@ class value {
   template <class T>
   bool to(T &result) const;
 
+  /// The same with the reason: LIVEBUF_WRONG_TYPE where there is a value that is no T, or the
+  /// value's own status. The variable is as it was where it is not so.
+  template <class T>
+  status read(T &result) const {
+    T made{};
+    if (!to(made)) return why_not().status;
+    result = std::move(made);
+    return status();
+  }
+
 #if LIVEBUF_EXCEPTIONS
   /// The same; throws where it is not so.
   template <class T>
   T as() const {
     T result{};
-    if (!to(result)) {
-      livebuf_error error = this->error();
-      if (error.status == LIVEBUF_OK) error.status = LIVEBUF_WRONG_TYPE;
-      throw exception(error);
-    }
+    if (!to(result)) throw exception(why_not());
     return result;
   }
 #endif
@@ -417,6 +443,13 @@ class value {
   }
 
  private:
+  /// Why `to` failed: no value, or of another type.
+  livebuf_error why_not() const noexcept {
+    livebuf_error error = this->error();
+    if (error.status == LIVEBUF_OK) error.status = LIVEBUF_WRONG_TYPE;
+    return error;
+  }
+
   livebuf_iter iterate(bool descending) const noexcept {
     livebuf_iter iter;
     livebuf_iterate(value_, descending ? LIVEBUF_DESCENDING : 0, &iter);
@@ -780,7 +813,7 @@ class editing {
     return doc ? bytes_view(doc->bytes, doc->length) : bytes_view();
   }
   std::size_t size() const noexcept { return bytes().size(); }
-  /// What the last call that failed said.
+  /// What the last call that failed said; livebuf::text makes a line of it.
   livebuf_error error() const noexcept { return livebuf_last_error(raw()); }
   std::string json(std::uint32_t indent = 0) const { return root().json(indent); }
 
@@ -808,6 +841,10 @@ class document : public editing<document> {
 
   explicit operator bool() const noexcept { return doc_; }
 
+  /// Empty, with memory for so many bytes from the start.
+  static document with_capacity(std::size_t capacity) noexcept {
+    return document(livebuf_create_with_capacity(capacity, nullptr, nullptr));
+  }
   /// From JSON text; `error` says what is wrong with it.
   static document from_json(std::string_view text, livebuf_error *error = nullptr,
                             const livebuf_json_options *options = nullptr) noexcept {
@@ -882,4 +919,5 @@ class buffer : public editing<buffer> {
 
 }  // namespace livebuf
 
-#endif
+#endif  // C++17
+#endif  // LIVEBUF_HPP

@@ -292,7 +292,8 @@ unsafe fn hand_out(made: Result<*mut livebuf_doc>, error: *mut livebuf_error) ->
 /// Least memory of a new document.
 const FIRST: usize = 256;
 
-/// A new document that manages its memory; its root is null.
+/// A new document that manages its memory; its root is null. It grows as it needs to;
+/// livebuf_create_with_capacity is for those who know how far.
 ///
 /// Memory: livebuf_destroy frees what it returns; copies `*allocator`. NULL: `allocator`
 /// stands for the system's; `error` if it is not wanted. Errors: NULL, with LIVEBUF_IO where
@@ -302,11 +303,32 @@ pub unsafe extern "C" fn livebuf_create(
     allocator: *const livebuf_allocator,
     error: *mut livebuf_error,
 ) -> *mut livebuf_doc {
+    // SAFETY: passed on.
+    unsafe { livebuf_create_with_capacity(0, allocator, error) }
+}
+
+/// The same with memory for a document of `capacity` bytes from the start: until it is
+/// longer, nothing is allocated any more. (livebuf_reserve gives room within the document, to
+/// one array or object.)
+///
+/// Memory: as livebuf_create. NULL: as livebuf_create. Errors: as livebuf_create, and
+/// LIVEBUF_DOCUMENT_LIMIT for more than a document may use. Threads: as livebuf_create.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_create_with_capacity(
+    capacity: usize,
+    allocator: *const livebuf_allocator,
+    error: *mut livebuf_error,
+) -> *mut livebuf_doc {
     let make = || {
         // SAFETY: the caller's word.
         let allocator = unsafe { livebuf_allocator::given(allocator) }?;
+        if capacity as u64 > layout::MAX_DOCUMENT {
+            let most = layout::MAX_DOCUMENT;
+            return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, most).into());
+        }
         Context::make(allocator, Holds::Nothing, |keeper| {
-            Ok(livebuf_doc::with_editor(Editor::create(keeper.allocated(FIRST)?)?))
+            let memory = keeper.allocated(capacity.max(FIRST))?;
+            Ok(livebuf_doc::with_editor(Editor::create(memory)?))
         })
     };
     // SAFETY: the caller's word.

@@ -980,10 +980,12 @@ pub unsafe extern "C" fn livebuf_rename_n(
 }
 
 /// Makes room for `additional` members or elements, so that adding them takes no more space
-/// beside their keys and text.
+/// beside their keys and text. The room is part of the document, so this makes it longer; for
+/// memory that a document grows into, see livebuf_create_with_capacity.
 ///
-/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE,
-/// limits. Threads: an edit.
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE (the root of a new
+/// document is null, which has no members), LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits.
+/// Threads: an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_reserve(
     doc: *mut livebuf_doc,

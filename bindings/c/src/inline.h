@@ -113,6 +113,83 @@ static inline livebuf_bytes livebuf_get_bytes_or(livebuf_value value, const void
   return bytes;
 }
 
+/* Checked reading: for where 0 or no text may also be an answer. Each returns LIVEBUF_OK and
+   writes `*result`, or says why not and leaves `*result` as it was:
+     LIVEBUF_WRONG_TYPE     there is a value, of another type;
+     LIVEBUF_NULL_ARGUMENT  `result` is NULL;
+     the value's own status where there is none: LIVEBUF_NOT_FOUND, what is damaged,
+     LIVEBUF_STALE_HANDLE. livebuf_value_error has the byte offset then. */
+
+static inline livebuf_status livebuf_not_read_(livebuf_value value, const void *result) {
+  livebuf_status status = result ? livebuf_value_error(value).status : LIVEBUF_NULL_ARGUMENT;
+  if (status == LIVEBUF_OK) status = LIVEBUF_WRONG_TYPE;
+  return status;
+}
+
+/** The boolean in `*result`. LIVEBUF_WRONG_TYPE where the value is none. */
+static inline livebuf_status livebuf_read_bool(livebuf_value value, bool *result) {
+  bool is_bool = value.tag == LIVEBUF_TAG_TRUE || value.tag == LIVEBUF_TAG_FALSE;
+  if (!result || !is_bool) return livebuf_not_read_(value, result);
+  *result = value.tag == LIVEBUF_TAG_TRUE;
+  return LIVEBUF_OK;
+}
+
+/** The integer in `*result`. LIVEBUF_WRONG_TYPE where the value is no integer, or one that
+    int64_t does not hold (livebuf_type_of tells them apart). 1.0 is not an integer. */
+static inline livebuf_status livebuf_read_i64(livebuf_value value, int64_t *result) {
+  if (!result || value.tag != LIVEBUF_TAG_I64) return livebuf_not_read_(value, result);
+  *result = (int64_t)value.cell;
+  return LIVEBUF_OK;
+}
+
+/** The integer without sign in `*result`. LIVEBUF_WRONG_TYPE where the value is no integer,
+    or one that uint64_t does not hold. 1.0 is not an integer. */
+static inline livebuf_status livebuf_read_u64(livebuf_value value, uint64_t *result) {
+  bool fits = value.tag == LIVEBUF_TAG_U64 ||
+              (value.tag == LIVEBUF_TAG_I64 && (int64_t)value.cell >= 0);
+  if (!result || !fits) return livebuf_not_read_(value, result);
+  *result = value.cell;
+  return LIVEBUF_OK;
+}
+
+/** The number in `*result`, rounded to the nearest double. LIVEBUF_WRONG_TYPE where the value
+    is no number, or one beyond the range of doubles. */
+static inline livebuf_status livebuf_read_f64(livebuf_value value, double *result) {
+  /* By two fallbacks: a number is what comes out by both. */
+  double number = livebuf_get_f64_or(value, 0);
+  bool is_number = value.tag == LIVEBUF_TAG_F64 || number < 0 || number > 0 ||
+                   livebuf_get_f64_or(value, 1) < 1;
+  if (!result || !is_number) return livebuf_not_read_(value, result);
+  *result = number;
+  return LIVEBUF_OK;
+}
+
+/** The text in `*result`. LIVEBUF_WRONG_TYPE where the value is no text. */
+static inline livebuf_status livebuf_read_str(livebuf_value value, livebuf_str *result) {
+  livebuf_str text = livebuf_get_str(value);
+  if (!result || !text.data) return livebuf_not_read_(value, result);
+  *result = text;
+  return LIVEBUF_OK;
+}
+
+/** The bytes in `*result`. LIVEBUF_WRONG_TYPE where the value is no byte string. */
+static inline livebuf_status livebuf_read_bytes(livebuf_value value, livebuf_bytes *result) {
+  livebuf_bytes bytes = livebuf_get_bytes(value);
+  if (!result || !bytes.data) return livebuf_not_read_(value, result);
+  *result = bytes;
+  return LIVEBUF_OK;
+}
+
+/** The text of a number that is kept as text (LIVEBUF_TYPE_NUMBER) in `*result`.
+    LIVEBUF_WRONG_TYPE for all else. */
+static inline livebuf_status livebuf_read_number_text(livebuf_value value,
+                                                      livebuf_str *result) {
+  livebuf_str text = livebuf_get_number_text(value);
+  if (!result || !text.data) return livebuf_not_read_(value, result);
+  *result = text;
+  return LIVEBUF_OK;
+}
+
 /** Whether text is this, which ends with NUL. */
 static inline bool livebuf_str_equals(livebuf_str text, const char *other) {
   size_t length = livebuf_length_(other);
@@ -399,3 +476,5 @@ static inline livebuf_status livebuf_push_bytes(livebuf_doc *doc, livebuf_node n
 #ifdef __cplusplus
 }
 #endif
+
+#endif /* LIVEBUF_H */

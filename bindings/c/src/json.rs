@@ -14,7 +14,7 @@ use livebuf_json::{
 use crate::context::{livebuf_allocator, made};
 use crate::document::{Memory, bytes_of, guard, livebuf_doc, livebuf_limits, place_editor};
 use crate::read::livebuf_value;
-use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::status::{NULL, OK, Result, Text, livebuf_code, livebuf_error, livebuf_status};
 
 /// Every number keeps its text, so that printing gives back each literal as it was.
 pub const LIVEBUF_JSON_TEXT_NUMBERS: u32 = 1;
@@ -194,22 +194,9 @@ pub unsafe extern "C" fn livebuf_from_json_in(
     unsafe { place_editor(doc, make()) }
 }
 
-/// Text that goes to memory of the caller's as far as it has room, and is counted.
-struct Sink {
-    buffer: *mut u8,
-    capacity: usize,
-    length: usize,
-}
-
-impl io::Write for Sink {
+impl io::Write for Text {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        let room = self.capacity.saturating_sub(self.length).min(text.len());
-        if room > 0 {
-            // SAFETY: `length + room` is within the capacity, by the caller's word good for
-            // writing.
-            unsafe { ptr::copy_nonoverlapping(text.as_ptr(), self.buffer.add(self.length), room) };
-        }
-        self.length += text.len();
+        self.add(text);
         Ok(text.len())
     }
 
@@ -233,18 +220,18 @@ pub unsafe extern "C" fn livebuf_to_json(
     capacity: usize,
     length: *mut usize,
 ) -> livebuf_status {
-    let capacity = if text.is_null() { 0 } else { capacity.min(isize::MAX as usize) };
-    let mut sink = Sink { buffer: text.cast(), capacity, length: 0 };
+    // SAFETY: the caller's word.
+    let mut sink = unsafe { Text::new(text, capacity) };
     let mut print = || {
         // SAFETY: the caller's word.
         let (view, options) =
             unsafe { (value.view()?, livebuf_json_options::given(options).print()) };
         guard(|| print_to(view, &mut sink, &options))?;
-        if sink.length < capacity {
+        if sink.length < sink.capacity {
             // SAFETY: within the capacity.
             unsafe { text.add(sink.length).write(0) };
         }
-        match sink.length > capacity {
+        match sink.length > sink.capacity {
             true => Err(livebuf_error::of(livebuf_code::LIVEBUF_NO_SPACE)),
             false => Ok(()),
         }
@@ -257,7 +244,7 @@ pub unsafe extern "C" fn livebuf_to_json(
     status
 }
 
-fn print_to(view: Value<'_>, sink: &mut Sink, options: &PrintOptions) -> Result<()> {
+fn print_to(view: Value<'_>, sink: &mut Text, options: &PrintOptions) -> Result<()> {
     to_writer(sink, view, options).map_err(|error| from_json(&error))
 }
 

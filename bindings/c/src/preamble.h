@@ -17,10 +17,12 @@
  *            lies in the document under edit may be given to the edit.
  *   NULL     is looked for in every pointer, and is an error or has a meaning.
  *   Errors   Reads give values that are not there, with a status inside, and chain:
- *            livebuf_get_i64(livebuf_get(livebuf_root(doc), "a")). Edits return a status; 0 is
- *            LIVEBUF_OK, and doc->error has the byte offset. An edit that fails leaves the
- *            document as it was. Values, text, iterators and columns of before an edit are
- *            known to be stale, and places (livebuf_node) when what they stand for may be gone.
+ *            livebuf_get_i64(livebuf_get(livebuf_root(doc), "a")) is 0 where there is none;
+ *            livebuf_read_i64 and its kin return a status. Edits return one, too; 0 is
+ *            LIVEBUF_OK, and doc->error has the byte offset (livebuf_error_text). An edit
+ *            that fails leaves the document as it was. Values, text, iterators and columns of
+ *            before an edit are known to be stale, and places (livebuf_node) when what they
+ *            stand for may be gone.
  *   Threads  A read: any number at once, while none edits. An edit: nobody else uses the
  *            document. Different documents have nothing to do with each other.
  *
@@ -28,3 +30,5 @@
  * one counter by which places of different documents are told apart there are no globals;
  * no call looks at the locale or sets errno.
  */
+#ifndef LIVEBUF_H
+#define LIVEBUF_H

@@ -406,7 +406,7 @@ pub unsafe extern "C" fn livebuf_count(value: livebuf_value) -> usize {
 /// documents that were validated or written by this library.
 ///
 /// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
-/// livebuf_value_error tells why. Threads: a read.
+/// livebuf_read_str tells why. Threads: a read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_get_str(value: livebuf_value) -> livebuf_str {
     // SAFETY: the caller's word.
@@ -429,7 +429,7 @@ impl livebuf_str {
 /// The bytes of a byte string; `data` is NULL where it is none.
 ///
 /// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no bytes;
-/// livebuf_value_error tells why. Threads: a read.
+/// livebuf_read_bytes tells why. Threads: a read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_get_bytes(value: livebuf_value) -> livebuf_bytes {
     // SAFETY: the caller's word.
@@ -446,8 +446,8 @@ pub unsafe extern "C" fn livebuf_get_bytes(value: livebuf_value) -> livebuf_byte
 /// The text of a number that is kept as text (LIVEBUF_TYPE_NUMBER); `data` is NULL for all
 /// else.
 ///
-/// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text.
-/// Threads: a read.
+/// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
+/// livebuf_read_number_text tells why. Threads: a read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_get_number_text(value: livebuf_value) -> livebuf_str {
     // SAFETY: the caller's word.
@@ -466,10 +466,12 @@ pub unsafe extern "C" fn livebuf_number_or(value: livebuf_value, fallback: f64) 
     unsafe { value.view() }.ok().and_then(|view| view.as_f64()).unwrap_or(fallback)
 }
 
-/// Whether a value is good: `status` is LIVEBUF_OK and the document was not edited since.
+/// Whether there is a value that can be read. LIVEBUF_OK for a good value of any type: whether
+/// it is of the type you want, livebuf_read_i64 and its kin tell (LIVEBUF_WRONG_TYPE).
 ///
-/// Memory: none. NULL: none. Errors: the value's own status and place, or
-/// LIVEBUF_STALE_HANDLE; for text also what is damaged. Threads: a read.
+/// Memory: none. NULL: none. Errors: the value's own status and place; what is damaged in
+/// text, bytes or the header of a container; LIVEBUF_STALE_HANDLE after an edit of the
+/// document. Threads: a read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_value_error(value: livebuf_value) -> livebuf_error {
     // SAFETY: the caller's word.
@@ -477,6 +479,7 @@ pub unsafe extern "C" fn livebuf_value_error(value: livebuf_value) -> livebuf_er
         view.len()?;
         view.as_text_bytes()?;
         view.as_bytes()?;
+        view.as_number_text()?;
         Ok(())
     });
     match looked {

@@ -118,6 +118,170 @@ static void all_kinds(void) {
   STATUS(livebuf_validate(&doc, scratch, sizeof scratch), LIVEBUF_OK);
 }
 
+/* What a checked getter says, and that it writes its variable only then. */
+#define READS(call, type, value, result, expected)                       \
+  do {                                                                   \
+    type out;                                                            \
+    memset(&out, 0x5A, sizeof out);                                      \
+    STATUS(call(value, &out), LIVEBUF_OK);                               \
+    CHECK((result) == (expected));                                         \
+    STATUS(call(value, NULL), LIVEBUF_NULL_ARGUMENT);                    \
+  } while (0)
+#define REFUSES(call, type, value, status)                               \
+  do {                                                                   \
+    type out, before;                                                    \
+    memset(&out, 0x5A, sizeof out);                                      \
+    memset(&before, 0x5A, sizeof before);                                \
+    STATUS(call(value, &out), status);                                   \
+    CHECK(!memcmp(&out, &before, sizeof out));                           \
+    STATUS(call(value, NULL), LIVEBUF_NULL_ARGUMENT);                    \
+  } while (0)
+
+/* By livebuf_get_i64 a missing member was 0, and so was one of another type: no call told them
+   apart from a 0 that is there. The livebuf_read_ calls do. */
+static void checked(void) {
+  livebuf_doc doc;
+  STATUS(livebuf_init(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&doc, livebuf_object(2), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_null(&doc, LIVEBUF_ROOT, "null"), LIVEBUF_OK);
+  STATUS(livebuf_set_bool(&doc, LIVEBUF_ROOT, "no", false), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "zero", 0), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "least", INT64_MIN), LIVEBUF_OK);
+  STATUS(livebuf_set_u64(&doc, LIVEBUF_ROOT, "most", UINT64_MAX), LIVEBUF_OK);
+  STATUS(livebuf_set_f64(&doc, LIVEBUF_ROOT, "half", 0.5), LIVEBUF_OK);
+  STATUS(livebuf_set_f64(&doc, LIVEBUF_ROOT, "nought", 0), LIVEBUF_OK);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "huge", livebuf_number("1e400")), LIVEBUF_OK);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "tiny", livebuf_number("1e-400")), LIVEBUF_OK);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "long", livebuf_number("-18446744073709551616")),
+         LIVEBUF_OK);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "text", "a text that is long"), LIVEBUF_OK);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "empty", ""), LIVEBUF_OK);
+  STATUS(livebuf_set_bytes(&doc, LIVEBUF_ROOT, "bytes", "\0\xFF\0", 3), LIVEBUF_OK);
+  livebuf_value root = livebuf_root(&doc);
+#define MEMBER(key) livebuf_get(root, key)
+  READS(livebuf_read_bool, bool, MEMBER("no"), out, false);
+  READS(livebuf_read_i64, int64_t, MEMBER("zero"), out, 0);
+  READS(livebuf_read_i64, int64_t, MEMBER("least"), out, INT64_MIN);
+  READS(livebuf_read_u64, uint64_t, MEMBER("zero"), out, 0);
+  READS(livebuf_read_u64, uint64_t, MEMBER("most"), out, UINT64_MAX);
+  READS(livebuf_read_f64, double, MEMBER("half"), out, 0.5);
+  READS(livebuf_read_f64, double, MEMBER("nought"), out, 0.0);
+  READS(livebuf_read_f64, double, MEMBER("zero"), out, 0.0);
+  READS(livebuf_read_f64, double, MEMBER("least"), out, -9223372036854775808.0);
+  READS(livebuf_read_f64, double, MEMBER("most"), out, 18446744073709551616.0);
+  READS(livebuf_read_f64, double, MEMBER("tiny"), out, 0.0);
+  READS(livebuf_read_f64, double, MEMBER("long"), out, -18446744073709551616.0);
+  READS(livebuf_read_str, livebuf_str, MEMBER("text"), out.length, 19);
+  READS(livebuf_read_str, livebuf_str, MEMBER("empty"), out.data && !out.length, true);
+  READS(livebuf_read_bytes, livebuf_bytes, MEMBER("bytes"), out.data[1], 0xFF);
+  READS(livebuf_read_number_text, livebuf_str, MEMBER("huge"), out.length, 5);
+  /* Of another type, or beyond the range. */
+  REFUSES(livebuf_read_bool, bool, MEMBER("zero"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_i64, int64_t, MEMBER("half"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_i64, int64_t, MEMBER("most"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_i64, int64_t, MEMBER("long"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_i64, int64_t, MEMBER("null"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_i64, int64_t, root, LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_u64, uint64_t, MEMBER("least"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_f64, double, MEMBER("text"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_f64, double, MEMBER("no"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_f64, double, MEMBER("huge"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_str, livebuf_str, MEMBER("half"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_str, livebuf_str, MEMBER("bytes"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_bytes, livebuf_bytes, MEMBER("text"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_number_text, livebuf_str, MEMBER("half"), LIVEBUF_WRONG_TYPE);
+  /* Not there: the value's own status. */
+  livebuf_value zeroed;
+  memset(&zeroed, 0, sizeof zeroed);
+  livebuf_value none[] = {MEMBER("nothing"), livebuf_get(MEMBER("text"), "a"),
+                          livebuf_pointer(root, "half"), zeroed};
+  static const livebuf_status WHY[] = {LIVEBUF_NOT_FOUND, LIVEBUF_NOT_FOUND,
+                                       LIVEBUF_BAD_POINTER, LIVEBUF_NULL_ARGUMENT};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    REFUSES(livebuf_read_bool, bool, none[i], WHY[i]);
+    REFUSES(livebuf_read_i64, int64_t, none[i], WHY[i]);
+    REFUSES(livebuf_read_u64, uint64_t, none[i], WHY[i]);
+    REFUSES(livebuf_read_f64, double, none[i], WHY[i]);
+    REFUSES(livebuf_read_str, livebuf_str, none[i], WHY[i]);
+    REFUSES(livebuf_read_bytes, livebuf_bytes, none[i], WHY[i]);
+    REFUSES(livebuf_read_number_text, livebuf_str, none[i], WHY[i]);
+  }
+  /* Damaged: the words that lead to text lead out of the document. */
+  uint32_t text = (uint32_t)(livebuf_get_str(MEMBER("text")).data - (const char *)doc.bytes);
+  uint32_t number =
+      (uint32_t)(livebuf_get_number_text(MEMBER("long")).data - (const char *)doc.bytes);
+  for (size_t at = 32; at + 4 <= doc.length; at += 4) {
+    uint32_t word, out_of_it = 0x7FFFFFF8;
+    memcpy(&word, buffer + at, 4);
+    if (word == text || word == number) memcpy(buffer + at, &out_of_it, 4);
+  }
+  REFUSES(livebuf_read_str, livebuf_str, MEMBER("text"), LIVEBUF_OUT_OF_BOUNDS);
+  REFUSES(livebuf_read_number_text, livebuf_str, MEMBER("long"), LIVEBUF_OUT_OF_BOUNDS);
+  REFUSES(livebuf_read_f64, double, MEMBER("long"), LIVEBUF_OUT_OF_BOUNDS);
+  /* After an edit numbers stay good, as they lie in the value, and all else is stale. */
+  livebuf_value zero = MEMBER("zero"), half = MEMBER("half"), empty = MEMBER("empty");
+  STATUS(livebuf_set_bool(&doc, LIVEBUF_ROOT, "no", true), LIVEBUF_OK);
+  READS(livebuf_read_i64, int64_t, zero, out, 0);
+  REFUSES(livebuf_read_str, livebuf_str, empty, LIVEBUF_STALE_HANDLE);
+  REFUSES(livebuf_read_str, livebuf_str, half, LIVEBUF_STALE_HANDLE);
+#undef MEMBER
+}
+
+static bool error_is(livebuf_error error, const char *expected) {
+  char text[160], cut[8];
+  size_t length = livebuf_error_text(error, text, sizeof text);
+  bool is = length == strlen(expected) && !strcmp(text, expected);
+  if (!is) fprintf(stderr, "the text is: %s\n", text);
+  /* As snprintf: what has room, with a NUL, and the length of all. */
+  memset(cut, 'x', sizeof cut);
+  is = is && livebuf_error_text(error, cut, 5) == length && !strncmp(cut, expected, 4);
+  is = is && cut[length < 4 ? length : 4] == 0 && cut[5] == 'x';
+  is = is && livebuf_error_text(error, cut, 0) == length && cut[5] == 'x';
+  return is && livebuf_error_text(error, NULL, 0) == length &&
+         livebuf_error_text(error, NULL, 160) == length;
+}
+
+/* Of a livebuf_error only the status had a text. */
+static void error_texts(void) {
+  static uint8_t memory[64];
+  livebuf_doc doc;
+  livebuf_error error = {LIVEBUF_OK, 0, 0, 0, 0, 0};
+  CHECK(error_is(error, "no error"));
+  error.status = 1234;
+  CHECK(error_is(error, "unknown status"));
+  error = (livebuf_error){LIVEBUF_BAD_CELL, 0, 0, 0, 4096, 0};
+  CHECK(error_is(error, "a cell holds bits its tag does not allow at offset 4096"));
+  error = (livebuf_error){LIVEBUF_JSON_SYNTAX, 2, 7, 0, 33, 0};
+  CHECK(error_is(error, "the text is not JSON, at line 2, column 7 (byte 33)"));
+  error = (livebuf_error){LIVEBUF_DUPLICATE_KEY, 1, 9, 0, 8, 0};
+  CHECK(error_is(error, "a key occurs twice in one object, at line 1, column 9 (byte 8)"));
+  error = (livebuf_error){LIVEBUF_NESTING_LIMIT, 1, 5, 0, 4, 3};
+  CHECK(error_is(error, "containers are nested deeper than the limit of 3, at line 1, column 5 "
+                        "(byte 4)"));
+  error.status = LIVEBUF_JSON_OUTPUT_LIMIT;
+  error.line = 0;
+  CHECK(error_is(error, "the JSON text would be longer than allowed"));
+  CHECK(error_is(livebuf_last_error(NULL), "an argument is NULL that must not be"));
+  CHECK(error_is(livebuf_value_error(livebuf_root(NULL)), "an argument is NULL that must not be"));
+  STATUS(livebuf_init(&doc, memory, 31), LIVEBUF_NO_SPACE);
+  CHECK(error_is(doc.error, "the buffer is too small: 1 bytes are missing"));
+  STATUS(livebuf_init(&doc, memory, sizeof memory), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&doc, livebuf_array(1), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_at(&doc, LIVEBUF_ROOT, 3, livebuf_i64(1), NULL),
+         LIVEBUF_INDEX_OUT_OF_RANGE);
+  CHECK(error_is(doc.error, "the index is past the end: the length is 0"));
+  STATUS(livebuf_read(&doc, (const uint8_t *)"{}", 2), LIVEBUF_NOT_A_DOCUMENT);
+  CHECK(error_is(doc.error, "not a LiveBuf document: it does not begin as one does (JSON must be "
+                            "converted first)"));
+  /* The longest there are: 160 bytes hold any. */
+  for (int status = -1; status < 256; status++) {
+    for (uint32_t line = 0; line < 2; line++) {
+      error = (livebuf_error){status, line * UINT32_MAX, UINT32_MAX, 0, UINT64_MAX, UINT64_MAX};
+      CHECK(livebuf_error_text(error, NULL, 0) < 160);
+    }
+  }
+}
+
 /* Edits of what lies in the document itself, which the edit may move. */
 static void own_text(void) {
   livebuf_doc doc;
@@ -387,6 +551,8 @@ static void columns(void) {
 int main(void) {
   long before = allocations;
   all_kinds();
+  checked();
+  error_texts();
   own_text();
   copies();
   misuse();

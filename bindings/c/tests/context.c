@@ -74,6 +74,35 @@ static void allocators(void) {
   livebuf_free(NULL, NULL, 0);
 }
 
+/* The table for users of Lite³ led from lite3_ctx_create_with_size to livebuf_reserve, which
+   refuses a new document and else makes the document itself longer. */
+static void capacity(void) {
+  counter count = {0, -1, 0};
+  livebuf_allocator allocator = {allocate, reallocate, release, &count};
+  livebuf_error error;
+  livebuf_doc *doc = livebuf_create_with_capacity(100000, &allocator, &error);
+  STATUS(error.status, LIVEBUF_OK);
+  CHECK(doc && doc->capacity == 100000 && doc->length == 32);
+  STATUS(livebuf_set_root(doc, livebuf_array(0), NULL), LIVEBUF_OK);
+  const uint8_t *before = doc->bytes;
+  count.refuse_after = 0; /* It has all the memory that it needs. */
+  while (doc->length < 50000) STATUS(livebuf_push_str(doc, LIVEBUF_ROOT, "12345"), LIVEBUF_OK);
+  CHECK(doc->bytes == before && doc->capacity == 100000);
+  livebuf_destroy(doc);
+  CHECK(count.blocks == 0 && count.bytes == 0);
+  CHECK(!livebuf_create_with_capacity(100000, &allocator, &error));
+  STATUS(error.status, LIVEBUF_IO);
+  CHECK(count.blocks == 0 && count.bytes == 0);
+  doc = livebuf_create_with_capacity(0, NULL, &error);
+  CHECK(doc && doc->capacity >= 32);
+  livebuf_destroy(doc);
+#if SIZE_MAX > UINT32_MAX
+  CHECK(!livebuf_create_with_capacity(SIZE_MAX, NULL, &error));
+  STATUS(error.status, LIVEBUF_DOCUMENT_LIMIT);
+  CHECK(error.detail == 4294967288);
+#endif
+}
+
 static void bytes(void) {
   livebuf_error error;
   CHECK(!livebuf_from_bytes(NULL, 3, NULL, &error) && error.status == LIVEBUF_NULL_ARGUMENT);
@@ -276,6 +305,7 @@ static void tables(void) {
 
 int main(int count, char **arguments) {
   allocators();
+  capacity();
   bytes();
   own_text();
   files(count > 1 ? arguments[1] : ".");

@@ -73,6 +73,32 @@ static void reading() {
   CHECK(!view["laps"].column("/lap").find(9) && !view["laps"].column("/nothing"));
 }
 
+/// `value::error` of a number that was read as text says that there is no error; `read` tells
+/// the reason, and leaves the variable as it was.
+static void checked() {
+  auto doc = livebuf::document::from_json(R"({"half":0.5,"list":[1,"two"],"big":300})");
+  const auto &view = doc;
+  std::string text = "as it was";
+  CHECK(view["half"].read(text) == livebuf::status(LIVEBUF_WRONG_TYPE) && text == "as it was");
+  CHECK(view["no"].read(text) == livebuf::status(LIVEBUF_NOT_FOUND) && text == "as it was");
+  CHECK(view["list"][1].read(text) && text == "two");
+  double half = 7;
+  CHECK(view["half"].read(half) && half == 0.5);
+  std::uint8_t small = 7;
+  CHECK(view["big"].read(small) == livebuf::status(LIVEBUF_WRONG_TYPE) && small == 7);
+  std::vector<int> list = {7};
+  CHECK(view["list"].read(list) == livebuf::status(LIVEBUF_WRONG_TYPE) && list.size() == 1);
+  livebuf::value stale = view["list"][1];
+  doc["half"] = 1;
+  CHECK(stale.read(text) == livebuf::status(LIVEBUF_STALE_HANDLE) && text == "two");
+  CHECK(livebuf::text(stale.error()) == "the handle is stale");
+  livebuf_error error;
+  CHECK(!livebuf::document::from_json("[1,\n 2", &error));
+  CHECK(livebuf::text(error) ==
+        "the JSON text ends inside a value, or holds none, at line 2, column 3 (byte 6)");
+  CHECK(livebuf::document::with_capacity(4096).raw()->capacity == 4096);
+}
+
 static void editing() {
   livebuf::document doc;
   doc.at_root() = livebuf::object(2);
@@ -154,7 +180,20 @@ static livebuf_status thrown(Call call) {
   return LIVEBUF_OK;
 }
 
+template <class Call>
+static std::string message(Call call) {
+  try {
+    call();
+  } catch (const std::exception &error) {
+    return error.what();
+  }
+  return "";
+}
+
 static void exceptions() {
+  CHECK(message([] { livebuf::document::parse("{\n,"); }) ==
+        "the text is not JSON, at line 2, column 1 (byte 2)");
+  CHECK(message([] { livebuf::check(LIVEBUF_NO_SPACE); }) == "the buffer is too small");
   CHECK(thrown([] { livebuf::document::parse("{"); }) == LIVEBUF_JSON_END);
   auto doc = livebuf::document::parse(R"({"a":1,"b":[true]})");
   CHECK(doc.root()["a"].as<int>() == 1 && doc["b"][0].as<bool>());
@@ -168,6 +207,7 @@ static void exceptions() {
 
 int main() {
   reading();
+  checked();
   editing();
   structs();
   memory();

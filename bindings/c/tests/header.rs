@@ -127,6 +127,30 @@ fn the_reference_is_what_the_header_says() {
     compare(REFERENCE, &page);
 }
 
+/// The guide names no call that is not there: users of Lite³ were sent to one that does
+/// something else, and nothing looked. A name that ends with `_` or `…` stands for its kin.
+#[test]
+fn the_guide_names_what_there_is() {
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let header = read(HEADER);
+    let known: Vec<&str> = header.split(|letter| !is_word(letter)).collect();
+    let guide = read("../../docs/c-api.md");
+    let mut count = 0;
+    for (at, _) in guide.match_indices("livebuf_") {
+        let name = guide[at..].split(|letter| !is_word(letter)).next().unwrap_or_default();
+        let before = guide[..at].chars().next_back().unwrap_or(' ');
+        if !is_word(before) {
+            let is_there = match name.ends_with('_') {
+                true => known.iter().any(|known| known.starts_with(name)),
+                false => known.contains(&name),
+            };
+            assert!(is_there, "docs/c-api.md names {name}, which is not in the header");
+            count += 1;
+        }
+    }
+    assert!(count > 100, "only {count} names were found");
+}
+
 /// Every exported function says whose memory, what of NULL, which errors, which threads.
 #[test]
 fn every_function_says_what_the_caller_must_know() {

@@ -8,7 +8,7 @@ cd "$here"
 rm -rf "$work" && mkdir -p "$work"
 : "${CC:=cc}" "${CXX:=c++}"
 library="$built/liblivebuf_c.a"
-private="-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc"
+private="-lutil -lrt -lpthread -lm -ldl"
 strict="-Wall -Wextra -Wpedantic -Wshadow -Werror"
 skipped=""
 failed=0
@@ -67,6 +67,19 @@ guide() {
 }
 step "the guide" guide
 
+# The include guard once ended before the inline functions, so that they were defined again
+# wherever livebuf.h came twice, as it does beside livebuf.hpp.
+orders() { # a source to write, compiler and its options, then pairs of headers
+  source=$work/$1 with=$2
+  shift 2
+  for order in "$@"; do
+    for header in $order; do echo "#include <$header>"; done > "$source"
+    echo 'int main(void) { return (int)livebuf_count(livebuf_root(NULL)); }' >> "$source"
+    $with $strict -Iinclude "$source" "$library" $private -o "$work/order" && "$work/order" || return 1
+  done
+}
+step "livebuf.h included twice" orders order.c "$CC -std=c11" "livebuf.h livebuf.h"
+
 examples() {
   for api in buffer context; do
     for source in examples/$api/*.c; do
@@ -95,6 +108,8 @@ sanitized() {
 }
 if sanitized; then
   sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
+  step "with sanitizers" compile buffer-s tests/buffer.c $wrap $sanitize
+  step "run" "$work/buffer-s"
   step "with sanitizers" compile context-s tests/context.c $sanitize
   step "run" "$work/context-s" "$work"
   step "with sanitizers" compile garbage-s tests/garbage.c $sanitize
@@ -111,12 +126,33 @@ if has "$CXX"; then
   }
   step "C++17" cpp cpp -std=c++17
   step "C++17 without exceptions and RTTI" cpp cpp-bare -std=c++17 -fno-exceptions -fno-rtti
+  step "headers in any order in C++" orders order.cpp "$CXX -std=c++17" "livebuf.h livebuf.h" \
+    "livebuf.h livebuf.hpp" "livebuf.hpp livebuf.h" "livebuf.hpp livebuf.hpp"
+  # Below C++17 there were 264 errors, none of which told the reason.
+  old() { # language, options
+    if "$CXX" "$@" -Iinclude -fsyntax-only include/livebuf.hpp 2> "$work/old.log"; then return 1; fi
+    grep -q 'needs C++17' "$work/old.log" && [ "$(grep -c ' error: ' "$work/old.log")" = 1 ]
+  }
+  step "livebuf.hpp below C++17" old -std=c++14 -x c++
   # The C header by itself is C++, too.
-  step "livebuf.h as C++" "$CXX" -std=c++11 $strict -Iinclude -x c++ -fsyntax-only include/livebuf.h -Wno-pragma-once-outside-header
+  step "livebuf.h as C++" orders order.cpp "$CXX -std=c++11" livebuf.h
 else
   skip "C++" "no $CXX"
 fi
 
+# A program that needs no shared library, by the words that pkg-config has for it. -lgcc_s was
+# among them, which is a shared library only.
+static_libc() {
+  echo 'int main(void) { return 0; }' > "$work/nothing.c"
+  "$1" -static "$work/nothing.c" -o "$work/nothing" 2> "$work/nothing.log" && "$work/nothing"
+}
+static_program() {
+  "$1" examples/context/5-json.c -static $(pkg-config --static --cflags --libs livebuf) \
+    -o "$work/nothing-shared" 2> "$work/nothing.log" || { cat "$work/nothing.log"; return 1; }
+  # The dynamic linker is asked for by no program that is static.
+  if readelf -l "$work/nothing-shared" | grep -q INTERP; then return 1; fi
+  "$work/nothing-shared" | diff examples/context/5-json.txt -
+}
 # Installed, found and used as others will, from the libraries at hand.
 package() {
   make --no-print-directory -s install BUILT="$built" BUILD_DIR="$work/build" PREFIX="$work/prefix" || return 1
@@ -127,6 +163,15 @@ package() {
     "$CC" examples/buffer/1-messages.c $(pkg-config --cflags livebuf) "$work/prefix/lib/liblivebuf.a" \
       $(pkg-config --static --libs-only-l livebuf | sed 's/-llivebuf//') -o "$work/static" || return 1
     "$work/static" | diff examples/buffer/1-messages.txt - || return 1
+    for compiler in gcc clang; do
+      if ! has $compiler; then
+        skip "a static program by $compiler" "not found"
+      elif ! static_libc $compiler; then
+        skip "a static program by $compiler" "no static libc"
+      else
+        static_program $compiler || return 1
+      fi
+    done
   else
     skip "pkg-config" "not found"
   fi
