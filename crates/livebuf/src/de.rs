@@ -5,12 +5,12 @@
 //! Number text goes to `i128` and `u128` exactly, to everything else as
 //! serde_json parses it: integers of 64 bits, else the nearest double.
 //!
-//! Work on a damaged document is bounded by a budget, its depth by the default
-//! nesting limit, whatever mode the view is in.
+//! Work is bounded by what a valid document of that size can hold, depth by
+//! [`SERDE_NESTING`](crate::SERDE_NESTING), whatever mode the view is in.
 
 use crate::error::{Error, ErrorKind};
 use crate::reader::{Array, ArrayIter, Doc, Fields, Kind, Mode, Object, Value};
-use crate::ser::{Number, SerdeError, Walk};
+use crate::ser::{Nested, Number, SERDE_NESTING, SerdeError, Walk};
 use alloc::format;
 use serde_core::de::value::{BorrowedStrDeserializer, SeqDeserializer};
 use serde_core::de::{
@@ -56,10 +56,10 @@ pub fn from_doc<'de, T: Deserialize<'de>, M: Mode>(doc: Doc<'de, M>) -> Result<T
 ///
 /// # Errors
 /// What does not fit the type, with the pointer to it; what is damaged;
-/// nesting beyond 1,000; more work than the document's size warrants.
+/// nesting beyond [`SERDE_NESTING`], where [`Value::nested`] does not set another limit;
+/// more work than the document's size warrants.
 pub fn from_value<'de, T: Deserialize<'de>, M: Mode>(value: Value<'de, M>) -> Result<T> {
-    let walk = Walk::new(value.document());
-    T::deserialize(Place { value, walk: &walk, left: Walk::nesting() })
+    T::deserialize(value.nested(SERDE_NESTING))
 }
 
 /// A value on a walk.
@@ -86,14 +86,14 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
     #[inline]
     fn text(&self) -> Result<&'de str> {
         let text = self.held(M::result(self.value.as_str()))?;
-        self.walk.pay(text.as_bytes())?;
+        self.walk.text(text.as_bytes())?;
         Ok(text)
     }
 
     #[inline]
     fn bytes(&self) -> Result<&'de [u8]> {
         let bytes = self.held(M::result(self.value.as_bytes()))?;
-        self.walk.pay(bytes)?;
+        self.walk.text(bytes)?;
         Ok(bytes)
     }
 
@@ -108,31 +108,60 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
         self.held(self.value.object())
     }
 
+    // As `array`: and so the frames of what calls itself stay small in unoptimised builds.
+    #[inline(never)]
+    fn elements(&self) -> Result<Elements<'de, 'w, M>> {
+        let array = self.array()?;
+        let left = self.walk.descend(self.left, self.value.raw().cell & 0xFFFF_FFFF, 0)?;
+        Ok(Elements { iter: array.iter(), next: 0, walk: self.walk, left })
+    }
+
+    #[inline(never)]
+    fn members(&self) -> Result<Members<'de, 'w, M>> {
+        let object = self.object()?;
+        let at = self.value.raw().cell & 0xFFFF_FFFF;
+        let left = self.walk.descend(self.left, at, object.places())?;
+        let iter = object.iter();
+        if iter.len() != object.len() {
+            // A damaged header: its entries are not to be had.
+            return Err(Error::new(ErrorKind::BadCount, at).into());
+        }
+        Ok(Members { iter, member: None, walk: self.walk, left })
+    }
+
     #[inline]
-    fn visit_array<V: Visitor<'de>>(self, array: Array<'de, M>, visitor: V) -> Result<V::Value> {
-        let left = self.walk.descend(self.left)?;
-        let mut elements = Elements { iter: array.iter(), next: 0, walk: self.walk, left };
+    fn visit_array<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let mut elements = self.elements()?;
+        let count = elements.iter.len();
         let value = visitor.visit_seq(&mut elements)?;
         match elements.iter.len() {
             0 => Ok(value),
-            _ => Err(SerdeError::invalid_length(array.len(), &"fewer elements in array")),
+            _ => Err(SerdeError::invalid_length(count, &"fewer elements in array")),
         }
     }
 
     #[inline]
-    fn visit_object<V: Visitor<'de>>(self, object: Object<'de, M>, visitor: V) -> Result<V::Value> {
-        let left = self.walk.descend(self.left)?;
-        let iter = object.iter();
-        if iter.len() != object.len() {
-            // A damaged header: its entries are not to be had.
-            return Err(Error::new(ErrorKind::BadCount, self.value.raw().cell).into());
-        }
-        let mut members = Members { iter, member: None, walk: self.walk, left };
+    fn visit_object<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let mut members = self.members()?;
+        let count = members.iter.len();
         let value = visitor.visit_map(&mut members)?;
         match members.iter.len() {
             0 => Ok(value),
-            _ => Err(SerdeError::invalid_length(object.len(), &"fewer elements in map")),
+            _ => Err(SerdeError::invalid_length(count, &"fewer elements in map")),
         }
+    }
+
+    /// The member of an object of one, which an enum's variant is.
+    #[inline(never)]
+    fn single(&self) -> Result<(&'de str, Self)> {
+        let single = || SerdeError::invalid_value(Unexpected::Map, &"object with a single key");
+        let Members { mut iter, walk, left, .. } = self.members()?;
+        let (variant, value) = M::item_result(iter.next().ok_or_else(single)?)?;
+        if iter.len() != 0 {
+            return Err(single());
+        }
+        walk.member(variant)?;
+        Ok((variant, Place { value, walk, left }))
     }
 
     /// An integer or float; number text, with 128-bit integers exact where `wide`.
@@ -147,7 +176,7 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
             Kind::Float => visitor.visit_f64(f64::from_bits(cell)),
             Kind::Number => {
                 let text = self.held(M::result(self.value.as_number_text()))?;
-                self.walk.pay(text.as_bytes())?;
+                self.walk.text(text.as_bytes())?;
                 visit_number_text(text, wide, visitor)
             }
             _ => Err(self.invalid_type(&visitor)),
@@ -217,8 +246,8 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
             }
             Kind::String => visitor.visit_borrowed_str(self.text()?),
             Kind::Bytes => visitor.visit_borrowed_bytes(self.bytes()?),
-            Kind::Array => self.visit_array(self.array()?, visitor),
-            Kind::Object => self.visit_object(self.object()?, visitor),
+            Kind::Array => self.visit_array(visitor),
+            Kind::Object => self.visit_object(visitor),
             Kind::Reserved => Err(self.invalid_type(&visitor)),
         }
     }
@@ -303,7 +332,7 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.value.kind() {
-            Kind::Array => self.visit_array(self.array()?, visitor),
+            Kind::Array => self.visit_array(visitor),
             Kind::Bytes => {
                 let bytes = self.bytes()?.iter().copied();
                 let mut bytes = SeqDeserializer::<_, SerdeError>::new(bytes);
@@ -330,7 +359,7 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.value.kind() {
-            Kind::Object => self.visit_object(self.object()?, visitor),
+            Kind::Object => self.visit_object(visitor),
             _ => Err(self.invalid_type(&visitor)),
         }
     }
@@ -342,8 +371,8 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
         visitor: V,
     ) -> Result<V::Value> {
         match self.value.kind() {
-            Kind::Object => self.visit_object(self.object()?, visitor),
-            Kind::Array => self.visit_array(self.array()?, visitor),
+            Kind::Object => self.visit_object(visitor),
+            Kind::Array => self.visit_array(visitor),
             _ => Err(self.invalid_type(&visitor)),
         }
     }
@@ -357,18 +386,8 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
         let (variant, value) = match self.value.kind() {
             Kind::String => (self.text()?, None),
             Kind::Object => {
-                let left = self.walk.descend(self.left)?;
-                let object: Object<'de, M> = self.object()?;
-                let single =
-                    || SerdeError::invalid_value(Unexpected::Map, &"object with a single key");
-                let mut members = object.iter();
-                let member = members.next().ok_or_else(single)?;
-                let (variant, value) = M::item_result(member)?;
-                if members.len() != 0 {
-                    return Err(single());
-                }
-                self.walk.pay(variant.as_bytes())?;
-                (variant, Some(Place { value, walk: self.walk, left }))
+                let (variant, place) = self.single()?;
+                (variant, Some(place))
             }
             _ => return Err(self.invalid_type(&"string or object")),
         };
@@ -401,7 +420,7 @@ impl<'de, M: Mode> Elements<'de, '_, M> {
     #[inline(never)]
     fn take(&mut self) -> Option<Result<Value<'de, M>, Error>> {
         let element = M::item_result(self.iter.next()?);
-        Some(element.and_then(|value| self.walk.pay(&[]).map(|()| value)))
+        Some(element.and_then(|value| self.walk.value().map(|()| value)))
     }
 }
 
@@ -446,7 +465,7 @@ impl<'de, M: Mode> Members<'de, '_, M> {
         let member = M::item_result(self.iter.next()?);
         Some(member.and_then(|(key, value)| {
             self.member = Some((key, value));
-            self.walk.pay(key.as_bytes()).map(|()| key)
+            self.walk.member(key).map(|()| key)
         }))
     }
 }
@@ -620,57 +639,72 @@ impl<'de, M: Mode> VariantAccess<'de> for Variant<'de, '_, M> {
 
 macro_rules! from_the_top {
     ($($method:ident($($argument:ident: $type:ty),*);)+) => {
-        $(
-            fn $method<V: Visitor<'de>>(
-                self,
-                $($argument: $type,)*
-                visitor: V,
-            ) -> Result<V::Value> {
-                let walk = Walk::new(self.document());
-                let place = Place { value: self, walk: &walk, left: Walk::nesting() };
-                place.$method($($argument,)* visitor)
-            }
-        )+
+        /// The deserializer that [`from_value`] uses, for `T::deserialize(value)`.
+        impl<'de, M: Mode> de::Deserializer<'de> for Value<'de, M> {
+            type Error = SerdeError;
+
+            $(
+                fn $method<V: Visitor<'de>>(
+                    self,
+                    $($argument: $type,)*
+                    visitor: V,
+                ) -> Result<V::Value> {
+                    self.nested(SERDE_NESTING).$method($($argument,)* visitor)
+                }
+            )+
+        }
+
+        impl<'de, M: Mode> de::Deserializer<'de> for Nested<'de, M> {
+            type Error = SerdeError;
+
+            $(
+                fn $method<V: Visitor<'de>>(
+                    self,
+                    $($argument: $type,)*
+                    visitor: V,
+                ) -> Result<V::Value> {
+                    let Nested { value, nesting } = self;
+                    let walk = Walk::new(value.document(), nesting);
+                    let place = Place { value, walk: &walk, left: walk.nesting() };
+                    place.$method($($argument,)* visitor)
+                }
+            )+
+        }
     };
 }
 
-/// The deserializer that [`from_value`] uses, for `T::deserialize(value)`.
-impl<'de, M: Mode> de::Deserializer<'de> for Value<'de, M> {
-    type Error = SerdeError;
-
-    from_the_top! {
-        deserialize_any();
-        deserialize_bool();
-        deserialize_i8();
-        deserialize_i16();
-        deserialize_i32();
-        deserialize_i64();
-        deserialize_i128();
-        deserialize_u8();
-        deserialize_u16();
-        deserialize_u32();
-        deserialize_u64();
-        deserialize_u128();
-        deserialize_f32();
-        deserialize_f64();
-        deserialize_char();
-        deserialize_str();
-        deserialize_string();
-        deserialize_bytes();
-        deserialize_byte_buf();
-        deserialize_option();
-        deserialize_unit();
-        deserialize_unit_struct(name: &'static str);
-        deserialize_newtype_struct(name: &'static str);
-        deserialize_seq();
-        deserialize_tuple(length: usize);
-        deserialize_tuple_struct(name: &'static str, length: usize);
-        deserialize_map();
-        deserialize_struct(name: &'static str, fields: &'static [&'static str]);
-        deserialize_enum(name: &'static str, variants: &'static [&'static str]);
-        deserialize_identifier();
-        deserialize_ignored_any();
-    }
+from_the_top! {
+    deserialize_any();
+    deserialize_bool();
+    deserialize_i8();
+    deserialize_i16();
+    deserialize_i32();
+    deserialize_i64();
+    deserialize_i128();
+    deserialize_u8();
+    deserialize_u16();
+    deserialize_u32();
+    deserialize_u64();
+    deserialize_u128();
+    deserialize_f32();
+    deserialize_f64();
+    deserialize_char();
+    deserialize_str();
+    deserialize_string();
+    deserialize_bytes();
+    deserialize_byte_buf();
+    deserialize_option();
+    deserialize_unit();
+    deserialize_unit_struct(name: &'static str);
+    deserialize_newtype_struct(name: &'static str);
+    deserialize_seq();
+    deserialize_tuple(length: usize);
+    deserialize_tuple_struct(name: &'static str, length: usize);
+    deserialize_map();
+    deserialize_struct(name: &'static str, fields: &'static [&'static str]);
+    deserialize_enum(name: &'static str, variants: &'static [&'static str]);
+    deserialize_identifier();
+    deserialize_ignored_any();
 }
 
 impl<'de, M: Mode> IntoDeserializer<'de, SerdeError> for Value<'de, M> {

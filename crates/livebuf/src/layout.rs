@@ -194,6 +194,9 @@ pub const fn gaps_size(gaps: u8, count: u64) -> u64 {
 /// Most levels of struct and list columns within each other.
 pub const MAX_COLUMN_DEPTH: usize = 16;
 
+/// Most bytes of a table's keys, in each row, for each byte that a row takes.
+pub const KEY_BYTES: u32 = 1024;
+
 /// Offset of a table's count of columns.
 pub const TABLE_COLUMNS: u32 = 1;
 /// Offset of a table's shape: its columns' keys.
@@ -347,7 +350,8 @@ pub struct Limits {
     pub elements: u32,
     /// Deepest nesting of containers; a scalar at the root has depth 0.
     pub nesting: u16,
-    /// Most elements that a walk may visit.
+    /// Most values of another document that are copied or encoded anew at once. Whatever it
+    /// says, they are no more than a valid document of that size can hold (`docs/limits.md`).
     pub budget: u64,
 }
 
@@ -377,7 +381,7 @@ impl Default for Limits {
             string: MAX_SPAN,
             elements: MAX_ELEMENTS,
             nesting: 1_000,
-            budget: 1 << 33,
+            budget: u64::MAX,
         }
     }
 }

@@ -73,7 +73,7 @@ pub use reader::{
     ValueParts, Values,
 };
 #[cfg(feature = "serde")]
-pub use ser::{SerdeError, to_doc, to_vec};
+pub use ser::{Nested, SERDE_NESTING, SerdeError, to_doc, to_vec};
 pub use space::Observer;
 #[cfg(feature = "alloc")]
 pub use storage::VecStorage;

@@ -11,11 +11,11 @@
 use crate::editor::{DocBuf, Editor};
 use crate::encode::Encoder;
 use crate::error::{Error, ErrorKind};
-use crate::layout::Limits;
 use crate::number::is_json_number;
-use crate::reader::{Array, Doc, Kind, Mode, Object, Value};
+use crate::reader::{Array, ArrayIter, Doc, Fields, Kind, Mode, Object, Value};
 use crate::space::Observer;
 use crate::storage::Storage;
+use crate::walk::Allowance;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -795,71 +795,101 @@ fn number(encoder: &mut Encoder, text: &str) -> Result<(), SerdeError> {
 
 // --- documents to other formats ---------------------------------------------
 
-/// Bounds what a walk over a damaged document may cost: where blocks alias, a
-/// few bytes can stand for more values than there are atoms.
+/// Deepest nesting that serde follows in a document, in both directions, unless
+/// [`Value::nested`] says otherwise.
 ///
-/// A value, and 64 bytes of text, cost one. Whole documents stay far below the
-/// budget: an element has at least a bit of its own, and texts that several
-/// cells share are short.
-///
-/// Depth is bounded twice: by the default nesting limit, and by the stack that
-/// was used, because what a level takes of it is up to the types and the build
-/// (0.5 to 1.5 KiB optimised, 5 to 10 not).
+/// serde calls itself for each level, on the thread's stack. A level takes up to 4 KiB of it
+/// in unoptimised builds, and about 1 KiB in optimised ones; so 64 fit a thread of 256 KiB.
+pub const SERDE_NESTING: u16 = 64;
+
+/// Bounds what a walk may cost: its depth, and the work on a damaged document.
 pub(crate) struct Walk {
-    left: Cell<u64>,
-    budget: u64,
-    /// Where the stack was when the walk began.
-    stack: usize,
-}
-
-/// Bytes of stack that a walk may use: half of what Rust gives to a thread.
-const MAX_STACK: usize = 1 << 20;
-
-/// A distance that no walk can cover between two looks: somebody changed to
-/// another stack, as `serde_stacker` does.
-const OTHER_STACK: usize = 16 << 20;
-
-/// Roughly where the stack is.
-#[inline(never)]
-fn stack_position() -> usize {
-    let here = 0u8;
-    core::ptr::from_ref(core::hint::black_box(&here)).addr()
+    left: Cell<Allowance>,
+    nesting: u16,
 }
 
 impl Walk {
-    pub(crate) fn new(document: &[u8]) -> Walk {
-        let budget = 16 * document.len() as u64 + 1024;
-        Walk { left: Cell::new(budget), budget, stack: stack_position() }
+    pub(crate) fn new(document: &[u8], nesting: u16) -> Walk {
+        Walk { left: Cell::new(Allowance::new(document, u64::MAX)), nesting }
     }
 
     /// Deepest nesting that is followed.
-    pub(crate) fn nesting() -> u16 {
-        Limits::default().nesting
+    pub(crate) fn nesting(&self) -> u16 {
+        self.nesting
     }
 
-    /// Pays for a value and text.
     #[inline]
-    pub(crate) fn pay(&self, text: &[u8]) -> Result<(), Error> {
-        match self.left.get().checked_sub(1 + (text.len() as u64 >> 6)) {
-            Some(left) => {
-                self.left.set(left);
-                Ok(())
-            }
-            None => Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, self.budget)),
-        }
+    fn take(&self, pay: impl FnOnce(&mut Allowance) -> Result<(), Error>) -> Result<(), Error> {
+        let mut left = self.left.get();
+        let paid = pay(&mut left);
+        self.left.set(left);
+        paid
     }
 
-    /// One level down.
-    pub(crate) fn descend(&self, left: u16) -> Result<u16, Error> {
-        let used = self.stack.abs_diff(stack_position());
-        let room = cfg!(miri) || !(MAX_STACK..OTHER_STACK).contains(&used);
-        match left.checked_sub(1) {
-            Some(left) if room => Ok(left),
-            _ => {
-                let depth = u64::from(Walk::nesting() - left);
-                Err(Error::with_detail(ErrorKind::NestingLimit, 0, depth))
-            }
-        }
+    /// Pays for a value.
+    #[inline]
+    pub(crate) fn value(&self) -> Result<(), Error> {
+        self.take(Allowance::value)
+    }
+
+    /// Pays for text.
+    #[inline]
+    pub(crate) fn text(&self, text: &[u8]) -> Result<(), Error> {
+        self.take(|left| left.text(text.len()))
+    }
+
+    /// Pays for a member: its key, and that it is a value.
+    #[inline]
+    pub(crate) fn member(&self, key: &str) -> Result<(), Error> {
+        self.take(|left| left.value().and_then(|()| left.key(key.len())))
+    }
+
+    /// One level down, into the container at this offset, with places for so many members.
+    #[inline(never)]
+    pub(crate) fn descend(&self, left: u16, offset: u64, places: usize) -> Result<u16, SerdeError> {
+        self.take(|left| left.key(places))?;
+        left.checked_sub(1).ok_or_else(|| self.too_deep(offset))
+    }
+
+    #[cold]
+    fn too_deep(&self, offset: u64) -> SerdeError {
+        let limit = self.nesting;
+        let error = Error::with_detail(ErrorKind::NestingLimit, offset, limit.into());
+        let message = format!("{error}; `Value::nested` sets the limit for serde");
+        SerdeError(Box::new(Report { error, message, pointer: String::new() }))
+    }
+}
+
+/// A value for serde with another bound of nesting than [`SERDE_NESTING`]: [`Value::nested`].
+#[derive(Clone, Copy, Debug)]
+pub struct Nested<'a, M: Mode> {
+    pub(crate) value: Value<'a, M>,
+    pub(crate) nesting: u16,
+}
+
+impl<'a, M: Mode> Value<'a, M> {
+    /// The value for serde, nested at most this deep instead of [`SERDE_NESTING`]. It can be
+    /// serialized, and is a deserializer.
+    ///
+    /// Each level takes stack, up to 4 KiB in unoptimised builds: run it on a thread that has
+    /// it. What needs no stack: [`deep_eq`](Value::deep_eq), [`digest`](Value::digest), copies,
+    /// and printing by `livebuf-json`.
+    ///
+    /// ```
+    /// use serde::Deserialize;
+    /// let mut doc = livebuf::json!(1);
+    /// for _ in 0..100 {
+    ///     doc = livebuf::json!([(doc.doc().root())]);
+    /// }
+    /// let root = doc.doc().root();
+    /// let error = livebuf::from_value::<serde_json::Value, _>(root).unwrap_err();
+    /// assert_eq!(error.kind(), livebuf::ErrorKind::NestingLimit);
+    /// let value = serde_json::Value::deserialize(root.nested(100))?;
+    /// assert_eq!(serde_json::to_string(&root.nested(100)).unwrap(), value.to_string());
+    /// # Ok::<(), livebuf::SerdeError>(())
+    /// ```
+    pub fn nested(self, nesting: u16) -> Nested<'a, M> {
+        Nested { value: self, nesting }
     }
 }
 
@@ -870,74 +900,125 @@ struct Below<'a, 'w, M> {
     left: u16,
 }
 
+/// Not inlined: the frames of what calls itself stay small in unoptimised builds.
 impl<'a, M: Mode> Below<'a, '_, M> {
     /// What the cell holds, or that it is damaged (a valid view answers `None` then).
+    #[inline(never)]
     fn held<T, E: ser::Error>(&self, found: Result<Option<T>, Error>) -> Result<T, E> {
         let at = u64::from(self.value.raw().position);
         let damaged = || Error::new(ErrorKind::BadCell, at);
         found.and_then(|found| found.ok_or_else(damaged)).map_err(ser::Error::custom)
     }
 
-    fn pay<E: ser::Error>(&self, text: &[u8]) -> Result<(), E> {
-        self.walk.pay(text).map_err(ser::Error::custom)
+    fn below(&self, value: Value<'a, M>, left: u16) -> Self {
+        Below { value, walk: self.walk, left }
     }
 
-    fn array<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    #[inline(never)]
+    fn enter_array<E: ser::Error>(&self) -> Result<(ArrayIter<'a, M>, u16), E> {
         let array: Array<'a, M> = self.held(self.value.array())?;
-        let left = self.walk.descend(self.left).map_err(ser::Error::custom)?;
-        let mut elements = serializer.serialize_seq(Some(array.len()))?;
-        let mut count = 0;
-        for element in array {
-            self.pay(&[])?;
-            let value = M::item_result(element).map_err(ser::Error::custom)?;
-            let value = Below { value, walk: self.walk, left };
+        let at = self.value.raw().cell & 0xFFFF_FFFF;
+        let left = self.walk.descend(self.left, at, 0).map_err(ser::Error::custom)?;
+        Ok((array.iter(), left))
+    }
+
+    #[inline(never)]
+    fn next_element<E: ser::Error>(
+        &self,
+        elements: &mut ArrayIter<'a, M>,
+        left: u16,
+    ) -> Result<Option<Self>, E> {
+        let Some(element) = elements.next() else { return Ok(None) };
+        let value = M::item_result(element).map_err(ser::Error::custom)?;
+        self.walk.value().map_err(ser::Error::custom)?;
+        Ok(Some(self.below(value, left)))
+    }
+
+    #[inline(never)]
+    fn array<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (mut iter, left) = self.enter_array()?;
+        let (length, mut count) = (iter.len(), 0);
+        let mut elements = serializer.serialize_seq(Some(length))?;
+        while let Some(value) = self.next_element(&mut iter, left)? {
             ser::SerializeSeq::serialize_element(&mut elements, &value)?;
             count += 1;
         }
-        whole(count, array.len())?;
+        whole(count, length)?;
         ser::SerializeSeq::end(elements)
     }
 
-    fn object<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    #[inline(never)]
+    fn enter_object<E: ser::Error>(&self) -> Result<(Fields<'a, M>, u16), E> {
         let object: Object<'a, M> = self.held(self.value.object())?;
-        let left = self.walk.descend(self.left).map_err(ser::Error::custom)?;
+        let at = self.value.raw().cell & 0xFFFF_FFFF;
+        let places = object.places();
+        let left = self.walk.descend(self.left, at, places).map_err(ser::Error::custom)?;
         let fields = object.iter();
         whole(fields.len(), object.len())?;
-        let mut members = serializer.serialize_map(Some(object.len()))?;
-        let mut count = 0;
-        for member in fields {
-            let (key, value) = M::item_result(member).map_err(ser::Error::custom)?;
-            self.pay(key.as_bytes())?;
-            let value = Below { value, walk: self.walk, left };
+        Ok((fields, left))
+    }
+
+    #[inline(never)]
+    fn next_member<E: ser::Error>(
+        &self,
+        fields: &mut Fields<'a, M>,
+        left: u16,
+    ) -> Result<Option<(&'a str, Self)>, E> {
+        let Some(member) = fields.next() else { return Ok(None) };
+        let (key, value) = M::item_result(member).map_err(ser::Error::custom)?;
+        self.walk.member(key).map_err(ser::Error::custom)?;
+        Ok(Some((key, self.below(value, left))))
+    }
+
+    #[inline(never)]
+    fn object<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (mut fields, left) = self.enter_object()?;
+        let (length, mut count) = (fields.len(), 0);
+        let mut members = serializer.serialize_map(Some(length))?;
+        while let Some((key, value)) = self.next_member(&mut fields, left)? {
             ser::SerializeMap::serialize_entry(&mut members, key, &value)?;
             count += 1;
         }
-        whole(count, object.len())?;
+        whole(count, length)?;
         ser::SerializeMap::end(members)
     }
 
-    fn text<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = self.held(M::result(self.value.as_str()))?;
-        self.pay(text.as_bytes())?;
-        serializer.serialize_str(text)
-    }
-
-    fn bytes<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes = self.held(M::result(self.value.as_bytes()))?;
-        self.pay(bytes)?;
-        serializer.serialize_bytes(bytes)
-    }
-
-    fn number<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = self.held(M::result(self.value.as_number_text()))?;
-        self.pay(text.as_bytes())?;
-        match Number::parse(text).map_err(ser::Error::custom)? {
-            Number::U64(value) => serializer.serialize_u64(value),
-            Number::I64(value) => serializer.serialize_i64(value),
-            Number::U128(value) => serializer.serialize_u128(value),
-            Number::I128(value) => serializer.serialize_i128(value),
-            Number::F64(value) => serializer.serialize_f64(value),
-            Number::OutOfRange => Err(ser::Error::custom(Number::out_of_range())),
+    #[inline(never)]
+    fn scalar<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let cell = self.value.raw().cell;
+        let pay = |text: &[u8]| self.walk.text(text).map_err(ser::Error::custom);
+        match self.value.kind() {
+            Kind::Null => serializer.serialize_unit(),
+            Kind::Bool => serializer.serialize_bool(self.value.as_bool() == Some(true)),
+            Kind::Int => serializer.serialize_i64(cell as i64),
+            Kind::Uint => serializer.serialize_u64(cell),
+            Kind::Float => serializer.serialize_f64(f64::from_bits(cell)),
+            Kind::String => {
+                let text = self.held(M::result(self.value.as_str()))?;
+                pay(text.as_bytes())?;
+                serializer.serialize_str(text)
+            }
+            Kind::Bytes => {
+                let bytes = self.held(M::result(self.value.as_bytes()))?;
+                pay(bytes)?;
+                serializer.serialize_bytes(bytes)
+            }
+            Kind::Number => {
+                let text = self.held(M::result(self.value.as_number_text()))?;
+                pay(text.as_bytes())?;
+                match Number::parse(text).map_err(ser::Error::custom)? {
+                    Number::U64(value) => serializer.serialize_u64(value),
+                    Number::I64(value) => serializer.serialize_i64(value),
+                    Number::U128(value) => serializer.serialize_u128(value),
+                    Number::I128(value) => serializer.serialize_i128(value),
+                    Number::F64(value) => serializer.serialize_f64(value),
+                    Number::OutOfRange => Err(ser::Error::custom(Number::out_of_range())),
+                }
+            }
+            Kind::Reserved | Kind::Object | Kind::Array => {
+                let at = u64::from(self.value.raw().position);
+                Err(ser::Error::custom(Error::new(ErrorKind::Unsupported, at)))
+            }
         }
     }
 }
@@ -952,34 +1033,31 @@ fn whole<E: ser::Error>(count: usize, stated: usize) -> Result<(), E> {
 }
 
 impl<M: Mode> Serialize for Below<'_, '_, M> {
+    #[inline]
     fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let cell = self.value.raw().cell;
         match self.value.kind() {
-            Kind::Null => serializer.serialize_unit(),
-            Kind::Bool => serializer.serialize_bool(self.value.as_bool() == Some(true)),
-            Kind::Int => serializer.serialize_i64(cell as i64),
-            Kind::Uint => serializer.serialize_u64(cell),
-            Kind::Float => serializer.serialize_f64(f64::from_bits(cell)),
-            Kind::String => self.text(serializer),
-            Kind::Bytes => self.bytes(serializer),
-            Kind::Number => self.number(serializer),
             Kind::Object => self.object(serializer),
             Kind::Array => self.array(serializer),
-            Kind::Reserved => {
-                let at = u64::from(self.value.raw().position);
-                Err(ser::Error::custom(Error::new(ErrorKind::Unsupported, at)))
-            }
+            _ => self.scalar(serializer),
         }
+    }
+}
+
+impl<M: Mode> Serialize for Nested<'_, M> {
+    fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let walk = Walk::new(self.value.document(), self.nesting);
+        Below { value: self.value, walk: &walk, left: self.nesting }.serialize(serializer)
     }
 }
 
 /// As the JSON it stands for. Bytes go to `serialize_bytes` (serde_json writes
 /// an array of numbers); number text goes on exactly where it is an integer of
 /// up to 128 bits, else as the nearest double, or as an error beyond those.
+///
+/// Nesting beyond [`SERDE_NESTING`] is an error; [`Value::nested`] sets another limit.
 impl<M: Mode> Serialize for Value<'_, M> {
     fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let walk = Walk::new(self.document());
-        Below { value: *self, walk: &walk, left: Walk::nesting() }.serialize(serializer)
+        self.nested(SERDE_NESTING).serialize(serializer)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Walkers keep their place in a small stack of [`Cursor`]s and call
 //! themselves only once in [`CHUNK`] levels, so that the deepest document
-//! allowed fits small threads' stacks, unoptimised builds included.
+//! allowed fits a stack of 256 KiB, in unoptimised builds too.
 
 use crate::array::{ColumnType, Elements, row_of};
 use crate::cell::span_at_position;
@@ -14,7 +14,7 @@ use crate::shape::Shape;
 use crate::table::Table;
 
 /// Levels that one call of a walker handles.
-pub(crate) const CHUNK: usize = 32;
+pub(crate) const CHUNK: usize = 64;
 
 /// An object or array: what holds its children.
 #[derive(Clone, Copy)]
@@ -49,6 +49,16 @@ impl Node {
             (TAG_ARRAY, _) => Ok(Node::Array(Elements::of(bytes, raw.cell)?)),
             _ => Err(Error::new(ErrorKind::UnsupportedFeature, raw.position.into())),
         }
+    }
+
+    /// Places of members, holes included; 0 for arrays.
+    pub(crate) fn places(&self, bytes: &[u8]) -> Result<u32> {
+        Ok(match *self {
+            Node::Record(record) => record.used(),
+            Node::Map(offset) => Map::load(bytes, offset as u64)?.used,
+            Node::Row(table, _) => table.columns,
+            Node::Array(_) => 0,
+        })
     }
 
     /// The next live field or entry of a record or map, from a place on.
@@ -124,14 +134,19 @@ impl Cursor {
         Ok(cursor)
     }
 
-    /// Leaves a row's further fields out, and tells where they are.
-    pub(crate) fn take_extra(&mut self) -> Option<Raw> {
-        let home = core::mem::take(&mut self.extra);
-        (home != 0).then_some(Raw::object(home))
+    /// Leaves a row's further fields out; their home, 0 for none.
+    pub(crate) fn take_extra(&mut self) -> u32 {
+        core::mem::take(&mut self.extra)
     }
 
     fn extra(&self, bytes: &[u8]) -> Result<Node> {
         Node::of(bytes, Raw::object(self.extra))
+    }
+
+    /// Places of all members, those of a row's further fields and holes included.
+    pub(crate) fn places(&self, bytes: &[u8]) -> Result<u32> {
+        let further = if self.extra == 0 { 0 } else { self.extra(bytes)?.places(bytes)? };
+        Ok(self.node.places(bytes)?.saturating_add(further))
     }
 
     /// The next child and its place: a field, an entry or an element.
@@ -190,39 +205,70 @@ pub(crate) fn holds_references(column: ColumnType) -> bool {
     matches!(column, Cells | String | Objects | Arrays | Struct | List | FixedList)
 }
 
-/// The work that a walk over one document may cause. A valid document cannot
-/// exceed it; a damaged one, whose values alias, is stopped.
+/// The work that a walk over a document may cause, by its bytes: values, and bytes of text
+/// and of keys. A valid document cannot exceed it; a damaged one, whose values alias, is
+/// stopped.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
     values: u64,
     text: u64,
-    limit: u64,
+    keys: u64,
+    /// What there was at first.
+    most: [u64; 3],
 }
 
 impl Allowance {
-    /// Every value takes a bit of its own at least, and is in as many rows as columns
-    /// nest at most; text that is not inline is owned, or has at most 1,024 bytes for
-    /// each cell of eight.
+    /// Values for each byte. Each takes a bit of its own at least, and is in at most
+    /// [`MAX_COLUMN_DEPTH`] rows and arrays that take none.
+    const VALUES: u64 = 8 * (1 + MAX_COLUMN_DEPTH as u64);
+    /// Bytes of text for each byte. What is not inline is owned, or has at most 1,024 bytes
+    /// for a cell of eight.
+    const TEXT: u64 = MAX_SHARED as u64 / 8 + 1;
+    /// Bytes of keys for each byte. A table's are at most 1,024 for each byte of a row
+    /// (FORMAT 6.3), a record's 255 for nine bytes. The rest is for places without a value.
+    const KEYS: u64 = KEY_BYTES as u64 + 256;
+
+    /// At most `budget` values.
     pub(crate) fn new(bytes: &[u8], budget: u64) -> Allowance {
         let length = bytes.len() as u64;
-        let values = 8 * (1 + MAX_COLUMN_DEPTH as u64) * length;
-        Allowance { values: budget.min(values), text: 129 * length, limit: budget }
+        let values = budget.min(Self::VALUES * length);
+        let (text, keys) = (Self::TEXT * length, Self::KEYS * length);
+        Allowance { values, text, keys, most: [values, text, keys] }
     }
 
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn value(&mut self) -> Result<()> {
-        self.take(1, 0)
+        spend(&mut self.values, 1, self.most[0])
     }
 
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn text(&mut self, length: usize) -> Result<()> {
-        self.take(0, length as u64)
+        spend(&mut self.text, length as u64, self.most[1])
     }
 
-    fn take(&mut self, values: u64, text: u64) -> Result<()> {
-        match (self.values.checked_sub(values), self.text.checked_sub(text)) {
-            (Some(values), Some(text)) => {
-                (self.values, self.text) = (values, text);
-                Ok(())
-            }
-            _ => Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, self.limit)),
-        }
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn key(&mut self, length: usize) -> Result<()> {
+        spend(&mut self.keys, length as u64, self.most[2])
     }
+
+    /// A container with places for so many members. Holes cost time, too.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn container(&mut self, places: u32) -> Result<()> {
+        self.value()?;
+        self.key(places as usize)
+    }
+}
+
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn spend(left: &mut u64, by: u64, most: u64) -> Result<()> {
+    match left.checked_sub(by) {
+        Some(rest) => *left = rest,
+        None => return Err(exceeded(most)),
+    }
+    Ok(())
+}
+
+#[cold]
+fn exceeded(most: u64) -> Error {
+    Error::with_detail(ErrorKind::BudgetExceeded, 0, most)
 }

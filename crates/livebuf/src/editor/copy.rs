@@ -181,7 +181,6 @@ impl<'v> Measure<'v> {
     /// Counts a container itself; its children are to come, and whether they are inside
     /// where they are rows.
     fn enter(&mut self, raw: Raw, above: u16, inside: bool) -> Result<(Cursor, bool)> {
-        self.allowance.value()?;
         if self.avoid == Some(raw.cell as u32) {
             return Err(Error::new(ErrorKind::Unsupported, raw.cell & 0xFFFF_FFFF));
         }
@@ -193,6 +192,7 @@ impl<'v> Measure<'v> {
             return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, self.limits.document));
         }
         let cursor = Cursor::references(self.bytes, raw)?;
+        self.allowance.container(cursor.places(self.bytes)?)?;
         let row = row_of(raw.cell).is_some();
         let inside = !row || inside;
         match cursor.node {
@@ -217,6 +217,8 @@ impl<'v> Measure<'v> {
     /// relies on.
     fn column(&mut self, column: Elements, in_table: bool, depth: usize) -> Result<()> {
         let bad = |kind| Err(Error::new(kind, column.offset as u64));
+        // Damaged columns may lead to their own table: each of them is paid for.
+        self.allowance.key(ARRAY_SIZE as usize)?;
         column.whole(self.bytes)?;
         let (count, gaps) = (column.count, column.gaps);
         let untyped = column.column == ColumnType::Cells && gaps != GAPS_NONE;
@@ -365,6 +367,7 @@ impl<'v> Measure<'v> {
     /// Checks a shape's key, and counts its text.
     fn key(&mut self, shape: Shape, index: u32) -> Result<()> {
         let key = shape.key(self.bytes, index)?;
+        self.allowance.key(key.len() + MAX_INLINE)?;
         self.check_length(key)?;
         text(key, shape.offset)?;
         if key.len() > MAX_SHAPE_KEY {
@@ -441,48 +444,62 @@ impl<'v> Copier<'v> {
         to: Option<To>,
         extent: &mut Extent,
     ) -> Result<(u8, u64)> {
-        const NONE: Pair = Pair { from: Cursor::NONE, to: To::Record(0), slot: 0, extra: None };
+        const NONE: Pair = Pair { from: Cursor::NONE, to: To::Record(0), slot: 0, extra: 0 };
         let mut stack = [NONE; CHUNK];
         let (home, pair) = self.enter(space, raw, to, extent)?;
         stack[0] = pair;
         let mut depth = 1;
         while depth > 0 {
-            let pair = &mut stack[depth - 1];
-            let (index, child) = match pair.from.next(self.source)? {
-                Some(child) => child,
-                None => match pair.extra.take() {
-                    Some(extra) => (EXTRA, extra),
-                    None => {
-                        depth -= 1;
-                        continue;
-                    }
-                },
-            };
-            let (pair, mut below) = (*pair, None);
-            let (tag, cell) = if child.tag <= TAG_SPAN_LAST {
-                self.scalar(space, child, extent)
-            } else {
-                // A row's copy is there already where its table is copied as a whole.
-                let to = match row_of(child.cell) {
-                    Some(_) => pair.to.child(space.bytes(), index)?,
-                    None => None,
-                };
-                if depth < CHUNK {
-                    let (home, entered) = self.enter(space, child, to, extent)?;
-                    below = Some(entered);
-                    (child.tag, home as u64)
-                } else {
-                    self.node(space, child, to, extent)?
+            if let Some((index, child, to)) = self.step(space, &mut stack, &mut depth, extent)? {
+                let (tag, cell) = self.node(space, child, to, extent)?;
+                if let Some(pair) = stack.last_mut() {
+                    self.put(space, pair, index, tag, cell, extent)?;
                 }
-            };
-            self.put(space, &pair, index, tag, cell, extent)?;
-            stack[depth - 1].slot += 1;
-            if let Some(entered) = below {
-                stack[depth] = entered;
-                depth += 1;
             }
         }
         Ok((raw.tag, home as u64))
+    }
+
+    /// Copies the next child of the innermost container. Where it is a container and the
+    /// stack is full, it is left to the caller: its place, itself, and its copy where that is
+    /// there. Not inlined: the frame of what calls itself stays small.
+    #[inline(never)]
+    fn step<S: Storage, O: Observer>(
+        &mut self,
+        space: &mut Space<S, O>,
+        stack: &mut [Pair; CHUNK],
+        depth: &mut usize,
+        extent: &mut Extent,
+    ) -> Result<Option<(u32, Raw, Option<To>)>> {
+        let pair = &mut stack[*depth - 1];
+        let (index, child) = match pair.from.next(self.source)? {
+            Some(child) => child,
+            None => match core::mem::take(&mut pair.extra) {
+                0 => {
+                    *depth -= 1;
+                    return Ok(None);
+                }
+                extra => (EXTRA, Raw::object(extra)),
+            },
+        };
+        if child.tag <= TAG_SPAN_LAST {
+            let (tag, cell) = self.scalar(space, child, extent);
+            self.put(space, pair, index, tag, cell, extent)?;
+            return Ok(None);
+        }
+        // A row's copy is there already where its table is copied as a whole.
+        let to = match row_of(child.cell) {
+            Some(_) => pair.to.child(space.bytes(), index)?,
+            None => None,
+        };
+        if *depth == CHUNK {
+            return Ok(Some((index, child, to)));
+        }
+        let (home, entered) = self.enter(space, child, to, extent)?;
+        self.put(space, pair, index, child.tag, home as u64, extent)?;
+        stack[*depth] = entered;
+        *depth += 1;
+        Ok(None)
     }
 
     /// Makes the copy of a container, its children to come; one that is there is `to`.
@@ -494,7 +511,7 @@ impl<'v> Copier<'v> {
         extent: &mut Extent,
     ) -> Result<(u32, Pair)> {
         let mut from = Cursor::references(self.source, raw)?;
-        let mut extra = None;
+        let mut extra = 0;
         let (home, to) = match (to, from.node) {
             (Some(to), _) => {
                 extra = from.take_extra();
@@ -525,17 +542,19 @@ impl<'v> Copier<'v> {
     fn put<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,
-        pair: &Pair,
+        pair: &mut Pair,
         index: u32,
         tag: u8,
         cell: u64,
         extent: &mut Extent,
     ) -> Result<()> {
+        let slot = pair.slot;
+        pair.slot += 1;
         match pair.to {
             To::Record(home) => {
                 let cells = (home + RECORD_CELLS) as u64;
-                space.write_u8(cells + tag_at(pair.slot), tag);
-                space.write_u64(cells + cell_at(pair.slot), cell);
+                space.write_u8(cells + tag_at(slot), tag);
+                space.write_u64(cells + cell_at(slot), cell);
             }
             To::Map(map) => {
                 let key = pair.from.key(self.source, index)?.unwrap_or_default();
@@ -886,7 +905,8 @@ fn put_reference<S: Storage, O: Observer>(
 struct Releasing {
     raw: Raw,
     cursor: Cursor,
-    extra: Option<Raw>,
+    /// Its home, 0 for none.
+    extra: u32,
 }
 
 /// The place of a row's further fields among its children.
@@ -924,8 +944,8 @@ struct Pair {
     to: To,
     /// Children put so far.
     slot: u32,
-    /// A row's further fields, to be copied after the others.
-    extra: Option<Raw>,
+    /// Home of a row's further fields, to be copied after the others; 0 for none.
+    extra: u32,
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
@@ -966,7 +986,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Frees a container and all it holds, each after its children.
     fn release_node(&mut self, raw: Raw) {
         let Some(releasing) = self.begin_release(raw) else { return };
-        const NONE: Releasing = Releasing { raw: Raw::NULL, cursor: Cursor::NONE, extra: None };
+        const NONE: Releasing = Releasing { raw: Raw::NULL, cursor: Cursor::NONE, extra: 0 };
         let mut stack = [NONE; CHUNK];
         stack[0] = releasing;
         let mut depth = 1;
@@ -983,7 +1003,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 _ => {
                     let Releasing { raw, cursor, extra } = *top;
                     self.release_block(raw, cursor.node);
-                    match extra.and_then(|extra| self.begin_release(extra)) {
+                    let extra = (extra != 0).then(|| self.begin_release(Raw::object(extra)));
+                    match extra.flatten() {
                         Some(extra) => stack[depth - 1] = extra,
                         None => depth -= 1,
                     }

@@ -505,11 +505,11 @@ impl<S: Storage> Encoder<S> {
         let mut next = Some(value.raw());
         loop {
             if let Some(raw) = next.take() {
-                allowance.value()?;
                 match raw.tag {
                     ..=TAG_SPAN_LAST => self.scalar(bytes, raw, &mut allowance)?,
                     TAG_OBJECT | TAG_ARRAY => {
                         let cursor = Cursor::new(bytes, raw)?;
+                        allowance.container(cursor.places(bytes)?)?;
                         match cursor.node {
                             Node::Array(_) => self.begin_array()?,
                             _ => self.begin_object()?,
@@ -523,7 +523,7 @@ impl<S: Storage> Encoder<S> {
             match cursor.next(bytes)? {
                 Some((index, raw)) => {
                     if let Some(key) = cursor.key(bytes, index)? {
-                        allowance.text(key.len())?;
+                        allowance.key(key.len())?;
                         self.key(text(key, 0)?)?;
                     }
                     next = Some(raw);
@@ -540,6 +540,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     fn scalar(&mut self, document: &[u8], raw: Raw, allowance: &mut Allowance) -> Result<()> {
+        allowance.value()?;
         if raw.tag <= TAG_IMMEDIATE_LAST {
             check_immediate(raw)?;
             return self.push(raw.tag, raw.cell);

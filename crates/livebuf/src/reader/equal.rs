@@ -12,8 +12,9 @@ impl<M: Mode> Value<'_, M> {
     ///
     /// Objects are equal when they have equal members, in any order. Numbers
     /// are equal when they are of one kind and the same bits or text: `1` is
-    /// not `1.0`, and a NaN is itself. Each value visited takes one from
-    /// `budget`, so that damaged documents cannot make the work unbounded.
+    /// not `1.0`, and a NaN is itself. Each value visited takes one from `budget`, and one
+    /// more for each 64 bytes of keys and text: damaged documents cannot make the work
+    /// unbounded. Needs no allocator, and 256 KiB of stack for the deepest nesting.
     ///
     /// # Errors
     /// [`ErrorKind::BudgetExceeded`], [`ErrorKind::NestingLimit`], or what is damaged.
@@ -40,72 +41,107 @@ struct Equal<'b> {
 impl Equal<'_> {
     fn equal(&mut self, one: Raw, two: Raw, above: usize) -> Result<bool> {
         let mut stack = [(Cursor::NONE, Cursor::NONE); CHUNK];
-        let mut depth = 0;
-        let mut next = Some((one, two));
-        loop {
-            if let Some((one, two)) = next.take() {
-                if one.tag <= TAG_SPAN_LAST || two.tag <= TAG_SPAN_LAST {
-                    if !self.scalar(one, two)? {
-                        return Ok(false);
-                    }
-                } else if depth == CHUNK {
-                    if !self.equal(one, two, above + depth)? {
-                        return Ok(false);
-                    }
-                } else {
-                    match self.enter(one, two, above + depth)? {
-                        Some(pair) => stack[depth] = pair,
-                        None => return Ok(false),
-                    }
+        match self.enter(one, two, above)? {
+            Entered::Container(pair) => stack[0] = pair,
+            Entered::Equal(equal) => return Ok(equal),
+        }
+        let mut depth = 1usize;
+        while let Some((one, two)) = depth.checked_sub(1).and_then(|top| stack.get_mut(top)) {
+            let (one, two) = match self.next(one, two)? {
+                Next::Pair(one, two) => (one, two),
+                Next::End => {
+                    depth -= 1;
+                    continue;
+                }
+                Next::Missing => return Ok(false),
+            };
+            if depth == CHUNK {
+                if !self.equal(one, two, above + depth)? {
+                    return Ok(false);
+                }
+                continue;
+            }
+            match self.enter(one, two, above + depth)? {
+                Entered::Container(pair) => {
+                    stack[depth] = pair;
                     depth += 1;
                 }
-            }
-            let Some((one, two)) = depth.checked_sub(1).and_then(|top| stack.get_mut(top)) else {
-                return Ok(true);
-            };
-            let Some((index, child)) = one.next(self.one)? else {
-                depth -= 1;
-                continue;
-            };
-            let other = match one.key(self.one, index)? {
-                None => two.next(self.two)?.map(|(_, other)| other),
-                Some(key) => Object::<Checked>::from_node(self.two, two.node)?
-                    .find(&Needle::new(key))?
-                    .map(|value| value.raw()),
-            };
-            match other {
-                Some(other) => next = Some((child, other)),
-                None => return Ok(false),
+                Entered::Equal(true) => {}
+                Entered::Equal(false) => return Ok(false),
             }
         }
+        Ok(true)
     }
 
-    fn spend(&mut self) -> Result<()> {
-        self.spent += 1;
-        let exceeded = Error::with_detail(ErrorKind::BudgetExceeded, 0, self.spent - 1);
-        *self.budget = self.budget.checked_sub(1).ok_or(exceeded)?;
+    /// The next child and what stands in its place in the other container. Not inlined, as
+    /// `enter`: the frame of what calls itself stays small in unoptimised builds.
+    #[inline(never)]
+    fn next(&mut self, one: &mut Cursor, two: &mut Cursor) -> Result<Next> {
+        let Some((index, child)) = one.next(self.one)? else { return Ok(Next::End) };
+        let other = match one.key(self.one, index)? {
+            None => two.next(self.two)?.map(|(_, other)| other),
+            Some(key) => {
+                self.spend(key.len() as u64 / 64)?;
+                Object::<Checked>::from_node(self.two, two.node)?
+                    .find(&Needle::new(key))?
+                    .map(|value| value.raw())
+            }
+        };
+        Ok(other.map_or(Next::Missing, |other| Next::Pair(child, other)))
+    }
+
+    fn spend(&mut self, work: u64) -> Result<()> {
+        let all = self.spent + *self.budget;
+        let exceeded = Error::with_detail(ErrorKind::BudgetExceeded, 0, all);
+        *self.budget = self.budget.checked_sub(work).ok_or(exceeded)?;
+        self.spent += work;
         Ok(())
     }
 
     fn scalar(&mut self, one: Raw, two: Raw) -> Result<bool> {
-        self.spend()?;
         if one.tag != two.tag || one.tag <= TAG_IMMEDIATE_LAST {
             return Ok(one.tag == two.tag && one.cell == two.cell);
         }
-        Ok(span_bytes(self.one, one.cell, one.position as u64)?
-            == span_bytes(self.two, two.cell, two.position as u64)?)
+        let (text, other) = (
+            span_bytes(self.one, one.cell, one.position as u64)?,
+            span_bytes(self.two, two.cell, two.position as u64)?,
+        );
+        self.spend(text.len() as u64 / 64)?;
+        Ok(text == other)
     }
 
-    /// Two containers of one type and size, their children to come; else `None`.
-    fn enter(&mut self, one: Raw, two: Raw, above: usize) -> Result<Option<(Cursor, Cursor)>> {
-        self.spend()?;
+    /// Two scalars, or two containers of one type and size, their children to come.
+    #[inline(never)]
+    fn enter(&mut self, one: Raw, two: Raw, above: usize) -> Result<Entered> {
+        self.spend(1)?;
+        if one.tag <= TAG_SPAN_LAST || two.tag <= TAG_SPAN_LAST {
+            return self.scalar(one, two).map(Entered::Equal);
+        }
         if above >= MAX_NESTING as usize {
             return Err(Error::with_detail(ErrorKind::NestingLimit, 0, MAX_NESTING as u64));
         }
         let length = |bytes, raw| Value::<Checked>::new(bytes, raw).len();
         if one.tag != two.tag || length(self.one, one)? != length(self.two, two)? {
-            return Ok(None);
+            return Ok(Entered::Equal(false));
         }
-        Ok(Some((Cursor::new(self.one, one)?, Cursor::new(self.two, two)?)))
+        let (one, two) = (Cursor::new(self.one, one)?, Cursor::new(self.two, two)?);
+        let holes = one.places(self.one)?.max(two.places(self.two)?);
+        self.spend(holes as u64 / 64)?;
+        Ok(Entered::Container((one, two)))
     }
+}
+
+/// Two values that were compared, or two containers whose children are to be.
+enum Entered {
+    Equal(bool),
+    Container((Cursor, Cursor)),
+}
+
+enum Next {
+    /// A child, and the other's.
+    Pair(Raw, Raw),
+    /// There are no more.
+    End,
+    /// The other has no such member.
+    Missing,
 }

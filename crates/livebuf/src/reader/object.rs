@@ -149,6 +149,16 @@ impl<'a, M: Mode> Object<'a, M> {
         (0..row.columns()).filter(present).count() + extra.map_or(0, |extra| extra.len())
     }
 
+    /// Places of members that walks look at, holes included: for those that bound their work.
+    #[doc(hidden)]
+    #[inline]
+    pub fn places(&self) -> usize {
+        match self.body {
+            Body::Row(row) => row.columns() as usize,
+            _ => self.slots_in_use() as usize,
+        }
+    }
+
     /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
         match self.body {

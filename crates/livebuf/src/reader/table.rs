@@ -252,8 +252,11 @@ impl<'a, M: Mode> Table<'a, M> {
     }
 
     fn object(&self, index: usize) -> Result<Option<Object<'a, M>>> {
+        if index >= self.rows() {
+            return Ok(None);
+        }
         let row = self.first + index as u32;
-        if index >= self.rows() || !self.above.holds(self.bytes, row)? {
+        if !self.above.holds(self.bytes, row)? {
             return Ok(None);
         }
         Object::of(self.bytes, row_cell(self.block.offset, row)).map(Some)

@@ -1,6 +1,6 @@
 //! Depth, work and memory are bounded by a document's bytes, damaged ones included.
 
-use livebuf::{DocBuf, ErrorKind, json, layout};
+use livebuf::{Doc, DocBuf, EncodeOptions, Encoder, ErrorKind, Limits, json, layout};
 
 fn word(bytes: &[u8], at: u32) -> u32 {
     let at = at as usize;
@@ -62,4 +62,115 @@ fn extras_that_name_their_own_table() {
             assert!(other.set_root(root).is_err());
         });
     }
+}
+
+/// `depth` containers in each other: objects, arrays, and rows with lists in turn.
+fn nested(depth: usize, kind: usize) -> DocBuf {
+    let mut options = EncodeOptions::default();
+    options.limits.nesting = layout::MAX_NESTING;
+    let mut encoder = Encoder::with_options(options);
+    for level in 0..depth {
+        match (kind + level) % 3 {
+            0 if kind < 3 => encoder.begin_object().and_then(|()| encoder.key("a")).unwrap(),
+            1 if kind == 3 => {
+                encoder.begin_object().and_then(|()| encoder.key("a")).unwrap();
+            }
+            _ => encoder.begin_array().unwrap(),
+        }
+    }
+    encoder.i64(1).unwrap();
+    for level in (0..depth).rev() {
+        match (kind + level) % 3 {
+            0 if kind < 3 => encoder.end_object().unwrap(),
+            1 if kind == 3 => encoder.end_object().unwrap(),
+            _ => {
+                // Two that are alike, so that some become columns.
+                encoder.i64(2).unwrap();
+                encoder.end_array().unwrap();
+            }
+        }
+    }
+    encoder.finish().unwrap()
+}
+
+/// Bug: digests recursed for each level, and comparing and copying took up to 1 MiB of stack
+/// in unoptimised builds (`CARGO_PROFILE_DEV_OPT_LEVEL=0`). Effect: the deepest document
+/// ended small threads. Fix: digests keep a stack of their own, the others one in chunks.
+#[test]
+fn the_deepest_document_fits_a_small_stack() {
+    for kind in 0..4 {
+        let doc = nested(layout::MAX_NESTING.into(), kind);
+        on_small_stack(|| {
+            let mut doc = doc;
+            let checked = DocBuf::from_bytes(doc.as_bytes()).unwrap();
+            checked.doc().validate().unwrap();
+            let mut limits = Limits::default();
+            limits.nesting = layout::MAX_NESTING;
+            let mut copy = DocBuf::new().unwrap();
+            copy.set_limits(limits);
+            copy.set_root(doc.doc().root()).unwrap();
+            copy.validate().unwrap();
+            let root = doc.doc().root();
+            assert!(root.deep_eq(&copy.doc().root(), &mut 10_000).unwrap());
+            let digest = root.digest(&mut 10_000).unwrap();
+            assert_eq!(digest, copy.doc().root().digest(&mut 10_000).unwrap());
+            let options = EncodeOptions { limits, ..EncodeOptions::default() };
+            let compacted = checked.doc().compacted_with(options).unwrap();
+            assert_eq!(compacted.as_bytes(), doc.as_bytes());
+            assert!(!format!("{root:?} {doc:?}").is_empty());
+            doc.set_root(()).unwrap();
+            doc.validate().unwrap();
+        });
+    }
+}
+
+/// Bug: what a walk may cost counted keys once for each row, but only bytes of text that a
+/// document can hold. Effect: sound documents of short rows could not be compacted, copied
+/// or converted. Fix: keys have an allowance of their own.
+#[test]
+fn short_rows_under_long_keys_are_no_damage() {
+    for length in [1, 19, 60, 127, 128] {
+        let key = "k".repeat(length);
+        let mut encoder = Encoder::new();
+        encoder.begin_array().unwrap();
+        for row in 0..20_000 {
+            encoder.begin_object().unwrap();
+            encoder.key(&key).unwrap();
+            encoder.bool(row % 3 == 0).unwrap();
+            encoder.end_object().unwrap();
+        }
+        encoder.end_array().unwrap();
+        let mut doc = encoder.finish().unwrap();
+        let (bytes, checked) = (doc.to_vec(), Doc::open(doc.as_bytes()).unwrap());
+        checked.validate().unwrap();
+        assert_eq!(checked.compacted().unwrap().as_bytes(), bytes);
+        let mut copy = DocBuf::new().unwrap();
+        copy.set_root(checked.root()).unwrap();
+        copy.validate().unwrap();
+        #[cfg(feature = "serde")]
+        {
+            let value: serde_json::Value = livebuf::from_doc(checked).unwrap();
+            assert_eq!(livebuf::to_vec(&value).unwrap(), bytes);
+            assert_eq!(livebuf::to_vec(&checked).unwrap(), bytes);
+        }
+        // One element that is no object: rows become objects by themselves.
+        doc.set_pointer("/-", 1).unwrap();
+        doc.compact().unwrap();
+        doc.validate().unwrap();
+    }
+}
+
+/// Bug: the row's number was added to the slice's first before it was compared. Effect: a
+/// panic in builds with overflow checks.
+#[test]
+fn a_slice_has_no_row_beyond_its_last() {
+    let doc = json!([{"x": 1}, {"x": 2}, {"x": 3}, {"x": 4}, {"x": 5}, {"x": 6}, {"x": 7}]);
+    let rows = doc.valid().unwrap().root().as_array().unwrap();
+    let table = rows.table().unwrap().slice(1..);
+    for index in [6, u32::MAX as usize, 1 << 32, usize::MAX] {
+        assert!(table.row(index).is_none());
+        assert!(table.column("x").unwrap().get(index).is_none());
+        assert!(rows.get(index.max(7)).is_none());
+    }
+    assert!(table.row(5).is_some());
 }
