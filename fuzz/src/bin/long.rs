@@ -3,11 +3,12 @@
 //! ```text
 //! long [--minutes M] [--seed N] [--jobs J] [TARGET…]
 //! long --replay TARGET FILE…
+//! long --shrink TARGET FILE…
 //! ```
 //!
 //! An input that fails is written to `target/fuzz/`, and the run goes on to the next
-//! oracle; it ends with status 1. The same input replays by `--replay`, and belongs in
-//! `fuzz/regressions/TARGET/` once it is understood. What ends the process at once (a
+//! oracle; it ends with status 1. `--shrink` writes a smaller input that fails beside it,
+//! `--replay` runs one; it belongs in `fuzz/regressions/TARGET/` once it is understood. What ends the process at once (a
 //! stack that overflows) leaves its seed in `target/fuzz/TARGET.seed`.
 
 use livebuf_fuzz::{TARGETS, Target, input::Random};
@@ -36,7 +37,7 @@ struct Tally {
 
 fn main() -> ExitCode {
     let (mut minutes, mut seed, mut jobs) = (10.0, None, 1);
-    let (mut names, mut replay) = (Vec::new(), None);
+    let (mut names, mut replay, mut shrinks) = (Vec::new(), None, false);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut number = || arguments.next().and_then(|text| text.parse::<f64>().ok());
@@ -44,7 +45,10 @@ fn main() -> ExitCode {
             "--minutes" => minutes = number().expect("--minutes takes a number"),
             "--seed" => seed = Some(number().expect("--seed takes a number") as u64),
             "--jobs" => jobs = number().expect("--jobs takes a number") as usize,
-            "--replay" => replay = Some(arguments.next().expect("--replay takes a target")),
+            "--replay" | "--shrink" => {
+                shrinks = argument == "--shrink";
+                replay = Some(arguments.next().expect("which target?"));
+            }
             _ => names.push(argument),
         }
     }
@@ -52,7 +56,14 @@ fn main() -> ExitCode {
         let target = find(&name);
         for file in names {
             println!("{file}");
-            (target.run)(&fs::read(&file).expect("readable"));
+            let data = fs::read(&file).expect("readable");
+            if shrinks {
+                let small = shrink(target, data);
+                fs::write(format!("{file}.small"), &small).expect("room");
+                println!("{} bytes in {file}.small", small.len());
+            } else {
+                (target.run)(&data);
+            }
         }
         return ExitCode::SUCCESS;
     }
@@ -63,6 +74,35 @@ fn main() -> ExitCode {
     // Another run, other inputs; the first seed says which.
     let since = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
     run(&targets, minutes, seed.unwrap_or(since << 32), jobs.max(1))
+}
+
+/// Leaves out and zeroes what is not needed to fail.
+fn shrink(target: &Target, mut data: Vec<u8>) -> Vec<u8> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let fails = |data: &[u8]| catch_unwind(AssertUnwindSafe(|| (target.run)(data))).is_err();
+    assert!(fails(&data), "it does not fail");
+    let mut length = data.len();
+    while length > 0 {
+        let mut at = 0;
+        while at < data.len() {
+            let end = data.len().min(at + length);
+            let without = [&data[..at], &data[end..]].concat();
+            let mut zeroed = data.clone();
+            zeroed[at..end].fill(0);
+            if fails(&without) {
+                data = without;
+            } else {
+                if zeroed != data && fails(&zeroed) {
+                    data = zeroed;
+                }
+                at = end;
+            }
+        }
+        length /= 2;
+    }
+    std::panic::set_hook(hook);
+    data
 }
 
 fn find(name: &str) -> &'static Target {
