@@ -499,3 +499,68 @@ fn a_refused_rename_of_a_rows_field_changes_nothing() {
     }
     assert!(refused > 100, "{refused}");
 }
+
+/// A record's new field was planned as a new key of its shape. Its value, built first, used
+/// the same shape, which was private no more; the key was then stored with the old flags,
+/// and a private shape had two users.
+#[test]
+fn a_new_key_whose_value_uses_the_same_shape() {
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(New::object(8)).unwrap().unwrap();
+    doc.set(root, "a", 1).unwrap();
+    doc.set(root, "b", New::Fields(&[("a", New::Int(1))])).unwrap();
+    valid(&doc);
+    assert_eq!(json(&doc), r#"{"a":1,"b":{"a":1}}"#);
+}
+
+/// A detached array of rows that is pushed into a list: its rows went into the elements'
+/// column as they were, where rows mean nothing. They become objects by themselves.
+#[test]
+fn a_detached_table_becomes_an_array_of_a_list() {
+    let text = r#"{"rows":[{"a":1,"b":[1]},{"a":2,"b":null},{"a":3,"b":[2,3]}],"lists":[[1],[2,3],[4,5,6],[7]]}"#;
+    let mut doc = livebuf_json::from_str(text).unwrap();
+    let rows = doc.detach(doc.root().unwrap(), "rows").unwrap().unwrap();
+    let lists = doc.find("/lists").unwrap().unwrap();
+    doc.push(lists, &rows).unwrap();
+    valid(&doc);
+    let expected =
+        r#"{"lists":[[1],[2,3],[4,5,6],[7],[{"a":1,"b":[1]},{"a":2,"b":null},{"a":3,"b":[2,3]}]]}"#;
+    assert_eq!(json(&doc), expected);
+}
+
+/// What changes the length of an array in a list made arrays of all of them first, and could
+/// then be refused: bytes had changed. Now one plan has both.
+#[test]
+fn a_refused_push_into_an_array_of_a_list_changes_nothing() {
+    let graft = livebuf_json::from_str(r#"{"a":"x","b":2.5,"c":true,"d":{"e":20,"f":null}}"#);
+    let graft = graft.unwrap();
+    let mut refused = 0;
+    for list in ["[[1],[2,3],[],[4]]", r#"[[1,null],["t"],[],[{"x":1}]]"#, "[[[1],[2]],[],[[3]]]"] {
+        for words in 0..80 {
+            for edit in 0..6 {
+                let mut buffer = livebuf_json::from_str(list).unwrap().to_vec();
+                buffer.resize(buffer.len() + 8 * words, 0);
+                let mut doc = Editor::open(&mut buffer[..]).unwrap();
+                let mut scratch = vec![0; doc.validate_scratch()];
+                doc.validate_in(&mut scratch).unwrap();
+                let before = doc.as_bytes().to_vec();
+                let first = doc.find("/0").unwrap().unwrap();
+                let result = match edit {
+                    0 => doc.push(first, graft.doc().root()).map(|_| ()),
+                    1 => doc.insert(first, 0, "a text of some length").map(|_| ()),
+                    2 => doc.push(first, New::Items(&[New::Int(1), New::Null])).map(|_| ()),
+                    3 => doc.reserve(first, 3),
+                    4 => doc.remove(first, 0).map(|_| ()),
+                    _ => doc.truncate(first, 0),
+                };
+                if let Err(error) = result {
+                    assert_eq!(error.kind(), ErrorKind::NoSpace);
+                    assert_eq!(doc.as_bytes(), before, "{list}, {words} words, edit {edit}");
+                    refused += 1;
+                }
+                valid(&doc);
+            }
+        }
+    }
+    assert!(refused > 200, "{refused}");
+}

@@ -222,6 +222,22 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc.remove_pointer("/0").unwrap();
             doc
         }),
+        ("blank_rows", {
+            let rows: Vec<_> = (0..9)
+                .map(|row| match row % 3 {
+                    0 => r#"{"at":null}"#.to_owned(),
+                    _ => format!(r#"{{"at":{{"x":{row},"p":{{"q":[{row},1]}},"l":["text"]}}}}"#),
+                })
+                .collect();
+            let mut doc = json(&format!("[{}]", rows.join(",")));
+            // Columns below the absent rows become cells and get gaps.
+            doc.set_pointer("/1/at/x", "no number").unwrap();
+            doc.set_pointer("/2/at/p/q/0", true).unwrap();
+            doc.remove_pointer("/4/at/p").unwrap();
+            doc.set_pointer("/5/at/l/0", ()).unwrap();
+            doc.set_pointer("/-", json(r#"{"at":null,"further":1}"#).doc().root()).unwrap();
+            doc
+        }),
         ("bytes_and_capacity", {
             let mut doc = Editor::create(VecStorage::default()).unwrap();
             let node = doc.set_root(New::object(5)).unwrap().unwrap();
@@ -274,6 +290,18 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     let offsets = word(&list, list_at + 52);
     let extras = edited().into_iter().find(|(name, _)| *name == "table_extras").unwrap().1.to_vec();
     let entries = word(&extras, word(&extras, below(&extras) + 20) + 12);
+    // Rows 1 and 3 are absent: of "a" an i8 column, of "b" one with gaps, of "c" cells, of "d"
+    // a list with offsets, of "e" one of fixed length, of "f" a column of nulls.
+    let absent = json(
+        r#"[{"o":{"a":1,"b":null,"c":1,"d":["x"],"e":[1,2],"f":null}},{"o":null},
+            {"o":{"a":2,"b":5,"c":"t","d":["y","z"],"e":[3,4],"f":null}},{"o":null},
+            {"o":{"a":3,"b":6,"c":2.5,"d":[],"e":[5,6],"f":null}}]"#,
+    );
+    let objects = word(&absent, below(&absent) + 24 + 12);
+    let column = |index: usize| word(&absent, objects + 24 + 16 * index + 12);
+    // Values behind 8 bytes of bitmap; fixed lists and lists with their elements and offsets.
+    let (fixed, texts) = (word(&absent, column(4) + 36), word(&absent, column(3) + 52));
+    let nullable = of("column_nullable");
     let deep = {
         let mut bytes = livebuf_json::from_slice(b"[[]]").unwrap().to_vec();
         // The inner array's home leads back to the outer array.
@@ -337,6 +365,18 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         }),
         ("BadCode_column", patch(&numbers, &[(33, 19)])),
         ("BadCode_gaps", patch(&numbers, &[(34, 4)])),
+        ("NotZero_gap_value", {
+            let values = word(&nullable, word(&nullable, 8) + 12) + 8;
+            patch(&nullable, &[(values + 2, 1)])
+        }),
+        ("NotZero_blank_value", patch(&absent, &[(column(0) + 1, 9)])),
+        ("NotZero_blank_bit", patch(&absent, &[(column(1), 0b10110)])),
+        ("NotZero_blank_tag", patch(&absent, &[(column(2) + 3, 1)])),
+        ("NotZero_blank_element", patch(&absent, &[(fixed + 3, 7)])),
+        ("BadCount_blank_list", patch(&absent, &[(texts + 1, 0), (texts + 2, 1)])),
+        ("NotZero_null_column_bit", patch(&absent, &[(column(5), 1)])),
+        ("WrongBlock_table_owner_column", patch(&absent, &[(objects + 2, 1)])),
+        ("NotZero_table_header", patch(&absent, &[(objects + 3, 1)])),
         ("BadCount_table_rows", patch(&table, &[(rows_of + 8, 9)])),
         ("WrongBlock_table_owner", patch(&table, &[(rows_of + 16, 8)])),
         ("BadIndex_extras", patch(&extras, &[(entries + 4, 3), (entries + 12, 3)])),

@@ -205,7 +205,9 @@ pub const TABLE_SHAPE: u32 = 4;
 pub const TABLE_ROWS: u32 = 8;
 /// Offset of the offset of a table's or list's bitmaps.
 pub const NESTED_BITS: u32 = 12;
-/// Offset of the offset of the column header that a table or list belongs to.
+/// Offset of which column of its owner a table or list is the data of.
+pub const NESTED_COLUMN: u32 = 2;
+/// Offset of the offset of a table's or list's owner: an array, a table or a list.
 pub const NESTED_OWNER: u32 = 16;
 /// Offset of the offset of a table's extras: an array of objects, and their rows.
 pub const TABLE_EXTRAS: u32 = 20;

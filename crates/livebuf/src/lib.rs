@@ -10,6 +10,7 @@
 //! | `bytes`, `cell`, `number`, `pointer` | checked access; eight-byte values; JSON number and pointer grammar |
 //! | `storage`, `space` | where bytes live; the one `write`, the free list |
 //! | `shape`, `record`, `array`, `table`, `map` | the blocks |
+//! | `absent` | slots of columns without a value |
 //! | `walk` | passing over containers without recursion, within an allowance |
 //! | `reader` | views: [`Doc`], [`Value`], [`Object`], [`Array`] |
 //! | `validate` | one pass over everything: [`Doc::validate`], [`Stats`] |
@@ -26,6 +27,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod absent;
 mod array;
 mod bytes;
 mod cell;

@@ -227,6 +227,8 @@ pub(crate) fn commit_step<S: Storage, O: Observer>(
 ) -> u32 {
     let shape = match step {
         Step::Extend { shape } => {
+            // As it is now: what was built since may use it, too.
+            let shape = Shape::load(space.bytes(), shape.offset).unwrap_or(shape);
             put_key(space, shape, used, key_cell, fingerprint);
             return shape.offset as u32;
         }

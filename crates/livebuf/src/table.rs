@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!        0     1        2..4  4..8    8..12  12..16  16..20  20..24  24..
-//! table  kind  columns  zero  shape   rows   bits    owner   extras  column headers
-//! list   kind  form     zero  length  zero   bits    owner   zero    headers: elements, offsets
+//! table  kind  columns  place shape   rows   bits    owner   extras  column headers
+//! list   kind  form     place length  zero   bits    owner   zero    headers: elements, offsets
 //! ```
 //!
 //! Neither ever moves while it lives: headers within have fixed places, their data has not.
@@ -197,7 +197,40 @@ impl List {
     }
 }
 
-/// The column header that a table or list belongs to.
-pub(crate) fn owner(bytes: &[u8], nested: u32) -> Result<u32> {
-    load_u32(bytes, nested as u64 + NESTED_OWNER as u64)
+/// Whose column a table or list is the data of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Owner {
+    /// Offset of an array's header, a table or a list.
+    pub(crate) block: u32,
+    /// Which of a table's columns; 0 of others.
+    pub(crate) column: u8,
+}
+
+impl Owner {
+    /// Of the table or list at `nested`.
+    pub(crate) fn load(bytes: &[u8], nested: u32) -> Result<Owner> {
+        let block = load_u32(bytes, nested as u64 + NESTED_OWNER as u64)?;
+        Ok(Owner { block, column: load_u8(bytes, nested as u64 + NESTED_COLUMN as u64)? })
+    }
+
+    /// Offset of the column's header.
+    pub(crate) fn header(&self, bytes: &[u8]) -> Result<u32> {
+        match load_u8(bytes, self.block as u64)? {
+            KIND_ARRAY if self.column == 0 => Ok(self.block),
+            KIND_LIST if self.column == 0 => Ok(self.block.wrapping_add(LIST_CHILD)),
+            KIND_TABLE => {
+                let table = Table::load(bytes, self.block)?;
+                if self.column as u32 >= table.columns {
+                    return Err(Error::new(ErrorKind::WrongBlock, self.block as u64));
+                }
+                Ok(table.header(self.column as u32))
+            }
+            _ => Err(Error::new(ErrorKind::WrongBlock, self.block as u64)),
+        }
+    }
+
+    /// The table or list that the column is in; 0 for an array by itself.
+    pub(crate) fn within(&self, bytes: &[u8]) -> Result<u32> {
+        Ok(if load_u8(bytes, self.block as u64)? == KIND_ARRAY { 0 } else { self.block })
+    }
 }

@@ -6,7 +6,8 @@
 //! What was not claimed is garbage. The same pass gives [`Stats`] and, for
 //! tools, every [`Region`].
 
-use crate::array::{ColumnType, Elements, row_cell, row_of};
+use crate::absent::{self, Blanks};
+use crate::array::{ColumnType, Elements, row_of};
 use crate::bytes::{load_u8, load_u32, load_u64, round_up, slice, text};
 use crate::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
 use crate::error::{Error, ErrorKind, Result};
@@ -16,8 +17,8 @@ use crate::number::is_json_number;
 use crate::reader::{Checked, Doc, Mode, Valid, Value};
 use crate::record::{Block, Raw, Record, check_immediate};
 use crate::shape::Shape;
-use crate::table::{List, Table, extra, owner};
-use crate::walk::{CHUNK, Cursor, Node, holds_references};
+use crate::table::{List, Owner, Table, extra};
+use crate::walk::{CHUNK, Cursor, Node, check_further, holds_references};
 
 /// What some bytes of a document are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -498,7 +499,8 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                 (TAG_OBJECT, _) => self.object(block)?,
                 (TAG_ARRAY, KIND_ARRAY) => {
                     self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
-                    self.column(Elements::load(self.bytes, block)?, false, 0)?;
+                    let owner = Owner { block: block.offset, column: 0 };
+                    self.column(Elements::load(self.bytes, block)?, owner, None, 0)?;
                 }
                 (TAG_ARRAY, KIND_EMPTY_ARRAY) => {
                     self.claim_block(RegionKind::Array, block.offset as u64, 8)?;
@@ -668,9 +670,17 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
     }
 
     /// Checks an array's column, `depth` structs and lists around it: claims its data.
-    /// The header is claimed. Only a field of a table's row can be missing.
-    fn column(&mut self, column: Elements, in_table: bool, depth: usize) -> Result<()> {
+    /// The header is claimed. Only a field of a table's row can be missing. `blanks` tells
+    /// which rows around it are absent.
+    fn column(
+        &mut self,
+        column: Elements,
+        owner: Owner,
+        blanks: Option<Blanks>,
+        depth: usize,
+    ) -> Result<()> {
         let offset = column.offset as u64;
+        let in_table = load_u8(self.bytes, owner.block as u64)? == KIND_TABLE;
         let gaps = load_u8(self.bytes, offset + ARRAY_GAPS as u64)?;
         let allowed = match column.column {
             ColumnType::Cells => gaps == GAPS_NONE,
@@ -698,8 +708,8 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                 return Err(Error::with_detail(ErrorKind::NestingLimit, offset, limit));
             }
             return match column.column {
-                ColumnType::Struct => self.table(column, depth + 1),
-                _ => self.list(column, depth + 1),
+                ColumnType::Struct => self.table(column, owner, blanks, depth + 1),
+                _ => self.list(column, owner, blanks, depth + 1),
             };
         }
         let (data, end) = (column.data as u64, column.data as u64 + column.data_size());
@@ -715,12 +725,12 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                         return Err(error(ErrorKind::NotZero, raw.position as u64));
                     }
                 }
-                Ok(())
             }
-            ColumnType::Null => self.zero(data, data + bitmap_size(column.capacity as u64)),
-            ColumnType::Bool => self.unused_bits(values, count, end),
-            kind => self.zero(values + count as u64 * kind.width(), end),
+            ColumnType::Null => self.zero(data, data + bitmap_size(column.capacity as u64))?,
+            ColumnType::Bool => self.unused_bits(values, count, end)?,
+            kind => self.zero(values + count as u64 * kind.width(), end)?,
         }
+        absent::check(self.bytes, column, blanks)
     }
 
     /// Checks that bits from `count` on are 0.
@@ -751,9 +761,9 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
     }
 
     /// What tables and lists have in common: the owner, and bitmaps of their own.
-    fn nested(&mut self, column: Elements) -> Result<()> {
+    fn nested(&mut self, column: Elements, owner: Owner) -> Result<()> {
         let at = column.data as u64;
-        if owner(self.bytes, column.data)? != column.offset {
+        if Owner::load(self.bytes, column.data)? != owner {
             return Err(error(ErrorKind::WrongBlock, at + NESTED_OWNER as u64));
         }
         let bits = load_u32(self.bytes, at + NESTED_BITS as u64)? as u64;
@@ -776,15 +786,23 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         Elements::at(self.bytes, offset as u32)
     }
 
-    fn table(&mut self, column: Elements, depth: usize) -> Result<()> {
+    fn table(
+        &mut self,
+        column: Elements,
+        owner: Owner,
+        blanks: Option<Blanks>,
+        depth: usize,
+    ) -> Result<()> {
         let table = Table::load(self.bytes, column.data)?;
         let at = table.offset as u64;
         self.claim_block(RegionKind::Table, at, table.size())?;
-        self.zero(at + 2, at + 4)?;
+        self.zero(at + 3, at + 4)?;
         if table.rows != column.count {
             return Err(error(ErrorKind::BadCount, at));
         }
-        self.nested(column)?;
+        self.nested(column, owner)?;
+        absent::check(self.bytes, column, blanks)?;
+        let below_blanks = Blanks::below(column, 1, blanks);
         self.use_shape(table.shape, table.columns, at)?;
         self.stats.table_count += 1;
         self.stats.columns += table.columns as u64;
@@ -793,47 +811,41 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             if below.count != table.rows {
                 return Err(error(ErrorKind::BadCount, below.offset as u64));
             }
-            self.column(below, true, depth)?;
+            let owner = Owner { block: table.offset, column: index as u8 };
+            self.column(below, owner, below_blanks, depth)?;
         }
-        self.extras(table, column)
+        self.extras(table, below_blanks)
     }
 
-    /// Checks the extras of a table, which `column` holds, and claims their objects.
-    fn extras(&mut self, table: Table, column: Elements) -> Result<()> {
+    /// Checks the extras of a table and claims their objects.
+    fn extras(&mut self, table: Table, blanks: Option<Blanks>) -> Result<()> {
         let Some(extras) = table.extras(self.bytes)? else { return Ok(()) };
         self.claim_block(RegionKind::Array, extras.offset as u64, ARRAY_SIZE as u64)?;
-        self.column(extras, false, MAX_COLUMN_DEPTH)?;
+        let owner = Owner { block: extras.offset, column: 0 };
+        self.column(extras, owner, None, MAX_COLUMN_DEPTH)?;
         let mut next = 0;
         for index in 0..extras.count {
             let (row, home) = extra(extras.slot(self.bytes, index)?);
             let known = row >= next && row < table.rows;
-            if !known || column.gap(self.bytes, row)?.is_some() {
+            if !known || absent::is_blank(self.bytes, blanks, row)? {
                 let at = extras.data as u64 + 8 * index as u64;
                 return Err(error(ErrorKind::BadIndex, at));
             }
             next = row + 1;
             let block = self.block(home)?;
             self.object(block)?;
-            self.further(table, row)?;
+            check_further(self.bytes, table, home)?;
         }
         Ok(())
     }
 
-    /// Checks that a row's further fields are not the table's.
-    fn further(&self, table: Table, row: u32) -> Result<()> {
-        let shape = Shape::load(self.bytes, table.shape as u64)?;
-        let row = Raw::unplaced(TAG_OBJECT, row_cell(table.offset, row));
-        let mut cursor = Cursor::new(self.bytes, row)?;
-        while let Some((index, _)) = cursor.next(self.bytes)? {
-            let key = cursor.key(self.bytes, index)?.unwrap_or_default();
-            if index >= table.columns && table.has(self.bytes, shape, key)? {
-                return Err(error(ErrorKind::DuplicateKey, table.extras as u64));
-            }
-        }
-        Ok(())
-    }
-
-    fn list(&mut self, column: Elements, depth: usize) -> Result<()> {
+    fn list(
+        &mut self,
+        column: Elements,
+        owner: Owner,
+        blanks: Option<Blanks>,
+        depth: usize,
+    ) -> Result<()> {
         let list = List::load(self.bytes, column.data)?;
         let at = list.offset as u64;
         let form = load_u8(self.bytes, at + LIST_FORM as u64)?;
@@ -841,10 +853,10 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             return Err(error(ErrorKind::BadCode, at + LIST_FORM as u64));
         }
         self.claim_block(RegionKind::List, at, list.size())?;
-        self.zero(at + 2, at + LIST_LENGTH as u64)?;
+        self.zero(at + 3, at + LIST_LENGTH as u64)?;
         self.zero(at + TABLE_ROWS as u64, at + NESTED_BITS as u64)?;
         self.zero(at + TABLE_EXTRAS as u64, at + LIST_CHILD as u64)?;
-        self.nested(column)?;
+        self.nested(column, owner)?;
         let child = self.column_header(at + LIST_CHILD as u64)?;
         let elements = match list.length {
             Some(length) => length as u64 * column.count as u64,
@@ -856,7 +868,10 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if elements != child.count as u64 {
             return Err(error(ErrorKind::BadCount, child.offset as u64));
         }
-        self.column(child, false, depth)
+        absent::check(self.bytes, column, blanks)?;
+        let owner = Owner { block: list.offset, column: 0 };
+        let blanks = Blanks::below(column, list.length.unwrap_or(1), blanks);
+        self.column(child, owner, blanks, depth)
     }
 
     /// Checks a list's offsets; the last of them.
@@ -866,7 +881,8 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if offsets.count as u64 != rows as u64 + 1 {
             return Err(error(ErrorKind::BadCount, offsets.offset as u64));
         }
-        self.column(offsets, false, MAX_COLUMN_DEPTH)?;
+        let owner = Owner { block: list.offset, column: 0 };
+        self.column(offsets, owner, None, MAX_COLUMN_DEPTH)?;
         let mut last = 0;
         for index in 0..offsets.count {
             let offset = offsets.slot(self.bytes, index)?.cell;

@@ -199,6 +199,20 @@ impl Cursor {
     }
 }
 
+/// Checks that the object at `home`, which holds further fields of a table's row, is a
+/// record or map and has no key of the table's columns.
+pub(crate) fn check_further(bytes: &[u8], table: Table, home: u32) -> Result<()> {
+    let shape = Shape::load(bytes, table.shape as u64)?;
+    let mut cursor = Cursor::new(bytes, Raw::object(home))?;
+    while let Some((index, _)) = cursor.next(bytes)? {
+        let key = cursor.key(bytes, index)?.unwrap_or_default();
+        if table.has(bytes, shape, key)? {
+            return Err(Error::new(ErrorKind::DuplicateKey, table.extras as u64));
+        }
+    }
+    Ok(())
+}
+
 /// Whether a column's elements can lead elsewhere.
 pub(crate) fn holds_references(column: ColumnType) -> bool {
     use ColumnType::*;

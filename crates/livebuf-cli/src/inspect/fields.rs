@@ -452,11 +452,24 @@ impl<'a> Fields<'a> {
         row.add(8, format!("table of {columns} columns; shape {}", at(shape)));
         let (rows, bits) = (grouped(word(TABLE_ROWS)), at(word(NESTED_BITS)));
         row.add(8, format!("{rows} rows; bitmaps {bits}"));
-        let (owner, extras) = (word(NESTED_OWNER), at(word(TABLE_EXTRAS)));
-        row.add(8, format!("of the header at {owner}; further fields {extras}"));
+        let (owner, extras) = (self.owner(offset), at(word(TABLE_EXTRAS)));
+        row.add(8, format!("{owner}; further fields {extras}"));
         for index in 0..u32::from(columns) {
             let name = format!("{}: ", quoted(self.key(shape, index)));
             self.column_header(row, &name);
+        }
+    }
+
+    /// Whose column a table or list is.
+    fn owner(&self, nested: u64) -> String {
+        let owner = self.word(nested + u64::from(NESTED_OWNER));
+        match self.byte(u64::from(owner)) {
+            KIND_TABLE => {
+                let column = self.byte(nested + u64::from(NESTED_COLUMN));
+                format!("column {column} of the table at {owner}")
+            }
+            KIND_LIST => format!("elements of the list at {owner}"),
+            _ => format!("of the array at {owner}"),
         }
     }
 
@@ -468,7 +481,7 @@ impl<'a> Fields<'a> {
         };
         row.add(8, format!("list of arrays {length}"));
         row.add(8, format!("bitmaps {}", at(word(NESTED_BITS))));
-        row.add(8, format!("of the header at {}", word(NESTED_OWNER)));
+        row.add(8, self.owner(region.offset));
         self.column_header(row, "elements: ");
         if region.length == u64::from(LIST_SIZE) {
             self.column_header(row, "offsets: ");

@@ -1,6 +1,6 @@
 //! Editing arrays: columns that grow, shift, and widen where a value does not fit.
 
-use super::{Container, Editor, New, NodeId};
+use super::{Container, Editor, New, NodeId, Part, Place};
 use crate::array::{ColumnType, Elements};
 use crate::bytes::{check, load_u8, load_u64};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,11 +23,6 @@ fn capacity_in(column: ColumnType, size: u64) -> u32 {
 /// so that slack stays below a hundredth of the data.
 fn growth_at_end(count: u32) -> u32 {
     1 + count / 200
-}
-
-/// Most bytes that an array takes when it grows to `needed` elements of any kind.
-pub(super) fn room(needed: u64) -> u64 {
-    tagged_size(needed + needed / 2 + 16)
 }
 
 /// Whether an array is edited as the columns of tables are.
@@ -82,27 +77,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if let Some(()) = self.push_number(node, &new) {
             return Ok(None);
         }
-        let (node, elements) = self.parted(node, Some(&new))?;
-        self.add_element(node, elements, elements.count, new)
+        let container = self.container(node)?;
+        self.add_element(node, container, None, new)
     }
 
-    /// The array of a handle, by itself: one whose length can change. If it was not, what
-    /// adding an element needs is made sure of first, so that nothing has changed where
-    /// that cannot be.
-    fn parted(&mut self, node: NodeId, new: Option<&New<'_>>) -> Result<(NodeId, Elements)> {
+    /// The array of a handle, by itself: one whose length can change.
+    fn parted(&mut self, node: NodeId) -> Result<Elements> {
         match self.container(node)? {
-            Container::Array(elements) => Ok((node, elements)),
+            Container::Array(elements) => Ok(elements),
             Container::Listed(list, row, elements) => {
-                let mut more = 0;
-                if let Some(new) = new {
-                    self.check_elements(elements.count as u64 + 1)?;
-                    more = self.measure(new, node)? + room(elements.count as u64 + 1);
-                }
-                let array = self.part_list(node, list, row, more)?;
-                if let Some(New::Detached(detached)) = new {
-                    detached.renew(self.epoch);
-                }
-                Ok((array, self.array(array)?))
+                self.part_list(node, list, row, elements).map(|(_, elements)| elements)
             }
             _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
         }
@@ -157,49 +141,89 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeId>> {
         self.space.editable()?;
-        let elements = self.array(node)?;
-        if index > elements.count as usize {
-            let count = elements.count as u64;
-            return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
-        }
-        let new = new.into();
-        let (node, elements) = self.parted(node, Some(&new))?;
-        self.add_element(node, elements, index as u32, new)
+        let container = self.container(node)?;
+        self.add_element(node, container, Some(index), new.into())
     }
 
+    /// An array whose length is to change: as it will be, where it is one of a list's and
+    /// becomes one by itself first.
+    fn plan_alone(&self, node: NodeId, container: Container) -> Result<(Elements, Option<Part>)> {
+        match container {
+            Container::Array(elements) => Ok((elements, None)),
+            Container::Listed(list, row, elements) => {
+                let part = self.plan_part(list, row, elements)?;
+                Ok((part.array, Some(part)))
+            }
+            _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
+        }
+    }
+
+    /// Carries out what [`plan_alone`](Self::plan_alone) planned: the array and its home.
+    fn put_alone(
+        &mut self,
+        node: NodeId,
+        elements: Elements,
+        part: Option<Part>,
+        extent: &mut Extent,
+    ) -> (u32, Elements) {
+        let Some(part) = part else { return (node.home, elements) };
+        let parted = self.put_part(node, &part, extent);
+        self.committed(parted.map(|_| ()));
+        parted.map_or((node.home, elements), |(array, elements)| (array.home, elements))
+    }
+
+    /// Adds an element before `index`, or at the end. An array of a list becomes one by
+    /// itself first, by the same plan.
     #[inline(never)]
     fn add_element(
         &mut self,
         node: NodeId,
-        elements: Elements,
-        index: u32,
+        container: Container,
+        index: Option<usize>,
         new: New<'_>,
     ) -> Result<Option<NodeId>> {
-        if is_slotted(elements) {
-            let (tag, cell) = self.insert_slot(node, elements, index, new)?;
-            return Ok(self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1)));
-        }
+        let (elements, part) = self.plan_alone(node, container)?;
+        let index = match index {
+            None => elements.count,
+            Some(index) if index <= elements.count as usize => index as u32,
+            Some(_) => {
+                let count = elements.count as u64;
+                return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
+            }
+        };
         let size = self.measure(&new, node)?;
         self.check_elements(elements.count as u64 + 1)?;
-        let (tag, probe) = new.probe();
-        let growth = self.plan_growth(elements, 1, tag, probe);
-        let header = if elements.bare { ARRAY_SIZE as u64 } else { 0 };
-        let fresh = size + growth.moved + header;
-        self.space.ensure(fresh, growth.tail)?;
+        let growth = if is_slotted(elements) {
+            Err(self.plan_slot(elements, &new)?)
+        } else {
+            let (tag, probe) = new.probe();
+            Ok(self.plan_growth(elements, 1, tag, probe))
+        };
+        let (added, tail) = match &growth {
+            Err(size) => (*size, 0),
+            Ok(growth) => (size + growth.moved + header_size(elements), growth.tail),
+        };
+        let fresh = added + part.as_ref().map_or(0, |part| part.fresh);
+        self.space.ensure(fresh, tail)?;
 
-        if growth.tail > 0 {
-            self.space.extend(growth.tail);
-        }
+        self.space.extend(tail);
         let mut extent = self.space.take(fresh);
-        let mut elements = self.grow(node.home, elements, &growth, &mut extent);
-        let (tag, cell) = self.build(&new, &mut extent);
+        let (home, elements) = self.put_alone(node, elements, part, &mut extent);
+        let (tag, cell) = match growth {
+            Err(_) => self.put_slot(elements, index, &new, &mut extent),
+            Ok(growth) => {
+                let elements = self.grow(home, elements, &growth, &mut extent);
+                let (tag, cell) = self.build(&new, &mut extent);
+                if index < elements.count {
+                    self.shift_up(elements, index);
+                }
+                self.store(elements, index, tag, cell);
+                let count = elements.count + 1;
+                self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, count);
+                (tag, cell)
+            }
+        };
         self.space.finish(extent);
-        if index < elements.count {
-            self.shift_up(elements, index);
-        }
-        self.store(elements, index, tag, cell);
-        elements.count += 1;
-        self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, elements.count);
         Ok(self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1)))
     }
 
@@ -348,7 +372,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: New<'_>,
     ) -> Result<(u8, u64)> {
         if is_slotted(elements) {
-            return self.set_slot(node, elements.offset, index, new);
+            return self.set_slot(node, Place::alone(elements), index, new);
         }
         if elements.column == ColumnType::Cells {
             let data = elements.data as u64;
@@ -436,7 +460,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
         }
         let (a, b) = (a as u32, b as u32);
-        let (_, elements) = self.parted(node, None)?;
+        let elements = self.parted(node)?;
         if is_slotted(elements) {
             return self.swap_slots(elements, a, b);
         }
@@ -456,7 +480,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if length >= self.array(node)?.count as usize {
             return Ok(());
         }
-        let (_, elements) = self.parted(node, None)?;
+        let elements = self.parted(node)?;
         if is_slotted(elements) {
             return self.truncate_slots(elements, length as u32);
         }
@@ -475,36 +499,56 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, length);
     }
 
+    /// Makes room for more elements; an array of a list becomes one by itself first.
     pub(super) fn reserve_elements(
         &mut self,
-        home: u32,
-        elements: Elements,
+        node: NodeId,
+        container: Container,
         additional: u32,
     ) -> Result<()> {
-        if is_slotted(elements) {
-            return self.reserve_slots(elements, additional);
-        }
+        let (elements, part) = self.plan_alone(node, container)?;
         let needed = elements.count as u64 + additional as u64;
         self.check_elements(needed)?;
-        let column = if elements.count == 0 { ColumnType::I64 } else { elements.column };
-        let old_size = elements.data_size();
-        let size = column.data_size(needed as u32);
-        if size <= old_size {
-            return Ok(());
+        let growth = if is_slotted(elements) {
+            Err(self.plan_reserve(elements, 0, additional)?)
+        } else {
+            let column = if elements.count == 0 { ColumnType::I64 } else { elements.column };
+            let old_size = elements.data_size();
+            let size = column.data_size(needed as u32).max(old_size);
+            let end = elements.data as u64 + old_size;
+            let at_tail = end == self.space.used() as u64 && old_size > 0;
+            let (tail, moved) = match size - old_size {
+                0 => (0, 0),
+                more if at_tail => (more, 0),
+                _ => (0, size),
+            };
+            Ok(Growth { column, capacity: capacity_in(column, size), tail, moved })
+        };
+        let (added, tail) = match &growth {
+            Err(size) => (*size, 0),
+            Ok(growth) if growth.tail + growth.moved == 0 => (0, 0),
+            Ok(growth) => (growth.moved + header_size(elements), growth.tail),
+        };
+        let fresh = added + part.as_ref().map_or(0, |part| part.fresh);
+        self.space.ensure(fresh, tail)?;
+        self.space.extend(tail);
+        let mut extent = self.space.take(fresh);
+        let (home, elements) = self.put_alone(node, elements, part, &mut extent);
+        match growth {
+            Err(_) => self.put_reserve(elements, additional, &mut extent),
+            Ok(growth) if growth.tail + growth.moved > 0 => {
+                self.grow(home, elements, &growth, &mut extent);
+            }
+            Ok(_) => {}
         }
-        let header = if elements.bare { ARRAY_SIZE as u64 } else { 0 };
-        let at_tail = elements.data as u64 + old_size == self.space.used() as u64 && old_size > 0;
-        let (tail, moved) = if at_tail { (size - old_size, 0) } else { (0, size) };
-        let growth = Growth { column, capacity: capacity_in(column, size), tail, moved };
-        self.space.ensure(moved + header, tail)?;
-        if tail > 0 {
-            self.space.extend(tail);
-        }
-        let mut extent = self.space.take(moved + header);
-        self.grow(home, elements, &growth, &mut extent);
         self.space.finish(extent);
         Ok(())
     }
+}
+
+/// Bytes of the header that an array without one gets when it grows.
+fn header_size(elements: Elements) -> u64 {
+    if elements.bare { ARRAY_SIZE as u64 } else { 0 }
 }
 
 impl New<'_> {

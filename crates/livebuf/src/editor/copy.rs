@@ -2,6 +2,7 @@
 
 use super::object::{append, index_limit};
 use super::{Editor, build_key, key_fresh};
+use crate::absent::{self, Blanks};
 use crate::array::{ColumnType, Elements, row_of};
 use crate::bytes::{load_u8, load_u64, slice, text};
 use crate::cell::{Needle, owned_span, span_at_position, span_bytes, span_offset};
@@ -14,8 +15,8 @@ use crate::record::{Raw, Record, check_immediate, each_field};
 use crate::shape::{self, Shape};
 use crate::space::{Extent, Observer, Space};
 use crate::storage::Storage;
-use crate::table::{List, Table, extra};
-use crate::walk::{Allowance, CHUNK, Cursor, Node, holds_references};
+use crate::table::{List, Owner, Table, extra};
+use crate::walk::{Allowance, CHUNK, Cursor, Node, check_further, holds_references};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// A value taken out of its place by [`Editor::detach`], still whole in the document.
@@ -38,11 +39,6 @@ impl Detached {
 
     pub(super) fn raw(&self) -> Raw {
         self.raw
-    }
-
-    /// Keeps it good through a step of the edit that hangs it.
-    pub(super) fn renew(&self, epoch: u32) {
-        self.epoch.store(epoch, Ordering::Relaxed);
     }
 
     /// Checks that it can be hung in the container at home `under` (0: the root);
@@ -202,11 +198,12 @@ impl<'v> Measure<'v> {
             Node::Row(table, row) => self.extra(table, row)?,
             Node::Array(elements) if row && !inside => {
                 let (column, gaps) = (elements.column.plain(), elements.gaps);
+                absent::check(self.bytes, elements, None)?;
                 self.size += ARRAY_SIZE as u64 + column.slots_size(gaps, elements.count);
             }
             Node::Array(elements) if !row => {
                 self.size += ARRAY_SIZE as u64;
-                self.column(elements, false, 0)?;
+                self.column(elements, false, None, 0)?;
             }
             Node::Array(_) => {}
         }
@@ -215,7 +212,13 @@ impl<'v> Measure<'v> {
 
     /// Counts a column's data with all that belongs to it, and checks what copying it
     /// relies on.
-    fn column(&mut self, column: Elements, in_table: bool, depth: usize) -> Result<()> {
+    fn column(
+        &mut self,
+        column: Elements,
+        in_table: bool,
+        blanks: Option<Blanks>,
+        depth: usize,
+    ) -> Result<()> {
         let bad = |kind| Err(Error::new(kind, column.offset as u64));
         // Damaged columns may lead to their own table: each of them is paid for.
         self.allowance.key(ARRAY_SIZE as usize)?;
@@ -227,7 +230,7 @@ impl<'v> Measure<'v> {
         }
         if !column.column.is_nested() {
             self.size += column.column.slots_size(gaps, count);
-            return Ok(());
+            return absent::check(self.bytes, column, blanks);
         }
         if depth == MAX_COLUMN_DEPTH {
             return bad(ErrorKind::NestingLimit);
@@ -239,8 +242,10 @@ impl<'v> Measure<'v> {
         let bits = column.bits_at(self.bytes)?;
         slice(self.bytes, bits, gaps_size(gaps, column.capacity as u64))?;
         if column.column != ColumnType::Struct {
-            return self.list(column, depth);
+            return self.list(column, blanks, depth);
         }
+        absent::check(self.bytes, column, blanks)?;
+        let blanks = Blanks::below(column, 1, blanks);
         let table = Table::load(self.bytes, column.data)?;
         self.size += table.size() + shape_size(table.columns) as u64;
         let shape = Shape::load(self.bytes, table.shape as u64)?;
@@ -253,25 +258,26 @@ impl<'v> Measure<'v> {
             if below.count != count || below.bare {
                 return bad(ErrorKind::BadCount);
             }
-            self.column(below, true, depth + 1)?;
+            self.column(below, true, blanks, depth + 1)?;
         }
         if let Some(extras) = table.extras(self.bytes)? {
             self.size += ARRAY_SIZE as u64 + ColumnType::U64.data_size(extras.count);
             extras.whole(self.bytes)?;
             let mut next = 0;
             for index in 0..extras.count {
-                let (row, _) = extra(extras.slot(self.bytes, index)?);
+                let (row, home) = extra(extras.slot(self.bytes, index)?);
                 let known = row >= next && row < table.rows;
-                if !known || column.gap(self.bytes, row)?.is_some() {
+                if !known || absent::is_blank(self.bytes, blanks, row)? {
                     return Err(Error::new(ErrorKind::BadIndex, extras.offset as u64));
                 }
+                check_further(self.bytes, table, home)?;
                 next = row + 1;
             }
         }
         Ok(())
     }
 
-    fn list(&mut self, column: Elements, depth: usize) -> Result<()> {
+    fn list(&mut self, column: Elements, blanks: Option<Blanks>, depth: usize) -> Result<()> {
         let list = List::load(self.bytes, column.data)?;
         if list.length.is_some() != (column.column == ColumnType::FixedList) {
             return Err(Error::new(ErrorKind::BadCode, list.offset as u64));
@@ -299,7 +305,9 @@ impl<'v> Measure<'v> {
         if child.bare || child.count as u64 != end {
             return Err(Error::new(ErrorKind::BadCount, child.offset as u64));
         }
-        self.column(child, false, depth + 1)
+        absent::check(self.bytes, column, blanks)?;
+        let blanks = Blanks::below(column, list.length.unwrap_or(1), blanks);
+        self.column(child, false, blanks, depth + 1)
     }
 
     /// Counts the record or map that a row becomes by itself.
@@ -532,7 +540,8 @@ impl<'v> Copier<'v> {
                 let whole = row_of(raw.cell).is_none();
                 let column = if whole { elements.column } else { elements.column.plain() };
                 let copy = Elements { offset: home, column, ..elements };
-                (home, To::Array(self.column(space, elements, copy, extent)?))
+                let owner = Owner { block: home, column: 0 };
+                (home, To::Array(self.column(space, elements, copy, owner, extent)?))
             }
         };
         Ok((home, Pair { from, to, slot: 0, extra }))
@@ -642,6 +651,7 @@ impl<'v> Copier<'v> {
         space: &mut Space<S, O>,
         elements: Elements,
         copy: Elements,
+        owner: Owner,
         extent: &mut Extent,
     ) -> Result<Elements> {
         let count = elements.count;
@@ -654,9 +664,9 @@ impl<'v> Copier<'v> {
         let elements = Elements { gaps, ..elements };
         let data = match column {
             _ if count == 0 && !column.is_nested() => 0,
-            ColumnType::Struct => self.table(space, elements, copy.offset, extent)?,
+            ColumnType::Struct => self.table(space, elements, owner, extent)?,
             ColumnType::List | ColumnType::FixedList => {
-                self.list(space, elements, copy.offset, extent)?
+                self.list(space, elements, owner, extent)?
             }
             _ => extent.carve(column.slots_size(gaps, count)),
         };
@@ -734,7 +744,7 @@ impl<'v> Copier<'v> {
         &mut self,
         space: &mut Space<S, O>,
         elements: Elements,
-        owner: u32,
+        owner: Owner,
         extent: &mut Extent,
     ) -> Result<u32> {
         let source = self.source;
@@ -745,8 +755,8 @@ impl<'v> Copier<'v> {
         (0..table.columns).try_for_each(|index| keys.push(index))?;
         let from = Shape::load(source, table.shape as u64)?;
         let shape = self.shape(space, |index| from.key(source, index), &keys, extent)?;
-        let first = KIND_TABLE as u64 | (table.columns as u64) << 8 | (shape as u64) << 32;
-        space.write_u64(at as u64, first);
+        let first = [KIND_TABLE, table.columns as u8, owner.column, 0];
+        space.write_u64(at as u64, u32::from_le_bytes(first) as u64 | (shape as u64) << 32);
         space.write_u64((at + TABLE_ROWS) as u64, table.rows as u64 | (bits as u64) << 32);
         let mut extras_at = 0;
         if let Some(extras) = table.extras(source)?.filter(|extras| extras.count > 0) {
@@ -760,12 +770,13 @@ impl<'v> Copier<'v> {
                 space.write_u64(data as u64 + 8 * index as u64, (row as u64) << 32);
             }
         }
-        let words = owner as u64 | (extras_at as u64) << 32;
+        let words = owner.block as u64 | (extras_at as u64) << 32;
         space.write_u64((at + NESTED_OWNER) as u64, words);
         for index in 0..table.columns {
             let column = table.column(source, index)?;
             let copy = Elements { offset: at + table_column(index), ..column };
-            self.column(space, column, copy, extent)?;
+            let owner = Owner { block: at, column: index as u8 };
+            self.column(space, column, copy, owner, extent)?;
         }
         Ok(at)
     }
@@ -774,23 +785,25 @@ impl<'v> Copier<'v> {
         &mut self,
         space: &mut Space<S, O>,
         elements: Elements,
-        owner: u32,
+        owner: Owner,
         extent: &mut Extent,
     ) -> Result<u32> {
         let list = List::load(self.source, elements.data)?;
         let at = extent.carve(list.size());
         let bits = self.nested_bits(space, elements, extent)?;
         let (fixed, length) = (list.length.is_some(), list.length.unwrap_or(0));
-        let first = KIND_LIST as u64 | (fixed as u64) << 8 | (length as u64) << 32;
-        space.write_u64(at as u64, first);
+        let first = [KIND_LIST, fixed as u8, owner.column, 0];
+        space.write_u64(at as u64, u32::from_le_bytes(first) as u64 | (length as u64) << 32);
         space.write_u64((at + TABLE_ROWS) as u64, (bits as u64) << 32);
-        space.write_u32((at + NESTED_OWNER) as u64, owner);
+        space.write_u32((at + NESTED_OWNER) as u64, owner.block);
         let child = list.child(self.source)?;
-        self.column(space, child, Elements { offset: at + LIST_CHILD, ..child }, extent)?;
+        let copy = Elements { offset: at + LIST_CHILD, ..child };
+        let owner = Owner { block: at, column: 0 };
+        self.column(space, child, copy, owner, extent)?;
         if !fixed {
             let offsets = list.offsets(self.source)?;
             let copy = Elements { offset: at + LIST_OFFSETS, ..offsets };
-            self.column(space, offsets, copy, extent)?;
+            self.column(space, offsets, copy, owner, extent)?;
         }
         Ok(at)
     }

@@ -17,6 +17,7 @@ mod whole;
 
 pub use copy::Detached;
 pub use node::NodeMut;
+use table::{Part, Place};
 
 use crate::array::{ColumnType, Elements, row_cell, row_of};
 use crate::bytes::{check, load_u8, load_u64, round_up};
@@ -956,17 +957,19 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             (Container::Row(table, row), At::Key(_) | At::Remembered(_)) => {
                 self.set_in_row(node, table, row, at.text(), new)
             }
-            (Container::Array(elements) | Container::Listed(.., elements), At::Index(index)) => {
-                if index >= elements.count as usize {
-                    let count = elements.count as u64;
-                    return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
-                }
-                // An element of a list lies among others' elements.
-                if block.kind() == KIND_LIST {
-                    let slot = elements.first + index as u32;
-                    return self.set_slot(node, elements.offset, slot, new);
-                }
+            (Container::Array(elements) | Container::Listed(.., elements), At::Index(index))
+                if index >= elements.count as usize =>
+            {
+                let count = elements.count as u64;
+                Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count))
+            }
+            (Container::Array(elements), At::Index(index)) => {
                 self.set_element(node, elements, index as u32, new)
+            }
+            // An element of a list lies among others' elements.
+            (Container::Listed(list, _, elements), At::Index(index)) => {
+                let slot = elements.first + index as u32;
+                self.set_slot(node, Place::elements(list), slot, new)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
         }
@@ -1044,9 +1047,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             {
                 Ok(None)
             }
-            (Container::Listed(list, row, _), At::Index(_)) => {
-                let array = self.part_list(node, list, row, 0)?;
-                self.unhang(array, at, keeps)
+            (Container::Listed(list, row, elements), At::Index(index)) => {
+                let (_, elements) = self.part_list(node, list, row, elements)?;
+                self.take_element(elements, index, keeps)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
         }
@@ -1077,17 +1080,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let additional = u32::try_from(additional)
             .map_err(|_| Error::with_detail(ErrorKind::ElementLimit, 0, u32::MAX as u64))?;
         match self.container(node)? {
-            Container::Array(elements) => self.reserve_elements(node.home, elements, additional),
             Container::Record(record) => self.reserve_fields(node.home, record, additional),
             Container::Map(map) => self.reserve_entries(map, additional),
             // A row's fields have their places.
             Container::Row(..) => Ok(()),
-            Container::Listed(list, row, elements) => {
-                let needed = elements.count as u64 + additional as u64;
-                self.check_elements(needed)?;
-                let array = self.part_list(node, list, row, array::room(needed))?;
-                self.reserve(array, additional as usize)
-            }
+            array => self.reserve_elements(node, array, additional),
         }
     }
 

@@ -8,6 +8,7 @@
 use super::copy::write_header;
 use super::object::{FieldPlan, Found, append, find_member, index_limit};
 use super::{At, Editor, New, NodeId, build_key, key_fresh};
+use crate::absent::{Blanks, is_blank};
 use crate::array::{ColumnType, Elements, Gap, row_cell, row_of};
 use crate::bytes::{load_u8, load_u32, load_u64};
 use crate::cell::Needle;
@@ -19,7 +20,7 @@ use crate::record::{Block, Raw, Record};
 use crate::shape::{self, Shape};
 use crate::space::{Extent, Observer};
 use crate::storage::Storage;
-use crate::table::{List, Table, extra, owner};
+use crate::table::{List, Owner, Table, extra};
 use crate::walk::{Cursor, Node};
 
 /// What is to be stored in a slot.
@@ -236,6 +237,31 @@ fn column_key(bytes: &[u8], table: Table, index: u32) -> Result<Needle<'_>> {
     Shape::load(bytes, table.shape as u64)?.key(bytes, index).map(Needle::new)
 }
 
+/// Where a column's header is.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    header: u32,
+    /// The table or list that it is in; 0 for an array by itself.
+    within: u32,
+}
+
+impl Place {
+    /// Of an array by itself.
+    pub(super) fn alone(elements: Elements) -> Place {
+        Place { header: elements.offset, within: 0 }
+    }
+
+    /// Of a table's column.
+    fn column(table: Table, index: u32) -> Place {
+        Place { header: table.header(index), within: table.offset }
+    }
+
+    /// Of the elements of a list's arrays.
+    pub(super) fn elements(list: List) -> Place {
+        Place { header: list.offset + LIST_CHILD, within: list.offset }
+    }
+}
+
 /// How a column is to store its slots.
 #[derive(Clone, Copy, PartialEq)]
 struct Layout {
@@ -293,8 +319,7 @@ struct ExtraPlan {
 
 /// Where a renamed field of a row goes.
 enum Target {
-    /// The column with this header.
-    Column(u32),
+    Column(Place),
     /// The row's first further field.
     First(ExtraPlan),
     /// A hole of that key in the record with the row's further fields.
@@ -374,25 +399,35 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Bytes that another layout or more room takes.
-    fn plan_relayout(&self, column: Elements, layout: Layout, needed: u32) -> Result<u64> {
+    fn plan_relayout(
+        &self,
+        column: Elements,
+        within: u32,
+        layout: Layout,
+        needed: u32,
+    ) -> Result<u64> {
         let capacity = grown(column, needed);
         if layout == Layout::of(column) && capacity == column.capacity {
             return Ok(0);
         }
+        let bytes = self.space.bytes();
+        let blanks = Blanks::within(bytes, within)?;
         let mut size = layout.size(capacity);
         if column.column.is_nested() && !layout.column.is_nested() {
             for slot in 0..column.count {
-                let raw = column.element(self.space.bytes(), slot)?;
-                size += self.plan_materialize(raw)?;
+                if !is_blank(bytes, blanks, slot)? {
+                    size += self.plan_materialize(column.element(bytes, slot)?)?;
+                }
             }
         }
         Ok(size)
     }
 
-    /// Gives a column another layout or more room.
+    /// Gives a column another layout or more room. Slots that are blank stay 0.
     fn relayout(
         &mut self,
         column: Elements,
+        within: u32,
         layout: Layout,
         needed: u32,
         extent: &mut Extent,
@@ -401,6 +436,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if layout == Layout::of(column) && capacity == column.capacity {
             return Ok(column);
         }
+        let blanks = Blanks::within(self.space.bytes(), within)?;
         let size = layout.size(capacity);
         let place = if size == 0 { 0 } else { extent.carve(size) };
         let nested = layout.column.is_nested();
@@ -409,7 +445,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let new = Elements { column: kind, gaps, capacity, data, bare: false, ..column };
         let old_bits = column.bits_at(self.space.bytes())?;
         if nested {
-            self.copy_bits(column, old_bits, new, place as u64)?;
+            self.copy_bits(column, old_bits, new, place as u64, blanks)?;
             if column.gaps != GAPS_NONE {
                 self.space.free(old_bits, gaps_size(column.gaps, column.capacity as u64));
             }
@@ -417,13 +453,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             write_header(&mut self.space, new);
             return Ok(new);
         }
-        self.copy_bits(column, old_bits, new, data as u64)?;
+        self.copy_bits(column, old_bits, new, data as u64, blanks)?;
         if kind == column.column && kind != ColumnType::Null {
             let length = kind.data_size(column.count);
             self.space.copy_within(column.values_at(), new.values_at(), length);
         } else {
             for slot in 0..column.count {
-                let raw = column.element(self.space.bytes(), slot)?;
+                let bytes = self.space.bytes();
+                if is_blank(bytes, blanks, slot)? {
+                    continue;
+                }
+                let raw = column.element(bytes, slot)?;
                 let (tag, cell) = self.materialize(raw, extent)?;
                 self.store_slot(new, slot, tag, cell);
             }
@@ -437,7 +477,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Writes the bitmaps of a column's new layout by those of the old one.
-    fn copy_bits(&mut self, old: Elements, old_bits: u64, new: Elements, bits: u64) -> Result<()> {
+    fn copy_bits(
+        &mut self,
+        old: Elements,
+        old_bits: u64,
+        new: Elements,
+        bits: u64,
+        blanks: Option<Blanks>,
+    ) -> Result<()> {
         if new.gaps == GAPS_NONE {
             return Ok(());
         }
@@ -446,7 +493,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if old.gaps == GAPS_NONE {
             for byte in 0..old.count.div_ceil(8) {
                 let left = (old.count - 8 * byte).min(8);
-                self.space.write_u8(bits + byte as u64, (0xFFu16 >> (8 - left)) as u8);
+                let mut valid = (0xFFu16 >> (8 - left)) as u8;
+                for slot in 0..if blanks.is_some() { left } else { 0 } {
+                    if is_blank(self.space.bytes(), blanks, 8 * byte + slot)? {
+                        valid &= !(1 << slot);
+                    }
+                }
+                self.space.write_u8(bits + byte as u64, valid);
             }
             return Ok(());
         }
@@ -454,10 +507,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match (old.gaps, new.gaps) {
             (GAPS_BOTH, GAPS_BOTH) => self.space.copy_within(old_bits + from, bits + to, whole),
             (GAPS_NULL, GAPS_BOTH) => {
-                // What was without a value was null.
+                // What was without a value was null, or blank.
                 for slot in 0..old.count {
-                    let at = (slot >> 3) as u64;
-                    if load_u8(self.space.bytes(), old_bits + at)? >> (slot & 7) & 1 == 0 {
+                    let (bytes, at) = (self.space.bytes(), (slot >> 3) as u64);
+                    let valid = load_u8(bytes, old_bits + at)? >> (slot & 7) & 1 == 1;
+                    if !valid && !is_blank(bytes, blanks, slot)? {
                         self.set_bit(bits + to, slot, true);
                     }
                 }
@@ -509,19 +563,30 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     // --- opening slots ------------------------------------------------------
 
     /// Bytes that `added` more slots for these values take.
-    fn plan_open(&self, header: u32, added: u32, feed: &Feed<'_, '_>) -> Result<u64> {
+    fn plan_open(&self, place: Place, added: u32, feed: &Feed<'_, '_>) -> Result<u64> {
         let bytes = self.space.bytes();
-        let column = Elements::at(bytes, header)?.whole(bytes)?;
+        let column = Elements::at(bytes, place.header)?.whole(bytes)?;
+        self.plan_open_column(column, place.within, added, feed)
+    }
+
+    fn plan_open_column(
+        &self,
+        column: Elements,
+        within: u32,
+        added: u32,
+        feed: &Feed<'_, '_>,
+    ) -> Result<u64> {
+        let bytes = self.space.bytes();
         let layout = self.layout(column, feed, false)?;
         let needed = column.count as u64 + added as u64;
         self.check_elements(needed)?;
-        let mut size = self.plan_relayout(column, layout, needed as u32)?;
+        let mut size = self.plan_relayout(column, within, layout, needed as u32)?;
         match layout.column {
             ColumnType::Struct => {
                 let table = Table::load(bytes, column.data)?;
                 for index in 0..table.columns {
                     let feed = Feed::Members(feed, table, index);
-                    size += self.plan_open(table.header(index), added, &feed)?;
+                    size += self.plan_open(Place::column(table, index), added, &feed)?;
                 }
                 size += self.plan_extras(table, feed)?;
             }
@@ -539,9 +604,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 if list.length.is_none() {
                     let offsets = list.offsets(bytes)?;
                     let layout = self.offsets_layout(list, offsets, elements)?;
-                    size += self.plan_relayout(offsets, layout, offsets.count + added)?;
+                    size += self.plan_relayout(offsets, 0, layout, offsets.count + added)?;
                 }
-                size += self.plan_open(list.offset + LIST_CHILD, elements, &below)?;
+                size += self.plan_open(Place::elements(list), elements, &below)?;
             }
             _ => feed.each(bytes, &mut |put| {
                 size += self.measure_put(&put)?;
@@ -603,84 +668,109 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match put {
             // Depth was checked for the whole. Parts are built one after the other.
             Put::Value(new) => self.measure_part(new).map(|(size, _)| size),
+            // The rows of a detached array, say, that become objects by themselves.
+            Put::Here(raw) => self.plan_materialize(*raw),
             _ => Ok(0),
         }
     }
 
-    fn build_put(&mut self, put: &Put<'_>, extent: &mut Extent) -> (u8, u64) {
+    fn build_put(&mut self, put: &Put<'_>, extent: &mut Extent) -> Result<(u8, u64)> {
         match put {
-            Put::Value(new) => self.build(new, extent),
-            Put::Here(raw) => (raw.tag, raw.cell),
-            Put::Missing | Put::Blank => (TAG_HOLE, 0),
+            Put::Value(new) => Ok(self.build(new, extent)),
+            Put::Here(raw) => self.materialize(*raw, extent),
+            Put::Missing | Put::Blank => Ok((TAG_HOLE, 0)),
         }
     }
 
-    /// Opens `added` slots before `at` in a column that can then hold these values.
+    /// Opens `added` slots before `at` in a column that can then hold these values. Columns
+    /// below come first: while they get another layout, those around tell what is blank.
     fn open_slots(
         &mut self,
-        header: u32,
+        place: Place,
         at: u32,
         added: u32,
         feed: &Feed<'_, '_>,
         extent: &mut Extent,
     ) -> Result<()> {
-        let column = Elements::at(self.space.bytes(), header)?;
+        let column = Elements::at(self.space.bytes(), place.header)?;
         let layout = self.layout(column, feed, false)?;
-        let column = self.relayout(column, layout, column.count + added, extent)?;
-        self.move_slots(column, at, at + added, column.count - at);
-        self.space.write_u32((header + ARRAY_COUNT) as u64, column.count + added);
         match layout.column {
-            ColumnType::Struct => {
-                let table = Table::load(self.space.bytes(), column.data)?;
-                for index in 0..table.columns {
-                    let feed = Feed::Members(feed, table, index);
-                    self.open_slots(table.header(index), at, added, &feed, extent)?;
-                }
-                let rows = table.rows + added;
-                self.space.write_u32((table.offset + TABLE_ROWS) as u64, rows);
-                self.shift_extras(table, at, 0, added)?;
-                let mut further = 0;
-                let bytes = self.space.bytes();
-                feed.each(bytes, &mut |put| {
-                    if put.is(TAG_OBJECT) && put.count_further(bytes, table)?.0 > 0 {
-                        further += 1;
-                    }
-                    Ok(())
-                })?;
-                self.reserve_extras(table, further, extent)
-            }
-            ColumnType::List => {
-                let bytes = self.space.bytes();
-                let list = List::load(bytes, column.data)?;
-                let below = Feed::Elements(feed);
-                let elements = below.count(bytes)?;
-                let offsets = list.offsets(bytes)?;
-                let (start, _) = match at < column.count {
-                    true => list.bounds(bytes, at)?,
-                    false => (list.child(bytes)?.count as u64, 0),
-                };
-                let layout = self.offsets_layout(list, offsets, elements)?;
-                let offsets = self.relayout(offsets, layout, offsets.count + added, extent)?;
-                self.move_slots(offsets, at + 1, at + 1 + added, offsets.count - at - 1);
-                let count = offsets.count + added;
-                self.space.write_u32((offsets.offset + ARRAY_COUNT) as u64, count);
-                for index in at + 1..=at + added {
-                    self.store_slot(offsets, index, TAG_INT, start);
-                }
-                if elements > 0 {
-                    self.add_to_offsets(offsets, at + added + 1, count, elements as i64)?;
-                }
-                self.open_slots(list.offset + LIST_CHILD, start as u32, elements, &below, extent)
-            }
+            ColumnType::Struct => self.open_rows(column, at, added, feed, extent)?,
+            ColumnType::List => self.open_lists(column, at, added, feed, extent)?,
             ColumnType::FixedList => {
                 let list = List::load(self.space.bytes(), column.data)?;
                 let length = list.length.unwrap_or(0);
                 let below = Feed::Elements(feed);
-                let child = list.offset + LIST_CHILD;
-                self.open_slots(child, at * length, added * length, &below, extent)
+                let place = Place::elements(list);
+                self.open_slots(place, at * length, added * length, &below, extent)?;
             }
-            _ => Ok(()),
+            _ => {}
         }
+        let column = self.relayout(column, place.within, layout, column.count + added, extent)?;
+        self.move_slots(column, at, at + added, column.count - at);
+        self.space.write_u32((place.header + ARRAY_COUNT) as u64, column.count + added);
+        Ok(())
+    }
+
+    /// Opens rows in the table of a struct column.
+    fn open_rows(
+        &mut self,
+        column: Elements,
+        at: u32,
+        added: u32,
+        feed: &Feed<'_, '_>,
+        extent: &mut Extent,
+    ) -> Result<()> {
+        let table = Table::load(self.space.bytes(), column.data)?;
+        for index in 0..table.columns {
+            let feed = Feed::Members(feed, table, index);
+            self.open_slots(Place::column(table, index), at, added, &feed, extent)?;
+        }
+        let rows = table.rows + added;
+        self.space.write_u32((table.offset + TABLE_ROWS) as u64, rows);
+        self.shift_extras(table, at, 0, added)?;
+        let mut further = 0;
+        let bytes = self.space.bytes();
+        feed.each(bytes, &mut |put| {
+            if put.is(TAG_OBJECT) && put.count_further(bytes, table)?.0 > 0 {
+                further += 1;
+            }
+            Ok(())
+        })?;
+        self.reserve_extras(table, further, extent)
+    }
+
+    /// Opens arrays in the list of a list column: their elements, and their offsets, which
+    /// say that they are empty.
+    fn open_lists(
+        &mut self,
+        column: Elements,
+        at: u32,
+        added: u32,
+        feed: &Feed<'_, '_>,
+        extent: &mut Extent,
+    ) -> Result<()> {
+        let bytes = self.space.bytes();
+        let list = List::load(bytes, column.data)?;
+        let below = Feed::Elements(feed);
+        let elements = below.count(bytes)?;
+        let offsets = list.offsets(bytes)?;
+        let (start, _) = match at < column.count {
+            true => list.bounds(bytes, at)?,
+            false => (list.child(bytes)?.count as u64, 0),
+        };
+        let layout = self.offsets_layout(list, offsets, elements)?;
+        let offsets = self.relayout(offsets, 0, layout, offsets.count + added, extent)?;
+        self.move_slots(offsets, at + 1, at + 1 + added, offsets.count - at - 1);
+        let count = offsets.count + added;
+        self.space.write_u32((offsets.offset + ARRAY_COUNT) as u64, count);
+        for index in at + 1..=at + added {
+            self.store_slot(offsets, index, TAG_INT, start);
+        }
+        if elements > 0 {
+            self.add_to_offsets(offsets, at + added + 1, count, elements as i64)?;
+        }
+        self.open_slots(Place::elements(list), start as u32, elements, &below, extent)
     }
 
     fn add_to_offsets(&mut self, offsets: Elements, from: u32, to: u32, by: i64) -> Result<()> {
@@ -760,7 +850,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if !column.column.is_nested() {
             let (tag, cell) = match put {
                 Put::Blank => return Ok(()),
-                put => self.build_put(&put, extent),
+                put => self.build_put(&put, extent)?,
             };
             self.store_slot(column, slot, tag, cell);
             return Ok(());
@@ -932,7 +1022,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let needle = Needle::new(key.as_bytes());
             if record {
                 let key_cell = self.build_span_cell(&needle, extent);
-                let (tag, cell) = self.build_put(&member, extent);
+                let (tag, cell) = self.build_put(&member, extent)?;
                 let shape = load_u32(self.space.bytes(), home as u64 + 4)?;
                 let shape = Shape::load(self.space.bytes(), shape as u64)?;
                 shape::put_key(&mut self.space, shape, index, key_cell, needle.fingerprint);
@@ -941,7 +1031,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.space.write_u64(cells + cell_at(index), cell);
             } else {
                 let key_cell = build_key(&mut self.space, key.as_bytes(), true, extent);
-                let (tag, cell) = self.build_put(&member, extent);
+                let (tag, cell) = self.build_put(&member, extent)?;
                 append(&mut self.space, home as u64, key_cell, tag, cell, extent);
             }
         }
@@ -951,11 +1041,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     // --- replacing ----------------------------------------------------------
 
     /// Bytes that storing another value in a slot takes.
-    fn plan_replace(&self, header: u32, put: Put<'_>) -> Result<u64> {
+    fn plan_replace(&self, place: Place, put: Put<'_>) -> Result<u64> {
         let bytes = self.space.bytes();
-        let column = Elements::at(bytes, header)?.whole(bytes)?;
+        let column = Elements::at(bytes, place.header)?.whole(bytes)?;
         let layout = self.layout(column, &Feed::One(put), true)?;
-        let mut size = self.plan_relayout(column, layout, column.count)?;
+        let mut size = self.plan_relayout(column, place.within, layout, column.count)?;
         if layout.column != ColumnType::Struct {
             return Ok(size + if layout.column.is_nested() { 0 } else { self.measure_put(&put)? });
         }
@@ -963,7 +1053,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let table = Table::load(bytes, column.data)?;
             for index in 0..table.columns {
                 let key = column_key(bytes, table, index)?;
-                size += self.plan_replace(table.header(index), put.member(bytes, &key)?)?;
+                let member = put.member(bytes, &key)?;
+                size += self.plan_replace(Place::column(table, index), member)?;
             }
             size += self.plan_extras(table, &Feed::One(put))?;
         }
@@ -973,18 +1064,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Stores another value in a slot. `held`: what is there is to be freed.
     fn replace_slot(
         &mut self,
-        header: u32,
+        place: Place,
         slot: u32,
         put: Put<'_>,
         held: bool,
         extent: &mut Extent,
     ) -> Result<()> {
-        let column = Elements::at(self.space.bytes(), header)?;
+        let column = Elements::at(self.space.bytes(), place.header)?;
         let layout = self.layout(column, &Feed::One(put), true)?;
-        let column = self.relayout(column, layout, column.count, extent)?;
+        let column = self.relayout(column, place.within, layout, column.count, extent)?;
         let old = column.element(self.space.bytes(), slot)?;
         if !column.column.is_nested() {
-            let (tag, cell) = self.build_put(&put, extent);
+            let (tag, cell) = self.build_put(&put, extent)?;
             self.store_slot(column, slot, tag, cell);
             if held {
                 self.release(old);
@@ -995,15 +1086,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if column.column == ColumnType::Struct && put.is(TAG_OBJECT) {
             let table = Table::load(self.space.bytes(), column.data)?;
             self.drop_extra(table, slot, held)?;
-            self.set_gap(column, slot, None);
             if held {
                 self.new_epoch();
             }
             for index in 0..table.columns {
                 let bytes = self.space.bytes();
                 let member = put.member(bytes, &column_key(bytes, table, index)?)?;
-                self.replace_slot(table.header(index), slot, member, held, extent)?;
+                self.replace_slot(Place::column(table, index), slot, member, held, extent)?;
             }
+            // Not before: while columns below get another layout, a row that was absent is.
+            self.set_gap(column, slot, None);
             let bytes = self.space.bytes();
             if put.count_further(bytes, table)?.0 > 0 {
                 self.reserve_extras(table, 1, extent)?;
@@ -1016,7 +1108,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if held {
             self.release(old);
         }
-        self.blank_slot(header, slot)?;
+        self.blank_slot(place.header, slot)?;
         if let Incoming::Gap(gap) = put.incoming() {
             self.set_gap(column, slot, Some(gap));
         }
@@ -1287,8 +1379,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// The same, but for a slot that can be overwritten as it is.
-    fn check_slot(&self, header: u32, put: Put<'_>) -> Result<()> {
-        let column = Elements::at(self.space.bytes(), header)?;
+    fn check_slot(&self, place: Place, put: Put<'_>) -> Result<()> {
+        let column = Elements::at(self.space.bytes(), place.header)?;
         let layout = self.layout(column, &Feed::One(put), true)?;
         if layout == Layout::of(column) && !column.column.is_nested() {
             return Ok(());
@@ -1296,57 +1388,58 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.check_trust()
     }
 
-    /// Inserts an element before `index` of an array of rows or with gaps: its tag and cell.
-    pub(super) fn insert_slot(
+    /// Bytes that another element of an array of rows or with gaps takes.
+    pub(super) fn plan_slot(&self, elements: Elements, new: &New<'_>) -> Result<u64> {
+        self.check_trust()?;
+        self.plan_open_column(elements, 0, 1, &Feed::One(Put::new(*new)))
+    }
+
+    /// Inserts an element before `index` of an array of rows or with gaps, as planned: its
+    /// tag and cell.
+    pub(super) fn put_slot(
         &mut self,
-        node: NodeId,
         elements: Elements,
         index: u32,
-        new: New<'_>,
-    ) -> Result<(u8, u64)> {
-        self.measure(&new, node)?;
-        self.check_trust()?;
-        let put = Put::new(new);
+        new: &New<'_>,
+        extent: &mut Extent,
+    ) -> (u8, u64) {
+        let put = Put::new(*new);
         let feed = Feed::One(put);
-        let size = self.plan_open(elements.offset, 1, &feed)?;
-        self.space.ensure(size, 0)?;
-        let mut extent = self.space.take(size);
-        let opened = self.open_slots(elements.offset, index, 1, &feed, &mut extent);
+        let opened = self.open_slots(Place::alone(elements), index, 1, &feed, extent);
         self.committed(opened);
-        let filled = self.fill_slot(elements.offset, index, put, &mut extent);
+        let filled = self.fill_slot(elements.offset, index, put, extent);
         self.committed(filled);
-        self.space.finish(extent);
-        self.hung(&new);
+        self.hung(new);
         if index < elements.count && elements.column.is_nested() {
             // Rows behind it have other numbers now.
             self.new_epoch();
         }
-        Ok(self.placed(elements.offset, index))
+        self.placed(elements.offset, index)
     }
 
     /// Stores another value in a slot of a column: its tag and cell.
     pub(super) fn set_slot(
         &mut self,
         node: NodeId,
-        header: u32,
+        place: Place,
         slot: u32,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
         self.measure(&new, node)?;
         let put = Put::new(new);
-        self.check_slot(header, put)?;
-        let size = self.plan_replace(header, put)?;
+        self.check_slot(place, put)?;
+        let size = self.plan_replace(place, put)?;
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
-        let replaced = self.replace_slot(header, slot, put, true, &mut extent);
+        let replaced = self.replace_slot(place, slot, put, true, &mut extent);
         self.committed(replaced);
         self.space.finish(extent);
         self.hung(&new);
-        Ok(self.placed(header, slot))
+        Ok(self.placed(place.header, slot))
     }
 
     /// What was planned in a valid document can be carried out.
-    fn committed(&self, done: Result<()>) {
+    pub(super) fn committed(&self, done: Result<()>) {
         debug_assert!(done.is_ok(), "{done:?} after planning");
     }
 
@@ -1385,7 +1478,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             if table.field(bytes, row, index)?.tag == TAG_HOLE {
                 self.check_elements(fields()? + 1)?;
             }
-            return self.set_slot(node, table.header(index), row, new);
+            return self.set_slot(node, Place::column(table, index), row, new);
         }
         match table.extra(bytes, row)? {
             0 => {
@@ -1488,14 +1581,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if raw.tag == TAG_HOLE {
             return Ok(None);
         }
-        let header = table.header(index);
-        self.check_slot(header, Put::Missing)?;
+        let place = Place::column(table, index);
+        self.check_slot(place, Put::Missing)?;
         let size = if keeps { self.plan_materialize(raw)? } else { 0 };
-        let size = size + self.plan_replace(header, Put::Missing)?;
+        let size = size + self.plan_replace(place, Put::Missing)?;
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
         let kept = self.keep(raw, keeps, &mut extent);
-        let replaced = self.replace_slot(header, row, Put::Missing, false, &mut extent);
+        let replaced = self.replace_slot(place, row, Put::Missing, false, &mut extent);
         self.committed(replaced);
         self.space.finish(extent);
         Ok(Some(kept))
@@ -1585,15 +1678,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.check_trust()?;
         let mut size = 0;
         for index in 0..table.columns {
-            size += self.plan_replace(table.header(index), Put::Missing)?;
+            size += self.plan_replace(Place::column(table, index), Put::Missing)?;
         }
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
         let dropped = self.drop_extra(table, row, true);
         self.committed(dropped);
         for index in 0..table.columns {
-            let header = table.header(index);
-            let replaced = self.replace_slot(header, row, Put::Missing, true, &mut extent);
+            let place = Place::column(table, index);
+            let replaced = self.replace_slot(place, row, Put::Missing, true, &mut extent);
             self.committed(replaced);
         }
         self.space.finish(extent);
@@ -1626,14 +1719,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.check_trust()?;
         let mut fresh = self.plan_materialize(raw)?;
         if let Some(index) = source {
-            fresh += self.plan_replace(table.header(index), Put::Missing)?;
+            fresh += self.plan_replace(Place::column(table, index), Put::Missing)?;
         }
         let target = match target {
-            Some(index) => Target::Column(table.header(index)),
+            Some(index) => Target::Column(Place::column(table, index)),
             None => self.plan_further(table, row, &needle, to)?,
         };
         let (size, tail) = match &target {
-            Target::Column(header) => (self.plan_replace(*header, Put::Here(raw))?, 0),
+            Target::Column(place) => (self.plan_replace(*place, Put::Here(raw))?, 0),
             Target::First(plan) => (plan.fresh, 0),
             Target::Hole(..) => (0, 0),
             Target::Field(_, _, plan) => (plan.fresh, plan.tail),
@@ -1651,8 +1744,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let kept = self.keep(raw, true, &mut extent);
         match source {
             Some(index) => {
-                let header = table.header(index);
-                let replaced = self.replace_slot(header, row, Put::Missing, false, &mut extent);
+                let place = Place::column(table, index);
+                let replaced = self.replace_slot(place, row, Put::Missing, false, &mut extent);
                 self.committed(replaced);
             }
             None => {
@@ -1662,8 +1755,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let value = (kept.tag, kept.cell);
         let put = match target {
-            Target::Column(header) => {
-                self.replace_slot(header, row, Put::Here(kept), false, &mut extent)
+            Target::Column(place) => {
+                self.replace_slot(place, row, Put::Here(kept), false, &mut extent)
             }
             Target::First(plan) => self.put_extra(table, row, &plan, &needle, value, &mut extent),
             Target::Hole(record, index) => {
@@ -1733,10 +1826,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if self.has_lists(elements)? {
             layout.plain();
         }
-        let size = self.plan_relayout(elements, layout, elements.count)?;
+        let size = self.plan_relayout(elements, 0, layout, elements.count)?;
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
-        let parted = self.relayout(elements, layout, elements.count, &mut extent);
+        let parted = self.relayout(elements, 0, layout, elements.count, &mut extent);
         self.committed(parted.map(|_| ()));
         self.space.finish(extent);
         let exchanged = self.exchange(elements.offset, a, b);
@@ -1791,74 +1884,112 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    /// Makes room for more elements of an array of rows or with gaps.
-    pub(super) fn reserve_slots(&mut self, elements: Elements, additional: u32) -> Result<()> {
-        let needed = elements.count as u64 + additional as u64;
-        self.check_elements(needed)?;
+    /// Bytes that room for more elements of an array of rows or with gaps takes.
+    pub(super) fn plan_reserve(&self, column: Elements, within: u32, more: u32) -> Result<u64> {
         self.check_trust()?;
-        let size = self.plan_reserve(elements.offset, additional)?;
-        self.space.ensure(size, 0)?;
-        let mut extent = self.space.take(size);
-        let reserved = self.commit_reserve(elements.offset, additional, &mut extent);
-        self.committed(reserved);
-        self.space.finish(extent);
-        Ok(())
-    }
-
-    fn plan_reserve(&self, header: u32, additional: u32) -> Result<u64> {
         let bytes = self.space.bytes();
-        let column = Elements::at(bytes, header)?.whole(bytes)?;
-        let needed = with_room(column, additional);
-        let mut size = self.plan_relayout(column, Layout::of(column), needed)?;
+        let needed = with_room(column, more);
+        let mut size = self.plan_relayout(column, within, Layout::of(column), needed)?;
         if column.column == ColumnType::Struct {
             let table = Table::load(bytes, column.data)?;
             for index in 0..table.columns {
-                size += self.plan_reserve(table.header(index), additional)?;
+                let below = table.column(bytes, index)?.whole(bytes)?;
+                size += self.plan_reserve(below, table.offset, more)?;
             }
         }
         Ok(size)
     }
 
-    fn commit_reserve(&mut self, header: u32, additional: u32, extent: &mut Extent) -> Result<()> {
-        let column = Elements::at(self.space.bytes(), header)?;
+    /// Carries out what [`plan_reserve`](Self::plan_reserve) planned.
+    pub(super) fn put_reserve(&mut self, elements: Elements, more: u32, extent: &mut Extent) {
+        let reserved = self.commit_reserve(Place::alone(elements), more, extent);
+        self.committed(reserved);
+    }
+
+    fn commit_reserve(&mut self, place: Place, additional: u32, extent: &mut Extent) -> Result<()> {
+        let column = Elements::at(self.space.bytes(), place.header)?;
         let needed = with_room(column, additional);
-        self.relayout(column, Layout::of(column), needed, extent)?;
+        self.relayout(column, place.within, Layout::of(column), needed, extent)?;
         if column.column == ColumnType::Struct {
             let table = Table::load(self.space.bytes(), column.data)?;
             for index in 0..table.columns {
-                self.commit_reserve(table.header(index), additional, extent)?;
+                self.commit_reserve(Place::column(table, index), additional, extent)?;
             }
         }
         Ok(())
     }
 
-    /// Makes all arrays of a list arrays by themselves, so that the one at `row` can
-    /// change its length: its new handle. There is room for `more` bytes afterwards.
-    pub(super) fn part_list(
-        &mut self,
-        node: NodeId,
-        list: List,
-        row: u32,
-        more: u64,
-    ) -> Result<NodeId> {
+    /// Plans to make all arrays of a list arrays by themselves, so that the one at `row`
+    /// can change its length.
+    pub(super) fn plan_part(&self, list: List, row: u32, elements: Elements) -> Result<Part> {
         self.check_trust()?;
         let bytes = self.space.bytes();
-        let column = Elements::at(bytes, owner(bytes, list.offset)?)?.whole(bytes)?;
+        let owner = Owner::load(bytes, list.offset)?;
+        let within = owner.within(bytes)?;
+        let column = Elements::at(bytes, owner.header(bytes)?)?.whole(bytes)?;
         if !column.column.is_nested() || column.data != list.offset || row >= column.count {
             return Err(Error::new(ErrorKind::WrongBlock, column.offset as u64));
         }
         let mut layout = Layout::of(column);
         layout.plain();
-        let size = self.plan_relayout(column, layout, column.count)?;
-        self.space.ensure(size + more, 0)?;
-        let mut extent = self.space.take(size);
-        let column = self.relayout(column, layout, column.count, &mut extent)?;
-        self.space.finish(extent);
-        let raw = column.element(self.space.bytes(), row)?;
+        let fresh = self.plan_relayout(column, within, layout, column.count)?;
+        // As `materialize_array` makes it; where is not known yet.
+        let mut of_array = Layout::of(elements);
+        of_array.plain();
+        let Layout { column: kind, gaps } = of_array;
+        let capacity = elements.count;
+        let array = Elements { column: kind, gaps, capacity, first: 0, data: 0, ..elements };
+        Ok(Part { column, within, layout, row, fresh, array })
+    }
+
+    /// Carries out what [`plan_part`](Self::plan_part) planned: the array's new handle.
+    pub(super) fn put_part(
+        &mut self,
+        node: NodeId,
+        part: &Part,
+        extent: &mut Extent,
+    ) -> Result<(NodeId, Elements)> {
+        let &Part { column, within, layout, row, .. } = part;
+        let column = self.relayout(column, within, layout, column.count, extent)?;
+        let bytes = self.space.bytes();
+        let raw = column.element(bytes, row)?;
+        let elements = Elements::of(bytes, raw.cell)?;
         let array = NodeId { home: raw.cell as u32, row: 0, epoch: self.epoch, depth: node.depth };
         self.moved = Some((node.home, node.row, array.home));
-        Ok(array)
+        Ok((array, elements))
     }
+
+    /// Makes the arrays of a list arrays by themselves, where this needs no more room than
+    /// their own.
+    pub(super) fn part_list(
+        &mut self,
+        node: NodeId,
+        list: List,
+        row: u32,
+        elements: Elements,
+    ) -> Result<(NodeId, Elements)> {
+        let part = self.plan_part(list, row, elements)?;
+        self.space.ensure(part.fresh, 0)?;
+        let mut extent = self.space.take(part.fresh);
+        let parted = self.put_part(node, &part, &mut extent);
+        self.space.finish(extent);
+        parted
+    }
+}
+
+/// A planned change of a list's arrays to arrays by themselves.
+pub(super) struct Part {
+    /// The list column.
+    column: Elements,
+    /// What it is in.
+    within: u32,
+    layout: Layout,
+    /// Which of the arrays is to change.
+    row: u32,
+    /// Bytes to take.
+    pub(super) fresh: u64,
+    /// That array as it will be, but for where.
+    pub(super) array: Elements,
 }
 
 /// Bytes of an object of this many further fields, without keys and values.

@@ -9,6 +9,7 @@ use crate::array::ColumnType;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::storage::Storage;
+use crate::table::Owner;
 use alloc::vec::Vec;
 
 /// A container whose contents are being laid out, and where they end on the stack.
@@ -157,18 +158,16 @@ impl<S: Storage> Encoder<S> {
             return Ok(home);
         }
         let (home, _) = self.out.grow(ARRAY_SIZE as usize)?;
-        self.write_column(plan, home)?;
+        self.write_column(plan, home, Owner { block: home, column: 0 })?;
         Ok(home)
     }
 
     /// Writes a column's data, and its header at a place that is there already.
-    fn write_column(&mut self, plan: &Plan, header: u32) -> Result<()> {
+    fn write_column(&mut self, plan: &Plan, header: u32, owner: Owner) -> Result<()> {
         let data = match &plan.below {
             Below::Nothing => self.write_leaf(plan)?,
-            Below::Table(keys, columns) => self.write_table(plan, keys, columns, header)?,
-            Below::List(child, offsets) => {
-                self.write_list(plan, child, offsets.as_ref(), header)?
-            }
+            Below::Table(keys, columns) => self.write_table(plan, keys, columns, owner)?,
+            Below::List(child, offsets) => self.write_list(plan, child, offsets.as_ref(), owner)?,
         };
         let count = plan.places.len();
         self.put_header(header, plan.column, plan.gaps, count, data);
@@ -188,7 +187,7 @@ impl<S: Storage> Encoder<S> {
         plan: &Plan,
         keys: &[u32],
         columns: &[Plan],
-        header: u32,
+        owner: Owner,
     ) -> Result<u32> {
         let mut list = 0;
         for &key in keys {
@@ -198,15 +197,16 @@ impl<S: Storage> Encoder<S> {
         let (table, _) = self.out.grow(table_size(keys.len() as u32) as usize)?;
         let bits = self.write_bits(plan)?;
         let node: &mut KeyList = &mut self.nodes[list as usize];
-        let first = u32::from_le_bytes([KIND_TABLE, keys.len() as u8, 0, 0]);
-        let words = [first, node.records, rows, bits, header];
+        let first = u32::from_le_bytes([KIND_TABLE, keys.len() as u8, owner.column, 0]);
+        let words = [first, node.records, rows, bits, owner.block];
         node.records = table;
         node.count += 1;
         for (word, at) in words.into_iter().zip(0u32..) {
             self.out.put_u32(table + 4 * at, word);
         }
         for (column, index) in columns.iter().zip(0u32..) {
-            self.write_column(column, table + table_column(index))?;
+            let owner = Owner { block: table, column: index as u8 };
+            self.write_column(column, table + table_column(index), owner)?;
         }
         Ok(table)
     }
@@ -216,7 +216,7 @@ impl<S: Storage> Encoder<S> {
         plan: &Plan,
         child: &Plan,
         offsets: Option<&(ColumnType, Vec<u32>)>,
-        header: u32,
+        owner: Owner,
     ) -> Result<u32> {
         let rows = plan.places.len();
         let size = if offsets.is_some() { LIST_SIZE } else { FIXED_LIST_SIZE };
@@ -226,8 +226,8 @@ impl<S: Storage> Encoder<S> {
             Some(_) => 0,
             None => child.places.len() / rows.max(1),
         };
-        let first = u32::from_le_bytes([KIND_LIST, offsets.is_none() as u8, 0, 0]);
-        for (word, at) in [first, length, 0, bits, header].into_iter().zip(0u32..) {
+        let first = u32::from_le_bytes([KIND_LIST, offsets.is_none() as u8, owner.column, 0]);
+        for (word, at) in [first, length, 0, bits, owner.block].into_iter().zip(0u32..) {
             self.out.put_u32(list + 4 * at, word);
         }
         if let Some((column, ends)) = offsets {
@@ -239,7 +239,7 @@ impl<S: Storage> Encoder<S> {
             }
             self.put_header(list + LIST_OFFSETS, *column, GAPS_NONE, rows + 1, data);
         }
-        self.write_column(child, list + LIST_CHILD)?;
+        self.write_column(child, list + LIST_CHILD, Owner { block: list, column: 0 })?;
         Ok(list)
     }
 
