@@ -1,5 +1,6 @@
 //! What the command line takes: every command, argument and option.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -23,6 +24,11 @@ pub(crate) enum Command {
     /// Make a document from JSON
     FromJson(FromJson),
     /// Print a document as JSON
+    ///
+    /// The document is validated while it is printed. Where it is damaged, or has what JSON
+    /// has not, a message says so and the exit status is 2. JSON of up to 1 MiB is printed
+    /// when all is known to be right. Longer JSON is printed as it is made, so that a part of
+    /// it may come before such a message. With -o, OUT is made whole or not at all.
     ToJson(ToJson),
     /// Print the values at pointers as JSON, one a line
     ///
@@ -41,6 +47,9 @@ pub(crate) enum Command {
     /// Check a document from end to end
     Validate(Validate),
     /// Tell where a document's bytes go, against its JSON
+    ///
+    /// Columns of tables are listed by their paths, in which * stands for each element of an
+    /// array: /users/*/age. (The other commands take an element's number there.)
     Stats(Stats),
     /// Print a document's bytes with their meaning
     Inspect(Inspect),
@@ -87,11 +96,16 @@ pub(crate) struct FromJson {
     #[arg(long)]
     pub(crate) no_tables: bool,
     /// Fewest bytes of a number in a column: 8 makes all columns of numbers i64, u64 or f64
-    #[arg(long, value_name = "BYTES", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=8))]
+    #[arg(long, value_name = "BYTES", default_value = "1", value_parser = widths())]
     pub(crate) min_width: u8,
     /// Deepest nesting of arrays and objects
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(..=2000))]
     pub(crate) nesting: u16,
+}
+
+/// The widths that columns of numbers have.
+fn widths() -> impl TypedValueParser<Value = u8> {
+    PossibleValuesParser::new(["1", "2", "4", "8"]).try_map(|width| width.parse::<u8>())
 }
 
 #[derive(Args, Debug)]
@@ -106,6 +120,10 @@ pub(crate) struct ToJson {
     /// Print infinities and NaN, which JSON does not have, as null
     #[arg(long)]
     pub(crate) null_for_non_finite: bool,
+    /// Do not validate the document: less work, but damage is only found where it stops the
+    /// printing, and the JSON may be wrong without a word
+    #[arg(long)]
+    pub(crate) no_validate: bool,
 }
 
 #[derive(Args, Debug)]
@@ -184,7 +202,8 @@ pub(crate) struct Push {
 pub(crate) struct Keys {
     /// The document
     pub(crate) file: PathBuf,
-    /// Which object
+    /// Which object (by default the whole document)
+    #[arg(default_value = "", hide_default_value = true)]
     pub(crate) pointer: String,
     /// Only keys that begin so, ordered by their bytes
     #[arg(long, value_name = "P", conflicts_with_all = ["from", "to"])]

@@ -1,6 +1,6 @@
 //! The columns of a document's tables, as `stats` lists them.
 
-use crate::failure::{Outcome, grouped};
+use crate::failure::{Outcome, counted, grouped};
 use crate::sink::Out;
 use comfy_table::Table;
 use livebuf::{Checked, Column, ColumnType, Kind, Stats, Value};
@@ -11,7 +11,7 @@ const MOST: usize = 200;
 /// Containers nested deeper than this are not looked through.
 const DEEPEST: usize = 64;
 
-/// Lists all columns of tables: where they are (`*` for any row), their type, how many
+/// Lists all columns of tables: where they are (`*` for each element), their type, how many
 /// rows they have, and whether some are null or missing.
 pub(crate) fn list(out: &mut Out, root: Value<'_, Checked>, stats: &Stats) -> Outcome {
     let mut columns = Columns { rows: Vec::new(), count: 0, path: String::new() };
@@ -21,8 +21,8 @@ pub(crate) fn list(out: &mut Out, root: Value<'_, Checked>, stats: &Stats) -> Ou
     table.set_header(vec!["column", "type", "rows", ""]);
     table.add_rows(columns.rows);
     out.line("")?;
-    let (tables, count) = (grouped(stats.table_count), grouped(stats.columns));
-    out.line(&format!("{tables} tables with {count} columns"))?;
+    let (tables, count) = (counted(stats.table_count, "table"), counted(stats.columns, "column"));
+    out.line(&format!("{tables} with {count}; * stands for each element:"))?;
     out.line(&table.trim_fmt())?;
     match columns.count.checked_sub(MOST + 1) {
         Some(more) => out.line(&format!("and {} more", grouped(more as u64 + 1))),

@@ -1,7 +1,7 @@
 //! Whole documents: from JSON, to JSON, laid out anew.
 
 use crate::args::{Compact, FromJson, ToJson};
-use crate::failure::{Failure, Outcome, grouped, name};
+use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{
     NewFile, Out, check_new_file, directory, is_stdout, is_temporary, refuse_terminal,
@@ -14,8 +14,11 @@ use livebuf::{
 };
 use livebuf_json::{NonFinite, NumberPolicy, PrintOptions, ReadOptions};
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
 
 const BINARY: &str = "give -o OUT, or send it to a file or a pipe";
 
@@ -61,13 +64,16 @@ pub(crate) fn from_json(args: &FromJson) -> Outcome {
     }
     let text = read(&args.input)?;
     let options = args.options();
-    let document = progress::during(&format!("reading {}", name(&args.input)), || {
-        if args.lines {
-            livebuf_json::from_lines(&text, &options)
-        } else {
-            livebuf_json::from_slice_with(&text, &options)
-        }
-    });
+    let total = Some(text.len() as u64);
+    let document =
+        progress::counting(&format!("converting {}", name(&args.input)), total, |done| {
+            let options = options.progress(Arc::clone(done));
+            if args.lines {
+                livebuf_json::from_lines(&text, &options)
+            } else {
+                livebuf_json::from_slice_with(&text, &options)
+            }
+        });
     let document = document.map_err(|error| args.refused(&text, &error))?;
     match target {
         Some(path) => {
@@ -171,7 +177,11 @@ pub(crate) fn too_deep(error: &livebuf_json::Error) -> String {
 /// What printing says when it fails.
 pub(crate) fn not_printed(path: &Path, error: &livebuf_json::Error) -> Failure {
     match (error.io_error(), error.core_error()) {
-        (Some(error), _) => Failure::output(error),
+        (Some(error), _) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+            // The validation stopped it.
+            Some(&damage) => Failure::document(path, damage),
+            None => Failure::output(error),
+        },
         (None, Some(error)) => Failure::document(path, error),
         _ => Failure::Trouble(format!("{}: {error}", name(path))),
     }
@@ -186,53 +196,160 @@ pub(crate) fn print_options(pretty: bool) -> PrintOptions {
 
 pub(crate) fn to_json(args: &ToJson) -> Outcome {
     let output = args.output.output.as_deref();
-    if let Some(path) = output.filter(|_| !is_stdout(output)) {
+    let target = output.filter(|_| !is_stdout(output));
+    if let Some(path) = target {
         check_new_file(path, args.output.force)?;
     }
     let source = Source::open(&args.file)?;
-    let doc = source.validated(&args.file)?;
-    let mut options = print_options(args.pretty);
+    let mut options = match args.no_validate {
+        // The bound of documents that were not validated, in which values can alias.
+        true if args.pretty => PrintOptions::pretty(),
+        true => PrintOptions::new(),
+        false => print_options(args.pretty),
+    };
     if args.null_for_non_finite {
         options = options.non_finite(NonFinite::Null);
     }
-    let failure = |error: &livebuf_json::Error| {
-        let failure = not_printed(&args.file, error);
-        match error.kind() {
-            livebuf_json::ErrorKind::NotFinite => {
-                failure.with_hint("--null-for-non-finite prints null for it")
-            }
-            _ => failure,
-        }
-    };
-    match output {
-        Some(path) if !is_stdout(output) => {
+    match target {
+        None => print_at_once(args, source, &options),
+        Some(path) => {
+            let doc = match args.no_validate {
+                true => source.doc(&args.file)?,
+                false => source.validated(&args.file)?,
+            };
             let mut file = NewFile::create(path, args.output.force)?;
-            let mut print = || {
-                livebuf_json::to_writer(file.writer(), doc.root(), &options).map_err(|error| {
+            let what = format!("writing {}", path.display());
+            progress::counting(&what, None, |done| {
+                let writer = Counted { writer: file.writer(), done };
+                livebuf_json::to_writer(writer, doc.root(), &options).map_err(|error| {
                     match error.io_error() {
                         Some(error) => Failure::io(path, error),
-                        None => failure(&error),
+                        None => not_converted(args, &error),
                     }
-                })?;
-                file.write(b"\n")
-            };
-            progress::during(&format!("writing {}", path.display()), &mut print)?;
+                })
+            })?;
+            file.write(b"\n")?;
             file.finish()
         }
-        _ => {
-            // What would stop the printing half-way is looked for before.
-            if !is_printable(doc.root(), args.null_for_non_finite)
-                .map_err(|error| Failure::document(&args.file, error))?
-            {
-                livebuf_json::to_writer(io::sink(), doc.root(), &options)
-                    .map_err(|error| failure(&error))?;
-            }
-            let mut out = Out::new();
-            livebuf_json::to_writer(out.writer(), doc.root(), &options)
-                .map_err(|error| failure(&error))?;
-            out.line("")?;
-            out.finish()
+    }
+}
+
+/// What `to-json` says when printing fails.
+fn not_converted(args: &ToJson, error: &livebuf_json::Error) -> Failure {
+    let failure = not_printed(&args.file, error);
+    match error.kind() {
+        livebuf_json::ErrorKind::NotFinite => {
+            failure.with_hint("--null-for-non-finite prints null for it")
         }
+        livebuf_json::ErrorKind::OutputLimit => {
+            failure.with_hint("without --no-validate there is no such limit")
+        }
+        _ => failure,
+    }
+}
+
+/// Counts what goes through.
+struct Counted<'a, W> {
+    writer: W,
+    done: &'a AtomicU64,
+}
+
+impl<W: io::Write> io::Write for Counted<'_, W> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let length = self.writer.write(text)?;
+        self.done.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// Prints to standard output while another thread validates.
+fn print_at_once(args: &ToJson, source: Source, options: &PrintOptions) -> Outcome {
+    // For the rest of the process: where nobody reads on, or the printing fails, the end of
+    // the validation is not waited for.
+    let source: &'static Source = Box::leak(Box::new(source));
+    let doc = source.doc(&args.file)?;
+    let validation = match args.no_validate {
+        true => None,
+        false => {
+            let validate = move || doc.validate().map(drop);
+            let thread = std::thread::Builder::new().spawn(validate);
+            Some(thread.map_err(|error| Failure::io(&args.file, &error))?)
+        }
+    };
+    let mut text = AtOnce { out: Out::new(), kept: Vec::new(), begun: false, validation };
+    let printed = livebuf_json::to_writer(&mut text, doc.root(), options)
+        .map_err(|error| not_converted(args, &error))
+        .and_then(|()| text.finish(&args.file));
+    match printed {
+        Err(failure) if text.begun => {
+            Err(failure.with_hint("the JSON printed until then is cut short or wrong"))
+        }
+        printed => printed,
+    }
+}
+
+/// Standard output that begins when all is known to be right, or the text is too long to be
+/// kept until then.
+struct AtOnce {
+    out: Out,
+    kept: Vec<u8>,
+    begun: bool,
+    validation: Option<JoinHandle<livebuf::Result<()>>>,
+}
+
+impl AtOnce {
+    /// Most bytes of text that are kept: some milliseconds of printing.
+    const KEPT: usize = 1 << 20;
+
+    /// What the validation says, if it is through with the document or is waited for.
+    fn valid(&mut self, wait: bool) -> livebuf::Result<()> {
+        match self.validation.take_if(|validation| wait || validation.is_finished()) {
+            Some(validation) => {
+                validation.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        if !self.begun {
+            self.begun = true;
+            self.out.writer().write_all(&std::mem::take(&mut self.kept))?;
+        }
+        Ok(())
+    }
+
+    /// The end of the text.
+    fn finish(&mut self, path: &Path) -> Outcome {
+        let damaged = |error| Failure::document(path, error);
+        if !self.begun {
+            self.valid(true).map_err(damaged)?;
+        }
+        self.begin().map_err(|error| Failure::output(&error))?;
+        self.out.line("")?;
+        self.out.flush()?;
+        self.valid(true).map_err(damaged)
+    }
+}
+
+impl io::Write for AtOnce {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.valid(false).map_err(io::Error::other)?;
+        if !self.begun && self.kept.len() + text.len() <= Self::KEPT {
+            self.kept.extend_from_slice(text);
+        } else {
+            self.begin()?;
+            self.out.writer().write_all(text)?;
+        }
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -320,8 +437,8 @@ fn compacted(path: &Path, doc: Doc<'_, Checked>) -> Outcome<DocBuf> {
 fn told(args: &Compact, before: &[u8], after: &DocBuf) -> Outcome {
     if args.verbose {
         let (before, after) = (before.len() as u64, after.as_bytes().len() as u64);
-        let (name, before, after) = (name(&args.file), grouped(before), grouped(after));
-        anstream::eprintln!("{name}: {before} bytes before, {after} now");
+        let (name, before, after) = (name(&args.file), counted(before, "byte"), grouped(after));
+        anstream::eprintln!("{name}: {before} before, {after} now");
     }
     Ok(())
 }

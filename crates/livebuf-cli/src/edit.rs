@@ -2,7 +2,7 @@
 
 use crate::args::{Editing, Push, Remove, Set};
 use crate::convert::{not_read, too_deep};
-use crate::failure::{Failure, Outcome, grouped, name};
+use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::look::bad_pointer;
 use crate::progress;
 use crate::sink::{Out, refuse_terminal};
@@ -136,9 +136,9 @@ fn filter(editing: &Editing, edit: &Edit<'_>) -> Outcome {
 }
 
 fn told(path: &Path, bytes: u64, places: u64, used: u64) {
-    let (name, bytes, used) = (name(path), grouped(bytes), grouped(used));
-    let places = if places == 1 { "1 place".to_owned() } else { format!("{places} places") };
-    anstream::eprintln!("{name}: wrote {bytes} bytes of {used}, in {places}");
+    let (name, bytes, used) = (name(path), counted(bytes, "byte"), grouped(used));
+    let places = counted(places, "place");
+    anstream::eprintln!("{name}: wrote {bytes} of {used}, in {places}");
 }
 
 fn apply<S: Storage, O: Observer>(
@@ -275,11 +275,7 @@ fn explain<S: Storage, O: Observer>(
                     .ok()
                     .flatten()
                     .and_then(|value| value.len().ok().flatten());
-                let length = length.unwrap_or(0);
-                let what = match length {
-                    1 => "1 element".to_owned(),
-                    _ => format!("{} elements", grouped(length as u64)),
-                };
+                let what = counted(length.unwrap_or(0) as u64, "element");
                 let failure = trouble(format!("{} has {what}, and none is {next:?}", place(there)));
                 if is_set { failure.with_hint(format!("{there}/- appends")) } else { failure }
             }

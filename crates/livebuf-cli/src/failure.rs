@@ -109,8 +109,30 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// A count of things by their name in the singular: "1 table", "2,000 tables".
+pub(crate) fn counted(number: u64, thing: &str) -> String {
+    let ending = match number {
+        1 => "",
+        _ if thing.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {thing}{ending}", grouped(number))
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn one_or_many() {
+        for (number, thing, text) in [
+            (0, "byte", "0 bytes"),
+            (1, "byte", "1 byte"),
+            (1, "class", "1 class"),
+            (2000, "class", "2,000 classes"),
+        ] {
+            assert_eq!(super::counted(number, thing), text);
+        }
+    }
+
     #[test]
     fn thousands() {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")] {

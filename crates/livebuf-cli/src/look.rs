@@ -3,7 +3,7 @@
 use crate::args::{Get, Keys, Stats, Validate};
 use crate::columns;
 use crate::convert::{is_printable, not_printed, print_options};
-use crate::failure::{Failure, Outcome, grouped, is_damage, name};
+use crate::failure::{Failure, Outcome, counted, grouped, is_damage, name};
 use crate::progress;
 use crate::sink::{Out, refuse_terminal};
 use crate::source::{Source, not_a_document};
@@ -181,8 +181,12 @@ pub(crate) fn validate(args: &Validate) -> Outcome {
     let source = Source::open(&args.file)?;
     let name = name(&args.file);
     let bytes = source.bytes();
-    let valid = progress::during(&format!("validating {name}"), || Doc::open(bytes)?.validate());
-    let doc = match valid {
+    let valid = || {
+        let doc = Doc::open(bytes)?;
+        crate::source::validate(&args.file, doc)?;
+        Ok(doc)
+    };
+    let doc = match valid() {
         Ok(doc) => doc,
         // Damaged is an answer; what cannot be judged is trouble.
         Err(error) if is_damage(error) || error.kind() == ErrorKind::NestingLimit => {
@@ -193,7 +197,7 @@ pub(crate) fn validate(args: &Validate) -> Outcome {
     };
     if !args.quiet {
         let mut out = Out::new();
-        out.line(&format!("{name}: valid, {} bytes", grouped(doc.as_bytes().len() as u64)))?;
+        out.line(&format!("{name}: valid, {}", counted(doc.as_bytes().len() as u64, "byte")))?;
         out.finish()?;
     }
     Ok(())
@@ -259,16 +263,16 @@ pub(crate) fn stats(args: &Stats) -> Outcome {
     out.line(&table.trim_fmt())?;
     out.line("")?;
     out.line(&format!(
-        "{} values: {} objects, {} arrays, nested {} deep",
-        grouped(stats.values),
-        grouped(stats.objects),
-        grouped(stats.array_count),
+        "{}: {}, {}, nested {} deep",
+        counted(stats.values, "value"),
+        counted(stats.objects, "object"),
+        counted(stats.array_count, "array"),
         stats.depth
     ))?;
     out.line(&match json {
         Ok(json) => format!(
-            "as JSON, compact: {} bytes; the document is {:.2} of it",
-            grouped(json),
+            "as JSON, compact: {}; the document is {:.2} of it",
+            counted(json, "byte"),
             stats.used as f64 / json as f64
         ),
         Err(error) => format!("not as JSON, to compare: {error}"),

@@ -30,16 +30,20 @@ fn main() -> ExitCode {
         Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
         Err(Failure::No(message)) => {
             if !message.is_empty() {
-                anstream::eprintln!("livebuf: {message}");
+                told(&message);
             }
             ExitCode::from(1)
         }
         Err(Failure::Trouble(message)) => {
-            let style = anstyle::AnsiColor::Red.on_default() | anstyle::Effects::BOLD;
-            anstream::eprintln!("{style}livebuf:{style:#} {message}");
+            told(&message);
             ExitCode::from(2)
         }
     }
+}
+
+fn told(message: &str) {
+    let style = anstyle::AnsiColor::Red.on_default() | anstyle::Effects::BOLD;
+    anstream::eprintln!("{style}livebuf:{style:#} {message}");
 }
 
 /// Where a file grows beyond its limit (`ulimit -f`), Unix kills the writer, which

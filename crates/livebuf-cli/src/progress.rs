@@ -1,7 +1,10 @@
 //! A sign of life on a terminal, for work over a second.
 
+use crate::failure::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -10,11 +13,23 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Does work; where it takes over a second, says what it is and for how long.
 pub(crate) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    counting(what, None, |_| work())
+}
+
+/// The same for work that counts the bytes it is through with: says how many, or, where the
+/// total is known, which share that is.
+pub(crate) fn counting<T>(
+    what: &str,
+    total: Option<u64>,
+    work: impl FnOnce(&Arc<AtomicU64>) -> T,
+) -> T {
+    let bytes = Arc::default();
     if !io::stderr().is_terminal() {
-        return work();
+        return work(&bytes);
     }
     let (done, wait) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
+        let counter = Arc::clone(&bytes);
         scope.spawn(move || {
             if wait.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
                 return;
@@ -24,14 +39,51 @@ pub(crate) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
             if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
                 bar.set_style(style);
             }
-            bar.set_message(what.to_owned());
-            while wait.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
+            loop {
+                bar.set_message(format!("{what}{}", share(counter.load(Ordering::Relaxed), total)));
                 bar.tick();
+                if wait.recv_timeout(Duration::from_millis(100)) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
             }
             bar.finish_and_clear();
         });
-        let result = work();
+        let result = work(&bytes);
         drop(done);
         result
     })
+}
+
+/// What is said of bytes done. The end is told by going away, so there are no 100 %.
+fn share(bytes: u64, total: Option<u64>) -> String {
+    match total {
+        _ if bytes == 0 => String::new(),
+        Some(total) => {
+            let percent = u128::from(bytes) * 100 / u128::from(total.max(1));
+            format!(", {} %", percent.min(99))
+        }
+        None => format!(", {} MB", grouped(bytes / 1_000_000)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn the_share_done_is_told() {
+        for (bytes, total, text) in [
+            (0, Some(10), ""),
+            (0, None, ""),
+            (1, Some(3), ", 33 %"),
+            (3, Some(3), ", 99 %"),
+            // More than there is, as where bytes are counted twice.
+            (9, Some(3), ", 99 %"),
+            (1, Some(0), ", 99 %"),
+            (u64::MAX / 2, Some(u64::MAX), ", 49 %"),
+            (1_234_567_890, None, ", 1,234 MB"),
+        ] {
+            assert_eq!(share(bytes, total), text);
+        }
+    }
 }

@@ -4,10 +4,11 @@
 use crate::failure::{Failure, Outcome, name};
 use crate::progress;
 use livebuf::mapped::MappedFile;
-use livebuf::{Checked, Doc, ErrorKind};
+use livebuf::{Checked, Doc, ErrorKind, RegionKind};
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How long a command waits for another one to finish with a file.
@@ -51,10 +52,24 @@ impl Source {
     /// The document, validated: what would be wrong is known before a byte is printed.
     pub(crate) fn validated(&self, path: &Path) -> Outcome<Doc<'_, Checked>> {
         let doc = self.doc(path)?;
-        progress::during(&format!("validating {}", name(path)), || doc.validate())
-            .map(Doc::checked)
-            .map_err(|error| Failure::document(path, error))
+        validate(path, doc).map_err(|error| Failure::document(path, error))?;
+        Ok(doc)
     }
+}
+
+/// Validates, and shows how far it is.
+pub(crate) fn validate(path: &Path, doc: Doc<'_, Checked>) -> livebuf::Result<()> {
+    let total = doc.as_bytes().len() as u64;
+    progress::counting(&format!("validating {}", name(path)), Some(total), |done| {
+        let mut bytes = 0;
+        doc.regions(|region| {
+            // Shared text is met as often as it is referred to.
+            if region.kind != RegionKind::SharedText {
+                bytes += region.length;
+                done.store(bytes, Ordering::Relaxed);
+            }
+        })
+    })
 }
 
 /// Calls again for a while where a file is locked.
@@ -96,14 +111,27 @@ pub(crate) fn not_a_document(path: &Path, bytes: &[u8], error: livebuf::Error) -
 
 /// All bytes of a file or of standard input.
 pub(crate) fn read(path: &Path) -> Outcome<Vec<u8>> {
-    let read = || {
-        if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-        } else {
-            fs::read(path)
-        }
+    let failure = |error: io::Error| Failure::io(path, &error);
+    let is_stdin = path == Path::new("-");
+    let mut file: Box<dyn Read> = match is_stdin {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(fs::File::open(path).map_err(failure)?),
     };
-    progress::during(&format!("reading {}", name(path)), read)
-        .map_err(|error| Failure::io(path, &error))
+    // Pipes do not know their length.
+    let known = fs::metadata(path).ok().filter(|found| found.is_file() && !is_stdin);
+    let total = known.map(|found| found.len());
+    let mut bytes = Vec::new();
+    bytes.try_reserve(total.and_then(|total| total.try_into().ok()).unwrap_or(0)).map_err(
+        |_| Failure::trouble(format!("{}: longer than the memory there is", name(path))),
+    )?;
+    progress::counting(&format!("reading {}", name(path)), total, |done| {
+        while file.by_ref().take(PIECE).read_to_end(&mut bytes)? > 0 {
+            done.store(bytes.len() as u64, Ordering::Relaxed);
+        }
+        Ok(bytes)
+    })
+    .map_err(failure)
 }
+
+/// How much is read at once.
+const PIECE: u64 = 4 << 20;

@@ -240,6 +240,97 @@ fn what_json_has_not_is_an_error_before_anything_is_printed() {
     place.yes("stats nan.lbuf");
 }
 
+/// A document whose JSON is longer than what `to-json` keeps in memory.
+fn long_floats(last: f64) -> DocBuf {
+    let mut document = DocBuf::new().unwrap();
+    let list = document.set_root(New::array(0)).unwrap().unwrap();
+    for number in 0..200_000 {
+        document.push(list, f64::from(number)).unwrap();
+    }
+    document.push(list, last).unwrap();
+    document
+}
+
+/// `to-json` validated all of a document, and then looked for what JSON has not, before its
+/// first byte: 3.4 s for one of 369 MB. It begins at once; what goes wrong after that is an
+/// error with status 2.
+#[test]
+fn to_json_begins_before_all_is_known() {
+    let place = Place::new();
+    place.file("nan.lbuf", long_floats(f64::NAN).as_bytes());
+    let assert = place.run("to-json nan.lbuf").code(2);
+    let output = assert.get_output();
+    assert!(output.stdout.starts_with(b"[0.0,1.0,2.0,"), "nothing was printed");
+    assert!(output.stdout.len() > 1 << 20, "{}", output.stdout.len());
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    for word in ["livebuf: nan.lbuf: ", "--null-for-non-finite", "is cut short or wrong"] {
+        assert!(text.contains(word), "{word:?} is not in: {text}");
+    }
+    // Into a file nothing goes that is not whole.
+    says(place.run("to-json nan.lbuf -o nan.json"), 2, &["--null-for-non-finite"]);
+    assert_eq!(place.names(), ["nan.lbuf"]);
+    let json = place.yes("to-json --null-for-non-finite nan.lbuf");
+    assert!(json.ends_with("199999.0,null]\n"));
+}
+
+/// Damage that stops no printing is told by the validation, which goes on beside it.
+#[test]
+fn to_json_tells_of_damage_that_it_prints_past() {
+    let place = Place::new();
+    let lists =
+        [r#"["here"]"#.to_owned(), livebuf_json::to_string(long_floats(1.5).doc().root()).unwrap()];
+    for (list, is_long) in lists.into_iter().zip([false, true]) {
+        let json = format!(r#"{{"first key":1,"second":{list}}}"#);
+        let mut bytes = livebuf_json::from_str(&json).unwrap().to_vec();
+        // A fingerprint, by which keys are found, but not printed.
+        let first = (32..bytes.len()).rev().find(|&at| {
+            bytes[at] ^= 1;
+            let doc = livebuf::Doc::open(&bytes).unwrap();
+            let kind = doc.validate().err().map(|error| error.kind());
+            let object = doc.root().as_object();
+            let keys = object.into_iter().flatten().flat_map(|object| object.keys());
+            let found = kind == Some(livebuf::ErrorKind::BadIndex)
+                && keys.map_while(Result::ok).eq(["first key", "second"]);
+            if !found {
+                bytes[at] ^= 1;
+            }
+            found
+        });
+        assert!(first.is_some(), "no such byte");
+        place.file("bad.lbuf", &bytes);
+        let assert = place.run("to-json bad.lbuf").code(2);
+        let output = assert.get_output();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains("bad.lbuf: the document is damaged: a fingerprint"), "{text}");
+        // Of a long text as much was printed as came before the validation's end.
+        assert!(output.stdout.is_empty() || is_long);
+        assert_eq!(text.contains("cut short or wrong"), !output.stdout.is_empty(), "{text}");
+        says(place.run("to-json bad.lbuf -o bad.json"), 2, &["damaged: a fingerprint"]);
+        assert!(place.yes("to-json --no-validate bad.lbuf") == format!("{json}\n"));
+        place.yes("to-json --no-validate bad.lbuf -o bad.json");
+        assert!(fs::read_to_string(place.path("bad.json")).unwrap() == format!("{json}\n"));
+        fs::remove_file(place.path("bad.json")).unwrap();
+    }
+    let help = place.yes("to-json --help").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("validated while it is printed"), "{help}");
+}
+
+/// 3 was taken, and columns became 4 bytes wide.
+#[test]
+fn a_width_that_no_column_has_is_refused() {
+    let place = Place::new();
+    place.file("in.json", "[1,2]");
+    for width in ["0", "3", "5", "9", "-1", "x"] {
+        let line = format!("from-json in.json -o out.lbuf --min-width={width}");
+        says(place.run(&line), 2, &["--min-width", "1, 2, 4, 8"]);
+    }
+    assert_eq!(place.names(), ["in.json"]);
+    for width in [1, 2, 4, 8] {
+        place.yes(&format!("from-json in.json -f -o out.lbuf --min-width {width}"));
+        assert!(place.yes("inspect out.lbuf").contains(&format!("column i{}", width * 8)));
+    }
+}
+
 // --- files ----------------------------------------------------------------------------
 
 #[test]
@@ -491,6 +582,9 @@ fn keys_are_listed_in_order_and_by_range() {
     assert_eq!(place.yes("keys x.lbuf /o --from fig"), "\"fig\"\n\"pear\"\n\"plum\\n\"\n");
     assert_eq!(place.yes("keys x.lbuf /o --to fig"), "\"apple\"\n");
     assert_eq!(place.yes("keys x.lbuf /o --prefix x"), "");
+    // Without a pointer it is the whole document, as for inspect.
+    assert_eq!(place.yes("keys x.lbuf"), "\"o\"\n\"l\"\n");
+    assert_eq!(place.yes("keys -r x.lbuf --from n"), "o\n");
     says(place.run("keys x.lbuf /no"), 1, &["/no is not there"]);
     says(place.run("keys x.lbuf /l"), 2, &["/l is an array", "only objects"]);
     says(place.run("keys x.lbuf /o --prefix a --from b"), 2, &["cannot be used with"]);
@@ -556,13 +650,69 @@ fn stats_list_the_columns_of_tables() {
     fs::write(place.path("rows.ndjson"), &lines).unwrap();
     place.yes("from-json --lines rows.ndjson -o x.lbuf");
     let stats = place.yes("stats x.lbuf");
-    for word in ["2 tables with 4 columns", "/*/id", "/*/place/x", "f32", "/*/tags/*", "string"] {
+    // `get` refuses these paths, so it is said what * is.
+    let title = "2 tables with 4 columns; * stands for each element:";
+    for word in [title, "/*/id", "/*/place/x", "f32", "/*/tags/*", "string"] {
         assert!(stats.contains(word), "{word:?} is not in\n{stats}");
     }
     place.yes("from-json --lines --min-width 8 -f rows.ndjson -o x.lbuf");
     assert!(place.yes("stats x.lbuf").contains("f64"));
     place.yes("from-json --lines --no-tables -f rows.ndjson -o x.lbuf");
     assert!(!place.yes("stats x.lbuf").contains("tables with"));
+    assert!(place.yes("stats --help").contains("* stands for each element"));
+}
+
+/// "1 tables with 1 columns", "1 objects".
+#[test]
+fn one_is_no_plural() {
+    let place = Place::new();
+    let rows: Vec<String> = (0..50).map(|row| format!("{{\"id\":{row}}}")).collect();
+    place.document("table.lbuf", &format!("[{}]", rows.join(",")));
+    place.document("one.lbuf", "5");
+    place.document("list.lbuf", "[[true]]");
+    place.document("edit.lbuf", r#"{"a":"a text that is long","n":1,"l":[1]}"#);
+    place.yes("remove edit.lbuf /a");
+    let told = place.run("set -v edit.lbuf /n 2").success();
+    let told = String::from_utf8_lossy(&told.get_output().stderr).into_owned();
+    let failed = place.run("set edit.lbuf /l/7 2").code(2);
+    let failed = String::from_utf8_lossy(&failed.get_output().stderr).into_owned();
+    let stats = place.yes("stats table.lbuf");
+    let one = place.yes("stats one.lbuf");
+    let bytes = place.yes("inspect edit.lbuf") + &place.yes("inspect list.lbuf");
+    let table = place.yes("inspect table.lbuf");
+    for (text, words) in [
+        (&stats, &["1 table with 1 column;", "1 array,", "50 objects"][..]),
+        (&one, &["1 value: 0 objects, 0 arrays", "compact: 1 byte;"]),
+        (&bytes, &["1 block in the free list", "and on: 1 bit"]),
+        (&table, &["table of 1 column;", "50 rows"]),
+        (&told, &["in 1 place"]),
+        (&failed, &["has 1 element,"]),
+    ] {
+        for word in words {
+            assert!(text.contains(word), "{word:?} is not in\n{text}");
+        }
+        let is_plural = |pair: &[&str]| pair[0] == "1" && pair[1].ends_with('s');
+        let words: Vec<&str> = text.split(|letter: char| !letter.is_alphanumeric()).collect();
+        let wrong: Vec<_> = words.windows(2).filter(|pair| is_plural(pair)).collect();
+        assert!(wrong.is_empty(), "{wrong:?} in\n{text}");
+    }
+}
+
+/// "/nope is not there" had no colour, where all other errors have it.
+#[test]
+fn errors_are_coloured_alike() {
+    let place = Place::new();
+    place.document("x.lbuf", USERS);
+    for (arguments, status) in [
+        (&["get", "x.lbuf", "/nope"][..], 1),
+        (&["remove", "x.lbuf", "/nope"], 1),
+        (&["get", "x.lbuf", "nope"], 2),
+    ] {
+        let assert = place.command(arguments).env("CLICOLOR_FORCE", "1").assert().code(status);
+        let text = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+        assert!(text.starts_with("\x1b[1m\x1b[31mlivebuf:\x1b[0m "), "{text:?}");
+        says(place.command(arguments).assert(), status, &["nope"]);
+    }
 }
 
 #[test]
@@ -570,7 +720,7 @@ fn stats_of_what_json_cannot_show_leave_the_comparison_out() {
     let place = Place::new();
     place.file("new.lbuf", unknown_kind());
     let stats = place.yes("stats new.lbuf");
-    for word in ["records", "used", "3 values: 1 objects", "not as JSON", "does not know"] {
+    for word in ["records", "used", "3 values: 1 object,", "not as JSON", "does not know"] {
         assert!(stats.contains(word), "{word}: {stats}");
     }
     assert!(!stats.contains("as JSON, compact"), "{stats}");

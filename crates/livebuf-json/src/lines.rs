@@ -32,8 +32,9 @@ pub fn from_lines(text: &[u8], options: &ReadOptions) -> Result<DocBuf, Error> {
     let failure = |error| Failure::at(error, 0).into_error(text, 0);
     encoder.begin_array().map_err(failure)?;
     for line in Lines::new(text) {
-        read_exact(line.text, options.numbers, &mut encoder)
+        read_exact(line.text, options.numbers, &mut encoder, None)
             .map_err(|failure| failure.into_error(text, line.offset))?;
+        options.done(line.offset + line.text.len());
     }
     let failure = |error| Failure::at(error, text.len()).into_error(text, 0);
     encoder.end_array().map_err(failure)?;
@@ -44,11 +45,12 @@ fn lines_fast(text: &[u8], options: &ReadOptions) -> Option<DocBuf> {
     let all = simdutf8::basic::from_utf8(text).ok()?;
     let mut encoder: Encoder = options.encoder();
     encoder.begin_array().ok()?;
-    for line in Lines::new(text) {
-        let line = all.get(line.offset..line.offset + line.text.len())?;
-        if !read_fast(line, &mut encoder) {
+    for place in Lines::new(text) {
+        let line = all.get(place.offset..place.offset + place.text.len())?;
+        if !read_fast(line, &mut encoder, None) {
             return None;
         }
+        options.done(place.offset + line.len());
     }
     encoder.end_array().ok()?;
     encoder.finish().ok()
@@ -84,11 +86,9 @@ impl Iterator for Documents<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let line = self.lines.next()?;
-        Some(
-            self.options
-                .read(line.text)
-                .map_err(|failure| failure.into_error(self.text, line.offset)),
-        )
+        let read = self.options.read(line.text, None);
+        self.options.done(line.offset + line.text.len());
+        Some(read.map_err(|failure| failure.into_error(self.text, line.offset)))
     }
 }
 

@@ -138,6 +138,12 @@ impl<'t> Cursor<'t> {
         Cursor { text, offset: 0, passed: 0 }
     }
 
+    /// Bytes of the text that are surely behind the cursor.
+    #[inline(always)]
+    pub(crate) fn offset(&self) -> usize {
+        self.offset
+    }
+
     /// Past a string or number whose place is not known.
     #[inline(always)]
     pub(crate) fn pass(&mut self) {

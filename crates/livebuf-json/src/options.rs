@@ -1,9 +1,12 @@
 //! Options of reading, and reading one value by them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use livebuf::{DocBuf, DuplicateKeys, EncodeOptions, Encoder, Limits};
 
 use crate::error::Error;
-use crate::read::{Failure, NumberPolicy, read_exact, read_fast};
+use crate::read::{Failure, NumberPolicy, Progress, read_exact, read_fast};
 
 /// How JSON text is read.
 ///
@@ -18,6 +21,7 @@ use crate::read::{Failure, NumberPolicy, read_exact, read_fast};
 pub struct ReadOptions {
     pub(crate) numbers: NumberPolicy,
     encode: EncodeOptions,
+    progress: Option<Arc<AtomicU64>>,
 }
 
 impl ReadOptions {
@@ -63,6 +67,32 @@ impl ReadOptions {
         self
     }
 
+    /// Where to tell how many bytes of the text were read: to show, from another thread, how
+    /// far the reading is. It is told now and then, and begins anew where a part of the text
+    /// is read again.
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicU64, Ordering}};
+    ///
+    /// let done = Arc::new(AtomicU64::new(0));
+    /// let options = livebuf_json::ReadOptions::new().progress(Arc::clone(&done));
+    /// livebuf_json::from_slice_with(br#"[1, "two", [3], {}]"#, &options)?;
+    /// assert_eq!(done.load(Ordering::Relaxed), 19);
+    /// # Ok::<(), livebuf_json::Error>(())
+    /// ```
+    #[must_use]
+    pub fn progress(mut self, bytes: Arc<AtomicU64>) -> Self {
+        self.progress = Some(bytes);
+        self
+    }
+
+    /// Tells that so many bytes of the text were read.
+    pub(crate) fn done(&self, bytes: usize) {
+        if let Some(progress) = &self.progress {
+            progress.store(bytes as u64, Ordering::Relaxed);
+        }
+    }
+
     pub(crate) fn encoder(&self) -> Encoder {
         Encoder::with_options(self.encode)
     }
@@ -72,19 +102,19 @@ impl ReadOptions {
     }
 
     /// Reads one value by both ways.
-    pub(crate) fn read(&self, text: &[u8]) -> Result<DocBuf, Failure> {
+    pub(crate) fn read(&self, text: &[u8], progress: Progress<'_>) -> Result<DocBuf, Failure> {
         if self.may_read_fast()
             && let Ok(text) = simdutf8::basic::from_utf8(text)
         {
             let mut encoder = self.encoder();
-            if read_fast(text, &mut encoder)
+            if read_fast(text, &mut encoder, progress)
                 && let Ok(document) = encoder.finish()
             {
                 return Ok(document);
             }
         }
         let mut encoder = self.encoder();
-        read_exact(text, self.numbers, &mut encoder)?;
+        read_exact(text, self.numbers, &mut encoder, progress)?;
         encoder.finish().map_err(|error| Failure::at(error, text.len()))
     }
 }
@@ -129,5 +159,9 @@ pub fn from_str(text: &str) -> Result<DocBuf, Error> {
 /// # Errors
 /// As [`from_slice`].
 pub fn from_slice_with(text: &[u8], options: &ReadOptions) -> Result<DocBuf, Error> {
-    options.read(text).map_err(|failure| failure.into_error(text, 0))
+    let document = options
+        .read(text, options.progress.as_deref())
+        .map_err(|failure| failure.into_error(text, 0))?;
+    options.done(text.len());
+    Ok(document)
 }

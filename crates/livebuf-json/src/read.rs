@@ -11,6 +11,7 @@
 //! twice. Neither keeps anything of the text, so memory is the encoder's.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
 use livebuf::Encoder;
@@ -33,12 +34,15 @@ pub enum NumberPolicy {
     AllText,
 }
 
+/// Where to tell, at the end of each container, how far the reading is.
+pub(crate) type Progress<'p> = Option<&'p AtomicU64>;
+
 /// Reads one value, which must be all of `text`, into `encoder` the fast way.
 ///
 /// `false` says nothing but that the exact way must be gone, with a new encoder.
-pub(crate) fn read_fast(text: &str, encoder: &mut Encoder) -> bool {
+pub(crate) fn read_fast(text: &str, encoder: &mut Encoder, progress: Progress<'_>) -> bool {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let mut events = Events { encoder, cursor: Cursor::new(text) };
+    let mut events = Events { encoder, cursor: Cursor::new(text), progress };
     ValueEvents(&mut events).deserialize(&mut deserializer).is_ok() && deserializer.end().is_ok()
 }
 
@@ -59,6 +63,7 @@ struct Events<'e, 't> {
     encoder: &'e mut Encoder,
     /// Behind what was read.
     cursor: Cursor<'t>,
+    progress: Progress<'e>,
 }
 
 impl Events<'_, '_> {
@@ -70,6 +75,14 @@ impl Events<'_, '_> {
             return Err(leave());
         }
         event!(self.encoder.key(key))
+    }
+
+    /// A container ends.
+    #[inline]
+    fn ended(&self) {
+        if let Some(progress) = self.progress {
+            progress.store(self.cursor.offset() as u64, Ordering::Relaxed);
+        }
     }
 
     /// A number that is no integer in i64 or u64, which serde_json gives as the nearest
@@ -149,6 +162,7 @@ impl<'de> Visitor<'de> for ValueEvents<'_, '_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
         event!(self.0.encoder.begin_array())?;
         while elements.next_element_seed(ValueEvents(self.0))?.is_some() {}
+        self.0.ended();
         event!(self.0.encoder.end_array())
     }
 
@@ -158,6 +172,7 @@ impl<'de> Visitor<'de> for ValueEvents<'_, '_, '_> {
         while entries.next_key_seed(KeyEvents(self.0))?.is_some() {
             entries.next_value_seed(ValueEvents(self.0))?;
         }
+        self.0.ended();
         event!(self.0.encoder.end_object())
     }
 }
@@ -202,9 +217,10 @@ pub(crate) fn read_exact(
     text: &[u8],
     numbers: NumberPolicy,
     encoder: &mut Encoder,
+    progress: Progress<'_>,
 ) -> Result<(), Failure> {
     let mut pull = Pull { text, jiter: Jiter::new(text), base: 0 };
-    pull.read(numbers, encoder).map_err(|cause| {
+    pull.read(numbers, encoder, progress).map_err(|cause| {
         let offset = match &cause {
             // In strings with escapes jiter counts decoded bytes.
             Cause::Text(error) if error.is_utf8() => match std::str::from_utf8(text) {
@@ -233,7 +249,12 @@ impl<'t> Pull<'t> {
         self.base + self.jiter.current_index()
     }
 
-    fn read(&mut self, numbers: NumberPolicy, encoder: &mut Encoder) -> Result<(), Cause> {
+    fn read(
+        &mut self,
+        numbers: NumberPolicy,
+        encoder: &mut Encoder,
+        progress: Progress<'_>,
+    ) -> Result<(), Cause> {
         /// An open container.
         #[derive(Clone, Copy)]
         enum Open {
@@ -308,6 +329,9 @@ impl<'t> Pull<'t> {
                     },
                 }
                 open.pop();
+                if let Some(progress) = progress {
+                    progress.store(self.offset() as u64, Ordering::Relaxed);
+                }
             }
         }
     }
@@ -456,12 +480,12 @@ mod tests {
 
     fn fast(text: &str) -> Option<Vec<u8>> {
         let mut encoder = Encoder::new();
-        read_fast(text, &mut encoder).then(|| encoder.finish().unwrap().as_bytes().to_vec())
+        read_fast(text, &mut encoder, None).then(|| encoder.finish().unwrap().as_bytes().to_vec())
     }
 
     fn exact(text: &str) -> Option<Vec<u8>> {
         let mut encoder = Encoder::new();
-        read_exact(text.as_bytes(), NumberPolicy::Exact, &mut encoder).ok()?;
+        read_exact(text.as_bytes(), NumberPolicy::Exact, &mut encoder, None).ok()?;
         Some(encoder.finish().unwrap().as_bytes().to_vec())
     }
 
@@ -537,8 +561,9 @@ mod tests {
             assert!(exact(&text).is_some());
         }
         let text = format!("[{long}, x]");
-        let failure =
-            read_exact(text.as_bytes(), NumberPolicy::Exact, &mut Encoder::new()).err().unwrap();
+        let failure = read_exact(text.as_bytes(), NumberPolicy::Exact, &mut Encoder::new(), None)
+            .err()
+            .unwrap();
         assert_eq!(failure.offset, text.len() - 2);
     }
 }

@@ -8,7 +8,7 @@ mod time;
 
 use crate::args::Demo;
 use crate::convert::not_read;
-use crate::failure::{Failure, Outcome, grouped, name};
+use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{NewFile, Out, check_new_file, colours};
 use crate::source::read;
@@ -373,9 +373,9 @@ impl Show {
         }
         let time = shown(start.elapsed().as_nanos() as f64 / edits.len().max(1) as f64);
         self.out.line(&format!(
-            "In the file {} the same edits wrote {} bytes, {time} each",
+            "In the file {} the same edits wrote {}, {time} each",
             path.display(),
-            grouped(written),
+            counted(written, "byte"),
         ))?;
         self.out.line(
             "with validation, a journal, and waiting for the disk: old or new, never torn.",

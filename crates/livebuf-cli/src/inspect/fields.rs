@@ -2,7 +2,7 @@
 //!
 //! Reads only what the validator has been over, and still checks every access.
 
-use crate::failure::grouped;
+use crate::failure::{counted, grouped};
 use livebuf::layout::*;
 use livebuf::{Region, RegionKind};
 use std::collections::HashMap;
@@ -253,14 +253,15 @@ impl<'a> Fields<'a> {
     fn aux(&self, row: &mut Row, offset: u64) {
         let word = |at: u32| self.word(offset + u64::from(at));
         let classes = self.byte(offset + u64::from(AUX_CLASSES));
-        let free = grouped(word(AUX_FREE_BYTES));
-        row.add(8, format!("{classes} classes; {free} bytes in the free list"));
-        let (blocks, freed) = (word(AUX_FREE_BLOCKS), word(AUX_FREED));
-        row.add(8, format!("{blocks} blocks in the free list; {freed} freed since merged"));
+        let free = counted(word(AUX_FREE_BYTES), "byte");
+        let known = counted(classes.into(), "class");
+        row.add(8, format!("{known}; {free} in the free list"));
+        let (blocks, freed) = (counted(word(AUX_FREE_BLOCKS), "block"), word(AUX_FREED));
+        row.add(8, format!("{blocks} in the free list; {freed} freed since merged"));
         row.add(8, "revision, extension directory: reserved");
         for class in 0..u32::from(classes) {
             let head = at(word(AUX_HEADS + 4 * class));
-            row.add(4, format!("class {class}, from {} bytes: {head}", 8u64 << class));
+            row.add(4, format!("class {class}, from {}: {head}", counted(8 << class, "byte")));
         }
     }
 
@@ -273,7 +274,7 @@ impl<'a> Fields<'a> {
         }
         let owned = if length & SPAN_OWNED != 0 { ", owned" } else { "" };
         let (offset, length) = (self.word(position), u64::from(length & MAX_SPAN));
-        let place = format!("at {offset}, {} bytes{owned}", grouped(length));
+        let place = format!("at {offset}, {}{owned}", counted(length, "byte"));
         (place, self.slice(offset, length))
     }
 
@@ -449,9 +450,10 @@ impl<'a> Fields<'a> {
         let word = |at: u32| self.word(offset + u64::from(at));
         let columns = self.byte(offset + u64::from(TABLE_COLUMNS));
         let shape = word(TABLE_SHAPE);
-        row.add(8, format!("table of {columns} columns; shape {}", at(shape)));
-        let (rows, bits) = (grouped(word(TABLE_ROWS)), at(word(NESTED_BITS)));
-        row.add(8, format!("{rows} rows; bitmaps {bits}"));
+        let width = counted(columns.into(), "column");
+        row.add(8, format!("table of {width}; shape {}", at(shape)));
+        let (rows, bits) = (counted(word(TABLE_ROWS), "row"), at(word(NESTED_BITS)));
+        row.add(8, format!("{rows}; bitmaps {bits}"));
         let (owner, extras) = (self.owner(offset), at(word(TABLE_EXTRAS)));
         row.add(8, format!("{owner}; further fields {extras}"));
         for index in 0..u32::from(columns) {
@@ -499,7 +501,8 @@ impl<'a> Fields<'a> {
             }
             1 => {
                 for first in (0..count).step_by(64) {
-                    row.add(8, format!("[{first}] and on: {} bits", (count - first).min(64)));
+                    let bits = counted((count - first).min(64), "bit");
+                    row.add(8, format!("[{first}] and on: {bits}"));
                 }
                 return;
             }

@@ -6,7 +6,7 @@
 mod fields;
 
 use crate::args::Inspect;
-use crate::failure::{Failure, Outcome, grouped, name};
+use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::look::find;
 use crate::sink::{Out, colours};
 use crate::source::Source;
@@ -208,7 +208,7 @@ impl<'a> Printer<'a> {
     fn title(&mut self, name: &str, colour: AnsiColor, offset: u64, length: u64) -> Outcome {
         let style = self.style(colour);
         let style = if self.colours { style.bold() } else { style };
-        let text = format!("{style}{name}{style:#}, {} bytes from {offset}", grouped(length));
+        let text = format!("{style}{name}{style:#}, {} from {offset}", counted(length, "byte"));
         self.out.line(&text)
     }
 
@@ -216,7 +216,7 @@ impl<'a> Printer<'a> {
     fn line(&mut self, offset: u64, length: u64, meaning: &str, colour: AnsiColor) -> Outcome {
         let style = self.style(colour);
         if length > 2 * WIDTH && self.is_zero(offset, length) {
-            let text = format!("{} bytes of zeros", grouped(length));
+            let text = format!("{} of zeros", counted(length, "byte"));
             return self.out.line(&format!("{offset:>10}  {style}{text:<24}{style:#} {meaning}"));
         }
         let mut meaning = meaning;

@@ -1,6 +1,6 @@
 //! JSON lines: as one array, as one document each.
 
-use livebuf_json::{ErrorKind, ReadOptions, documents, from_lines};
+use livebuf_json::{ErrorKind, NumberPolicy, ReadOptions, documents, from_lines, from_slice_with};
 
 use crate::tree::print;
 
@@ -39,4 +39,28 @@ fn errors_carry_the_line() {
     assert_eq!(results[1].as_ref().unwrap_err().position().unwrap().line, 3);
     assert_eq!(print(results[2].as_ref().unwrap()), r#"{"a":[]}"#);
     assert_eq!(results[3].as_ref().unwrap_err().position().unwrap().line, 5);
+}
+
+/// How far the reading is: at the end, and at an error as far as the last container or line.
+#[test]
+fn progress_is_told() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let done = Arc::new(AtomicU64::new(0));
+    let exact = ReadOptions::new().progress(Arc::clone(&done));
+    let told = || done.swap(0, Ordering::Relaxed);
+    for options in [exact.clone(), exact.numbers(NumberPolicy::AllText)] {
+        from_slice_with(br#"[[1], {"a": 2.5}, "text" ] "#, &options).unwrap();
+        assert_eq!(told(), 27);
+        from_slice_with(br#"[[1], {"a": 2.5}, text ] "#, &options).unwrap_err();
+        assert_eq!(told(), 16);
+        from_lines(b"1\n[2]\n\n3", &options).unwrap();
+        assert_eq!(told(), 8);
+        from_lines(b"1\n[2]\n\nx", &options).unwrap_err();
+        assert_eq!(told(), 5);
+        let ends: Vec<_> = documents(b"1\n[2]\n\nx\n", &options)
+            .map(|document| (document.is_ok(), told()))
+            .collect();
+        assert_eq!(ends, [(true, 1), (true, 5), (false, 8)]);
+    }
 }
