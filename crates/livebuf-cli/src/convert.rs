@@ -420,9 +420,7 @@ pub(crate) fn compact(args: &Compact) -> Outcome {
     let mut file = NewFile::create(&args.file, true)?;
     file.write(compacted.as_bytes())?;
     told(args, doc.as_bytes(), &compacted)?;
-    #[cfg(windows)]
-    drop(edit); // An open file cannot be renamed over there.
-    file.finish()
+    file.finish_over(edit)
 }
 
 fn compacted(path: &Path, doc: Doc<'_, Checked>) -> Outcome<DocBuf> {

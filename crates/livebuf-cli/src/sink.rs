@@ -1,6 +1,8 @@
 //! Where results go: standard output, or a file that appears whole or not at all.
 
 use crate::failure::{Failure, Outcome};
+use crate::source::patiently;
+use livebuf::mapped::{self, FileEdit};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
@@ -174,8 +176,17 @@ impl NewFile {
         self.file.write_all(bytes).map_err(|error| Failure::io(&self.path, &error))
     }
 
-    /// Gives the file its name.
+    /// Gives the file its name, and waits until that is on the disk.
     pub(crate) fn finish(self) -> Outcome {
+        self.rename(None)
+    }
+
+    /// The same, in place of a document that is open to be edited.
+    pub(crate) fn finish_over(self, edit: FileEdit) -> Outcome {
+        self.rename(Some(edit))
+    }
+
+    fn rename(self, edit: Option<FileEdit>) -> Outcome {
         let NewFile { file, path, force } = self;
         let failure = |error: &io::Error| Failure::io(&path, error);
         let file = match file.into_inner().map_err(|error| failure(error.error()))? {
@@ -184,16 +195,21 @@ impl NewFile {
         };
         file.as_file().sync_all().map_err(|error| failure(&error))?;
         if force {
-            file.persist(&path).map_err(|error| failure(&error.error))?;
-        } else {
-            file.persist_noclobber(&path).map_err(|error| match error.error.kind() {
-                io::ErrorKind::AlreadyExists => exists(&path),
-                _ => failure(&error.error),
-            })?;
+            // Removed by itself where it was not renamed.
+            let temporary = file.into_temp_path();
+            match edit {
+                Some(edit) => edit.replace_by(&temporary, &path),
+                None => patiently(|| mapped::replace(&temporary, &path)),
+            }
+            .map_err(|error| failure(&error))?;
+            let _ = temporary.keep();
+            return Ok(());
         }
-        // An unfinished edit of the file that was here is nothing to the new one.
-        let _ = fs::remove_file(journal_of(&path));
-        Ok(())
+        file.persist_noclobber(&path).map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&path),
+            _ => failure(&error.error),
+        })?;
+        mapped::sync_directory_of(&path).map_err(|error| failure(&error))
     }
 }
 
@@ -212,12 +228,6 @@ fn permissions(mode: u32) -> fs::Permissions {
 fn exists(path: &Path) -> Failure {
     Failure::trouble(format!("{}: exists already", path.display()))
         .with_hint("give -f to write over it")
-}
-
-fn journal_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".journal");
-    PathBuf::from(name)
 }
 
 pub(crate) fn directory(path: &Path) -> &Path {

@@ -841,7 +841,7 @@ fn edits_are_made_in_place() {
     place.command(&["push", "x.lbuf", "", "2"]).assert().success();
     json("[1,2]");
     place.yes("validate x.lbuf");
-    assert_eq!(place.names(), ["x.lbuf"], "no journal is left");
+    assert_eq!(place.names(), ["x.lbuf"], "nothing is left beside it");
 }
 
 #[test]
@@ -994,16 +994,18 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// A journal as `crates/livebuf/src/mapped/journal` describes it.
-fn journal(old: &[u8], new: &[u8], offset: usize, length: usize) -> Vec<u8> {
+/// A file with a journal at its end, as `crates/livebuf/src/mapped/journal` describes it.
+fn with_journal(file: &[u8], new: &[u8], offset: usize, length: usize) -> Vec<u8> {
     let word = |number: usize| (number as u32).to_le_bytes();
-    let mut bytes = b"\xABLBJ\x01\0\0\0".to_vec();
-    bytes.extend([word(old.len()), word(new.len()), word(1), word(0)].concat());
-    bytes.extend(&old[..32]);
-    bytes.extend([word(offset), word(length)].concat());
-    bytes.extend(&old[offset..offset + length]);
-    bytes.extend(&new[offset..offset + length]);
-    bytes.extend(crc32(&bytes).to_le_bytes());
+    let mut journal = [word(offset), word(length)].concat();
+    journal.extend(&new[offset..offset + length]);
+    journal.extend((journal.len() as u64 + 32).to_le_bytes());
+    journal.extend([word(new.len()), word(1), word(0)].concat());
+    journal.extend(crc32(&journal).to_le_bytes());
+    journal.extend(b"\xABLBJ\x02\0\0\0");
+    let mut bytes = file.to_vec();
+    bytes.resize(4096, 0);
+    bytes.extend(journal);
     bytes
 }
 
@@ -1015,43 +1017,44 @@ fn an_interrupted_edit_is_finished_or_never_was() {
     place.yes("set x.lbuf /n 6");
     let new = fs::read(&path).unwrap();
     let at = (0..old.len()).find(|&at| old[at] != new[at]).unwrap();
-    let journal = journal(&old, &new, at, 8);
 
-    // The journal was complete, the file not touched, or touched in part.
+    // The journal was complete, the document not touched, or touched in part.
     for first in [0, 3, 8] {
         let mut torn = old.clone();
         torn[at..at + first].copy_from_slice(&new[at..at + first]);
         for line in ["get x.lbuf /n", "keys x.lbuf /users/0", "validate x.lbuf"] {
-            fs::write(&path, &torn).unwrap();
-            place.file("x.lbuf.journal", &journal);
+            fs::write(&path, with_journal(&torn, &new, at, 8)).unwrap();
             place.yes(line);
             assert_eq!(fs::read(&path).unwrap(), new, "{line}");
-            assert_eq!(place.names(), ["x.lbuf"]);
         }
     }
-    // It was not complete: cut at every length.
-    for length in 0..journal.len() {
-        fs::write(&path, &old).unwrap();
-        place.file("x.lbuf.journal", &journal[..length]);
-        if length % 16 == 0 {
-            assert_eq!(place.yes("get x.lbuf /n"), "5\n", "cut to {length}");
+    // It goes with the file, wherever that goes.
+    fs::write(&path, with_journal(&old, &new, at, 8)).unwrap();
+    fs::rename(&path, place.path("moved.lbuf")).unwrap();
+    fs::hard_link(place.path("moved.lbuf"), place.path("other.lbuf")).unwrap();
+    assert_eq!(place.yes("get other.lbuf /n"), "6\n");
+    assert_eq!(fs::read(place.path("moved.lbuf")).unwrap(), new);
+    // It was not complete: cut at every length, to either side.
+    let whole = with_journal(&old, &new, at, 8);
+    for length in 4096..whole.len() {
+        let lengthened: Vec<u8> = whole[..length].iter().copied().chain([0; 3]).collect();
+        for file in [&whole[..length], &lengthened] {
+            fs::write(&path, file).unwrap();
+            if length % 16 == 0 {
+                assert_eq!(place.yes("get x.lbuf /n"), "5\n", "cut to {length}");
+            }
+            place.yes("set x.lbuf /n 5");
+            assert_eq!(&fs::read(&path).unwrap()[..old.len()], old, "cut to {length}");
         }
-        place.yes("set x.lbuf /n 5");
-        assert_eq!(fs::read(&path).unwrap(), old, "cut to {length}");
-        assert_eq!(place.names(), ["x.lbuf"]);
     }
-    // The file was exchanged since: neither touched nor trusted.
-    let other = livebuf_json::from_str(r#"{"other":"document"}"#).unwrap();
-    fs::write(&path, other.as_bytes()).unwrap();
-    place.file("x.lbuf.journal", &journal);
-    for line in ["get x.lbuf /other", "set x.lbuf /other 1", "compact x.lbuf"] {
-        says(place.run(line), 2, &["x.lbuf", "journal", "another document or state"]);
-    }
-    assert_eq!(fs::read(&path).unwrap(), other.as_bytes());
-    // Unless it is exchanged by us.
-    place.file("in.json", USERS);
+    // The next edit cuts what is left of it.
+    place.yes("set x.lbuf /n 6");
+    assert_eq!(fs::read(&path).unwrap(), new);
+    // A file in its place has nothing to do with it.
+    fs::write(&path, with_journal(&old, &new, at, 8)).unwrap();
+    place.file("in.json", r#"{"n":7}"#);
     place.yes("from-json -f in.json -o x.lbuf");
-    assert_eq!(place.yes("get x.lbuf /n"), "5\n");
+    assert_eq!(place.yes("get x.lbuf /n"), "7\n");
 }
 
 #[test]
@@ -1107,12 +1110,18 @@ fn a_locked_file_is_waited_for_and_then_reported() {
     let holder = fs::File::options().read(true).write(true).open(&path).unwrap();
     holder.lock().unwrap();
     let start = Instant::now();
-    says(place.run("get x.lbuf /n"), 2, &["x.lbuf", "locked by another process"]);
+    says(place.run("get x.lbuf /n"), 2, &["x.lbuf", "is locked"]);
     assert!(start.elapsed() > Duration::from_secs(2));
+    // A new file took the place of one that was being edited: the edits were lost.
+    place.file("in.json", r#"{"n":7}"#);
+    says(place.run("from-json -f in.json -o x.lbuf"), 2, &["x.lbuf", "is locked"]);
     holder.unlock().unwrap();
     holder.lock_shared().unwrap();
     assert_eq!(place.yes("get x.lbuf /n"), "5\n");
-    says(place.run("set x.lbuf /n 1"), 2, &["locked by another process"]);
+    says(place.run("set x.lbuf /n 1"), 2, &["is locked"]);
+    // Readers keep the old file.
+    place.yes("from-json -f in.json -o x.lbuf");
+    assert_eq!(place.yes("get x.lbuf /n"), "7\n");
 }
 
 #[test]

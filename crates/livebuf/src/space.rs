@@ -265,6 +265,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write(&mut self, offset: u64, new: &[u8]) {
         let start = offset as usize;
+        self.storage.will_change(offset, new.len() as u64);
         match self.storage.bytes_mut().get_mut(start..start + new.len()) {
             Some(place) => {
                 if O::ACTIVE {
@@ -297,6 +298,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             return;
         }
         let (from, to, count) = (source as usize, target as usize, length as usize);
+        self.storage.will_change(target, length);
         let bytes = self.storage.bytes_mut();
         if from + count > bytes.len() || to + count > bytes.len() {
             debug_assert!(false, "move outside the document at {source}");
@@ -335,6 +337,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             }
         } else {
             let start = offset as usize;
+            self.storage.will_change(offset, length);
             match self.storage.bytes_mut().get_mut(start..start + length as usize) {
                 Some(place) => place.fill(0),
                 None => debug_assert!(false, "zeroing outside the document at {offset}"),

@@ -55,6 +55,12 @@ pub trait Storage {
         true
     }
 
+    /// Told of every change before it is made: these bytes of
+    /// [`bytes_mut`](Self::bytes_mut) are written next. For storages that carry
+    /// changes elsewhere, to a file for instance; others leave it out.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn will_change(&mut self, _offset: u64, _length: u64) {}
+
     /// Makes room for at least `capacity` bytes, keeping the contents.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! locks, full disks, files that are no documents.
 #![cfg(all(feature = "std", unix, not(miri)))]
 
-use livebuf::mapped::{FileEdit, MappedFile, MappedStorage};
+use livebuf::mapped::{self, FileEdit, FileStorage, MappedFile, MappedStorage};
 use livebuf::{DocBuf, Editor, Error, ErrorKind, New, Storage};
 use std::fs;
 use std::io;
@@ -160,7 +160,7 @@ fn readers_share_and_editors_exclude() {
     let path = place.file("laps.lbuf", laps(10).as_bytes());
     let locked = |error: io::Error| {
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
-        assert!(error.to_string().contains("locked by another process"), "{error}");
+        assert!(error.to_string().contains("in this process or another"), "{error}");
     };
     let reader = MappedFile::open(&path).unwrap();
     let second = MappedFile::open(&path).unwrap();
@@ -196,6 +196,7 @@ fn a_journalled_edit_is_all_or_nothing() {
     let mut edit = FileEdit::open(&path).unwrap();
     edit.editor().set_pointer("/laps/7", 70).unwrap();
     let committed = edit.commit().unwrap();
+    drop(edit);
     assert!(committed.bytes <= 9 && committed.places == 1, "{committed:?}");
     assert_eq!(committed.used, doc.as_bytes().len() as u64);
     let file = MappedFile::open(&path).unwrap();
@@ -212,6 +213,7 @@ fn a_journalled_edit_is_all_or_nothing() {
         edit.editor().set_pointer(&format!("/text{round}"), &*text).unwrap();
     }
     edit.commit().unwrap();
+    drop(edit);
     let file = MappedFile::open(&path).unwrap();
     assert_eq!(file.as_bytes().len(), file.doc().unwrap().as_bytes().len(), "no spare room");
     let root = file.doc().unwrap().validate().unwrap().root();
@@ -226,6 +228,7 @@ fn a_journalled_edit_is_all_or_nothing() {
     edit.editor().remove_pointer("/laps").unwrap();
     edit.editor().compact().unwrap();
     edit.commit().unwrap();
+    drop(edit);
     assert!(length(&path) < before / 4);
     MappedFile::open(&path).unwrap().doc().unwrap().validate().unwrap();
 
@@ -237,24 +240,214 @@ fn a_journalled_edit_is_all_or_nothing() {
 }
 
 #[test]
-fn an_edit_through_a_symlink_keeps_the_journal_beside_the_file() {
+fn an_edit_through_a_symlink_goes_to_the_file() {
     let place = Place::new("symlink");
     fs::create_dir(place.0.join("real")).unwrap();
     let path = place.file("real/laps.lbuf", laps(5).as_bytes());
     let link = place.0.join("link.lbuf");
     std::os::unix::fs::symlink(&path, &link).unwrap();
-    // An incomplete journal, as an interrupted edit leaves it: dropped.
-    place.file("real/laps.lbuf.journal", &[0xAB, b'L', b'B', b'J', 1, 0, 0, 0, 9]);
-    MappedFile::open(&link).unwrap();
-    assert!(place.0.join("real/laps.lbuf.journal").exists(), "readers leave it");
     let mut edit = FileEdit::open(&link).unwrap();
-    assert!(!place.0.join("real/laps.lbuf.journal").exists());
     edit.editor().set_pointer("/laps/0", 1).unwrap();
     edit.commit().unwrap();
+    drop(edit);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     let file = MappedFile::open(&path).unwrap();
     let lap = file.doc().unwrap().pointer("/laps/0").unwrap().unwrap();
     assert_eq!(lap.as_i64(), Some(1));
+    // So does a new file.
+    mapped::write(&link, laps(2).as_bytes()).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read(&path).unwrap(), laps(2).as_bytes());
+}
+
+/// A writing session was one commit once. It is as many as one likes, its handles stay
+/// good, and what was not committed is gone with it.
+#[test]
+fn a_session_commits_again_and_again() {
+    let place = Place::new("session");
+    let path = place.file("laps.lbuf", laps(1000).as_bytes());
+    // What another program would find, were the lock not there.
+    let now = || {
+        let bytes = fs::read(&path).unwrap();
+        let doc = livebuf::Doc::open(&bytes).unwrap();
+        doc.validate().unwrap();
+        doc.as_bytes().to_vec()
+    };
+    let mut edit = FileEdit::open(&path).unwrap();
+    let editor = edit.editor();
+    editor.validate().unwrap();
+    let list = editor.child(editor.root().unwrap(), "laps").unwrap().unwrap();
+    let mut model = laps(1000);
+    model.validate().unwrap();
+    let model_list = model.child(model.root().unwrap(), "laps").unwrap().unwrap();
+    let mut before = now();
+    for round in 0..60i64 {
+        // Growing by more than the room made so far, at places all over, and shrinking.
+        for push in 0..round * round {
+            edit.editor().push(list, push << 40).unwrap();
+            model.push(model_list, push << 40).unwrap();
+        }
+        for index in [1, 200, 800] {
+            edit.editor().set(list, index, round).unwrap();
+            model.set(model_list, index, round).unwrap();
+        }
+        if round % 7 == 6 {
+            for _ in 0..round * 10 {
+                edit.editor().pop(list).unwrap();
+                model.pop(model_list).unwrap();
+            }
+        }
+        if round % 10 == 9 {
+            let text = "x".repeat(300_000);
+            edit.editor().set_pointer("/event", &*text).unwrap();
+            model.set_pointer("/event", &*text).unwrap();
+        }
+        assert_eq!(now(), before, "nothing is in the file before the commit");
+        let committed = edit.commit().unwrap();
+        before = now();
+        assert_eq!(before, model.as_bytes(), "round {round}");
+        assert_eq!(edit.editor().as_bytes(), model.as_bytes(), "round {round}");
+        assert_eq!(committed.used, before.len() as u64);
+        assert_eq!(edit.commit().unwrap().bytes, 0, "nothing is left to commit");
+    }
+    edit.editor().set(list, 0usize, "never committed").unwrap();
+    edit.editor().set_pointer("/event", &*"y".repeat(1 << 20)).unwrap();
+    edit.editor().storage().roll_back();
+    assert!(edit.commit().unwrap_err().to_string().contains("rolled back"));
+    drop(edit);
+    assert_eq!(fs::read(&path).unwrap(), model.as_bytes(), "rolled back, and cut to size");
+    assert_eq!(place.names(), ["laps.lbuf"]);
+}
+
+/// Memory that was written by other ways than the editor's, as numpy arrays do.
+#[test]
+fn lent_bytes_are_part_of_each_commit() {
+    let place = Place::new("lent");
+    let path = place.file("laps.lbuf", laps(100).as_bytes());
+    let storage = FileStorage::open(&path).unwrap();
+    let mut editor = Editor::open(storage).unwrap();
+    // The last lap's byte is the document's last that is not zero.
+    let at = editor.as_bytes().iter().rposition(|&byte| byte == 99).unwrap();
+    editor.storage().lend(at as u64, 1);
+    assert_eq!(editor.storage().commit().unwrap().bytes, 1);
+    // Growing keeps it.
+    editor.set_pointer("/event", &*"x".repeat(100_000)).unwrap();
+    assert!(editor.storage().commit().unwrap().bytes > 100_000);
+    assert_eq!(editor.storage().commit_returned().unwrap().bytes, 1);
+    assert_eq!(editor.storage().commit_returned().unwrap().bytes, 0);
+    drop(editor);
+    MappedFile::open(&path).unwrap().doc().unwrap().validate().unwrap();
+}
+
+/// `write` cut the file of its readers to nothing before it filled it, as Python's `dump`
+/// did: a reader's next look-up ended its process.
+#[test]
+fn a_file_is_replaced_beside_its_readers_and_not_beside_its_editors() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new("write");
+    let path = place.0.join("laps.lbuf");
+    mapped::write(&path, laps(3).as_bytes()).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let reader = MappedFile::open(&path).unwrap();
+    mapped::write(&path, laps(50_000).as_bytes()).unwrap();
+    assert_eq!(reader.doc().unwrap().as_bytes(), laps(3).as_bytes());
+    assert_eq!(fs::read(&path).unwrap(), laps(50_000).as_bytes());
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    drop(reader);
+    for shared in [false, true] {
+        let storage = shared.then(|| MappedStorage::open(&path).unwrap());
+        let edit = (!shared).then(|| FileEdit::open(&path).unwrap());
+        let error = mapped::write(&path, laps(3).as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        assert!(error.to_string().contains("is locked"), "{error}");
+        drop((storage, edit));
+    }
+    assert_eq!(fs::read(&path).unwrap(), laps(50_000).as_bytes());
+    // A file that may not be written is not exchanged either (root may write all).
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o440)).unwrap();
+    if fs::OpenOptions::new().write(true).open(&path).is_err() {
+        let error = mapped::write(&path, laps(3).as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    }
+    let error = mapped::write(&place.0, b"").unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    let error = mapped::write(place.0.join("no/where"), b"").unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    assert_eq!(place.names(), ["laps.lbuf"], "nothing is left beside it");
+}
+
+/// What the child of [`killed_sessions_leave_whole_documents`] does until it is killed.
+#[test]
+#[ignore = "run by killed_sessions_leave_whole_documents"]
+fn edit_until_killed() {
+    let Some(path) = std::env::var_os("LIVEBUF_TEST_FILE").map(PathBuf::from) else { return };
+    let mut edit = FileEdit::open(&path).unwrap();
+    edit.editor().validate().unwrap();
+    let mut count = edit.editor().doc().pointer("/count").unwrap().unwrap().as_i64().unwrap();
+    println!("ready");
+    loop {
+        count += 1;
+        edit.editor().set_pointer("/count", count).unwrap();
+        for index in [count % 100, (count * 7) % 100, 99] {
+            edit.editor().set_pointer(&format!("/laps/{index}"), count).unwrap();
+        }
+        let text = "x".repeat((count * 7919 % 30_000) as usize);
+        edit.editor().set_pointer("/event", &*text).unwrap();
+        if count % 5 == 0 {
+            edit.editor().compact().unwrap();
+        }
+        edit.commit().unwrap();
+        if count % 11 == 0 {
+            drop(edit);
+            edit = FileEdit::open(&path).unwrap();
+            edit.editor().validate().unwrap();
+        }
+    }
+}
+
+/// A process that was killed left files invalid that it edited in place; one in a commit
+/// leaves them old or new. `LIVEBUF_LONG=1` kills for longer.
+#[test]
+fn killed_sessions_leave_whole_documents() {
+    use std::io::BufRead;
+    let place = Place::new("killed");
+    let mut doc = laps(100);
+    doc.set_pointer("/count", 0).unwrap();
+    let path = place.file("laps.lbuf", doc.as_bytes());
+    let rounds = if std::env::var_os("LIVEBUF_LONG").is_some() { 3000 } else { 40 };
+    let (mut last, mut recovered) = (0, 0);
+    for round in 0..rounds {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "edit_until_killed", "--ignored", "--nocapture"])
+            .env("LIVEBUF_TEST_FILE", &path)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = io::BufReader::new(child.stdout.take().unwrap());
+        assert!(output.lines().any(|line| line.unwrap().contains("ready")), "round {round}");
+        let wait = std::time::Duration::from_micros(round % 50 * 400);
+        std::thread::sleep(wait);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Through the journal where there is one.
+        let bytes = fs::read(&path).unwrap();
+        let file = MappedFile::open(&path).unwrap();
+        recovered += u64::from(file.as_bytes().len() != bytes.len());
+        let doc = file.doc().unwrap().validate().unwrap();
+        let count = doc.pointer("/count").unwrap().as_i64().unwrap();
+        assert!(count >= last, "round {round}: {count} after {last}");
+        if count > 0 {
+            // All of one commit, or nothing of it.
+            assert_eq!(doc.pointer("/laps/99").unwrap().as_i64(), Some(count), "round {round}");
+            let text = doc.pointer("/event").unwrap();
+            let length = text.as_str().unwrap().len() as i64;
+            assert_eq!(length, count * 7919 % 30_000, "round {round}");
+        }
+        last = count;
+    }
+    assert!(last > rounds as i64, "{last} commits: too few to say anything");
+    println!("{rounds} kills, {last} commits, {recovered} recoveries");
+    assert_eq!(place.names(), ["laps.lbuf"]);
 }
 
 #[test]
@@ -305,7 +498,7 @@ fn fill_the_disk() {
     drop(edit);
     assert_eq!(fs::read(&path).unwrap(), before);
 
-    // Room for the file, but not for its journal (old and new bytes).
+    // Room for the file, but not for its journal.
     let mut edit = FileEdit::open(&path).unwrap();
     edit.editor().validate().unwrap();
     for round in 0..10 {
@@ -316,8 +509,9 @@ fn fill_the_disk() {
     }
     let error = edit.commit().unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+    assert!(edit.editor().storage().changed().0 > 0, "the changes are still there");
+    drop(edit);
     assert_eq!(fs::read(&path).unwrap(), before);
-    assert!(!place.join("laps.lbuf.journal").exists());
 }
 
 #[test]

@@ -40,6 +40,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if storage.bytes().len() < bytes.len() {
             storage.grow(bytes.len() as u64)?;
         }
+        storage.will_change(0, bytes.len() as u64);
         match storage.bytes_mut().get_mut(..bytes.len()) {
             Some(place) => place.copy_from_slice(bytes),
             None => return Err(Error::new(ErrorKind::NoSpace, storage.bytes().len() as u64)),

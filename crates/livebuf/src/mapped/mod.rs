@@ -1,10 +1,13 @@
 //! Documents in files, mapped into memory.
 //!
 //! * [`MappedFile`] reads: a look-up brings in the pages it touches and no others.
-//! * [`MappedStorage`] edits in the file itself. Fast; a crash may leave the file
-//!   between two states.
-//! * [`FileEdit`] edits a private copy of the pages it touches, then writes the
-//!   changed bytes through a journal: a crash leaves the file old or new.
+//! * [`FileEdit`] edits a private copy of the pages it touches, and writes what
+//!   changed when it is told to commit: whatever happens, the file is as before or
+//!   as after. [`FileStorage`] is the same for an [`Editor`](crate::Editor) of yours.
+//! * [`write()`] and [`replace`] put a new file in place of an old one, whole or not at all.
+//! * [`MappedStorage`] edits in the file's own memory, which other processes may map
+//!   and see at once. Nothing protects it from half an edit: it is for sharing, by
+//!   rules that its text states.
 //!
 //! # Locks and other programs
 //!
@@ -13,7 +16,8 @@
 //! that use it do not see each other's edits half done. The locks are advisory:
 //! a program that ignores them and writes the file while it is mapped changes
 //! bytes under a reader, and one that cuts it short makes the next access a
-//! signal (SIGBUS). Replace a document by renaming a new file over it instead.
+//! signal (SIGBUS), which ends the process. So never open a document's file to
+//! write over it: rename a new file over it, as [`write()`] does.
 //! That is why this storage is not [`Exclusive`](crate::Exclusive): its views
 //! check text each time they give it out.
 //!
@@ -22,15 +26,15 @@
 
 mod journal;
 
-pub use journal::{Changes, Committed, CopyStorage, FileEdit};
+pub use journal::{Changes, Committed, FileEdit, FileStorage};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::reader::{Checked, Doc};
 use crate::storage::Storage;
 use memmap2::{Mmap, MmapMut, MmapOptions};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// A document's file, mapped to be read.
 ///
@@ -59,14 +63,13 @@ impl MappedFile {
     /// first, which takes the right to write the file.
     ///
     /// # Errors
-    /// What the system reports; [`io::ErrorKind::WouldBlock`] while another
-    /// process edits the file; [`io::ErrorKind::InvalidData`] where a journal
-    /// lies beside the file that is not this file's.
+    /// What the system reports; [`io::ErrorKind::WouldBlock`] while the file is
+    /// open to be edited.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
         loop {
             let file = open_locked(&path, Access::Read)?;
-            if journal::is_due(&path)? {
+            if journal::is_due(&file)? {
                 drop(file);
                 journal::finish(&path)?;
                 continue;
@@ -90,13 +93,19 @@ impl MappedFile {
     }
 }
 
-/// A document's file, mapped to be edited in place: [`Storage`] for an
-/// [`Editor`](crate::Editor).
+/// A document's file that is edited in its own memory, live, for other processes to see:
+/// [`Storage`] for an [`Editor`](crate::Editor).
 ///
-/// Every edit is in the file at once, as far as other readers of the file are
-/// concerned, and on the disk when the system writes it. A crash of the machine
-/// may leave the file between two states; [`FileEdit`] does not. The file grows
-/// by steps, ahead of need; [`finish`](Self::finish) cuts what is not used.
+/// Its rules:
+/// * Every write of an edit is at once in the memory of whoever maps the file, and on the
+///   disk when the system sees fit.
+/// * A process that dies during an edit, and a machine that stops, leave the file between
+///   two states. Validate it afterwards. [`FileEdit`] does not have this fault.
+/// * This takes the exclusive lock, so there is one editor, and [`MappedFile`] opens the
+///   file only before or after. Who looks meanwhile maps the file without a lock, and
+///   agrees with the editor when to look: during an edit, answers may be wrong or errors.
+/// * The file grows by steps, ahead of need; who mapped it before maps it again.
+///   [`finish`](Self::finish) cuts what is not used.
 ///
 /// ```
 /// use livebuf::{Editor, New, mapped::MappedStorage};
@@ -134,7 +143,7 @@ impl MappedStorage {
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
         let file = open_locked(&path, Access::Write)?;
-        journal::finish_locked(&path, &file)?;
+        journal::recover(&mut &file)?;
         let used = {
             let map = map(&file)?;
             Doc::open(&map).map_err(invalid)?.as_bytes().len() as u64
@@ -249,18 +258,152 @@ fn invalid(error: Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
+// --- a new file in place of another ---------------------------------------------
+
+/// Writes a document to a file, whole or not at all: to a temporary file beside it,
+/// which is then renamed. Waits until it is on the disk.
+///
+/// Who has the old file open to read keeps reading the old one. Symbolic links and the
+/// file's rights stay; other names of the file (hard links) keep the old one. What is not
+/// a regular file (a pipe, a device) is written as it is.
+///
+/// ```
+/// # let directory = std::env::temp_dir().join(format!("livebuf-doc-n-{}", std::process::id()));
+/// # std::fs::create_dir_all(&directory)?;
+/// # let path = directory.join("new.lbuf");
+/// livebuf::mapped::write(&path, livebuf::json!({"lap": 55}).as_bytes())?;
+/// let reader = livebuf::mapped::MappedFile::open(&path)?;
+/// livebuf::mapped::write(&path, livebuf::json!({"lap": 56}).as_bytes())?;
+/// assert_eq!(reader.doc()?.pointer("/lap")?.unwrap().as_i64(), Some(55));
+/// # drop(reader);
+/// # std::fs::remove_dir_all(&directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// What the system reports, such as a missing right to write the file or its directory;
+/// [`io::ErrorKind::WouldBlock`] while the file is open to be edited.
+pub fn write(path: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
+    let path = path.as_ref();
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
+            return OpenOptions::new().write(true).open(path)?.write_all(bytes);
+        }
+        _ => {}
+    }
+    let (path, old) = to_replace(path)?;
+    let (mut file, temporary) = temporary_beside(&path, old.as_ref())?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    drop(file);
+    #[cfg(windows)]
+    drop(old); // An open file cannot be renamed over there.
+    let done = written.and_then(|()| fs::rename(&temporary, &path));
+    if done.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    done.and_then(|()| sync_directory_of(&path))
+}
+
+/// Renames a finished and synced file over a document's, or to a new name in the same
+/// directory, and waits until that is on the disk.
+///
+/// # Errors
+/// As [`write()`].
+pub fn replace(temporary: &Path, path: &Path) -> io::Result<()> {
+    let (path, _lock) = to_replace(path)?;
+    #[cfg(windows)]
+    drop(_lock); // An open file cannot be renamed over there.
+    rename_durably(temporary, &path)
+}
+
+/// Waits until the name of a file is on the disk: after it was created or renamed.
+///
+/// # Errors
+/// What the system reports.
+pub fn sync_directory_of(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let directory = match path.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        // Who may not read a directory cannot wait for it.
+        let synced = File::open(directory).and_then(|directory| directory.sync_all());
+        if let Err(error) = synced
+            && error.kind() != io::ErrorKind::PermissionDenied
+        {
+            return Err(error);
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+fn rename_durably(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    sync_directory_of(to)
+}
+
+/// Where a new file goes, and the old one there, locked: it must not be replaced while
+/// somebody edits it, whose commits would go to a file without a name.
+fn to_replace(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
+    match fs::canonicalize(path) {
+        Ok(path) => {
+            let old = open_locked(&path, Access::Replace)?;
+            Ok((path, Some(old)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((path.to_path_buf(), None)),
+        Err(error) => Err(error),
+    }
+}
+
+/// A new file beside another, with the rights of the old one there.
+fn temporary_beside(path: &Path, old: Option<&File>) -> io::Result<(File, PathBuf)> {
+    use core::sync::atomic::{AtomicU32, Ordering};
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    // Nobody may read it meanwhile who may not read the old one.
+    #[cfg(unix)]
+    if let Some(old) = old {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        options.mode(old.metadata()?.permissions().mode() & 0o777);
+    }
+    loop {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = std::format!(".livebuf-{}-{count}.tmp", std::process::id());
+        let temporary = path.with_file_name(name);
+        match options.open(&temporary) {
+            Ok(file) => {
+                let rights = old.map(|old| file.set_permissions(old.metadata()?.permissions()));
+                if let Err(error) = rights.unwrap_or(Ok(())) {
+                    let _ = fs::remove_file(&temporary);
+                    return Err(error);
+                }
+                return Ok((file, temporary));
+            }
+            // Of a process that died, and had the same number.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 // --- opening and locking ------------------------------------------------------
 
 #[derive(Clone, Copy, PartialEq)]
 enum Access {
     Read,
     Write,
+    /// Readers may go on, editors may not; takes the right to write.
+    Replace,
 }
 
 /// Opens a regular file and locks it; the file that has the name when locked.
 fn open_locked(path: &Path, access: Access) -> io::Result<File> {
     loop {
-        let file = OpenOptions::new().read(true).write(access == Access::Write).open(path)?;
+        let file = OpenOptions::new().read(true).write(access != Access::Read).open(path)?;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
@@ -290,18 +433,18 @@ fn has_name(_file: &File, _path: &Path) -> io::Result<bool> {
 
 fn lock(file: &File, access: Access) -> io::Result<()> {
     let taken = match access {
-        Access::Read => file.try_lock_shared(),
+        Access::Read | Access::Replace => file.try_lock_shared(),
         Access::Write => file.try_lock(),
     };
     match taken {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => {
-            let message = "the file is locked by another process";
+            let message = "the file is locked: it is open elsewhere, in this process or another";
             Err(io::Error::new(io::ErrorKind::WouldBlock, message))
         }
         // A file system without locks: reading is as safe as the others make it.
         Err(TryLockError::Error(error))
-            if access == Access::Read && error.kind() == io::ErrorKind::Unsupported =>
+            if access != Access::Write && error.kind() == io::ErrorKind::Unsupported =>
         {
             Ok(())
         }
@@ -323,11 +466,41 @@ fn map_shared(file: &File) -> io::Result<MmapMut> {
     unsafe { MmapOptions::new().map_mut(file) }
 }
 
-/// Maps a file so that what is written stays in this process.
-fn map_private(file: &File) -> io::Result<MmapMut> {
+/// Maps the first bytes of a file so that what is written stays in this process.
+fn map_private(file: &File, length: u64) -> io::Result<MmapMut> {
+    let length = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
     // Only touched pages take memory; the system need not set aside the rest.
-    // SAFETY: as for `map`, with the exclusive lock.
-    unsafe { MmapOptions::new().no_reserve_swap().map_copy(file) }
+    // SAFETY: as for `map`, with the exclusive lock; the file is at least this long.
+    unsafe { MmapOptions::new().len(length).no_reserve_swap().map_copy(file) }
+}
+
+/// Gives back the memory of a private map's pages that hold what the file holds. Those
+/// that `ranges` end in, and others between them, are looked up in the file again.
+#[cfg(target_os = "linux")]
+fn forget_pages(map: &MmapMut, ranges: &[(u64, u64)], limit: u64) {
+    /// A multiple of every size of pages.
+    const PAGES: u64 = 64 << 10;
+    let limit = limit / PAGES * PAGES;
+    let mut ranges = ranges.iter().peekable();
+    while let Some(&(start, mut end)) = ranges.next() {
+        while let Some(&(_, next)) = ranges.next_if(|(next, _)| *next < end + PAGES) {
+            end = next;
+        }
+        let start = start / PAGES * PAGES;
+        let end = end.next_multiple_of(PAGES).min(limit);
+        if start < end {
+            // SAFETY: below `limit` the file and the map hold the same bytes (the caller
+            // wrote them), so nobody can tell the difference; nobody else changes the file,
+            // whose exclusive lock we hold.
+            let _ = unsafe {
+                map.unchecked_advise_range(
+                    memmap2::UncheckedAdvice::DontNeed,
+                    start as usize,
+                    (end - start) as usize,
+                )
+            };
+        }
+    }
 }
 
 // --- room -----------------------------------------------------------------------
@@ -335,10 +508,11 @@ fn map_private(file: &File) -> io::Result<MmapMut> {
 /// Makes a file longer, by blocks of the disk and not by promise: a full disk is
 /// an error here, and no signal later. After an error the length is as before.
 fn allocate(file: &File, from: u64, to: u64) -> io::Result<()> {
+    let before = file.metadata()?.len();
     let done = allocate_blocks(file, from, to)
         .and_then(|()| if file.metadata()?.len() < to { file.set_len(to) } else { Ok(()) });
     if done.is_err() {
-        let _ = file.set_len(from);
+        let _ = file.set_len(before);
     }
     done
 }
@@ -365,12 +539,13 @@ fn allocate_blocks(file: &File, from: u64, to: u64) -> io::Result<()> {
 
 #[cfg(windows)]
 fn allocate_blocks(file: &File, _from: u64, to: u64) -> io::Result<()> {
-    file.set_len(to) // Takes the clusters at once.
+    // Takes the clusters at once.
+    if file.metadata()?.len() < to { file.set_len(to) } else { Ok(()) }
 }
 
 #[cfg(unix)]
 fn write_zeros(mut file: &File, from: u64, to: u64) -> io::Result<()> {
-    use std::io::{Seek, Write};
+    use std::io::Seek;
     file.seek(io::SeekFrom::Start(from))?;
     let zeros = [0; 4096];
     let mut left = to - from;

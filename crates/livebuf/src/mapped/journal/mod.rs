@@ -1,50 +1,56 @@
 //! Edits of a document's file that a crash leaves old or new.
 //!
 //! An edit is made on a private copy of the pages it touches, and the places it
-//! changes are noted. Committing writes them to a journal beside the file,
-//! waits until that is on the disk, then writes them to the file, waits again,
-//! and removes the journal. Whoever opens the file next and finds a journal
-//! writes its changes once more where it is complete, and drops it where it is
-//! not: then the file was not yet touched.
+//! changes are noted. Committing writes them to a journal, waits until that is on
+//! the disk, then writes them to their places, and waits again. Whoever opens the
+//! file next and finds a complete journal makes it durable and writes its changes
+//! once more. An incomplete one means nothing: the document was not yet touched.
 //!
-//! The journal of `x.lbuf` is `x.lbuf.journal`; numbers are little-endian:
+//! The journal lies at the end of the document's own file, behind its used bytes
+//! and the room that the edit needs. So it goes wherever the file goes: under other
+//! names, to other directories, into copies. Numbers are little-endian:
 //!
 //! ```text
-//!  byte 0        8         12        16       20   24                     56
-//!       [magic 8][old used][new used][ranges][0   ][header before, 32 bytes]
-//!  then for each range, ascending, without overlap:
-//!       [offset 4][length 4][bytes before, below old used only][bytes after]
-//!  last [CRC-32 of all before, 4]
+//!  for each range, ascending, without overlap:
+//!      [offset 4][length 4][bytes after]
+//!  then, as the last 32 bytes of the file:
+//!      [journal's length, these included 8][used bytes after 4][ranges 4][0 4]
+//!      [CRC-32 of all before 4][magic 8]
 //! ```
 //!
-//! Bytes before are kept so that a journal is never applied to a file that was
-//! exchanged meanwhile: each byte it names must be as before or as after.
+//! A commit that is done zeroes the magic, without waiting for the disk: should the
+//! journal come back after a power cut, it says what the document holds already. The
+//! next commit of a session writes its journal to the same place. Closing the file
+//! cuts it to its used bytes.
 
 use super::{Access, allocate, invalid, map_private, open_locked, refused, round_up_to_page};
 use crate::editor::Editor;
 use crate::error::Result;
-use crate::layout::{HEADER_SIZE, HEADER_USED};
+use crate::layout::HEADER_USED;
+use crate::reader::Doc;
 use crate::space::Observer;
 use crate::storage::Storage;
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use memmap2::MmapMut;
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// First bytes of a journal; the fifth is its version.
-const MAGIC: [u8; 8] = [0xAB, b'L', b'B', b'J', 1, 0, 0, 0];
-/// Size of what comes before the ranges.
-const FIXED: usize = 24 + HEADER_SIZE as usize;
+/// Last bytes of a file with a journal; the fifth is its version.
+const MAGIC: [u8; 8] = [0xAB, b'L', b'B', b'J', 2, 0, 0, 0];
+/// Bytes of a journal behind its ranges.
+const FOOTER: usize = 32;
 
 /// One edit, or several, of a document's file, all or nothing.
 ///
 /// Nothing reaches the file before [`commit`](Self::commit); after a crash at any
-/// moment the file is as before or as after. Dropped without it, the edit never was.
+/// moment the file is as before or as after. Then the next edits can begin: the
+/// editor and its handles stay good. What was not committed when this is dropped
+/// never was.
 ///
 /// ```
 /// use livebuf::mapped::FileEdit;
@@ -57,28 +63,58 @@ const FIXED: usize = 24 + HEADER_SIZE as usize;
 /// edit.editor().set_pointer("/lap", 56)?;
 /// let committed = edit.commit()?;
 /// assert!(committed.bytes < 16);
+/// edit.editor().set_pointer("/lap", 57)?;
+/// drop(edit);
+/// let file = livebuf::mapped::MappedFile::open(&path)?;
+/// assert_eq!(file.doc()?.pointer("/lap")?.unwrap().as_i64(), Some(56));
+/// # drop(file);
 /// # std::fs::remove_dir_all(&directory)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct FileEdit {
-    editor: Editor<CopyStorage, Changes>,
-    // Dropped after the editor, whose map may be in the way of a cut.
-    room: Room,
-    path: PathBuf,
-    old_used: u64,
+pub struct FileEdit(Editor<FileStorage>);
+
+impl FileEdit {
+    /// Opens a document's file and takes its exclusive lock. An edit that was
+    /// interrupted earlier is finished or dropped first.
+    ///
+    /// The document is neither read nor validated: it is foreign, as one opened by
+    /// [`Editor::open`]. Validate it to let freed space be reused and wiped.
+    ///
+    /// # Errors
+    /// As [`FileStorage::open`].
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        Editor::open(FileStorage::open(path)?).map(FileEdit).map_err(invalid)
+    }
+
+    /// The editor. Its changes are private until [`commit`](Self::commit).
+    pub fn editor(&mut self) -> &mut Editor<FileStorage> {
+        &mut self.0
+    }
+
+    /// Writes the changes since the last commit to the file.
+    ///
+    /// # Errors
+    /// As [`FileStorage::commit`].
+    pub fn commit(&mut self) -> io::Result<Committed> {
+        self.0.storage().commit()
+    }
+
+    /// Renames a finished file over this document's, and closes this one without
+    /// committing. Who waits for the lock then opens the new file.
+    ///
+    /// # Errors
+    /// As [`replace`](super::replace).
+    pub fn replace_by(self, temporary: &Path, path: &Path) -> io::Result<()> {
+        // An open file cannot be renamed over there.
+        #[cfg(windows)]
+        drop(self);
+        super::rename_durably(temporary, path)
+    }
 }
 
-/// The locked file, to be cut to `length` when it is closed.
-struct Room {
-    file: File,
-    length: u64,
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        if self.file.metadata().is_ok_and(|metadata| metadata.len() > self.length) {
-            let _ = self.file.set_len(self.length);
-        }
+impl core::fmt::Debug for FileEdit {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("FileEdit").field(self.0.storage()).finish()
     }
 }
 
@@ -86,7 +122,7 @@ impl Drop for Room {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Committed {
-    /// Bytes written into the document's file, each counted once.
+    /// Bytes written into the document, each counted once.
     pub bytes: u64,
     /// In how many places.
     pub places: u64,
@@ -94,95 +130,171 @@ pub struct Committed {
     pub used: u64,
 }
 
-impl FileEdit {
-    /// Opens a document's file and takes its exclusive lock. An edit that was
-    /// interrupted earlier is finished or dropped first.
-    ///
-    /// The document is foreign, as one opened by [`Editor::open`]: validate it to
-    /// let freed space be reused and wiped.
+/// The private copy that a [`FileEdit`] edits: the file's pages until they are
+/// written, then the process's own until they are committed.
+///
+/// [`Storage`] for an [`Editor`] (an [`Encoder`](crate::Encoder) needs zeroed one).
+pub struct FileStorage {
+    // Dropped before the file, whose cutting it may be in the way of.
+    map: MmapMut,
+    session: Mutex<Session>,
+}
+
+/// The locked file, and what is not in it yet.
+struct Session {
+    file: File,
+    /// Changed since the last commit.
+    changes: Ranges,
+    /// Bytes that others write without telling, until they are [taken back](FileStorage::commit).
+    lent: Ranges,
+    /// To be cut to this when it is closed.
+    length: u64,
+    /// How much the file was made longer for edits.
+    grown: u64,
+    /// Why nothing can be committed any more.
+    broken: Option<String>,
+    rolled_back: bool,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.file.metadata().is_ok_and(|metadata| metadata.len() > self.length) {
+            let _ = self.file.set_len(self.length);
+        }
+    }
+}
+
+impl FileStorage {
+    /// Maps a document's file and takes its exclusive lock, in constant time. An edit
+    /// that was interrupted earlier is finished or dropped first.
     ///
     /// # Errors
     /// What the system reports; [`io::ErrorKind::WouldBlock`] while another
-    /// process holds the file; [`io::ErrorKind::InvalidData`] with an
-    /// [`Error`](crate::Error) inside where the file holds no document, or where a
-    /// journal lies beside it that is not its own.
+    /// process, or this one, has the file open; [`io::ErrorKind::InvalidData`] with an
+    /// [`Error`](crate::Error) inside where the file holds no document.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
         let file = open_locked(&path, Access::Write)?;
-        finish_locked(&path, &file)?;
+        recover(&mut &file)?;
+        let map = map_private(&file, file.metadata()?.len())?;
+        Doc::open(&map).map_err(invalid)?;
         // Spare room behind the document is left as it is until there is a commit.
-        let room = Room { length: file.metadata()?.len(), file };
-        let changes = Changes::default();
-        let storage = CopyStorage {
-            map: map_private(&room.file)?,
-            file: room.file.try_clone()?,
-            changes: changes.clone(),
+        let length = map.len() as u64;
+        let session = Session {
+            file,
+            changes: Ranges::default(),
+            lent: Ranges::default(),
+            length,
+            grown: 0,
+            broken: None,
+            rolled_back: false,
         };
-        let editor = Editor::open_with(storage, changes).map_err(invalid)?;
-        let old_used = editor.as_bytes().len() as u64;
-        Ok(FileEdit { editor, room, path, old_used })
+        Ok(FileStorage { map, session: Mutex::new(session) })
     }
 
-    /// The editor. Its changes are private until [`commit`](Self::commit).
-    pub fn editor(&mut self) -> &mut Editor<CopyStorage, Changes> {
-        &mut self.editor
+    fn session(&self) -> MutexGuard<'_, Session> {
+        // Nothing panics while the lock is held; if it did, what it guards holds.
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the changes through the journal.
+    /// Bytes that the next commit writes, each counted once, and in how many places.
+    pub fn changed(&self) -> (u64, u64) {
+        let session = self.session();
+        if session.broken.is_some() { (0, 0) } else { session.changes.count() }
+    }
+
+    /// Nothing is committed from now on: what was not is lost when this is dropped.
+    pub fn roll_back(&self) {
+        let mut session = self.session();
+        session.rolled_back = true;
+        session.broken.get_or_insert_with(|| "its edits were rolled back".into());
+    }
+
+    /// Whether [`roll_back`](Self::roll_back) was called.
+    pub fn is_rolled_back(&self) -> bool {
+        self.session().rolled_back
+    }
+
+    /// Notes bytes that others will write through pointers of their own. They are part
+    /// of every commit from now on, until one by [`commit_returned`](Self::commit_returned).
+    pub fn lend(&self, offset: u64, length: u64) {
+        self.session().lent.add(offset, offset.saturating_add(length));
+    }
+
+    /// Writes the changes since the last commit to the file, whole or not at all, and
+    /// waits until they are on the disk. Nothing is written where nothing changed.
     ///
     /// # Errors
-    /// What the system reports. The file is as before, unless the message says
-    /// that the edit is complete in the journal: then the next to open the file
-    /// finishes it.
-    pub fn commit(self) -> io::Result<Committed> {
-        let FileEdit { editor, mut room, path, old_used } = self;
-        let new = editor.as_bytes();
-        let used = new.len() as u64;
-        let ranges = editor.observer().below(used);
+    /// What the system reports. The file is as before then, and the changes are still
+    /// to be committed; unless the message says that the changes are complete in the
+    /// journal: then the next to open the file finishes the commit, and this session can
+    /// commit nothing more.
+    pub fn commit(&self) -> io::Result<Committed> {
+        let mut session = self.session();
+        let session = &mut *session;
+        if let Some(reason) = &session.broken {
+            return Err(io::Error::other(reason.clone()));
+        }
+        let used = number(&self.map, HEADER_USED as usize).unwrap_or(0).min(self.map.len() as u64);
+        let new = &self.map[..used as usize];
+        for (&start, &end) in &session.lent.0 {
+            session.changes.add(start, end);
+        }
+        let ranges = session.changes.below(used);
         if ranges.is_empty() {
             return Ok(Committed { used, ..Committed::default() });
         }
-        let mut files = Files::new(&path, &room.file);
-        let journal = Journal::of(&mut files, &ranges, old_used, new)?;
-        // A map of a file that is cut would be in the way on some systems.
-        drop(editor);
-        let applied = journal.commit(&mut files);
-        match applied {
-            Ok(()) => {
-                room.length = used;
-                let bytes = ranges.iter().map(|(start, end)| end - start).sum();
-                Ok(Committed { bytes, places: ranges.len() as u64, used })
-            }
-            Err(Failed { error, durable: false }) => Err(error),
+        let journal = Journal::of(&ranges, new);
+        match journal.commit(&mut &session.file, self.map.len() as u64) {
+            Ok(()) => {}
+            Err(Failed { error, durable: false }) => return Err(error),
             Err(Failed { error, durable: true }) => {
-                let message = std::format!(
-                    "{error}; the edit is complete in {} and will be finished when the document \
-                     is opened next",
-                    files.journal.display()
+                let reason = std::format!(
+                    "{error}; the changes are complete in the journal and will be finished when \
+                     the document is opened next"
                 );
-                // The room that the edit needs stays.
-                room.length = u64::MAX;
-                Err(io::Error::new(error.kind(), message))
+                session.broken = Some(reason.clone());
+                // The journal and the room that it needs stay.
+                session.length = u64::MAX;
+                return Err(io::Error::new(error.kind(), reason));
             }
         }
+        session.changes = Ranges::default();
+        session.length = used;
+        if session.lent.0.is_empty() {
+            self.release(&ranges, used);
+        }
+        let bytes = ranges.iter().map(|(start, end)| end - start).sum();
+        Ok(Committed { bytes, places: ranges.len() as u64, used })
+    }
+
+    /// [`commit`](Self::commit), and what was [lent](Self::lend) is the editor's alone
+    /// again: nobody writes it by other ways any more.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_returned(&self) -> io::Result<Committed> {
+        let committed = self.commit()?;
+        self.session().lent = Ranges::default();
+        Ok(committed)
+    }
+
+    /// Gives back the memory of pages that are in the file by now.
+    fn release(&self, ranges: &[(u64, u64)], used: u64) {
+        #[cfg(target_os = "linux")]
+        super::forget_pages(&self.map, ranges, used);
+        #[cfg(not(target_os = "linux"))]
+        let _ = (ranges, used);
     }
 }
 
-impl core::fmt::Debug for FileEdit {
+impl core::fmt::Debug for FileStorage {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("FileEdit").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("FileStorage").field("file", &self.session().file).finish_non_exhaustive()
     }
 }
 
-/// The private copy that a [`FileEdit`] edits: the file's pages until they are
-/// written, then the process's own.
-pub struct CopyStorage {
-    map: MmapMut,
-    file: File,
-    changes: Changes,
-}
-
-impl Storage for CopyStorage {
+impl Storage for FileStorage {
     // What lies behind the used bytes of an opened file may be anything.
     const ZEROED: bool = false;
 
@@ -194,29 +306,37 @@ impl Storage for CopyStorage {
         &mut self.map
     }
 
+    fn will_change(&mut self, offset: u64, length: u64) {
+        let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
+        session.changes.add(offset, offset.saturating_add(length));
+    }
+
     fn grow(&mut self, capacity: u64) -> Result<()> {
         let length = self.map.len() as u64;
         if capacity <= length {
             return Ok(());
         }
+        let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
         // The file gets the room now: when the journal is written it is too late
-        // to learn that the disk is full. Exactly what is needed and a page, for
-        // the file is cut again soon.
-        let target = round_up_to_page(capacity + 4096);
-        allocate(&self.file, length, target)
-            .or_else(|_| allocate(&self.file, length, capacity))
-            .map_err(|error| refused(&error))?;
-        let mut map = match map_private(&self.file) {
-            Ok(map) => map,
-            Err(error) => {
-                let _ = self.file.set_len(length);
-                return Err(refused(&error));
+        // to learn that the disk is full. At first a page more than needed, then half of
+        // what it grew by so far, so that n edits map it anew O(log n) times.
+        let target = round_up_to_page(capacity + 4096 + session.grown / 2);
+        let target = match allocate(&session.file, length, target) {
+            Ok(()) => target,
+            Err(_) => {
+                // A fuller disk may still hold what is needed now.
+                allocate(&session.file, length, capacity).map_err(|error| refused(&error))?;
+                capacity
             }
         };
-        for (start, end) in self.changes.below(length) {
-            let range = start as usize..end as usize;
-            map[range.clone()].copy_from_slice(&self.map[range]);
+        let mut map = map_private(&session.file, target).map_err(|error| refused(&error))?;
+        for changed in [&session.changes, &session.lent] {
+            for (start, end) in changed.below(length) {
+                let range = start as usize..end as usize;
+                map[range.clone()].copy_from_slice(&self.map[range]);
+            }
         }
+        session.grown += target - length;
         self.map = map;
         Ok(())
     }
@@ -234,14 +354,7 @@ impl Changes {
 
     /// Bytes changed so far, each counted once, and in how many places.
     pub fn count(&self) -> (u64, u64) {
-        let ranges = self.ranges();
-        (ranges.0.iter().map(|(start, end)| end - start).sum(), ranges.0.len() as u64)
-    }
-
-    /// The changed ranges (first byte, byte after the last), those from `limit` on left out.
-    fn below(&self, limit: u64) -> Vec<(u64, u64)> {
-        let ranges = self.ranges();
-        ranges.0.range(..limit).map(|(&start, &end)| (start, end.min(limit))).collect()
+        self.ranges().count()
     }
 }
 
@@ -260,11 +373,14 @@ impl Ranges {
         if start == end {
             return;
         }
-        if let Some((&before, &before_end)) = self.0.range(..start).next_back()
-            && before_end >= start
+        if let Some((&before, before_end)) = self.0.range_mut(..=start).next_back()
+            && *before_end >= start
         {
+            if *before_end >= end {
+                return;
+            }
             start = before;
-            end = end.max(before_end);
+            end = end.max(*before_end);
         }
         while let Some((&next, &next_end)) = self.0.range(start..=end).next() {
             end = end.max(next_end);
@@ -272,31 +388,22 @@ impl Ranges {
         }
         self.0.insert(start, end);
     }
+
+    fn count(&self) -> (u64, u64) {
+        (self.0.iter().map(|(start, end)| end - start).sum(), self.0.len() as u64)
+    }
+
+    /// The ranges (first byte, byte after the last), cut off at `limit`.
+    fn below(&self, limit: u64) -> Vec<(u64, u64)> {
+        self.0.range(..limit).map(|(&start, &end)| (start, end.min(limit))).collect()
+    }
 }
 
 // --- the journal ------------------------------------------------------------------
 
-/// A complete journal.
+/// A complete journal, as it is stored.
 #[derive(Debug)]
-struct Journal<'b> {
-    /// As it is stored.
-    bytes: Bytes<'b>,
-    old_used: u64,
-    new_used: u64,
-}
-
-#[derive(Debug)]
-enum Bytes<'b> {
-    Owned(Vec<u8>),
-    Borrowed(&'b [u8]),
-}
-
-/// One range of a journal.
-struct Change<'b> {
-    offset: u64,
-    old: &'b [u8],
-    new: &'b [u8],
-}
+struct Journal(Vec<u8>);
 
 /// Why a commit failed, and whether the journal was complete by then.
 struct Failed {
@@ -308,298 +415,206 @@ fn number(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes).into())
 }
 
-impl<'b> Journal<'b> {
+/// The length that a file's last bytes claim for a journal.
+fn claimed(footer: &[u8]) -> Option<u64> {
+    let magic = footer.get(FOOTER - 8..)?;
+    let length = u64::from_le_bytes(*footer.first_chunk()?);
+    (magic == MAGIC && length >= FOOTER as u64).then_some(length)
+}
+
+impl Journal {
     /// The journal that makes of a file's document `new`, which differs in `ranges` only.
-    fn of(
-        medium: &mut impl Medium,
-        ranges: &[(u64, u64)],
-        old_used: u64,
-        new: &[u8],
-    ) -> io::Result<Journal<'static>> {
-        // Everything fits 32 bits, as documents do.
+    fn of(ranges: &[(u64, u64)], new: &[u8]) -> Journal {
+        // Everything fits 32 bits, as documents do; but the journal itself.
         let word = |number: u64| (number as u32).to_le_bytes();
-        let mut bytes = Vec::new();
-        bytes.extend_from_slice(&MAGIC);
-        bytes.extend(word(old_used));
-        bytes.extend(word(new.len() as u64));
-        bytes.extend(word(ranges.len() as u64));
-        bytes.extend(word(0));
-        bytes.extend(medium.read(0, HEADER_SIZE.into())?);
+        let size: u64 = ranges.iter().map(|(start, end)| 8 + end - start).sum();
+        let length = size + FOOTER as u64;
+        let mut bytes = Vec::with_capacity(length as usize);
         for &(start, end) in ranges {
             bytes.extend(word(start));
             bytes.extend(word(end - start));
-            let old_end = end.min(old_used);
-            if start < old_end {
-                bytes.extend(medium.read(start, old_end - start)?);
-            }
             bytes.extend_from_slice(&new[start as usize..end as usize]);
         }
+        bytes.extend(length.to_le_bytes());
+        bytes.extend(word(new.len() as u64));
+        bytes.extend(word(ranges.len() as u64));
+        bytes.extend(word(0));
         bytes.extend(crc32(&bytes).to_le_bytes());
-        Ok(Journal { bytes: Bytes::Owned(bytes), old_used, new_used: new.len() as u64 })
+        bytes.extend(MAGIC);
+        Journal(bytes)
     }
 
-    /// Reads a journal; `None` where it was never finished.
-    fn parse(bytes: &'b [u8]) -> Option<Self> {
-        let (body, crc) = bytes.split_last_chunk()?;
-        if body.len() < FIXED
-            || !body.starts_with(&MAGIC)
-            || crc32(body) != u32::from_le_bytes(*crc)
+    /// Checks a journal that begins at `place` of its file; `None` where it is incomplete.
+    fn parse(bytes: Vec<u8>, place: u64) -> Option<Self> {
+        let body = bytes.len().checked_sub(12)?;
+        if claimed(bytes.get(bytes.len().checked_sub(FOOTER)?..)?)? != bytes.len() as u64
+            || number(&bytes, body)? != crc32(&bytes[..body]).into()
         {
             return None;
         }
-        let (old_used, new_used) = (number(body, 8)?, number(body, 12)?);
-        let journal = Journal { bytes: Bytes::Borrowed(bytes), old_used, new_used };
-        let count = number(body, 16)?;
-        let mut changes = journal.changes();
+        let journal = Journal(bytes);
         let (mut seen, mut at) = (0, 0);
-        for change in &mut changes {
-            if change.offset < at {
+        let mut changes = journal.changes();
+        for (offset, new) in &mut changes {
+            if offset < at {
                 return None;
             }
-            at = change.offset + change.new.len() as u64;
+            at = offset + new.len() as u64;
             seen += 1;
         }
-        (changes.rest.is_empty() && seen == count && at <= new_used).then_some(journal)
+        let complete = changes.rest.is_empty() && seen == journal.field(12)?;
+        (complete && at <= journal.used() && journal.used() <= place).then_some(journal)
     }
 
-    fn bytes(&self) -> &[u8] {
-        match &self.bytes {
-            Bytes::Owned(bytes) => bytes,
-            Bytes::Borrowed(bytes) => bytes,
-        }
+    /// A number of the last bytes.
+    fn field(&self, at: usize) -> Option<u64> {
+        number(&self.0, self.0.len().checked_sub(FOOTER)? + at)
+    }
+
+    /// The used bytes of the document that it makes.
+    fn used(&self) -> u64 {
+        self.field(8).unwrap_or(0)
     }
 
     fn changes(&self) -> ChangesIn<'_> {
-        let bytes = self.bytes();
-        ChangesIn { rest: &bytes[FIXED..bytes.len() - 4], old_used: self.old_used }
+        ChangesIn { rest: &self.0[..self.0.len().saturating_sub(FOOTER)] }
     }
 
-    /// Stores the journal, applies it, removes it.
-    fn commit(&self, medium: &mut impl Medium) -> Result<(), Failed> {
-        let stored = medium.create_journal().and_then(|()| {
-            medium.append_journal(self.bytes())?;
-            medium.sync_journal()
+    /// Stores the journal behind `floor` bytes of the file, applies it, and marks it done.
+    fn commit(&self, medium: &mut impl Medium, floor: u64) -> Result<(), Failed> {
+        let length = self.0.len() as u64;
+        let mut place = round_up_to_page(floor);
+        let mut before = place;
+        let stored = medium.length().and_then(|end| {
+            before = end;
+            // It ends where the file ends. That never gets shorter here, so that a journal
+            // is found at one place only, whatever the disk has of it.
+            place = place.max(end.saturating_sub(length));
+            medium.write(place, &self.0)?;
+            medium.sync()
         });
+        let last = place + length - MAGIC.len() as u64;
         if let Err(error) = stored {
-            // Half a journal means nothing, and the file was not touched.
-            let _ = medium.remove_journal();
-            return Err(Failed { error, durable: false });
+            // The document was not touched, and what is left of the journal must not be
+            // found complete.
+            let gone = medium
+                .write(last, &[0; MAGIC.len()])
+                .or_else(|_| medium.set_length(before.min(place)))
+                .is_ok()
+                || journal_in(medium).is_ok_and(|journal| journal.is_none());
+            return Err(Failed { error, durable: !gone });
         }
-        self.apply(medium).map_err(|error| Failed { error, durable: true })
+        self.apply(medium).map_err(|error| Failed { error, durable: true })?;
+        // Should this fail the journal says again what is in the document anyway.
+        let _ = medium.write(last, &[0; MAGIC.len()]);
+        Ok(())
     }
 
-    /// Writes the changes to the file and removes the journal. May be repeated.
+    /// Writes the changes to their places. May be repeated.
     fn apply(&self, medium: &mut impl Medium) -> io::Result<()> {
-        for change in self.changes() {
-            medium.write(change.offset, change.new)?;
+        for (offset, new) in self.changes() {
+            medium.write(offset, new)?;
         }
-        medium.set_length(self.new_used)?;
-        medium.sync()?;
-        medium.remove_journal()
-    }
-
-    /// Whether the file is one that this journal leads from old to new, or on the way.
-    fn fits(&self, medium: &mut impl Medium) -> io::Result<bool> {
-        let length = medium.length()?;
-        if length < self.old_used.min(self.new_used) {
-            return Ok(false);
-        }
-        let bytes = self.bytes();
-        let mut old_header = [0; HEADER_SIZE as usize];
-        old_header.copy_from_slice(&bytes[FIXED - HEADER_SIZE as usize..FIXED]);
-        let mut new_header = old_header;
-        for change in self.changes() {
-            let found = medium.read(change.offset, change.old.len() as u64)?;
-            // As long as both the old and the new file, so all of it was found.
-            let known = |(at, byte): (usize, &u8)| [change.old[at], change.new[at]].contains(byte);
-            if found.len() != change.old.len() || !found.iter().enumerate().all(known) {
-                return Ok(false);
-            }
-            let start = (change.offset as usize).min(new_header.len());
-            let end = (start + change.new.len()).min(new_header.len());
-            new_header[start..end].copy_from_slice(&change.new[..end - start]);
-        }
-        let header = medium.read(0, HEADER_SIZE.into())?;
-        let fits = header.len() == old_header.len()
-            && (0..header.len()).all(|at| [old_header[at], new_header[at]].contains(&header[at]));
-        Ok(fits && number(&old_header, HEADER_USED as usize) == Some(self.old_used))
+        medium.sync()
     }
 }
 
 struct ChangesIn<'b> {
     rest: &'b [u8],
-    old_used: u64,
 }
 
 impl<'b> Iterator for ChangesIn<'b> {
-    type Item = Change<'b>;
+    type Item = (u64, &'b [u8]);
 
-    fn next(&mut self) -> Option<Change<'b>> {
+    fn next(&mut self) -> Option<Self::Item> {
         let (offset, length) = (number(self.rest, 0)?, number(self.rest, 4)?);
-        let old_length = (offset + length).min(self.old_used).saturating_sub(offset);
-        let (old, rest) = self.rest.get(8..)?.split_at_checked(old_length as usize)?;
-        let (new, rest) = rest.split_at_checked(length as usize)?;
+        let (new, rest) = self.rest.get(8..)?.split_at_checked(length as usize)?;
         self.rest = rest;
-        Some(Change { offset, old, new })
+        Some((offset, new))
     }
 }
 
-/// Finishes or drops what a journal beside a file says. The caller holds the exclusive lock.
-fn recover(medium: &mut impl Medium) -> io::Result<()> {
-    let Some(bytes) = medium.read_journal()? else { return Ok(()) };
-    match Journal::parse(&bytes) {
-        None => medium.remove_journal(),
-        Some(journal) if journal.fits(medium)? => journal.apply(medium),
-        Some(_) => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "the journal beside it is of another document or state (the file was exchanged \
-             after an edit was interrupted?); remove the .journal file to use this one as it is",
-        )),
-    }
+/// The complete journal at a file's end, and where it begins.
+fn journal_in(medium: &mut impl Medium) -> io::Result<Option<(u64, Journal)>> {
+    let end = medium.length()?;
+    let Some(footer) = end.checked_sub(FOOTER as u64) else { return Ok(None) };
+    let footer = medium.read(footer, FOOTER as u64)?;
+    let Some(place) = claimed(&footer).and_then(|length| end.checked_sub(length)) else {
+        return Ok(None);
+    };
+    let journal = Journal::parse(medium.read(place, end - place)?, place);
+    Ok(journal.map(|journal| (place, journal)))
 }
 
-/// [`recover`] for a file whose exclusive lock is held.
-pub(super) fn finish_locked(path: &Path, file: &File) -> io::Result<()> {
-    recover(&mut Files::new(path, file))
+/// Finishes what a journal at the file's end says; the caller holds the exclusive lock.
+pub(super) fn recover(medium: &mut impl Medium) -> io::Result<()> {
+    let Some((place, journal)) = journal_in(medium)? else { return Ok(()) };
+    // Its process may have died before it was on the disk. If the power failed while it
+    // is applied, the document would be torn and the journal gone. It is written again,
+    // because systems forget what an earlier, failed sync did not write.
+    medium.write(place, &journal.0)?;
+    medium.sync()?;
+    journal.apply(medium)?;
+    medium.set_length(journal.used())
 }
 
 /// [`recover`] for a file that is not open.
 pub(super) fn finish(path: &Path) -> io::Result<()> {
-    let finished = open_locked(path, Access::Write).and_then(|file| finish_locked(path, &file));
+    let finished = open_locked(path, Access::Write).and_then(|file| recover(&mut &file));
     finished.map_err(|error| {
         let read_only = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
         if !read_only.contains(&error.kind()) {
             return error;
         }
-        let message = "an interrupted edit must be finished first, which takes the right to write \
-                       the file and its directory";
+        let message =
+            "an interrupted edit must be finished first, which takes the right to write the file";
         io::Error::new(error.kind(), message)
     })
 }
 
-/// Whether a complete journal lies beside a file, so that it must not be read as
-/// it is. (Beside an incomplete one the file is whole.)
-pub(super) fn is_due(path: &Path) -> io::Result<bool> {
-    match fs::read(journal_of(path)) {
-        Ok(bytes) => Ok(Journal::parse(&bytes).is_some()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+/// Whether a complete journal lies in a file, so that it must not be read as it is.
+/// (Beside an incomplete one the document is whole.)
+pub(super) fn is_due(file: &File) -> io::Result<bool> {
+    Ok(journal_in(&mut &*file)?.is_some())
 }
 
-fn journal_of(path: &Path) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(".journal");
-    PathBuf::from(name)
-}
+// --- the file -----------------------------------------------------------------------
 
-// --- the file and its journal -------------------------------------------------------
-
-/// What committing does to files, one step a call, so that tests can stop
+/// What committing does to a file, one step a call, so that tests can stop
 /// between any two and lose what was not synced.
-trait Medium {
-    /// The journal's contents, if there is one.
-    fn read_journal(&mut self) -> io::Result<Option<Vec<u8>>>;
-    fn create_journal(&mut self) -> io::Result<()>;
-    fn append_journal(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Waits until the journal's contents and name are on the disk.
-    fn sync_journal(&mut self) -> io::Result<()>;
-    /// Takes the journal's name away and waits until that is on the disk.
-    fn remove_journal(&mut self) -> io::Result<()>;
-
+pub(super) trait Medium {
     fn length(&mut self) -> io::Result<u64>;
-    /// Bytes of the document's file, fewer where it ends.
+    /// Bytes of the file, fewer where it ends.
     fn read(&mut self, offset: u64, length: u64) -> io::Result<Vec<u8>>;
     fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     fn set_length(&mut self, length: u64) -> io::Result<()>;
+    /// Waits until all that was written, and the file's length, is on the disk.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// Real files.
-struct Files<'f> {
-    document: &'f File,
-    journal: PathBuf,
-    open_journal: Option<File>,
-}
-
-impl<'f> Files<'f> {
-    fn new(path: &Path, document: &'f File) -> Self {
-        Files { document, journal: journal_of(path), open_journal: None }
-    }
-
-    fn sync_directory(&self) -> io::Result<()> {
-        #[cfg(unix)]
-        if let Some(directory) = self.journal.parent() {
-            File::open(directory)?.sync_all()?;
-        }
-        Ok(())
-    }
-}
-
-impl Medium for Files<'_> {
-    fn read_journal(&mut self) -> io::Result<Option<Vec<u8>>> {
-        match fs::read(&self.journal) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn create_journal(&mut self) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        // It holds parts of the document: nobody may read it who may not read that.
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-            options.mode(self.document.metadata()?.mode() & 0o777);
-        }
-        self.open_journal = Some(options.open(&self.journal)?);
-        Ok(())
-    }
-
-    fn append_journal(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.open_journal {
-            Some(journal) => journal.write_all(bytes),
-            None => Ok(()),
-        }
-    }
-
-    fn sync_journal(&mut self) -> io::Result<()> {
-        if let Some(journal) = self.open_journal.take() {
-            journal.sync_all()?;
-        }
-        self.sync_directory()
-    }
-
-    fn remove_journal(&mut self) -> io::Result<()> {
-        self.open_journal = None;
-        fs::remove_file(&self.journal)?;
-        self.sync_directory()
-    }
-
+impl Medium for &File {
     fn length(&mut self) -> io::Result<u64> {
-        Ok(self.document.metadata()?.len())
+        Ok(self.metadata()?.len())
     }
 
     fn read(&mut self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
-        self.document.seek(SeekFrom::Start(offset))?;
+        self.seek(SeekFrom::Start(offset))?;
         let mut bytes = Vec::new();
-        self.document.take(length).read_to_end(&mut bytes)?;
+        self.take(length).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.document.seek(SeekFrom::Start(offset))?;
-        self.document.write_all(bytes)
+        self.seek(SeekFrom::Start(offset))?;
+        self.write_all(bytes)
     }
 
     fn set_length(&mut self, length: u64) -> io::Result<()> {
-        self.document.set_len(length)
+        self.set_len(length)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.document.sync_all()
+        self.sync_data()
     }
 }
 
