@@ -128,6 +128,10 @@ fn encoded() -> Vec<(&'static str, String)> {
             _ => r#"{"id":"mixed","at":{"x":4},"tags":null}"#.to_owned(),
         }),
     ));
+    // A boolean pays for 128 bytes of keys: a table; and objects by themselves.
+    for (name, length) in [("table_keys_paid", 128), ("rows_of_long_keys", 129)] {
+        all.push((name, rows(&|row| format!("{{\"{:k>length$}\":{}}}", "", row % 3 == 0))));
+    }
     // Of the 64 searched none repeats; the next 64 are not searched, the 129th is.
     let texts: Vec<_> = (0..150)
         .map(|at| match at {
@@ -378,6 +382,13 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("WrongBlock_table_owner_column", patch(&absent, &[(objects + 2, 1)])),
         ("NotZero_table_header", patch(&absent, &[(objects + 3, 1)])),
         ("BadCount_table_rows", patch(&table, &[(rows_of + 8, 9)])),
+        ("BadCount_table_keys", {
+            // Bytes under a key of 200 bytes, turned into booleans, which pay for 128.
+            let rows =
+                format!("[{}]", [1, 0, 0].map(|x| format!("{{\"{:k>200}\":{x}}}", "")).join(","));
+            let rows = json(&rows);
+            patch(&rows, &[(below(&rows) + 25, 1)])
+        }),
         ("WrongBlock_table_owner", patch(&table, &[(rows_of + 16, 8)])),
         ("BadIndex_extras", patch(&extras, &[(entries + 4, 3), (entries + 12, 3)])),
         ("BadCount_list_offsets", patch(&list, &[(list_at + 44, 9)])),

@@ -101,6 +101,16 @@ impl ColumnType {
         }
     }
 
+    /// Bytes of keys that a slot pays for (FORMAT 6.3), by the bits it takes; of nested
+    /// columns 0, as what they hold pays for them.
+    pub(crate) const fn worth(self) -> u64 {
+        match self {
+            ColumnType::Cells => 9 * KEY_BYTES,
+            ColumnType::Bool | ColumnType::Null => KEY_BYTES / 8,
+            _ => self.width() * KEY_BYTES,
+        }
+    }
+
     /// Bytes of `count` elements, a multiple of eight; of the least table or list.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) const fn data_size(self, count: u32) -> u64 {

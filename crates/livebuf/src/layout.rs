@@ -194,8 +194,11 @@ pub const fn gaps_size(gaps: u8, count: u64) -> u64 {
 /// Most levels of struct and list columns within each other.
 pub const MAX_COLUMN_DEPTH: usize = 16;
 
-/// Most bytes of a table's keys, in each row, for each byte that a row takes.
-pub const KEY_BYTES: u32 = 1024;
+/// Bytes of keys that each byte of a table's row pays for.
+pub const KEY_BYTES: u64 = 1024;
+
+/// Most that a slot of a struct or list column pays for: what one of homes does.
+pub const NESTED_WORTH: u64 = 4 * KEY_BYTES;
 
 /// Offset of a table's count of columns.
 pub const TABLE_COLUMNS: u32 = 1;

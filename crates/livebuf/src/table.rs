@@ -234,3 +234,32 @@ impl Owner {
         Ok(if load_u8(bytes, self.block as u64)? == KIND_ARRAY { 0 } else { self.block })
     }
 }
+
+/// Bytes of keys that a slot of a column pays for, where all tables below pay for their own
+/// (FORMAT 6.3). Whoever calls has seen that columns nest no deeper than they may.
+pub(crate) fn worth(bytes: &[u8], column: Elements) -> Result<u64> {
+    let worth = match column.column {
+        ColumnType::Struct => {
+            let table = Table::load(bytes, column.data)?;
+            let shape = Shape::load(bytes, table.shape as u64)?;
+            let (mut paid, mut keys) = (0, 0);
+            for index in 0..table.columns {
+                paid += worth(bytes, table.column(bytes, index)?)?;
+                keys += shape.key(bytes, index)?.len() as u64;
+            }
+            let unpaid = || Error::new(ErrorKind::BadCount, table.offset as u64);
+            paid.checked_sub(keys).ok_or_else(unpaid)?
+        }
+        ColumnType::List => {
+            worth(bytes, List::load(bytes, column.data)?.child(bytes)?)?;
+            // The offset of each array.
+            KEY_BYTES
+        }
+        ColumnType::FixedList => {
+            let list = List::load(bytes, column.data)?;
+            list.length.unwrap_or(0) as u64 * worth(bytes, list.child(bytes)?)?
+        }
+        leaf => return Ok(leaf.worth()),
+    };
+    Ok(worth.min(NESTED_WORTH))
+}

@@ -17,7 +17,7 @@ use crate::number::is_json_number;
 use crate::reader::{Checked, Doc, Mode, Valid, Value};
 use crate::record::{Block, Raw, Record, check_immediate};
 use crate::shape::Shape;
-use crate::table::{List, Owner, Table, extra};
+use crate::table::{List, Owner, Table, extra, worth};
 use crate::walk::{CHUNK, Cursor, Node, check_further, holds_references};
 
 /// What some bytes of a document are.
@@ -500,7 +500,9 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                 (TAG_ARRAY, KIND_ARRAY) => {
                     self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
                     let owner = Owner { block: block.offset, column: 0 };
-                    self.column(Elements::load(self.bytes, block)?, owner, None, 0)?;
+                    let elements = Elements::load(self.bytes, block)?;
+                    self.column(elements, owner, None, 0)?;
+                    worth(self.bytes, elements)?;
                 }
                 (TAG_ARRAY, KIND_EMPTY_ARRAY) => {
                     self.claim_block(RegionKind::Array, block.offset as u64, 8)?;

@@ -240,7 +240,7 @@ impl Allowance {
     const TEXT: u64 = MAX_SHARED as u64 / 8 + 1;
     /// Bytes of keys for each byte. A table's are at most 1,024 for each byte of a row
     /// (FORMAT 6.3), a record's 255 for nine bytes. The rest is for places without a value.
-    const KEYS: u64 = KEY_BYTES as u64 + 256;
+    const KEYS: u64 = KEY_BYTES + 256;
 
     /// At most `budget` values.
     pub(crate) fn new(bytes: &[u8], budget: u64) -> Allowance {

@@ -15,7 +15,7 @@ use crate::record::{Raw, Record, check_immediate, each_field};
 use crate::shape::{self, Shape};
 use crate::space::{Extent, Observer, Space};
 use crate::storage::Storage;
-use crate::table::{List, Owner, Table, extra};
+use crate::table::{List, Owner, Table, extra, worth};
 use crate::walk::{Allowance, CHUNK, Cursor, Node, check_further, holds_references};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -204,6 +204,7 @@ impl<'v> Measure<'v> {
             Node::Array(elements) if !row => {
                 self.size += ARRAY_SIZE as u64;
                 self.column(elements, false, None, 0)?;
+                worth(self.bytes, elements)?;
             }
             Node::Array(_) => {}
         }

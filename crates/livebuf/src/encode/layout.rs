@@ -78,6 +78,7 @@ impl<S: Storage> Encoder<S> {
             tags: &self.tags,
             cells: &self.cells,
             lists: &self.nodes,
+            keys: &self.keys,
             min_width: self.options.min_width,
             tables: self.options.tables,
             places: &mut self.places,

@@ -6,7 +6,9 @@
 //! column for all their elements, and so on. Each is taken only where it needs no more
 //! bytes than records and plain arrays would (`docs/design.md`, "The cost rule").
 
-use super::{KeyList, TAG_ABSORBED_ARRAY, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT};
+use super::{
+    KeyList, KeyText, TAG_ABSORBED_ARRAY, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
+};
 use crate::array::ColumnType;
 use crate::layout::*;
 use alloc::boxed::Box;
@@ -237,6 +239,8 @@ pub(super) struct Plan {
     pub(super) gaps: u8,
     /// Bytes behind the column's header, text and shapes of others apart.
     pub(super) size: u64,
+    /// Bytes of keys that a slot pays for (FORMAT 6.3).
+    worth: u64,
     pub(super) places: Places,
     /// Containers wait in it, or below it, that are no part of columns.
     pub(super) waits: bool,
@@ -254,10 +258,19 @@ pub(super) enum Below {
     List(Box<Plan>, Option<(ColumnType, Vec<u32>)>),
 }
 
+/// A struct or list column, its own bitmaps apart.
+struct Nested {
+    column: ColumnType,
+    size: u64,
+    worth: u64,
+    below: Below,
+}
+
 pub(super) struct Planner<'e> {
     pub(super) tags: &'e [u8],
     pub(super) cells: &'e [u64],
     pub(super) lists: &'e [KeyList],
+    pub(super) keys: &'e [KeyText],
     pub(super) min_width: u8,
     pub(super) tables: bool,
     /// The places of all columns' values.
@@ -296,8 +309,8 @@ impl Planner<'_> {
     fn plain(&self, values: &Gathered, places: Places) -> Plan {
         let Leaf { column, gaps, size } = self.leaf(&values.summary);
         let waits = self.tables && values.summary.kinds & (OBJECT | ARRAY) != 0;
-        let size = size + values.plain;
-        Plan { column, gaps, size, places, waits, below: Below::Nothing }
+        let (size, worth) = (size + values.plain, column.worth());
+        Plan { column, gaps, size, worth, places, waits, below: Below::Nothing }
     }
 
     /// The smallest plan for these values, whose places are listed from `from` on, with
@@ -315,23 +328,23 @@ impl Planner<'_> {
         };
         let gaps = summary.gaps();
         let bits = gaps_size(gaps, summary.count as u64);
-        let Some((column, size, below)) = nested.filter(|nested| bits + nested.1 <= plain.size)
-        else {
+        let fits = |nested: &Nested| bits + nested.size <= plain.size;
+        let Some(Nested { column, size, worth, below }) = nested.filter(fits) else {
             self.places.truncate(end);
             return plain;
         };
-        let size = bits + size;
+        let (size, worth) = (bits + size, worth.min(NESTED_WORTH));
         let waits = match &below {
             Below::Nothing => false,
             Below::Table(_, columns) => columns.iter().any(|column| column.waits),
             Below::List(child, _) => child.waits,
         };
-        Plan { column, gaps, size, places, waits, below }
+        Plan { column, gaps, size, worth, places, waits, below }
     }
 
     // --- structs ------------------------------------------------------------
 
-    fn table(&mut self, rows: Places, depth: usize) -> Option<(ColumnType, u64, Below)> {
+    fn table(&mut self, rows: Places, depth: usize) -> Option<Nested> {
         let (tags, cells) = (self.tags, self.cells);
         // A map among the objects has no key list.
         let (lists, numbers) = self.key_lists(rows)?;
@@ -380,15 +393,18 @@ impl Planner<'_> {
         }
         let shape = if orders.is_empty() { 0 } else { shape_size(width as u32) as u64 };
         let mut size = table_size(width as u32) as u64 + shape;
-        let mut plans = Vec::with_capacity(width);
+        let (mut plans, mut paid) = (Vec::with_capacity(width), 0);
         for (mut values, column) in columns.into_iter().zip(0..) {
             values.summary.missing = count as u32 - blanks - values.summary.count;
             values.summary.count = count as u32;
             let plan = self.column(values, from + column * count, depth + 1);
             size += plan.size;
+            paid += plan.worth;
             plans.push(plan);
         }
-        Some((ColumnType::Struct, size, Below::Table(keys, plans)))
+        let length = |&key: &u32| u64::from(self.keys[key as usize].length);
+        let worth = paid.checked_sub(keys.iter().map(length).sum())?;
+        Some(Nested { column: ColumnType::Struct, size, worth, below: Below::Table(keys, plans) })
     }
 
     /// The different key lists of objects in the order in which they are met, and the
@@ -491,7 +507,7 @@ impl Planner<'_> {
 
     // --- lists --------------------------------------------------------------
 
-    fn list(&mut self, rows: Places, depth: usize) -> Option<(ColumnType, u64, Below)> {
+    fn list(&mut self, rows: Places, depth: usize) -> Option<Nested> {
         let (tags, cells) = (self.tags, self.cells);
         let is_array = |row: u32| row < BLANK && tags[row as usize] == TAG_WAITING_ARRAY;
         let listed = rows.listed(self.places);
@@ -534,7 +550,7 @@ impl Planner<'_> {
             let child = self.column(elements, from, depth + 1);
             let size = LIST_SIZE as u64 + offsets.data_size(row_count + 1) + child.size;
             let below = Below::List(Box::new(child), Some((offsets, ends)));
-            return Some((ColumnType::List, size, below));
+            return Some(Nested { column: ColumnType::List, size, worth: KEY_BYTES, below });
         };
         if absent > 0 {
             // Spread from the last, each to where its blanks will be before it.
@@ -554,7 +570,9 @@ impl Planner<'_> {
         }
         let child = self.column(elements, from, depth + 1);
         let size = FIXED_LIST_SIZE as u64 + child.size;
-        Some((ColumnType::FixedList, size, Below::List(Box::new(child), None)))
+        let worth = u64::from(length) * child.worth;
+        let below = Below::List(Box::new(child), None);
+        Some(Nested { column: ColumnType::FixedList, size, worth, below })
     }
 }
 

@@ -129,7 +129,7 @@ fn the_deepest_document_fits_a_small_stack() {
 /// or converted. Fix: keys have an allowance of their own.
 #[test]
 fn short_rows_under_long_keys_are_no_damage() {
-    for length in [1, 19, 60, 127, 128] {
+    for length in [1, 19, 60, 127, 128, 129, 255] {
         let key = "k".repeat(length);
         let mut encoder = Encoder::new();
         encoder.begin_array().unwrap();
