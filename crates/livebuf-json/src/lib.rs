@@ -34,7 +34,8 @@ pub use lines::{Documents, documents, from_lines};
 pub use livebuf::{DuplicateKeys, Limits};
 pub use options::{ReadOptions, from_slice, from_slice_with, from_str};
 pub use print::{
-    PrintOptions, to_string, to_string_pretty, to_string_with, to_vec, to_vec_with, to_writer,
+    PrintOptions, default_max_bytes, to_string, to_string_pretty, to_string_with, to_vec,
+    to_vec_with, to_writer,
 };
 pub use read::NumberPolicy;
 pub use write::NonFinite;

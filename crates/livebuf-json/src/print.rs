@@ -2,7 +2,7 @@
 //!
 //! The walk keeps its own stack, so nesting costs heap and not call frames, and is
 //! bounded by its limit. Every value and every bracket adds to the output, so the output
-//! budget bounds the work, on damaged documents too.
+//! limit bounds the work, on damaged documents too; members that are missing are counted.
 
 use std::any::TypeId;
 use std::io;
@@ -33,8 +33,34 @@ pub struct PrintOptions {
     nesting: u32,
 }
 
-/// The most that is printed of a document that was not validated, unless told otherwise.
-const UNCHECKED_BUDGET: u64 = 1 << 30;
+/// Bytes printed for each byte of a validated document, at most. Compact text of none has
+/// more: a byte pays for 1,024 bytes of keys (FORMAT 6.3), each at most six when escaped, and
+/// stands for at most 8 values in 16 rows each, with their brackets: 7,000 in all.
+const VALID_FACTOR: u64 = 8192;
+
+/// The same of a document that was not validated. Sound ones have up to some hundred: of
+/// booleans under long keys.
+const CHECKED_FACTOR: u64 = 1024;
+
+/// Places of members, missing ones included, that are looked at for each byte of a document.
+/// In a valid one a place has a bit of its own, in at most 16 rows.
+const PLACES: u64 = 136;
+
+/// The most bytes that are printed of a document of so many bytes, unless
+/// [`PrintOptions::max_bytes`] says otherwise: 8,192 for each byte of a validated one, else
+/// 1,024. For those who know that a document is valid, but have no [`livebuf::Valid`] view.
+///
+/// Compact text of a valid document is never longer. Indented text is where most of it is
+/// white space.
+///
+/// ```
+/// assert_eq!(livebuf_json::default_max_bytes(1000, true), 8_192_000);
+/// assert_eq!(livebuf_json::default_max_bytes(1000, false), 1_024_000);
+/// ```
+pub fn default_max_bytes(document_bytes: usize, validated: bool) -> u64 {
+    let factor = if validated { VALID_FACTOR } else { CHECKED_FACTOR };
+    factor * document_bytes as u64
+}
 
 impl Default for PrintOptions {
     fn default() -> Self {
@@ -48,8 +74,8 @@ impl Default for PrintOptions {
 }
 
 impl PrintOptions {
-    /// Compact text, no limit of bytes for validated documents, nesting to 2,000, which
-    /// no document passes.
+    /// Compact text, at most [`default_max_bytes`], nesting to 2,000, which no document
+    /// passes.
     pub fn new() -> Self {
         Self::default()
     }
@@ -76,9 +102,9 @@ impl PrintOptions {
 
     /// The most bytes to print; beyond, printing stops with [`ErrorKind::OutputLimit`].
     ///
-    /// By default what is validated is printed without limit, and of other documents
-    /// at most 1 GiB: in damaged ones values can alias, so that a few bytes print
-    /// without end.
+    /// By default [`default_max_bytes`] of the value's whole document: in damaged ones values
+    /// can alias, so that a few bytes print without end, and deep nesting multiplies
+    /// indentation.
     #[must_use]
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = Some(max_bytes);
@@ -169,21 +195,28 @@ fn print<'w, M: Mode>(
     options: &'w PrintOptions,
     writer: Option<&'w mut dyn io::Write>,
 ) -> Result<Vec<u8>, Error> {
-    let budget = match options.max_bytes {
-        Some(bytes) => bytes,
-        None if TypeId::of::<M>() == TypeId::of::<Checked>() => UNCHECKED_BUDGET,
-        None => u64::MAX,
-    };
+    let length = value.document_length();
+    let validated = TypeId::of::<M>() != TypeId::of::<Checked>();
+    let default = || default_max_bytes(length, validated);
+    let budget = options.max_bytes.unwrap_or_else(default);
     let indent = options.indent.as_deref();
     let mut printer = Printer::new(writer, budget, indent.unwrap_or(""), options.non_finite);
     if scalar(&mut printer, &value)? {
         return printer.finish();
     }
+    let bounds = Bounds { nesting: options.nesting as usize, places: PLACES * length as u64 };
     match indent {
-        None => walk::<M, false>(&mut printer, value, options.nesting as usize)?,
-        Some(_) => walk::<M, true>(&mut printer, value, options.nesting as usize)?,
+        None => walk::<M, false>(&mut printer, value, bounds)?,
+        Some(_) => walk::<M, true>(&mut printer, value, bounds)?,
     }
     printer.finish()
+}
+
+/// What bounds a walk beside the length of its output.
+struct Bounds {
+    nesting: usize,
+    /// Places of members that may yet be looked at.
+    places: u64,
 }
 
 /// What is left of an open container.
@@ -340,11 +373,11 @@ impl PrintedKeys {
 fn walk<'a, M: Mode, const PRETTY: bool>(
     printer: &mut Printer<'_>,
     container: Value<'a, M>,
-    nesting: usize,
+    mut bounds: Bounds,
 ) -> Result<(), Error> {
     let mut keys = PrintedKeys::new();
     let mut open: Vec<Open<'a, M>> = Vec::new();
-    let mut begun = begin::<M, PRETTY>(printer, &mut keys, &container, 0, nesting)?;
+    let mut begun = begin::<M, PRETTY>(printer, &mut keys, &container, 0, &mut bounds)?;
     // Whether nothing is printed yet behind the innermost open bracket.
     let mut first = true;
     loop {
@@ -356,7 +389,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
             Begun::Printed => {}
         }
         let depth = open.len();
-        let scope = Scope { depth, nesting };
+        let scope = Scope { depth, bounds: &mut bounds };
         let bracket;
         (begun, bracket) = match open.last_mut() {
             None => return Ok(()),
@@ -446,9 +479,9 @@ fn begin<'a, M: Mode, const PRETTY: bool>(
     keys: &mut PrintedKeys,
     container: &Value<'a, M>,
     depth: usize,
-    nesting: usize,
+    bounds: &mut Bounds,
 ) -> Result<Begun<'a, M>, Error> {
-    if depth >= nesting {
+    if depth >= bounds.nesting {
         return Err(too_deep());
     }
     if container.kind() == Kind::Array {
@@ -463,6 +496,7 @@ fn begin<'a, M: Mode, const PRETTY: bool>(
         }
     } else {
         let object = some(M::result(container.as_object()))?;
+        bounds.places = bounds.places.checked_sub(object.places() as u64).ok_or_else(gone)?;
         printer.open(b'{')?;
         if object.is_empty() {
             printer.close::<PRETTY>(b'}', true, depth)?;
@@ -483,14 +517,13 @@ fn begin<'a, M: Mode, const PRETTY: bool>(
     Ok(Begun::Printed)
 }
 
-#[derive(Clone, Copy)]
-struct Scope {
+struct Scope<'b> {
     /// Open containers.
     depth: usize,
-    nesting: usize,
+    bounds: &'b mut Bounds,
 }
 
-impl Scope {
+impl Scope<'_> {
     /// Prints what an iterator yields up to the next container that is more than a few
     /// brackets or numbers. `before` prints what comes before a value.
     #[inline(always)]
@@ -513,7 +546,7 @@ impl Scope {
             if scalar(printer, &value)? {
                 continue;
             }
-            let begun = begin::<M, PRETTY>(printer, keys, &value, self.depth, self.nesting)?;
+            let begun = begin::<M, PRETTY>(printer, keys, &value, self.depth, self.bounds)?;
             if !matches!(begun, Begun::Printed) {
                 return Ok(begun);
             }

@@ -102,7 +102,8 @@ impl<'w> Printer<'w> {
         if self.at as u64 > self.budget - self.written {
             return Err(Error::new(
                 ErrorKind::OutputLimit,
-                "the JSON would be longer than allowed; validate the document, or raise the limit",
+                "the JSON would be longer than the limit for a document of this size; validate the \
+                 document, indent less, or set the limit of bytes higher",
             ));
         }
         Ok(())

@@ -102,6 +102,9 @@ pub(super) fn measure(value: &Value<'_>, limits: &Limits) -> Result<(u64, u16)> 
     Ok((measure.size, height))
 }
 
+/// Bytes of a copy for each byte of the document it is from, at most.
+const COPY_FACTOR: u64 = 256;
+
 struct Measure<'v> {
     bytes: &'v [u8],
     limits: &'v Limits,
@@ -174,6 +177,16 @@ impl<'v> Measure<'v> {
         Ok(highest)
     }
 
+    /// Where damaged values alias, the sum may exceed any document. In a valid one nine bytes
+    /// of a record take most: a key, a shape's place and shared text, all by themselves.
+    fn check_size(&self) -> Result<()> {
+        let most = COPY_FACTOR * self.bytes.len() as u64;
+        if self.size > most {
+            return Err(Error::with_detail(ErrorKind::BudgetExceeded, 0, most));
+        }
+        Ok(())
+    }
+
     /// Counts a container itself; its children are to come, and whether they are inside
     /// where they are rows.
     fn enter(&mut self, raw: Raw, above: u16, inside: bool) -> Result<(Cursor, bool)> {
@@ -183,10 +196,7 @@ impl<'v> Measure<'v> {
         if above >= self.limits.nesting {
             return Err(Error::with_detail(ErrorKind::NestingLimit, 0, self.limits.nesting as u64));
         }
-        // The sum may exceed any document where damaged values alias.
-        if self.size > 2 * MAX_DOCUMENT {
-            return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, self.limits.document));
-        }
+        self.check_size()?;
         let cursor = Cursor::references(self.bytes, raw)?;
         self.allowance.container(cursor.places(self.bytes)?)?;
         let row = row_of(raw.cell).is_some();
@@ -221,6 +231,7 @@ impl<'v> Measure<'v> {
         depth: usize,
     ) -> Result<()> {
         let bad = |kind| Err(Error::new(kind, column.offset as u64));
+        self.check_size()?;
         // Damaged columns may lead to their own table: each of them is paid for.
         self.allowance.key(ARRAY_SIZE as usize)?;
         column.whole(self.bytes)?;

@@ -154,7 +154,10 @@ impl<'a, M: Mode> Object<'a, M> {
     #[inline]
     pub fn places(&self) -> usize {
         match self.body {
-            Body::Row(row) => row.columns() as usize,
+            Body::Row(row) => {
+                let extra = row.extra::<M>(self.bytes).ok().flatten();
+                row.columns() as usize + extra.map_or(0, |extra| extra.slots_in_use() as usize)
+            }
             _ => self.slots_in_use() as usize,
         }
     }
