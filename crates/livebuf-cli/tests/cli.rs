@@ -57,6 +57,14 @@ impl Place {
         command
     }
 
+    /// What `inspect` says, each meaning on one line again.
+    fn inspected(&self, arguments: &[&str]) -> String {
+        let assert = self.command(&[&["inspect"], arguments].concat()).assert().success();
+        let text = String::from_utf8(assert.get_output().stdout.clone()).unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        text.replace(&format!("\n{}", " ".repeat(37)), " ")
+    }
+
     fn yes(&self, line: &str) -> String {
         let assert = self.run(line).success();
         String::from_utf8(assert.get_output().stdout.clone()).unwrap()
@@ -662,6 +670,38 @@ fn stats_list_the_columns_of_tables() {
     assert!(place.yes("stats --help").contains("* stands for each element"));
 }
 
+/// Lines were up to 226 characters long. What is too long for 80 columns goes on below.
+#[test]
+fn inspect_fits_a_terminal() {
+    let place = Place::new();
+    let wide = "幅".repeat(40);
+    let key = "a key of many short words, so that it can be cut anywhere";
+    let json = format!(
+        r#"{{"{key}":"{}","{wide}":["{wide}"],"word{}":[[],{{}},true,null,1.5,"text",[1],7]}}"#,
+        "a text of many words ".repeat(9),
+        "x".repeat(90),
+    );
+    place.document("x.lbuf", &json);
+    let text = place.yes("inspect x.lbuf");
+    // Han characters are two columns wide.
+    let width = |line: &str| -> usize {
+        line.chars().map(|letter| if letter == '幅' { 2 } else { 1 }).sum()
+    };
+    let widest = text.lines().map(width).max().unwrap();
+    assert!((70..=80).contains(&widest), "{widest} in\n{text}");
+    // Nothing is lost by it, and nothing added.
+    assert!(!text.lines().any(|line| line.trim() == "unused"), "{text}");
+    let letters = text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
+    for word in [
+        r#""akeyofmanyshortwords,sothatitca"…:text"atextofmanywordsatextofmanyword"…,at"#,
+        &format!(r#""{wide}":arrayat"#),
+        &format!(r#""word{}"…:arrayat"#, "x".repeat(36)),
+        "tags:array,object,true,null,float,text,array,integer",
+    ] {
+        assert!(letters.contains(word), "{word} is not in\n{text}");
+    }
+}
+
 /// "1 tables with 1 columns", "1 objects".
 #[test]
 fn one_is_no_plural() {
@@ -749,7 +789,7 @@ fn the_bytes_of_every_kind_of_block_are_named() {
     place.yes("set x.lbuf /new 1");
     let pointer = format!("/map/7 {long}");
     place.command(&["remove", "x.lbuf", &pointer]).assert().success();
-    let text = place.yes("inspect x.lbuf");
+    let text = place.inspected(&["x.lbuf"]);
     for word in [
         "aux, ",
         "free, ",
@@ -807,8 +847,7 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         assert!(text.contains(word), "{word:?} is not in what inspect says");
     }
     assert!(!text.contains("not reached"));
-    let entry = place.command(&["inspect", "x.lbuf", &format!("/map/8 {long}")]).assert().success();
-    let text = String::from_utf8_lossy(&entry.get_output().stdout).into_owned();
+    let text = place.inspected(&["x.lbuf", &format!("/map/8 {long}")]);
     assert!(text.contains("in its map entries") && text.contains("entry 8: integer 8"), "{text}");
 }
 

@@ -465,7 +465,7 @@ impl<'a> Fields<'a> {
     /// Whose column a table or list is.
     fn owner(&self, nested: u64) -> String {
         let owner = self.word(nested + u64::from(NESTED_OWNER));
-        match self.byte(u64::from(owner)) {
+        match self.byte(owner) {
             KIND_TABLE => {
                 let column = self.byte(nested + u64::from(NESTED_COLUMN));
                 format!("column {column} of the table at {owner}")

@@ -11,6 +11,7 @@ use crate::look::find;
 use crate::sink::{Out, colours};
 use crate::source::Source;
 use anstyle::{AnsiColor, Color, Style};
+use comfy_table::{ContentArrangement, Table};
 use fields::{Fields, Member, joined};
 use livebuf::layout::HEADER_SIZE;
 use livebuf::{Checked, Doc, Kind, Region, RegionKind, Value};
@@ -19,6 +20,9 @@ use std::path::Path;
 
 /// Bytes in a line.
 const WIDTH: u64 = 8;
+/// Columns of a terminal before the meaning of bytes, and left for it.
+const MARGIN: usize = 37;
+const ROOM: u16 = 80 - MARGIN as u16;
 /// Longest run of bytes that is printed whole where it has no structure.
 const WHOLE: u64 = 64 << 10;
 
@@ -64,6 +68,20 @@ fn called(kind: RegionKind) -> (&'static str, AnsiColor) {
         RegionKind::SharedText => ("shared text", AnsiColor::BrightGreen),
         _ => ("region", AnsiColor::White),
     }
+}
+
+/// Text as lines that have room beside the bytes.
+fn wrapped(text: &str) -> Vec<String> {
+    if text.len() <= usize::from(ROOM) {
+        return vec![text.to_owned()];
+    }
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).add_row([text]);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(ROOM);
+    if let Some(column) = table.column_mut(0) {
+        column.set_padding((0, 0));
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
 struct Printer<'a> {
@@ -214,22 +232,25 @@ impl<'a> Printer<'a> {
 
     /// Bytes with their meaning beside the first line of them.
     fn line(&mut self, offset: u64, length: u64, meaning: &str, colour: AnsiColor) -> Outcome {
+        if length == 0 {
+            return Ok(());
+        }
         let style = self.style(colour);
         if length > 2 * WIDTH && self.is_zero(offset, length) {
             let text = format!("{} of zeros", counted(length, "byte"));
             return self.out.line(&format!("{offset:>10}  {style}{text:<24}{style:#} {meaning}"));
         }
-        let mut meaning = meaning;
+        let mut meaning = wrapped(meaning).into_iter();
         for at in (offset..offset + length).step_by(WIDTH as usize) {
             let mut hex = String::new();
             for byte in self.slice(at, WIDTH.min(offset + length - at)) {
                 let _ = write!(hex, "{byte:02x} ");
             }
+            let meaning = meaning.next().unwrap_or_default();
             let text = format!("{at:>10}  {style}{hex:<24}{style:#} {meaning}");
             self.out.line(text.trim_end())?;
-            meaning = "";
         }
-        Ok(())
+        meaning.try_for_each(|more| self.out.line(&format!("{:MARGIN$}{more}", "")))
     }
 
     /// Bytes without structure, with their letters.
