@@ -947,7 +947,8 @@ typedef struct livebuf_json_options {
    */
   uint32_t indent;
   /**
-   * Printing: most bytes; 0: no limit, but 1 GiB.
+   * Printing: most bytes. 0: 1,024 for each byte of the document, or 8,192 if it is trusted
+   * (livebuf_is_trusted); only much white space makes sound documents longer.
    */
   uint64_t max_bytes;
   /**

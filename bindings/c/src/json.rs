@@ -7,12 +7,14 @@ use std::io;
 
 use livebuf::{DocBuf, DuplicateKeys, Value};
 use livebuf_json::{
-    ErrorKind, NonFinite, NumberPolicy, PrintOptions, ReadOptions, from_slice_with, to_vec_with,
-    to_writer,
+    ErrorKind, NonFinite, NumberPolicy, PrintOptions, ReadOptions, default_max_bytes,
+    from_slice_with, to_vec_with, to_writer,
 };
 
 use crate::context::{livebuf_allocator, made};
-use crate::document::{Memory, bytes_of, guard, livebuf_doc, livebuf_limits, place_editor};
+use crate::document::{
+    Memory, bytes_of, guard, livebuf_doc, livebuf_is_trusted, livebuf_limits, place_editor,
+};
 use crate::read::livebuf_value;
 use crate::status::{NULL, OK, Result, Text, livebuf_code, livebuf_error, livebuf_status};
 
@@ -33,7 +35,8 @@ pub struct livebuf_json_options {
     pub flags: u32,
     /// Printing: spaces of each level; 0 for all on one line.
     pub indent: u32,
-    /// Printing: most bytes; 0: no limit, but 1 GiB.
+    /// Printing: most bytes. 0: 1,024 for each byte of the document, or 8,192 if it is trusted
+    /// (livebuf_is_trusted); only much white space makes sound documents longer.
     pub max_bytes: u64,
     /// Reading: fewest bytes of a number in a column, 1, 2, 4 or 8; 0 stands for 1.
     pub min_width: u32,
@@ -80,7 +83,9 @@ impl livebuf_json_options {
         }
     }
 
-    fn print(&self) -> PrintOptions {
+    /// # Safety
+    /// `doc` is NULL or a document.
+    unsafe fn print(&self, doc: *const livebuf_doc) -> PrintOptions {
         let mut options = PrintOptions::new();
         if self.indent > 0 {
             options = options.indent(&" ".repeat(self.indent.min(64) as usize));
@@ -88,10 +93,12 @@ impl livebuf_json_options {
         if self.flags & LIVEBUF_JSON_NON_FINITE_NULL != 0 {
             options = options.non_finite(NonFinite::Null);
         }
-        if self.max_bytes != 0 {
-            options = options.max_bytes(self.max_bytes);
-        }
-        options
+        // SAFETY: the caller's word.
+        let (trusted, doc) = unsafe { (livebuf_is_trusted(doc), doc.as_ref()) };
+        options.max_bytes(match self.max_bytes {
+            0 => default_max_bytes(doc.map_or(0, |doc| doc.length), trusted),
+            given => given,
+        })
     }
 }
 
@@ -225,7 +232,7 @@ pub unsafe extern "C" fn livebuf_to_json(
     let mut print = || {
         // SAFETY: the caller's word.
         let (view, options) =
-            unsafe { (value.view()?, livebuf_json_options::given(options).print()) };
+            unsafe { (value.view()?, livebuf_json_options::given(options).print(value.doc)) };
         guard(|| print_to(view, &mut sink, &options))?;
         if sink.length < sink.capacity {
             // SAFETY: within the capacity.
@@ -266,7 +273,7 @@ pub unsafe extern "C" fn livebuf_to_json_new(
         let (view, options, allocator, length) = unsafe {
             (
                 value.view()?,
-                livebuf_json_options::given(options).print(),
+                livebuf_json_options::given(options).print(value.doc),
                 livebuf_allocator::given(allocator)?,
                 length.as_mut().ok_or(NULL)?,
             )

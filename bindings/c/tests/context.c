@@ -253,6 +253,33 @@ static void json(void) {
   livebuf_destroy(exact);
 }
 
+/* What is printed is bounded by the document's bytes, by more of them if it is known to be
+   valid: a thousand booleans in one byte for each eight, in 40 arrays with wide indentation. */
+static void bounds(void) {
+  livebuf_error error;
+  livebuf_json_options options = {0};
+  char json[8192] = "";
+  size_t length = 0;
+  for (int i = 0; i < 40; i++) json[length++] = '[';
+  for (int i = 0; i < 1000; i++) length += (size_t)snprintf(json + length, 6, "true,");
+  length--;
+  for (int i = 0; i < 40; i++) json[length++] = ']';
+  livebuf_doc *doc = livebuf_from_json(json, length, NULL, NULL, &error);
+  STATUS(error.status, LIVEBUF_OK);
+  livebuf_doc *view = livebuf_borrow(doc->bytes, doc->length, NULL, &error);
+  CHECK(livebuf_is_trusted(doc) && !livebuf_is_trusted(view));
+  options.indent = 64;
+  STATUS(livebuf_to_json(livebuf_root(doc), &options, NULL, 0, &length), LIVEBUF_NO_SPACE);
+  CHECK(length > 1024 * doc->length && length < 8192 * doc->length);
+  STATUS(livebuf_to_json(livebuf_root(view), &options, NULL, 0, NULL), LIVEBUF_JSON_OUTPUT_LIMIT);
+  options.max_bytes = length;
+  STATUS(livebuf_to_json(livebuf_root(view), &options, NULL, 0, NULL), LIVEBUF_NO_SPACE);
+  options.max_bytes = length - 1;
+  STATUS(livebuf_to_json(livebuf_root(doc), &options, NULL, 0, NULL), LIVEBUF_JSON_OUTPUT_LIMIT);
+  livebuf_destroy(view);
+  livebuf_destroy(doc);
+}
+
 /* Rows of a table: read by row and by column, edited in place. */
 static void tables(void) {
   char text[20000] = "[";
@@ -310,6 +337,7 @@ int main(int count, char **arguments) {
   own_text();
   files(count > 1 ? arguments[1] : ".");
   json();
+  bounds();
   tables();
   return done("context");
 }

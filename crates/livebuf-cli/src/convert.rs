@@ -188,7 +188,7 @@ pub(crate) fn not_printed(path: &Path, error: &livebuf_json::Error) -> Failure {
 }
 
 pub(crate) fn print_options(pretty: bool) -> PrintOptions {
-    // Documents are validated before they are printed whole, so the text is
+    // Documents are validated before they are printed whole, or meanwhile, so the text is
     // bounded by what they hold.
     let options = if pretty { PrintOptions::pretty() } else { PrintOptions::new() };
     options.max_bytes(u64::MAX).nesting(MAX_NESTING.into())
