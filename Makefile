@@ -8,7 +8,16 @@ PYTHON ?= python3
 VENV := .venv
 WHEELS := target/wheels
 
-.PHONY: demo test test-rust test-python test-features lint lint-rust lint-python fmt bench \
+# The long tests: minutes of oracles, edits of each large document, processes at once.
+MINUTES ?= 10
+STEPS ?= 2000
+JOBS ?= 2
+# Sanitizers, Miri and fuzzing by coverage need unstable options of the compiler.
+NIGHTLY ?= $(CARGO) +nightly
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+
+.PHONY: demo test test-rust test-python test-features test-long test-files test-address \
+	test-thread test-miri test-32 fuzz coverage lint lint-rust lint-python fmt bench \
 	python bench-python
 
 # Counting what look-ups touch is compiled in here and nowhere else.
@@ -64,6 +73,46 @@ bench-python: python $(VENV)/bench
 # serde_json it would change. Builds serde_json and what uses it once more.
 test-features:
 	$(CARGO) test -p livebuf-json --features serde_json/arbitrary_precision
+
+# All oracles on new inputs. Says how many, and by which seeds they are made again.
+test-long:
+	$(CARGO) run --quiet -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS) $(ARGS)
+
+# Long random edits of large documents: `make test-files STEPS=300000`.
+test-files:
+	LIVEBUF_STEPS=$(STEPS) $(CARGO) test --quiet -p livebuf-fuzz --test files -- --nocapture
+
+# The Rust code, standard library included, by AddressSanitizer; what threads share, by
+# ThreadSanitizer. Each builds everything once more, in its own folder.
+SANITIZED = CARGO_TARGET_DIR=target/$(1) RUSTFLAGS=-Zsanitizer=$(1) RUSTDOCFLAGS=-Zsanitizer=$(1) \
+	$(NIGHTLY) $(2) -Zbuild-std --target $(HOST)
+
+test-address:
+	$(call SANITIZED,address,test) -p livebuf -p livebuf-json -p livebuf-arrow --lib --tests
+	$(call SANITIZED,address,run) -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS) --slow 60
+
+test-thread:
+	$(call SANITIZED,thread,test) -p livebuf-fuzz --test threads
+
+# The unsafe code of the core, and what threads share, interpreted: slow.
+test-miri:
+	MIRIFLAGS=-Zmiri-disable-isolation $(NIGHTLY) miri test -p livebuf-fuzz --test threads --test interpreted
+
+# Where pointers have 32 bits. Needs `rustup target add i686-unknown-linux-gnu` and a C
+# compiler with -m32 (Debian: gcc-multilib).
+test-32:
+	$(CARGO) test --target i686-unknown-linux-gnu -p livebuf -p livebuf-json -p livebuf-fuzz
+
+# By coverage, with `cargo install cargo-fuzz`: `make fuzz TARGET=mutations MINUTES=60`.
+TARGET ?= mutations
+fuzz:
+	$(NIGHTLY) fuzz run $(TARGET) --features libfuzzer --dev --debug-assertions -- \
+		-max_total_time=$$(($(MINUTES) * 60)) -max_len=4096 -timeout=10 -rss_limit_mb=1024
+
+# Lines that tests reach, by file. Needs `cargo install cargo-llvm-cov`.
+coverage:
+	$(CARGO) llvm-cov --no-report -p livebuf -p livebuf-json -p livebuf-arrow -p livebuf-fuzz test
+	$(CARGO) llvm-cov report --summary-only --ignore-filename-regex '(fuzz|tests)/'
 
 lint: lint-rust lint-python
 

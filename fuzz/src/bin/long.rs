@@ -1,13 +1,13 @@
 //! Runs the oracles on seeded inputs for as long as one likes, and says what was run.
 //!
 //! ```text
-//! long [--minutes M] [--seed N] [--jobs J] [TARGET…]
+//! long [--minutes M] [--seed N] [--jobs J] [--slow SECONDS] [TARGET…]
 //! long --replay TARGET FILE…
 //! long --shrink TARGET FILE…
 //! ```
 //!
 //! An input that fails is written to `target/fuzz/`, and the run goes on to the next
-//! oracle; it ends with status 1. `--shrink` writes a smaller input that fails beside it,
+//! oracle; it ends with status 1. One that takes longer than `--slow` (10 seconds) fails too. `--shrink` writes a smaller input that fails beside it,
 //! `--replay` runs one; it belongs in `fuzz/regressions/TARGET/` once it is understood. What ends the process at once (a
 //! stack that overflows) leaves its seed in `target/fuzz/TARGET.seed`.
 
@@ -23,9 +23,6 @@ use std::time::{Duration, Instant};
 
 /// A turn of one oracle, before it is the next one's.
 const TURN: Duration = Duration::from_secs(2);
-/// No input may take longer.
-const SLOW: Duration = Duration::from_secs(10);
-
 /// What became of one oracle's inputs.
 #[derive(Default)]
 struct Tally {
@@ -36,7 +33,7 @@ struct Tally {
 }
 
 fn main() -> ExitCode {
-    let (mut minutes, mut seed, mut jobs) = (10.0, None, 1);
+    let (mut minutes, mut seed, mut jobs, mut slow) = (10.0, None, 1, 10.0);
     let (mut names, mut replay, mut shrinks) = (Vec::new(), None, false);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -45,6 +42,7 @@ fn main() -> ExitCode {
             "--minutes" => minutes = number().expect("--minutes takes a number"),
             "--seed" => seed = Some(number().expect("--seed takes a number") as u64),
             "--jobs" => jobs = number().expect("--jobs takes a number") as usize,
+            "--slow" => slow = number().expect("--slow takes seconds"),
             "--replay" | "--shrink" => {
                 shrinks = argument == "--shrink";
                 replay = Some(arguments.next().expect("which target?"));
@@ -73,7 +71,8 @@ fn main() -> ExitCode {
     };
     // Another run, other inputs; the first seed says which.
     let since = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
-    run(&targets, minutes, seed.unwrap_or(since << 32), jobs.max(1))
+    let slow = Duration::from_secs_f64(slow);
+    run(&targets, minutes, seed.unwrap_or(since << 20), jobs.max(1), slow)
 }
 
 /// Leaves out and zeroes what is not needed to fail.
@@ -120,7 +119,13 @@ fn folder() -> PathBuf {
     folder
 }
 
-fn run(targets: &[&'static Target], minutes: f64, first: u64, jobs: usize) -> ExitCode {
+fn run(
+    targets: &[&'static Target],
+    minutes: f64,
+    first: u64,
+    jobs: usize,
+    slow: Duration,
+) -> ExitCode {
     let end = Instant::now() + Duration::from_secs_f64(minutes * 60.0);
     let tallies: Vec<Mutex<Tally>> = targets.iter().map(|_| Mutex::default()).collect();
     let seeds: Vec<AtomicU64> = targets.iter().map(|_| AtomicU64::new(first)).collect();
@@ -135,7 +140,9 @@ fn run(targets: &[&'static Target], minutes: f64, first: u64, jobs: usize) -> Ex
                     let at = turn % targets.len();
                     turn += 1;
                     let until = end.min(Instant::now() + TURN);
-                    one_turn(targets[at], &seeds[at], &tallies[at], folder, job, until);
+                    let current = folder.join(format!("{}.seed{job}", targets[at].name));
+                    let turn = Turn { target: targets[at], current, folder, until, slow };
+                    turn.run(&seeds[at], &tallies[at]);
                 }
             });
         }
@@ -170,41 +177,45 @@ fn run(targets: &[&'static Target], minutes: f64, first: u64, jobs: usize) -> Ex
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-fn one_turn(
-    target: &Target,
-    seeds: &AtomicU64,
-    tally: &Mutex<Tally>,
-    folder: &Path,
-    job: usize,
+/// A job's turn of one oracle.
+struct Turn<'r> {
+    target: &'r Target,
+    /// The file that says which seed runs.
+    current: PathBuf,
+    folder: &'r Path,
     until: Instant,
-) {
-    let current = folder.join(format!("{}.seed{job}", target.name));
-    let mut current = fs::File::create(current).expect("a file for the seed");
-    let begun = Instant::now();
-    let mut mine = Tally::default();
-    while Instant::now() < until {
-        let seed = seeds.fetch_add(1, Ordering::Relaxed);
-        current.seek(SeekFrom::Start(0)).and_then(|_| write!(current, "{seed:020}")).expect("room");
-        let mut random = Random(seed);
-        let length = 1 + random.below(target.most);
-        let data = random.bytes(length);
+    slow: Duration,
+}
+
+impl Turn<'_> {
+    fn run(&self, seeds: &AtomicU64, tally: &Mutex<Tally>) {
+        let (name, run) = (self.target.name, self.target.run);
+        let mut current = fs::File::create(&self.current).expect("a file for the seed");
         let begun = Instant::now();
-        let done = catch_unwind(AssertUnwindSafe(|| (target.run)(&data)));
-        let taken = begun.elapsed();
-        mine.runs += 1;
-        mine.slowest = mine.slowest.max((taken, seed));
-        if done.is_err() || taken > SLOW {
-            eprintln!("{} seed {seed}: failed after {taken:?}", target.name);
-            fs::write(folder.join(format!("{}-{seed}", target.name)), &data).expect("room");
-            mine.failed.push(seed);
-            if mine.failed.len() >= 5 {
-                break;
+        let mut mine = Tally::default();
+        while Instant::now() < self.until && mine.failed.len() < 5 {
+            let seed = seeds.fetch_add(1, Ordering::Relaxed);
+            let told = current.seek(SeekFrom::Start(0)).and_then(|_| write!(current, "{seed:020}"));
+            told.expect("room for the seed");
+            let mut random = Random(seed);
+            let length = 1 + random.below(self.target.most);
+            let data = random.bytes(length);
+            let mut done = Ok(());
+            let taken = livebuf_fuzz::least(self.slow, || {
+                done = catch_unwind(AssertUnwindSafe(|| run(&data)));
+            });
+            mine.runs += 1;
+            mine.slowest = mine.slowest.max((taken, seed));
+            if done.is_err() || taken > self.slow {
+                eprintln!("{name} seed {seed}: failed after {taken:?}");
+                fs::write(self.folder.join(format!("{name}-{seed}")), &data).expect("room");
+                mine.failed.push(seed);
             }
         }
+        let mut tally = tally.lock().expect("no job panics");
+        tally.runs += mine.runs;
+        tally.time += begun.elapsed();
+        tally.slowest = tally.slowest.max(mine.slowest);
+        tally.failed.extend(mine.failed);
     }
-    let mut tally = tally.lock().expect("no job panics");
-    tally.runs += mine.runs;
-    tally.time += begun.elapsed();
-    tally.slowest = tally.slowest.max(mine.slowest);
-    tally.failed.extend(mine.failed);
 }
