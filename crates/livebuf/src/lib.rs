@@ -11,6 +11,7 @@
 //! | `storage`, `space` | where bytes live; the one `write`, the free list |
 //! | `shape`, `record`, `array`, `table`, `map` | the blocks |
 //! | `absent` | slots of columns without a value |
+//! | `columns` | what columns lead to, column by column |
 //! | `walk` | passing over containers without recursion, within an allowance |
 //! | `reader` | views: [`Doc`], [`Value`], [`Object`], [`Array`] |
 //! | `validate` | one pass over everything: [`Doc::validate`], [`Stats`] |
@@ -31,6 +32,7 @@ mod absent;
 mod array;
 mod bytes;
 mod cell;
+mod columns;
 #[cfg(feature = "serde")]
 mod de;
 #[cfg(feature = "digest")]

@@ -10,6 +10,7 @@ use crate::absent::{self, Blanks};
 use crate::array::{ColumnType, Elements, row_of};
 use crate::bytes::{load_u8, load_u32, load_u64, round_up, slice, text};
 use crate::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
+use crate::columns::{Columns, Found, count_elements, count_slots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::*;
 use crate::map;
@@ -195,6 +196,15 @@ impl<M: Mode> Value<'_, M> {
         let Walk { exclusive, shared, stats, .. } = walk;
         Walk { bytes, exclusive, shared, stats, visit }.value(self.raw(), 0)
     }
+}
+
+/// A container whose children are being checked.
+#[derive(Clone, Copy)]
+enum Open {
+    /// And how many containers are around them.
+    Members(Cursor, u16),
+    /// An array of rows or of arrays, column by column.
+    Columns(Columns),
 }
 
 struct Walk<'a, 's, V> {
@@ -442,23 +452,92 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if raw.tag <= TAG_SPAN_LAST {
             return self.scalar(raw);
         }
-        let mut stack = [Cursor::NONE; CHUNK];
+        let mut stack = [Open::Members(Cursor::NONE, 0); CHUNK];
         stack[0] = self.enter(raw, above)?;
         let mut depth = 1;
         while depth > 0 {
-            let Some((_, raw)) = stack[depth - 1].next(self.bytes)? else {
-                depth -= 1;
-                continue;
+            let (found, above) = match &mut stack[depth - 1] {
+                Open::Members(cursor, above) => match cursor.next(self.bytes)? {
+                    Some((_, raw)) if raw.tag <= TAG_SPAN_LAST => {
+                        self.scalar(raw)?;
+                        continue;
+                    }
+                    found => (found.map(|(_, raw)| Found::Node(raw)), *above),
+                },
+                Open::Columns(columns) => match columns.next(self.bytes, |raw| self.scalar(raw))? {
+                    Some((found, above)) => (Some(found), above),
+                    None => (None, 0),
+                },
             };
-            if raw.tag <= TAG_SPAN_LAST {
-                self.scalar(raw)?;
-            } else if depth < CHUNK {
-                stack[depth] = self.enter(raw, above + depth as u16)?;
-                depth += 1;
-            } else {
-                self.value(raw, above + depth as u16)?;
-            }
+            let open = match found {
+                None => {
+                    depth -= 1;
+                    continue;
+                }
+                // Checked with its table: what it holds is to come.
+                Some(Found::Further(raw)) if depth < CHUNK => {
+                    Open::Members(Cursor::new(self.bytes, raw)?, above)
+                }
+                Some(Found::Node(raw)) if depth < CHUNK => self.enter(raw, above)?,
+                Some(Found::Node(raw)) => {
+                    self.value(raw, above)?;
+                    continue;
+                }
+                Some(Found::Further(raw)) => {
+                    self.members(raw, above)?;
+                    continue;
+                }
+            };
+            stack[depth] = open;
+            depth += 1;
         }
+        Ok(())
+    }
+
+    /// Checks what an object holds, which was checked itself.
+    fn members(&mut self, raw: Raw, above: u16) -> Result<()> {
+        let mut cursor = Cursor::new(self.bytes, raw)?;
+        while let Some((_, raw)) = cursor.next(self.bytes)? {
+            self.value(raw, above)?;
+        }
+        Ok(())
+    }
+
+    /// Counts what the slots of a column are that are not blank, `above` containers around
+    /// them, and all below it; not what is counted as it is met.
+    fn count_column(&mut self, column: Elements, slots: u64, above: u16) -> Result<()> {
+        let (values, nulls) = count_slots(self.bytes, column, slots)?;
+        self.stats.values += nulls;
+        if holds_references(column.column) && !column.column.is_nested() {
+            return Ok(());
+        }
+        self.stats.values += values;
+        if !column.column.is_nested() {
+            return Ok(());
+        }
+        if values > 0 {
+            self.nest(above, column.offset as u64)?;
+        }
+        if column.column == ColumnType::Struct {
+            self.stats.objects += values;
+            let table = Table::load(self.bytes, column.data)?;
+            for index in 0..table.columns {
+                self.count_column(table.column(self.bytes, index)?, values, above + 1)?;
+            }
+            return Ok(());
+        }
+        self.stats.array_count += values;
+        let list = List::load(self.bytes, column.data)?;
+        let elements = count_elements(self.bytes, list, values)?;
+        self.count_column(list.child(self.bytes)?, elements, above + 1)
+    }
+
+    /// A container with `above` others around it.
+    fn nest(&mut self, above: u16, offset: u64) -> Result<()> {
+        if above >= MAX_NESTING {
+            return Err(Error::with_detail(ErrorKind::NestingLimit, offset, MAX_NESTING as u64));
+        }
+        self.stats.depth = self.stats.depth.max(above as u64 + 1);
         Ok(())
     }
 
@@ -475,7 +554,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
     }
 
     /// Checks and claims a container's own blocks; its children are to come.
-    fn enter(&mut self, raw: Raw, above: u16) -> Result<Cursor> {
+    fn enter(&mut self, raw: Raw, above: u16) -> Result<Open> {
         let position = raw.position as u64;
         self.stats.values += 1;
         if raw.tag > TAG_NODE_LAST {
@@ -488,10 +567,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if position != 0 && raw.cell >> 32 != 0 {
             return Err(error(ErrorKind::BadCell, position));
         }
-        if above >= MAX_NESTING {
-            return Err(Error::with_detail(ErrorKind::NestingLimit, position, MAX_NESTING as u64));
-        }
-        self.stats.depth = self.stats.depth.max(above as u64 + 1);
+        self.nest(above, position)?;
         // A row's bytes are its table's, which was claimed with the array it is in.
         if row_of(raw.cell).is_none() {
             let block = self.block(raw.cell as u32)?;
@@ -502,7 +578,12 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                     let owner = Owner { block: block.offset, column: 0 };
                     let elements = Elements::load(self.bytes, block)?;
                     self.column(elements, owner, None, 0)?;
-                    worth(self.bytes, elements)?;
+                    if elements.column.is_nested() {
+                        worth(self.bytes, elements)?;
+                        self.stats.array_count += 1;
+                        self.count_column(elements, elements.count as u64, above + 1)?;
+                        return Ok(Open::Columns(Columns::new(elements, above)));
+                    }
                 }
                 (TAG_ARRAY, KIND_EMPTY_ARRAY) => {
                     self.claim_block(RegionKind::Array, block.offset as u64, 8)?;
@@ -521,7 +602,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             }
             _ => self.stats.objects += 1,
         }
-        Ok(cursor)
+        Ok(Open::Members(cursor, above + 1))
     }
 
     /// A home's block; a forward is claimed.
