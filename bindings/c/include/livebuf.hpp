@@ -335,6 +335,7 @@ class value {
   bool is_string() const noexcept { return type() == LIVEBUF_TYPE_STRING; }
   /// Members, elements or bytes of text.
   std::size_t size() const noexcept { return livebuf_count(value_); }
+  /// Why there is no value, or what is damaged in it. Of its type read() tells.
   livebuf_error error() const noexcept { return livebuf_value_error(value_); }
 
   value operator[](std::string_view name) const noexcept {

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::look::bad_pointer;
 use crate::progress;
 use crate::sink::{Out, refuse_terminal};
-use crate::source::{Source, not_a_document, patiently, read};
+use crate::source::{Source, not_a_document, patiently, read, tally};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::{Changes, FileEdit};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Observer, Storage, VecStorage};
@@ -152,9 +152,13 @@ fn apply<S: Storage, O: Observer>(
     limits.nesting = MAX_NESTING;
     editor.set_limits(limits);
     if !editing.no_validate {
-        progress::during(&format!("validating {}", name(path)), || editor.validate()).map_err(
-            |error| Failure::document(path, error).with_hint("a damaged document is not edited"),
-        )?;
+        let total = Some(editor.as_bytes().len() as u64);
+        progress::counting(&format!("validating {}", name(path)), total, |done| {
+            editor.validate_with(tally(done))
+        })
+        .map_err(|error| {
+            Failure::document(path, error).with_hint("a damaged document is not edited")
+        })?;
     }
     match *edit {
         Edit::Set { pointer, value, parents: false } => {

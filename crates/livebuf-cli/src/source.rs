@@ -4,11 +4,11 @@
 use crate::failure::{Failure, Outcome, name};
 use crate::progress;
 use livebuf::mapped::MappedFile;
-use livebuf::{Checked, Doc, ErrorKind, RegionKind};
+use livebuf::{Checked, Doc, ErrorKind, Region, RegionKind};
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long a command waits for another one to finish with a file.
@@ -61,15 +61,20 @@ impl Source {
 pub(crate) fn validate(path: &Path, doc: Doc<'_, Checked>) -> livebuf::Result<()> {
     let total = doc.as_bytes().len() as u64;
     progress::counting(&format!("validating {}", name(path)), Some(total), |done| {
-        let mut bytes = 0;
-        doc.regions(|region| {
-            // Shared text is met as often as it is referred to.
-            if region.kind != RegionKind::SharedText {
-                bytes += region.length;
-                done.store(bytes, Ordering::Relaxed);
-            }
-        })
+        doc.regions(tally(done))
     })
+}
+
+/// Counts the bytes that a validation is through with.
+pub(crate) fn tally(done: &AtomicU64) -> impl FnMut(Region) {
+    let mut bytes = 0;
+    move |region| {
+        // Shared text is met as often as it is referred to.
+        if region.kind != RegionKind::SharedText {
+            bytes += region.length;
+            done.store(bytes, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Calls again for a while where a file is locked.

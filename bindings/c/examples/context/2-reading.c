@@ -36,6 +36,13 @@ int main(void) {
   printf("laps as text: %s\n", livebuf_get_str_or(livebuf_get(root, "laps"), "none").data);
   printf("rank %lld\n", (long long)livebuf_get_i64_or(livebuf_get(root, "rank"), -1));
 
+  /* Where it must be known why, a status says so, and the variable stays as it is. */
+  int64_t rank = -1;
+  int status = livebuf_read_i64(livebuf_get(root, "rank"), &rank);
+  printf("rank: %s\n", livebuf_strerror(status));
+  status = livebuf_read_i64(livebuf_get(root, "driver"), &rank);
+  printf("driver: %s\n", livebuf_strerror(status));
+
   /* A remembered key finds its place again with one comparison. */
   livebuf_key laps;
   livebuf_key_init(&laps, "laps");

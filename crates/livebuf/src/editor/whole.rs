@@ -59,9 +59,10 @@ mod owned {
     use crate::editor::DocBuf;
     use crate::encode::{EncodeOptions, Encoder};
     use crate::layout::Limits;
-    use crate::reader::{Doc, Mode, Valid};
+    use crate::reader::{Doc, Mode};
     use crate::space::{Observer, Space};
     use crate::storage::{Storage, VecStorage};
+    use crate::validate::Region;
     use alloc::vec::Vec;
 
     impl DocBuf {
@@ -179,7 +180,27 @@ mod owned {
         /// # Errors
         /// The first problem with its offset; memory.
         pub fn validate(&mut self) -> Result<()> {
-            self.doc().validate().map(|_: Doc<'_, Valid>| ())?;
+            self.validate_with(|_| {})
+        }
+
+        /// The same, and tells `visit` of every region as [`Doc::regions`] does: for those
+        /// who show how far it is.
+        ///
+        /// # Errors
+        /// As [`validate`](Self::validate).
+        ///
+        /// ```
+        /// use livebuf::{Editor, VecStorage};
+        ///
+        /// let document = livebuf::json!({"laps": [71.5, 70.25]});
+        /// let mut editor = Editor::open(VecStorage::from_slice(document.as_bytes())?)?;
+        /// let mut bytes = 0;
+        /// editor.validate_with(|region| bytes += region.length)?;
+        /// assert!(editor.is_trusted() && bytes <= editor.as_bytes().len() as u64);
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
+        pub fn validate_with(&mut self, visit: impl FnMut(Region)) -> Result<()> {
+            self.doc().regions(visit)?;
             self.space.trusted = true;
             Ok(())
         }
