@@ -22,7 +22,7 @@ use crate::error::{self, Fault, Held};
 use crate::lock::{Guard, Lock};
 use crate::memory::{Access, Memory};
 use crate::object::Object;
-use crate::place::{Above, Effect, Log, Step, View, unescaped};
+use crate::place::{Above, Aside, Change, Log, ROOT, Step, Taken, View, Views, unescaped};
 
 /// From so many bytes on, work that needs no Python objects lets other threads run.
 pub(crate) const DETACH: usize = 4096;
@@ -32,9 +32,10 @@ pub(crate) struct State {
     /// `None` when closed.
     editor: Option<Editor<Memory>>,
     pub(crate) log: Log,
-    views_made: u64,
     /// Counts edits, for iterators.
     pub(crate) edits: u64,
+    /// Changes where members come to lie otherwise, for iterators: another in each document.
+    pub(crate) layout: u64,
 }
 
 impl State {
@@ -47,10 +48,12 @@ impl State {
     pub(crate) fn editor_mut(&mut self) -> Held<&mut Editor<Memory>> {
         self.editor.as_mut().ok_or(Fault::Closed)
     }
+}
 
-    pub(crate) fn view_made(&mut self) {
-        self.views_made += 1;
-    }
+/// A number for [`State::layout`] that no other document has.
+fn new_layout() -> u64 {
+    static LAYOUTS: AtomicU64 = AtomicU64::new(0);
+    LAYOUTS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// A document: JSON-like data in one buffer, read without parsing and edited in place.
@@ -71,7 +74,7 @@ pub(crate) struct Document {
     state: Lock<State>,
     /// Exports that look at the bytes.
     exports: AtomicUsize,
-    views_dropped: AtomicU64,
+    views: Views,
 }
 
 impl Document {
@@ -89,11 +92,11 @@ impl Document {
             state: Lock::new(State {
                 editor: Some(editor),
                 log: Log::default(),
-                views_made: 0,
                 edits: 0,
+                layout: new_layout(),
             }),
             exports: AtomicUsize::new(0),
-            views_dropped: AtomicU64::new(0),
+            views: Views::default(),
         }
     }
 
@@ -113,13 +116,28 @@ impl Document {
         self.state.detach(py, work)
     }
 
-    pub(crate) fn view_dropped(&self) {
-        self.views_dropped.fetch_add(1, Ordering::Relaxed);
+    /// Whether somebody has the lock.
+    #[inline(always)]
+    pub(crate) fn is_locked(&self, py: Python<'_>) -> bool {
+        self.state.is_locked(py)
+    }
+
+    /// A value of a document as a document of its own, for views of what an edit takes away.
+    pub(crate) fn copy_of(py: Python<'_>, value: &Value<'_>, of: &State) -> Held<Py<Document>> {
+        let _pause = CollectorPause::new();
+        let mut editor = Editor::create(Memory::nothing())?;
+        editor.set_limits(of.editor()?.limits());
+        editor.set_root(*value)?;
+        let copy = Document::around(editor);
+        // Iterators that go on there see that they must look again.
+        copy.lock(py).edits = of.edits;
+        Ok(Py::new(py, copy)?)
     }
 
     /// Views that live.
-    pub(crate) fn views(&self, state: &State) -> u64 {
-        state.views_made.saturating_sub(self.views_dropped.load(Ordering::Relaxed))
+    #[inline(always)]
+    pub(crate) fn views(&self) -> &Views {
+        &self.views
     }
 
     pub(crate) fn exports(&self) -> &AtomicUsize {
@@ -212,32 +230,37 @@ pub(crate) fn found<'py>(
 /// A view of a container.
 pub(crate) fn child<'py>(
     py: Python<'py>,
-    state: &mut State,
-    document: &Py<Document>,
+    state: &State,
+    document: &Bound<'_, Document>,
     value: (Kind, NodeId),
     above: Above,
 ) -> Held<Bound<'py, PyAny>> {
     let (kind, node) = value;
     let _pause = CollectorPause::new();
-    let view = View::new(document.clone_ref(py), above, node, state);
+    let view = View::new(document.clone().unbind(), above, node, state);
     Ok(match kind {
-        Kind::Object => Bound::new(py, Object { view })?.into_any(),
-        _ => Bound::new(py, Array { view })?.into_any(),
+        Kind::Object => {
+            let object = Bound::new(py, Object { view })?;
+            object.get().view.keep(py);
+            object.into_any()
+        }
+        _ => {
+            let array = Bound::new(py, Array { view })?;
+            array.get().view.keep(py);
+            array.into_any()
+        }
     })
 }
 
 /// The root as a Python object.
 fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     let (py, document) = (slf.py(), slf.get());
-    let mut state = document.lock(py);
+    let state = document.lock(py);
     let editor = state.editor()?;
     let value = editor.doc().root();
     match editor.root() {
         None => decode::scalar(py, &value),
-        Some(node) => {
-            let kind = value.kind();
-            child(py, &mut state, slf.as_unbound(), (kind, node), Above::Nothing)
-        }
+        Some(node) => child(py, &state, slf, (value.kind(), node), Above::Nothing),
     }
 }
 
@@ -278,10 +301,10 @@ impl Document {
     #[setter]
     fn set_root(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let given = Given::of(value)?;
-        let mut state = slf.get().lock(slf.py());
-        slf.get().begin_edit(slf.py(), &mut state)?;
-        edit(&mut state, |editor| Ok(editor.set_root(given.value())?))?;
-        state.log.push(None, Effect::All);
+        edit_at(slf, "", false, |editor| {
+            editor.set_root(given.value())?;
+            Ok(true)
+        })?;
         Ok(())
     }
 
@@ -291,7 +314,7 @@ impl Document {
     ) -> PyResult<Bound<'py, PyAny>> {
         // What lies right below the root is found without a view of the root.
         let (py, document) = (slf.py(), slf.get());
-        let mut state = document.lock(py);
+        let state = document.lock(py);
         let (mut missing, mut container) = (false, None);
         if let Some(editor) = &state.editor {
             let value = editor.doc().root();
@@ -319,7 +342,7 @@ impl Document {
             }
         }
         if let Some((below, above)) = container {
-            return Ok(child(py, &mut state, slf.as_unbound(), below, above)?);
+            return Ok(child(py, &state, slf, below, above)?);
         }
         drop(state);
         if missing {
@@ -391,32 +414,25 @@ impl Document {
         pointer: &Bound<'_, PyString>,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let (py, text) = (slf.py(), pointer.to_str()?);
+        let text = pointer.to_str()?;
         if text.is_empty() {
             return Self::set_root(slf, value);
         }
         let given = Given::of(value)?;
-        let (document, mut state) = (slf.get(), slf.get().lock(py));
-        document.begin_edit(py, &mut state)?;
-        edit(&mut state, |editor| Ok(editor.set_pointer(text, given.value())?))?;
-        tell(document, &mut state, text, false);
+        edit_at(slf, text, false, |editor| {
+            editor.set_pointer(text, given.value())?;
+            Ok(true)
+        })?;
         Ok(())
     }
 
     /// Removes the value at a JSON pointer. What is not there raises `MissingKeyError`.
     fn del_pointer(slf: &Bound<'_, Self>, pointer: &Bound<'_, PyString>) -> PyResult<()> {
         let (py, text) = (slf.py(), pointer.to_str()?);
-        let (document, mut state) = (slf.get(), slf.get().lock(py));
-        document.begin_edit(py, &mut state)?;
-        if !edit(&mut state, |editor| Ok(editor.remove_pointer(text)?))? {
-            drop(state);
-            return Err(error::missing_key(py, text));
+        match edit_at(slf, text, true, |editor| Ok(editor.remove_pointer(text)?))? {
+            true => Ok(()),
+            false => Err(error::missing_key(py, text)),
         }
-        match text {
-            "" => state.log.push(None, Effect::All),
-            _ => tell(document, &mut state, text, true),
-        }
-        Ok(())
     }
 
     /// Checks every byte of the document. From then on space that edits free is reused,
@@ -434,6 +450,7 @@ impl Document {
         let options = encode::options(tables, min_width)?;
         let mut state = self.lock(py);
         self.begin_edit(py, &mut state)?;
+        state.layout = new_layout();
         Ok(self.detached(py, &mut state, |editor| editor.compact_with(options))?)
     }
 
@@ -689,41 +706,69 @@ fn follow<'py>(mut place: Bound<'py, PyAny>, pointer: &str) -> PyResult<Bound<'p
     Ok(place)
 }
 
-/// Tells views of a change at a pointer that led somewhere.
-fn tell(document: &Document, state: &mut State, pointer: &str, removed: bool) {
-    if document.views(state) == 0 {
-        return;
+/// Edits what a pointer leads to: sets or `removes` it. False where the edit says that it
+/// found nothing.
+fn edit_at(
+    slf: &Bound<'_, Document>,
+    pointer: &str,
+    removes: bool,
+    change: impl FnMut(&mut Editor<Memory>) -> Held<bool>,
+) -> PyResult<bool> {
+    let (py, document) = (slf.py(), slf.get());
+    // What ends here may run Python code as it goes: after the lock.
+    let mut trash = Vec::new();
+    let mut state = document.lock(py);
+    document.begin_edit(py, &mut state)?;
+    let aside = match document.views().len() {
+        0 => None,
+        _ => aside_at(slf, &state, pointer, removes)?,
+    };
+    let changed = edit(&mut state, change)?;
+    if let (true, Some(aside)) = (changed, aside) {
+        aside.settle(py, slf, &mut state, &mut trash);
     }
-    let mut path = Vec::new();
-    let mut effect = Effect::All;
-    let Ok(editor) = state.editor() else { return };
-    let mut value = editor.doc().root();
-    for token in pointer.split('/').skip(1) {
-        // The parent was not touched, so that it can still be followed.
-        if value.kind() == Kind::Array && token == "-" {
-            return;
-        }
+    Ok(changed)
+}
+
+/// What an edit at a pointer does to views; nothing where the pointer leads nowhere.
+fn aside_at(
+    slf: &Bound<'_, Document>,
+    state: &State,
+    pointer: &str,
+    removes: bool,
+) -> Held<Option<Aside>> {
+    let (py, mut value, mut path) = (slf.py(), state.editor()?.doc().root(), Vec::new());
+    let mut tokens = pointer.split('/').skip(1).peekable();
+    while let Some(token) = tokens.next() {
         let step = match value.kind() {
-            Kind::Array => Step::Index(token.parse().unwrap_or(usize::MAX)),
+            Kind::Array => match token.parse() {
+                Ok(index) => Step::Index(index),
+                // The place after the last, or an error.
+                Err(_) => return Ok(None),
+            },
             _ => Step::Key(unescaped(token).into()),
         };
-        let next: Option<Value<'_>> = match &step {
-            Step::Index(index) => value.get(*index).ok().flatten(),
-            Step::Key(key) => value.get(&**key).ok().flatten(),
-        };
-        effect = match &step {
-            Step::Index(index) if removed => Effect::from(*index),
-            Step::Index(index) => Effect::element(*index),
-            Step::Key(key) => Effect::Member(key.clone()),
-        };
-        path.push(step);
-        match next {
-            Some(next) => value = next,
-            None => break,
+        if tokens.peek().is_some() {
+            let next = match &step {
+                Step::Index(index) => value.get(*index)?,
+                Step::Key(key) => value.get(&**key)?,
+            };
+            let Some(next) = next else { return Ok(None) };
+            value = next;
+            path.push(step);
+            continue;
         }
+        let hash = slf.get().views().hash(&path);
+        let change = match &step {
+            Step::Index(index) if removes => Change::removes(*index),
+            Step::Index(index) => Change::takes(Taken::Elements(*index, index.saturating_add(1))),
+            Step::Key(key) => Change::takes(Taken::Member(key)),
+        };
+        let path = || Ok(path.clone());
+        return Aside::of(py, slf, state, &value, hash, path, change).map(Some);
     }
-    path.pop();
-    state.log.push(Some(path), effect);
+    let change = Change::takes(Taken::Root);
+    Aside::of(py, slf, state, &value, ROOT, || Ok(Vec::new()), change).map(Some)
 }
 
 /// A document in memory of its own: what unpickling calls.

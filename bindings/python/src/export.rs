@@ -133,8 +133,8 @@ pub(crate) fn numbers(
         return Err(PyBufferError::new_err("the buffer is read-only"));
     }
     let view_of_array = &numbers.array.get().view;
-    let document = view_of_array.document().get();
-    view_of_array.reach(py, |state, _| {
+    view_of_array.reach(py, |document, state, _| {
+        let document = document.get();
         if numbers.writable {
             document.begin_edit(py, state)?;
             if !livebuf::Storage::is_writable(state.editor()?.storage()) {
@@ -219,7 +219,7 @@ impl Numbers {
         numbers(slf.py(), slf.as_any(), slf.get(), view, flags)
     }
 
-    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        release(self.array.get().view.document().get(), view);
+    unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer) {
+        release(slf.get().array.get().view.document(slf.py()).get(), view);
     }
 }

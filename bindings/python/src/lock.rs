@@ -49,6 +49,12 @@ impl<T> Lock<T> {
         Guard { lock: self, stays: PhantomData }
     }
 
+    /// Whether somebody has the lock.
+    #[inline(always)]
+    pub(crate) fn is_locked(&self, _attached: Python<'_>) -> bool {
+        self.taken.get()
+    }
+
     #[cold]
     fn wait(&self, py: Python<'_>)
     where

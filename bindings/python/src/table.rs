@@ -79,9 +79,8 @@ impl Table {
 
     fn exporter(&self, py: Python<'_>) -> PyResult<Exporter> {
         let view = &self.array.get().view;
-        let document = view.document();
-        let pointer = view.pointer(py);
-        let owner: Arc<dyn livebuf_arrow::Document> = view.reach(py, |state, _| {
+        let (owner, pointer) = view.reach(py, |document, state, _| {
+            let pointer = view.pointer(py)?;
             let is_bytes = state.editor()?.storage().is_bytes();
             if is_bytes && !state.editor()?.is_trusted() && !self.copy {
                 // Once, and not for each export.
@@ -89,12 +88,15 @@ impl Table {
             }
             let bytes = state.editor()?.as_bytes();
             if self.copy {
-                return Ok(Arc::new(bytes.to_vec()) as Arc<dyn livebuf_arrow::Document>);
+                let owner: Arc<dyn livebuf_arrow::Document> = Arc::new(bytes.to_vec());
+                return Ok((owner, pointer));
             }
             document.get().exports().fetch_add(1, Ordering::AcqRel);
             let (start, length) = (bytes.as_ptr(), bytes.len());
-            let document = document.clone_ref(py);
-            Ok(Arc::new(Exported { start, length, is_valid: is_bytes, document }))
+            let document = document.clone().unbind();
+            let owner: Arc<dyn livebuf_arrow::Document> =
+                Arc::new(Exported { start, length, is_valid: is_bytes, document });
+            Ok((owner, pointer))
         })?;
         let options = self.options.clone();
         py.detach(|| Ok(Exporter::new(Arc::new(owner))?.at(&pointer)?.options(options)))
@@ -336,8 +338,8 @@ impl Column {
         export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
     }
 
-    unsafe fn __releasebuffer__(&self, view: *mut pyo3::ffi::Py_buffer) {
-        export::release(self.array.get().view.document().get(), view);
+    unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer) {
+        export::release(slf.get().array.get().view.document(slf.py()).get(), view);
     }
 }
 

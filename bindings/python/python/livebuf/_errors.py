@@ -78,7 +78,7 @@ class ReadOnlyError(Error, TypeError):
 
 
 class StaleError(Error, RuntimeError):
-    """The view's place was removed, replaced or shifted. Look it up again."""
+    """An edit shifted the view's place: its key or index now means another. Look it up again."""
 
 
 class LimitError(Error, ValueError):
