@@ -400,8 +400,11 @@ class DocumentMachine(RuleBasedStateMachine):
     @on(list, backwards=st.booleans())
     def sort(self, pair: Pair, backwards: bool) -> None:
         def key(item: Any) -> str:
-            plain = isinstance(item, (livebuf.Object, livebuf.Array))
-            return repr(item.to_python() if plain else item)
+            if isinstance(item, (livebuf.Object, livebuf.Array)):
+                item = item.to_python()
+            if isinstance(item, dict):
+                return repr([(name, key(item[name])) for name in sorted(item)])
+            return repr(list(map(key, item)) if isinstance(item, list) else item)
 
         pair.view[:] = sorted(pair.view, key=key, reverse=backwards)
         pair.model[:] = copied(sorted(pair.model, key=key, reverse=backwards))
