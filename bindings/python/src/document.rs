@@ -116,12 +116,6 @@ impl Document {
         self.state.detach(py, work)
     }
 
-    /// Whether somebody has the lock.
-    #[inline(always)]
-    pub(crate) fn is_locked(&self, py: Python<'_>) -> bool {
-        self.state.is_locked(py)
-    }
-
     /// A value of a document as a document of its own, for views of what an edit takes away.
     pub(crate) fn copy_of(py: Python<'_>, value: &Value<'_>, of: &State) -> Held<Py<Document>> {
         let _pause = CollectorPause::new();

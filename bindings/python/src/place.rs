@@ -347,17 +347,10 @@ impl View {
         self.place().document.bind(py).clone()
     }
 
-    /// The document, whose lock is free until something else runs.
-    #[inline]
-    fn ready<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
-        loop {
-            let document = self.document(py);
-            match document.get().is_locked(py) {
-                false => return document,
-                // Meanwhile the view may come to another document.
-                true => drop(document.get().lock(py)),
-            }
-        }
+    /// Whether the view came to another document while it waited for the lock of this.
+    #[inline(always)]
+    fn has_left(&self, document: &Bound<'_, Document>) -> bool {
+        !self.place().document.is(document)
     }
 
     fn parent(&self) -> Option<&View> {
@@ -448,8 +441,12 @@ impl View {
 
     /// The document's edits and layout, for iterators.
     pub(crate) fn edits(&self, py: Python<'_>) -> (u64, u64) {
-        let document = self.ready(py);
+        let document = self.document(py);
         let state = document.get().lock(py);
+        if self.has_left(&document) {
+            drop(state);
+            return self.edits(py);
+        }
         (state.edits, state.layout)
     }
 
@@ -460,8 +457,12 @@ impl View {
         py: Python<'_>,
         look: impl FnOnce(&Value<'_>) -> Held<R>,
     ) -> PyResult<R> {
-        let document = self.ready(py);
+        let document = self.document(py);
         let state = document.get().lock(py);
+        if self.has_left(&document) {
+            drop(state);
+            return self.read(py, look);
+        }
         let node = self.node(py, &state)?;
         let value = state.editor()?.value(node).map_err(Fault::Core)?;
         Ok(look(&value)?)
@@ -474,8 +475,12 @@ impl View {
         py: Python<'_>,
         look: impl FnOnce(&Bound<'_, Document>, &mut State, NodeId) -> Held<R>,
     ) -> PyResult<R> {
-        let document = self.ready(py);
+        let document = self.document(py);
         let mut state = document.get().lock(py);
+        if self.has_left(&document) {
+            drop(state);
+            return self.reach(py, look);
+        }
         let node = self.node(py, &state)?;
         Ok(look(&document, &mut state, node)?)
     }
@@ -500,10 +505,14 @@ impl View {
         change: Change<'_>,
         mut edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut bool) -> Held<R>,
     ) -> PyResult<R> {
-        let document = self.ready(py);
+        let document = self.document(py);
         // What ends here may run Python code as it goes: after the lock.
         let mut trash = Vec::new();
         let mut state = document.get().lock(py);
+        if self.has_left(&document) {
+            drop(state);
+            return self.edit_many(py, before, change, edit);
+        }
         document.get().begin_edit(py, &mut state)?;
         let node = self.node(py, &state)?;
         if before && !state.editor()?.is_trusted() {
