@@ -258,6 +258,16 @@ fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     }
 }
 
+/// The root, which must be an object.
+fn members<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
+    let root = root(slf)?;
+    if root.is_instance_of::<Object>() {
+        return Ok(root);
+    }
+    let class = root.get_type().name()?.to_string();
+    Err(Fault::WrongType(format!("the document's root is no object, but of type {class}")))
+}
+
 /// What a missing argument is.
 pub(crate) enum Fallback<'py> {
     Raise,
@@ -376,7 +386,24 @@ impl Document {
         key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        root(slf)?.call_method1("get", (key, default))
+        members(slf)?.call_method1("get", (key, default))
+    }
+
+    /// The keys of the root; with `doc[key]` what `dict(doc)` and `{**doc}` take.
+    ///
+    /// This and `values` and `items` raise `WrongTypeError` where the root is no object.
+    fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        members(slf)?.call_method0("keys")
+    }
+
+    /// The values of the root, an object.
+    fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        members(slf)?.call_method0("values")
+    }
+
+    /// The keys and values of the root, an object.
+    fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        members(slf)?.call_method0("items")
     }
 
     /// The value at a JSON pointer (RFC 6901); `""` is the root. Without a default a pointer
@@ -717,11 +744,52 @@ fn edit_at(
         0 => None,
         _ => aside_at(slf, &state, pointer, removes)?,
     };
-    let changed = edit(&mut state, change)?;
+    let changed = match edit(&mut state, change) {
+        Ok(changed) => changed,
+        Err(fault) => return Err(explain(fault, &state, pointer)?.into()),
+    };
     if let (true, Some(aside)) = (changed, aside) {
         aside.settle(py, slf, &mut state, &mut trash);
     }
     Ok(changed)
+}
+
+/// Says where a pointer leads nowhere.
+fn explain(fault: Fault, state: &State, pointer: &str) -> Held<Fault> {
+    let Fault::Core(error) = &fault else { return Ok(fault) };
+    use ErrorKind::{IndexOutOfRange, NotFound, WrongType};
+    if !matches!(error.kind(), IndexOutOfRange | NotFound | WrongType) {
+        return Ok(fault);
+    }
+    let root = state.editor()?.doc().root();
+    let ends = pointer.match_indices('/').map(|(at, _)| at).chain([pointer.len()]);
+    let mut last = root;
+    for (above, end) in ends.clone().zip(ends.skip(1)) {
+        let (above, place) = (&pointer[..above], &pointer[..end]);
+        match last.kind() {
+            Kind::Object | Kind::Array => {}
+            kind => {
+                let kind = format!("{kind:?}").to_lowercase();
+                return Ok(Fault::WrongType(format!(
+                    "no place {pointer:?}: {above:?} leads to a value of kind {kind}, neither \
+                     object nor array"
+                )));
+            }
+        }
+        match root.pointer(place)? {
+            Some(value) => last = value,
+            None if end == pointer.len() => break,
+            None => return Ok(Fault::Missing(format!("no place {pointer:?}: no {place:?}"))),
+        }
+    }
+    Ok(match error.kind() {
+        IndexOutOfRange => Fault::Index(format!(
+            "no place {pointer:?}: the array has {} elements; \"-\" is behind the last",
+            error.detail()
+        )),
+        NotFound => Fault::Missing(format!("no place {pointer:?}")),
+        _ => fault,
+    })
 }
 
 /// What an edit at a pointer does to views; nothing where the pointer leads nowhere.

@@ -177,23 +177,24 @@ impl Table {
         })
     }
 
-    /// Keys of the columns that the array is stored as, in their order.
+    /// Keys of the columns that the array is stored as, in their order; `["value"]` for an
+    /// array that holds no objects, whose elements are its one column.
     #[getter]
     fn column_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.array.get().view.read(py, |value| {
-            let table = match value.as_array()? {
-                Some(array) => array.table()?,
-                None => None,
+            let Some(array) = value.as_array()? else { return Ok(Vec::new()) };
+            let Some(table) = array.table()? else {
+                let one = !export::holds_objects(&array);
+                return Ok(one.then(|| export::VALUES.to_owned()).into_iter().collect());
             };
-            let Some(table) = table else { return Ok(Vec::new()) };
             table.columns().map(|column| Ok(column?.0.to_owned())).collect()
         })
     }
 
     /// A column by its key, or by keys down through objects within the rows.
     ///
-    /// Raises `WrongTypeError` where the array is not stored as columns, or has none of that
-    /// name.
+    /// Raises `MissingKeyError` where there is none of that name, `WrongTypeError` where the
+    /// objects of the array are not stored as columns.
     #[pyo3(signature = (*path))]
     fn column(&self, py: Python<'_>, path: &Bound<'_, PyTuple>) -> PyResult<Column> {
         if path.is_empty() {

@@ -12,7 +12,7 @@ import pickle
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -820,3 +820,44 @@ class TestWhole:
             "        Finalised(); Finalised(); work(); Finalised()\n"
         )
         subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+class TestAsMapping:
+    """What `dict` and `**` ask of a mapping. Bug: a document had no `keys`."""
+
+    def test_of_an_object(self) -> None:
+        value = {"a": 1, "b": [1, {"c": 2}], "": None}
+        doc = Document.from_python(value)
+        assert list(doc.keys()) == ["a", "b", ""] == list(doc)
+        assert list(doc.values())[0] == 1 and dict(doc.items())["b"] == [1, {"c": 2}]
+        assert dict(doc) == {**doc} == value
+        assert (lambda **named: named)(**Document.from_python({"x": 1})) == {"x": 1}
+        other: dict[str, Any] = {}
+        other.update(doc)
+        assert other == value
+        nested = livebuf.from_json('{"o": {"p": {"q": 1}}}')
+        nested.root.update(doc)
+        assert nested == {"o": {"p": {"q": 1}}} | value
+
+    @pytest.mark.parametrize("value", [[1, 2], [["a", 1]], 5, "text", None, []])
+    def test_of_anything_else(self, value: Any) -> None:
+        doc = Document.from_python(value)
+        for action in (
+            lambda: dict(doc),
+            lambda: {**doc},
+            lambda: doc.keys(),
+            lambda: doc.values(),
+            lambda: doc.items(),
+            lambda: doc.get("a"),
+        ):
+            with pytest.raises(livebuf.WrongTypeError, match="root is no object"):
+                action()
+
+    def test_match_goes_by_the_root(self) -> None:
+        doc = Document.from_python({"a": 1})
+        match doc.root:
+            case {"a": found}:
+                assert found == 1
+            case _:
+                raise AssertionError
+        assert isinstance(doc.root, Mapping) and not isinstance(doc, Mapping)

@@ -95,3 +95,9 @@ class ClosedError(Error, ValueError):
 
 class ExportedError(Error, BufferError):
     """The bytes cannot be changed while a memoryview, numpy array or Arrow export looks at them."""
+
+
+# Tracebacks and pickles name them as users do.
+for _class in list(vars().values()):
+    if isinstance(_class, type) and issubclass(_class, Error):
+        _class.__module__ = "livebuf"
