@@ -1,13 +1,13 @@
 //! `livebuf.Array`: a view of an array, as a `MutableSequence`.
 
-use livebuf::{Editor, NodeId, Storage};
+use livebuf::{Editor, ErrorKind, NodeId, Storage};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 
 use crate::compare;
-use crate::decode;
+use crate::decode::{self, CollectorPause};
 use crate::document::{Document, Found, child, fallback, found, is_container};
 use crate::encode::{Given, expected};
 use crate::error::{self, Fault, Held};
@@ -57,6 +57,49 @@ impl Array {
                     Ok(Some(child(py, state, document, below, above)?))
                 }
             }
+        })
+    }
+
+    /// Elements from an index on as plain Python objects, so many that they are made of about
+    /// `most` values; one that alone has more as a view.
+    pub(crate) fn plain_from<'py>(
+        slf: &Bound<'py, Self>,
+        index: usize,
+        most: u64,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let py = slf.py();
+        slf.get().view.reach(py, |document, state, node| {
+            let _pause = CollectorPause::new();
+            let (mut items, mut large) = (Vec::new(), None);
+            let mut left = most;
+            let editor = state.editor()?;
+            let value = editor.value(node)?;
+            let array = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
+            for index in index..array.len() {
+                let Some(value) = array.get(index)? else { break };
+                let within = left.saturating_sub(1);
+                let mut rest = within;
+                match decode::to_python_within(py, &value, &mut rest) {
+                    Ok(item) => items.push(item),
+                    Err(Fault::Core(error)) if error.kind() == ErrorKind::BudgetExceeded => {
+                        if items.is_empty() {
+                            large =
+                                editor.handle_of(&value, node).map(|below| (value.kind(), below));
+                        }
+                        break;
+                    }
+                    Err(fault) => return Err(fault),
+                }
+                left = rest;
+                if left == 0 {
+                    break;
+                }
+            }
+            if let Some(below) = large {
+                let above = Above::Array(Some(slf.clone().unbind()), index);
+                items.push(child(py, state, document, below, above)?);
+            }
+            Ok(items)
         })
     }
 

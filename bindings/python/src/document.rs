@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use livebuf::mapped::{MappedFile, MappedStorage};
-use livebuf::{DocBuf, Editor, ErrorKind, Kind, NodeId, Value};
+use livebuf::{Doc, DocBuf, Editor, ErrorKind, Kind, NodeId, Storage, Value};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -47,6 +47,20 @@ impl State {
     #[inline(always)]
     pub(crate) fn editor_mut(&mut self) -> Held<&mut Editor<Memory>> {
         self.editor.as_mut().ok_or(Fault::Closed)
+    }
+}
+
+impl State {
+    /// The document, if nobody else made it longer or shorter in its memory: then the header
+    /// names another length than the editor knows.
+    #[inline(always)]
+    pub(crate) fn whole(&self) -> Held<&Editor<Memory>> {
+        let editor = self.editor()?;
+        let at = livebuf::layout::HEADER_USED as usize;
+        match editor.storage().bytes().get(at..at + 4) {
+            Some(used) if used == (editor.as_bytes().len() as u32).to_le_bytes() => Ok(editor),
+            _ => Err(Fault::Outdated),
+        }
     }
 }
 
@@ -143,6 +157,7 @@ impl Document {
         if self.exports.load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported);
         }
+        state.whole()?;
         state.edits += 1;
         let editor = state.editor()?;
         if editor.storage().access() == Access::CopyOnWrite {
@@ -159,6 +174,7 @@ impl Document {
         state: &mut State,
         work: impl FnOnce(&mut Editor<Memory>) -> livebuf::Result<R> + Send,
     ) -> Held<R> {
+        state.whole()?;
         let editor = state.editor_mut()?;
         Ok(match editor.as_bytes().len() {
             0..DETACH => work(editor)?,
@@ -250,7 +266,7 @@ pub(crate) fn child<'py>(
 fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     let (py, document) = (slf.py(), slf.get());
     let state = document.lock(py);
-    let editor = state.editor()?;
+    let editor = state.whole()?;
     let value = editor.doc().root();
     match editor.root() {
         None => decode::scalar(py, &value),
@@ -320,7 +336,7 @@ impl Document {
         let (py, document) = (slf.py(), slf.get());
         let state = document.lock(py);
         let (mut missing, mut container) = (false, None);
-        if let Some(editor) = &state.editor {
+        if let Ok(editor) = state.whole() {
             let value = editor.doc().root();
             if let Ok(text) = key.cast_exact::<PyString>()
                 && value.kind() == Kind::Object
@@ -423,7 +439,7 @@ impl Document {
         let fallback = fallback(default)?;
         let found = {
             let state = slf.get().lock(py);
-            look(py, &state.editor()?.doc().root(), text)?
+            look(py, &state.whole()?.doc().root(), text)?
         };
         found.or_follow(|| Ok(root(slf)?), text, fallback)
     }
@@ -454,6 +470,33 @@ impl Document {
             true => Ok(()),
             false => Err(error::missing_key(py, text)),
         }
+    }
+
+    /// Looks again at memory that others write too: another `Document` in it, or another
+    /// process. Needed after they edited; nobody may edit meanwhile. Views go on where their
+    /// path still leads to a container. The document counts as not validated.
+    ///
+    /// Raises `DamagedError` where the memory holds no document, which is then as it was.
+    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.lock(py);
+        let storage = state.editor()?.storage();
+        if storage.is_bytes() {
+            return Ok(());
+        }
+        if self.exports.load(Ordering::Acquire) > 0 {
+            return Err(Fault::Exported.into());
+        }
+        let document = Doc::open(storage.bytes()).map_err(error::raise)?;
+        let flags = document.as_bytes()[livebuf::layout::HEADER_READ_ONLY_FLAGS as usize];
+        if flags != 0 && storage.is_writable() {
+            return Err(error::unknown_feature());
+        }
+        if let Some(editor) = state.editor.take() {
+            state.editor = Some(Editor::open(editor.into_parts().0).map_err(error::raise)?);
+        }
+        state.edits += 1;
+        state.layout = new_layout();
+        Ok(())
     }
 
     /// Checks every byte of the document. From then on space that edits free is reused,
@@ -522,7 +565,7 @@ impl Document {
     /// A copy in memory of its own, which can be edited.
     fn copy(&self, py: Python<'_>) -> PyResult<Document> {
         let state = self.lock(py);
-        let editor = state.editor()?;
+        let editor = state.whole()?;
         // What was validated stays so.
         match editor.is_trusted() {
             true => {
@@ -556,7 +599,7 @@ impl Document {
     /// Bytes that the document takes.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.lock(py).editor()?.as_bytes().len())
+        Ok(self.lock(py).whole()?.as_bytes().len())
     }
 
     /// Whether edits are refused.
@@ -583,7 +626,7 @@ impl Document {
     /// Constant time for memory of its own: the next edit then moves to other memory.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.lock(py);
-        let editor = state.editor()?;
+        let editor = state.whole()?;
         if self.exports.load(Ordering::Acquire) > 0 {
             // One may be written through.
             return Ok(PyBytes::new(py, editor.as_bytes()));
@@ -599,7 +642,7 @@ impl Document {
         max_values: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let state = self.lock(py);
-        let document = state.editor()?.doc();
+        let document = state.whole()?.doc();
         let limit = max_values.unwrap_or(decode::default_budget(document.as_bytes().len()));
         Ok(decode::to_python(py, &document.root(), limit)?)
     }

@@ -67,6 +67,8 @@ pub(crate) enum Fault {
     Stale(&'static str),
     /// The document was closed.
     Closed,
+    /// Others edited the document in its memory.
+    Outdated,
     /// Others look at the document's bytes.
     Exported,
     /// A value of an unexpected type: what was found where.
@@ -111,6 +113,11 @@ impl From<Fault> for PyErr {
             Fault::Closed => {
                 let message = "the document is closed".to_owned();
                 make(py, |c| &c.closed, message, ErrorKind::StaleHandle, None)
+            }
+            Fault::Outdated => {
+                let message = "somebody else edited the document in its memory since this one \
+                               looked at it: call refresh()";
+                make(py, |c| &c.stale, message.to_owned(), ErrorKind::StaleHandle, None)
             }
             Fault::Exported => {
                 let message = "the document cannot be edited while a memoryview, numpy array or \

@@ -22,7 +22,7 @@ pub(crate) fn document(
 ) -> PyResult<()> {
     let py = owner.py();
     let state = owner.get().lock(py);
-    let bytes = state.editor()?.as_bytes();
+    let bytes = state.whole()?.as_bytes();
     // SAFETY: a structure of the caller's to fill; the bytes stay in place until the count
     // of exports, which is raised under the same lock, is lowered again.
     let filled = unsafe {

@@ -463,8 +463,9 @@ impl View {
             drop(state);
             return self.read(py, look);
         }
+        let editor = state.whole()?;
         let node = self.node(py, &state)?;
-        let value = state.editor()?.value(node).map_err(Fault::Core)?;
+        let value = editor.value(node).map_err(Fault::Core)?;
         Ok(look(&value)?)
     }
 
@@ -481,6 +482,7 @@ impl View {
             drop(state);
             return self.reach(py, look);
         }
+        state.whole()?;
         let node = self.node(py, &state)?;
         Ok(look(&document, &mut state, node)?)
     }
@@ -534,6 +536,36 @@ impl View {
         }
         Ok(result?)
     }
+}
+
+/// Looks at the containers of two views at once.
+pub(crate) fn with_both<R>(
+    py: Python<'_>,
+    one: &View,
+    other: &View,
+    look: impl FnOnce(Value<'_>, Value<'_>) -> Held<R>,
+) -> PyResult<R> {
+    let (document, second) = (one.document(py), other.document(py));
+    // In one order everywhere, so that no two threads wait for each other.
+    let ordered = match document.as_ptr() <= second.as_ptr() {
+        true => (&document, &second),
+        false => (&second, &document),
+    };
+    let first_lock = ordered.0.get().lock(py);
+    let second_lock = (!document.is(&second)).then(|| ordered.1.get().lock(py));
+    if one.has_left(&document) || other.has_left(&second) {
+        drop((first_lock, second_lock));
+        return with_both(py, one, other, look);
+    }
+    let (state, of_second) = match (&second_lock, ordered.0.is(&document)) {
+        (None, _) => (&*first_lock, &*first_lock),
+        (Some(second_lock), true) => (&*first_lock, &**second_lock),
+        (Some(second_lock), false) => (&**second_lock, &*first_lock),
+    };
+    let (editor, second_editor) = (state.whole()?, of_second.whole()?);
+    let (node, second_node) = (one.node(py, state)?, other.node(py, of_second)?);
+    let value = editor.value(node).map_err(Fault::Core)?;
+    Ok(look(value, second_editor.value(second_node).map_err(Fault::Core)?)?)
 }
 
 /// What an edit of a container does to views below it.

@@ -86,7 +86,7 @@ impl Table {
                 // Once, and not for each export.
                 document.get().detached(py, state, |editor| editor.validate())?;
             }
-            let bytes = state.editor()?.as_bytes();
+            let bytes = state.whole()?.as_bytes();
             if self.copy {
                 let owner: Arc<dyn livebuf_arrow::Document> = Arc::new(bytes.to_vec());
                 return Ok((owner, pointer));

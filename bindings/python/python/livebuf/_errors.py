@@ -78,7 +78,10 @@ class ReadOnlyError(Error, TypeError):
 
 
 class StaleError(Error, RuntimeError):
-    """An edit shifted the view's place: its key or index now means another. Look it up again."""
+    """An edit shifted the view's place: its key or index now means another. Look it up again.
+
+    Of a document: somebody else edited it in its memory. Call `refresh()`.
+    """
 
 
 class LimitError(Error, ValueError):
