@@ -564,3 +564,35 @@ fn a_refused_push_into_an_array_of_a_list_changes_nothing() {
     }
     assert!(refused > 200, "{refused}");
 }
+
+/// A row by itself was copied with its further fields as they were; where a damaged one
+/// repeated a column's key, a valid target had an object with a key twice.
+#[test]
+fn graft_of_a_row_whose_further_fields_repeat_a_key() {
+    let text = r#"[{"a":1,"b":2},{"a":3,"b":4},{"a":5,"b":6},{"a":7,"b":8}]"#;
+    let mut doc = livebuf_json::from_str(text).unwrap();
+    doc.set_pointer("/0/c", 9).unwrap();
+    let mut bytes = doc.to_vec();
+    let word = |bytes: &[u8], at: u32| {
+        u32::from_le_bytes(bytes[at as usize..at as usize + 4].try_into().unwrap())
+    };
+    // The record with "c" comes to name the table's shape, so its first key is "a".
+    let table = word(&bytes, word(&bytes, 8) + 12);
+    let extras = word(&bytes, table + 20);
+    let record = word(&bytes, word(&bytes, extras + 12)) as usize;
+    let shape = word(&bytes, table + 4);
+    bytes[record + 4..record + 8].copy_from_slice(&shape.to_le_bytes());
+    let foreign = Doc::open(&bytes).unwrap();
+    let row = foreign.root().get(0usize).unwrap().unwrap();
+    assert_eq!(livebuf_json::to_string(row).unwrap(), r#"{"a":1,"b":2,"a":9}"#);
+
+    let mut mine = livebuf_json::from_str(r#"{"mine":true}"#).unwrap();
+    let before = mine.to_vec();
+    let error = mine.set(mine.root().unwrap(), "row", row).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+    assert!(before == mine.as_bytes());
+    // One that is whole goes.
+    let whole = foreign.root().get(1usize).unwrap().unwrap();
+    mine.set(mine.root().unwrap(), "row", whole).unwrap();
+    valid(&mine);
+}

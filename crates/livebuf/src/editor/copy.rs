@@ -325,14 +325,30 @@ impl<'v> Measure<'v> {
     /// Counts the record or map that a row becomes by itself.
     fn row(&mut self, raw: Raw) -> Result<()> {
         let mut cursor = Cursor::new(self.bytes, raw)?;
+        let Node::Row(table, row) = cursor.node else {
+            return Err(Error::new(ErrorKind::WrongBlock, raw.cell & 0xFFFF_FFFF));
+        };
+        let shape = Shape::load(self.bytes, table.shape as u64)?;
         let (mut live, mut keys, mut record) = (0, 0, true);
         while let Some((index, _)) = cursor.next(self.bytes)? {
             let key = cursor.key(self.bytes, index)?.unwrap_or_default();
             self.check_length(key)?;
             text(key, raw.cell & 0xFFFF_FFFF)?;
+            if index < table.columns
+                && shape.find(self.bytes, shape.count, &Needle::new(key))? != Some(index)
+            {
+                return Err(Error::new(ErrorKind::DuplicateKey, shape.offset));
+            }
             record &= key.len() <= MAX_SHAPE_KEY;
             keys += key_fresh(key);
             live += 1;
+        }
+        let further = table.extra(self.bytes, row)?;
+        if further != 0 {
+            check_further(self.bytes, table, further)?;
+            if record && live as usize <= MAX_FIELDS {
+                distinct(self.bytes, further)?;
+            }
         }
         self.size += keys
             + if record && live as usize <= MAX_FIELDS {
@@ -418,6 +434,22 @@ impl<'v> Measure<'v> {
         }
         Ok(())
     }
+}
+
+/// Checks that no key occurs twice in a row's further fields, which become fields of a
+/// record with the others: at most 255, mostly a few.
+fn distinct(bytes: &[u8], home: u32) -> Result<()> {
+    let mut cursor = Cursor::new(bytes, Raw::object(home))?;
+    while let Some((index, _)) = cursor.next(bytes)? {
+        let key = cursor.key(bytes, index)?;
+        let mut later = cursor;
+        while let Some((other, _)) = later.next(bytes)? {
+            if later.key(bytes, other)? == key {
+                return Err(Error::new(ErrorKind::DuplicateKey, home as u64));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Copies a measured value of another document.
