@@ -13,12 +13,17 @@ use crate::input::Input;
 use crate::samples;
 use crate::tree::{Budget, Tree};
 use livebuf::{Checked, Doc, DocBuf, ErrorKind, Kind, Limits, New, RegionKind, Value, layout};
+use livebuf_arrow::{ExportOptions, Exporter, ImportOptions};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What a case may cost.
 const EFFORT: Effort = Effort { walk: 4_000, edits: 8 };
 /// Edits that follow, checked one by one.
 const LATER: usize = 12;
+
+/// Bytes printed for each byte of a document that was not validated.
+const PRINTED: usize = 1_024;
 
 /// What an input met.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,7 +60,7 @@ pub fn run(data: &[u8]) -> Met {
     let Ok(doc) = Doc::open(&bytes) else { return met };
     met.opens = true;
     met.valid = doc.validate().is_ok();
-    convert(doc);
+    convert(&bytes, met.valid);
     met.later += grafts(doc, &mut input.clone());
     if met.valid {
         met.later += later(&bytes, &mut input);
@@ -168,7 +173,7 @@ fn mutate(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
         // The second change of a document that the first one broke.
         return bytes::damage(bytes, input);
     };
-    let choice = input.byte() % 40;
+    let choice = input.byte() % 42;
     crate::note(|| format!("mutation {choice}"));
     if change(bytes, &structure, choice, input).is_none() {
         bytes::damage(bytes, input);
@@ -427,6 +432,21 @@ fn change(
                 }
             }
         }
+        // A long key in a shape, with its fingerprint: narrow columns do not pay for it.
+        39 | 40 => {
+            let (shape, length, kind) = structure.of_kind(RegionKind::Shape, input);
+            if kind != RegionKind::Shape {
+                return None;
+            }
+            let (capacity, count) = (usize::from(bytes[shape + 1]), usize::from(bytes[shape + 2]));
+            let key = input.below(count);
+            let text = crate::fresh::text(input.byte(), input.pick(&[8, 40, 200, 255]));
+            let at = append(bytes, text.as_bytes());
+            let cell = shape + length - 8 * capacity + 8 * key;
+            put(bytes, cell, at as u32);
+            put(bytes, cell + 4, text.len() as u32);
+            *bytes.get_mut(shape + 8 + key)? = fingerprint(text.as_bytes());
+        }
         // Shapes: another one for a record or table, a list that begins later.
         _ => {
             let shape = structure.of_kind(RegionKind::Shape, input).0 as u32;
@@ -443,11 +463,49 @@ fn change(
     Some(())
 }
 
+/// Of a key longer than seven bytes (FORMAT 4.2).
+fn fingerprint(key: &[u8]) -> u8 {
+    let eight = |at: usize| key[at..at + 8].try_into().map_or(0, u64::from_le_bytes);
+    let mix = eight(0) ^ eight(key.len() - 8).rotate_left(29) ^ key.len() as u64;
+    (mix.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
+}
+
 // --- conversions ----------------------------------------------------------------
 
-/// Other forms of the whole.
-fn convert(doc: Doc<'_>) {
+/// Other forms of the whole: bounded, and what is valid is exported.
+fn convert(bytes: &[u8], valid: bool) {
+    let doc = Doc::open(bytes).expect("opened before");
     let _ = livebuf::from_doc::<serde_json::Value, _>(doc);
+    // By default, as design.md has it.
+    let most = PRINTED * bytes.len();
+    let printed = [livebuf_json::to_string(doc.root()), livebuf_json::to_string_pretty(doc.root())];
+    for text in printed.into_iter().flatten() {
+        assert!(text.len() <= most, "{} bytes printed of {most}", text.len());
+    }
+    let whole = bytes.to_vec();
+    let Ok(exporter) = Exporter::new(Arc::new(whole.clone())) else {
+        assert!(!valid, "a valid document is not exported");
+        return;
+    };
+    drop(exporter);
+    // Arrays near the root.
+    let mut arrays = vec![String::new()];
+    if let Ok(Some(object)) = doc.root().as_object() {
+        let keys = object.keys().flatten().take(20).filter(|key| key.len() < 100);
+        arrays.extend(keys.map(crate::fresh::token));
+    }
+    let owner = Arc::new(whole);
+    for pointer in arrays {
+        for options in [ExportOptions::new(), ExportOptions::new().narrow(true).copy(true)] {
+            let Ok(exporter) = Exporter::new(owner.clone()).and_then(|all| all.at(&pointer)) else {
+                continue;
+            };
+            let Ok(batch) = exporter.options(options).batch() else { continue };
+            if let Ok(copy) = livebuf_arrow::from_batch(&batch, &ImportOptions::new()) {
+                copy.doc().validate().expect("imported documents are valid");
+            }
+        }
+    }
 }
 
 // --- what comes after -------------------------------------------------------------

@@ -1,7 +1,7 @@
 //! The oracles in short: seeded inputs, and every input that found something before.
 
 use livebuf_fuzz::input::Random;
-use livebuf_fuzz::{TARGETS, refusals};
+use livebuf_fuzz::{TARGETS, mutate, refusals};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -72,6 +72,22 @@ fn bytes() {
 #[test]
 fn json() {
     some("json", 200_000);
+}
+
+/// Enough of the damaged documents still open, and still validate; else the oracle would
+/// look at nothing.
+#[test]
+fn mutations() {
+    let met = seeded(500, 2_500, mutate::run);
+    let count = |met: &dyn Fn(&mutate::Met) -> bool, all: &[mutate::Met]| {
+        all.iter().filter(|one| met(one)).count()
+    };
+    assert!(count(&|met| met.opens, &met) > 1_800, "few open");
+    assert!(count(&|met| met.changed, &met) > 1_800, "few are changed");
+    let sound = count(&|met| met.changed && met.valid, &met);
+    assert!(sound > 150, "{sound} are changed and valid");
+    let later: usize = met.iter().map(|met| met.later).sum();
+    assert!(later > 12_000, "{later} edits after");
 }
 
 /// Every edit was refused for want of room somewhere, of every kind of container.

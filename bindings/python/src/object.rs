@@ -11,7 +11,7 @@ use crate::decode::{self, CollectorPause};
 use crate::document::{Document, Fallback, Found, child, fallback, found, is_container, look};
 use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
-use crate::place::{Above, Change, Effect, Taken, View};
+use crate::place::{Above, Effect, View};
 
 /// An object of a document, as a dict: edits change the document.
 ///
@@ -37,7 +37,7 @@ impl Object {
         let py = slf.py();
         let Some(name) = lookup(key)? else { return Ok(None) };
         let view = &slf.get().view;
-        view.reach(py, |document, state, node| {
+        view.reach(py, |state, node| {
             let editor = state.editor()?;
             match found(py, editor, editor.value(node)?.get(name)?, node)? {
                 Found::Nothing => Ok(None),
@@ -45,7 +45,7 @@ impl Object {
                 Found::Container(below) => {
                     let key = key.cast::<PyString>().map_err(PyErr::from)?.clone().unbind();
                     let above = Above::Object(Some(slf.clone().unbind()), key);
-                    Ok(Some(child(py, state, document, below, above)?))
+                    Ok(Some(child(py, state, view.document(), below, above)?))
                 }
             }
         })
@@ -56,11 +56,11 @@ impl Object {
         slf: &Bound<'py, Self>,
         from: Option<Position>,
         length: Option<usize>,
-        want: Want,
+        part: Part,
         most: usize,
-    ) -> PyResult<Part<'py>> {
+    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Option<Position>, usize)> {
         let py = slf.py();
-        slf.get().view.reach(py, |document, state, node| {
+        slf.get().view.reach(py, |state, node| {
             let _pause = CollectorPause::new();
             let mut containers = Vec::new();
             let mut items = Vec::new();
@@ -82,8 +82,8 @@ impl Object {
                     let (key, value) = member?;
                     let key = decode::text(py, key.as_bytes())?;
                     let kind = value.kind();
-                    let value = match (want, kind) {
-                        (Want::Keys, _) => None,
+                    let value = match (part, kind) {
+                        (Part::Keys, _) => None,
                         (_, kind) if is_container(kind) => {
                             let below = editor.handle_of(&value, node);
                             containers.push((items.len(), kind, below, key.clone().unbind()));
@@ -99,27 +99,27 @@ impl Object {
             for (index, kind, below, key) in containers {
                 let below = below.ok_or(Fault::Stale("its place is gone"))?;
                 let above = Above::Object(Some(slf.clone().unbind()), key);
+                let document = slf.get().view.document();
                 items[index].1 = Some(child(py, state, document, (kind, below), above)?);
             }
             let items = items.into_iter().map(|(key, value)| -> Held<_> {
-                Ok(match (want, value) {
-                    (Want::Values, Some(value)) => value,
-                    (Want::Items, Some(value)) => {
+                Ok(match (part, value) {
+                    (Part::Values, Some(value)) => value,
+                    (Part::Items, Some(value)) => {
                         PyTuple::new(py, [key.into_any(), value])?.into_any()
                     }
                     (_, _) => key.into_any(),
                 })
             });
-            let (edits, layout) = (state.edits, state.layout);
-            let items = items.collect::<Held<Vec<_>>>()?;
-            Ok(Part { items, next: position, length: count, edits, layout })
+            Ok((items.collect::<Held<Vec<_>>>()?, position, count))
         })
     }
 
     fn remove(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
-        self.view.edit(py, Change::takes(Taken::Member(name)), |editor, node, changed| {
-            *changed = editor.remove(node, name)?;
-            Ok(*changed)
+        self.view.edit(py, |editor, node, effects| {
+            let removed = editor.remove(node, name)?;
+            effects.extend(removed.then(|| Effect::Member(name.into())));
+            Ok(removed)
         })
     }
 
@@ -162,10 +162,9 @@ impl Object {
     ) -> PyResult<()> {
         let name = text(key)?;
         let given = Given::of(value)?;
-        let change = Change::takes(Taken::Member(name));
-        slf.get().view.edit(slf.py(), change, |editor, node, changed| {
+        slf.get().view.edit(slf.py(), |editor, node, effects| {
             editor.set(node, name, given.value())?;
-            *changed = true;
+            effects.push(Effect::Member(name.into()));
             Ok(())
         })
     }
@@ -190,23 +189,23 @@ impl Object {
     }
 
     fn __iter__(slf: &Bound<'_, Self>) -> Members {
-        Members::new(slf, Want::Keys)
+        Members::new(slf, Part::Keys)
     }
 
     fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let mut keys = Self::some(slf, None, None, Want::Keys, usize::MAX)?.items;
+        let (mut keys, _, _) = Self::some(slf, None, None, Part::Keys, usize::MAX)?;
         keys.reverse();
         Ok(pyo3::types::PyList::new(slf.py(), keys)?.try_iter()?.into_any())
     }
 
     /// An iterator of keys and values.
     fn _items(slf: &Bound<'_, Self>) -> Members {
-        Members::new(slf, Want::Items)
+        Members::new(slf, Part::Items)
     }
 
     /// An iterator of values.
     fn _values(slf: &Bound<'_, Self>) -> Members {
-        Members::new(slf, Want::Values)
+        Members::new(slf, Part::Values)
     }
 
     /// The keys in their order, as a view that follows edits.
@@ -315,25 +314,20 @@ impl Object {
         Ok(())
     }
 
-    fn __ior__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        Self::update(slf, Some(other), None)
-    }
-
     /// Removes all members.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, Change::takes(Taken::All), |editor, node, changed| {
+        self.view.edit(py, |editor, node, effects| {
             editor.clear(node)?;
-            *changed = true;
+            effects.push(Effect::All);
             Ok(())
         })
     }
 
     /// Gives a member another key, at the same place. The key must not be there already.
     fn rename(&self, py: Python<'_>, key: &str, to: &str) -> PyResult<()> {
-        let change = Change::shifts([Effect::Member(key.into())]);
-        self.view.edit(py, change, |editor, node, changed| {
+        self.view.edit(py, |editor, node, effects| {
             editor.rename(node, key, to)?;
-            *changed = true;
+            effects.push(Effect::Member(key.into()));
             Ok(())
         })
     }
@@ -381,8 +375,8 @@ impl Object {
 
     /// The document that this is a view of.
     #[getter]
-    fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
-        self.view.document(py)
+    fn document(&self, py: Python<'_>) -> Py<Document> {
+        self.view.document().clone_ref(py)
     }
 
     /// A plain dict, with plain values.
@@ -404,7 +398,7 @@ impl Object {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let Part { items, length, .. } = Self::some(slf, None, None, Want::Keys, 8)?;
+        let (items, _, length) = Self::some(slf, None, None, Part::Keys, 8)?;
         let keys = items.iter().map(|key| Ok(key.repr()?.to_string()));
         let keys = keys.collect::<PyResult<Vec<_>>>()?.join(", ");
         let more = if length > items.len() { ", …" } else { "" };
@@ -424,20 +418,9 @@ pub(crate) fn pointer_below<'py>(
     found.or_follow(|| Ok(place.clone()), pointer, fallback)
 }
 
-/// Members that were read at once.
-struct Part<'py> {
-    items: Vec<Bound<'py, PyAny>>,
-    /// Where the next begin; `None` after the last.
-    next: Option<Position>,
-    /// Members of the object.
-    length: usize,
-    edits: u64,
-    layout: u64,
-}
-
 /// What an iteration gives.
 #[derive(Clone, Copy, PartialEq)]
-enum Want {
+enum Part {
     Keys,
     Values,
     Items,
@@ -451,17 +434,15 @@ const MANY: usize = 64;
 #[pyclass(module = "livebuf")]
 pub(crate) struct Members {
     object: Py<Object>,
-    want: Want,
+    part: Part,
     ready: std::vec::IntoIter<Py<PyAny>>,
-    /// Where those that are ready began, and how many were given before them and of them.
+    /// Where those that are ready began, and how many of them were given.
     begin: Option<Position>,
-    before: usize,
     given: usize,
     next: Next,
     length: Option<usize>,
-    /// The document's, when they were read.
+    /// The document's edits when they were read.
     edits: u64,
-    layout: u64,
 }
 
 enum Next {
@@ -471,18 +452,16 @@ enum Next {
 }
 
 impl Members {
-    fn new(object: &Bound<'_, Object>, want: Want) -> Members {
+    fn new(object: &Bound<'_, Object>, part: Part) -> Members {
         Members {
             object: object.clone().unbind(),
-            want,
+            part,
             ready: Vec::new().into_iter(),
             begin: None,
-            before: 0,
             given: 0,
             next: Next::Begin,
             length: None,
             edits: 0,
-            layout: 0,
         }
     }
 }
@@ -495,37 +474,27 @@ impl Members {
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let object = self.object.bind(py);
-        let (edits, layout) = object.get().view.edits(py);
-        let unchanged = edits == self.edits && layout == self.layout || self.length.is_none();
+        let edits = object.get().view.document().get().lock(py).edits;
+        let unchanged = edits == self.edits || self.length.is_none();
         if unchanged && let Some(item) = self.ready.next() {
             self.given += 1;
             return Ok(Some(item));
         }
-        // The first few are often all that is wanted.
-        let mut most = if matches!(self.next, Next::Begin) { 8 } else { MANY };
         // Those that were ready are read again after an edit.
         let mut skipped = 0;
         match self.next {
-            // Positions meant another layout: counted from the front.
-            _ if !unchanged && layout != self.layout => {
-                skipped = self.before + self.given;
-                (self.begin, self.before) = (None, 0);
-                most += skipped;
-            }
             _ if !unchanged => skipped = self.given,
             Next::Begin => {}
-            Next::At(position) => {
-                self.before += self.given;
-                self.begin = Some(position);
-            }
+            Next::At(position) => self.begin = Some(position),
             Next::Ended => return Ok(None),
         }
-        let part = Object::some(object, self.begin, self.length, self.want, most)?;
-        let items = part.items.into_iter().skip(skipped).map(Bound::unbind);
+        // The first few are often all that is wanted.
+        let most = if self.begin.is_none() { 8 } else { MANY };
+        let (items, next, length) = Object::some(object, self.begin, self.length, self.part, most)?;
+        let items = items.into_iter().skip(skipped).map(Bound::unbind);
         self.ready = items.collect::<Vec<_>>().into_iter();
-        self.length = Some(part.length);
-        (self.edits, self.layout) = (part.edits, part.layout);
-        self.next = part.next.map_or(Next::Ended, Next::At);
+        (self.length, self.edits) = (Some(length), edits);
+        self.next = next.map_or(Next::Ended, Next::At);
         self.given = skipped;
         match self.ready.next() {
             Some(item) => {

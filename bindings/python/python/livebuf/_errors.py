@@ -78,10 +78,7 @@ class ReadOnlyError(Error, TypeError):
 
 
 class StaleError(Error, RuntimeError):
-    """An edit shifted the view's place: its key or index now means another. Look it up again.
-
-    Of a document: somebody else edited it in its memory. Call `refresh()`.
-    """
+    """The view's place was removed, replaced or shifted. Look it up again."""
 
 
 class LimitError(Error, ValueError):
@@ -98,9 +95,3 @@ class ClosedError(Error, ValueError):
 
 class ExportedError(Error, BufferError):
     """The bytes cannot be changed while a memoryview, numpy array or Arrow export looks at them."""
-
-
-# Tracebacks and pickles name them as users do.
-for _class in list(vars().values()):
-    if isinstance(_class, type) and issubclass(_class, Error):
-        _class.__module__ = "livebuf"
