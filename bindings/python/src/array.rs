@@ -1,19 +1,19 @@
 //! `livebuf.Array`: a view of an array, as a `MutableSequence`.
 
-use livebuf::{Editor, NodeId, Storage};
+use livebuf::{Editor, ErrorKind, NodeId, Storage};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 
 use crate::compare;
-use crate::decode;
+use crate::decode::{self, CollectorPause};
 use crate::document::{Document, Found, child, fallback, found, is_container};
 use crate::encode::{Given, expected};
 use crate::error::{self, Fault, Held};
 use crate::export::Numbers;
 use crate::object::pointer_below;
-use crate::place::{Above, Effect, View};
+use crate::place::{Above, Change, Effect, Taken, View};
 use crate::table::{Column, Table};
 
 /// An array of a document, as a list: edits change the document.
@@ -47,16 +47,59 @@ impl Array {
     #[inline]
     fn at<'py>(slf: &Bound<'py, Self>, index: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (py, view) = (slf.py(), &slf.get().view);
-        view.reach(py, |state, node| {
+        view.reach(py, |document, state, node| {
             let editor = state.editor()?;
             match found(py, editor, editor.value(node)?.get(index)?, node)? {
                 Found::Nothing => Ok(None),
                 Found::Scalar(value) => Ok(Some(value)),
                 Found::Container(below) => {
                     let above = Above::Array(Some(slf.clone().unbind()), index);
-                    Ok(Some(child(py, state, view.document(), below, above)?))
+                    Ok(Some(child(py, state, document, below, above)?))
                 }
             }
+        })
+    }
+
+    /// Elements from an index on as plain Python objects, so many that they are made of about
+    /// `most` values; one that alone has more as a view.
+    pub(crate) fn plain_from<'py>(
+        slf: &Bound<'py, Self>,
+        index: usize,
+        most: u64,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let py = slf.py();
+        slf.get().view.reach(py, |document, state, node| {
+            let _pause = CollectorPause::new();
+            let (mut items, mut large) = (Vec::new(), None);
+            let mut left = most;
+            let editor = state.editor()?;
+            let value = editor.value(node)?;
+            let array = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
+            for index in index..array.len() {
+                let Some(value) = array.get(index)? else { break };
+                let within = left.saturating_sub(1);
+                let mut rest = within;
+                match decode::to_python_within(py, &value, &mut rest) {
+                    Ok(item) => items.push(item),
+                    Err(Fault::Core(error)) if error.kind() == ErrorKind::BudgetExceeded => {
+                        if items.is_empty() {
+                            large =
+                                editor.handle_of(&value, node).map(|below| (value.kind(), below));
+                        }
+                        break;
+                    }
+                    Err(fault) => return Err(fault),
+                }
+                left = rest;
+                if left == 0 {
+                    break;
+                }
+            }
+            if let Some(below) = large {
+                let above = Above::Array(Some(slf.clone().unbind()), index);
+                items.push(child(py, state, document, below, above)?);
+            }
+            Ok(items)
         })
     }
 
@@ -82,10 +125,8 @@ impl Array {
     }
 
     fn remove_at(&self, py: Python<'_>, index: usize) -> PyResult<()> {
-        self.view.edit(py, |editor, node, effects| {
-            if editor.remove(node, index)? {
-                effects.push(Effect::from(index));
-            }
+        self.view.edit(py, Change::removes(index), |editor, node, changed| {
+            *changed = editor.remove(node, index)?;
             Ok(())
         })
     }
@@ -98,25 +139,25 @@ impl Array {
         removed: usize,
         items: &[Given<'_>],
     ) -> PyResult<()> {
-        let pointer = self.view.pointer(py);
-        self.view.edit_many(py, true, |editor, node, effects| {
+        let end = first + removed;
+        let shifted = (removed != items.len()).then(|| Effect::from(end)).into_iter().collect();
+        let change = Change { taken: Taken::Elements(first, end), shifted };
+        self.view.edit_many(py, true, change, |editor, node, changed| {
             if !editor.storage().can_grow() {
                 // Tried on a copy first, which fails where this would: all or nothing.
+                let pointer = self.view.pointer(py)?;
                 let mut room = vec![0; editor.storage().bytes().len()];
                 let mut copy = editor.copy_to(&mut room[..])?;
                 let node = copy.find(&pointer)?.ok_or(Fault::Stale("its place is gone"))?;
                 splice(&mut copy, node, first, removed, items)?;
             }
-            effects.push(match removed == items.len() {
-                true => Effect::Elements(first, first + removed),
-                false => Effect::from(first),
-            });
+            *changed = true;
             Ok(splice(editor, node, first, removed, items)?)
         })
     }
 
     fn push_all(&self, py: Python<'_>, items: &[Given<'_>]) -> PyResult<()> {
-        self.view.edit_many(py, true, |editor, node, _| {
+        self.view.edit_many(py, true, Change::NONE, |editor, node, _| {
             let length = editor.value(node)?.len()?.unwrap_or(0);
             let mut cursor = editor.node_mut(node)?;
             for item in items {
@@ -217,9 +258,10 @@ impl Array {
         }
         let given = Given::of(value)?;
         let index = slf.get().index_of(key)?;
-        slf.get().view.edit(py, |editor, node, effects| {
+        let change = Change::takes(Taken::Elements(index, index + 1));
+        slf.get().view.edit(py, change, |editor, node, changed| {
             editor.set(node, index, given.value())?;
-            effects.push(Effect::element(index));
+            *changed = true;
             Ok(())
         })
     }
@@ -246,7 +288,12 @@ impl Array {
     }
 
     fn __iter__(slf: &Bound<'_, Self>) -> Elements {
-        Elements { array: slf.clone().unbind(), next: 0, ready: Vec::new().into_iter(), edits: 0 }
+        Elements {
+            array: slf.clone().unbind(),
+            next: 0,
+            ready: Vec::new().into_iter(),
+            read_at: (0, 0),
+        }
     }
 
     fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -293,7 +340,7 @@ impl Array {
     /// Adds an element at the end.
     fn append(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let given = Given::of(value)?;
-        self.view.edit(value.py(), |editor, node, _| {
+        self.view.edit(value.py(), Change::NONE, |editor, node, _| {
             editor.push(node, given.value())?;
             Ok(())
         })
@@ -318,9 +365,13 @@ impl Array {
             true => index.saturating_add_unsigned(length).max(0) as usize,
             false => (index as usize).min(length),
         };
-        self.view.edit(py, |editor, node, effects| {
+        let change = match index < length {
+            true => Change::shifts([Effect::from(index)]),
+            false => Change::NONE,
+        };
+        self.view.edit(py, change, |editor, node, changed| {
             editor.insert(node, index, given.value())?;
-            effects.extend((index < length).then(|| Effect::from(index)));
+            *changed = true;
             Ok(())
         })
     }
@@ -351,16 +402,17 @@ impl Array {
 
     /// Turns the order of the elements around.
     fn reverse(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit_many(py, true, |editor, node, effects| {
-            let length = editor.value(node)?.len()?.unwrap_or(0);
+        let length = self.len(py)?;
+        // One in the middle stays.
+        let change = Change::shifts([
+            Effect::Elements(0, length / 2),
+            Effect::Elements(length.div_ceil(2), length),
+        ]);
+        self.view.edit_many(py, true, change, |editor, node, changed| {
             let mut cursor = editor.node_mut(node)?;
             for index in 0..length / 2 {
                 cursor.swap(index, length - 1 - index)?;
-                if index == 0 {
-                    // One in the middle stays.
-                    effects.push(Effect::Elements(0, length / 2));
-                    effects.push(Effect::Elements(length.div_ceil(2), length));
-                }
+                *changed = true;
             }
             Ok(())
         })
@@ -371,20 +423,19 @@ impl Array {
         let length = self.len(py)?;
         let find = |index| place(index, length).ok_or_else(|| error::index(py, index, length));
         let (one, other) = (find(one)?, find(other)?);
-        self.view.edit(py, |editor, node, effects| {
+        let change = Change::shifts([Effect::element(one), Effect::element(other)]);
+        self.view.edit(py, change, |editor, node, changed| {
             editor.swap(node, one, other)?;
-            if one != other {
-                effects.extend([Effect::element(one), Effect::element(other)]);
-            }
+            *changed = one != other;
             Ok(())
         })
     }
 
     /// Removes all elements.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, |editor, node, effects| {
+        self.view.edit(py, Change::takes(Taken::All), |editor, node, changed| {
             editor.clear(node)?;
-            effects.push(Effect::All);
+            *changed = true;
             Ok(())
         })
     }
@@ -428,8 +479,8 @@ impl Array {
 
     /// The document that this is a view of.
     #[getter]
-    fn document(&self, py: Python<'_>) -> Py<Document> {
-        self.view.document().clone_ref(py)
+    fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
+        self.view.document(py)
     }
 
     /// A plain list, with plain elements.
@@ -485,8 +536,8 @@ impl Array {
     }
 
     #[allow(unsafe_code)]
-    unsafe fn __releasebuffer__(&self, view: *mut pyo3::ffi::Py_buffer) {
-        crate::export::release(self.view.document().get(), view);
+    unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer) {
+        crate::export::release(slf.get().view.document(slf.py()).get(), view);
     }
 }
 
@@ -500,8 +551,8 @@ pub(crate) struct Elements {
     /// Index of the element that is given next.
     next: usize,
     ready: std::vec::IntoIter<Py<PyAny>>,
-    /// The document's edits when they were read.
-    edits: u64,
+    /// The document's edits and layout when they were read.
+    read_at: (u64, u64),
 }
 
 #[pymethods]
@@ -513,12 +564,12 @@ impl Elements {
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let array = self.array.bind(py);
         let view = &array.get().view;
-        if self.ready.len() > 0 && view.document().get().lock(py).edits == self.edits {
+        if self.ready.len() > 0 && view.edits(py) == self.read_at {
             self.next += 1;
             return Ok(self.ready.next());
         }
         // Scalars are read many at once, and again after an edit.
-        let (scalars, edits) = view.reach(py, |state, node| -> Held<_> {
+        let (scalars, read_at) = view.reach(py, |_, state, node| -> Held<_> {
             let mut scalars = Vec::new();
             let value = state.editor()?.value(node)?;
             let found = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
@@ -530,9 +581,9 @@ impl Elements {
                 }
                 scalars.push(decode::scalar(py, &value)?.unbind());
             }
-            Ok((scalars, state.edits))
+            Ok((scalars, (state.edits, state.layout)))
         })?;
-        self.edits = edits;
+        self.read_at = read_at;
         self.ready = scalars.into_iter();
         self.next += 1;
         match self.ready.next() {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use livebuf::mapped::{MappedFile, MappedStorage};
-use livebuf::{DocBuf, Editor, ErrorKind, Kind, NodeId, Value};
+use livebuf::{Doc, DocBuf, Editor, ErrorKind, Kind, NodeId, Storage, Value};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -22,7 +22,7 @@ use crate::error::{self, Fault, Held};
 use crate::lock::{Guard, Lock};
 use crate::memory::{Access, Memory};
 use crate::object::Object;
-use crate::place::{Above, Effect, Log, Step, View, unescaped};
+use crate::place::{Above, Aside, Change, Log, ROOT, Step, Taken, View, Views, unescaped};
 
 /// From so many bytes on, work that needs no Python objects lets other threads run.
 pub(crate) const DETACH: usize = 4096;
@@ -32,9 +32,10 @@ pub(crate) struct State {
     /// `None` when closed.
     editor: Option<Editor<Memory>>,
     pub(crate) log: Log,
-    views_made: u64,
     /// Counts edits, for iterators.
     pub(crate) edits: u64,
+    /// Changes where members come to lie otherwise, for iterators: another in each document.
+    pub(crate) layout: u64,
 }
 
 impl State {
@@ -47,10 +48,26 @@ impl State {
     pub(crate) fn editor_mut(&mut self) -> Held<&mut Editor<Memory>> {
         self.editor.as_mut().ok_or(Fault::Closed)
     }
+}
 
-    pub(crate) fn view_made(&mut self) {
-        self.views_made += 1;
+impl State {
+    /// The document, if nobody else made it longer or shorter in its memory: then the header
+    /// names another length than the editor knows.
+    #[inline(always)]
+    pub(crate) fn whole(&self) -> Held<&Editor<Memory>> {
+        let editor = self.editor()?;
+        let at = livebuf::layout::HEADER_USED as usize;
+        match editor.storage().bytes().get(at..at + 4) {
+            Some(used) if used == (editor.as_bytes().len() as u32).to_le_bytes() => Ok(editor),
+            _ => Err(Fault::Outdated),
+        }
     }
+}
+
+/// A number for [`State::layout`] that no other document has.
+fn new_layout() -> u64 {
+    static LAYOUTS: AtomicU64 = AtomicU64::new(0);
+    LAYOUTS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// A document: JSON-like data in one buffer, read without parsing and edited in place.
@@ -71,7 +88,7 @@ pub(crate) struct Document {
     state: Lock<State>,
     /// Exports that look at the bytes.
     exports: AtomicUsize,
-    views_dropped: AtomicU64,
+    views: Views,
 }
 
 impl Document {
@@ -89,11 +106,11 @@ impl Document {
             state: Lock::new(State {
                 editor: Some(editor),
                 log: Log::default(),
-                views_made: 0,
                 edits: 0,
+                layout: new_layout(),
             }),
             exports: AtomicUsize::new(0),
-            views_dropped: AtomicU64::new(0),
+            views: Views::default(),
         }
     }
 
@@ -113,13 +130,22 @@ impl Document {
         self.state.detach(py, work)
     }
 
-    pub(crate) fn view_dropped(&self) {
-        self.views_dropped.fetch_add(1, Ordering::Relaxed);
+    /// A value of a document as a document of its own, for views of what an edit takes away.
+    pub(crate) fn copy_of(py: Python<'_>, value: &Value<'_>, of: &State) -> Held<Py<Document>> {
+        let _pause = CollectorPause::new();
+        let mut editor = Editor::create(Memory::nothing())?;
+        editor.set_limits(of.editor()?.limits());
+        editor.set_root(*value)?;
+        let copy = Document::around(editor);
+        // Iterators that go on there see that they must look again.
+        copy.lock(py).edits = of.edits;
+        Ok(Py::new(py, copy)?)
     }
 
     /// Views that live.
-    pub(crate) fn views(&self, state: &State) -> u64 {
-        state.views_made.saturating_sub(self.views_dropped.load(Ordering::Relaxed))
+    #[inline(always)]
+    pub(crate) fn views(&self) -> &Views {
+        &self.views
     }
 
     pub(crate) fn exports(&self) -> &AtomicUsize {
@@ -131,6 +157,7 @@ impl Document {
         if self.exports.load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported);
         }
+        state.whole()?;
         state.edits += 1;
         let editor = state.editor()?;
         if editor.storage().access() == Access::CopyOnWrite {
@@ -147,6 +174,7 @@ impl Document {
         state: &mut State,
         work: impl FnOnce(&mut Editor<Memory>) -> livebuf::Result<R> + Send,
     ) -> Held<R> {
+        state.whole()?;
         let editor = state.editor_mut()?;
         Ok(match editor.as_bytes().len() {
             0..DETACH => work(editor)?,
@@ -212,33 +240,48 @@ pub(crate) fn found<'py>(
 /// A view of a container.
 pub(crate) fn child<'py>(
     py: Python<'py>,
-    state: &mut State,
-    document: &Py<Document>,
+    state: &State,
+    document: &Bound<'_, Document>,
     value: (Kind, NodeId),
     above: Above,
 ) -> Held<Bound<'py, PyAny>> {
     let (kind, node) = value;
     let _pause = CollectorPause::new();
-    let view = View::new(document.clone_ref(py), above, node, state);
+    let view = View::new(document.clone().unbind(), above, node, state);
     Ok(match kind {
-        Kind::Object => Bound::new(py, Object { view })?.into_any(),
-        _ => Bound::new(py, Array { view })?.into_any(),
+        Kind::Object => {
+            let object = Bound::new(py, Object { view })?;
+            object.get().view.keep(py);
+            object.into_any()
+        }
+        _ => {
+            let array = Bound::new(py, Array { view })?;
+            array.get().view.keep(py);
+            array.into_any()
+        }
     })
 }
 
 /// The root as a Python object.
 fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     let (py, document) = (slf.py(), slf.get());
-    let mut state = document.lock(py);
-    let editor = state.editor()?;
+    let state = document.lock(py);
+    let editor = state.whole()?;
     let value = editor.doc().root();
     match editor.root() {
         None => decode::scalar(py, &value),
-        Some(node) => {
-            let kind = value.kind();
-            child(py, &mut state, slf.as_unbound(), (kind, node), Above::Nothing)
-        }
+        Some(node) => child(py, &state, slf, (value.kind(), node), Above::Nothing),
     }
+}
+
+/// The root, which must be an object.
+fn members<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
+    let root = root(slf)?;
+    if root.is_instance_of::<Object>() {
+        return Ok(root);
+    }
+    let class = root.get_type().name()?.to_string();
+    Err(Fault::WrongType(format!("the document's root is no object, but of type {class}")))
 }
 
 /// What a missing argument is.
@@ -278,10 +321,10 @@ impl Document {
     #[setter]
     fn set_root(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let given = Given::of(value)?;
-        let mut state = slf.get().lock(slf.py());
-        slf.get().begin_edit(slf.py(), &mut state)?;
-        edit(&mut state, |editor| Ok(editor.set_root(given.value())?))?;
-        state.log.push(None, Effect::All);
+        edit_at(slf, "", false, |editor| {
+            editor.set_root(given.value())?;
+            Ok(true)
+        })?;
         Ok(())
     }
 
@@ -291,9 +334,9 @@ impl Document {
     ) -> PyResult<Bound<'py, PyAny>> {
         // What lies right below the root is found without a view of the root.
         let (py, document) = (slf.py(), slf.get());
-        let mut state = document.lock(py);
+        let state = document.lock(py);
         let (mut missing, mut container) = (false, None);
-        if let Some(editor) = &state.editor {
+        if let Ok(editor) = state.whole() {
             let value = editor.doc().root();
             if let Ok(text) = key.cast_exact::<PyString>()
                 && value.kind() == Kind::Object
@@ -319,7 +362,7 @@ impl Document {
             }
         }
         if let Some((below, above)) = container {
-            return Ok(child(py, &mut state, slf.as_unbound(), below, above)?);
+            return Ok(child(py, &state, slf, below, above)?);
         }
         drop(state);
         if missing {
@@ -359,7 +402,24 @@ impl Document {
         key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        root(slf)?.call_method1("get", (key, default))
+        members(slf)?.call_method1("get", (key, default))
+    }
+
+    /// The keys of the root; with `doc[key]` what `dict(doc)` and `{**doc}` take.
+    ///
+    /// This and `values` and `items` raise `WrongTypeError` where the root is no object.
+    fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        members(slf)?.call_method0("keys")
+    }
+
+    /// The values of the root, an object.
+    fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        members(slf)?.call_method0("values")
+    }
+
+    /// The keys and values of the root, an object.
+    fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        members(slf)?.call_method0("items")
     }
 
     /// The value at a JSON pointer (RFC 6901); `""` is the root. Without a default a pointer
@@ -379,7 +439,7 @@ impl Document {
         let fallback = fallback(default)?;
         let found = {
             let state = slf.get().lock(py);
-            look(py, &state.editor()?.doc().root(), text)?
+            look(py, &state.whole()?.doc().root(), text)?
         };
         found.or_follow(|| Ok(root(slf)?), text, fallback)
     }
@@ -391,31 +451,51 @@ impl Document {
         pointer: &Bound<'_, PyString>,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let (py, text) = (slf.py(), pointer.to_str()?);
+        let text = pointer.to_str()?;
         if text.is_empty() {
             return Self::set_root(slf, value);
         }
         let given = Given::of(value)?;
-        let (document, mut state) = (slf.get(), slf.get().lock(py));
-        document.begin_edit(py, &mut state)?;
-        edit(&mut state, |editor| Ok(editor.set_pointer(text, given.value())?))?;
-        tell(document, &mut state, text, false);
+        edit_at(slf, text, false, |editor| {
+            editor.set_pointer(text, given.value())?;
+            Ok(true)
+        })?;
         Ok(())
     }
 
     /// Removes the value at a JSON pointer. What is not there raises `MissingKeyError`.
     fn del_pointer(slf: &Bound<'_, Self>, pointer: &Bound<'_, PyString>) -> PyResult<()> {
         let (py, text) = (slf.py(), pointer.to_str()?);
-        let (document, mut state) = (slf.get(), slf.get().lock(py));
-        document.begin_edit(py, &mut state)?;
-        if !edit(&mut state, |editor| Ok(editor.remove_pointer(text)?))? {
-            drop(state);
-            return Err(error::missing_key(py, text));
+        match edit_at(slf, text, true, |editor| Ok(editor.remove_pointer(text)?))? {
+            true => Ok(()),
+            false => Err(error::missing_key(py, text)),
         }
-        match text {
-            "" => state.log.push(None, Effect::All),
-            _ => tell(document, &mut state, text, true),
+    }
+
+    /// Looks again at memory that others write too: another `Document` in it, or another
+    /// process. Needed after they edited; nobody may edit meanwhile. Views go on where their
+    /// path still leads to a container. The document counts as not validated.
+    ///
+    /// Raises `DamagedError` where the memory holds no document, which is then as it was.
+    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.lock(py);
+        let storage = state.editor()?.storage();
+        if storage.is_bytes() {
+            return Ok(());
         }
+        if self.exports.load(Ordering::Acquire) > 0 {
+            return Err(Fault::Exported.into());
+        }
+        let document = Doc::open(storage.bytes()).map_err(error::raise)?;
+        let flags = document.as_bytes()[livebuf::layout::HEADER_READ_ONLY_FLAGS as usize];
+        if flags != 0 && storage.is_writable() {
+            return Err(error::unknown_feature());
+        }
+        if let Some(editor) = state.editor.take() {
+            state.editor = Some(Editor::open(editor.into_parts().0).map_err(error::raise)?);
+        }
+        state.edits += 1;
+        state.layout = new_layout();
         Ok(())
     }
 
@@ -434,6 +514,7 @@ impl Document {
         let options = encode::options(tables, min_width)?;
         let mut state = self.lock(py);
         self.begin_edit(py, &mut state)?;
+        state.layout = new_layout();
         Ok(self.detached(py, &mut state, |editor| editor.compact_with(options))?)
     }
 
@@ -484,7 +565,7 @@ impl Document {
     /// A copy in memory of its own, which can be edited.
     fn copy(&self, py: Python<'_>) -> PyResult<Document> {
         let state = self.lock(py);
-        let editor = state.editor()?;
+        let editor = state.whole()?;
         // What was validated stays so.
         match editor.is_trusted() {
             true => {
@@ -518,7 +599,7 @@ impl Document {
     /// Bytes that the document takes.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.lock(py).editor()?.as_bytes().len())
+        Ok(self.lock(py).whole()?.as_bytes().len())
     }
 
     /// Whether edits are refused.
@@ -545,7 +626,7 @@ impl Document {
     /// Constant time for memory of its own: the next edit then moves to other memory.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.lock(py);
-        let editor = state.editor()?;
+        let editor = state.whole()?;
         if self.exports.load(Ordering::Acquire) > 0 {
             // One may be written through.
             return Ok(PyBytes::new(py, editor.as_bytes()));
@@ -561,7 +642,7 @@ impl Document {
         max_values: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let state = self.lock(py);
-        let document = state.editor()?.doc();
+        let document = state.whole()?.doc();
         let limit = max_values.unwrap_or(decode::default_budget(document.as_bytes().len()));
         Ok(decode::to_python(py, &document.root(), limit)?)
     }
@@ -689,41 +770,110 @@ fn follow<'py>(mut place: Bound<'py, PyAny>, pointer: &str) -> PyResult<Bound<'p
     Ok(place)
 }
 
-/// Tells views of a change at a pointer that led somewhere.
-fn tell(document: &Document, state: &mut State, pointer: &str, removed: bool) {
-    if document.views(state) == 0 {
-        return;
+/// Edits what a pointer leads to: sets or `removes` it. False where the edit says that it
+/// found nothing.
+fn edit_at(
+    slf: &Bound<'_, Document>,
+    pointer: &str,
+    removes: bool,
+    change: impl FnMut(&mut Editor<Memory>) -> Held<bool>,
+) -> PyResult<bool> {
+    let (py, document) = (slf.py(), slf.get());
+    // What ends here may run Python code as it goes: after the lock.
+    let mut trash = Vec::new();
+    let mut state = document.lock(py);
+    document.begin_edit(py, &mut state)?;
+    let aside = match document.views().len() {
+        0 => None,
+        _ => aside_at(slf, &state, pointer, removes)?,
+    };
+    let changed = match edit(&mut state, change) {
+        Ok(changed) => changed,
+        Err(fault) => return Err(explain(fault, &state, pointer)?.into()),
+    };
+    if let (true, Some(aside)) = (changed, aside) {
+        aside.settle(py, slf, &mut state, &mut trash);
     }
-    let mut path = Vec::new();
-    let mut effect = Effect::All;
-    let Ok(editor) = state.editor() else { return };
-    let mut value = editor.doc().root();
-    for token in pointer.split('/').skip(1) {
-        // The parent was not touched, so that it can still be followed.
-        if value.kind() == Kind::Array && token == "-" {
-            return;
+    Ok(changed)
+}
+
+/// Says where a pointer leads nowhere.
+fn explain(fault: Fault, state: &State, pointer: &str) -> Held<Fault> {
+    let Fault::Core(error) = &fault else { return Ok(fault) };
+    use ErrorKind::{IndexOutOfRange, NotFound, WrongType};
+    if !matches!(error.kind(), IndexOutOfRange | NotFound | WrongType) {
+        return Ok(fault);
+    }
+    let root = state.editor()?.doc().root();
+    let ends = pointer.match_indices('/').map(|(at, _)| at).chain([pointer.len()]);
+    let mut last = root;
+    for (above, end) in ends.clone().zip(ends.skip(1)) {
+        let (above, place) = (&pointer[..above], &pointer[..end]);
+        match last.kind() {
+            Kind::Object | Kind::Array => {}
+            kind => {
+                let kind = format!("{kind:?}").to_lowercase();
+                return Ok(Fault::WrongType(format!(
+                    "no place {pointer:?}: {above:?} leads to a value of kind {kind}, neither \
+                     object nor array"
+                )));
+            }
         }
+        match root.pointer(place)? {
+            Some(value) => last = value,
+            None if end == pointer.len() => break,
+            None => return Ok(Fault::Missing(format!("no place {pointer:?}: no {place:?}"))),
+        }
+    }
+    Ok(match error.kind() {
+        IndexOutOfRange => Fault::Index(format!(
+            "no place {pointer:?}: the array has {} elements; \"-\" is behind the last",
+            error.detail()
+        )),
+        NotFound => Fault::Missing(format!("no place {pointer:?}")),
+        _ => fault,
+    })
+}
+
+/// What an edit at a pointer does to views; nothing where the pointer leads nowhere.
+fn aside_at(
+    slf: &Bound<'_, Document>,
+    state: &State,
+    pointer: &str,
+    removes: bool,
+) -> Held<Option<Aside>> {
+    let (py, mut value, mut path) = (slf.py(), state.editor()?.doc().root(), Vec::new());
+    let mut tokens = pointer.split('/').skip(1).peekable();
+    while let Some(token) = tokens.next() {
         let step = match value.kind() {
-            Kind::Array => Step::Index(token.parse().unwrap_or(usize::MAX)),
+            Kind::Array => match token.parse() {
+                Ok(index) => Step::Index(index),
+                // The place after the last, or an error.
+                Err(_) => return Ok(None),
+            },
             _ => Step::Key(unescaped(token).into()),
         };
-        let next: Option<Value<'_>> = match &step {
-            Step::Index(index) => value.get(*index).ok().flatten(),
-            Step::Key(key) => value.get(&**key).ok().flatten(),
-        };
-        effect = match &step {
-            Step::Index(index) if removed => Effect::from(*index),
-            Step::Index(index) => Effect::element(*index),
-            Step::Key(key) => Effect::Member(key.clone()),
-        };
-        path.push(step);
-        match next {
-            Some(next) => value = next,
-            None => break,
+        if tokens.peek().is_some() {
+            let next = match &step {
+                Step::Index(index) => value.get(*index)?,
+                Step::Key(key) => value.get(&**key)?,
+            };
+            let Some(next) = next else { return Ok(None) };
+            value = next;
+            path.push(step);
+            continue;
         }
+        let hash = slf.get().views().hash(&path);
+        let change = match &step {
+            Step::Index(index) if removes => Change::removes(*index),
+            Step::Index(index) => Change::takes(Taken::Elements(*index, index.saturating_add(1))),
+            Step::Key(key) => Change::takes(Taken::Member(key)),
+        };
+        let path = || Ok(path.clone());
+        return Aside::of(py, slf, state, &value, hash, path, change).map(Some);
     }
-    path.pop();
-    state.log.push(Some(path), effect);
+    let change = Change::takes(Taken::Root);
+    Aside::of(py, slf, state, &value, ROOT, || Ok(Vec::new()), change).map(Some)
 }
 
 /// A document in memory of its own: what unpickling calls.

@@ -67,10 +67,16 @@ pub(crate) enum Fault {
     Stale(&'static str),
     /// The document was closed.
     Closed,
+    /// Others edited the document in its memory.
+    Outdated,
     /// Others look at the document's bytes.
     Exported,
     /// A value of an unexpected type: what was found where.
     WrongType(String),
+    /// Nothing of this name is there.
+    Missing(String),
+    /// No such index.
+    Index(String),
     /// What Python cannot hold.
     Limit(String),
     /// A bytearray cannot grow, since others look at it.
@@ -108,6 +114,11 @@ impl From<Fault> for PyErr {
                 let message = "the document is closed".to_owned();
                 make(py, |c| &c.closed, message, ErrorKind::StaleHandle, None)
             }
+            Fault::Outdated => {
+                let message = "somebody else edited the document in its memory since this one \
+                               looked at it: call refresh()";
+                make(py, |c| &c.stale, message.to_owned(), ErrorKind::StaleHandle, None)
+            }
             Fault::Exported => {
                 let message = "the document cannot be edited while a memoryview, numpy array or \
                                Arrow export of it lives: release them, or export with copy=True";
@@ -115,6 +126,10 @@ impl From<Fault> for PyErr {
             }
             Fault::WrongType(message) => {
                 make(py, |c| &c.wrong_type, message, ErrorKind::WrongType, None)
+            }
+            Fault::Missing(message) => missing_key(py, &message),
+            Fault::Index(message) => {
+                make(py, |c| &c.index, message, ErrorKind::IndexOutOfRange, None)
             }
             Fault::Limit(message) => make(py, |c| &c.limit, message, ErrorKind::Unsupported, None),
             Fault::Held => {
@@ -144,6 +159,9 @@ fn make(
     }
 }
 
+const POINTER: &str = "malformed JSON pointer: it must be empty or begin with \"/\", an index in \
+                       it must be 0 or have no leading 0, and ~ must be ~0 or ~1";
+
 /// The exception for an error of the core.
 pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
     let kind = error.kind();
@@ -169,6 +187,7 @@ pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
         return PyMemoryError::new_err(error.to_string());
     }
     let message = match kind {
+        ErrorKind::BadPointer => POINTER.to_owned(),
         ErrorKind::ReadOnly => "the document is read-only (it lies in bytes, in a read-only buffer \
                                 or in a file opened with \"r\"); editable() gives a copy that can be edited"
             .to_owned(),
@@ -240,7 +259,11 @@ pub(crate) fn json(
             if let Some(cut) = message.find(&format!(", at {place}")) {
                 message.truncate(cut);
             }
-            let code = error.core_error().map_or(0, |cause| cause.kind() as u8);
+            let cause = error.core_error();
+            if let Some(cause) = cause.filter(|cause| cause.kind() == ErrorKind::NestingLimit) {
+                message = format!("nested deeper than {}, the most there can be", cause.detail());
+            }
+            let code = cause.map_or(0, |cause| cause.kind() as u8);
             let arguments =
                 (message, input.clone().unbind(), offset, place.line, place.column, code);
             PyErr::from_type(classes.json.bind(py).clone(), arguments)

@@ -22,7 +22,7 @@ pub(crate) fn document(
 ) -> PyResult<()> {
     let py = owner.py();
     let state = owner.get().lock(py);
-    let bytes = state.editor()?.as_bytes();
+    let bytes = state.whole()?.as_bytes();
     // SAFETY: a structure of the caller's to fill; the bytes stay in place until the count
     // of exports, which is raised under the same lock, is lowered again.
     let filled = unsafe {
@@ -83,17 +83,47 @@ pub(crate) fn column<'a>(
         return Ok(array.as_column());
     }
     let Some(table) = array.table()? else {
+        if !holds_objects(&array) {
+            return match path {
+                [name] if name == VALUES => Ok(array.as_column()),
+                _ => Err(missing_column(path, [VALUES])),
+            };
+        }
         return Err(Fault::WrongType(
-            "the array is not stored as columns: its elements are no objects, too different, or \
-             too few; compact() lays it out anew"
+            "the array is not stored as columns: its elements are too different, or too few; \
+             compact() lays it out anew"
                 .into(),
         ));
     };
     let keys: Vec<&str> = path.iter().map(String::as_str).collect();
     match table.column(keys.as_slice())? {
         Some(column) => Ok(column),
-        None => Err(Fault::WrongType(format!("the table has no column {:?}", path.join("/")))),
+        None => {
+            let names = table.columns().map_while(|column| Some(column.ok()?.0));
+            Err(missing_column(path, names))
+        }
     }
+}
+
+/// Name of the one column of an array that holds no objects, for Arrow too.
+pub(crate) const VALUES: &str = "value";
+
+/// Whether an array without columns can hold objects, by how it is stored.
+pub(crate) fn holds_objects(array: &livebuf::Array<'_, Checked>) -> bool {
+    use ColumnType::{Cells, Objects};
+    match array.as_column().column_type() {
+        Cells => {
+            let kinds = || array.iter().map_while(livebuf::Result::ok).map(|value| value.kind());
+            array.is_empty() || kinds().any(|kind| kind == livebuf::Kind::Object)
+        }
+        kind => kind == Objects,
+    }
+}
+
+fn missing_column<'a>(path: &[String], names: impl IntoIterator<Item = &'a str>) -> Fault {
+    let names: Vec<&str> = names.into_iter().take(20).collect();
+    let (path, names) = (path.join("/"), names.join(", "));
+    Fault::Missing(format!("the table has no column {path:?}; its columns are {names}"))
 }
 
 /// The memory of a column whose values are all there and of one type of number.
@@ -133,8 +163,8 @@ pub(crate) fn numbers(
         return Err(PyBufferError::new_err("the buffer is read-only"));
     }
     let view_of_array = &numbers.array.get().view;
-    let document = view_of_array.document().get();
-    view_of_array.reach(py, |state, _| {
+    view_of_array.reach(py, |document, state, _| {
+        let document = document.get();
         if numbers.writable {
             document.begin_edit(py, state)?;
             if !livebuf::Storage::is_writable(state.editor()?.storage()) {
@@ -219,7 +249,7 @@ impl Numbers {
         numbers(slf.py(), slf.as_any(), slf.get(), view, flags)
     }
 
-    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
-        release(self.array.get().view.document().get(), view);
+    unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer) {
+        release(slf.get().array.get().view.document(slf.py()).get(), view);
     }
 }

@@ -138,14 +138,14 @@ pub(crate) fn to_json<'py>(
         Err(_) => obj.cast::<Array>().ok().map(|array| &array.get().view),
     };
     let text = if let Some(view) = view {
-        view.reach(py, |state, node| {
+        view.reach(py, |document, state, node| {
             let editor = state.editor()?;
-            print(&editor.value(node)?, editor.is_trusted(), Some(view.document().get()))
+            print(&editor.value(node)?, editor.is_trusted(), Some(document.get()))
         })?
     } else if let Ok(document) = obj.cast::<Document>() {
         let document = document.get();
         let state = document.lock(py);
-        let editor = state.editor()?;
+        let editor = state.whole()?;
         let printed = print(&editor.doc().root(), editor.is_trusted(), Some(document));
         drop(state);
         printed?

@@ -29,8 +29,8 @@ mod table;
 
 use pyo3::prelude::*;
 
+// Free-threaded interpreters turn their lock on for it (`lock`).
 /// The compiled part of `livebuf`.
-/// Free-threaded interpreters turn their lock on for it.
 #[pymodule(gil_used = true)]
 mod _livebuf {
     #[pymodule_export]

@@ -2,26 +2,44 @@
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, UnsafeCell};
+use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 
 /// A value that one thread at a time looks at.
 ///
 /// Threads that are attached to the interpreter take turns (the module asks for that also
 /// where they need not), so a flag tells who has the lock; the two atomic operations of a
-/// mutex take a tenth of a look-up's time. Who works [detached](Lock::detach) while it has
-/// the lock holds a mutex beside, for others to wait for.
+/// mutex take a tenth of a look-up's time. A thread may work detached while it has the lock;
+/// others then wait in a queue. Mostly whoever runs takes a free lock: handing it over at
+/// each call costs a switch of threads, a hundred times a look-up. But the first in the queue
+/// gets it handed over once it waited for [`PATIENCE`].
 pub(crate) struct Lock<T> {
     taken: Cell<bool>,
-    working: Mutex<()>,
+    queue: UnsafeCell<VecDeque<Waiting>>,
+    /// Number of who was handed the lock and has not noticed yet; 0 for nobody.
+    handed_to: Cell<u64>,
+    numbers: Cell<u64>,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the flag is touched by attached threads only, one at a time; the value by who has
-// the lock, and what one leaves to the next is handed over with the interpreter's own lock.
+/// A thread that waits for the lock.
+struct Waiting {
+    number: u64,
+    thread: Thread,
+    since: Instant,
+}
+
+/// How long others may take the lock before one that waits for it.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+// SAFETY: flag, queue and numbers are touched by attached threads only, one at a time; the
+// value by who has the lock, and what one leaves to the next is handed over with the
+// interpreter's own lock.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
 /// The lock, until this is dropped.
@@ -31,17 +49,20 @@ pub(crate) struct Guard<'a, T> {
     stays: PhantomData<*mut ()>,
 }
 
-impl<T> Lock<T> {
+impl<T: Send> Lock<T> {
     pub(crate) fn new(value: T) -> Self {
-        Lock { taken: Cell::new(false), working: Mutex::new(()), value: UnsafeCell::new(value) }
+        Lock {
+            taken: Cell::new(false),
+            queue: UnsafeCell::default(),
+            handed_to: Cell::new(0),
+            numbers: Cell::new(0),
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// Waits for the lock, if need be letting other Python threads run meanwhile.
     #[inline]
-    pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> Guard<'a, T>
-    where
-        T: Send,
-    {
+    pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> Guard<'a, T> {
         if self.taken.get() {
             self.wait(py);
         }
@@ -49,21 +70,53 @@ impl<T> Lock<T> {
         Guard { lock: self, stays: PhantomData }
     }
 
+    /// Returns when the lock is free, or was handed to this thread.
     #[cold]
-    fn wait(&self, py: Python<'_>)
-    where
-        T: Send,
-    {
-        while self.taken.get() {
-            let working = &self.working;
-            py.detach(|| drop(working.lock()));
+    fn wait(&self, py: Python<'_>) {
+        let number = self.numbers.get() + 1;
+        self.numbers.set(number);
+        let waiting = Waiting { number, thread: thread::current(), since: Instant::now() };
+        self.queue().push_back(waiting);
+        loop {
+            py.detach(thread::park);
+            if self.handed_to.get() == number {
+                self.handed_to.set(0);
+                return;
+            }
+            if !self.taken.get() {
+                self.queue().retain(|waiting| waiting.number != number);
+                return;
+            }
         }
     }
 
     /// Runs the work of who has the lock while other Python threads run.
     pub(crate) fn detach<R: Send>(&self, py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
-        let _waited_for = self.working.lock();
+        debug_assert!(self.taken.get());
         py.detach(work)
+    }
+}
+
+impl<T> Lock<T> {
+    #[allow(clippy::mut_from_ref, reason = "for attached threads, of which one runs")]
+    #[inline(always)]
+    fn queue(&self) -> &mut VecDeque<Waiting> {
+        // SAFETY: as the type says; no caller keeps it while another could run.
+        unsafe { &mut *self.queue.get() }
+    }
+
+    /// Wakes the first in the queue, or hands the lock over to it.
+    #[cold]
+    fn pass_on(&self) {
+        let queue = self.queue();
+        let Some(first) = queue.front() else { return };
+        first.thread.unpark();
+        if first.since.elapsed() < PATIENCE {
+            self.taken.set(false);
+        } else {
+            self.handed_to.set(first.number);
+            queue.pop_front();
+        }
     }
 }
 
@@ -88,6 +141,9 @@ impl<T> DerefMut for Guard<'_, T> {
 impl<T> Drop for Guard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.lock.taken.set(false);
+        match self.lock.queue().is_empty() {
+            true => self.lock.taken.set(false),
+            false => self.lock.pass_on(),
+        }
     }
 }

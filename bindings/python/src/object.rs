@@ -11,7 +11,7 @@ use crate::decode::{self, CollectorPause};
 use crate::document::{Document, Fallback, Found, child, fallback, found, is_container, look};
 use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
-use crate::place::{Above, Effect, View};
+use crate::place::{Above, Change, Effect, Taken, View};
 
 /// An object of a document, as a dict: edits change the document.
 ///
@@ -37,7 +37,7 @@ impl Object {
         let py = slf.py();
         let Some(name) = lookup(key)? else { return Ok(None) };
         let view = &slf.get().view;
-        view.reach(py, |state, node| {
+        view.reach(py, |document, state, node| {
             let editor = state.editor()?;
             match found(py, editor, editor.value(node)?.get(name)?, node)? {
                 Found::Nothing => Ok(None),
@@ -45,7 +45,7 @@ impl Object {
                 Found::Container(below) => {
                     let key = key.cast::<PyString>().map_err(PyErr::from)?.clone().unbind();
                     let above = Above::Object(Some(slf.clone().unbind()), key);
-                    Ok(Some(child(py, state, view.document(), below, above)?))
+                    Ok(Some(child(py, state, document, below, above)?))
                 }
             }
         })
@@ -56,11 +56,11 @@ impl Object {
         slf: &Bound<'py, Self>,
         from: Option<Position>,
         length: Option<usize>,
-        part: Part,
+        want: Want,
         most: usize,
-    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Option<Position>, usize)> {
+    ) -> PyResult<Part<'py>> {
         let py = slf.py();
-        slf.get().view.reach(py, |state, node| {
+        slf.get().view.reach(py, |document, state, node| {
             let _pause = CollectorPause::new();
             let mut containers = Vec::new();
             let mut items = Vec::new();
@@ -82,8 +82,8 @@ impl Object {
                     let (key, value) = member?;
                     let key = decode::text(py, key.as_bytes())?;
                     let kind = value.kind();
-                    let value = match (part, kind) {
-                        (Part::Keys, _) => None,
+                    let value = match (want, kind) {
+                        (Want::Keys, _) => None,
                         (_, kind) if is_container(kind) => {
                             let below = editor.handle_of(&value, node);
                             containers.push((items.len(), kind, below, key.clone().unbind()));
@@ -99,27 +99,27 @@ impl Object {
             for (index, kind, below, key) in containers {
                 let below = below.ok_or(Fault::Stale("its place is gone"))?;
                 let above = Above::Object(Some(slf.clone().unbind()), key);
-                let document = slf.get().view.document();
                 items[index].1 = Some(child(py, state, document, (kind, below), above)?);
             }
             let items = items.into_iter().map(|(key, value)| -> Held<_> {
-                Ok(match (part, value) {
-                    (Part::Values, Some(value)) => value,
-                    (Part::Items, Some(value)) => {
+                Ok(match (want, value) {
+                    (Want::Values, Some(value)) => value,
+                    (Want::Items, Some(value)) => {
                         PyTuple::new(py, [key.into_any(), value])?.into_any()
                     }
                     (_, _) => key.into_any(),
                 })
             });
-            Ok((items.collect::<Held<Vec<_>>>()?, position, count))
+            let (edits, layout) = (state.edits, state.layout);
+            let items = items.collect::<Held<Vec<_>>>()?;
+            Ok(Part { items, next: position, length: count, edits, layout })
         })
     }
 
     fn remove(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
-        self.view.edit(py, |editor, node, effects| {
-            let removed = editor.remove(node, name)?;
-            effects.extend(removed.then(|| Effect::Member(name.into())));
-            Ok(removed)
+        self.view.edit(py, Change::takes(Taken::Member(name)), |editor, node, changed| {
+            *changed = editor.remove(node, name)?;
+            Ok(*changed)
         })
     }
 
@@ -162,9 +162,10 @@ impl Object {
     ) -> PyResult<()> {
         let name = text(key)?;
         let given = Given::of(value)?;
-        slf.get().view.edit(slf.py(), |editor, node, effects| {
+        let change = Change::takes(Taken::Member(name));
+        slf.get().view.edit(slf.py(), change, |editor, node, changed| {
             editor.set(node, name, given.value())?;
-            effects.push(Effect::Member(name.into()));
+            *changed = true;
             Ok(())
         })
     }
@@ -189,23 +190,23 @@ impl Object {
     }
 
     fn __iter__(slf: &Bound<'_, Self>) -> Members {
-        Members::new(slf, Part::Keys)
+        Members::new(slf, Want::Keys)
     }
 
     fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let (mut keys, _, _) = Self::some(slf, None, None, Part::Keys, usize::MAX)?;
+        let mut keys = Self::some(slf, None, None, Want::Keys, usize::MAX)?.items;
         keys.reverse();
         Ok(pyo3::types::PyList::new(slf.py(), keys)?.try_iter()?.into_any())
     }
 
     /// An iterator of keys and values.
     fn _items(slf: &Bound<'_, Self>) -> Members {
-        Members::new(slf, Part::Items)
+        Members::new(slf, Want::Items)
     }
 
     /// An iterator of values.
     fn _values(slf: &Bound<'_, Self>) -> Members {
-        Members::new(slf, Part::Values)
+        Members::new(slf, Want::Values)
     }
 
     /// The keys in their order, as a view that follows edits.
@@ -314,20 +315,25 @@ impl Object {
         Ok(())
     }
 
+    fn __ior__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        Self::update(slf, Some(other), None)
+    }
+
     /// Removes all members.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.view.edit(py, |editor, node, effects| {
+        self.view.edit(py, Change::takes(Taken::All), |editor, node, changed| {
             editor.clear(node)?;
-            effects.push(Effect::All);
+            *changed = true;
             Ok(())
         })
     }
 
     /// Gives a member another key, at the same place. The key must not be there already.
     fn rename(&self, py: Python<'_>, key: &str, to: &str) -> PyResult<()> {
-        self.view.edit(py, |editor, node, effects| {
+        let change = Change::shifts([Effect::Member(key.into())]);
+        self.view.edit(py, change, |editor, node, changed| {
             editor.rename(node, key, to)?;
-            effects.push(Effect::Member(key.into()));
+            *changed = true;
             Ok(())
         })
     }
@@ -375,8 +381,8 @@ impl Object {
 
     /// The document that this is a view of.
     #[getter]
-    fn document(&self, py: Python<'_>) -> Py<Document> {
-        self.view.document().clone_ref(py)
+    fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
+        self.view.document(py)
     }
 
     /// A plain dict, with plain values.
@@ -398,7 +404,7 @@ impl Object {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let (items, _, length) = Self::some(slf, None, None, Part::Keys, 8)?;
+        let Part { items, length, .. } = Self::some(slf, None, None, Want::Keys, 8)?;
         let keys = items.iter().map(|key| Ok(key.repr()?.to_string()));
         let keys = keys.collect::<PyResult<Vec<_>>>()?.join(", ");
         let more = if length > items.len() { ", …" } else { "" };
@@ -418,9 +424,20 @@ pub(crate) fn pointer_below<'py>(
     found.or_follow(|| Ok(place.clone()), pointer, fallback)
 }
 
+/// Members that were read at once.
+struct Part<'py> {
+    items: Vec<Bound<'py, PyAny>>,
+    /// Where the next begin; `None` after the last.
+    next: Option<Position>,
+    /// Members of the object.
+    length: usize,
+    edits: u64,
+    layout: u64,
+}
+
 /// What an iteration gives.
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum Want {
     Keys,
     Values,
     Items,
@@ -434,15 +451,17 @@ const MANY: usize = 64;
 #[pyclass(module = "livebuf")]
 pub(crate) struct Members {
     object: Py<Object>,
-    part: Part,
+    want: Want,
     ready: std::vec::IntoIter<Py<PyAny>>,
-    /// Where those that are ready began, and how many of them were given.
+    /// Where those that are ready began, and how many were given before them and of them.
     begin: Option<Position>,
+    before: usize,
     given: usize,
     next: Next,
     length: Option<usize>,
-    /// The document's edits when they were read.
+    /// The document's, when they were read.
     edits: u64,
+    layout: u64,
 }
 
 enum Next {
@@ -452,16 +471,18 @@ enum Next {
 }
 
 impl Members {
-    fn new(object: &Bound<'_, Object>, part: Part) -> Members {
+    fn new(object: &Bound<'_, Object>, want: Want) -> Members {
         Members {
             object: object.clone().unbind(),
-            part,
+            want,
             ready: Vec::new().into_iter(),
             begin: None,
+            before: 0,
             given: 0,
             next: Next::Begin,
             length: None,
             edits: 0,
+            layout: 0,
         }
     }
 }
@@ -474,27 +495,37 @@ impl Members {
 
     fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let object = self.object.bind(py);
-        let edits = object.get().view.document().get().lock(py).edits;
-        let unchanged = edits == self.edits || self.length.is_none();
+        let (edits, layout) = object.get().view.edits(py);
+        let unchanged = edits == self.edits && layout == self.layout || self.length.is_none();
         if unchanged && let Some(item) = self.ready.next() {
             self.given += 1;
             return Ok(Some(item));
         }
+        // The first few are often all that is wanted.
+        let mut most = if matches!(self.next, Next::Begin) { 8 } else { MANY };
         // Those that were ready are read again after an edit.
         let mut skipped = 0;
         match self.next {
+            // Positions meant another layout: counted from the front.
+            _ if !unchanged && layout != self.layout => {
+                skipped = self.before + self.given;
+                (self.begin, self.before) = (None, 0);
+                most += skipped;
+            }
             _ if !unchanged => skipped = self.given,
             Next::Begin => {}
-            Next::At(position) => self.begin = Some(position),
+            Next::At(position) => {
+                self.before += self.given;
+                self.begin = Some(position);
+            }
             Next::Ended => return Ok(None),
         }
-        // The first few are often all that is wanted.
-        let most = if self.begin.is_none() { 8 } else { MANY };
-        let (items, next, length) = Object::some(object, self.begin, self.length, self.part, most)?;
-        let items = items.into_iter().skip(skipped).map(Bound::unbind);
+        let part = Object::some(object, self.begin, self.length, self.want, most)?;
+        let items = part.items.into_iter().skip(skipped).map(Bound::unbind);
         self.ready = items.collect::<Vec<_>>().into_iter();
-        (self.length, self.edits) = (Some(length), edits);
-        self.next = next.map_or(Next::Ended, Next::At);
+        self.length = Some(part.length);
+        (self.edits, self.layout) = (part.edits, part.layout);
+        self.next = part.next.map_or(Next::Ended, Next::At);
         self.given = skipped;
         match self.ready.next() {
             Some(item) => {

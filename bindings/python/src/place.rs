@@ -1,19 +1,26 @@
 //! Places of views: how they outlive edits, and how they learn that they are gone.
 //!
 //! A view keeps a handle of the core and the chain of views above it. Handles go stale by
-//! many edits; then a view is found again along its chain, unless an edit since it was last
-//! found removed, replaced or shifted its place: those edits are in the document's [`Log`].
+//! many edits; then a view is found again along its chain.
+//!
+//! An edit that takes a place away first copies what is there into a document of its own,
+//! if views of it live: the document knows them all ([`Views`]). They and the views below
+//! them then go on in that copy ([`Aside`]). An edit that shifts places is put into the
+//! document's [`Log`]: views that find their place there are stale.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::ptr::{self, NonNull};
 
-use livebuf::{Editor, NodeId, Value};
+use hashbrown::{DefaultHashBuilder, HashTable};
+use livebuf::{Editor, NodeId, Storage, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::array::Array;
-use crate::document::{self, Document, State};
+use crate::document::{self, Document, State, is_container};
 use crate::error::{Fault, Held};
 use crate::memory::Memory;
 use crate::object::Object;
@@ -24,31 +31,28 @@ pub(crate) fn unescaped(token: &str) -> String {
 }
 
 /// A key or index on the way from the root.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
     Key(Box<str>),
     Index(usize),
 }
 
-/// What an edit did to the places below a container.
+/// What now is at other places below a container than it was.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
-    /// The member and all below it are gone.
+    /// The member got another key.
     Member(Box<str>),
-    /// The elements from the first index up to but not including the second were shifted,
-    /// or are gone.
+    /// The elements from the first index up to but not including the second.
     Elements(usize, usize),
-    /// All children are gone.
-    All,
 }
 
 impl Effect {
-    /// One element is gone.
+    /// One element.
     pub(crate) fn element(index: usize) -> Effect {
         Effect::Elements(index, index.saturating_add(1))
     }
 
-    /// All elements from an index on were shifted, or are gone.
+    /// All elements from an index on.
     pub(crate) fn from(index: usize) -> Effect {
         Effect::Elements(index, usize::MAX)
     }
@@ -57,20 +61,16 @@ impl Effect {
 #[derive(Debug)]
 struct Event {
     number: u64,
-    /// The container's path; `None` where the whole document was replaced.
-    path: Option<Vec<Step>>,
+    /// The container's path.
+    path: Vec<Step>,
     effect: Effect,
 }
 
 impl Event {
     fn hits(&self, path: &[Step]) -> bool {
-        let Some(container) = &self.path else { return true };
-        let Some(step) = path.strip_prefix(container.as_slice()).and_then(|rest| rest.first())
-        else {
-            return false;
-        };
+        let below = path.strip_prefix(self.path.as_slice());
+        let Some(step) = below.and_then(|rest| rest.first()) else { return false };
         match (&self.effect, step) {
-            (Effect::All, _) => true,
             (Effect::Member(member), Step::Key(key)) => member == key,
             (Effect::Elements(first, end), Step::Index(index)) => (first..end).contains(&index),
             _ => false,
@@ -81,7 +81,6 @@ impl Event {
     fn covers(&self, earlier: &Event) -> bool {
         self.path == earlier.path
             && match (&self.effect, &earlier.effect) {
-                (Effect::All, _) => true,
                 (Effect::Elements(first, end), Effect::Elements(before, until)) => {
                     first <= before && until <= end
                 }
@@ -90,10 +89,12 @@ impl Event {
     }
 }
 
+const SHIFTED: &str = "an edit shifted its place; look it up again";
+
 /// Most edits that are remembered for the views that have not looked since.
 const REMEMBERED: usize = 4096;
 
-/// Edits that took places away, the newest last.
+/// Edits that shifted places, the newest last.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     number: u64,
@@ -109,7 +110,7 @@ impl Log {
         self.number
     }
 
-    pub(crate) fn push(&mut self, path: Option<Vec<Step>>, effect: Effect) {
+    pub(crate) fn push(&mut self, path: Vec<Step>, effect: Effect) {
         self.number += 1;
         let event = Event { number: self.number, path, effect };
         // Views made between the two are younger than the earlier one.
@@ -125,34 +126,59 @@ impl Log {
     }
 
     /// Whether a place that was good at event `seen` still is.
-    fn check(&self, seen: u64, path: impl FnOnce() -> Vec<Step>) -> Held<()> {
+    fn check(&self, seen: u64, path: impl FnOnce() -> Held<Vec<Step>>) -> Held<()> {
         if seen == self.number {
             return Ok(());
         }
         if seen < self.forgotten {
             return Err(Fault::Stale("too many edits were made since it was last used"));
         }
-        let path = path();
+        let path = path()?;
         let newer = self.events.iter().rev().take_while(|event| event.number > seen);
         match newer.into_iter().any(|event| event.hits(&path)) {
-            true => Err(Fault::Stale("its place was removed, replaced or shifted")),
+            true => Err(Fault::Stale(SHIFTED)),
             false => Ok(()),
         }
     }
 }
 
-/// A handle, and the number of the newest event when it was found.
+/// What an edit takes away from a container. Views of what is taken go on over a private
+/// copy of it: a document of its own, which the edit makes beforehand.
 #[derive(Clone, Copy)]
-struct Place {
-    node: NodeId,
-    seen: u64,
+pub(crate) enum Taken<'a> {
+    Nothing,
+    /// The whole document's value.
+    Root,
+    Member(&'a str),
+    /// The elements from the first index up to but not including the second.
+    Elements(usize, usize),
+    All,
 }
 
-/// What only who holds the document's lock may touch.
-struct Guarded(UnsafeCell<Place>);
+/// What an edit does to places below a container.
+pub(crate) struct Change<'a> {
+    pub(crate) taken: Taken<'a>,
+    /// Places whose views are stale afterwards.
+    pub(crate) shifted: Vec<Effect>,
+}
 
-// SAFETY: all access is through a reference to the locked state of the view's document.
-unsafe impl Sync for Guarded {}
+impl<'a> Change<'a> {
+    pub(crate) const NONE: Change<'static> = Change { taken: Taken::Nothing, shifted: Vec::new() };
+
+    pub(crate) fn takes(taken: Taken<'a>) -> Change<'a> {
+        Change { taken, shifted: Vec::new() }
+    }
+
+    pub(crate) fn shifts(effects: impl Into<Vec<Effect>>) -> Change<'static> {
+        Change { taken: Taken::Nothing, shifted: effects.into() }
+    }
+
+    /// An element goes, and those behind it move up.
+    pub(crate) fn removes(index: usize) -> Change<'static> {
+        let next = index.saturating_add(1);
+        Change { taken: Taken::Elements(index, next), shifted: vec![Effect::from(next)] }
+    }
+}
 
 /// What is above a view. Without a view of its own the container above is the root.
 pub(crate) enum Above {
@@ -161,38 +187,174 @@ pub(crate) enum Above {
     Array(Option<Py<Array>>, usize),
 }
 
-/// A container of a document, as an [`Object`] or [`Array`] knows it.
-pub(crate) struct View {
+/// Where a view is.
+struct Place {
     document: Py<Document>,
     above: Above,
-    place: Guarded,
+    /// Of the path, by the hasher of the document's [`Views`].
+    hash: u64,
+    node: NodeId,
+    /// Number of the newest event when the node was found.
+    seen: u64,
+}
+
+/// A container of a document, as an [`Object`] or [`Array`] knows it.
+///
+/// Its place is looked at by attached threads, one at a time. It is changed by who has the
+/// lock of its document, and by nobody who waits or runs Python code meanwhile.
+pub(crate) struct View(UnsafeCell<Place>);
+
+// SAFETY: as the type says; the module asks for an interpreter lock.
+unsafe impl Sync for View {}
+
+/// The views of a document that live, by the hashes of their paths.
+///
+/// Looked at and changed by attached threads, one at a time, none of which runs Python code
+/// meanwhile. A view is here from the moment on at which it lies in a Python object.
+#[derive(Default)]
+pub(crate) struct Views {
+    table: UnsafeCell<HashTable<NonNull<View>>>,
+    hasher: DefaultHashBuilder,
+}
+
+// SAFETY: as the type says.
+unsafe impl Send for Views {}
+// SAFETY: as above.
+unsafe impl Sync for Views {}
+
+/// The hash of the root's path.
+pub(crate) const ROOT: u64 = 0;
+
+impl Views {
+    fn table(&self) -> &HashTable<NonNull<View>> {
+        // SAFETY: attached threads take turns, and no caller keeps it.
+        unsafe { &*self.table.get() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.table().len()
+    }
+
+    fn add(&self, view: &View) {
+        // SAFETY: as in `table`; what is in it lives.
+        let table = unsafe { &mut *self.table.get() };
+        table.insert_unique(view.hash(), view.into(), |other| {
+            // SAFETY: what is in the table lives.
+            unsafe { other.as_ref() }.hash()
+        });
+    }
+
+    fn remove(&self, view: &View) {
+        // SAFETY: as in `table`.
+        let table = unsafe { &mut *self.table.get() };
+        if let Ok(entry) = table.find_entry(view.hash(), |other| ptr::eq(other.as_ptr(), view)) {
+            entry.remove();
+        }
+        if table.is_empty() && table.capacity() > 1024 {
+            *table = HashTable::new();
+        }
+    }
+
+    /// Views whose paths have a hash.
+    fn with_hash(&self, hash: u64) -> impl Iterator<Item = &View> {
+        // SAFETY: what is in the table lives.
+        let views = self.table().iter_hash(hash).map(|view| unsafe { view.as_ref() });
+        views.filter(move |view| view.hash() == hash)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &View> {
+        // SAFETY: as above.
+        self.table().iter().map(|view| unsafe { view.as_ref() })
+    }
+
+    fn below(&self, hash: u64, step: StepRef<'_>) -> u64 {
+        match step {
+            StepRef::Key(key) => self.hasher.hash_one((hash, key)),
+            StepRef::Index(index) => self.hasher.hash_one((hash, index)),
+        }
+    }
+
+    pub(crate) fn hash(&self, path: &[Step]) -> u64 {
+        path.iter().fold(ROOT, |hash, step| self.below(hash, step.into()))
+    }
+}
+
+/// A [`Step`] that is not kept.
+#[derive(Clone, Copy, PartialEq)]
+enum StepRef<'a> {
+    Key(&'a str),
+    Index(usize),
+}
+
+impl<'a> From<&'a Step> for StepRef<'a> {
+    fn from(step: &'a Step) -> Self {
+        match step {
+            Step::Key(key) => StepRef::Key(key),
+            Step::Index(index) => StepRef::Index(*index),
+        }
+    }
+}
+
+impl StepRef<'_> {
+    fn to_step(self) -> Step {
+        match self {
+            StepRef::Key(key) => Step::Key(key.into()),
+            StepRef::Index(index) => Step::Index(index),
+        }
+    }
 }
 
 impl Drop for View {
     fn drop(&mut self) {
-        self.document.get().view_dropped();
+        self.place().document.get().views().remove(self);
     }
 }
 
 impl View {
-    /// A view of a handle that was just found.
-    pub(crate) fn new(
-        document: Py<Document>,
-        above: Above,
-        node: NodeId,
-        state: &mut State,
-    ) -> View {
-        state.view_made();
+    /// A view of a handle that was just found. It must be [kept](Self::keep) where it stays.
+    pub(crate) fn new(document: Py<Document>, above: Above, node: NodeId, state: &State) -> View {
         let seen = state.log.number();
-        View { document, above, place: Guarded(UnsafeCell::new(Place { node, seen })) }
+        View(UnsafeCell::new(Place { document, above, hash: ROOT, node, seen }))
     }
 
-    pub(crate) fn document(&self) -> &Py<Document> {
-        &self.document
+    /// Makes the view, which is where it stays, known to its document.
+    #[inline]
+    pub(crate) fn keep(&self, py: Python<'_>) {
+        let views = self.place().document.get().views();
+        let hash = match self.step(py) {
+            Some(step) => views.below(self.parent().map_or(ROOT, View::hash), step),
+            None => ROOT,
+        };
+        // SAFETY: only its maker knows the view, and has no reference into the place.
+        unsafe { (*self.0.get()).hash = hash };
+        views.add(self);
+    }
+
+    #[inline(always)]
+    fn place(&self) -> &Place {
+        // SAFETY: as the type says; callers keep no reference while others may change it.
+        unsafe { &*self.0.get() }
+    }
+
+    #[inline(always)]
+    fn hash(&self) -> u64 {
+        self.place().hash
+    }
+
+    /// The document that the view is of now: where its place is taken, another.
+    #[inline(always)]
+    pub(crate) fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
+        self.place().document.bind(py).clone()
+    }
+
+    /// Whether the view came to another document while it waited for the lock of this.
+    #[inline(always)]
+    fn has_left(&self, document: &Bound<'_, Document>) -> bool {
+        !self.place().document.is(document)
     }
 
     fn parent(&self) -> Option<&View> {
-        match &self.above {
+        match &self.place().above {
             Above::Nothing => None,
             Above::Object(object, _) => object.as_ref().map(|object| &object.get().view),
             Above::Array(array, _) => array.as_ref().map(|array| &array.get().view),
@@ -200,45 +362,57 @@ impl View {
     }
 
     /// Views on the way from the root, this one included.
-    fn depth(&self) -> u64 {
-        std::iter::successors(Some(self), |view| view.parent()).count() as u64
+    fn depth(&self) -> usize {
+        std::iter::successors(Some(self), |view| view.parent()).count()
+    }
+
+    /// The step from the container above.
+    fn step<'a>(&'a self, py: Python<'a>) -> Option<StepRef<'a>> {
+        match &self.place().above {
+            Above::Nothing => None,
+            // A key that was looked up has UTF-8.
+            Above::Object(_, key) => Some(StepRef::Key(key.bind(py).to_str().unwrap_or_default())),
+            Above::Array(_, index) => Some(StepRef::Index(*index)),
+        }
     }
 
     /// Keys and indexes from the root.
-    pub(crate) fn path(&self, py: Python<'_>) -> Vec<Step> {
-        let mut path: Vec<Step> = std::iter::successors(Some(self), |view| view.parent())
-            .filter_map(|view| match &view.above {
-                Above::Nothing => None,
-                Above::Object(_, key) => Some(Step::Key(key.bind(py).to_string_lossy().into())),
-                Above::Array(_, index) => Some(Step::Index(*index)),
-            })
-            .collect();
+    pub(crate) fn path(&self, py: Python<'_>) -> Held<Vec<Step>> {
+        let mut path = Vec::new();
+        let mut view = Some(self);
+        while let Some(at) = view {
+            // What went to another document took its views along, save those that were stale.
+            if !at.place().document.is(&self.place().document) {
+                return Err(Fault::Stale(SHIFTED));
+            }
+            path.extend(at.step(py).map(StepRef::to_step));
+            view = at.parent();
+        }
         path.reverse();
-        path
+        Ok(path)
     }
 
     /// The path as a JSON pointer (RFC 6901).
-    pub(crate) fn pointer(&self, py: Python<'_>) -> String {
+    pub(crate) fn pointer(&self, py: Python<'_>) -> Held<String> {
         let mut pointer = String::new();
-        for step in self.path(py) {
+        for step in self.path(py)? {
             pointer.push('/');
             match step {
                 Step::Key(key) => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
                 Step::Index(index) => pointer.push_str(&index.to_string()),
             }
         }
-        pointer
+        Ok(pointer)
     }
 
     /// The handle, found again where it is stale.
     #[inline]
     pub(crate) fn node(&self, py: Python<'_>, state: &State) -> Held<NodeId> {
-        // SAFETY: the state is borrowed, so the lock is held, and by this thread.
-        let place = unsafe { *self.place.0.get() };
-        if place.seen == state.log.number() && state.editor()?.is_current(place.node) {
-            return Ok(place.node);
+        let &Place { node, seen, .. } = self.place();
+        if seen == state.log.number() && state.editor()?.is_current(node) {
+            return Ok(node);
         }
-        self.find_again(py, state, place.seen)
+        self.find_again(py, state, seen)
     }
 
     #[cold]
@@ -250,14 +424,30 @@ impl View {
             Some(parent) => parent.node(py, state)?,
             None => editor.root().ok_or(GONE)?,
         };
-        let node = match &self.above {
-            Above::Nothing => above,
-            Above::Object(_, key) => editor.child(above, key.bind(py).to_str()?)?.ok_or(GONE)?,
-            Above::Array(_, index) => editor.child(above, *index)?.ok_or(GONE)?,
+        let node = match self.step(py) {
+            None => above,
+            Some(StepRef::Key(key)) => editor.child(above, key)?.ok_or(GONE)?,
+            Some(StepRef::Index(index)) => editor.child(above, index)?.ok_or(GONE)?,
         };
-        // SAFETY: as in `node`.
-        unsafe { *self.place.0.get() = Place { node, seen: state.log.number() } };
+        // SAFETY: the state is borrowed, so the lock is held, and by this thread.
+        unsafe { ((*self.0.get()).node, (*self.0.get()).seen) = (node, state.log.number()) };
         Ok(node)
+    }
+
+    /// Whether it is stale, by what the document remembers.
+    fn is_good(&self, py: Python<'_>, log: &Log) -> bool {
+        log.check(self.place().seen, || self.path(py)).is_ok()
+    }
+
+    /// The document's edits and layout, for iterators.
+    pub(crate) fn edits(&self, py: Python<'_>) -> (u64, u64) {
+        let document = self.document(py);
+        let state = document.get().lock(py);
+        if self.has_left(&document) {
+            drop(state);
+            return self.edits(py);
+        }
+        (state.edits, state.layout)
     }
 
     /// Looks at the container.
@@ -267,9 +457,15 @@ impl View {
         py: Python<'_>,
         look: impl FnOnce(&Value<'_>) -> Held<R>,
     ) -> PyResult<R> {
-        let state = self.document.get().lock(py);
+        let document = self.document(py);
+        let state = document.get().lock(py);
+        if self.has_left(&document) {
+            drop(state);
+            return self.read(py, look);
+        }
+        let editor = state.whole()?;
         let node = self.node(py, &state)?;
-        let value = state.editor()?.value(node).map_err(Fault::Core)?;
+        let value = editor.value(node).map_err(Fault::Core)?;
         Ok(look(&value)?)
     }
 
@@ -278,21 +474,28 @@ impl View {
     pub(crate) fn reach<R>(
         &self,
         py: Python<'_>,
-        look: impl FnOnce(&mut State, NodeId) -> Held<R>,
+        look: impl FnOnce(&Bound<'_, Document>, &mut State, NodeId) -> Held<R>,
     ) -> PyResult<R> {
-        let mut state = self.document.get().lock(py);
+        let document = self.document(py);
+        let mut state = document.get().lock(py);
+        if self.has_left(&document) {
+            drop(state);
+            return self.reach(py, look);
+        }
+        state.whole()?;
         let node = self.node(py, &state)?;
-        Ok(look(&mut state, node)?)
+        Ok(look(&document, &mut state, node)?)
     }
 
-    /// Edits the container. What it puts into the last argument, once it has changed
-    /// something, is told to other views, also where it fails afterwards.
+    /// Edits the container. The last argument is to become true once something has changed,
+    /// also where the edit fails afterwards: then the change is told to other views.
     pub(crate) fn edit<R>(
         &self,
         py: Python<'_>,
-        edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut Vec<Effect>) -> Held<R>,
+        change: Change<'_>,
+        edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut bool) -> Held<R>,
     ) -> PyResult<R> {
-        self.edit_many(py, false, edit)
+        self.edit_many(py, false, change, edit)
     }
 
     /// The same for edits of several steps, which cannot be begun again: what they may need
@@ -301,23 +504,289 @@ impl View {
         &self,
         py: Python<'_>,
         before: bool,
-        mut edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut Vec<Effect>) -> Held<R>,
+        change: Change<'_>,
+        mut edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut bool) -> Held<R>,
     ) -> PyResult<R> {
-        let document = self.document.get();
-        let mut state = document.lock(py);
-        document.begin_edit(py, &mut state)?;
+        let document = self.document(py);
+        // What ends here may run Python code as it goes: after the lock.
+        let mut trash = Vec::new();
+        let mut state = document.get().lock(py);
+        if self.has_left(&document) {
+            drop(state);
+            return self.edit_many(py, before, change, edit);
+        }
+        document.get().begin_edit(py, &mut state)?;
         let node = self.node(py, &state)?;
-        let mut effects = Vec::new();
         if before && !state.editor()?.is_trusted() {
             state.editor_mut()?.validate().map_err(Fault::Core)?;
         }
-        let result = document::edit(&mut state, |editor| edit(editor, node, &mut effects));
         // Views on the way here are not below.
-        if !effects.is_empty() && document.views(&state) > self.depth() {
-            for effect in effects {
-                state.log.push(Some(self.path(py)), effect);
+        let aside = match document.get().views().len() > self.depth() {
+            true => {
+                let value = state.editor()?.value(node).map_err(Fault::Core)?;
+                let path = || self.path(py);
+                Some(Aside::of(py, &document, &state, &value, self.hash(), path, change)?)
             }
+            false => None,
+        };
+        let mut changed = false;
+        let result = document::edit(&mut state, |editor| edit(editor, node, &mut changed));
+        if let (true, Some(aside)) = (changed, aside) {
+            aside.settle(py, &document, &mut state, &mut trash);
         }
         Ok(result?)
+    }
+}
+
+/// Looks at the containers of two views at once.
+pub(crate) fn with_both<R>(
+    py: Python<'_>,
+    one: &View,
+    other: &View,
+    look: impl FnOnce(Value<'_>, Value<'_>) -> Held<R>,
+) -> PyResult<R> {
+    let (document, second) = (one.document(py), other.document(py));
+    // In one order everywhere, so that no two threads wait for each other.
+    let ordered = match document.as_ptr() <= second.as_ptr() {
+        true => (&document, &second),
+        false => (&second, &document),
+    };
+    let first_lock = ordered.0.get().lock(py);
+    let second_lock = (!document.is(&second)).then(|| ordered.1.get().lock(py));
+    if one.has_left(&document) || other.has_left(&second) {
+        drop((first_lock, second_lock));
+        return with_both(py, one, other, look);
+    }
+    let (state, of_second) = match (&second_lock, ordered.0.is(&document)) {
+        (None, _) => (&*first_lock, &*first_lock),
+        (Some(second_lock), true) => (&*first_lock, &**second_lock),
+        (Some(second_lock), false) => (&**second_lock, &*first_lock),
+    };
+    let (editor, second_editor) = (state.whole()?, of_second.whole()?);
+    let (node, second_node) = (one.node(py, state)?, other.node(py, of_second)?);
+    let value = editor.value(node).map_err(Fault::Core)?;
+    Ok(look(value, second_editor.value(second_node).map_err(Fault::Core)?)?)
+}
+
+/// What an edit of a container does to views below it.
+pub(crate) struct Aside {
+    /// The container's path.
+    path: Vec<Step>,
+    hash: u64,
+    /// Copies of what the edit takes away while views of it live; of the whole root, no step.
+    copies: Vec<(Option<Step>, Py<Document>)>,
+    shifted: Vec<Effect>,
+}
+
+/// What is dropped when the lock was given back.
+pub(crate) struct Trash(#[allow(dead_code, reason = "dropped")] (Py<Document>, Above));
+
+impl Aside {
+    /// Copies what an edit will take away, as far as there are views of it.
+    ///
+    /// # Errors
+    /// What cannot be copied; then nothing is to be edited.
+    pub(crate) fn of(
+        py: Python<'_>,
+        document: &Bound<'_, Document>,
+        state: &State,
+        container: &Value<'_>,
+        hash: u64,
+        path: impl Fn() -> Held<Vec<Step>>,
+        change: Change<'_>,
+    ) -> Held<Aside> {
+        let Change { taken, shifted } = change;
+        let views = document.get().views();
+        let mut aside = Aside { path: Vec::new(), hash, copies: Vec::new(), shifted };
+        if !state.editor()?.storage().is_writable() {
+            return Ok(aside);
+        }
+        // Views of taken places: those below them keep these. Hashes of paths may be equal
+        // by chance; then a copy is made that nobody takes.
+        let is_viewed = |step: StepRef<'_>| {
+            let mut views = views.with_hash(views.below(hash, step));
+            views.any(|view| view.is_good(py, &state.log))
+        };
+        let mut steps: Vec<Option<Step>> = Vec::new();
+        match taken {
+            Taken::Nothing => {}
+            Taken::Root => {
+                let viewed = views.all().any(|view| view.is_good(py, &state.log));
+                steps.extend(viewed.then_some(None));
+            }
+            Taken::Member(key) => {
+                let step = StepRef::Key(key);
+                steps.extend(is_viewed(step).then(|| Some(step.to_step())));
+            }
+            Taken::Elements(first, end) if end.saturating_sub(first) <= views.len() => {
+                let viewed = (first..end).filter(|&index| is_viewed(StepRef::Index(index)));
+                steps.extend(viewed.map(|index| Some(Step::Index(index))));
+            }
+            Taken::Elements(..) | Taken::All => {
+                let viewed = views.all().filter_map(|view| {
+                    let step = view.step(py)?;
+                    let is_taken = match (taken, step) {
+                        (Taken::Elements(first, end), StepRef::Index(index)) => {
+                            (first..end).contains(&index)
+                        }
+                        (taken, _) => matches!(taken, Taken::All),
+                    };
+                    let is_below = view.parent().map_or(ROOT, View::hash) == hash;
+                    let is_viewed = is_taken && is_below && view.is_good(py, &state.log);
+                    is_viewed.then(|| Some(step.to_step()))
+                });
+                steps.extend(viewed);
+                // One place may have several.
+                steps.sort_unstable();
+                steps.dedup();
+            }
+        }
+        if !steps.is_empty() || !aside.shifted.is_empty() {
+            aside.path = path()?;
+        }
+        for step in steps {
+            let value = match &step {
+                None => Some(*container),
+                Some(Step::Key(key)) => container.get(&**key)?,
+                Some(Step::Index(index)) => container.get(*index)?,
+            };
+            if let Some(value) = value.filter(|value| is_container(value.kind())) {
+                aside.copies.push((step, Document::copy_of(py, &value, state)?));
+            }
+        }
+        Ok(aside)
+    }
+
+    /// Whether a view is what a step from the container leads to.
+    fn is_above(&self, py: Python<'_>, view: &View, step: Option<StepRef<'_>>) -> bool {
+        view.path(py).is_ok_and(|path| match (path.split_last(), step) {
+            (Some((last, above)), Some(step)) => {
+                above == self.path.as_slice() && StepRef::from(last) == step
+            }
+            (None, None) => true,
+            _ => false,
+        })
+    }
+
+    /// After the edit: takes views to the copies, and makes others stale.
+    pub(crate) fn settle(
+        self,
+        py: Python<'_>,
+        document: &Bound<'_, Document>,
+        state: &mut State,
+        trash: &mut Vec<Trash>,
+    ) {
+        let views = document.get().views();
+        for (step, copy) in &self.copies {
+            let copy = copy.bind(py);
+            let copied = copy.get().lock(py);
+            let (Ok(editor), mut path) = (copied.editor(), self.path.clone()) else { continue };
+            let Some(node) = editor.root() else { continue };
+            let hash = match step {
+                Some(step) => views.below(self.hash, step.into()),
+                None => ROOT,
+            };
+            path.extend(step.clone());
+            let found = views.with_hash(hash).filter(|view| {
+                let step = step.as_ref().map(StepRef::from);
+                view.is_good(py, &state.log) && self.is_above(py, view, step)
+            });
+            let found: Vec<&View> = found.collect();
+            let mover = Mover { py, document, state, copy, editor, seen: copied.log.number() };
+            for view in &found {
+                mover.take(view, Some(Above::Nothing), node, trash);
+            }
+            // Views right below the root may have no view above them.
+            let all = step.is_none();
+            mover.take_below(found, all, path, node, trash);
+        }
+        for effect in self.shifted {
+            state.log.push(self.path.clone(), effect);
+        }
+    }
+}
+
+/// Takes views to a copy of what they show.
+struct Mover<'a, 'py> {
+    py: Python<'py>,
+    document: &'a Bound<'py, Document>,
+    state: &'a State,
+    copy: &'a Bound<'py, Document>,
+    /// The copy's.
+    editor: &'a Editor<Memory>,
+    seen: u64,
+}
+
+impl Mover<'_, '_> {
+    /// Takes one view; what is above it may be another then.
+    fn take(&self, view: &View, above: Option<Above>, node: NodeId, trash: &mut Vec<Trash>) {
+        self.document.get().views().remove(view);
+        // SAFETY: both documents' locks are held, and nobody has a reference into the place.
+        let place = unsafe { &mut *view.0.get() };
+        let document = std::mem::replace(&mut place.document, self.copy.clone().unbind());
+        let above = match above {
+            Some(above) => std::mem::replace(&mut place.above, above),
+            None => Above::Nothing,
+        };
+        (place.node, place.seen) = (node, self.seen);
+        trash.push(Trash((document, above)));
+        view.keep(self.py);
+    }
+
+    /// Takes the views below views that were taken: of each place that the copy has too.
+    /// What cannot be read of it stays behind, and is stale.
+    fn take_below(
+        &self,
+        taken: Vec<&View>,
+        parentless: bool,
+        path: Vec<Step>,
+        node: NodeId,
+        trash: &mut Vec<Trash>,
+    ) {
+        let (py, views) = (self.py, self.document.get().views());
+        let mut left = vec![(taken, parentless, path, node)];
+        while let Some((above, parentless, path, node)) = left.pop() {
+            if above.is_empty() && !parentless || views.len() == 0 {
+                continue;
+            }
+            let Ok(value) = self.editor.value(node) else { continue };
+            let hash = views.hash(&path);
+            let mut go = |step: StepRef<'_>, child: Value<'_>| {
+                let Some(node) = self.editor.handle_of(&child, node) else { return };
+                let below: Vec<&View> = views
+                    .with_hash(views.below(hash, step))
+                    .filter(|view| {
+                        let parent = view.parent();
+                        let is_below = parent.map_or(parentless, |parent| {
+                            above.iter().any(|above| ptr::eq(*above, parent))
+                        });
+                        let place = || Ok([path.as_slice(), &[step.to_step()]].concat());
+                        is_below
+                            && view.step(py) == Some(step)
+                            && self.state.log.check(view.place().seen, place).is_ok()
+                    })
+                    .collect();
+                if !below.is_empty() {
+                    for view in &below {
+                        self.take(view, None, node, trash);
+                    }
+                    let path = [path.as_slice(), &[step.to_step()]].concat();
+                    left.push((below, false, path, node));
+                }
+            };
+            if let Ok(Some(object)) = value.as_object() {
+                for (key, child) in object.iter().map_while(livebuf::Result::ok) {
+                    if is_container(child.kind()) {
+                        go(StepRef::Key(key), child);
+                    }
+                }
+            } else if let Ok(Some(array)) = value.as_array() {
+                for (index, child) in array.iter().map_while(livebuf::Result::ok).enumerate() {
+                    if is_container(child.kind()) {
+                        go(StepRef::Index(index), child);
+                    }
+                }
+            }
+        }
     }
 }

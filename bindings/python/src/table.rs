@@ -79,22 +79,24 @@ impl Table {
 
     fn exporter(&self, py: Python<'_>) -> PyResult<Exporter> {
         let view = &self.array.get().view;
-        let document = view.document();
-        let pointer = view.pointer(py);
-        let owner: Arc<dyn livebuf_arrow::Document> = view.reach(py, |state, _| {
+        let (owner, pointer) = view.reach(py, |document, state, _| {
+            let pointer = view.pointer(py)?;
             let is_bytes = state.editor()?.storage().is_bytes();
             if is_bytes && !state.editor()?.is_trusted() && !self.copy {
                 // Once, and not for each export.
                 document.get().detached(py, state, |editor| editor.validate())?;
             }
-            let bytes = state.editor()?.as_bytes();
+            let bytes = state.whole()?.as_bytes();
             if self.copy {
-                return Ok(Arc::new(bytes.to_vec()) as Arc<dyn livebuf_arrow::Document>);
+                let owner: Arc<dyn livebuf_arrow::Document> = Arc::new(bytes.to_vec());
+                return Ok((owner, pointer));
             }
             document.get().exports().fetch_add(1, Ordering::AcqRel);
             let (start, length) = (bytes.as_ptr(), bytes.len());
-            let document = document.clone_ref(py);
-            Ok(Arc::new(Exported { start, length, is_valid: is_bytes, document }))
+            let document = document.clone().unbind();
+            let owner: Arc<dyn livebuf_arrow::Document> =
+                Arc::new(Exported { start, length, is_valid: is_bytes, document });
+            Ok((owner, pointer))
         })?;
         let options = self.options.clone();
         py.detach(|| Ok(Exporter::new(Arc::new(owner))?.at(&pointer)?.options(options)))
@@ -175,23 +177,24 @@ impl Table {
         })
     }
 
-    /// Keys of the columns that the array is stored as, in their order.
+    /// Keys of the columns that the array is stored as, in their order; `["value"]` for an
+    /// array that holds no objects, whose elements are its one column.
     #[getter]
     fn column_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.array.get().view.read(py, |value| {
-            let table = match value.as_array()? {
-                Some(array) => array.table()?,
-                None => None,
+            let Some(array) = value.as_array()? else { return Ok(Vec::new()) };
+            let Some(table) = array.table()? else {
+                let one = !export::holds_objects(&array);
+                return Ok(one.then(|| export::VALUES.to_owned()).into_iter().collect());
             };
-            let Some(table) = table else { return Ok(Vec::new()) };
             table.columns().map(|column| Ok(column?.0.to_owned())).collect()
         })
     }
 
     /// A column by its key, or by keys down through objects within the rows.
     ///
-    /// Raises `WrongTypeError` where the array is not stored as columns, or has none of that
-    /// name.
+    /// Raises `MissingKeyError` where there is none of that name, `WrongTypeError` where the
+    /// objects of the array are not stored as columns.
     #[pyo3(signature = (*path))]
     fn column(&self, py: Python<'_>, path: &Bound<'_, PyTuple>) -> PyResult<Column> {
         if path.is_empty() {
@@ -336,8 +339,8 @@ impl Column {
         export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
     }
 
-    unsafe fn __releasebuffer__(&self, view: *mut pyo3::ffi::Py_buffer) {
-        export::release(self.array.get().view.document().get(), view);
+    unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer) {
+        export::release(slf.get().array.get().view.document(slf.py()).get(), view);
     }
 }
 

@@ -256,18 +256,35 @@ class TestColumns:
 
     def test_what_is_no_column(self) -> None:
         doc = Document.from_python([{"a": n} for n in range(50)])
-        with pytest.raises(livebuf.WrongTypeError, match="no column"):
+        # Bug: this was a WrongTypeError.
+        with pytest.raises(livebuf.MissingKeyError, match="no column .*b.*; its columns are a"):
             doc.root.table.column("b")
-        with pytest.raises(livebuf.WrongTypeError):
+        with pytest.raises(livebuf.MissingKeyError, match="no column .*a/b"):
             doc.root.table.column("a", "b")
         with pytest.raises(ValueError):
             doc.root.table.column()
         with pytest.raises(TypeError):
             doc.root.table.column(5)  # type: ignore[arg-type]
-        flat = Document.from_python([1, "x"])
-        assert not flat.root.table.stored and flat.root.table.column_names == []
-        with pytest.raises(livebuf.WrongTypeError, match="columns"):
-            flat.root.table.column("a")
+        for objects in ([{"a": 1}, {"b": "x"}], [{"a": 1}, 5], [5, {"a": 1}]):
+            unlike = Document.from_python(objects, tables=False).root.table
+            assert not unlike.stored and unlike.column_names == []
+            with pytest.raises(livebuf.WrongTypeError, match="not stored as columns"):
+                unlike.column("a")
+
+    @pytest.mark.parametrize(
+        "values", [[1, 2], [1.5, 2.5], ["x", "y"], [True, False], [1, "x", None], [[1], [2, 3]]]
+    )
+    def test_a_table_of_no_objects(self, values: list[Any]) -> None:
+        """Bug: it seemed to have no columns, though Arrow got one, "value"."""
+        table = Document.from_python(values).root.table
+        assert not table.stored and table.column_names == ["value"]
+        assert repr(table) == f"<livebuf.Table of {len(values)} rows: value>"
+        assert table.column("value").to_python() == values
+        with pytest.raises(livebuf.MissingKeyError, match="its columns are value"):
+            table.column("a")
+
+    def test_wrong_arguments_of_columns(self) -> None:
+        doc = Document.from_python([{"a": n} for n in range(50)])
         for wrong in ([1], {"a": 1}, object()):
             with pytest.raises((livebuf.Error, TypeError)):
                 doc.root.table.column("a").find(wrong)  # type: ignore[arg-type]

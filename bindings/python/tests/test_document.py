@@ -12,7 +12,7 @@ import pickle
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -820,3 +820,123 @@ class TestWhole:
             "        Finalised(); Finalised(); work(); Finalised()\n"
         )
         subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+class TestAsMapping:
+    """What `dict` and `**` ask of a mapping. Bug: a document had no `keys`."""
+
+    def test_of_an_object(self) -> None:
+        value = {"a": 1, "b": [1, {"c": 2}], "": None}
+        doc = Document.from_python(value)
+        assert list(doc.keys()) == ["a", "b", ""] == list(doc)
+        assert list(doc.values())[0] == 1 and dict(doc.items())["b"] == [1, {"c": 2}]
+        assert dict(doc) == {**doc} == value
+        assert (lambda **named: named)(**Document.from_python({"x": 1})) == {"x": 1}
+        other: dict[str, Any] = {}
+        other.update(doc)
+        assert other == value
+        nested = livebuf.from_json('{"o": {"p": {"q": 1}}}')
+        nested.root.update(doc)
+        assert nested == {"o": {"p": {"q": 1}}} | value
+
+    @pytest.mark.parametrize("value", [[1, 2], [["a", 1]], 5, "text", None, []])
+    def test_of_anything_else(self, value: Any) -> None:
+        doc = Document.from_python(value)
+        for action in (
+            lambda: dict(doc),
+            lambda: {**doc},
+            lambda: doc.keys(),
+            lambda: doc.values(),
+            lambda: doc.items(),
+            lambda: doc.get("a"),
+        ):
+            with pytest.raises(livebuf.WrongTypeError, match="root is no object"):
+                action()
+
+    def test_match_goes_by_the_root(self) -> None:
+        doc = Document.from_python({"a": 1})
+        match doc.root:
+            case {"a": found}:
+                assert found == 1
+            case _:
+                raise AssertionError
+        assert isinstance(doc.root, Mapping) and not isinstance(doc, Mapping)
+
+
+class TestRefresh:
+    """Memory that others write too."""
+
+    def test_growing_is_no_damage(self) -> None:
+        """Bug: a document that another had made longer was a damaged one for ever, and an edit
+        of it wrote over what the other had added."""
+        memory = memoryview(bytearray(livebuf.dumps({"s": "", "l": [1]}) + bytes(4000)))
+        one, other = Document(memory), Document(memory)
+        view = other["l"]
+        one["s"] = "y" * 40
+        one["l"].extend(["z" * 30, 2])
+        uses: list[Callable[[], Any]] = [
+            lambda: other["s"],
+            lambda: other.to_python(),
+            lambda: view.to_python(),
+            lambda: other == {},
+            lambda: other.pointer("/s"),
+            lambda: other.validate(),
+            lambda: livebuf.to_json(other),
+            lambda: bytes(other),
+            lambda: memoryview(other),
+            lambda: other.__setitem__("new", 1),
+            lambda: view.append(1),
+            lambda: view.table.__arrow_c_stream__(),
+        ]
+        before = bytes(memory)
+        for use in uses:
+            with pytest.raises(livebuf.StaleError, match=r"refresh\(\)"):
+                use()
+        assert bytes(memory) == before
+        other.refresh()
+        assert other == one == {"s": "y" * 40, "l": [1, "z" * 30, 2]}
+        # Views go on where their path leads.
+        assert view == [1, "z" * 30, 2] and not other.validated
+        other.validate()
+        view.append(3)
+        other["s"] = ""
+        one.refresh()
+        assert one == {"s": "", "l": [1, "z" * 30, 2, 3]}
+        other.root = [1]
+        one.refresh()
+        assert one == [1]
+
+    def test_of_memory_that_nobody_else_has(self) -> None:
+        doc = Document.from_python({"a": [1]})
+        view = doc["a"]
+        doc.refresh()
+        assert doc.validated and view == [1]
+        Document(livebuf.dumps(1)).refresh()
+
+    def test_of_what_is_no_document_any_more(self) -> None:
+        memory = memoryview(bytearray(livebuf.dumps({"a": [1]})))
+        doc, before = Document(memory), bytes(memory)
+        memory[:4] = b"none"
+        with pytest.raises(livebuf.DamagedError):
+            doc.refresh()
+        memory[:4] = before[:4]
+        doc.refresh()
+        assert doc == {"a": [1]}
+        export = memoryview(doc)
+        with pytest.raises(livebuf.ExportedError):
+            doc.refresh()
+        export.release()
+        doc.close()
+        with pytest.raises(livebuf.ClosedError):
+            doc.refresh()
+
+    def test_iterators_begin_no_second_time(self) -> None:
+        memory = memoryview(bytearray(livebuf.dumps({f"k{n}": n for n in range(300)}) + bytes(500)))
+        one, other = Document(memory), Document(memory)
+        items = iter(other.items())
+        seen = [next(items) for _ in range(20)]
+        one["k100"] = "another text"
+        other.refresh()
+        seen += items
+        assert [key for key, _ in seen] == [f"k{n}" for n in range(300)]
+        assert dict(seen)["k100"] == "another text"

@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import re
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,9 @@ def test_numbers_are_those_of_the_format() -> None:
     assert kinds.items() >= numbers.items()
 
     doc = livebuf.from_json('{"a": [1], "b": 2}')
-    view = doc["a"]
-    doc["a"] = 5
+    doc["c"] = []
+    view = doc["c"]
+    doc.root.rename("c", "d")
     frozen = livebuf.Document(bytes(doc))
     cases = {
         "NotADocument": lambda: livebuf.loads(b"[1, 2, 3]" * 10),
@@ -268,3 +270,51 @@ class TestJSONErrors:
         with pytest.raises(livebuf.JSONError) as caught:
             livebuf.from_json('{"a": 1}\n{"a": 2}\n{"a": }', lines=True)
         assert caught.value.lineno == 3
+
+
+def test_tracebacks_name_them_as_users_do() -> None:
+    """Bug: tracebacks showed `livebuf._errors.MissingKeyError`."""
+    for error in CLASSES:
+        assert (error.__module__, getattr(livebuf, error.__name__)) == ("livebuf", error)
+    error = caught(lambda: livebuf.from_json("{}")["missing"])
+    assert traceback.format_exception_only(error)[0].startswith("livebuf.MissingKeyError: ")
+
+
+def test_pointers_say_where_they_end() -> None:
+    """Bug: the errors of `set_pointer` named no key, and that of a pointer without its slash
+    did not say that it needs one."""
+    doc = livebuf.from_json('{"a": {"b": 1, "rows": [1, 2]}, "t": "text"}')
+    for action in (
+        lambda: doc.pointer("a/b"),
+        lambda: doc.set_pointer("a", 1),
+        lambda: doc.del_pointer("a"),
+        lambda: doc["a"].pointer("b"),
+    ):
+        with pytest.raises(livebuf.PointerError, match='must be empty or begin with "/"'):
+            action()
+    before = doc.to_python()
+    cases: list[tuple[str, type[Exception], str]] = [
+        ("/x/y", KeyError, 'no place "/x/y": no "/x"'),
+        ("/a/x/y", KeyError, 'no place "/a/x/y": no "/a/x"'),
+        ("/a/rows/7/y", KeyError, 'no "/a/rows/7"'),
+        ("/a/rows/7", IndexError, "2 elements"),
+        ("/a/b/c", TypeError, '"/a/b" leads to a value of kind int'),
+        ("/t/c/d", TypeError, '"/t" leads to a value of kind string'),
+    ]
+    for pointer, error, message in cases:
+        with pytest.raises(error, match=message) as info:
+            doc.set_pointer(pointer, 1)
+        assert isinstance(info.value, livebuf.Error), pointer
+    assert doc == before
+
+
+def test_nesting_names_no_option_that_is_not_there() -> None:
+    """Bug: "raise the nesting limit", where there is no such option."""
+    error = caught(lambda: livebuf.from_json("[" * 3000 + "]" * 3000))
+    assert "raise" not in str(error) and "nested deeper than 1000" in str(error)
+
+
+def test_the_package_shows_what_is_for_users() -> None:
+    """Bug: `dir(livebuf)` had `os`, `Callable`, `TypeVar` and others."""
+    shown = [name for name in dir(livebuf) if not name.startswith("_")]
+    assert sorted(shown) == sorted(name for name in livebuf.__all__ if not name.startswith("_"))

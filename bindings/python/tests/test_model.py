@@ -77,14 +77,49 @@ def copied(value: Any) -> Any:
     return value
 
 
+def at(root: Any, path: tuple[Any, ...]) -> Any:
+    """What is at a place of a plain value."""
+    for step in path:
+        try:
+            root = root[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return root
+
+
+def holds(root: Any, container: Any) -> bool:
+    """Whether a plain value has this very container in it."""
+    if root is container:
+        return True
+    below = root.values() if isinstance(root, dict) else root if isinstance(root, list) else ()
+    return any(holds(item, container) for item in below)
+
+
 class Pair:
     """A view, and the container of the model that it shows.
 
-    Whether the view must be good is the model's answer: its container must have been at its
-    place after every step since."""
+    The model is plain Python, into which values are copied as they are assigned. So a view of
+    what was taken away goes on like any reference in Python. Only one whose container is
+    still there, at another place, must be stale."""
 
-    def __init__(self, view: Any, model: Any, path: tuple[Any, ...]) -> None:
-        self.view, self.model, self.path, self.good = view, model, path, True
+    def __init__(self, view: Any, chain: tuple[Any, ...], path: tuple[Any, ...]) -> None:
+        # Containers from that of the whole document, or copy, on.
+        self.view, self.chain, self.path, self.good = view, chain, path, True
+
+    @property
+    def model(self) -> Any:
+        return self.chain[-1]
+
+    def look(self) -> None:
+        """Finds out what the last step did to the container."""
+        for number, container in enumerate(self.chain):
+            if at(self.chain[0], self.path[:number]) is not container:
+                if holds(self.chain[0], container):
+                    self.good = False
+                else:
+                    self.chain, self.path = self.chain[number:], self.path[number:]
+                    self.look()
+                return
 
 
 VIEWS = 60
@@ -124,14 +159,16 @@ class DocumentMachine(RuleBasedStateMachine):
 
     def begin_with(self, model: dict[str, Any]) -> None:
         self.model = model
-        self.look_below(self.pair(self.doc.root, model, ()), 3)
+        self.root = Pair(self.doc.root, (model,), ())
+        self.pairs.append(self.root)
+        self.look_below(self.root, 3)
 
-    def pair(self, view: Any, model: Any, path: tuple[Any, ...]) -> Pair:
-        pair = Pair(view, model, path)
+    def pair(self, above: Pair, view: Any, step: Any) -> Pair:
+        pair = Pair(view, (*above.chain, above.model[step]), (*above.path, step))
         self.pairs.append(pair)
         # The root's view stays; the others go when others come.
         if len(self.pairs) > VIEWS:
-            del self.pairs[1]
+            del self.pairs[self.pairs[0] is self.root]
         return pair
 
     def look_below(self, pair: Pair, depth: int) -> None:
@@ -145,7 +182,7 @@ class DocumentMachine(RuleBasedStateMachine):
         for step, view in steps:
             model = pair.model[step]
             if isinstance(model, (dict, list)):
-                below = self.pair(view, model, (*pair.path, step))
+                below = self.pair(pair, view, step)
                 if depth > 1:
                     self.look_below(below, depth - 1)
             else:
@@ -157,16 +194,6 @@ class DocumentMachine(RuleBasedStateMachine):
             for pair in getattr(self, "pairs", [])
             if pair.good and isinstance(pair.model, kind)
         ]
-
-    def at(self, path: tuple[Any, ...]) -> Any:
-        """What the model has at a place."""
-        place: Any = self.model
-        for step in path:
-            try:
-                place = place[step]
-            except (KeyError, IndexError, TypeError):
-                return None
-        return place
 
     def same(self, on_view: Any, on_model: Any) -> Any:
         """Does something to both; the same exceptions must come."""
@@ -200,7 +227,7 @@ class DocumentMachine(RuleBasedStateMachine):
             step = steps[number % len(steps)]
             view, model = pair.view[step], pair.model[step]
             if isinstance(model, (dict, list)):
-                self.pair(view, model, (*pair.path, step))
+                self.pair(pair, view, step)
             else:
                 assert identical(view, model)
 
@@ -342,11 +369,58 @@ class DocumentMachine(RuleBasedStateMachine):
             pair.view.swap(one, other)
             pair.model[one], pair.model[other] = pair.model[other], pair.model[one]
 
+    @on(list, one=st.integers(0, 8), other=st.integers(0, 8))
+    def exchange(self, pair: Pair, one: int, other: int) -> None:
+        """Bug: the second half of this raised StaleError, and what the first replaced was lost."""
+        if pair.model:
+            one, other = one % len(pair.model), other % len(pair.model)
+            view, model = pair.view, pair.model
+            view[one], view[other] = view[other], view[one]
+            model[one], model[other] = copied(model[other]), copied(model[one])
+
+    @on(dict, one=st.integers(0, 50), other=st.integers(0, 50))
+    def exchange_members(self, pair: Pair, one: int, other: int) -> None:
+        if pair.model:
+            keys, view, model = list(pair.model), pair.view, pair.model
+            a, b = keys[one % len(keys)], keys[other % len(keys)]
+            view[a], view[b] = view[b], view[a]
+            model[a], model[b] = copied(model[b]), copied(model[a])
+
+    @on(list, seed=st.integers(0, 99))
+    def shuffle(self, pair: Pair, seed: int) -> None:
+        class Copying(list[Any]):
+            def __setitem__(self, index: Any, value: Any) -> None:
+                super().__setitem__(index, copied(value))
+
+        random.Random(seed).shuffle(pair.view)
+        model = Copying(pair.model)
+        random.Random(seed).shuffle(model)
+        pair.model[:] = model
+
+    @on(list, backwards=st.booleans())
+    def sort(self, pair: Pair, backwards: bool) -> None:
+        def key(item: Any) -> str:
+            if isinstance(item, (livebuf.Object, livebuf.Array)):
+                item = item.to_python()
+            if isinstance(item, dict):
+                return repr([(name, key(item[name])) for name in sorted(item)])
+            return repr(list(map(key, item)) if isinstance(item, list) else item)
+
+        pair.view[:] = sorted(pair.view, key=key, reverse=backwards)
+        pair.model[:] = copied(sorted(pair.model, key=key, reverse=backwards))
+
+    @on(dict, values=st.dictionaries(KEYS, VALUES, max_size=3))
+    def merge(self, pair: Pair, values: dict[str, Any]) -> None:
+        view = pair.view
+        view |= values
+        assert view is pair.view
+        pair.model.update(copied(values))
+
     # Both.
 
     @on((dict, list))
     def clear(self, pair: Pair) -> None:
-        if pair.path:
+        if pair is not self.root:
             pair.view.clear()
             pair.model.clear()
 
@@ -354,7 +428,7 @@ class DocumentMachine(RuleBasedStateMachine):
     def copy_a_view(self, pair: Pair, other: int, key: str) -> None:
         sources = self.good((dict, list))
         source = sources[other % len(sources)]
-        if len(repr(self.model)) < 20_000:
+        if len(repr(self.model)) + len(repr(source.model)) < 20_000:
             value = copied(source.model)
             if isinstance(pair.model, dict):
                 pair.view[key] = source.view
@@ -366,12 +440,13 @@ class DocumentMachine(RuleBasedStateMachine):
     @on((dict, list), value=VALUES)
     def by_pointer(self, pair: Pair, value: Any) -> None:
         if pair.path:
-            above = self.at(pair.path[:-1])
+            above = pair.chain[-2]
             pointer = "".join(
                 "/" + str(step).replace("~", "~0").replace("/", "~1") for step in pair.path
             )
-            assert identical(self.doc.pointer(pointer).to_python(), pair.model)
-            self.doc.set_pointer(pointer, value)
+            doc = pair.view.document
+            assert identical(doc.pointer(pointer).to_python(), pair.model)
+            doc.set_pointer(pointer, value)
             above[pair.path[-1]] = copied(value)
 
     @rule()
@@ -403,8 +478,6 @@ class DocumentMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.model) < 3)
     def set_root(self, value: dict[str, Any]) -> None:
         self.doc.root = value
-        for pair in self.pairs:
-            pair.good = False
         self.begin_with(copied(value))
 
     @invariant()
@@ -423,10 +496,14 @@ class DocumentMachine(RuleBasedStateMachine):
     @invariant()
     def views_know(self) -> None:
         for pair in getattr(self, "pairs", []):
-            if pair.good and self.at(pair.path) is not pair.model:
-                pair.good = False
+            if pair.good:
+                pair.look()
             if pair.good:
                 assert identical(pair.view.to_python(), pair.model)
+                # What is taken has a document of its own, which is it and what is below.
+                document = pair.view.document
+                assert (document is self.doc) == (pair.chain[0] is self.model)
+                assert identical(document.to_python(), pair.chain[0])
             else:
                 with pytest.raises(livebuf.StaleError):
                     pair.view.to_python()

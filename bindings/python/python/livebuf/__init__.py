@@ -86,6 +86,11 @@ if TYPE_CHECKING:
     _Type = type[T]
     _Source = str | os.PathLike[str] | BinaryIO
 
+
+def __dir__() -> list[str]:
+    return [*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__"]
+
+
 # `match doc.root: case {"a": value}` and isinstance work by this.
 MutableMapping.register(Object)  # pyright: ignore[reportAttributeAccessIssue]
 MutableSequence.register(Array)  # pyright: ignore[reportAttributeAccessIssue]

@@ -78,7 +78,10 @@ class ReadOnlyError(Error, TypeError):
 
 
 class StaleError(Error, RuntimeError):
-    """The view's place was removed, replaced or shifted. Look it up again."""
+    """An edit shifted the view's place: its key or index now means another. Look it up again.
+
+    Of a document: somebody else edited it in its memory. Call `refresh()`.
+    """
 
 
 class LimitError(Error, ValueError):
@@ -95,3 +98,9 @@ class ClosedError(Error, ValueError):
 
 class ExportedError(Error, BufferError):
     """The bytes cannot be changed while a memoryview, numpy array or Arrow export looks at them."""
+
+
+# Tracebacks and pickles name them as users do.
+for _class in list(vars().values()):
+    if isinstance(_class, type) and issubclass(_class, Error):
+        _class.__module__ = "livebuf"
