@@ -281,6 +281,10 @@ pub(crate) fn printing(py: Python<'_>, error: &livebuf_json::Error) -> PyErr {
                 "JSON has no infinity and no NaN; non_finite=\"null\" prints null for them";
             make(py, |c| &c.encode, message.into(), ErrorKind::BadNumber, None)
         }
+        (None, livebuf_json::ErrorKind::NestingLimit) => {
+            let message = "nested deeper than JSON can be printed here".to_owned();
+            make(py, |c| &c.limit, message, ErrorKind::NestingLimit, None)
+        }
         (None, _) => make(py, |c| &c.limit, error.to_string(), ErrorKind::BudgetExceeded, None),
     }
 }
