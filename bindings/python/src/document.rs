@@ -4,13 +4,14 @@
 //! runs that could come back here: whoever makes objects meanwhile that the collector knows
 //! pauses it ([`CollectorPause`]). Who waits for the lock is detached from the interpreter.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use livebuf::mapped::{MappedFile, MappedStorage};
+use livebuf::mapped::{self, FileStorage, MappedFile, MappedStorage};
 use livebuf::{Doc, DocBuf, Editor, ErrorKind, Kind, NodeId, Storage, Value};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyResourceWarning, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 
@@ -167,6 +168,19 @@ impl Document {
         Ok(())
     }
 
+    /// Writes what was edited to the document's file.
+    fn commit(&self, py: Python<'_>, state: &State) -> PyResult<()> {
+        let memory = state.editor()?.storage();
+        let lent = self.exports.load(Ordering::Acquire) > 0;
+        let written = self.detach(py, || match (memory.to_commit(), memory.shared_with_others()) {
+            (Some(file), _) if lent => file.commit().map(drop),
+            (Some(file), _) => file.commit_returned().map(drop),
+            (_, Some(file)) => file.flush(),
+            _ => Ok(()),
+        });
+        written.map_err(|failure| os_error(py, failure, None))
+    }
+
     /// Runs long work on the document detached from the interpreter, holding the lock.
     pub(crate) fn detached<R: Send>(
         &self,
@@ -180,6 +194,27 @@ impl Document {
             0..DETACH => work(editor)?,
             _ => self.detach(py, || work(editor))?,
         })
+    }
+}
+
+impl Drop for Document {
+    /// Edits that nobody committed are rolled back, which should not go unnoticed.
+    fn drop(&mut self) {
+        Python::try_attach(|py| {
+            let state = self.lock(py);
+            let Some(file) = state.editor.as_ref().and_then(|editor| editor.storage().to_commit())
+            else {
+                return;
+            };
+            if file.changed().0 == 0 {
+                return;
+            }
+            let message = c"a document opened with \"r+\" was neither closed nor flushed: its \
+                            edits are rolled back";
+            if let Err(failure) = PyErr::warn(py, &py.get_type::<PyResourceWarning>(), message, 1) {
+                failure.write_unraisable(py, None);
+            }
+        });
     }
 }
 
@@ -667,23 +702,32 @@ impl Document {
         Ok(format!("<livebuf.Document of {bytes} bytes: {}>", root(slf)?.repr()?))
     }
 
-    /// Waits until all edits are on the disk; for documents in files opened with `"r+"`.
+    /// Writes all edits since the last `flush` to a file opened with `"r+"`, whole or not at
+    /// all, and waits until they are on the disk. Views, arrays and buffers stay good. Does
+    /// nothing for other documents.
+    ///
+    /// Raises `OSError`; the file is as before then, and the edits are still there.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let state = self.lock(py);
-        match state.editor()?.storage().edited() {
-            Some(file) => Ok(self.detach(py, || file.flush())?),
-            None => Ok(()),
-        }
+        self.commit(py, &state)
     }
 
-    /// Lets the memory go. A file opened with `"r+"` is cut to its used bytes and flushed.
+    /// Lets the memory go. What was edited in a file opened with `"r+"` is written to it
+    /// first, as by `flush()`; with `commit=False` it is rolled back.
     /// Views raise `ClosedError` from then on. Closing again does nothing.
     ///
-    /// Raises `ExportedError` while a memoryview, numpy array or Arrow export lives.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
+    /// Raises `ExportedError` while a memoryview, numpy array or Arrow export lives, and
+    /// `OSError` where the edits cannot be written: the document is still open then.
+    #[pyo3(signature = (*, commit=true))]
+    fn close(&self, py: Python<'_>, commit: bool) -> PyResult<()> {
         let mut state = self.lock(py);
-        if state.editor.is_none() {
-            return Ok(());
+        let Some(editor) = &state.editor else { return Ok(()) };
+        // Before all else: it must not depend on whether the memory can go.
+        match editor.storage().to_commit() {
+            Some(file) if !commit => file.roll_back(),
+            Some(file) if file.is_rolled_back() => {}
+            Some(_) => self.commit(py, &state)?,
+            None => {}
         }
         if self.exports.load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported.into());
@@ -691,19 +735,25 @@ impl Document {
         let Some(editor) = state.editor.take() else { return Ok(()) };
         drop(state);
         let used = editor.as_bytes().len() as u64;
-        if let Some(file) = editor.into_parts().0.into_edited_file() {
-            py.detach(|| file.finish(used))?;
-        }
-        Ok(())
+        let memory = editor.into_parts().0;
+        py.detach(|| memory.into_shared().map_or(Ok(()), |file| file.finish(used)))
+            .map_err(|failure| os_error(py, failure, None))
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
         slf
     }
 
-    #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
-        self.close(py)
+    /// Closes: after an exception without committing.
+    #[pyo3(signature = (*exception))]
+    fn __exit__(&self, py: Python<'_>, exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let failed = exception.get_item(0).is_ok_and(|class| !class.is_none());
+        let closed = self.close(py, !failed);
+        if closed.as_ref().is_err_and(|error| error.is_instance_of::<PyOSError>(py)) {
+            // The edits could not be written, and nobody will try again.
+            self.close(py, false)?;
+        }
+        closed
     }
 
     /// The buffer protocol, by which C hands over a structure to fill.
@@ -885,38 +935,81 @@ pub(crate) fn _restore(py: Python<'_>, bytes: &Bound<'_, PyBytes>) -> PyResult<D
 /// Opens the document in a file, mapped into memory: only the pages that are looked at are
 /// read.
 ///
-/// Modes: `"r"` reads; `"r+"` edits the file in place; `"c"` edits a copy in memory that is
+/// Modes: `"r"` reads; `"r+"` edits the file; `"c"` edits a copy in memory that is
 /// made by the first edit, and leaves the file alone. The file is locked as long as it is
 /// open: shared by `"r"` and `"c"`, exclusive by `"r+"`.
 ///
-/// Use it as a context manager, or call `close()`. Closing a file opened with `"r+"` cuts it
-/// to its used bytes and waits until they are on the disk; a document that is never closed
-/// keeps its edits too, written when the system sees fit. After a crash of the machine
-/// such a file may lie between two states (`livebuf set` edits files by a journal).
+/// Edits with `"r+"` are private until `flush()` or `close()` writes them to the file, whole
+/// or not at all: a process that is killed, or a power cut, leaves all of them or none. Use it
+/// as a context manager: an exception in the `with` block rolls back, and so does a document
+/// that is dropped without being closed. Until then edits take memory for the pages that they
+/// change.
+///
+/// `"r+"` with `shared=True` edits in the file's own memory instead: who maps the file
+/// sees each edit at once, half done too, and a process that is killed during an edit may
+/// leave it damaged. For processes that share a file, by a lock of theirs.
 #[pyfunction]
-#[pyo3(signature = (path, mode="r"))]
-pub(crate) fn open(py: Python<'_>, path: PathBuf, mode: &str) -> PyResult<Document> {
-    let named = |failure: std::io::Error| {
-        if let Some(inner) = failure.get_ref().and_then(|inner| inner.downcast_ref()) {
-            return error::core(py, inner);
-        }
-        match failure.raw_os_error() {
-            Some(number) => {
-                PyOSError::new_err((number, failure.to_string(), path.display().to_string()))
-            }
-            None => PyErr::from(failure),
-        }
-    };
+#[pyo3(signature = (path, mode="r", *, shared=false))]
+pub(crate) fn open(py: Python<'_>, path: PathBuf, mode: &str, shared: bool) -> PyResult<Document> {
+    let named = |failure| os_error(py, failure, Some(&path));
     let memory = match mode {
+        "r+" if shared => {
+            Memory::shared_file(py.detach(|| MappedStorage::open(&path)).map_err(named)?)
+        }
+        "r" | "c" if shared => {
+            return Err(PyValueError::new_err("shared=True is for mode \"r+\""));
+        }
         "r" | "c" => {
             let file = py.detach(|| MappedFile::open(&path)).map_err(named)?;
             Memory::file(file, if mode == "r" { Access::Never } else { Access::CopyOnWrite })
         }
-        "r+" => Memory::edited_file(py.detach(|| MappedStorage::open(&path)).map_err(named)?),
+        "r+" => Memory::session(py.detach(|| FileStorage::open(&path)).map_err(named)?),
         _ => {
             let message = format!("mode must be \"r\", \"r+\" or \"c\", not {mode:?}");
             return Err(PyValueError::new_err(message));
         }
     };
     Document::open(memory)
+}
+
+/// Writes a document's bytes to a file, whole or not at all.
+#[pyfunction]
+pub(crate) fn _write(py: Python<'_>, path: PathBuf, bytes: &Bound<'_, PyBytes>) -> PyResult<()> {
+    let bytes = bytes.as_bytes();
+    let written = py.detach(|| mapped::write(&path, bytes));
+    written.map_err(|failure| os_error(py, failure, Some(&path)))
+}
+
+/// The `OSError` of a system's error, with its number and the file's name.
+fn os_error(py: Python<'_>, failure: io::Error, path: Option<&Path>) -> PyErr {
+    if let Some(inner) = failure.get_ref().and_then(|inner| inner.downcast_ref()) {
+        return error::core(py, inner);
+    }
+    let name = match failure.kind() {
+        io::ErrorKind::WouldBlock => "EAGAIN",
+        io::ErrorKind::IsADirectory => "EISDIR",
+        io::ErrorKind::PermissionDenied => "EACCES",
+        io::ErrorKind::InvalidInput => "EINVAL",
+        io::ErrorKind::StorageFull => "ENOSPC",
+        io::ErrorKind::FileTooLarge => "EFBIG",
+        _ => "EIO",
+    };
+    let number = failure.raw_os_error().map(Ok).unwrap_or_else(|| {
+        let module = py.import("errno")?;
+        module.getattr(name)?.extract()
+    });
+    // Python puts the number before the text.
+    let mut message = failure.to_string();
+    if let Some(start) = message.find(" (os error ")
+        && let Some(length) = message[start..].find(')')
+    {
+        message.replace_range(start..=start + length, "");
+    }
+    match (number, path) {
+        (Ok(number), Some(path)) => {
+            PyOSError::new_err((number, message, path.as_os_str().to_owned()))
+        }
+        (Ok(number), None) => PyOSError::new_err((number, message)),
+        (Err(_), _) => PyErr::from(failure),
+    }
 }

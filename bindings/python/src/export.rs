@@ -179,6 +179,9 @@ pub(crate) fn numbers(
                            without null, and lie aligned in memory can be looked at in place";
             return Err(PyBufferError::new_err(message).into());
         };
+        if numbers.writable {
+            state.editor()?.storage().lend(slots.start, slots.count * slots.size);
+        }
         let layout = Box::new(Layout {
             shape: slots.count as ffi::Py_ssize_t,
             stride: slots.size as ffi::Py_ssize_t,

@@ -38,7 +38,7 @@ mod _livebuf {
     #[pymodule_export]
     use crate::codec::{_loads, dumps};
     #[pymodule_export]
-    use crate::document::{_restore, Document, open};
+    use crate::document::{_restore, _write, Document, open};
     #[pymodule_export]
     use crate::export::Numbers;
     #[pymodule_export]

@@ -8,7 +8,7 @@ use std::os::raw::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use livebuf::mapped::{MappedFile, MappedStorage};
+use livebuf::mapped::{FileStorage, MappedFile, MappedStorage};
 use livebuf::{Error, ErrorKind, Result, Storage};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
@@ -38,7 +38,10 @@ enum Owner {
     /// Any other exporter of a buffer.
     Buffer(#[allow(dead_code, reason = "keeps the memory")] Export),
     File(#[allow(dead_code, reason = "keeps the memory")] MappedFile),
-    EditedFile(MappedStorage),
+    /// A file whose edits are private until they are committed.
+    Session(FileStorage),
+    /// A file that is edited in its own memory, for other processes to see.
+    Shared(MappedStorage),
 }
 
 /// The memory of one document.
@@ -130,11 +133,18 @@ impl Memory {
         Memory::new(start, length, access, Owner::File(file))
     }
 
-    /// A mapped file, edited in place.
-    pub(crate) fn edited_file(mut file: MappedStorage) -> Memory {
+    /// A file whose edits are private until they are committed.
+    pub(crate) fn session(mut file: FileStorage) -> Memory {
         let bytes = file.bytes_mut();
         let (start, length) = (bytes.as_mut_ptr(), bytes.len());
-        Memory::new(start, length, Access::Write, Owner::EditedFile(file))
+        Memory::new(start, length, Access::Write, Owner::Session(file))
+    }
+
+    /// A mapped file, edited in place for others to see.
+    pub(crate) fn shared_file(mut file: MappedStorage) -> Memory {
+        let bytes = file.bytes_mut();
+        let (start, length) = (bytes.as_mut_ptr(), bytes.len());
+        Memory::new(start, length, Access::Write, Owner::Shared(file))
     }
 
     /// Whether it can become longer.
@@ -158,19 +168,34 @@ impl Memory {
         }
     }
 
-    /// The mapped file that edits go to.
-    pub(crate) fn into_edited_file(self) -> Option<MappedStorage> {
-        match self.owner {
-            Owner::EditedFile(file) => Some(file),
+    /// The file to be committed to.
+    pub(crate) fn to_commit(&self) -> Option<&FileStorage> {
+        match &self.owner {
+            Owner::Session(file) => Some(file),
             _ => None,
         }
     }
 
-    /// The mapped file that edits go to.
-    pub(crate) fn edited(&self) -> Option<&MappedStorage> {
+    /// The file that is edited in its own memory.
+    pub(crate) fn shared_with_others(&self) -> Option<&MappedStorage> {
         match &self.owner {
-            Owner::EditedFile(file) => Some(file),
+            Owner::Shared(file) => Some(file),
             _ => None,
+        }
+    }
+
+    /// The same.
+    pub(crate) fn into_shared(self) -> Option<MappedStorage> {
+        match self.owner {
+            Owner::Shared(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// Tells of bytes that are given out to be written.
+    pub(crate) fn lend(&self, start: *const u8, length: usize) {
+        if let Owner::Session(file) = &self.owner {
+            file.lend((start as usize - self.start as usize) as u64, length as u64);
         }
     }
 
@@ -318,6 +343,13 @@ impl Storage for Memory {
         self.access() == Access::Write
     }
 
+    #[inline(always)]
+    fn will_change(&mut self, offset: u64, length: u64) {
+        if let Owner::Session(file) = &mut self.owner {
+            file.will_change(offset, length);
+        }
+    }
+
     fn grow(&mut self, capacity: u64) -> Result<()> {
         let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
         let wanted = usize::try_from(capacity).map_err(|_| refused())?;
@@ -358,7 +390,13 @@ impl Storage for Memory {
                 let length = self.length as u64;
                 Err(Error::with_detail(ErrorKind::NoSpace, length, capacity - length))
             }
-            Owner::EditedFile(file) => {
+            Owner::Session(file) => {
+                let grown = file.grow(capacity);
+                let bytes = file.bytes_mut();
+                (self.start, self.length) = (bytes.as_mut_ptr(), bytes.len());
+                grown
+            }
+            Owner::Shared(file) => {
                 let grown = file.grow(capacity);
                 let bytes = file.bytes_mut();
                 (self.start, self.length) = (bytes.as_mut_ptr(), bytes.len());

@@ -7,7 +7,6 @@ import copy
 import gc
 import mmap
 import multiprocessing.shared_memory
-import os
 import pickle
 import subprocess
 import sys
@@ -413,118 +412,6 @@ class TestEditingStoredTables:
         doc["statuses"][50]["user"]["new"] = 1
         assert doc["statuses"][50]["user"]["name"] == "Ada"
         doc.validate()
-
-
-class TestFiles:
-    @pytest.fixture
-    def path(self, tmp_path: Path) -> Path:
-        path = tmp_path / "file.lbuf"
-        path.write_bytes(payload())
-        return path
-
-    def test_read(self, path: Path) -> None:
-        before = path.read_bytes()
-        with livebuf.open(path) as doc:
-            assert doc.readonly and doc == VALUE
-            with pytest.raises(livebuf.ReadOnlyError, match="editable"):
-                doc["n"] = 5
-            copied = doc.editable()
-        copied["n"] = 5
-        assert path.read_bytes() == before
-
-    def test_edit(self, path: Path) -> None:
-        with livebuf.open(path, "r+") as doc:
-            assert not doc.readonly
-            expected = edit_everything(doc)
-            doc.flush()
-            assert livebuf.load(path) == expected
-            expected["n"] = doc["n"] = 9
-            used = doc.nbytes
-        assert livebuf.load(path) == expected
-        assert path.stat().st_size == used
-        assert path.read_bytes()[:4] == b"\xabLBF"
-
-    def test_growing_and_shrinking(self, path: Path) -> None:
-        with livebuf.open(path, "r+") as doc:
-            for n in range(2000):
-                doc[f"key {n}"] = "x" * 50
-        assert path.stat().st_size > 100_000
-        with livebuf.open(path, "r+") as doc:
-            for n in range(2000):
-                del doc[f"key {n}"]
-            doc.compact()
-        assert livebuf.load(path) == VALUE and path.stat().st_size < 10_000
-
-    def test_copy_on_write(self, path: Path) -> None:
-        before = path.read_bytes()
-        with livebuf.open(path, "c") as doc:
-            view = doc["list"]
-            expected = edit_everything(doc)
-            assert doc == expected and len(view) == 4
-            doc.flush()
-        assert path.read_bytes() == before
-
-    def test_paths_of_all_kinds(self, path: Path) -> None:
-        for given in (path, str(path)):
-            with livebuf.open(given) as doc:
-                assert doc == VALUE
-
-    def test_missing(self, tmp_path: Path) -> None:
-        for mode in ("r", "r+", "c"):
-            with pytest.raises(FileNotFoundError) as caught:
-                livebuf.open(tmp_path / "missing.lbuf", mode)  # type: ignore[arg-type]
-            assert "missing.lbuf" in str(caught.value)
-
-    def test_folder(self, tmp_path: Path) -> None:
-        for mode in ("r", "r+"):
-            with pytest.raises(OSError):
-                livebuf.open(tmp_path, mode)  # type: ignore[arg-type]
-
-    @pytest.mark.skipif(
-        not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
-    )
-    def test_forbidden(self, path: Path) -> None:
-        path.chmod(0)
-        with pytest.raises(PermissionError):
-            livebuf.open(path)
-
-    @pytest.mark.parametrize("content", [b"", b"x", b"[1, 2, 3]" * 10, payload()[:40]])
-    def test_no_document(self, path: Path, content: bytes) -> None:
-        path.write_bytes(content)
-        for mode in ("r", "r+", "c"):
-            with pytest.raises(livebuf.Error):
-                livebuf.open(path, mode)  # type: ignore[arg-type]
-        assert path.read_bytes() == content
-
-    def test_wrong_mode(self, path: Path) -> None:
-        for mode in ("w", "rb", "", "R"):
-            with pytest.raises(ValueError, match="mode"):
-                livebuf.open(path, mode)  # type: ignore[arg-type]
-
-    def test_locks(self, path: Path) -> None:
-        with livebuf.open(path, "r"), livebuf.open(path, "r"), livebuf.open(path, "c"):
-            with pytest.raises(OSError):
-                livebuf.open(path, "r+")
-        with livebuf.open(path, "r+"):
-            for mode in ("r", "r+", "c"):
-                with pytest.raises(OSError):
-                    livebuf.open(path, mode)  # type: ignore[arg-type]
-        with livebuf.open(path, "r+"):
-            pass
-
-    def test_dropped_without_closing(self, path: Path) -> None:
-        doc = livebuf.open(path, "r+")
-        doc["n"] = 5
-        del doc
-        gc.collect()
-        with livebuf.open(path, "r+") as doc:
-            assert doc["n"] == 5
-
-    def test_an_exception_inside_closes_it(self, path: Path) -> None:
-        with pytest.raises(ZeroDivisionError), livebuf.open(path, "r+") as doc:
-            doc["n"] = 6
-            _ = 1 // 0
-        assert doc.closed and livebuf.load(path)["n"] == 6
 
 
 class TestClosing:

@@ -41,6 +41,7 @@ from ._livebuf import (
     Table,
     __version__,
     _loads,
+    _write,
     dumps,
     from_arrow,
     from_json,
@@ -123,9 +124,12 @@ def loads(data: Buffer, *, type: Any = None, max_values: int | None = None) -> A
     """
     if type is None:
         return _loads(data, max_values)
+    return _convert(Document(data), type, max_values)
+
+
+def _convert(doc: Document, type: Any, max_values: int | None) -> Any:
     from ._typed import convert
 
-    doc = Document(data)
     most = (1 << 20) + 64 * doc.nbytes if max_values is None else max_values
     return convert(doc.root, type, most)
 
@@ -137,13 +141,15 @@ def dump(
     default: Callable[[Any], Any] | None = None,
     tables: bool = True,
 ) -> None:
-    """Writes `dumps(obj)` to a file: a path, or a binary file that is open for writing."""
+    """Writes `dumps(obj)` to a file: a path, or a binary file that is open for writing.
+
+    At a path the file appears whole or not at all: it is written beside and renamed, and is
+    on the disk afterwards. Who has the old file open keeps reading the old one; while
+    somebody edits it (`open(path, "r+")`) this raises `BlockingIOError`.
+    """
     payload = dumps(obj, default=default, tables=tables)
     if isinstance(file, (str, os.PathLike)):
-        import builtins
-
-        with builtins.open(file, "wb") as opened:
-            opened.write(payload)
+        _write(file, payload)
     else:
         file.write(payload)
 
@@ -155,13 +161,22 @@ def load(file: _Source, *, type: _Type[T], max_values: int | None = None) -> T: 
 @overload
 def load(file: _Source, *, type: Any, max_values: int | None = None) -> Any: ...
 def load(file: _Source, *, type: Any = None, max_values: int | None = None) -> Any:
-    """`loads` of what a file holds: a path, or a binary file that is open for reading."""
-    if isinstance(file, (str, os.PathLike)):
+    """`loads` of what a file holds: a path, or a binary file that is open for reading.
+
+    Raises `BlockingIOError` while somebody edits the file at a path (`open(path, "r+")`).
+    """
+    if not isinstance(file, (str, os.PathLike)):
+        return loads(file.read(), type=type, max_values=max_values)
+    if os.path.exists(file) and not (os.path.isfile(file) or os.path.isdir(file)):
+        # A pipe or a device, which cannot be mapped.
         import builtins
 
         with builtins.open(file, "rb") as opened:
             return loads(opened.read(), type=type, max_values=max_values)
-    return loads(file.read(), type=type, max_values=max_values)
+    with open(file) as doc:
+        if type is None:
+            return doc.to_python(max_values=max_values)
+        return _convert(doc, type, max_values)
 
 
 def default(obj: object) -> Any:

@@ -1,0 +1,440 @@
+"""Documents in files: modes and locks, commits and roll-backs, processes that are killed."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import livebuf
+import pytest
+from conftest import LONG
+from livebuf import Document
+from test_document import VALUE, edit_everything, payload
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "file.lbuf"
+    path.write_bytes(payload())
+    return path
+
+
+def on_disk(path: Path) -> Any:
+    """What the file holds, whoever has it open."""
+    doc = Document(path.read_bytes())
+    doc.validate()
+    return doc.to_python()
+
+
+class TestModes:
+    def test_read(self, path: Path) -> None:
+        before = path.read_bytes()
+        with livebuf.open(path) as doc:
+            assert doc.readonly and doc == VALUE
+            with pytest.raises(livebuf.ReadOnlyError, match="editable"):
+                doc["n"] = 5
+            copied = doc.editable()
+        copied["n"] = 5
+        assert path.read_bytes() == before
+
+    def test_edit(self, path: Path) -> None:
+        with livebuf.open(path, "r+") as doc:
+            assert not doc.readonly
+            expected = edit_everything(doc)
+            expected["n"] = doc["n"] = 9
+            used = doc.nbytes
+        assert livebuf.load(path) == expected
+        assert path.stat().st_size == used
+        assert path.read_bytes()[:4] == b"\xabLBF"
+
+    def test_growing_and_shrinking(self, path: Path) -> None:
+        with livebuf.open(path, "r+") as doc:
+            for n in range(2000):
+                doc[f"key {n}"] = "x" * 50
+        assert path.stat().st_size > 100_000
+        with livebuf.open(path, "r+") as doc:
+            for n in range(2000):
+                del doc[f"key {n}"]
+            doc.compact()
+        assert livebuf.load(path) == VALUE and path.stat().st_size < 10_000
+
+    def test_copy_on_write(self, path: Path) -> None:
+        before = path.read_bytes()
+        with livebuf.open(path, "c") as doc:
+            view = doc["list"]
+            expected = edit_everything(doc)
+            assert doc == expected and len(view) == 4
+            doc.flush()
+        assert path.read_bytes() == before
+
+    def test_paths_of_all_kinds(self, path: Path) -> None:
+        for given in (path, str(path)):
+            with livebuf.open(given) as doc:
+                assert doc == VALUE
+
+    def test_missing(self, tmp_path: Path) -> None:
+        for mode in ("r", "r+", "c"):
+            with pytest.raises(FileNotFoundError) as caught:
+                livebuf.open(tmp_path / "missing.lbuf", mode)  # type: ignore[arg-type]
+            assert "missing.lbuf" in str(caught.value)
+
+    def test_folder(self, tmp_path: Path) -> None:
+        for mode in ("r", "r+"):
+            with pytest.raises(IsADirectoryError) as caught:
+                livebuf.open(tmp_path, mode)  # type: ignore[arg-type]
+            assert caught.value.errno == errno.EISDIR and caught.value.filename == str(tmp_path)
+        for work in (lambda: livebuf.load(tmp_path), lambda: livebuf.dump(1, tmp_path)):
+            with pytest.raises(IsADirectoryError) as caught:
+                work()
+            assert caught.value.filename == str(tmp_path)
+
+    @pytest.mark.skipif(
+        not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
+    )
+    def test_forbidden(self, path: Path) -> None:
+        path.chmod(0)
+        with pytest.raises(PermissionError):
+            livebuf.open(path)
+
+    @pytest.mark.parametrize("content", [b"", b"x", b"[1, 2, 3]" * 10, payload()[:40]])
+    def test_no_document(self, path: Path, content: bytes) -> None:
+        path.write_bytes(content)
+        for mode in ("r", "r+", "c"):
+            with pytest.raises(livebuf.Error):
+                livebuf.open(path, mode)  # type: ignore[arg-type]
+        assert path.read_bytes() == content
+
+    def test_wrong_mode(self, path: Path) -> None:
+        for mode in ("w", "rb", "", "R"):
+            with pytest.raises(ValueError, match="mode"):
+                livebuf.open(path, mode)  # type: ignore[arg-type]
+
+    def test_locks(self, path: Path) -> None:
+        with livebuf.open(path, "r"), livebuf.open(path, "r"), livebuf.open(path, "c"):
+            with pytest.raises(OSError):
+                livebuf.open(path, "r+")
+        with livebuf.open(path, "r+"):
+            for mode in ("r", "r+", "c"):
+                with pytest.raises(BlockingIOError, match="in this process or another") as caught:
+                    livebuf.open(path, mode)  # type: ignore[arg-type]
+                assert caught.value.errno == errno.EAGAIN and caught.value.filename == str(path)
+            for work in (lambda: livebuf.load(path), lambda: livebuf.dump(1, path)):
+                with pytest.raises(BlockingIOError):
+                    work()
+        with livebuf.open(path, "r+"):
+            pass
+
+
+class TestSessions:
+    """Edits with "r+" went to the file one by one, so that a process that died left it between
+    two states. They are private until they are committed, all at once."""
+
+    def test_flush_commits(self, path: Path) -> None:
+        before = path.read_bytes()
+        with livebuf.open(path, "r+") as doc:
+            view = doc["list"]
+            expected = edit_everything(doc)
+            assert on_disk(path) == VALUE
+            doc.flush()
+            assert on_disk(path) == expected
+            doc["n"] = 77
+            doc.flush()
+            assert on_disk(path) == expected | {"n": 77}
+            # What was looked at goes on.
+            view.append("more")
+            expected["list"].append("more")
+            assert on_disk(path)["list"] == expected["list"][:-1]
+        assert path.read_bytes() != before
+        assert livebuf.load(path) == expected | {"n": 77}
+
+    def test_an_exception_rolls_back(self, path: Path) -> None:
+        before = path.read_bytes()
+        with pytest.raises(ZeroDivisionError), livebuf.open(path, "r+") as doc:
+            doc["n"] = 6
+            doc["text"] = "long " * 100_000
+            _ = 1 // 0
+        assert doc.closed and path.read_bytes() == before
+        with pytest.raises(ZeroDivisionError), livebuf.open(path, "r+") as doc:
+            doc["n"] = 6
+            doc.flush()
+            doc["n"] = 7
+            _ = 1 // 0
+        assert livebuf.load(path) == VALUE | {"n": 6}
+
+    def test_close_without_commit(self, path: Path) -> None:
+        before = path.read_bytes()
+        doc = livebuf.open(path, "r+")
+        doc["text"] = "long " * 100_000
+        doc.close(commit=False)
+        assert path.read_bytes() == before
+
+    def test_dropped_without_closing(self, path: Path) -> None:
+        before = path.read_bytes()
+        doc = livebuf.open(path, "r+")
+        doc["n"] = 5
+        with pytest.warns(ResourceWarning, match="rolled back"):
+            del doc
+            gc.collect()
+        assert path.read_bytes() == before
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            doc = livebuf.open(path, "r+")
+            doc["n"] = 5
+            doc.flush()
+            del doc
+            gc.collect()
+        assert livebuf.load(path)["n"] == 5
+
+    def test_nothing_is_written_where_nothing_changed(self, path: Path) -> None:
+        os.utime(path, (1, 1))
+        with livebuf.open(path, "r+") as doc:
+            assert doc["n"] == 1
+        assert path.stat().st_mtime == 1
+
+    def test_many_commits_against_a_model(self, path: Path, chance: random.Random) -> None:
+        model: list[Any] = []
+        path.write_bytes(livebuf.dumps(model))
+        committed: list[Any] = []
+        for _ in range(20):
+            doc = livebuf.open(path, "r+")
+            for _ in range(chance.randrange(60)):
+                value: Any = chance.choice(
+                    [chance.randrange(1 << 40), "x" * chance.randrange(5000), [1.5] * 30]
+                )
+                if model and chance.random() < 0.3:
+                    index = chance.randrange(len(model))
+                    model[index] = doc.root[index] = value
+                elif model and chance.random() < 0.2:
+                    index = chance.randrange(len(model))
+                    del model[index], doc.root[index]
+                else:
+                    model.append(value)
+                    doc.root.append(value)
+                if chance.random() < 0.1:
+                    doc.flush()
+                    committed = list(model)
+                    assert on_disk(path) == committed
+                if chance.random() < 0.02:
+                    doc.compact()
+            assert doc == model
+            keep = chance.random() < 0.7
+            doc.close(commit=keep)
+            if keep:
+                committed = list(model)
+            model = list(committed)
+            assert livebuf.load(path) == model
+            assert path.stat().st_size == Document(path.read_bytes()).nbytes
+
+    def test_arrays_that_write_through(self, path: Path) -> None:
+        numpy = pytest.importorskip("numpy")
+        path.write_bytes(livebuf.dumps({"values": [1.5] * 1000, "n": 1}, min_width=8))
+        with livebuf.open(path, "r+") as doc:
+            array = doc["values"].numpy(writable=True)
+            array[3] = 2.5
+            doc.flush()
+            assert on_disk(path)["values"][3] == 2.5
+            # It lives on, and so does what it writes.
+            array[4] = 3.5
+            doc.flush()
+            assert on_disk(path)["values"][4] == 3.5
+            array[5] = 4.5
+            del array
+            # Growing maps the file anew.
+            doc["text"] = "long " * 20_000
+        values = numpy.array(livebuf.load(path)["values"])
+        assert values[3:7].tolist() == [2.5, 3.5, 4.5, 1.5]
+
+    def test_an_array_that_lives_does_not_lose_the_edits(self, path: Path) -> None:
+        doc = livebuf.open(path, "r+")
+        with pytest.raises(livebuf.ExportedError), doc:
+            doc["n"] = 8
+            held = memoryview(doc)
+        assert on_disk(path)["n"] == 8
+        held.release()
+        doc.close()
+        # Rolled back for good, though the memory could not go at once.
+        doc = livebuf.open(path, "r+")
+        with pytest.raises(livebuf.ExportedError), doc:
+            doc["n"] = 9
+            held = memoryview(doc)
+            raise RuntimeError
+        held.release()
+        with pytest.raises(OSError, match="rolled back"):
+            doc.flush()
+        doc.close()
+        assert livebuf.load(path)["n"] == 8
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+    def test_memory_is_given_back(self, tmp_path: Path) -> None:
+        path = tmp_path / "large.lbuf"
+        livebuf.dump({"values": [i + 0.5 for i in range(2_000_000)]}, path)
+
+        def private() -> int:
+            text = Path("/proc/self/smaps_rollup").read_text()
+            line = next(line for line in text.splitlines() if line.startswith("Private_Dirty"))
+            return int(line.split()[1])
+
+        with livebuf.open(path, "r+") as doc:
+            values = doc["values"]
+            before = private()
+            for index in range(0, 2_000_000, 512):
+                values[index] = 0.25
+            assert private() > before + 5_000
+            doc.flush()
+            assert private() < before + 2_500
+            assert values[512] == 0.25 and values[513] == 513.5
+        assert livebuf.load(path)["values"][1024] == 0.25
+
+    def test_a_commit_that_fails_can_be_tried_again(self, path: Path) -> None:
+        pytest.importorskip("resource")
+        size = path.stat().st_size
+        script = f"""if True:
+            import livebuf, resource, signal
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            doc = livebuf.open({str(path)!r}, "r+")
+            doc["n"] = 5
+            _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, hard))
+            for work in (doc.flush, doc.close):
+                try:
+                    work()
+                except OSError as error:
+                    print(error.errno, doc["n"], doc.closed)
+            try:
+                with doc:
+                    pass
+            except OSError:
+                print("closed", doc.closed, livebuf.load({str(path)!r})["n"])
+            doc = livebuf.open({str(path)!r}, "r+")
+            doc["n"] = 5
+            try:
+                doc.flush()
+            except OSError:
+                pass
+            resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+            doc.close()
+        """
+        output = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        )
+        assert output.stdout == f"{errno.EFBIG} 5 False\n" * 2 + "closed True 1\n"
+        assert livebuf.load(path)["n"] == 5
+
+    def test_through_another_name(self, path: Path) -> None:
+        other = path.with_name("other.lbuf")
+        other.hardlink_to(path)
+        with livebuf.open(path, "r+") as doc:
+            doc["n"] = 5
+            with pytest.raises(BlockingIOError):
+                livebuf.open(other)
+        assert livebuf.load(other)["n"] == 5
+
+
+class TestShared:
+    def test_others_see_each_edit(self, path: Path) -> None:
+        with livebuf.open(path, "r+", shared=True) as doc:
+            doc["n"] = 5
+            assert on_disk(path)["n"] == 5
+            doc["text"] = "long " * 10_000
+            doc.flush()
+            used = doc.nbytes
+        assert path.stat().st_size == used and livebuf.load(path)["n"] == 5
+
+    def test_for_editing_only(self, path: Path) -> None:
+        for mode in ("r", "c"):
+            with pytest.raises(ValueError, match="shared"):
+                livebuf.open(path, mode, shared=True)  # type: ignore[arg-type]
+
+
+class TestDump:
+    """`dump` cut the file of its readers to nothing before it filled it: their next look-up
+    ended the process by SIGBUS. It writes beside, and renames."""
+
+    def test_readers_keep_the_old_file(self, path: Path) -> None:
+        path.write_bytes(livebuf.dumps(list(range(100_000))))
+        with livebuf.open(path) as doc:
+            livebuf.dump([1], path)
+            # Far behind the end of the new file.
+            assert doc.root[99_999] == 99_999
+            assert livebuf.load(path) == [1]
+        assert os.listdir(path.parent) == [path.name]
+
+    def test_rights_and_links_stay(self, path: Path) -> None:
+        path.chmod(0o600)
+        link = path.with_name("link.lbuf")
+        link.symlink_to(path)
+        livebuf.dump([2], link)
+        assert link.is_symlink() and livebuf.load(path) == [2]
+        assert path.stat().st_mode & 0o777 == 0o600
+
+    def test_pipes(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        reader = subprocess.Popen(
+            [sys.executable, "-c", f"import livebuf; print(livebuf.load({str(pipe)!r}))"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        livebuf.dump([1, "two"], pipe)
+        assert reader.communicate()[0] == "[1, 'two']\n"
+
+    def test_missing_folder(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError) as caught:
+            livebuf.dump(1, tmp_path / "no" / "where.lbuf")
+        assert caught.value.filename == str(tmp_path / "no" / "where.lbuf")
+
+
+WORK = """if True:
+    import livebuf, sys
+    path, session = sys.argv[1], int(sys.argv[2])
+    count = livebuf.load(path)["count"]
+    print("ready", flush=True)
+    while True:
+        with livebuf.open(path, "r+") as doc:
+            for _ in range(session):
+                count += 1
+                doc["count"] = count
+                doc["rows"][count % 50]["lap"] = count
+                doc["rows"].append({"lap": count, "text": "x" * (count % 97)})
+                del doc["rows"][0]
+                doc["text"] = "x" * (count * 7919 % 20_000)
+                doc["last"] = count
+                doc.flush()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.parametrize("session", [1, 1000])
+def test_a_killed_process_leaves_a_whole_document(tmp_path: Path, session: int) -> None:
+    """70 of 120 files were damaged by this. `LIVEBUF_LONG=1` kills for longer."""
+    path = tmp_path / "killed.lbuf"
+    rows = [{"lap": lap, "text": "x"} for lap in range(50)]
+    livebuf.dump({"count": 0, "rows": rows, "text": "", "last": 0}, path)
+    last = 0
+    for round_ in range(500 if LONG else 20):
+        child = subprocess.Popen(
+            [sys.executable, "-c", WORK, str(path), str(session)], stdout=subprocess.PIPE
+        )
+        assert child.stdout and child.stdout.readline() == b"ready\n"
+        time.sleep(round_ % 20 * 0.001)
+        child.kill()
+        child.communicate()
+        with livebuf.open(path) as doc:
+            doc.validate()
+            count = doc["count"]
+            assert count >= last
+            assert doc["last"] == count and len(doc["rows"]) == 50
+            assert doc["text"] == "x" * (count * 7919 % 20_000)
+            if count:
+                assert doc["rows"][49].to_python() == {"lap": count, "text": "x" * (count % 97)}
+            last = count
+    assert last > 5
