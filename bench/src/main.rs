@@ -15,6 +15,8 @@ mod arrow;
 mod bytes;
 mod data;
 mod edit;
+#[cfg(unix)]
+mod files;
 mod json;
 mod map;
 mod memory;
@@ -62,6 +64,8 @@ const GROUPS: &[Group] = &[
     Group { name: "record", needs_data: false, run: record::run },
     Group { name: "map", needs_data: false, run: map::run },
     Group { name: "edit", needs_data: false, run: edit::run },
+    #[cfg(unix)]
+    Group { name: "files", needs_data: false, run: files::run },
     Group { name: "array", needs_data: false, run: array::run },
     Group { name: "table", needs_data: false, run: table::run },
     #[cfg(feature = "arrow")]

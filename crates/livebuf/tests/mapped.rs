@@ -376,6 +376,131 @@ fn a_file_is_replaced_beside_its_readers_and_not_beside_its_editors() {
     assert_eq!(place.names(), ["laps.lbuf"], "nothing is left beside it");
 }
 
+/// Readers that open a file at once after a crash all want to finish the edit, and were
+/// told that the file is locked.
+#[test]
+fn readers_wait_for_each_other_to_finish_an_edit() {
+    let place = Place::new("at-once");
+    let old = laps(10);
+    let mut new = laps(10);
+    new.set_pointer("/laps/3", 77).unwrap();
+    let at = (0..).find(|&at| old.as_bytes()[at] != new.as_bytes()[at]).unwrap();
+    let word = |number: usize| (number as u32).to_le_bytes();
+    let mut journal = [&word(at)[..], &word(1), &new.as_bytes()[at..=at]].concat();
+    journal.extend((journal.len() as u64 + 32).to_le_bytes());
+    journal.extend([word(new.as_bytes().len()), word(1), word(0)].concat());
+    let crc = !journal.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ (0xEDB8_8320 * (crc & 1)))
+    });
+    journal.extend(crc.to_le_bytes());
+    journal.extend(b"\xABLBJ\x02\0\0\0");
+    let file = [old.as_bytes(), &journal].concat();
+    for _ in 0..30 {
+        let path = place.file("laps.lbuf", &file);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let file = MappedFile::open(&path).unwrap();
+                    assert_eq!(file.doc().unwrap().as_bytes(), new.as_bytes());
+                });
+            }
+        });
+        assert_eq!(fs::read(&path).unwrap(), new.as_bytes());
+    }
+}
+
+/// What the child of [`a_session_killed_at_any_system_call`] does.
+#[test]
+#[ignore = "run by a_session_killed_at_any_system_call"]
+fn one_session() {
+    let Some(path) = std::env::var_os("LIVEBUF_TEST_FILE").map(PathBuf::from) else { return };
+    let mut edit = match FileEdit::open(&path) {
+        Ok(edit) => edit,
+        Err(error) => return println!("not opened: {error}"),
+    };
+    edit.editor().validate().unwrap();
+    for lap in [100, 200] {
+        let text = "x".repeat(lap as usize * 100);
+        let edited = edit.editor().set_pointer("/laps/3", lap).map(drop);
+        let edited = edited.and_then(|()| edit.editor().set_pointer("/event", &*text).map(drop));
+        if let Err(error) = edited {
+            return println!("not edited: {error}");
+        }
+        match edit.commit() {
+            Ok(_) => println!("committed {lap}"),
+            Err(error) => println!("failed {lap}: {error}"),
+        }
+    }
+}
+
+/// By strace: killed before each system call on the file, and with an error for each.
+#[test]
+fn a_session_killed_at_any_system_call() {
+    let place = Place::new("strace");
+    let path = place.file("laps.lbuf", laps(1000).as_bytes());
+    let run = |inject: &str| {
+        fs::write(&path, laps(1000).as_bytes()).unwrap();
+        Command::new("strace")
+            .args(["-f", "-o"])
+            .arg(place.0.join("trace"))
+            .args(["-e", inject])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "one_session", "--ignored", "--nocapture", "--test-threads=1"])
+            .env("LIVEBUF_TEST_FILE", &path)
+            .output()
+    };
+    // What was committed for certain, and what the file holds through the journal.
+    let outcome = |output: &std::process::Output| {
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let file = MappedFile::open(&path).unwrap();
+        let doc = file.doc().unwrap().validate().unwrap();
+        let lap = doc.pointer("/laps/3").unwrap().as_i64().unwrap();
+        let length = doc.pointer("/event").unwrap().as_str().unwrap().len() as i64;
+        let whole = if lap == 3 { 12 } else { lap * 100 };
+        assert_eq!(length, whole, "{text}");
+        let least = [200, 100].into_iter().find(|lap| text.contains(&format!("committed {lap}")));
+        assert!(lap >= least.unwrap_or(3), "{lap}: {text}");
+        (lap, text)
+    };
+    match run("trace=fdatasync") {
+        Ok(output) if outcome(&output).0 == 200 => {}
+        _ => return println!("skipped: strace does not work here"),
+    }
+    let trace = fs::read_to_string(place.0.join("trace")).unwrap();
+    assert_eq!(trace.matches("fdatasync(").count(), 4, "two syncs for each commit: {trace}");
+    let mut seen = std::collections::BTreeSet::new();
+    let mut faults = vec!["signal=KILL", "error=EIO"];
+    if std::env::var_os("LIVEBUF_LONG").is_some() {
+        faults.extend(["error=ENOSPC", "error=EINTR"]);
+    }
+    for call in ["fdatasync", "write", "lseek", "ftruncate", "fallocate", "madvise", "mmap"] {
+        run(&format!("trace={call}")).unwrap();
+        let trace = fs::read_to_string(place.0.join("trace")).unwrap();
+        let count = trace.matches(&format!(" {call}(")).count();
+        // Memory is mapped many times before the file is.
+        let first = if call == "mmap" { count.saturating_sub(4) } else { 1 };
+        for when in first..=count {
+            for fault in &faults {
+                if call == "mmap" && *fault != "signal=KILL" {
+                    continue;
+                }
+                let output = run(&format!("inject={call}:{fault}:when={when}")).unwrap();
+                let (lap, text) = outcome(&output);
+                seen.insert(lap);
+                assert!(
+                    fault.contains("KILL")
+                        || text.contains("committed 200")
+                        || text.contains("not ")
+                        || text.contains("failed")
+                        || call == "write",
+                    "{call} {when} {fault}: {text}"
+                );
+            }
+        }
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), [3, 100, 200]);
+}
+
 /// What the child of [`killed_sessions_leave_whole_documents`] does until it is killed.
 #[test]
 #[ignore = "run by killed_sessions_leave_whole_documents"]

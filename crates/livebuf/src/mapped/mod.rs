@@ -67,16 +67,29 @@ impl MappedFile {
     /// open to be edited.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
-        loop {
-            let file = open_locked(&path, Access::Read)?;
-            if journal::is_due(&file)? {
-                drop(file);
-                journal::finish(&path)?;
-                continue;
+        for attempt in 0.. {
+            let opened = open_locked(&path, Access::Read).and_then(|file| {
+                if journal::is_due(&file)? {
+                    drop(file);
+                    return journal::finish(&path).map(|()| None);
+                }
+                Ok(Some(file))
+            });
+            match opened {
+                Ok(Some(file)) => return Ok(MappedFile { map: map(&file)?, _file: file }),
+                Ok(None) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    // Others that open the file may be about to finish the same edit.
+                    let most = if journal::is_due(&File::open(&path)?)? { 1000 } else { 3 };
+                    if attempt >= most {
+                        return Err(error);
+                    }
+                    std::thread::sleep(core::time::Duration::from_millis(1));
+                }
+                Err(error) => return Err(error),
             }
-            let map = map(&file)?;
-            return Ok(MappedFile { map, _file: file });
         }
+        Err(io::ErrorKind::WouldBlock.into())
     }
 
     /// All bytes of the file.

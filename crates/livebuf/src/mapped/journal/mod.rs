@@ -25,7 +25,7 @@
 
 use super::{Access, allocate, invalid, map_private, open_locked, refused, round_up_to_page};
 use crate::editor::Editor;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::HEADER_USED;
 use crate::reader::Doc;
 use crate::space::Observer;
@@ -122,7 +122,8 @@ impl core::fmt::Debug for FileEdit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Committed {
-    /// Bytes written into the document, each counted once.
+    /// Bytes of the document that edits wrote, each counted once. (Some between them may
+    /// be written as they were, where that takes fewer calls.)
     pub bytes: u64,
     /// In how many places.
     pub places: u64,
@@ -154,11 +155,15 @@ struct Session {
     /// Why nothing can be committed any more.
     broken: Option<String>,
     rolled_back: bool,
+    /// The file has a journal that the next to open it needs.
+    journal_stays: bool,
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.file.metadata().is_ok_and(|metadata| metadata.len() > self.length) {
+        if !self.journal_stays
+            && self.file.metadata().is_ok_and(|metadata| metadata.len() > self.length)
+        {
             let _ = self.file.set_len(self.length);
         }
     }
@@ -188,6 +193,7 @@ impl FileStorage {
             grown: 0,
             broken: None,
             rolled_back: false,
+            journal_stays: false,
         };
         Ok(FileStorage { map, session: Mutex::new(session) })
     }
@@ -244,7 +250,7 @@ impl FileStorage {
         if ranges.is_empty() {
             return Ok(Committed { used, ..Committed::default() });
         }
-        let journal = Journal::of(&ranges, new);
+        let journal = Journal::of(&joined(&ranges), new);
         match journal.commit(&mut &session.file, self.map.len() as u64) {
             Ok(()) => {}
             Err(Failed { error, durable: false }) => return Err(error),
@@ -254,8 +260,7 @@ impl FileStorage {
                      the document is opened next"
                 );
                 session.broken = Some(reason.clone());
-                // The journal and the room that it needs stay.
-                session.length = u64::MAX;
+                session.journal_stays = true;
                 return Err(io::Error::new(error.kind(), reason));
             }
         }
@@ -317,6 +322,10 @@ impl Storage for FileStorage {
             return Ok(());
         }
         let session = self.session.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if session.journal_stays {
+            // Its end is the file's end, and must stay so.
+            return Err(Error::new(ErrorKind::ReadOnly, 0));
+        }
         // The file gets the room now: when the journal is written it is too late
         // to learn that the disk is full. At first a page more than needed, then half of
         // what it grew by so far, so that n edits map it anew O(log n) times.
@@ -397,6 +406,19 @@ impl Ranges {
     fn below(&self, limit: u64) -> Vec<(u64, u64)> {
         self.0.range(..limit).map(|(&start, &end)| (start, end.min(limit))).collect()
     }
+}
+
+/// Ranges that are near each other as one, which costs less than a write for each.
+fn joined(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    const NEAR: u64 = 128;
+    let mut joined: Vec<(u64, u64)> = Vec::new();
+    for &(start, end) in ranges {
+        match joined.last_mut() {
+            Some((_, last)) if start - *last < NEAR => *last = end,
+            _ => joined.push((start, end)),
+        }
+    }
+    joined
 }
 
 // --- the journal ------------------------------------------------------------------
