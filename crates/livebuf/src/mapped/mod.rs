@@ -67,7 +67,8 @@ impl MappedFile {
     /// open to be edited.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
-        for attempt in 0.. {
+        let (mut due, mut busy) = (0, 0);
+        loop {
             let opened = open_locked(&path, Access::Read).and_then(|file| {
                 if journal::is_due(&file)? {
                     drop(file);
@@ -80,8 +81,10 @@ impl MappedFile {
                 Ok(None) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     // Others that open the file may be about to finish the same edit.
-                    let most = if journal::is_due(&File::open(&path)?)? { 1000 } else { 3 };
-                    if attempt >= most {
+                    let count =
+                        if journal::is_due(&File::open(&path)?)? { &mut due } else { &mut busy };
+                    *count += 1;
+                    if due > 1000 || busy > 10 {
                         return Err(error);
                     }
                     std::thread::sleep(core::time::Duration::from_millis(1));
@@ -89,7 +92,6 @@ impl MappedFile {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::ErrorKind::WouldBlock.into())
     }
 
     /// All bytes of the file.

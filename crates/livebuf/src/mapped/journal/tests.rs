@@ -417,6 +417,7 @@ fn a_journal_that_a_failed_sync_forgot_is_written_again() {
 /// Where the file may not grow the journal does not fit, nor its undoing: that must not
 /// count as a commit that may yet happen.
 #[test]
+#[cfg_attr(miri, ignore)]
 fn a_full_disk_leaves_the_document_old() {
     let old = document();
     let old = old.as_bytes();
@@ -498,6 +499,7 @@ fn sessions_lose_nothing_that_was_committed() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore)]
 fn a_journal_cut_anywhere_is_dropped_and_any_changed_byte_is_noticed() {
     let old = document();
     let (new, ranges) = edited(old.as_bytes(), edits()[1].1);
