@@ -35,11 +35,17 @@ pub struct ExportOptions {
     copy: bool,
     text: Layout,
     batch_rows: usize,
+    max_cells: Option<u64>,
 }
+
+/// Places for values that are exported for each byte of a document, unless told otherwise.
+/// Values take a bit at least, so that there are more only where most are missing.
+const CELLS: u64 = 64;
 
 impl Default for ExportOptions {
     fn default() -> Self {
-        ExportOptions { narrow: false, copy: false, text: Layout::Small, batch_rows: 1 << 16 }
+        let (batch_rows, max_cells) = (1 << 16, None);
+        ExportOptions { narrow: false, copy: false, text: Layout::Small, batch_rows, max_cells }
     }
 }
 
@@ -80,6 +86,16 @@ impl ExportOptions {
     #[must_use]
     pub fn batch_rows(mut self, batch_rows: usize) -> Self {
         self.batch_rows = batch_rows.max(1);
+        self
+    }
+
+    /// The most rows times columns, elements of lists included: missing values take place in
+    /// Arrow, so that rows with many different keys would become much larger than their
+    /// document. By default 64 for each byte of the document; what a consumer
+    /// [requests](Exporter::requested_schema) is not limited.
+    #[must_use]
+    pub fn max_cells(mut self, max_cells: u64) -> Self {
+        self.max_cells = Some(max_cells);
         self
     }
 }
@@ -144,7 +160,8 @@ impl Exporter {
     /// its storage does not tell the types.
     ///
     /// # Errors
-    /// [`ErrorKind::NotAnArray`]; [`ErrorKind::Limit`] for too many columns;
+    /// [`ErrorKind::NotAnArray`]; [`ErrorKind::Limit`] for too many columns, or
+    /// rows that have few of them ([`ExportOptions::max_cells`]);
     /// [`ErrorKind::Unsupported`] for a key with a zero character; [`ErrorKind::Cast`]
     /// where a requested type cannot hold what a column has.
     pub fn schema(&self) -> Result<ArrowSchema> {
@@ -182,6 +199,15 @@ impl Exporter {
         let rows = array.as_column();
         let mut seen = Seen::default();
         seen.column(rows, 0);
+        let bytes = self.pinned.doc.as_bytes().len() as u64;
+        let most = self.options.max_cells.unwrap_or(CELLS * bytes);
+        if self.requested.is_none() && seen.cells(rows.len() as u64) > most {
+            let message = format!(
+                "most values would be missing: more than {most} rows times columns; request a \
+                 schema of fewer columns, or set `max_cells` higher"
+            );
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
         let mut shape = seen.into_rows(self.options.narrow, self.options.text)?;
         if let Some(requested) = &self.requested {
             shape = fit_rows(shape, requested)?;

@@ -39,6 +39,8 @@ pub(crate) struct Seen<'a> {
     members: Members<'a>,
     element: Option<Box<Seen<'a>>>,
     lengths: Lengths,
+    /// Elements of lists.
+    elements: u64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -180,6 +182,7 @@ impl<'a> Seen<'a> {
             (column.bounds(0), column.bounds(column.len() - 1), column.elements())
         {
             let element = self.element.get_or_insert_default();
+            self.elements += (last.end - first.start) as u64;
             element.column(elements.slice(first.start..last.end), depth + 1);
         }
     }
@@ -234,7 +237,22 @@ impl<'a> Seen<'a> {
     fn array(&mut self, array: Array<'a, Valid>, depth: usize) {
         self.kinds |= ARRAY;
         self.lengths = Lengths::Any;
+        self.elements += array.len() as u64;
         self.element.get_or_insert_default().column(array.as_column(), depth + 1);
+    }
+
+    /// Values that Arrow has a place for, where there are `rows` of these: missing ones, too.
+    pub(crate) fn cells(&self, rows: u64) -> u64 {
+        match (self.kinds, &self.element) {
+            (OBJECT, _) if self.members.list.len() <= MAX_FIELDS => {
+                let members = self.members.list.iter().map(|(_, member)| member.cells(rows));
+                members.fold(0, u64::saturating_add)
+            }
+            // An offset, and the elements.
+            (ARRAY, Some(element)) => element.cells(self.elements).saturating_add(rows),
+            (0, _) => 0,
+            _ => rows,
+        }
     }
 
     /// The columns of rows that are objects, or the one column of other values.

@@ -602,3 +602,30 @@ fn assert_same(document: Option<Value<'_>>, arrow: Value<'_>, seed: u64) {
         assert_eq!(json(), livebuf_json::to_string(arrow).unwrap(), "SEED={seed}");
     }
 }
+
+/// Bug: one row of 2,000 keys above many empty ones became 2,000 columns of as many rows.
+/// Effect: 60 kB became 64 MB, and a few MB any memory. Fix: rows times columns are bounded
+/// by the document's bytes.
+#[test]
+fn missing_values_are_bounded() {
+    let wide: Vec<String> = (0..2000).map(|key| format!("\"k{key}\":{key}")).collect();
+    let text = format!("[{{{}}}{}]", wide.join(","), ",{}".repeat(4000));
+    let document = Arc::new(livebuf_json::from_str(&text).unwrap());
+    let (used, cells) = (document.as_bytes().len() as u64, 2000 * 4001);
+    assert!(used * 64 < cells, "{used} bytes");
+    let exporter = Exporter::new(Arc::clone(&document)).unwrap();
+    let error = exporter.schema().err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.to_string().contains("`max_cells`"), "{error}");
+    let options = ExportOptions::new().max_cells(cells - 1);
+    assert_eq!(exporter.clone().options(options).batch().err().unwrap().kind(), ErrorKind::Limit);
+    let batch = to_arrow(exporter.options(ExportOptions::new().max_cells(cells)).batch().unwrap());
+    assert_eq!((batch.num_columns(), batch.num_rows()), (2000, 4001));
+    // Dense columns never come near it, the smallest among them.
+    for row in ["{\"a\":true}", "{\"a\":{\"b\":[true,false]}}", "[[true]]", "null", "{\"a\":null}"]
+    {
+        let document = rows(|_| row.to_owned());
+        let exporter = Exporter::new(document).unwrap();
+        exporter.batch().unwrap();
+    }
+}

@@ -512,8 +512,8 @@ impl<'v> Copier<'v> {
         Ok((raw.tag, home as u64))
     }
 
-    /// Copies the next child of the innermost container. Where it is a container and the
-    /// stack is full, it is left to the caller: its place, itself, and its copy where that is
+    /// Copies the children of the innermost container up to one that is a container. Where
+    /// the stack is full, that is left to the caller: its place, itself, and its copy where that is
     /// there. Not inlined: the frame of what calls itself stays small.
     #[inline(never)]
     fn step<S: Storage, O: Observer>(
@@ -524,21 +524,22 @@ impl<'v> Copier<'v> {
         extent: &mut Extent,
     ) -> Result<Option<(u32, Raw, Option<To>)>> {
         let pair = &mut stack[*depth - 1];
-        let (index, child) = match pair.from.next(self.source)? {
-            Some(child) => child,
-            None => match core::mem::take(&mut pair.extra) {
-                0 => {
-                    *depth -= 1;
-                    return Ok(None);
+        let (index, child) = loop {
+            match pair.from.next(self.source)? {
+                Some((index, raw)) if raw.tag <= TAG_SPAN_LAST => {
+                    let (tag, cell) = self.scalar(space, raw, extent);
+                    self.put(space, pair, index, tag, cell, extent)?;
                 }
-                extra => (EXTRA, Raw::object(extra)),
-            },
+                Some(child) => break child,
+                None => match core::mem::take(&mut pair.extra) {
+                    0 => {
+                        *depth -= 1;
+                        return Ok(None);
+                    }
+                    extra => break (EXTRA, Raw::object(extra)),
+                },
+            }
         };
-        if child.tag <= TAG_SPAN_LAST {
-            let (tag, cell) = self.scalar(space, child, extent);
-            self.put(space, pair, index, tag, cell, extent)?;
-            return Ok(None);
-        }
         // A row's copy is there already where its table is copied as a whole.
         let to = match row_of(child.cell) {
             Some(_) => pair.to.child(space.bytes(), index)?,
