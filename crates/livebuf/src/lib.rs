@@ -16,7 +16,7 @@
 //! | `reader` | views: [`Doc`], [`Value`], [`Object`], [`Array`] |
 //! | `validate` | one pass over everything: [`Doc::validate`], [`Stats`] |
 //! | `digest` | hashes of values, whatever their layout: [`Value::digest`] |
-//! | `encode`, `ser`, `de` | events and serde values to documents and back |
+//! | `encode`, `ser`, `raw_json`, `de` | events and serde values to documents and back |
 //! | `editor` | [`Editor`], [`New`], [`NodeId`], [`NodeMut`] |
 //! | `macros` | [`json!`] |
 //! | `mapped` | documents in mapped files |
@@ -50,6 +50,8 @@ mod map;
 pub mod mapped;
 mod number;
 mod pointer;
+#[cfg(feature = "serde")]
+mod raw_json;
 mod reader;
 mod record;
 #[cfg(feature = "serde")]

@@ -3,7 +3,8 @@
 //! The mapping is serde_json's, so that a type reads and writes LiveBuf and
 //! JSON alike (human-readable forms included), with four additions: bytes stay
 //! bytes, NaN and infinities stay floats, integers beyond 64 bits become number
-//! text, and numbers of serde_json's `arbitrary_precision` keep theirs.
+//! text, and numbers of serde_json's `arbitrary_precision` keep theirs; raw JSON text
+//! (`RawValue`) becomes the value that it stands for.
 //!
 //! An `&mut Encoder` is the serializer: serde's calls are its events, and no
 //! tree stands between them.
@@ -226,6 +227,9 @@ impl fmt::Display for Found<'_> {
 /// its `arbitrary_precision` is on, as any crate of a program may turn it on.
 const NUMBER_TOKEN: &str = "$serde_json::private::Number";
 
+/// The same of raw JSON text (`serde_json::value::RawValue`).
+const RAW_TOKEN: &str = "$serde_json::private::RawValue";
+
 impl<'e> ser::Serializer for &'e mut Encoder {
     type Ok = ();
     type Error = SerdeError;
@@ -395,7 +399,10 @@ impl<'e> ser::Serializer for &'e mut Encoder {
         length: usize,
     ) -> Result<Members<'e>, SerdeError> {
         if name == NUMBER_TOKEN {
-            return Ok(Members { encoder: self, role: Role::Number });
+            return Ok(Members { encoder: self, role: Role::Text(TextRole::Number) });
+        }
+        if name == RAW_TOKEN {
+            return Ok(Members { encoder: self, role: Role::Text(TextRole::Raw) });
         }
         self.serialize_map(Some(length))
     }
@@ -470,7 +477,7 @@ enum Role {
     Plain,
     Variant,
     /// No object at all: see [`NUMBER_TOKEN`].
-    Number,
+    Text(TextRole),
 }
 
 impl Members<'_> {
@@ -479,8 +486,8 @@ impl Members<'_> {
         key: &'static str,
         value: &T,
     ) -> Result<(), SerdeError> {
-        if self.role == Role::Number {
-            return value.serialize(Text { encoder: self.encoder, role: TextRole::Number });
+        if let Role::Text(role) = self.role {
+            return value.serialize(Text { encoder: self.encoder, role });
         }
         self.encoder.key(key)?;
         value.serialize(&mut *self.encoder)
@@ -488,7 +495,7 @@ impl Members<'_> {
 
     fn close(self) -> Result<(), SerdeError> {
         match self.role {
-            Role::Number => return Ok(()),
+            Role::Text(_) => return Ok(()),
             Role::Plain => {}
             Role::Variant => self.encoder.end_object()?,
         }
@@ -537,7 +544,7 @@ macro_rules! members {
 }
 members!(SerializeStruct, SerializeStructVariant);
 
-/// Serializes a map's key, or the text of a number of arbitrary precision.
+/// Serializes a map's key, the text of a number of arbitrary precision, or raw JSON text.
 struct Text<'e> {
     encoder: &'e mut Encoder,
     role: TextRole,
@@ -547,6 +554,7 @@ struct Text<'e> {
 enum TextRole {
     Key,
     Number,
+    Raw,
 }
 
 #[cold]
@@ -598,6 +606,7 @@ impl ser::Serializer for Text<'_> {
         match self.role {
             TextRole::Key => Ok(self.encoder.key(value)?),
             TextRole::Number => number(self.encoder, value),
+            TextRole::Raw => crate::raw_json::encode(self.encoder, value),
         }
     }
 
@@ -778,7 +787,7 @@ const EXACT_DIGITS: usize = 17;
 
 /// The event for a number's text: an integer or float where nothing is lost
 /// (DESIGN, principle 7), else the text.
-fn number(encoder: &mut Encoder, text: &str) -> Result<(), SerdeError> {
+pub(crate) fn number(encoder: &mut Encoder, text: &str) -> Result<(), SerdeError> {
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let digits = mantissa.bytes().filter(u8::is_ascii_digit);
     let significant = digits.skip_while(|&digit| digit == b'0').count();

@@ -193,8 +193,8 @@ impl<M: Mode> Value<'_, M> {
         let mut scratch = alloc::vec![0; Doc::<Checked>::assume(bytes).validate_scratch()];
         let mut walk = Walk::new(bytes, &mut scratch, |_| {})?;
         walk.shapes()?;
-        let Walk { exclusive, shared, stats, .. } = walk;
-        Walk { bytes, exclusive, shared, stats, visit }.value(self.raw(), 0)
+        let Walk { exclusive, shared, stats, texts, .. } = walk;
+        Walk { bytes, exclusive, shared, stats, texts, visit }.value(self.raw(), 0)
     }
 }
 
@@ -214,6 +214,8 @@ struct Walk<'a, 's, V> {
     /// One bit a byte: part of shared text. Both bits: where a shape begins.
     shared: &'s mut [u8],
     stats: Stats,
+    /// Cells of shared text that was seen to be UTF-8 lately.
+    texts: [u64; 16],
     visit: V,
 }
 
@@ -273,7 +275,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         exclusive.fill(0);
         shared.fill(0);
         let stats = Stats { used: bytes.len() as u64, ..Stats::default() };
-        Ok(Walk { bytes, exclusive, shared, stats, visit })
+        Ok(Walk { bytes, exclusive, shared, stats, texts: [0; 16], visit })
     }
 
     fn document(mut self) -> Result<Stats> {
@@ -650,7 +652,19 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             offset
         };
         if raw.tag == TAG_STRING || raw.tag == TAG_NUMBER {
-            text(bytes, offset)?;
+            // Text that is shared is often met again soon.
+            let place = cell.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;
+            let shares = span_inline(cell).is_none() && owned_span(cell).is_none();
+            match self.texts.get_mut(place as usize).filter(|_| shares) {
+                Some(known) if *known == cell => {}
+                Some(known) => {
+                    text(bytes, offset)?;
+                    *known = cell;
+                }
+                None => {
+                    text(bytes, offset)?;
+                }
+            }
         }
         Ok(bytes)
     }

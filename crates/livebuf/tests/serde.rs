@@ -1069,6 +1069,103 @@ fn nesting_to_the_limit() {
     assert_eq!(to_doc(&arrays(1001)).unwrap_err().kind(), ErrorKind::NestingLimit);
 }
 
+/// Bug: raw JSON text was stored as an object of serde_json's private key. Fix: it is read.
+#[test]
+fn raw_json_is_the_value_it_stands_for() {
+    use serde_json::value::RawValue;
+    for text in [
+        "null",
+        " true ",
+        "[]",
+        "{ }",
+        "-0",
+        "1.50",
+        "18446744073709551615",
+        "-1e-5",
+        "123456789012345678901234567890",
+        r#""""#,
+        r#""a\"\\\/\b\f\n\r\t\u00e9\uD834\uDD1E é""#,
+        r#"[1, [2, [], {}], {"a" : {"b": [null , false]}, "c":"x"} ]"#,
+        r#"{"\u0061":1}"#,
+    ] {
+        let raw: Box<RawValue> = serde_json::from_str(text.trim()).unwrap();
+        let value: serde_json::Value = serde_json::from_str(text).unwrap();
+        let expected = match text.len() > 29 && text.starts_with('1') {
+            true => raw_number(text),
+            false => to_doc(&value).unwrap(),
+        };
+        assert_eq!(to_doc(&raw).unwrap().as_bytes(), expected.as_bytes(), "{text}");
+        assert_eq!(tree(&to_doc(&vec![&raw, &raw]).unwrap())[1], tree(&expected), "{text}");
+    }
+    fn raw_number(text: &str) -> DocBuf {
+        let mut encoder = Encoder::new();
+        encoder.number_text(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// Says that it is raw JSON.
+    struct Forged<'t>(&'t str);
+    impl Serialize for Forged<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            const TOKEN: &str = "$serde_json::private::RawValue";
+            let mut raw = serializer.serialize_struct(TOKEN, 1)?;
+            raw.serialize_field(TOKEN, self.0)?;
+            raw.end()
+        }
+    }
+    for text in [
+        "",
+        " ",
+        "nul",
+        "tru",
+        "[",
+        "[1",
+        "[1,",
+        "[1,]",
+        "[,1]",
+        "{",
+        "{\"a\"",
+        "{\"a\":",
+        "{\"a\":1",
+        "{\"a\":1,}",
+        "{a:1}",
+        "{1:1}",
+        "1 2",
+        "[1]]",
+        "}",
+        "01",
+        "+1",
+        "1.",
+        ".5",
+        "1e",
+        "-",
+        "--1",
+        "\"",
+        "\"a",
+        "\"\n\"",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "\"\\u12g4\"",
+        "\"\\u+123\"",
+        "\"\\ud800\"",
+        "\"\\ud800\\u0041\"",
+        "\"\\udc00\"",
+        "\"\\u00é\"",
+        "[1}",
+        "{\"a\":1]",
+        "\u{a0}1",
+    ] {
+        assert!(serde_json::from_str::<serde_json::Value>(text).is_err(), "{text}");
+        let error = to_doc(&Forged(text)).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Custom | ErrorKind::BadNumber),
+            "{text}: {error}"
+        );
+    }
+    let deep = format!("{}{}", "[".repeat(2000), "]".repeat(2000));
+    assert_eq!(to_doc(&Forged(&deep)).unwrap_err().kind(), ErrorKind::NestingLimit);
+}
+
 // --- json! ------------------------------------------------------------------
 
 #[test]
