@@ -285,6 +285,10 @@ pub(crate) fn printing(py: Python<'_>, error: &livebuf_json::Error) -> PyErr {
             let message = "nested deeper than JSON can be printed here".to_owned();
             make(py, |c| &c.limit, message, ErrorKind::NestingLimit, None)
         }
+        (None, livebuf_json::ErrorKind::OutputLimit) => {
+            let message = format!("{error}; max_bytes= sets another limit");
+            make(py, |c| &c.limit, message, ErrorKind::BudgetExceeded, None)
+        }
         (None, _) => make(py, |c| &c.limit, error.to_string(), ErrorKind::BudgetExceeded, None),
     }
 }

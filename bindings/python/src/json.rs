@@ -92,14 +92,19 @@ pub(crate) fn from_json(
 /// Byte strings become base64. Infinities and NaN raise `EncodeError`, or become null with
 /// `non_finite="null"`.
 ///
+/// At most `max_bytes` are printed, else `LimitError` is raised: by default 8,192 for each byte
+/// of a validated document, 1,024 of another. Only damaged documents and much indentation
+/// come there.
+///
 /// >>> livebuf.to_json(livebuf.from_json('{ "a": [1, 2.50] }'))
 /// b'{"a":[1,2.5]}'
 #[pyfunction]
-#[pyo3(signature = (obj, *, indent=None, non_finite="error"))]
+#[pyo3(signature = (obj, *, indent=None, non_finite="error", max_bytes=None))]
 pub(crate) fn to_json<'py>(
     obj: &Bound<'py, PyAny>,
     indent: Option<&Bound<'py, PyAny>>,
     non_finite: &str,
+    max_bytes: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = obj.py();
     let mut options = PrintOptions::new().non_finite(match non_finite {
@@ -120,10 +125,8 @@ pub(crate) fn to_json<'py>(
         };
     }
     let print = |value: &Value<'_>, trusted: bool, locked: Option<&Document>| -> Held<Vec<u8>> {
-        let options = match trusted {
-            true => options.clone().max_bytes(u64::MAX),
-            false => options.clone(),
-        };
+        let most = livebuf_json::default_max_bytes(value.document_length(), trusted);
+        let options = options.clone().max_bytes(max_bytes.unwrap_or(most));
         let (value, bytes) = (*value, value.document_length());
         let work = || livebuf_json::to_vec_with(value, &options);
         let printed = match locked {

@@ -318,3 +318,18 @@ def test_the_package_shows_what_is_for_users() -> None:
     """Bug: `dir(livebuf)` had `os`, `Callable`, `TypeVar` and others."""
     shown = [name for name in dir(livebuf) if not name.startswith("_")]
     assert sorted(shown) == sorted(name for name in livebuf.__all__ if not name.startswith("_"))
+
+
+def test_printed_text_is_bounded() -> None:
+    doc = livebuf.from_json('{"rows": [1, 2, 3]}')
+    text = livebuf.to_json(doc)
+    assert livebuf.to_json(doc, max_bytes=len(text)) == text
+    for action in (
+        lambda: livebuf.to_json(doc, max_bytes=10),
+        lambda: livebuf.to_json(doc["rows"], max_bytes=3),
+        lambda: livebuf.to_json([1, 2, 3], max_bytes=3),
+        lambda: livebuf.to_json(doc, indent=" " * 100_000 * 10),
+    ):
+        with pytest.raises(livebuf.LimitError, match="max_bytes="):
+            action()
+    assert len(livebuf.to_json(doc, indent=" " * 1_000_000, max_bytes=1 << 30)) > 5_000_000

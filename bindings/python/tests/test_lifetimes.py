@@ -14,6 +14,7 @@ from typing import Any
 import livebuf
 import numpy as np
 import pytest
+from conftest import LONG
 from livebuf import Document, StaleError
 
 VALUE: dict[str, Any] = {
@@ -820,6 +821,44 @@ class TestThreads:
             thread.join(90)
         assert min(counts) >= wanted, counts
         doc.validate()
+
+    def test_views_that_others_take(self) -> None:
+        """Threads replace, swap and sort what others look at and edit: each view goes on in
+        the document or in a copy, or is stale; each document stays whole."""
+        doc = Document.from_python([{"id": n, "at": {"x": [n]}} for n in range(30)])
+        ended = time.monotonic() + (20 if LONG else 2)
+
+        def swap(seed: int) -> Callable[[], None]:
+            def work() -> None:
+                chance = random.Random(seed)
+                while time.monotonic() < ended:
+                    one, other = chance.randrange(30), chance.randrange(30)
+                    doc[one], doc[other] = doc[other], doc[one]
+                    if chance.random() < 0.05:
+                        doc.root[:] = sorted(doc.root, key=lambda row: -row["id"])
+                    if chance.random() < 0.05:
+                        livebuf.to_json(doc)
+
+            return work
+
+        def look(seed: int) -> Callable[[], None]:
+            def work() -> None:
+                chance = random.Random(seed)
+                while time.monotonic() < ended:
+                    row = doc[chance.randrange(30)]
+                    at, x = row["at"], row["at"]["x"]
+                    x.append(1)
+                    x.pop()
+                    assert len(x) >= 1 and at.keys() == {"x"}
+                    row["at"] = {"x": [row["id"]]}
+                    assert at["x"][0] == x[0]
+                    row.document.validate()
+
+            return work
+
+        run([swap(1), swap(2), look(3), look(4), look(5)])
+        doc.validate()
+        assert len(doc) == 30 and all(row["at"].keys() == {"x"} for row in doc)
 
     def test_each_writes_its_own_key(self) -> None:
         doc = Document.from_python({str(n): [] for n in range(8)})

@@ -54,6 +54,7 @@ def to_json(
     *,
     indent: int | str | None = None,
     non_finite: Literal["error", "null"] = "error",
+    max_bytes: int | None = None,
 ) -> bytes: ...
 def from_arrow(data: _ArrowStream | _ArrowArray, *, skip_nulls: bool = False) -> Document: ...
 def open(
