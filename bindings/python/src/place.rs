@@ -9,7 +9,7 @@
 //! document's [`Log`]: views that find their place there are stale.
 #![allow(unsafe_code)]
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::ptr::{self, NonNull};
@@ -191,8 +191,8 @@ pub(crate) enum Above {
 struct Place {
     document: Py<Document>,
     above: Above,
-    /// Of the path, by the hasher of the document's [`Views`].
-    hash: u64,
+    /// Of the path, by the hasher of the document's [`Views`]; 0 until it is asked for.
+    hash: Cell<u64>,
     node: NodeId,
     /// Number of the newest event when the node was found.
     seen: u64,
@@ -207,12 +207,14 @@ pub(crate) struct View(UnsafeCell<Place>);
 // SAFETY: as the type says; the module asks for an interpreter lock.
 unsafe impl Sync for View {}
 
-/// The views of a document that live, by the hashes of their paths.
+/// The views of a document that live: a few as they come, more by the hashes of their paths.
 ///
 /// Looked at and changed by attached threads, one at a time, none of which runs Python code
 /// meanwhile. A view is here from the moment on at which it lies in a Python object.
 #[derive(Default)]
 pub(crate) struct Views {
+    /// Views that come and go with a look-up are here, which takes less time.
+    few: [Cell<Option<NonNull<View>>>; 4],
     table: UnsafeCell<HashTable<NonNull<View>>>,
     hasher: DefaultHashBuilder,
 }
@@ -223,7 +225,7 @@ unsafe impl Send for Views {}
 unsafe impl Sync for Views {}
 
 /// The hash of the root's path.
-pub(crate) const ROOT: u64 = 0;
+pub(crate) const ROOT: u64 = 1;
 
 impl Views {
     fn table(&self) -> &HashTable<NonNull<View>> {
@@ -231,23 +233,45 @@ impl Views {
         unsafe { &*self.table.get() }
     }
 
+    /// How many there are.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.table().len()
+        self.few.iter().filter(|slot| slot.get().is_some()).count() + self.table().len()
     }
 
-    fn add(&self, view: &View) {
-        // SAFETY: as in `table`; what is in it lives.
+    #[inline(always)]
+    fn add(&self, py: Python<'_>, view: &View) {
+        match self.few.iter().find(|slot| slot.get().is_none()) {
+            Some(slot) => slot.set(Some(view.into())),
+            None => self.add_to_table(py, view),
+        }
+    }
+
+    #[inline(never)]
+    fn add_to_table(&self, py: Python<'_>, view: &View) {
+        let hash = view.hash(py);
+        // SAFETY: as in `table`.
         let table = unsafe { &mut *self.table.get() };
-        table.insert_unique(view.hash(), view.into(), |other| {
-            // SAFETY: what is in the table lives.
-            unsafe { other.as_ref() }.hash()
+        table.insert_unique(hash, view.into(), |other| {
+            // SAFETY: what is in the table lives, and had its hash when it came.
+            unsafe { other.as_ref() }.place().hash.get()
         });
     }
 
+    #[inline(always)]
     fn remove(&self, view: &View) {
+        match self.few.iter().find(|slot| slot.get() == Some(view.into())) {
+            Some(slot) => slot.set(None),
+            None => self.remove_from_table(view),
+        }
+    }
+
+    #[inline(never)]
+    fn remove_from_table(&self, view: &View) {
         // SAFETY: as in `table`.
         let table = unsafe { &mut *self.table.get() };
-        if let Ok(entry) = table.find_entry(view.hash(), |other| ptr::eq(other.as_ptr(), view)) {
+        let hash = view.place().hash.get();
+        if let Ok(entry) = table.find_entry(hash, |other| *other == view.into()) {
             entry.remove();
         }
         if table.is_empty() && table.capacity() > 1024 {
@@ -256,22 +280,26 @@ impl Views {
     }
 
     /// Views whose paths have a hash.
-    fn with_hash(&self, hash: u64) -> impl Iterator<Item = &View> {
-        // SAFETY: what is in the table lives.
-        let views = self.table().iter_hash(hash).map(|view| unsafe { view.as_ref() });
-        views.filter(move |view| view.hash() == hash)
+    fn with_hash<'a>(&'a self, py: Python<'a>, hash: u64) -> impl Iterator<Item = &'a View> {
+        let few = self.few.iter().filter_map(Cell::get);
+        // SAFETY: what is here lives.
+        let views = few.chain(self.table().iter_hash(hash).copied()).map(|v| unsafe { v.as_ref() });
+        views.filter(move |view| view.hash(py) == hash)
     }
 
     fn all(&self) -> impl Iterator<Item = &View> {
+        let few = self.few.iter().filter_map(Cell::get);
         // SAFETY: as above.
-        self.table().iter().map(|view| unsafe { view.as_ref() })
+        few.chain(self.table().iter().copied()).map(|view| unsafe { view.as_ref() })
     }
 
     fn below(&self, hash: u64, step: StepRef<'_>) -> u64 {
-        match step {
+        let hash = match step {
             StepRef::Key(key) => self.hasher.hash_one((hash, key)),
             StepRef::Index(index) => self.hasher.hash_one((hash, index)),
-        }
+        };
+        // 0 is for hashes that nobody asked for.
+        hash.max(1)
     }
 
     pub(crate) fn hash(&self, path: &[Step]) -> u64 {
@@ -314,20 +342,13 @@ impl View {
     /// A view of a handle that was just found. It must be [kept](Self::keep) where it stays.
     pub(crate) fn new(document: Py<Document>, above: Above, node: NodeId, state: &State) -> View {
         let seen = state.log.number();
-        View(UnsafeCell::new(Place { document, above, hash: ROOT, node, seen }))
+        View(UnsafeCell::new(Place { document, above, hash: Cell::new(0), node, seen }))
     }
 
     /// Makes the view, which is where it stays, known to its document.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn keep(&self, py: Python<'_>) {
-        let views = self.place().document.get().views();
-        let hash = match self.step(py) {
-            Some(step) => views.below(self.parent().map_or(ROOT, View::hash), step),
-            None => ROOT,
-        };
-        // SAFETY: only its maker knows the view, and has no reference into the place.
-        unsafe { (*self.0.get()).hash = hash };
-        views.add(self);
+        self.place().document.get().views().add(py, self);
     }
 
     #[inline(always)]
@@ -336,9 +357,14 @@ impl View {
         unsafe { &*self.0.get() }
     }
 
-    #[inline(always)]
-    fn hash(&self) -> u64 {
-        self.place().hash
+    /// The hash of the path.
+    fn hash(&self, py: Python<'_>) -> u64 {
+        let Place { hash, document, .. } = self.place();
+        if hash.get() == 0 {
+            let above = self.parent().map_or(ROOT, |parent| parent.hash(py));
+            hash.set(self.step(py).map_or(ROOT, |step| document.get().views().below(above, step)));
+        }
+        hash.get()
     }
 
     /// The document that the view is of now: where its place is taken, another.
@@ -525,7 +551,7 @@ impl View {
             true => {
                 let value = state.editor()?.value(node).map_err(Fault::Core)?;
                 let path = || self.path(py);
-                Some(Aside::of(py, &document, &state, &value, self.hash(), path, change)?)
+                Some(Aside::of(py, &document, &state, &value, self.hash(py), path, change)?)
             }
             false => None,
         };
@@ -604,7 +630,7 @@ impl Aside {
         // Views of taken places: those below them keep these. Hashes of paths may be equal
         // by chance; then a copy is made that nobody takes.
         let is_viewed = |step: StepRef<'_>| {
-            let mut views = views.with_hash(views.below(hash, step));
+            let mut views = views.with_hash(py, views.below(hash, step));
             views.any(|view| view.is_good(py, &state.log))
         };
         let mut steps: Vec<Option<Step>> = Vec::new();
@@ -631,7 +657,8 @@ impl Aside {
                         }
                         (taken, _) => matches!(taken, Taken::All),
                     };
-                    let is_below = view.parent().map_or(ROOT, View::hash) == hash;
+                    let above = view.parent().map_or(ROOT, |parent| parent.hash(py));
+                    let is_below = above == hash;
                     let is_viewed = is_taken && is_below && view.is_good(py, &state.log);
                     is_viewed.then(|| Some(step.to_step()))
                 });
@@ -687,7 +714,7 @@ impl Aside {
                 None => ROOT,
             };
             path.extend(step.clone());
-            let found = views.with_hash(hash).filter(|view| {
+            let found = views.with_hash(py, hash).filter(|view| {
                 let step = step.as_ref().map(StepRef::from);
                 view.is_good(py, &state.log) && self.is_above(py, view, step)
             });
@@ -728,7 +755,7 @@ impl Mover<'_, '_> {
             Some(above) => std::mem::replace(&mut place.above, above),
             None => Above::Nothing,
         };
-        (place.node, place.seen) = (node, self.seen);
+        (place.node, place.seen, place.hash) = (node, self.seen, Cell::new(0));
         trash.push(Trash((document, above)));
         view.keep(self.py);
     }
@@ -754,7 +781,7 @@ impl Mover<'_, '_> {
             let mut go = |step: StepRef<'_>, child: Value<'_>| {
                 let Some(node) = self.editor.handle_of(&child, node) else { return };
                 let below: Vec<&View> = views
-                    .with_hash(views.below(hash, step))
+                    .with_hash(py, views.below(hash, step))
                     .filter(|view| {
                         let parent = view.parent();
                         let is_below = parent.map_or(parentless, |parent| {
