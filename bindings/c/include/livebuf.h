@@ -512,8 +512,8 @@ typedef enum livebuf_map_mode {
    */
   LIVEBUF_MAP_READ = 0,
   /**
-   * To be edited in the file itself. A crash of the machine may leave it between two
-   * states.
+   * To be edited in the file itself: every edit is in it at once. A process that dies in an
+   * edit, and a crash of the machine, may leave it between two states; validate it then.
    */
   LIVEBUF_MAP_EDIT = 1,
   /**

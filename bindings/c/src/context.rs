@@ -467,8 +467,8 @@ pub unsafe extern "C" fn livebuf_load_file(
 pub enum livebuf_map_mode {
     /// To be read: look-ups bring in the pages they touch and no others.
     LIVEBUF_MAP_READ = 0,
-    /// To be edited in the file itself. A crash of the machine may leave it between two
-    /// states.
+    /// To be edited in the file itself: every edit is in it at once. A process that dies in an
+    /// edit, and a crash of the machine, may leave it between two states; validate it then.
     LIVEBUF_MAP_EDIT = 1,
     /// The same, a new file; the root is null.
     LIVEBUF_MAP_CREATE = 2,

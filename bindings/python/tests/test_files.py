@@ -329,6 +329,29 @@ class TestSessions:
         assert output.stdout == f"{errno.EFBIG} 5 False\n" * 2 + "closed True 1\n"
         assert livebuf.load(path)["n"] == 5
 
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+    def test_a_forked_process_leaves_the_file_alone(self, path: Path) -> None:
+        """Its copy of the document cut the file under the one that goes on."""
+        script = f"""if True:
+            import livebuf, os
+            doc = livebuf.open({str(path)!r}, "r+")
+            doc["text"] = "long " * 100_000
+            child = os.fork()
+            if child == 0:
+                try:
+                    doc.close()
+                except OSError as error:
+                    assert "forked" in str(error), error
+                    doc.close(commit=False)
+                    os._exit(7)
+                os._exit(1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+            doc["text"] += "more"
+            doc.close()
+        """
+        subprocess.run([sys.executable, "-c", script], check=True)
+        assert on_disk(path)["text"] == "long " * 100_000 + "more"
+
     def test_through_another_name(self, path: Path) -> None:
         other = path.with_name("other.lbuf")
         other.hardlink_to(path)

@@ -157,11 +157,14 @@ struct Session {
     rolled_back: bool,
     /// The file has a journal that the next to open it needs.
     journal_stays: bool,
+    /// Who opened it. A process that is forked has the file too, and leaves it alone.
+    process: u32,
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
         if !self.journal_stays
+            && self.process == std::process::id()
             && self.file.metadata().is_ok_and(|metadata| metadata.len() > self.length)
         {
             let _ = self.file.set_len(self.length);
@@ -194,6 +197,7 @@ impl FileStorage {
             broken: None,
             rolled_back: false,
             journal_stays: false,
+            process: std::process::id(),
         };
         Ok(FileStorage { map, session: Mutex::new(session) })
     }
@@ -240,6 +244,10 @@ impl FileStorage {
         let session = &mut *session;
         if let Some(reason) = &session.broken {
             return Err(io::Error::other(reason.clone()));
+        }
+        if session.process != std::process::id() {
+            let reason = "the file was opened by the process that this one was forked from";
+            return Err(io::Error::other(reason));
         }
         let used = number(&self.map, HEADER_USED as usize).unwrap_or(0).min(self.map.len() as u64);
         let new = &self.map[..used as usize];
