@@ -1065,8 +1065,13 @@ fn nesting_to_the_limit() {
         }
     });
     small.unwrap().join().unwrap();
-    both(&arrays(1000), 1000, "/0/0");
-    assert_eq!(to_doc(&arrays(1001)).unwrap_err().kind(), ErrorKind::NestingLimit);
+    // Unoptimised, too.
+    let large = std::thread::Builder::new().stack_size(32 << 20);
+    let large = large.spawn(move || {
+        both(&arrays(1000), 1000, "/0/0");
+        assert_eq!(to_doc(&arrays(1001)).unwrap_err().kind(), ErrorKind::NestingLimit);
+    });
+    large.unwrap().join().unwrap();
 }
 
 /// Bug: raw JSON text was stored as an object of serde_json's private key. Fix: it is read.
