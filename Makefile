@@ -80,7 +80,7 @@ test-long:
 
 # Long random edits of large documents: `make test-files STEPS=300000`.
 test-files:
-	LIVEBUF_STEPS=$(STEPS) $(CARGO) test --quiet -p livebuf-fuzz --test files -- --nocapture
+	LIVEBUF_STEPS=$(STEPS) $(CARGO) test --quiet -p livebuf-fuzz --test suite files:: -- --nocapture
 
 # The Rust code, standard library included, by AddressSanitizer; what threads share, by
 # ThreadSanitizer. Each builds everything once more, in its own folder.
@@ -92,11 +92,11 @@ test-address:
 	$(call SANITIZED,address,run) -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS) --slow 60
 
 test-thread:
-	$(call SANITIZED,thread,test) -p livebuf-fuzz --test threads
+	$(call SANITIZED,thread,test) -p livebuf-fuzz --test suite threads::
 
 # The unsafe code of the core, and what threads share, interpreted: slow.
 test-miri:
-	MIRIFLAGS=-Zmiri-disable-isolation $(NIGHTLY) miri test -p livebuf-fuzz --test threads --test interpreted
+	MIRIFLAGS=-Zmiri-disable-isolation $(NIGHTLY) miri test -p livebuf-fuzz --test suite threads:: interpreted::
 
 # Where pointers have 32 bits. Needs `rustup target add i686-unknown-linux-gnu` and a C
 # compiler with -m32 (Debian: gcc-multilib).

@@ -37,11 +37,13 @@ fn edits_in_little() {
 #[test]
 fn edits_of_tables_in_little() {
     let mut steps = 0;
-    for seed in 0..SEEDS.min(40) {
-        let mut data = Random(seed).bytes(24);
+    // Each step is also tried in a buffer, compacted and hashed: minutes under Miri.
+    let (seeds, length) = if cfg!(miri) { (1, 5) } else { (40, 24) };
+    for seed in 0..seeds {
+        let mut data = Random(seed).bytes(length);
         // Few rows.
         data[..2].copy_from_slice(&[3, 0]);
         steps += tables::run(&data).steps;
     }
-    assert!(steps > 2, "{steps} edits");
+    assert!(steps > 0, "{steps} edits");
 }

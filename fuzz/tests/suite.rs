@@ -1,0 +1,10 @@
+//! All tests that use the oracles.
+
+mod files;
+mod found;
+mod hostile;
+mod interpreted;
+mod short;
+mod space;
+mod tables;
+mod threads;
