@@ -246,6 +246,29 @@ fn edits_keep_keys_paid_for() {
     doc.doc().validate().unwrap();
 }
 
+/// Bug: what is copied was trusted to have columns that pay for their keys. Effect: a copy of
+/// a damaged document was no valid one. Fix: copying refuses it, as validation does.
+#[test]
+fn copies_of_unpaid_keys_are_refused() {
+    let key = control(200);
+    let doc = encode(|e| array(e, 8, |e, n| row(e, &key, |e| e.i64(i64::from(n == 0)))));
+    let mut bytes = doc.to_vec();
+    // Bytes become booleans: the column's code, behind the table's 24 bytes.
+    let table = word(&bytes, word(&bytes, 8) as usize + 12) as usize;
+    assert_eq!((bytes[table], bytes[table + 25]), (8, 2));
+    bytes[table + 25] = 1;
+    let damaged = Doc::open(&bytes).unwrap();
+    let error = damaged.validate().map(drop).unwrap_err();
+    assert_eq!(error.kind(), livebuf::ErrorKind::BadCount);
+    let mut copy = DocBuf::new().unwrap();
+    assert_eq!(copy.set_root(damaged.root()).unwrap_err().kind(), livebuf::ErrorKind::BadCount);
+    assert!(copy.doc().root().is_null());
+    // Encoded anew, rows are objects by themselves.
+    let compact = damaged.compacted().unwrap();
+    compact.doc().validate().unwrap();
+    assert!(compact.valid().unwrap().root().as_array().unwrap().table().is_none());
+}
+
 /// A document where `outer` places lead to one array, and `inner` places of that to one value.
 fn aliased(build: &DocBuf, outer: usize, inner: usize) -> Vec<u8> {
     let value: Value<'_> = build.doc().root();
