@@ -569,26 +569,32 @@ impl Elements {
             return Ok(self.ready.next());
         }
         // Scalars are read many at once, and again after an edit.
-        let (scalars, read_at) = view.reach(py, |_, state, node| -> Held<_> {
-            let mut scalars = Vec::new();
-            let value = state.editor()?.value(node)?;
+        let (scalars, first, read_at) = view.reach(py, |document, state, node| -> Held<_> {
+            let (mut scalars, mut first) = (Vec::new(), None);
+            let editor = state.editor()?;
+            let value = editor.value(node)?;
             let found = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
             let most = if self.next == 0 { 8 } else { MANY };
             for index in self.next..found.len().min(self.next + most) {
                 let Some(value) = found.get(index)? else { break };
                 if is_container(value.kind()) {
+                    if scalars.is_empty() {
+                        first = editor.handle_of(&value, node).map(|below| (value.kind(), below));
+                    }
                     break;
                 }
                 scalars.push(decode::scalar(py, &value)?.unbind());
             }
-            Ok((scalars, (state.edits, state.layout)))
+            let above = |index| Above::Array(Some(array.clone().unbind()), index);
+            let first = match first {
+                Some(below) => Some(child(py, state, document, below, above(self.next))?.unbind()),
+                None => None,
+            };
+            Ok((scalars, first, (state.edits, state.layout)))
         })?;
         self.read_at = read_at;
         self.ready = scalars.into_iter();
         self.next += 1;
-        match self.ready.next() {
-            Some(item) => Ok(Some(item)),
-            None => Ok(Array::at(array, self.next - 1)?.map(Bound::unbind)),
-        }
+        Ok(first.or_else(|| self.ready.next()))
     }
 }

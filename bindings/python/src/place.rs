@@ -214,7 +214,7 @@ unsafe impl Sync for View {}
 #[derive(Default)]
 pub(crate) struct Views {
     /// Views that come and go with a look-up are here, which takes less time.
-    few: [Cell<Option<NonNull<View>>>; 4],
+    few: [Cell<Option<NonNull<View>>>; 8],
     table: UnsafeCell<HashTable<NonNull<View>>>,
     hasher: DefaultHashBuilder,
 }
