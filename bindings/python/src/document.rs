@@ -126,6 +126,12 @@ impl Document {
         self.state.lock(py)
     }
 
+    /// Whether somebody has the lock.
+    #[inline(always)]
+    pub(crate) fn is_locked(&self, py: Python<'_>) -> bool {
+        self.state.is_locked(py)
+    }
+
     /// Runs the work of who has the lock while other Python threads run.
     pub(crate) fn detach<R: Send>(&self, py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
         self.state.detach(py, work)

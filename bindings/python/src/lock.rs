@@ -70,6 +70,12 @@ impl<T: Send> Lock<T> {
         Guard { lock: self, stays: PhantomData }
     }
 
+    /// Whether somebody has the lock.
+    #[inline(always)]
+    pub(crate) fn is_locked(&self, _attached: Python<'_>) -> bool {
+        self.taken.get()
+    }
+
     /// Returns when the lock is free, or was handed to this thread.
     #[cold]
     fn wait(&self, py: Python<'_>) {

@@ -465,15 +465,41 @@ impl View {
         log.check(self.place().seen, || self.path(py)).is_ok()
     }
 
-    /// The document's edits and layout, for iterators.
-    pub(crate) fn edits(&self, py: Python<'_>) -> (u64, u64) {
-        let document = self.document(py);
-        let state = document.get().lock(py);
-        if self.has_left(&document) {
-            drop(state);
-            return self.edits(py);
+    /// Looks at the document that the view is of, under its lock.
+    #[inline(always)]
+    fn look<R>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&Bound<'_, Document>, &mut State) -> R,
+    ) -> R {
+        // Who has the lock keeps the view, and so the document, where they are.
+        let document = self.place().document.bind(py);
+        match document.get().is_locked(py) {
+            false => look(document, &mut document.get().lock(py)),
+            true => self.look_later(py, look),
         }
-        (state.edits, state.layout)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_later<R>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&Bound<'_, Document>, &mut State) -> R,
+    ) -> R {
+        loop {
+            let document = self.document(py);
+            let mut state = document.get().lock(py);
+            if !self.has_left(&document) {
+                return look(&document, &mut state);
+            }
+        }
+    }
+
+    /// The document's edits and layout, for iterators.
+    #[inline]
+    pub(crate) fn edits(&self, py: Python<'_>) -> (u64, u64) {
+        self.look(py, |_, state| (state.edits, state.layout))
     }
 
     /// Looks at the container.
@@ -483,16 +509,10 @@ impl View {
         py: Python<'_>,
         look: impl FnOnce(&Value<'_>) -> Held<R>,
     ) -> PyResult<R> {
-        let document = self.document(py);
-        let state = document.get().lock(py);
-        if self.has_left(&document) {
-            drop(state);
-            return self.read(py, look);
-        }
-        let editor = state.whole()?;
-        let node = self.node(py, &state)?;
-        let value = editor.value(node).map_err(Fault::Core)?;
-        Ok(look(&value)?)
+        Ok(self.look(py, |_, state| {
+            let editor = state.whole()?;
+            look(&editor.value(self.node(py, state)?)?)
+        })?)
     }
 
     /// Looks at the container, and may make views below it.
@@ -502,15 +522,11 @@ impl View {
         py: Python<'_>,
         look: impl FnOnce(&Bound<'_, Document>, &mut State, NodeId) -> Held<R>,
     ) -> PyResult<R> {
-        let document = self.document(py);
-        let mut state = document.get().lock(py);
-        if self.has_left(&document) {
-            drop(state);
-            return self.reach(py, look);
-        }
-        state.whole()?;
-        let node = self.node(py, &state)?;
-        Ok(look(&document, &mut state, node)?)
+        Ok(self.look(py, |document, state| {
+            state.whole()?;
+            let node = self.node(py, state)?;
+            look(document, state, node)
+        })?)
     }
 
     /// Edits the container. The last argument is to become true once something has changed,
