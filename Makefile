@@ -8,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 WHEELS := target/wheels
 
-# The long tests: minutes of oracles, edits of each large document, processes at once.
+# The long tests: minutes of oracles, edits of each large document, jobs at once.
 MINUTES ?= 10
 STEPS ?= 2000
 JOBS ?= 2
@@ -102,6 +102,7 @@ test-miri:
 # compiler with -m32 (Debian: gcc-multilib).
 test-32:
 	$(CARGO) test --target i686-unknown-linux-gnu -p livebuf -p livebuf-json -p livebuf-fuzz
+	$(CARGO) run --target i686-unknown-linux-gnu -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS)
 
 # By coverage, with `cargo install cargo-fuzz`: `make fuzz TARGET=mutations MINUTES=60`.
 TARGET ?= mutations
@@ -111,7 +112,7 @@ fuzz:
 
 # Lines that tests reach, by file. Needs `cargo install cargo-llvm-cov`.
 coverage:
-	$(CARGO) llvm-cov --no-report -p livebuf -p livebuf-json -p livebuf-arrow -p livebuf-fuzz test
+	$(CARGO) llvm-cov --no-report test -p livebuf -p livebuf-json -p livebuf-arrow -p livebuf-fuzz
 	$(CARGO) llvm-cov report --summary-only --ignore-filename-regex '(fuzz|tests)/'
 
 lint: lint-rust lint-python
