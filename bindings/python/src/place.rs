@@ -637,7 +637,10 @@ impl Aside {
         path: impl Fn() -> Held<Vec<Step>>,
         change: Change<'_>,
     ) -> Held<Aside> {
-        let Change { taken, shifted } = change;
+        let Change { taken, mut shifted } = change;
+        let count = container.len()?.unwrap_or(0);
+        // Behind the last is nothing to shift.
+        shifted.retain(|effect| !matches!(effect, Effect::Elements(first, _) if *first >= count));
         let views = document.get().views();
         let mut aside = Aside { path: Vec::new(), hash, copies: Vec::new(), shifted };
         if !state.editor()?.storage().is_writable() {
