@@ -89,12 +89,11 @@ macro_rules! with_at {
     };
 }
 
-/// A handle or detached value, and what the counts were when it was taken.
+/// A handle or detached value, and of which generation.
 struct Held<T> {
     what: T,
     item: Item,
-    must: u64,
-    may: u64,
+    generation: u64,
 }
 
 /// A value to be stored.
@@ -109,9 +108,10 @@ struct Machine<S: Storage> {
     model: Model,
     handles: Vec<Held<NodeId>>,
     detached: Vec<Held<Detached>>,
-    /// How often handles had to go stale, and how often they were allowed to.
-    must: u64,
-    may: u64,
+    /// How often the document was opened again or compacted: all handles are stale then.
+    generation: u64,
+    /// What the observer said of squeezing so far.
+    replaced: usize,
     limits: Limits,
     limited: bool,
     /// No byte was ever freed without being zeroed.
@@ -129,8 +129,8 @@ impl<S: Storage> Machine<S> {
             model: Model::default(),
             handles: Vec::new(),
             detached: Vec::new(),
-            must: 0,
-            may: 0,
+            generation: 0,
+            replaced: 0,
             limits,
             limited,
             wiped: true,
@@ -148,7 +148,17 @@ impl<S: Storage> Machine<S> {
     }
 
     fn doc_mut(&mut self) -> &mut Editor<S, Shadow> {
+        self.follow_squeezing();
         self.doc.as_mut().expect("open")
+    }
+
+    /// An edit may have squeezed the document.
+    fn follow_squeezing(&mut self) {
+        let replaced = self.doc().observer().replaced;
+        if replaced != self.replaced {
+            self.replaced = replaced;
+            self.model.squeeze();
+        }
     }
 
     fn run(mut self, input: &mut Input<'_>) {
@@ -161,6 +171,7 @@ impl<S: Storage> Machine<S> {
             if self.failed {
                 assert!(before == self.doc().as_bytes(), "a failed edit changed used bytes");
             }
+            self.follow_squeezing();
             self.check();
         }
         self.finish();
@@ -219,18 +230,19 @@ impl<S: Storage> Machine<S> {
         assert_eq!(doc.root().is_some(), matches!(self.model.root, Item::Node(_)), "root handle");
         for handle in &self.handles {
             let current = doc.is_current(handle.what);
-            if self.must > handle.must {
-                assert!(!current, "a container was freed, a handle is not stale");
+            let Item::Node(id) = handle.item else { continue };
+            if self.generation > handle.generation || self.model.is_freed(id) {
+                assert!(!current, "a container was freed, its handle is not stale");
                 let answer = doc.value(handle.what).map(|_| ()).expect_err("stale");
                 assert_eq!(answer.kind(), ErrorKind::StaleHandle);
                 continue;
             }
-            assert!(current || self.may > handle.may, "nothing was freed, a handle is stale");
+            // In a fixed buffer little is remembered.
+            assert!(current || S::FIXED, "a container is there, its handle is stale");
             if !current {
                 continue;
             }
             let value = doc.value(handle.what).expect("sound");
-            let Item::Node(id) = handle.item else { continue };
             if self.steps.is_multiple_of(8) {
                 self.model.check(&handle.item, value, &mut Counts::default());
             } else {
@@ -280,8 +292,8 @@ impl<S: Storage> Machine<S> {
         if self.handles.len() >= 12 {
             self.handles.remove(self.steps % 12);
         }
-        let (must, may) = (self.must, self.may);
-        self.handles.push(Held { what: node, item: Item::Node(id), must, may });
+        let generation = self.generation;
+        self.handles.push(Held { what: node, item: Item::Node(id), generation });
     }
 
     /// Errors that storing a tree under a container gives.
@@ -302,13 +314,10 @@ impl<S: Storage> Machine<S> {
                 tree.height()
             }
             Given::Detached(held) => {
-                if self.must > held.must {
+                if self.generation > held.generation {
                     due.push(ErrorKind::StaleHandle);
                     0
                 } else {
-                    if self.may > held.may {
-                        maybe.push(ErrorKind::StaleHandle);
-                    }
                     self.model.height(&held.item)
                 }
             }
@@ -333,19 +342,12 @@ impl<S: Storage> Machine<S> {
     fn adopt(&mut self, given: GivenItem) -> Item {
         match given {
             GivenItem::Tree(tree) => self.model.adopt(tree),
-            GivenItem::Item(item) => {
-                if matches!(item, Item::Node(_)) {
-                    self.may += 1;
-                }
-                item
-            }
+            GivenItem::Item(item) => item,
         }
     }
 
     fn free(&mut self, item: Item) {
-        if self.model.free(item) {
-            self.must += 1;
-        }
+        self.model.free(item);
     }
 
     /// The handle that an edit answered for what it stored.
@@ -566,7 +568,9 @@ impl<S: Storage> Machine<S> {
     /// Whether a detached value would be hung below itself.
     fn goes_into_itself(&self, given: &Given, id: Id) -> bool {
         match given {
-            Given::Detached(held) => self.must == held.must && self.model.contains(&held.item, id),
+            Given::Detached(held) => {
+                self.generation == held.generation && self.model.contains(&held.item, id)
+            }
             Given::Fresh(_) => false,
         }
     }
@@ -892,9 +896,6 @@ impl<S: Storage> Machine<S> {
         }
         let Body::Array(elements) = self.model.body_mut(id) else { return };
         let gone = elements.split_off(length.min(elements.len()));
-        if !gone.is_empty() {
-            self.may += 1;
-        }
         for item in gone {
             self.free(item);
         }
@@ -905,10 +906,7 @@ impl<S: Storage> Machine<S> {
         let due = self.stale(node);
         let result = self.doc_mut().clear(node);
         if self.judge(result, &due, &[]).is_some() {
-            self.may += 1;
-            if self.model.clear(id) {
-                self.must += 1;
-            }
+            self.model.clear(id);
         }
     }
 
@@ -977,11 +975,8 @@ impl<S: Storage> Machine<S> {
         let item = self.take(id, &at);
         assert_eq!(detached.is_some(), item.is_some(), "whether something was detached");
         let (Some(what), Some(item)) = (detached, item) else { return };
-        if matches!(item, Item::Node(_)) {
-            self.may += 1;
-        }
-        let (must, may) = (self.must, self.may);
-        self.detached.push(Held { what, item, must, may });
+        let generation = self.generation;
+        self.detached.push(Held { what, item, generation });
     }
 
     fn discard(&mut self, input: &mut Input<'_>) {
@@ -990,12 +985,9 @@ impl<S: Storage> Machine<S> {
         }
         let held = self.detached.swap_remove(input.below(self.detached.len()));
         let (mut due, mut maybe) = (Vec::new(), Vec::new());
-        if self.must > held.must {
+        if self.generation > held.generation {
             due.push(ErrorKind::StaleHandle);
         } else {
-            if self.may > held.may {
-                maybe.push(ErrorKind::StaleHandle);
-            }
             if self.model.height(&held.item) > usize::from(self.limits.nesting) {
                 maybe.push(ErrorKind::NestingLimit);
             }
@@ -1012,7 +1004,7 @@ impl<S: Storage> Machine<S> {
         let result = self.doc_mut().compact_with(plain);
         // A detached container may have grown beyond the limit, a compact form may too.
         if self.judge(result, &[], &[]).is_some() {
-            self.must += 1;
+            self.generation += 1;
             self.model.compact();
             assert!(self.doc().is_trusted());
         }
@@ -1038,7 +1030,7 @@ impl<S: Storage> Machine<S> {
             assert!(doc.is_trusted());
         }
         self.doc = Some(doc);
-        self.must += 1;
+        self.generation += 1;
     }
 
     fn burst_of_keys(&mut self, input: &mut Input<'_>) {

@@ -235,6 +235,16 @@ impl Model {
         self.root = self.adopt(tree);
     }
 
+    /// What squeezing makes of the document: small objects are records, without holes.
+    pub fn squeeze(&mut self) {
+        for body in self.nodes.iter_mut().flatten() {
+            if let Body::Object(places, map) = body {
+                places.retain(|place| place.1.is_some());
+                *map = places.len() > MOST || places.iter().any(|place| place.0.len() > MOST);
+            }
+        }
+    }
+
     // --- against a document -------------------------------------------------
 
     /// Compares a value with what it should be; counts what it meets.

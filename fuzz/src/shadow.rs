@@ -2,6 +2,8 @@
 
 use livebuf::Observer;
 
+const HEADER: usize = livebuf::layout::HEADER_SIZE as usize;
+
 /// A copy of the bytes, made of reported changes alone.
 #[derive(Clone, Debug, Default)]
 pub struct Shadow {
@@ -9,12 +11,14 @@ pub struct Shadow {
     pub bytes: Vec<u8>,
     /// Bytes reported since this was reset.
     pub reported: usize,
+    /// How often another document was put in place of the whole: it was compacted or squeezed.
+    pub replaced: usize,
 }
 
 impl Shadow {
     /// A copy of storage that is not all zero to begin with.
     pub fn of(bytes: &[u8]) -> Self {
-        Shadow { bytes: bytes.to_vec(), reported: 0 }
+        Shadow { bytes: bytes.to_vec(), ..Shadow::default() }
     }
 }
 
@@ -29,5 +33,6 @@ impl Observer for Shadow {
         assert!(self.bytes[start..end] == *old, "old bytes at {start} are not what was replayed");
         self.bytes[start..end].copy_from_slice(new);
         self.reported += new.len();
+        self.replaced += usize::from(start == 0 && new.len() > HEADER);
     }
 }

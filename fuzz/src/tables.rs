@@ -74,6 +74,8 @@ fn step(tree: &mut Tree, docs: &mut [DocBuf; 2], input: &mut Input<'_>, met: &mu
         if check_handle(doc, handle, after.as_deref(), tree) {
             met.good += 1;
         } else {
+            let there = after.is_some() && !matches!(edit, Edit::Compact);
+            assert!(!there, "{}: the container of {held:?} is there, its handle is stale", name());
             met.stale += 1;
         }
     }

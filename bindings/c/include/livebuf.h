@@ -592,7 +592,7 @@ typedef struct livebuf_doc {
   /**
    * Private.
    */
-  uint64_t private_editor[14];
+  uint64_t private_editor[EDITOR_WORDS];
 } livebuf_doc;
 
 /**
@@ -900,9 +900,11 @@ typedef struct livebuf_new {
 } livebuf_new;
 
 /**
- * A place to edit: an object or array. It stays good when the document grows and when
- * scalars change; it goes stale, and calls say so, when any container is freed. Zeroed
- * (LIVEBUF_ROOT) it is the root. One of another document is stale.
+ * A place to edit: an object or array. It stays good when the document grows, when values
+ * move and when other containers are freed. It goes stale, and calls say so, when its own
+ * container is removed or replaced. A document remembers the last 8 such changes: older
+ * places are stale too, but for the last four that edits used. Zeroed (LIVEBUF_ROOT) it is
+ * the root. One of another document is stale. Never change the words.
  */
 typedef struct livebuf_node {
   /**
@@ -1416,15 +1418,15 @@ struct livebuf_node livebuf_find_n(const struct livebuf_doc *doc,
                                    size_t length);
 
 /**
- * The place of an object or array that was got as a value of this document, somewhere below
- * `under`.
+ * The place of an object or array that was got as a value of this document, as a child of
+ * the place `parent`.
  *
  * Memory: none. NULL: a place that is stale. Errors: the same, for scalars, values that are
- * stale or of other documents. Threads: a read.
+ * stale, of other documents or no child of `parent`. Threads: a read.
  */
 struct livebuf_node livebuf_node_of(const struct livebuf_doc *doc,
                                     struct livebuf_value value,
-                                    struct livebuf_node under);
+                                    struct livebuf_node parent);
 
 /**
  * A place as a value, to be read.

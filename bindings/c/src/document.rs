@@ -31,10 +31,14 @@ pub struct livebuf_doc {
     /// What the last call that failed said.
     pub error: livebuf_error,
     /// Private.
-    pub private_editor: [MaybeUninit<u64>; 14],
+    pub private_editor: [MaybeUninit<u64>; EDITOR_WORDS],
 }
 
-const _: () = assert!(size_of::<Editor<Memory>>() <= 14 * 8 && align_of::<Editor<Memory>>() <= 8);
+/// Words that an editor takes.
+const EDITOR_WORDS: usize = 62;
+
+const _: () =
+    assert!(size_of::<Editor<Memory>>() <= EDITOR_WORDS * 8 && align_of::<Editor<Memory>>() <= 8);
 
 /// States of a `livebuf_doc`. Numbers that a forgotten variable will hardly hold.
 const READS: u32 = 0x4C42_0052;
@@ -73,6 +77,8 @@ impl Memory {
 
 impl Storage for Memory {
     const ZEROED: bool = false;
+    // An editor in a livebuf_doc is never dropped: it must hold nothing.
+    const FIXED: bool = true;
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn bytes(&self) -> &[u8] {
@@ -157,7 +163,7 @@ impl livebuf_doc {
             generation: 1,
             private_state: READS,
             error: livebuf_error::NONE,
-            private_editor: [MaybeUninit::uninit(); 14],
+            private_editor: [MaybeUninit::uninit(); EDITOR_WORDS],
         }
     }
 
@@ -170,7 +176,7 @@ impl livebuf_doc {
             generation: 0,
             private_state: 0,
             error,
-            private_editor: [MaybeUninit::uninit(); 14],
+            private_editor: [MaybeUninit::uninit(); EDITOR_WORDS],
         }
     }
 

@@ -11,9 +11,11 @@ use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap, status_of};
 use crate::read::{key_of, livebuf_key, livebuf_value, text_in};
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
-/// A place to edit: an object or array. It stays good when the document grows and when
-/// scalars change; it goes stale, and calls say so, when any container is freed. Zeroed
-/// (LIVEBUF_ROOT) it is the root. One of another document is stale.
+/// A place to edit: an object or array. It stays good when the document grows, when values
+/// move and when other containers are freed. It goes stale, and calls say so, when its own
+/// container is removed or replaced. A document remembers the last 8 such changes: older
+/// places are stale too, but for the last four that edits used. Zeroed (LIVEBUF_ROOT) it is
+/// the root. One of another document is stale. Never change the words.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct livebuf_node {
@@ -35,7 +37,8 @@ impl livebuf_node {
         if self.private_words == [0; 4] {
             return root_of(editor);
         }
-        Ok(NodeId::from_words(self.private_words))
+        // SAFETY: the words are those of a handle, by the documentation of `livebuf_node`.
+        Ok(unsafe { NodeId::from_words(self.private_words) })
     }
 }
 
@@ -569,16 +572,16 @@ pub unsafe extern "C" fn livebuf_find_n(
     livebuf_node::of(find().unwrap_or(None))
 }
 
-/// The place of an object or array that was got as a value of this document, somewhere below
-/// `under`.
+/// The place of an object or array that was got as a value of this document, as a child of
+/// the place `parent`.
 ///
 /// Memory: none. NULL: a place that is stale. Errors: the same, for scalars, values that are
-/// stale or of other documents. Threads: a read.
+/// stale, of other documents or no child of `parent`. Threads: a read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_node_of(
     doc: *const livebuf_doc,
     value: livebuf_value,
-    under: livebuf_node,
+    parent: livebuf_node,
 ) -> livebuf_node {
     let find = || -> Result<Option<NodeId>> {
         // SAFETY: the caller's word.
@@ -587,7 +590,7 @@ pub unsafe extern "C" fn livebuf_node_of(
             return Err(NULL);
         }
         let editor = known.editor()?;
-        Ok(editor.handle_of(&view, under.id(editor)?))
+        Ok(editor.handle_of(&view, parent.id(editor)?))
     };
     livebuf_node::of(find().unwrap_or(None))
 }

@@ -441,8 +441,11 @@ impl Elements {
                 let cell = load_u64(bytes, at(8))?;
                 Raw { tag: TAG_STRING, cell, position: at(8) as u32 }
             }
-            ColumnType::Objects => Raw::object(load_u32(bytes, at(4))?),
-            ColumnType::Arrays => Raw::unplaced(TAG_ARRAY, load_u32(bytes, at(4))?.into()),
+            ColumnType::Objects | ColumnType::Arrays => {
+                let object = self.column == ColumnType::Objects;
+                let tag = if object { TAG_OBJECT } else { TAG_ARRAY };
+                Raw { tag, cell: load_u32(bytes, at(4))?.into(), position: at(4) as u32 }
+            }
             ColumnType::Null => Raw::NULL,
             ColumnType::Struct => Raw::unplaced(TAG_OBJECT, row_cell(self.data, slot)),
             ColumnType::List | ColumnType::FixedList => {

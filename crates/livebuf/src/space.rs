@@ -172,6 +172,10 @@ pub(crate) struct Space<S, O> {
     filled: u32,
     /// The last [`ensure`](Self::ensure) counted on merging free blocks.
     must_merge: bool,
+    /// Above so many free bytes the document is to be squeezed.
+    squeeze_above: u32,
+    /// There are more.
+    pub(crate) must_squeeze: bool,
     /// We wrote or validated this document: freed space may be reused.
     pub(crate) trusted: bool,
     wipe: bool,
@@ -180,6 +184,8 @@ pub(crate) struct Space<S, O> {
 
 /// A document of fewer used bytes begins with a small aux block.
 const SMALL: u32 = 4096;
+/// No document is squeezed for less.
+const SQUEEZE: u32 = 4096;
 
 impl<S: Storage, O: Observer> Space<S, O> {
     /// Wraps storage whose header says `used` bytes are used (checked by the caller).
@@ -193,6 +199,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
             clean_list: trusted,
             filled: u32::MAX,
             must_merge: false,
+            squeeze_above: SQUEEZE,
+            must_squeeze: false,
             trusted,
             wipe: true,
             limits: limits.cut(),
@@ -235,6 +243,19 @@ impl<S: Storage, O: Observer> Space<S, O> {
     pub(crate) fn bytes(&self) -> &[u8] {
         let bytes = self.storage.bytes();
         bytes.get(..self.used as usize).unwrap_or(bytes)
+    }
+
+    /// Bytes behind the used ones, as scratch memory, and the used ones. The scratch memory
+    /// is zero before and must be afterwards. `None` where there are not so many.
+    pub(crate) fn scratch(&mut self, size: usize) -> Option<(&[u8], &mut [u8])> {
+        let used = self.used as usize;
+        if self.storage.bytes().len().checked_sub(used)? < size {
+            return None;
+        }
+        // By the way that observers see.
+        self.zero(used as u64, size as u64);
+        let (used, room) = self.storage.bytes_mut().split_at_mut_checked(used)?;
+        Some((used, room.get_mut(..size)?))
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -352,6 +373,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.zero(new, old.saturating_sub(new));
         self.used = new as u32;
         self.filled = u32::MAX;
+        self.squeeze_above = SQUEEZE;
         self.write(0, document);
     }
 
@@ -544,6 +566,16 @@ impl<S: Storage, O: Observer> Space<S, O> {
             aux.freed = aux.freed.saturating_add(1);
         }
         self.set_counts(&aux);
+        // Three times what is not free: squeezing costs a third of what freeing did.
+        self.must_squeeze |=
+            aux.free_bytes > self.squeeze_above && aux.free_bytes / 3 > self.used - aux.free_bytes;
+    }
+
+    /// Squeezing gained nothing: not again before there is twice as much.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn defer_squeezing(&mut self) {
+        let free = self.aux().map_or(0, |aux| aux.free_bytes);
+        self.squeeze_above = free.saturating_mul(2).max(SQUEEZE);
     }
 
     /// Frees the bytes of an owned span (FORMAT 3.3): a span that begins at a

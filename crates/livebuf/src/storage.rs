@@ -42,6 +42,10 @@ pub trait Storage {
     /// True where every byte that was never written is zero.
     const ZEROED: bool;
 
+    /// True where the storage never grows, and so nothing should be allocated for it: an
+    /// editor then remembers less (see [`NodeId`](crate::NodeId)).
+    const FIXED: bool = false;
+
     /// All bytes, used or not.
     fn bytes(&self) -> &[u8];
 
@@ -84,6 +88,7 @@ mod sealed {
 /// A fixed buffer of the caller's: it never allocates, and says what is missing.
 impl Storage for &mut [u8] {
     const ZEROED: bool = false;
+    const FIXED: bool = true;
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn bytes(&self) -> &[u8] {

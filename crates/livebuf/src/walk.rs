@@ -199,6 +199,47 @@ impl Cursor {
     }
 }
 
+/// Hands `stop` every container in `raw`, which has `above` containers around it, each
+/// before what is in it, and how deep it is, until the answer is yes; whether it was.
+pub(crate) fn each_container(
+    bytes: &[u8],
+    raw: Raw,
+    above: u16,
+    allowance: &mut Allowance,
+    stop: &mut dyn FnMut(Raw, u16) -> bool,
+) -> Result<bool> {
+    let mut stack = [Cursor::NONE; CHUNK];
+    let (mut depth, mut next) = (0, Some(raw));
+    loop {
+        if let Some(raw) = next.take().filter(|raw| raw.tag > TAG_SPAN_LAST) {
+            allowance.value()?;
+            let here = above + depth as u16 + 1;
+            if depth == CHUNK {
+                if here > MAX_NESTING {
+                    let limit = MAX_NESTING as u64;
+                    return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit));
+                }
+                if each_container(bytes, raw, here - 1, allowance, stop)? {
+                    return Ok(true);
+                }
+            } else {
+                if stop(raw, here) {
+                    return Ok(true);
+                }
+                stack[depth] = Cursor::references(bytes, raw)?;
+                depth += 1;
+            }
+        }
+        if depth == 0 {
+            return Ok(false);
+        }
+        match stack[depth - 1].next(bytes)? {
+            Some((_, raw)) => next = Some(raw),
+            None => depth -= 1,
+        }
+    }
+}
+
 /// Checks that the object at `home`, which holds further fields of a table's row, is a
 /// record or map and has no key of the table's columns.
 pub(crate) fn check_further(bytes: &[u8], table: Table, home: u32) -> Result<()> {

@@ -77,17 +77,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if let Some(()) = self.push_number(node, &new) {
             return Ok(None);
         }
-        let container = self.container(node)?;
-        self.add_element(node, container, None, new)
+        let node = self.enter(node)?;
+        self.trusting(|editor| editor.add_element(node, None, new))
     }
 
     /// The array of a handle, by itself: one whose length can change.
     fn parted(&mut self, node: NodeId) -> Result<Elements> {
         match self.container(node)? {
             Container::Array(elements) => Ok(elements),
-            Container::Listed(list, row, elements) => {
-                self.part_list(node, list, row, elements).map(|(_, elements)| elements)
-            }
+            Container::Listed(list, row, elements) => self.part_list(list, row, elements),
             _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
         }
     }
@@ -107,7 +105,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let expected = KIND_ARRAY as u32 | (column as u32) << 8;
         let (count, capacity, data) = (header >> 32, rest & 0xFFFF_FFFF, rest >> 32);
         let limit = self.space.limits().elements as u64;
-        if !self.is_current(node) || header as u32 != expected || count == 0 || count >= limit {
+        if !self.handles.is_fresh(node) || header as u32 != expected || count == 0 || count >= limit
+        {
             return None;
         }
         let at = data + 8 * count;
@@ -141,8 +140,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeId>> {
         self.space.editable()?;
-        let container = self.container(node)?;
-        self.add_element(node, container, Some(index), new.into())
+        let (node, new) = (self.enter(node)?, new.into());
+        self.trusting(|editor| editor.add_element(node, Some(index), new))
     }
 
     /// An array whose length is to change: as it will be, where it is one of a list's and
@@ -167,9 +166,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         extent: &mut Extent,
     ) -> (u32, Elements) {
         let Some(part) = part else { return (node.home, elements) };
-        let parted = self.put_part(node, &part, extent);
+        let parted = self.put_part(&part, extent);
         self.committed(parted.map(|_| ()));
-        parted.map_or((node.home, elements), |(array, elements)| (array.home, elements))
+        parted.unwrap_or((node.home, elements))
     }
 
     /// Adds an element before `index`, or at the end. An array of a list becomes one by
@@ -178,11 +177,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn add_element(
         &mut self,
         node: NodeId,
-        container: Container,
         index: Option<usize>,
         new: New<'_>,
     ) -> Result<Option<NodeId>> {
-        let (elements, part) = self.plan_alone(node, container)?;
+        let (elements, part) = self.plan_alone(node, self.container(node)?)?;
         let index = match index {
             None => elements.count,
             Some(index) if index <= elements.count as usize => index as u32,
@@ -431,7 +429,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
     pub fn pop(&mut self, node: NodeId) -> Result<bool> {
-        let elements = self.array(node)?;
+        let elements = self.array(self.resolve(node)?)?;
         match elements.count {
             0 => Ok(false),
             count => self.remove(node, count as usize - 1),
@@ -454,12 +452,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// ```
     pub fn swap(&mut self, node: NodeId, a: usize, b: usize) -> Result<()> {
         self.space.editable()?;
+        let node = self.enter(node)?;
         let elements = self.array(node)?;
         if a.max(b) >= elements.count as usize {
             let count = elements.count as u64;
             return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
         }
         let (a, b) = (a as u32, b as u32);
+        self.trusting(|editor| editor.exchange_elements(node, a, b))
+    }
+
+    fn exchange_elements(&mut self, node: NodeId, a: u32, b: u32) -> Result<()> {
         let elements = self.parted(node)?;
         if is_slotted(elements) {
             return self.swap_slots(elements, a, b);
@@ -477,15 +480,19 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
     pub fn truncate(&mut self, node: NodeId, length: usize) -> Result<()> {
         self.space.editable()?;
+        let node = self.enter(node)?;
         if length >= self.array(node)?.count as usize {
             return Ok(());
         }
-        let elements = self.parted(node)?;
-        if is_slotted(elements) {
-            return self.truncate_slots(elements, length as u32);
-        }
-        self.truncate_elements(elements, length as u32);
-        Ok(())
+        let truncated = self.trusting(|editor| {
+            let elements = editor.parted(node)?;
+            if is_slotted(elements) {
+                return editor.truncate_slots(elements, length as u32);
+            }
+            editor.truncate_elements(elements, length as u32);
+            Ok(())
+        });
+        self.finish(truncated)
     }
 
     fn truncate_elements(&mut self, elements: Elements, length: u32) {

@@ -1,7 +1,7 @@
 //! Whole values: measuring and copying subtrees, freeing them, hanging them elsewhere.
 
 use super::object::{append, index_limit};
-use super::{Editor, build_key, key_fresh};
+use super::{Editor, Event, NodeId, build_key, key_fresh};
 use crate::absent::{self, Blanks};
 use crate::array::{ColumnType, Elements, row_of};
 use crate::bytes::{load_u8, load_u64, slice, text};
@@ -17,7 +17,7 @@ use crate::space::{Extent, Observer, Space};
 use crate::storage::Storage;
 use crate::table::{List, Owner, Table, extra, worth};
 use crate::walk::{Allowance, CHUNK, Cursor, Node, check_further, holds_references};
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
 /// A value taken out of its place by [`Editor::detach`], still whole in the document.
 ///
@@ -27,37 +27,47 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 #[must_use = "a detached value is garbage until it is set somewhere or discarded"]
 pub struct Detached {
     raw: Raw,
-    epoch: AtomicU32,
+    /// Of the editor's handles, which compaction ends.
+    generation: u32,
+    /// Containers on the way from the root to where it hung, itself included.
+    depth: u16,
+    /// How deep it reaches where it is to hang; 0 if no deeper than before.
+    reaches: AtomicU16,
     /// It hangs in the document again.
     spent: AtomicBool,
 }
 
 impl Detached {
-    pub(super) fn new(raw: Raw, epoch: u32) -> Self {
-        Detached { raw, epoch: AtomicU32::new(epoch), spent: AtomicBool::new(false) }
+    pub(super) fn new(raw: Raw, generation: u32, depth: u16) -> Self {
+        let (reaches, spent) = (AtomicU16::new(0), AtomicBool::new(false));
+        Detached { raw, generation, depth, reaches, spent }
     }
 
     pub(super) fn raw(&self) -> Raw {
         self.raw
     }
 
-    /// Checks that it can be hung in the container at home `under` (0: the root);
+    /// Checks that it can be hung in the container `under` ([`NodeId::NONE`]: the root);
     /// how many containers it nests.
     pub(super) fn measure<S: Storage, O: Observer>(
         &self,
         editor: &Editor<S, O>,
-        under: u32,
+        under: NodeId,
     ) -> Result<u16> {
-        if self.epoch.load(Ordering::Relaxed) != editor.epoch || self.spent.load(Ordering::Relaxed)
-        {
+        let spent = self.spent.load(Ordering::Relaxed);
+        if spent || self.generation != editor.handles.generation {
             return Err(Error::new(ErrorKind::StaleHandle, self.raw.position.into()));
         }
         if self.raw.tag <= TAG_SPAN_LAST {
             return Ok(0);
         }
         let mut measure = Measure::new(editor.as_bytes(), editor.space.limits());
-        measure.avoid = Some(under);
-        measure.node(self.raw, 0, false)
+        measure.avoid = Some(under.home);
+        let height = measure.node(self.raw, 0, false)?;
+        let deeper = under.depth.saturating_add(1) > self.depth;
+        let reaches = if deeper { under.depth.saturating_add(height) } else { 0 };
+        self.reaches.store(reaches, Ordering::Relaxed);
+        Ok(height)
     }
 }
 
@@ -1010,45 +1020,63 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Hangs a detached value in a new place: its tag and cell.
     pub(super) fn rehang(&mut self, detached: &Detached) -> (u8, u64) {
         detached.spent.store(true, Ordering::Relaxed);
-        if detached.raw.tag > TAG_SPAN_LAST {
-            // Its depth may have changed: handles into it are stale.
-            self.new_epoch();
+        self.attached(detached);
+        match detached.reaches.load(Ordering::Relaxed) {
+            0 => {}
+            depth => self.note(Event::Deeper(depth)),
         }
         (detached.raw.tag, detached.raw.cell)
     }
 
-    /// Frees all that a value holds. Whatever a damaged document makes
-    /// unreadable stays garbage.
+    /// Counts a detached value that hangs again, or is freed.
+    pub(super) fn attached(&mut self, detached: &Detached) {
+        let counted = detached.raw.tag > TAG_IMMEDIATE_LAST;
+        self.detached = self.detached.saturating_sub(u32::from(counted));
+    }
+
+    /// Frees all that a value holds; its handles are stale then. Whatever a damaged document
+    /// makes unreadable stays garbage, and so does everything in one that was not validated.
     pub(super) fn release(&mut self, raw: Raw) {
         if raw.tag <= TAG_IMMEDIATE_LAST {
             return;
         }
-        if raw.tag > TAG_SPAN_LAST {
-            self.new_epoch();
+        if raw.tag <= TAG_SPAN_LAST {
+            return self.release_span(raw);
         }
-        if self.space.trusted {
-            self.release_value(raw);
+        let first = self.handles.begin_freeing();
+        let budget = self.space.limits().budget;
+        let mut allowance = match self.space.trusted {
+            true => None,
+            false => Some(Allowance::new(self.space.bytes(), budget)),
+        };
+        let released = self.release_node(raw, &mut allowance);
+        if first {
+            self.handles.end_freeing::<S>();
+        }
+        if released.is_err() {
+            // Values alias without end: whose handles are stale is not to be told.
+            self.handles.reset();
         }
     }
 
-    fn release_value(&mut self, raw: Raw) {
-        if raw.tag > TAG_SPAN_LAST {
-            self.release_node(raw);
-        } else if raw.tag > TAG_IMMEDIATE_LAST
-            && let Some((offset, length)) = owned_span(raw.cell)
-        {
+    fn release_span(&mut self, raw: Raw) {
+        if let Some((offset, length)) = owned_span(raw.cell) {
+            self.handles.freed::<S>(offset as u64, length as u64);
             self.space.free_span(offset as u64, length as u64);
         }
     }
 
     /// Frees a container and all it holds, each after its children.
-    fn release_node(&mut self, raw: Raw) {
-        let Some(releasing) = self.begin_release(raw) else { return };
+    fn release_node(&mut self, raw: Raw, allowance: &mut Option<Allowance>) -> Result<()> {
+        let Some(releasing) = self.begin_release(raw) else { return Ok(()) };
         const NONE: Releasing = Releasing { raw: Raw::NULL, cursor: Cursor::NONE, extra: 0 };
         let mut stack = [NONE; CHUNK];
         stack[0] = releasing;
         let mut depth = 1;
         while depth > 0 {
+            if let Some(allowance) = allowance {
+                allowance.value()?;
+            }
             let top = &mut stack[depth - 1];
             match top.cursor.next(self.space.bytes()) {
                 Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST && depth < CHUNK => {
@@ -1057,7 +1085,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                         depth += 1;
                     }
                 }
-                Ok(Some((_, raw))) => self.release_value(raw),
+                Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST => {
+                    self.release_node(raw, allowance)?;
+                }
+                Ok(Some((_, raw))) if raw.tag > TAG_IMMEDIATE_LAST => self.release_span(raw),
+                Ok(Some(_)) => {}
                 _ => {
                     let Releasing { raw, cursor, extra } = *top;
                     self.release_block(raw, cursor.node);
@@ -1069,6 +1101,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
             }
         }
+        Ok(())
     }
 
     fn begin_release(&self, raw: Raw) -> Option<Releasing> {
@@ -1079,6 +1112,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Frees a container whose children are freed. A row is freed with its table.
     pub(super) fn release_block(&mut self, raw: Raw, node: Node) {
+        if !self.space.trusted {
+            // Nothing is freed, and columns may be in circles: just its handles are stale.
+            return self.handles.freed::<S>(raw.cell & 0xFFFF_FFFF, 8);
+        }
         if row_of(raw.cell).is_some() {
             return;
         }
@@ -1099,9 +1136,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             Node::Row(..) => return,
         };
+        self.handles.freed::<S>(offset as u64, size);
         self.space.free(offset as u64, size);
         let home = raw.cell as u32;
         if offset != home {
+            self.handles.freed::<S>(home as u64, 8);
             self.space.free(home as u64, 8);
         }
     }
@@ -1124,6 +1163,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     self.space.free(extras.offset as u64, ARRAY_SIZE as u64);
                 }
                 shape::leave(&mut self.space, table.shape);
+                self.handles.freed::<S>(table.offset as u64, table.size());
                 self.space.free(table.offset as u64, table.size());
             }
             ColumnType::List | ColumnType::FixedList => {
@@ -1137,9 +1177,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 {
                     self.free_column(offsets);
                 }
+                self.handles.freed::<S>(list.offset as u64, list.size());
                 self.space.free(list.offset as u64, list.size());
             }
-            _ => self.space.free(column.data as u64, column.data_size()),
+            _ => {
+                self.handles.freed::<S>(column.data as u64, column.data_size());
+                self.space.free(column.data as u64, column.data_size());
+            }
         }
     }
 
@@ -1165,24 +1209,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Frees what a record's fields hold, and a shape that only it uses.
     pub(super) fn release_fields(&mut self, record: Record) {
-        for index in 0..record.used() {
-            if let Ok(raw) = record.field(self.space.bytes(), index) {
-                self.release(raw);
-            }
-        }
+        self.release_each(0..record.used(), |bytes, index| record.field(bytes, index));
         shape::leave(&mut self.space, record.shape());
     }
 
     /// Frees what a map's entries hold, their keys included.
     pub(super) fn release_entries(&mut self, map: u32) {
         let Ok(loaded) = map::Map::load(self.space.bytes(), map as u64) else { return };
-        for index in 0..loaded.used {
-            let bytes = self.space.bytes();
-            let raw = loaded.entry(bytes, index).and_then(|entry| entry.load(bytes));
-            if let Ok(raw) = raw {
-                self.release(raw);
-            }
-        }
+        self.release_each(0..loaded.used, |bytes, index| loaded.entry(bytes, index)?.load(bytes));
         if self.space.trusted {
             self.release_keys(map);
         }
@@ -1190,13 +1224,26 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Frees what an array's elements hold from `first` on.
     pub(super) fn release_elements(&mut self, elements: Elements, first: u32) {
-        if !holds_references(elements.column) {
-            return;
+        if holds_references(elements.column) {
+            let element = |bytes: &[u8], index| elements.element(bytes, index);
+            self.release_each(first..elements.count, element);
         }
-        for index in first..elements.count {
-            if let Ok(raw) = elements.element(self.space.bytes(), index) {
+    }
+
+    /// Frees many values as one.
+    pub(super) fn release_each(
+        &mut self,
+        places: core::ops::Range<u32>,
+        value: impl Fn(&[u8], u32) -> Result<Raw>,
+    ) {
+        let first = self.handles.begin_freeing();
+        for place in places {
+            if let Ok(raw) = value(self.space.bytes(), place) {
                 self.release(raw);
             }
+        }
+        if first {
+            self.handles.end_freeing::<S>();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Whole objects and arrays given as slices: measured at once, built at once.
 
 use super::object::{append, index_limit};
-use super::{Editor, New, build_key};
+use super::{Editor, New, NodeId, build_key};
 use crate::array::ColumnType;
 use crate::cell::Needle;
 use crate::error::{Error, ErrorKind, Result};
@@ -45,7 +45,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             // Parts before it may push a shape it could use out of the newest:
             // room for one of its own is taken, and given back if not needed.
             New::Fields(fields) => self.measure_fields(fields, false),
-            other => self.measure_rest(other, 0),
+            other => self.measure_rest(other, NodeId::NONE),
         }
     }
 

@@ -9,6 +9,7 @@
 
 mod array;
 mod copy;
+mod handles;
 mod literal;
 mod node;
 mod object;
@@ -16,6 +17,8 @@ mod table;
 mod whole;
 
 pub use copy::Detached;
+pub use handles::NodeId;
+use handles::{Event, Handles};
 pub use node::NodeMut;
 use table::{Part, Place};
 
@@ -31,7 +34,7 @@ use crate::record::{Block, Raw, Record};
 use crate::space::{Extent, Observer, Space};
 use crate::storage::{Exclusive, Storage};
 use crate::table::{List, Table};
-use core::sync::atomic::{AtomicU32, Ordering};
+use crate::walk::{self, Allowance};
 
 /// Edits a document in the bytes of its storage.
 ///
@@ -51,57 +54,14 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// ```
 pub struct Editor<S, O = ()> {
     space: Space<S, O>,
-    epoch: u32,
-    /// An element of a list that the last edit made an array by itself: the list, which
-    /// of its elements, and the array's home.
-    moved: Option<(u32, u32, u32)>,
+    handles: Handles,
+    /// Containers that were detached and do not hang again.
+    detached: u32,
 }
 
 /// An owned, growable document.
 #[cfg(feature = "alloc")]
 pub type DocBuf = Editor<crate::storage::VecStorage>;
-
-/// A place in a document that outlives borrows: an object or array.
-///
-/// It stays good when the container grows, moves or becomes a map, and when
-/// scalars change. It goes stale, and says so, when any container is freed, or is hung
-/// again after it was detached; and when rows of a table are inserted or removed other
-/// than at its end, exchanged, or become objects by themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NodeId {
-    /// Home; of a row or an element of a list, the table or list.
-    home: u32,
-    row: u32,
-    epoch: u32,
-    /// Containers on the way from the root, this one included.
-    depth: u16,
-}
-
-impl NodeId {
-    /// The handle as plain numbers, for bindings.
-    ///
-    /// ```
-    /// use livebuf::{New, NodeId};
-    /// let mut doc = livebuf::DocBuf::new()?;
-    /// let list = doc.set_root(New::array(0))?.unwrap();
-    /// assert_eq!(NodeId::from_words(list.to_words()), list);
-    /// doc.push(NodeId::from_words(list.to_words()), 1)?;
-    /// // Epochs begin at 1, so this is no handle of any editor's.
-    /// assert!(!doc.is_current(NodeId::from_words([0; 4])));
-    /// # Ok::<(), livebuf::Error>(())
-    /// ```
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub fn to_words(self) -> [u32; 4] {
-        [self.home, self.row, self.epoch, self.depth as u32]
-    }
-
-    /// The handle of these numbers. Invented ones are safe: they are stale, or lead to
-    /// some container or an error.
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub fn from_words([home, row, epoch, depth]: [u32; 4]) -> Self {
-        NodeId { home, row, epoch, depth: depth as u16 }
-    }
-}
 
 /// The document whose value is null: a header. A constant, so that it is stored
 /// by whole words, as they are loaded next.
@@ -113,13 +73,6 @@ const NULL_DOCUMENT: [u8; HEADER_SIZE as usize] = {
     header[HEADER_USED as usize] = HEADER_SIZE as u8;
     header
 };
-
-/// A fresh epoch, different from every other editor's: stale and foreign
-/// handles look alike, and both are refused.
-fn next_epoch() -> u32 {
-    static EPOCHS: AtomicU32 = AtomicU32::new(1);
-    EPOCHS.fetch_add(1, Ordering::Relaxed)
-}
 
 /// A value to be stored: what `set`, `insert` and `push` take.
 ///
@@ -341,7 +294,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let mut space = Space::new(storage, observer, HEADER_SIZE, true, Limits::default());
         space.write(0, &NULL_DOCUMENT);
-        Ok(Editor { space, epoch: next_epoch(), moved: None })
+        Ok(Editor { space, handles: Handles::new(), detached: 0 })
     }
 
     /// Opens the document that the storage holds, in constant time. It is foreign.
@@ -366,7 +319,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if writable && header.ignore != 0 {
             space.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
         }
-        Ok(Editor { space, epoch: next_epoch(), moved: None })
+        Ok(Editor { space, handles: Handles::new(), detached: 0 })
     }
 
     /// Sets the bounds that edits keep to.
@@ -447,11 +400,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn handle(&self, raw: Raw, depth: u16) -> Option<NodeId> {
         let node = raw.tag == TAG_OBJECT || raw.tag == TAG_ARRAY;
         let row = row_of(raw.cell).unwrap_or(0);
-        node.then_some(NodeId { home: raw.cell as u32, row, epoch: self.epoch, depth })
+        node.then(|| self.handles.give(raw.cell as u32, row, depth))
     }
 
-    /// The handle of an object or array that was got from this document as a value below
-    /// the container `under`; `None` for scalars and for values of other documents.
+    /// The handle of an object or array that was got from this document as a child of the
+    /// container `parent`, in constant time; `None` for scalars, for what is no child of
+    /// `parent`, and for values of other documents.
     ///
     /// ```
     /// let mut doc = livebuf::json!({"laps": [{"time": 71}, {"time": 70}]});
@@ -461,9 +415,48 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// doc.set(fastest, "time", 69)?;
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    pub fn handle_of<M: Mode>(&self, value: &Value<'_, M>, under: NodeId) -> Option<NodeId> {
-        let same = core::ptr::eq(value.document(), self.space.bytes());
-        if same { self.handle(value.raw(), under.depth.saturating_add(1)) } else { None }
+    pub fn handle_of<M: Mode>(&self, value: &Value<'_, M>, parent: NodeId) -> Option<NodeId> {
+        if !core::ptr::eq(value.document(), self.space.bytes()) {
+            return None;
+        }
+        let parent = self.resolve(parent).ok()?;
+        let raw = value.raw();
+        let child = self.is_child(raw, parent).unwrap_or(false);
+        if child { self.handle(raw, parent.depth.saturating_add(1)) } else { None }
+    }
+
+    /// Whether a value's place is in a container itself, not below.
+    fn is_child(&self, raw: Raw, parent: NodeId) -> Result<bool> {
+        let bytes = self.space.bytes();
+        let within = |start: u64, size: u64| (start..start + size).contains(&(raw.position as u64));
+        let of_column = |column: Elements, slots: core::ops::Range<u32>| {
+            Ok(match row_of(raw.cell) {
+                Some(row) => column.data == raw.cell as u32 && slots.contains(&row),
+                None => within(column.values_at(), column.data_size()),
+            })
+        };
+        match self.container(parent)? {
+            Container::Record(record) => Ok(within(record.offset as u64, record.size())),
+            Container::Map(map) => {
+                Ok(within(map.entries as u64, entries_size(map.capacity as u64)))
+            }
+            Container::Array(elements) => of_column(elements, 0..elements.count),
+            Container::Listed(list, _, elements) => {
+                let (first, column) = (elements.first, list.child(bytes)?);
+                of_column(column, first..first.saturating_add(elements.count))
+            }
+            Container::Row(table, row) => {
+                for index in 0..table.columns {
+                    if of_column(table.column(bytes, index)?, row..row + 1)? {
+                        return Ok(true);
+                    }
+                }
+                match table.extra(bytes, row)? {
+                    0 => Ok(false),
+                    home => self.is_child(raw, self.handles.give(home, 0, parent.depth)),
+                }
+            }
+        }
     }
 
     /// The handle of a child container; `None` where it is a scalar or not there.
@@ -471,6 +464,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
     pub fn child(&self, node: NodeId, at: impl Child) -> Result<Option<NodeId>> {
+        let node = self.resolve(node)?;
         let container = self.container(node)?;
         let slot = self.slot(container, at.child())?;
         let raw = match slot {
@@ -495,6 +489,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], or what is damaged.
     pub fn value(&self, node: NodeId) -> Result<Value<'_, Checked>> {
+        let node = self.resolve(node)?;
         let (home, row) = (node.home as u64, row_cell(node.home, node.row));
         let (tag, cell) = match self.container(node)? {
             Container::Array(_) => (TAG_ARRAY, home),
@@ -505,16 +500,71 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(Value::new(self.space.bytes(), Raw::unplaced(tag, cell)))
     }
 
-    /// Whether a handle is good.
+    /// Whether a handle is good: its container was not freed or taken away since.
     pub fn is_current(&self, node: NodeId) -> bool {
-        node.epoch == self.epoch
+        self.resolve(node).is_ok()
+    }
+
+    /// The handle of the same container now.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn resolve(&self, node: NodeId) -> Result<NodeId> {
+        if self.handles.is_fresh(node) {
+            return Ok(node);
+        }
+        self.handles.resolve(node).ok_or_else(|| stale(node))
+    }
+
+    /// The same for an edit: the handle that it uses stays good whatever else is forgotten.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn enter(&mut self, node: NodeId) -> Result<NodeId> {
+        if self.handles.is_fresh(node) {
+            self.handles.set_used(node);
+            return Ok(node);
+        }
+        self.enter_older(node)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enter_older(&mut self, node: NodeId) -> Result<NodeId> {
+        let now = self.handles.resolve(node).ok_or_else(|| stale(node))?;
+        self.handles.keep(node, now);
+        Ok(now)
+    }
+
+    /// Notes what an edit does to containers.
+    fn note(&mut self, event: Event) {
+        self.handles.note::<S>(event);
+    }
+
+    /// Carries out an edit. One that takes a validated document validates it first: by
+    /// memory of its own, or in a fixed buffer by the room behind the document.
+    fn trusting<R>(&mut self, mut edit: impl FnMut(&mut Self) -> Result<R>) -> Result<R> {
+        match edit(self) {
+            Err(error) if error.kind() == ErrorKind::NotValidated => {
+                self.trust(error)?;
+                edit(self)
+            }
+            result => result,
+        }
+    }
+
+    #[cold]
+    fn trust(&mut self, refused: Error) -> Result<()> {
+        #[cfg(feature = "alloc")]
+        if !S::FIXED {
+            return self.validate();
+        }
+        let size = self.validate_scratch();
+        let Some((document, scratch)) = self.space.scratch(size) else { return Err(refused) };
+        let valid = Doc::<Checked>::assume(document).validate_in(scratch).map(|_| ());
+        scratch.fill(0);
+        self.space.trusted = valid.is_ok();
+        valid
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn container(&self, node: NodeId) -> Result<Container> {
-        if node.epoch != self.epoch {
-            return Err(Error::new(ErrorKind::StaleHandle, node.home as u64));
-        }
         self.container_at(node, Block::resolve(self.space.bytes(), node.home)?)
     }
 
@@ -531,7 +581,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             KIND_TABLE => {
                 let table = Table::load(bytes, block.offset)?;
                 if node.row >= table.rows {
-                    return Err(Error::new(ErrorKind::StaleHandle, node.home as u64));
+                    return Err(stale(node));
                 }
                 Ok(Container::Row(table, node.row))
             }
@@ -593,7 +643,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// table that names itself would lead on without end.
     fn extra_object(&self, home: u32) -> Result<Container> {
         let block = Block::resolve(self.space.bytes(), home)?;
-        let node = NodeId { home, row: 0, epoch: self.epoch, depth: 0 };
+        let node = self.handles.give(home, 0, 0);
         match self.container_at(node, block)? {
             container @ (Container::Record(_) | Container::Map(_)) => Ok(container),
             _ => Err(block.unexpected()),
@@ -621,13 +671,34 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (size, height) = match new {
             New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => (0, 0),
             New::Str(text) => (self.measure_span(text.as_bytes())?, 0),
-            other => self.measure_rest(other, under.home)?,
+            other => self.measure_rest(other, under)?,
         };
         let limit = self.space.limits().nesting;
         if height > 0 && under.depth as u32 + height as u32 > limit as u32 {
-            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
+            // The handle may say too much, if something was hung deeper since it was taken.
+            let depth = self.depth_of(under)?.unwrap_or(under.depth);
+            if depth as u32 + height as u32 > limit as u32 {
+                return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
+            }
         }
         Ok(size)
+    }
+
+    /// How deep a container is, by looking for it in the whole document; `None` where it
+    /// hangs nowhere.
+    #[cold]
+    #[inline(never)]
+    fn depth_of(&self, node: NodeId) -> Result<Option<u16>> {
+        let bytes = self.space.bytes();
+        let mut allowance = Allowance::new(bytes, self.space.limits().budget);
+        let mut found = None;
+        let mut stop = |raw: Raw, depth| {
+            let here = (raw.cell as u32, row_of(raw.cell).unwrap_or(0)) == (node.home, node.row);
+            found = here.then_some(depth);
+            here
+        };
+        walk::each_container(bytes, self.doc().root().raw(), 0, &mut allowance, &mut stop)?;
+        Ok(found)
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -643,7 +714,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     #[inline(never)]
-    fn measure_rest(&self, new: &New<'_>, under: u32) -> Result<(u64, u16)> {
+    fn measure_rest(&self, new: &New<'_>, under: NodeId) -> Result<(u64, u16)> {
         match new {
             New::Bytes(bytes) => self.measure_span(bytes).map(|size| (size, 0)),
             New::Number(text) => {
@@ -757,6 +828,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.space.write_u8(tag, new_tag);
         }
         self.space.write_u64(cell, new_cell);
+        if old.tag > TAG_SPAN_LAST {
+            self.handles.set_used(under);
+        }
         if old.tag > TAG_IMMEDIATE_LAST {
             self.release(old);
         }
@@ -821,9 +895,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub fn set_root<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
         self.space.editable()?;
         let (tag, cell) = (HEADER_ROOT_TAG as u64, HEADER_ROOT_CELL as u64);
-        let above = NodeId { home: 0, row: 0, epoch: self.epoch, depth: 0 };
+        let above = self.handles.give(0, 0, 0);
         let (tag, cell) = self.replace(tag, cell, new.into(), above)?;
-        Ok(self.handle(Raw::unplaced(tag, cell), 1))
+        let root = self.handle(Raw::unplaced(tag, cell), 1);
+        self.finish(Ok(root))
     }
 
     /// Sets the value at a JSON pointer. The parent must be there; the last
@@ -898,10 +973,24 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeId>> {
         self.space.editable()?;
-        if node.epoch != self.epoch {
-            return Err(Error::new(ErrorKind::StaleHandle, node.home as u64));
+        let node = if self.handles.is_fresh(node) { node } else { self.enter_older(node)? };
+        let set = self.set_fresh(node, at.child(), new.into());
+        self.finish(set)
+    }
+
+    /// The end of an edit: gives space back where very much is free.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn finish<R>(&mut self, result: R) -> R {
+        #[cfg(feature = "alloc")]
+        if self.space.must_squeeze {
+            self.squeeze();
         }
-        let (at, new) = (at.child(), new.into());
+        result
+    }
+
+    /// [`set`](Self::set) by a fresh handle.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn set_fresh(&mut self, node: NodeId, at: At<'_>, new: New<'_>) -> Result<Option<NodeId>> {
         let block = Block::resolve(self.space.bytes(), node.home)?;
         let (tag, cell) = if block.kind() == KIND_RECORD && !matches!(at, At::Index(_)) {
             let record = block.record()?.whole(self.space.bytes())?;
@@ -934,7 +1023,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
             }
         } else {
-            self.set_elsewhere(node, block, at, new)?
+            self.trusting(|editor| editor.set_elsewhere(node, block, at, new))?
         };
         if tag < TAG_OBJECT {
             return Ok(None);
@@ -980,10 +1069,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
     pub fn remove(&mut self, node: NodeId, at: impl Child) -> Result<bool> {
-        match self.unhang(node, at.child(), false)? {
+        self.space.editable()?;
+        let node = self.enter(node)?;
+        match self.trusting(|editor| editor.unhang(node, at.child(), false))? {
             Some(raw) => {
                 self.release(raw);
-                Ok(true)
+                self.finish(Ok(true))
             }
             None => Ok(false),
         }
@@ -993,8 +1084,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// hung in another place of this document. `None` where there is none.
     ///
     /// A detached value that is dropped is garbage until compaction;
-    /// [`discard`](Self::discard) frees it. It goes stale as handles do; hanging a
-    /// container makes all handles stale, since its depth may have changed.
+    /// [`discard`](Self::discard) frees it. Compaction makes it stale. Handles of what is
+    /// detached, and of all below, stay good.
     ///
     /// # Errors
     /// As [`remove`](Self::remove).
@@ -1006,29 +1097,34 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// let archive = doc.find("/archive")?.unwrap();
     /// let message = doc.detach(inbox, 0)?.unwrap();
     /// doc.push(archive, &message)?;
-    /// assert!(!doc.is_current(archive), "handles are taken again");
+    /// assert!(doc.is_current(archive) && doc.is_current(inbox));
     /// assert_eq!(format!("{:?}", doc.doc().pointer("/archive/0/text")?.unwrap()), r#""hello""#);
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn detach(&mut self, node: NodeId, at: impl Child) -> Result<Option<Detached>> {
-        Ok(self.unhang(node, at.child(), true)?.map(|raw| Detached::new(raw, self.epoch)))
+        self.space.editable()?;
+        let node = self.enter(node)?;
+        let raw = self.trusting(|editor| editor.unhang(node, at.child(), true))?;
+        let depth = node.depth.saturating_add(1);
+        self.detached += u32::from(raw.is_some_and(|raw| raw.tag > TAG_IMMEDIATE_LAST));
+        Ok(raw.map(|raw| Detached::new(raw, self.handles.generation, depth)))
     }
 
     /// Frees a detached value.
     ///
     /// # Errors
-    /// [`ErrorKind::StaleHandle`] where a container was freed since it was detached.
+    /// [`ErrorKind::StaleHandle`] where it hangs somewhere, or the document was compacted.
     pub fn discard(&mut self, detached: Detached) -> Result<()> {
         self.space.editable()?;
-        detached.measure(self, 0)?;
+        detached.measure(self, NodeId::NONE)?;
+        self.attached(&detached);
         self.release(detached.raw());
-        Ok(())
+        self.finish(Ok(()))
     }
 
     /// Takes a value out of its place. `keeps`: it is to hang elsewhere, else a row's
     /// value is freed with its place.
     fn unhang(&mut self, node: NodeId, at: At<'_>, keeps: bool) -> Result<Option<Raw>> {
-        self.space.editable()?;
         match (self.container(node)?, at) {
             (Container::Array(elements), At::Index(index)) => {
                 self.take_element(elements, index, keeps)
@@ -1048,7 +1144,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 Ok(None)
             }
             (Container::Listed(list, row, elements), At::Index(index)) => {
-                let (_, elements) = self.part_list(node, list, row, elements)?;
+                let elements = self.part_list(list, row, elements)?;
                 self.take_element(elements, index, keeps)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
@@ -1061,13 +1157,20 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// [`ErrorKind::StaleHandle`], or what is damaged.
     pub fn clear(&mut self, node: NodeId) -> Result<()> {
         self.space.editable()?;
-        match self.container(node)? {
-            Container::Array(_) | Container::Listed(..) => return self.truncate(node, 0),
-            Container::Record(record) => self.clear_record(record),
-            Container::Map(map) => self.clear_map(map),
-            Container::Row(table, row) => return self.clear_row(table, row),
-        }
-        Ok(())
+        let node = self.enter(node)?;
+        let cleared = self.trusting(|editor| match editor.container(node)? {
+            Container::Array(_) | Container::Listed(..) => editor.truncate(node, 0),
+            Container::Record(record) => {
+                editor.clear_record(record);
+                Ok(())
+            }
+            Container::Map(map) => {
+                editor.clear_map(map);
+                Ok(())
+            }
+            Container::Row(table, row) => editor.clear_row(table, row),
+        });
+        self.finish(cleared)
     }
 
     /// Makes room for `additional` members or elements, so that adding them
@@ -1077,15 +1180,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// [`ErrorKind::StaleHandle`], limits and space.
     pub fn reserve(&mut self, node: NodeId, additional: usize) -> Result<()> {
         self.space.editable()?;
+        let node = self.enter(node)?;
         let additional = u32::try_from(additional)
             .map_err(|_| Error::with_detail(ErrorKind::ElementLimit, 0, u32::MAX as u64))?;
-        match self.container(node)? {
-            Container::Record(record) => self.reserve_fields(node.home, record, additional),
-            Container::Map(map) => self.reserve_entries(map, additional),
+        self.trusting(|editor| match editor.container(node)? {
+            Container::Record(record) => editor.reserve_fields(node.home, record, additional),
+            Container::Map(map) => editor.reserve_entries(map, additional),
             // A row's fields have their places.
             Container::Row(..) => Ok(()),
-            array => self.reserve_elements(node, array, additional),
-        }
+            array => editor.reserve_elements(node, array, additional),
+        })
     }
 
     /// Makes a home lead to a block that moved; frees what it led to before.
@@ -1098,11 +1202,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.space.free(old as u64, old_size);
         }
     }
+}
 
-    /// Handles taken before are stale from now on.
-    fn new_epoch(&mut self) {
-        self.epoch = next_epoch();
-    }
+#[cold]
+fn stale(node: NodeId) -> Error {
+    Error::new(ErrorKind::StaleHandle, node.home as u64)
 }
 
 fn element_index(token: &str) -> Result<usize> {

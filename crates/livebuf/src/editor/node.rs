@@ -22,6 +22,9 @@ use crate::storage::Storage;
 pub struct NodeMut<'e, S, O = ()> {
     editor: &'e mut Editor<S, O>,
     node: NodeId,
+    /// How often the document had been squeezed: nothing else that cursors below do moves
+    /// this container.
+    squeezed: u32,
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
@@ -31,7 +34,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// [`ErrorKind::WrongType`] where the root is a scalar.
     pub fn root_mut(&mut self) -> Result<NodeMut<'_, S, O>> {
         match self.root() {
-            Some(node) => Ok(NodeMut { editor: self, node }),
+            Some(node) => Ok(NodeMut::new(self, node)),
             None => Err(Error::new(ErrorKind::WrongType, 0)),
         }
     }
@@ -41,16 +44,25 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], or what is damaged.
     pub fn node_mut(&mut self, node: NodeId) -> Result<NodeMut<'_, S, O>> {
+        let node = self.enter(node)?;
         self.container(node)?;
-        Ok(NodeMut { editor: self, node })
+        Ok(NodeMut::new(self, node))
     }
 }
 
-impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
+impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
+    fn new(editor: &'e mut Editor<S, O>, node: NodeId) -> Self {
+        let squeezed = editor.handles.squeezes;
+        NodeMut { editor, node, squeezed }
+    }
+
     /// The container's handle. It is current: no call through this cursor or
     /// one taken from it can free the container.
     pub fn id(&self) -> NodeId {
-        NodeId { epoch: self.editor.epoch, ..self.node }
+        if self.squeezed != self.editor.handles.squeezes {
+            return self.editor.resolve(self.node).unwrap_or(self.node);
+        }
+        self.editor.handles.give(self.node.home, self.node.row, self.node.depth)
     }
 
     /// The container as a value.
@@ -61,24 +73,23 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
         self.editor.value(self.id())
     }
 
-    /// The handle to edit by; [`Editor`] notes if the edit moves its container.
+    /// The handle to edit by; [`Editor`] follows it if the edit moves its container.
     fn begin(&mut self) -> NodeId {
-        self.editor.moved = None;
-        self.id()
+        self.node = self.id();
+        self.squeezed = self.editor.handles.squeezes;
+        self.editor.handles.keep(self.node, self.node);
+        self.node
     }
 
     /// Keeps the handle fresh after an edit that may have moved its container.
     fn end<T>(&mut self, result: T) -> T {
-        if let Some((list, row, home)) = self.editor.moved.take()
-            && (list, row) == (self.node.home, self.node.row)
-        {
-            (self.node.home, self.node.row) = (home, 0);
-        }
+        self.node = self.editor.resolve(self.node).unwrap_or(self.node);
+        self.squeezed = self.editor.handles.squeezes;
         result
     }
 
     fn cursor(&mut self, node: Option<NodeId>) -> Option<NodeMut<'_, S, O>> {
-        node.map(|node| NodeMut { editor: self.editor, node })
+        node.map(|node| NodeMut::new(self.editor, node))
     }
 
     /// A cursor on a child container; `None` where it is a scalar or not there.

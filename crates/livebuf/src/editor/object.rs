@@ -533,6 +533,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// ```
     pub fn rename(&mut self, node: NodeId, from: &str, to: &str) -> Result<()> {
         self.space.editable()?;
+        let node = self.enter(node)?;
+        self.rename_fresh(node, from, to)
+    }
+
+    /// [`rename`](Self::rename) by a fresh handle.
+    pub(super) fn rename_fresh(&mut self, node: NodeId, from: &str, to: &str) -> Result<()> {
         self.measure_span(to.as_bytes())?;
         let container = self.container(node)?;
         if self.slot(container, At::Key(from))?.is_none() {
@@ -547,7 +553,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match container {
             Container::Map(map) => self.rename_entry(map, from, to),
             Container::Record(record) => self.rename_field(node, record, from, to),
-            Container::Row(table, row) => self.rename_in_row(node, table, row, from, to),
+            Container::Row(table, row) => {
+                self.trusting(|editor| editor.rename_in_row(node, table, row, from, to))
+            }
             Container::Array(_) | Container::Listed(..) => Err(Error::new(ErrorKind::WrongType, 0)),
         }
     }

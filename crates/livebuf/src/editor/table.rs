@@ -7,7 +7,7 @@
 
 use super::copy::write_header;
 use super::object::{FieldPlan, Found, append, find_member, index_limit};
-use super::{At, Editor, New, NodeId, build_key, key_fresh};
+use super::{At, Editor, Event, New, NodeId, build_key, key_fresh};
 use crate::absent::{Blanks, is_blank};
 use crate::array::{ColumnType, Elements, Gap, row_cell, row_of};
 use crate::bytes::{load_u8, load_u32, load_u64};
@@ -468,9 +468,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.store_slot(new, slot, tag, cell);
             }
         }
-        if column.column.is_nested() {
-            self.new_epoch();
-        }
         self.free_column(column);
         write_header(&mut self.space, new);
         Ok(new)
@@ -707,6 +704,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             _ => {}
         }
         let column = self.relayout(column, place.within, layout, column.count + added, extent)?;
+        if column.column.is_nested() && at < column.count {
+            self.note(Event::Opened { table: column.data, at, count: added });
+        }
         self.move_slots(column, at, at + added, column.count - at);
         self.space.write_u32((place.header + ARRAY_COUNT) as u64, column.count + added);
         Ok(())
@@ -879,7 +879,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         if present {
             self.fill_extra(table, slot, put, extent)?;
-            self.free_shell(put);
+            self.free_shell(put, (column.data, slot));
         }
         Ok(())
     }
@@ -913,14 +913,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.fill_slot(list.offset + LIST_CHILD, start + index, element, extent)?;
         }
         if present {
-            self.free_shell(put);
+            self.free_shell(put, (column.data, slot));
         }
         Ok(())
     }
 
-    /// Frees what held the parts of a value that became part of columns.
-    fn free_shell(&mut self, put: Put<'_>) {
+    /// Frees what held the parts of a value that became part of columns, as a row of the
+    /// table or list `to`.
+    fn free_shell(&mut self, put: Put<'_>, to: (u32, u32)) {
         let Put::Here(raw) = put else { return };
+        let from = (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
+        self.note(Event::Moved { from, to });
         if let Ok(node) = Node::of(self.space.bytes(), raw) {
             self.release_block(raw, node);
         }
@@ -1086,9 +1089,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if column.column == ColumnType::Struct && put.is(TAG_OBJECT) {
             let table = Table::load(self.space.bytes(), column.data)?;
             self.drop_extra(table, slot, held)?;
-            if held {
-                self.new_epoch();
-            }
+            self.note(Event::Gone { table: table.offset, row: slot });
             for index in 0..table.columns {
                 let bytes = self.space.bytes();
                 let member = put.member(bytes, &column_key(bytes, table, index)?)?;
@@ -1101,7 +1102,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.reserve_extras(table, 1, extent)?;
                 self.fill_extra(table, slot, put, extent)?;
             }
-            self.free_shell(put);
+            self.free_shell(put, (column.data, slot));
             return Ok(());
         }
         // What is left is to be without a value.
@@ -1145,6 +1146,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 return Ok(());
             }
         }
+        self.note(Event::Gone { table: column.data, row: slot });
         self.set_gap(column, slot, Some(Gap::Missing));
         Ok(())
     }
@@ -1208,6 +1210,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             _ => {}
         }
+        if column.column.is_nested() {
+            self.note(Event::Closed { table: column.data, at, count });
+        }
         self.move_slots(column, at + count, at, rest);
         self.space.write_u32((header + ARRAY_COUNT) as u64, column.count - count);
         if !column.has_slots() {
@@ -1261,6 +1266,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Node::Array(elements) => self.materialize_array(elements, extent)?,
             _ => return Ok((raw.tag, raw.cell)),
         };
+        let from = (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
+        self.note(Event::Moved { from, to: (home, 0) });
         Ok((raw.tag, home as u64))
     }
 
@@ -1410,10 +1417,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let filled = self.fill_slot(elements.offset, index, put, extent);
         self.committed(filled);
         self.hung(new);
-        if index < elements.count && elements.column.is_nested() {
-            // Rows behind it have other numbers now.
-            self.new_epoch();
-        }
         self.placed(elements.offset, index)
     }
 
@@ -1487,9 +1490,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             home => {
                 self.extra_object(home)?;
-                let extra = NodeId { home, row: 0, ..node };
-                let value = self.set(extra, key, new)?;
-                let container = self.container(NodeId { epoch: self.epoch, ..extra })?;
+                let extra = self.handles.give(home, 0, node.depth);
+                // The edit is about the row, not about this object.
+                self.handles.keep(node, node);
+                let value = self.set_fresh(extra, At::Key(key), new)?;
+                let container = self.container(extra)?;
                 let slot = self.slot(container, At::Key(key))?;
                 let raw = slot.map(|slot| self.load(slot)).transpose()?;
                 debug_assert_eq!(value.is_some(), raw.is_some_and(|raw| raw.tag > TAG_SPAN_LAST));
@@ -1638,9 +1643,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.release(raw);
             return Raw::NULL;
         }
-        if row_of(raw.cell).is_some() && raw.tag > TAG_SPAN_LAST {
-            self.new_epoch();
-        }
         let kept = self.materialize(raw, extent);
         self.committed(kept.map(|_| ()));
         kept.map_or(Raw::NULL, |(tag, cell)| Raw::unplaced(tag, cell))
@@ -1650,9 +1652,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn close_slots(&mut self, elements: Elements, at: u32, count: u32) {
         let closed = self.close_from(elements.offset, at, count);
         self.committed(closed);
-        if elements.column.is_nested() {
-            self.new_epoch();
-        }
         if let Ok(column) = Elements::at(self.space.bytes(), elements.offset)
             && column.count == 0
         {
@@ -1664,11 +1663,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Frees the elements of an array of rows or with gaps from `length` on.
     pub(super) fn truncate_slots(&mut self, elements: Elements, length: u32) -> Result<()> {
         self.check_trust()?;
-        for index in length..elements.count {
-            if let Ok(raw) = elements.element(self.space.bytes(), index) {
-                self.release(raw);
-            }
-        }
+        let element = |bytes: &[u8], index| elements.element(bytes, index);
+        self.release_each(length..elements.count, element);
         self.close_slots(elements, length, elements.count - length);
         Ok(())
     }
@@ -1714,7 +1710,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let target = shape.find(bytes, table.columns, &needle)?;
         if (source, target) == (None, None) {
             let home = table.extra(bytes, row)?;
-            return self.rename(NodeId { home, row: 0, ..node }, from, to);
+            return self.rename_fresh(self.handles.give(home, 0, node.depth), from, to);
         }
         self.check_trust()?;
         let mut fresh = self.plan_materialize(raw)?;
@@ -1834,9 +1830,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.finish(extent);
         let exchanged = self.exchange(elements.offset, a, b);
         self.committed(exchanged);
-        if elements.column.is_nested() {
-            self.new_epoch();
-        }
         Ok(())
     }
 
@@ -1867,6 +1860,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.set_gap(column, a, gaps.1);
         self.set_gap(column, b, gaps.0);
         let table = Table::load(self.space.bytes(), column.data)?;
+        self.note(Event::Swapped { table: table.offset, a, b });
         for index in 0..table.columns {
             self.exchange(table.header(index), a, b)?;
         }
@@ -1942,38 +1936,30 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(Part { column, within, layout, row, fresh, array })
     }
 
-    /// Carries out what [`plan_part`](Self::plan_part) planned: the array's new handle.
-    pub(super) fn put_part(
-        &mut self,
-        node: NodeId,
-        part: &Part,
-        extent: &mut Extent,
-    ) -> Result<(NodeId, Elements)> {
+    /// Carries out what [`plan_part`](Self::plan_part) planned: the array and its home.
+    pub(super) fn put_part(&mut self, part: &Part, extent: &mut Extent) -> Result<(u32, Elements)> {
         let &Part { column, within, layout, row, .. } = part;
         let column = self.relayout(column, within, layout, column.count, extent)?;
         let bytes = self.space.bytes();
         let raw = column.element(bytes, row)?;
         let elements = Elements::of(bytes, raw.cell)?;
-        let array = NodeId { home: raw.cell as u32, row: 0, epoch: self.epoch, depth: node.depth };
-        self.moved = Some((node.home, node.row, array.home));
-        Ok((array, elements))
+        Ok((raw.cell as u32, elements))
     }
 
     /// Makes the arrays of a list arrays by themselves, where this needs no more room than
     /// their own.
     pub(super) fn part_list(
         &mut self,
-        node: NodeId,
         list: List,
         row: u32,
         elements: Elements,
-    ) -> Result<(NodeId, Elements)> {
+    ) -> Result<Elements> {
         let part = self.plan_part(list, row, elements)?;
         self.space.ensure(part.fresh, 0)?;
         let mut extent = self.space.take(part.fresh);
-        let parted = self.put_part(node, &part, &mut extent);
+        let parted = self.put_part(&part, &mut extent);
         self.space.finish(extent);
-        parted
+        parted.map(|(_, elements)| elements)
     }
 }
 

@@ -56,14 +56,19 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 #[cfg(feature = "alloc")]
 mod owned {
     use super::{Editor, Result};
-    use crate::editor::DocBuf;
+    use crate::array::row_of;
+    use crate::editor::handles::Run;
+    use crate::editor::{DocBuf, Handles};
     use crate::encode::{EncodeOptions, Encoder};
-    use crate::layout::Limits;
-    use crate::reader::{Doc, Mode};
+    use crate::layout::{Limits, TAG_SPAN_LAST};
+    use crate::reader::{Checked, Doc, Mode};
+    use crate::record::Raw;
     use crate::space::{Observer, Space};
     use crate::storage::{Storage, VecStorage};
     use crate::validate::Region;
+    use crate::walk::{self, Allowance, Cursor};
     use alloc::vec::Vec;
+    use hashbrown::HashMap;
 
     impl DocBuf {
         /// An empty document; its root is null.
@@ -92,7 +97,7 @@ mod owned {
     impl<S: Storage> Editor<S> {
         pub(crate) fn from_encoder(storage: S, used: u32, limits: Limits) -> Self {
             let space = Space::clean(storage, (), used, limits);
-            Editor { space, epoch: super::super::next_epoch(), moved: None }
+            Editor { space, handles: Handles::new(), detached: 0 }
         }
     }
 
@@ -107,7 +112,7 @@ mod owned {
                 *self.space.limits(),
             );
             space.clean_list = self.space.clean_list;
-            Editor { space, epoch: super::super::next_epoch(), moved: None }
+            Editor { space, handles: Handles::new(), detached: 0 }
         }
     }
 
@@ -134,6 +139,53 @@ mod owned {
             let mut encoder = Encoder::with_options(options);
             encoder.value(&self.root())?;
             encoder.finish()
+        }
+    }
+
+    /// Whether a value has a table or list.
+    fn has_tables(bytes: &[u8], root: Raw) -> Result<bool> {
+        let mut allowance = Allowance::new(bytes, u64::MAX);
+        walk::each_container(bytes, root, 0, &mut allowance, &mut |raw, _| {
+            row_of(raw.cell).is_some()
+        })
+    }
+
+    /// Where the containers of a document are in another one of the same value.
+    fn follow(from: &[u8], to: &[u8]) -> Result<Vec<Run>> {
+        let root = |bytes| Doc::<Checked>::assume(bytes).root().raw();
+        let mut runs = Vec::new();
+        // Of each table and list the run that its last row is in.
+        let mut last: HashMap<u32, usize> = HashMap::new();
+        let mut open = Vec::new();
+        let mut next = Some((root(from), root(to)));
+        loop {
+            if let Some((old, new)) = next.take().filter(|(old, _)| old.tag > TAG_SPAN_LAST) {
+                let place = |raw: Raw| (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
+                let run = Run { from: place(old), to: place(new), count: 1 };
+                let before = last.get(&run.from.0).and_then(|&at: &usize| runs.get_mut(at));
+                match before {
+                    Some(Run { from, to, count })
+                        if (from.0, from.1 + *count) == run.from
+                            && (to.0, to.1 + *count) == run.to
+                            && row_of(old.cell).is_some()
+                            && row_of(new.cell).is_some() =>
+                    {
+                        *count += 1;
+                    }
+                    _ => {
+                        last.insert(run.from.0, runs.len());
+                        runs.push(run);
+                    }
+                }
+                open.push((Cursor::references(from, old)?, Cursor::references(to, new)?));
+            }
+            let Some((old, new)) = open.last_mut() else { return Ok(runs) };
+            match (old.next(from)?, new.next(to)?) {
+                (Some((_, old)), Some((_, new))) => next = Some((old, new)),
+                _ => {
+                    open.pop();
+                }
+            }
         }
     }
 
@@ -171,8 +223,39 @@ mod owned {
             self.space.ensure(0, missing)?;
             self.space.overwrite(new);
             self.space.trusted = true;
-            self.new_epoch();
+            self.handles.reset();
+            self.detached = 0;
             Ok(())
+        }
+
+        /// Encodes the document anew where more than three quarters of it are free, so that
+        /// what shrinks gives its space back. Handles follow. Amortized constant time: as
+        /// many bytes must be freed again before it is due again.
+        #[cold]
+        #[inline(never)]
+        pub(in crate::editor) fn squeeze(&mut self) {
+            self.space.must_squeeze = false;
+            // What is detached hangs nowhere, and would be lost.
+            if S::FIXED || !self.space.trusted || self.detached > 0 || !self.try_squeeze() {
+                self.space.defer_squeezing();
+            }
+        }
+
+        fn try_squeeze(&mut self) -> bool {
+            let used = self.space.used() as usize;
+            let doc = self.doc();
+            let Ok(tables) = has_tables(doc.as_bytes(), doc.root().raw()) else { return false };
+            let limits = Limits { budget: u64::MAX, ..*self.space.limits() };
+            let options = EncodeOptions { limits, tables, ..EncodeOptions::default() };
+            let Ok(compact) = doc.compacted_with(options) else { return false };
+            let new = compact.as_bytes();
+            if new.len() > used / 2 {
+                return false;
+            }
+            let Ok(runs) = follow(doc.as_bytes(), new) else { return false };
+            self.space.overwrite(new);
+            self.handles.squeezed::<S>(runs);
+            true
         }
 
         /// [`validate_in`](Self::validate_in) with scratch memory of its own.

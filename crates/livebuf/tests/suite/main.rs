@@ -4,6 +4,7 @@
 mod bounds;
 mod editing;
 mod encoding;
+mod handles;
 mod limits;
 mod reading;
 mod space;
