@@ -77,8 +77,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if let Some(()) = self.push_number(node, &new) {
             return Ok(None);
         }
-        let node = self.enter(node)?;
-        self.trusting(|editor| editor.add_element(node, None, new))
+        self.add_element(node, None, new)
     }
 
     /// The array of a handle, by itself: one whose length can change.
@@ -140,8 +139,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeId>> {
         self.space.editable()?;
-        let (node, new) = (self.enter(node)?, new.into());
-        self.trusting(|editor| editor.add_element(node, Some(index), new))
+        self.add_element(node, Some(index), new.into())
     }
 
     /// An array whose length is to change: as it will be, where it is one of a list's and
@@ -171,10 +169,21 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         parted.unwrap_or((node.home, elements))
     }
 
-    /// Adds an element before `index`, or at the end. An array of a list becomes one by
-    /// itself first, by the same plan.
+    /// Adds an element before `index`, or at the end.
     #[inline(never)]
     fn add_element(
+        &mut self,
+        node: NodeId,
+        index: Option<usize>,
+        new: New<'_>,
+    ) -> Result<Option<NodeId>> {
+        let node = self.enter(node)?;
+        self.trusting(|editor| editor.try_add_element(node, index, new))
+    }
+
+    /// The same in a document that was validated, if that is needed. An array of a list
+    /// becomes one by itself first, by the same plan.
+    fn try_add_element(
         &mut self,
         node: NodeId,
         index: Option<usize>,
@@ -492,7 +501,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             editor.truncate_elements(elements, length as u32);
             Ok(())
         });
-        self.finish(truncated)
+        self.finish();
+        truncated
     }
 
     fn truncate_elements(&mut self, elements: Elements, length: u32) {

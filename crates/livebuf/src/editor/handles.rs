@@ -87,10 +87,12 @@ pub(super) enum Event {
     /// A detached container hangs deeper than before, so that some are at most this deep.
     Deeper(u16),
     /// All are elsewhere, as the list of this number says.
+    #[cfg(feature = "alloc")]
     Squeezed(u32),
 }
 
 /// Where containers are after squeezing: by themselves, or rows behind each other.
+#[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) from: (u32, u32),
@@ -100,7 +102,7 @@ pub(super) struct Run {
 
 impl Event {
     /// The handle's container after the event; `None` where it is gone.
-    fn apply(&self, node: NodeId, runs: &Runs) -> Option<NodeId> {
+    fn apply(&self, node: NodeId, #[cfg(feature = "alloc")] runs: &[Runs]) -> Option<NodeId> {
         let NodeId { home, row, .. } = node;
         let row = match *self {
             Event::Freed(start, end) if (start..end).contains(&home) => return None,
@@ -118,7 +120,8 @@ impl Event {
                 return Some(NodeId { home: to.0, row: to.1, ..node });
             }
             Event::Deeper(depth) => return Some(NodeId { depth: node.depth.max(depth), ..node }),
-            Event::Squeezed(number) => return runs.of(number, node),
+            #[cfg(feature = "alloc")]
+            Event::Squeezed(number) => return follow(runs.get(number as usize)?, node),
             _ => row,
         };
         Some(NodeId { row, ..node })
@@ -159,32 +162,25 @@ pub(super) struct Handles {
     #[cfg(feature = "alloc")]
     many: alloc::vec::Vec<Event>,
     /// Of all events [`Event::Squeezed`].
-    runs: Runs,
+    #[cfg(feature = "alloc")]
+    runs: alloc::vec::Vec<Runs>,
     /// How many there were ever.
     pub(super) squeezes: u32,
 }
 
-/// Lists of runs, each in the order of where containers were.
-#[derive(Clone, Default)]
-struct Runs(#[cfg(feature = "alloc")] alloc::vec::Vec<alloc::vec::Vec<Run>>);
+/// In the order of where containers were.
+#[cfg(feature = "alloc")]
+type Runs = alloc::vec::Vec<Run>;
 
-impl Runs {
-    #[cfg(feature = "alloc")]
-    fn of(&self, number: u32, node: NodeId) -> Option<NodeId> {
-        let runs = self.0.get(number as usize)?;
-        let place = (node.home, node.row);
-        let run = runs.get(runs.partition_point(|run| run.from <= place).checked_sub(1)?)?;
-        let (from, to) = (run.from, run.to);
-        if from.0 != node.home || node.row - from.1 >= run.count {
-            return None;
-        }
-        Some(NodeId { home: to.0, row: to.1 + (node.row - from.1), ..node })
+#[cfg(feature = "alloc")]
+fn follow(runs: &Runs, node: NodeId) -> Option<NodeId> {
+    let place = (node.home, node.row);
+    let run = runs.get(runs.partition_point(|run| run.from <= place).checked_sub(1)?)?;
+    let (from, to) = (run.from, run.to);
+    if from.0 != node.home || node.row - from.1 >= run.count {
+        return None;
     }
-
-    #[cfg(not(feature = "alloc"))]
-    fn of(&self, _number: u32, _node: NodeId) -> Option<NodeId> {
-        None
-    }
+    Some(NodeId { home: to.0, row: to.1 + (node.row - from.1), ..node })
 }
 
 impl Handles {
@@ -202,7 +198,8 @@ impl Handles {
             few: [Event::Deeper(0); FEW],
             #[cfg(feature = "alloc")]
             many: alloc::vec::Vec::new(),
-            runs: Runs::default(),
+            #[cfg(feature = "alloc")]
+            runs: alloc::vec::Vec::new(),
             squeezes: 0,
         }
     }
@@ -233,7 +230,11 @@ impl Handles {
             None => return None,
         };
         for event in self.events().get((now.time - self.since) as usize..)? {
-            now = event.apply(now, &self.runs)?;
+            #[cfg(feature = "alloc")]
+            let after = event.apply(now, &self.runs);
+            #[cfg(not(feature = "alloc"))]
+            let after = event.apply(now);
+            now = after?;
         }
         Some(NodeId { issuer: self.issuer, time: self.time, ..now })
     }
@@ -314,8 +315,10 @@ impl Handles {
             None => (NodeId::NONE, NodeId::NONE),
         });
         #[cfg(feature = "alloc")]
-        self.many.clear();
-        self.runs = Runs::default();
+        {
+            self.many.clear();
+            self.runs.clear();
+        }
         if self.time > u16::MAX / 2 {
             (self.issuer, self.time) = (draw(), 0);
         }
@@ -334,12 +337,12 @@ impl Handles {
 
     /// Notes where all containers are after squeezing.
     #[cfg(feature = "alloc")]
-    pub(super) fn squeezed<S: Storage>(&mut self, mut runs: alloc::vec::Vec<Run>) {
+    pub(super) fn squeezed<S: Storage>(&mut self, mut runs: Runs) {
         runs.sort_unstable_by_key(|run| run.from);
         self.make_room::<S>();
         self.squeezes += 1;
-        self.runs.0.push(runs);
-        self.note::<S>(Event::Squeezed(self.runs.0.len() as u32 - 1));
+        self.runs.push(runs);
+        self.note::<S>(Event::Squeezed(self.runs.len() as u32 - 1));
     }
 
     /// Every handle is stale from now on, and every detached value.

@@ -898,7 +898,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let above = self.handles.give(0, 0, 0);
         let (tag, cell) = self.replace(tag, cell, new.into(), above)?;
         let root = self.handle(Raw::unplaced(tag, cell), 1);
-        self.finish(Ok(root))
+        self.finish();
+        Ok(root)
     }
 
     /// Sets the value at a JSON pointer. The parent must be there; the last
@@ -974,23 +975,26 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<Option<NodeId>> {
         self.space.editable()?;
         let node = if self.handles.is_fresh(node) { node } else { self.enter_older(node)? };
-        let set = self.set_fresh(node, at.child(), new.into());
-        self.finish(set)
+        self.set_fresh::<true>(node, at.child(), new.into())
     }
 
     /// The end of an edit: gives space back where very much is free.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn finish<R>(&mut self, result: R) -> R {
+    fn finish(&mut self) {
         #[cfg(feature = "alloc")]
         if self.space.must_squeeze {
             self.squeeze();
         }
-        result
     }
 
-    /// [`set`](Self::set) by a fresh handle.
+    /// [`set`](Self::set) by a fresh handle. `WHOLE`: it is the edit, not a part of it.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn set_fresh(&mut self, node: NodeId, at: At<'_>, new: New<'_>) -> Result<Option<NodeId>> {
+    fn set_fresh<const WHOLE: bool>(
+        &mut self,
+        node: NodeId,
+        at: At<'_>,
+        new: New<'_>,
+    ) -> Result<Option<NodeId>> {
         let block = Block::resolve(self.space.bytes(), node.home)?;
         let (tag, cell) = if block.kind() == KIND_RECORD && !matches!(at, At::Index(_)) {
             let record = block.record()?.whole(self.space.bytes())?;
@@ -1023,16 +1027,31 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
             }
         } else {
-            self.trusting(|editor| editor.set_elsewhere(node, block, at, new))?
+            self.set_elsewhere(node, block, at, new)?
         };
-        if tag < TAG_OBJECT {
-            return Ok(None);
+        let mut set = None;
+        if tag >= TAG_OBJECT {
+            set = self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1));
         }
-        Ok(self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1)))
+        if WHOLE {
+            self.finish();
+        }
+        Ok(set)
     }
 
     #[inline(never)]
     fn set_elsewhere(
+        &mut self,
+        node: NodeId,
+        block: Block,
+        at: At<'_>,
+        new: New<'_>,
+    ) -> Result<(u8, u64)> {
+        self.trusting(|editor| editor.try_set_elsewhere(node, block, at, new))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn try_set_elsewhere(
         &mut self,
         node: NodeId,
         block: Block,
@@ -1074,7 +1093,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match self.trusting(|editor| editor.unhang(node, at.child(), false))? {
             Some(raw) => {
                 self.release(raw);
-                self.finish(Ok(true))
+                self.finish();
+                Ok(true)
             }
             None => Ok(false),
         }
@@ -1119,7 +1139,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         detached.measure(self, NodeId::NONE)?;
         self.attached(&detached);
         self.release(detached.raw());
-        self.finish(Ok(()))
+        self.finish();
+        Ok(())
     }
 
     /// Takes a value out of its place. `keeps`: it is to hang elsewhere, else a row's
@@ -1170,7 +1191,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             Container::Row(table, row) => editor.clear_row(table, row),
         });
-        self.finish(cleared)
+        self.finish();
+        cleared
     }
 
     /// Makes room for `additional` members or elements, so that adding them

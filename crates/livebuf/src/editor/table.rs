@@ -1493,7 +1493,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let extra = self.handles.give(home, 0, node.depth);
                 // The edit is about the row, not about this object.
                 self.handles.keep(node, node);
-                let value = self.set_fresh(extra, At::Key(key), new)?;
+                let value = self.set_fresh::<false>(extra, At::Key(key), new)?;
                 let container = self.container(extra)?;
                 let slot = self.slot(container, At::Key(key))?;
                 let raw = slot.map(|slot| self.load(slot)).transpose()?;
