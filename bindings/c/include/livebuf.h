@@ -592,7 +592,7 @@ typedef struct livebuf_doc {
   /**
    * Private.
    */
-  uint64_t private_editor[EDITOR_WORDS];
+  uint64_t private_editor[62];
 } livebuf_doc;
 
 /**

@@ -31,10 +31,10 @@ pub struct livebuf_doc {
     /// What the last call that failed said.
     pub error: livebuf_error,
     /// Private.
-    pub private_editor: [MaybeUninit<u64>; EDITOR_WORDS],
+    pub private_editor: [MaybeUninit<u64>; 62],
 }
 
-/// Words that an editor takes.
+/// Words that an editor takes; the header says the number itself.
 const EDITOR_WORDS: usize = 62;
 
 const _: () =

@@ -318,10 +318,17 @@ static void tables(void) {
   STATUS(livebuf_set_i64(doc, row, "n", 1000), LIVEBUF_OK);
   STATUS(livebuf_set_pointer(doc, "/5/at/x", livebuf_f64(0.25)), LIVEBUF_OK);
   STATUS(livebuf_remove_at(doc, LIVEBUF_ROOT, 0), LIVEBUF_OK);
-  STATUS(livebuf_set_i64(doc, row, "n", 1), LIVEBUF_STALE_HANDLE);
+  /* The row's place follows it. */
+  CHECK(livebuf_get_i64(livebuf_pointer(livebuf_root(doc), "/4/n")) == 1000);
+  STATUS(livebuf_set_i64(doc, row, "n", 1), LIVEBUF_OK);
   root = livebuf_root(doc);
   CHECK(livebuf_get_f64(livebuf_pointer(root, "/4/at/x")) == 0.25);
-  CHECK(livebuf_get_i64(livebuf_pointer(root, "/4/n")) == 1000);
+  CHECK(livebuf_get_i64(livebuf_pointer(root, "/4/n")) == 1);
+  livebuf_node first = livebuf_child_at(doc, LIVEBUF_ROOT, 0);
+  STATUS(livebuf_remove_at(doc, LIVEBUF_ROOT, 0), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(doc, first, "n", 1), LIVEBUF_STALE_HANDLE);
+  STATUS(livebuf_insert(doc, LIVEBUF_ROOT, 0, livebuf_object(1), NULL), LIVEBUF_OK);
+  root = livebuf_root(doc);
   /* An element got by reading, edited by its place. */
   livebuf_node fourth = livebuf_node_of(doc, livebuf_at(root, 4), LIVEBUF_ROOT);
   STATUS(livebuf_set_str(doc, fourth, "s", "edited"), LIVEBUF_OK);

@@ -33,7 +33,7 @@ enum Edit<'a> {
 /// A value from the command line.
 enum Given {
     Text(String),
-    Json(DocBuf),
+    Json(Box<DocBuf>),
 }
 
 impl Given {
@@ -46,7 +46,7 @@ impl Given {
             "-" => read(standard_input)?,
             _ => argument.as_bytes().to_vec(),
         };
-        livebuf_json::from_slice(&text).map(Given::Json).map_err(|error| {
+        livebuf_json::from_slice(&text).map(|doc| Given::Json(Box::new(doc))).map_err(|error| {
             if argument == "-" {
                 return not_read(standard_input, &text, true, &error);
             }
