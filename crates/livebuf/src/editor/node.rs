@@ -52,6 +52,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
 impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     fn new(editor: &'e mut Editor<S, O>, node: NodeId) -> Self {
+        // The edit that gave the handle may have squeezed the document since.
+        let node = editor.resolve(node).unwrap_or(node);
         let squeezed = editor.handles.squeezes;
         NodeMut { editor, node, squeezed }
     }

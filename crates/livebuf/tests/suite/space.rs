@@ -261,3 +261,21 @@ fn a_cursor_above_one_that_squeezes() {
     let text = format!("{:?}", doc.doc().root().as_object().unwrap().unwrap());
     assert_eq!(text, r#"{"before": Array(2), "list": Array(1), "kept": 2}"#);
 }
+
+/// A cursor on what an edit stored, where that edit squeezed the document: it took the
+/// container for where it was before.
+#[test]
+fn a_cursor_of_an_edit_that_squeezes() {
+    let mut doc = json!({"big": [], "last": 1});
+    let big = doc.find("/big").unwrap().unwrap();
+    for id in 0..1_000 {
+        doc.push(big, format!("a text of some length, number {id}").as_str()).unwrap();
+    }
+    let used = doc.as_bytes().len();
+    let mut root = doc.root_mut().unwrap();
+    let mut big = root.set("big", New::array(4)).unwrap().unwrap();
+    big.push("in its place").unwrap();
+    assert!(doc.as_bytes().len() < used / 4);
+    assert_eq!(doc.doc().pointer("/big/0").unwrap().unwrap().as_str(), Ok(Some("in its place")));
+    doc.doc().validate().unwrap();
+}
