@@ -596,3 +596,20 @@ fn graft_of_a_row_whose_further_fields_repeat_a_key() {
     mine.set(mine.root().unwrap(), "row", whole).unwrap();
     valid(&mine);
 }
+
+/// The byte behind a shape's first has the marks of a shape's beginning once a record uses
+/// the shape. A record whose shape was said to be there validated, where that byte is 1.
+#[test]
+fn a_shape_that_begins_inside_another() {
+    let plain = livebuf_json::ReadOptions::new().tables(false);
+    let doc = livebuf_json::from_slice_with(br#"[{"a":1},{"a":2},3]"#, &plain).unwrap();
+    let bytes = doc.to_vec();
+    let shape = u32::from_le_bytes(bytes[24..28].try_into().unwrap());
+    // A record of capacity 1 with one live field: 02 01 01 01, then the shape.
+    let heads = [&[2, 1, 1, 1][..], &shape.to_le_bytes()].concat();
+    let second = bytes.windows(8).rposition(|head| head == heads).unwrap();
+    let mut damaged = bytes;
+    damaged[second + 4] += 1;
+    let error = Doc::open(&damaged).unwrap().validate().map(|_| ()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::WrongBlock);
+}

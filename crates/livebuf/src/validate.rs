@@ -716,8 +716,10 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
     /// Checks that the record or table at `offset` may use this many keys of a shape.
     fn use_shape(&mut self, shape: u32, used: u32, offset: u64) -> Result<()> {
         let shape = shape as u64;
-        // Only the shapes of the list have both bits where they begin.
-        if !any(self.exclusive, shape, 1) || !any(self.shared, shape, 1) {
+        // Only the shapes of the list have both bits where they begin; so has their second
+        // byte once they are used.
+        let begins = shape.is_multiple_of(8);
+        if !begins || !any(self.exclusive, shape, 1) || !any(self.shared, shape, 1) {
             return Err(error(ErrorKind::WrongBlock, offset + 4));
         }
         let shape = Shape::load(self.bytes, shape)?;
