@@ -40,6 +40,13 @@ struct Growth {
     moved: u64,
 }
 
+/// What room for more elements takes: of plain elements, or as many bytes in all where the
+/// array is edited as columns are.
+enum Room {
+    Plain(Growth),
+    Slots(u64),
+}
+
 impl<S: Storage, O: Observer> Editor<S, O> {
     fn array(&self, node: NodeId) -> Result<Elements> {
         match self.container(node)? {
@@ -200,15 +207,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         };
         let size = self.measure(&new, node)?;
         self.check_elements(elements.count as u64 + 1)?;
-        let growth = if is_slotted(elements) {
-            Err(self.plan_slot(elements, &new)?)
+        let room = if is_slotted(elements) {
+            Room::Slots(self.plan_slot(elements, &new)?)
         } else {
             let (tag, probe) = new.probe();
-            Ok(self.plan_growth(elements, 1, tag, probe))
+            Room::Plain(self.plan_growth(elements, 1, tag, probe))
         };
-        let (added, tail) = match &growth {
-            Err(size) => (*size, 0),
-            Ok(growth) => (size + growth.moved + header_size(elements), growth.tail),
+        let (added, tail) = match &room {
+            Room::Slots(bytes) => (*bytes, 0),
+            Room::Plain(growth) => (size + growth.moved + header_size(elements), growth.tail),
         };
         let fresh = added + part.as_ref().map_or(0, |part| part.fresh);
         self.space.ensure(fresh, tail)?;
@@ -216,9 +223,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.extend(tail);
         let mut extent = self.space.take(fresh);
         let (home, elements) = self.put_alone(node, elements, part, &mut extent);
-        let (tag, cell) = match growth {
-            Err(_) => self.put_slot(elements, index, &new, &mut extent),
-            Ok(growth) => {
+        let (tag, cell) = match room {
+            Room::Slots(_) => self.put_slot(elements, index, &new, &mut extent),
+            Room::Plain(growth) => {
                 let elements = self.grow(home, elements, &growth, &mut extent);
                 let (tag, cell) = self.build(&new, &mut extent);
                 if index < elements.count {
@@ -526,8 +533,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (elements, part) = self.plan_alone(node, container)?;
         let needed = elements.count as u64 + additional as u64;
         self.check_elements(needed)?;
-        let growth = if is_slotted(elements) {
-            Err(self.plan_reserve(elements, 0, additional)?)
+        let room = if is_slotted(elements) {
+            Room::Slots(self.plan_reserve(elements, 0, additional)?)
         } else {
             let column = if elements.count == 0 { ColumnType::I64 } else { elements.column };
             let old_size = elements.data_size();
@@ -539,24 +546,24 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 more if at_tail => (more, 0),
                 _ => (0, size),
             };
-            Ok(Growth { column, capacity: capacity_in(column, size), tail, moved })
+            Room::Plain(Growth { column, capacity: capacity_in(column, size), tail, moved })
         };
-        let (added, tail) = match &growth {
-            Err(size) => (*size, 0),
-            Ok(growth) if growth.tail + growth.moved == 0 => (0, 0),
-            Ok(growth) => (growth.moved + header_size(elements), growth.tail),
+        let (added, tail) = match &room {
+            Room::Slots(bytes) => (*bytes, 0),
+            Room::Plain(growth) if growth.tail + growth.moved == 0 => (0, 0),
+            Room::Plain(growth) => (growth.moved + header_size(elements), growth.tail),
         };
         let fresh = added + part.as_ref().map_or(0, |part| part.fresh);
         self.space.ensure(fresh, tail)?;
         self.space.extend(tail);
         let mut extent = self.space.take(fresh);
         let (home, elements) = self.put_alone(node, elements, part, &mut extent);
-        match growth {
-            Err(_) => self.put_reserve(elements, additional, &mut extent),
-            Ok(growth) if growth.tail + growth.moved > 0 => {
+        match room {
+            Room::Slots(_) => self.put_reserve(elements, additional, &mut extent),
+            Room::Plain(growth) if growth.tail + growth.moved > 0 => {
                 self.grow(home, elements, &growth, &mut extent);
             }
-            Ok(_) => {}
+            Room::Plain(_) => {}
         }
         self.space.finish(extent);
         Ok(())

@@ -404,8 +404,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// The handle of an object or array that was got from this document as a child of the
-    /// container `parent`, in constant time; `None` for scalars, for what is no child of
-    /// `parent`, and for values of other documents.
+    /// container `parent`; `None` for scalars, for what is no child of `parent`, and for
+    /// values of other documents. Constant time; in a row of a table, linear in its columns.
     ///
     /// ```
     /// let mut doc = livebuf::json!({"laps": [{"time": 71}, {"time": 70}]});
@@ -429,25 +429,28 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn is_child(&self, raw: Raw, parent: NodeId) -> Result<bool> {
         let bytes = self.space.bytes();
         let within = |start: u64, size: u64| (start..start + size).contains(&(raw.position as u64));
-        let of_column = |column: Elements, slots: core::ops::Range<u32>| {
-            Ok(match row_of(raw.cell) {
-                Some(row) => column.data == raw.cell as u32 && slots.contains(&row),
-                None => within(column.values_at(), column.data_size()),
-            })
+        let in_slots = |column: Elements, first: u32, count: u32| {
+            let end = first.saturating_add(count);
+            if let Some(row) = row_of(raw.cell) {
+                return column.data == raw.cell as u32 && (first..end).contains(&row);
+            }
+            let at = |slot| match column.column {
+                ColumnType::Cells => cell_at(slot),
+                other => slot as u64 * other.width(),
+            };
+            within(column.values_at() + at(first), at(end) - at(first))
         };
         match self.container(parent)? {
             Container::Record(record) => Ok(within(record.offset as u64, record.size())),
             Container::Map(map) => {
                 Ok(within(map.entries as u64, entries_size(map.capacity as u64)))
             }
-            Container::Array(elements) => of_column(elements, 0..elements.count),
-            Container::Listed(list, _, elements) => {
-                let (first, column) = (elements.first, list.child(bytes)?);
-                of_column(column, first..first.saturating_add(elements.count))
+            Container::Array(elements) | Container::Listed(_, _, elements) => {
+                Ok(in_slots(elements, elements.first, elements.count))
             }
             Container::Row(table, row) => {
                 for index in 0..table.columns {
-                    if of_column(table.column(bytes, index)?, row..row + 1)? {
+                    if in_slots(table.column(bytes, index)?, row, 1) {
                         return Ok(true);
                     }
                 }

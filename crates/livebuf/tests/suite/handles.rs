@@ -245,6 +245,35 @@ fn handles_of_values_are_of_children_only() {
     }
 }
 
+/// Values of other rows, and of other arrays in a list, are no children either, where their
+/// columns hold objects by themselves.
+#[test]
+fn handles_of_values_are_not_of_siblings() {
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(json!([{"a": 1}, {"a": 2}, {"a": 3}]).doc().root()).unwrap().unwrap();
+    let lists = json!([[1, {"x": 1}], [{"y": 2}], [], [{"z": 3}, 4]]);
+    let mixed = [json!({"x": 1}), json!({"y": [2]}), json!([3])];
+    for (index, mixed) in mixed.iter().enumerate() {
+        let row = doc.child(root, index).unwrap().unwrap();
+        doc.set(row, "a", mixed.doc().root()).unwrap();
+    }
+    assert!(doc.doc().stats().unwrap().table_count > 0);
+    for doc in [&doc, &lists] {
+        let root = doc.root().unwrap();
+        let parents: Vec<_> = (0..doc.value(root).unwrap().len().unwrap().unwrap())
+            .map(|index| doc.child(root, index).unwrap().unwrap())
+            .collect();
+        for pointer in ["/0/a", "/1/a", "/2/a", "/0/1", "/1/0", "/3/0"] {
+            let Some(value) = doc.doc().pointer(pointer).unwrap() else { continue };
+            let own: usize = pointer[1..2].parse().unwrap();
+            for (index, &parent) in parents.iter().enumerate() {
+                let found = doc.handle_of(&value, parent);
+                assert_eq!(found.is_some(), index == own, "{pointer} in {index}");
+            }
+        }
+    }
+}
+
 /// A member that no column has could be set where the rows were records, and was refused
 /// where they were a table: documents that were not validated are when it takes that.
 #[test]
