@@ -264,7 +264,7 @@ static void error_texts(void) {
   CHECK(error_is(livebuf_last_error(NULL), "an argument is NULL that must not be"));
   CHECK(error_is(livebuf_value_error(livebuf_root(NULL)), "an argument is NULL that must not be"));
   STATUS(livebuf_init(&doc, memory, 31), LIVEBUF_NO_SPACE);
-  CHECK(error_is(doc.error, "the buffer is too small: 1 bytes are missing"));
+  CHECK(error_is(doc.error, "the buffer is too small: 1 byte is missing"));
   STATUS(livebuf_init(&doc, memory, sizeof memory), LIVEBUF_OK);
   STATUS(livebuf_set_root(&doc, livebuf_array(1), NULL), LIVEBUF_OK);
   STATUS(livebuf_set_at(&doc, LIVEBUF_ROOT, 3, livebuf_i64(1), NULL),

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use hashbrown::HashMap;
-use livebuf::{Array, Checked, Error, ErrorKind, Kind, Object, Value};
+use livebuf::{Array, ArrayIter, Checked, Error, ErrorKind, Fields, Kind, Object, Value};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -110,11 +110,11 @@ pub(crate) fn scalar<'py>(py: Python<'py>, value: &Value<'_, Checked>) -> Held<B
     })
 }
 
-/// Values that a document of so many bytes may become, unless told otherwise. In damaged
-/// documents values can alias, so that a few bytes become objects without end; columns of
-/// nulls take no bytes at all.
+/// Values that a document of so many bytes may become, unless told otherwise: as many as a
+/// valid one can have (FORMAT 6.1). In damaged documents values can alias, so that a few
+/// bytes stand for objects without end.
 pub(crate) fn default_budget(bytes: usize) -> u64 {
-    (1 << 20) + 64 * bytes as u64
+    136 * bytes as u64
 }
 
 /// Keeps the cyclic garbage collector from running while objects are made: a finaliser could
@@ -149,6 +149,10 @@ struct Keys<'py> {
 
 /// From so many keys on a dict would grow as it is filled.
 const MANY_KEYS: usize = 6;
+
+/// Levels that are read by recursion, which is faster. What is deeper waits on the heap, so
+/// that no document ends the stack of a thread, however small it is.
+const RECURSION: u32 = 64;
 
 struct Decoder<'py> {
     py: Python<'py>,
@@ -196,6 +200,7 @@ impl<'py> Decoder<'py> {
     #[inline]
     fn value(&mut self, value: &Value<'_, Checked>, depth: u32) -> Held<Bound<'py, PyAny>> {
         match value.kind() {
+            Kind::Object | Kind::Array if depth >= RECURSION => self.deep(value, depth),
             Kind::Object => match value.as_object()? {
                 Some(object) => self.object(&object, depth),
                 None => Err(Error::new(ErrorKind::WrongType, 0).into()),
@@ -249,6 +254,44 @@ impl<'py> Decoder<'py> {
             put(&dict, &key, &value)?;
         }
         Ok(dict.into_any())
+    }
+
+    /// A container without recursion.
+    #[cold]
+    fn deep(&mut self, value: &Value<'_, Checked>, depth: u32) -> Held<Bound<'py, PyAny>> {
+        let mut levels = vec![self.level(value, depth)?];
+        while let Some(level) = levels.last_mut() {
+            let made = match level.next(self.py)? {
+                Some(value) if matches!(value.kind(), Kind::Array | Kind::Object) => {
+                    let inner = self.level(&value, depth + levels.len() as u32)?;
+                    levels.push(inner);
+                    continue;
+                }
+                Some(value) => {
+                    level.put(&scalar(self.py, &value)?)?;
+                    continue;
+                }
+                None => levels.pop().map(Level::made),
+            };
+            match (levels.last_mut(), made) {
+                (Some(around), Some(made)) => around.put(&made)?,
+                (None, Some(made)) => return Ok(made),
+                (_, None) => break,
+            }
+        }
+        Err(Error::new(ErrorKind::WrongType, 0).into())
+    }
+
+    /// A container that is to be filled.
+    fn level<'a>(&mut self, value: &Value<'a, Checked>, depth: u32) -> Held<Level<'a, 'py>> {
+        self.deeper(depth)?;
+        if let Some(array) = value.as_array()? {
+            self.spend(array.len())?;
+            return Ok(Level::List(PyList::empty(self.py), array.iter()));
+        }
+        let object = value.as_object()?.ok_or(Error::new(ErrorKind::WrongType, 0))?;
+        self.spend(object.len())?;
+        Ok(Level::Dict(PyDict::new(self.py), object.iter(), None))
     }
 
     /// An object of fields by slots, of which any may have no value.
@@ -336,6 +379,43 @@ impl<'py> Decoder<'py> {
         let keys = Rc::new(Keys { keys, all });
         self.keys.insert(shape, Rc::clone(&keys));
         Ok(keys)
+    }
+}
+
+/// A list or dict that is being filled, and what is still to be put into it.
+enum Level<'a, 'py> {
+    List(Bound<'py, PyList>, ArrayIter<'a, Checked>),
+    /// With the key of the value that is made next.
+    Dict(Bound<'py, PyDict>, Fields<'a, Checked>, Option<Bound<'py, PyString>>),
+}
+
+impl<'a, 'py> Level<'a, 'py> {
+    fn next(&mut self, py: Python<'py>) -> Held<Option<Value<'a, Checked>>> {
+        match self {
+            Level::List(_, elements) => Ok(elements.next().transpose()?),
+            Level::Dict(_, members, next) => {
+                let Some((key, value)) = members.next().transpose()? else { return Ok(None) };
+                *next = Some(text(py, key.as_bytes())?);
+                Ok(Some(value))
+            }
+        }
+    }
+
+    fn put(&mut self, value: &Bound<'py, PyAny>) -> Held<()> {
+        match self {
+            Level::List(list, _) => Ok(list.append(value)?),
+            Level::Dict(dict, _, key) => match key.take() {
+                Some(key) => put(dict, &key, value),
+                None => Err(Error::new(ErrorKind::WrongType, 0).into()),
+            },
+        }
+    }
+
+    fn made(self) -> Bound<'py, PyAny> {
+        match self {
+            Level::List(list, _) => list.into_any(),
+            Level::Dict(dict, ..) => dict.into_any(),
+        }
     }
 }
 

@@ -295,8 +295,11 @@ pub(crate) fn printing(py: Python<'_>, error: &livebuf_json::Error) -> PyErr {
 
 /// An error of the Arrow exchange.
 pub(crate) fn arrow(py: Python<'_>, error: &livebuf_arrow::Error) -> PyErr {
-    match error.core_error() {
-        Some(cause) => core(py, &cause),
-        None => make(py, |c| &c.wrong_type, error.to_string(), ErrorKind::Unsupported, None),
+    match (error.core_error(), error.kind()) {
+        (Some(cause), _) => core(py, &cause),
+        (None, livebuf_arrow::ErrorKind::Limit) => {
+            make(py, |c| &c.limit, error.to_string(), ErrorKind::BudgetExceeded, None)
+        }
+        (None, _) => make(py, |c| &c.wrong_type, error.to_string(), ErrorKind::Unsupported, None),
     }
 }

@@ -108,8 +108,11 @@ impl Table {
 impl Table {
     /// The same columns, exported otherwise: `narrow` keeps the width that numbers are stored
     /// by, `copy` leaves the document free to be edited, `text` is `"utf8"`, `"large"` or
-    /// `"view"`, `batch_rows` the rows of a record batch.
-    #[pyo3(signature = (*, narrow=false, copy=false, text="utf8", batch_rows=None))]
+    /// `"view"`, `batch_rows` the rows of a record batch. More than `max_cells` rows times
+    /// columns, by default 64 for each byte of the document, raise `LimitError`.
+    #[pyo3(signature = (
+        *, narrow=false, copy=false, text="utf8", batch_rows=None, max_cells=None
+    ))]
     fn with_options(
         &self,
         py: Python<'_>,
@@ -117,6 +120,7 @@ impl Table {
         copy: bool,
         text: &str,
         batch_rows: Option<usize>,
+        max_cells: Option<u64>,
     ) -> PyResult<Table> {
         let layout = match text {
             "utf8" => TextLayout::Utf8,
@@ -131,6 +135,9 @@ impl Table {
         let mut options = ExportOptions::new().narrow(narrow).text(layout);
         if let Some(rows) = batch_rows {
             options = options.batch_rows(rows);
+        }
+        if let Some(cells) = max_cells {
+            options = options.max_cells(cells);
         }
         Ok(Table { array: self.array.clone_ref(py), options, copy })
     }

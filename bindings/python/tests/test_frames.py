@@ -202,6 +202,16 @@ class TestPolars:
         large = self.pl.DataFrame(table.with_options(text="large", batch_rows=7))
         assert large.to_dicts() == ROWS
 
+    def test_more_cells_than_a_limit(self) -> None:
+        """Objects of unlike keys: nearly all cells would be missing."""
+        doc = livebuf.Document.from_python([{f"key {row}": row} for row in range(6_000)])
+        table = doc.root.table
+        assert table is not None
+        with pytest.raises(livebuf.LimitError, match="max_cells"):
+            self.pl.DataFrame(table)
+        allowed = table.with_options(max_cells=6_000**2)
+        assert len(pytest.importorskip("pyarrow").schema(allowed)) == 6_000
+
     def test_back(self) -> None:
         frame = self.pl.DataFrame(
             {"a": [1, 2, None], "s": ["x", None, "z"], "l": [[1], [], [2, 3]], "f": [0.5, 1.5, 2.5]}

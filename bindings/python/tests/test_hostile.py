@@ -11,6 +11,8 @@ import faulthandler
 import gc
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
@@ -509,3 +511,43 @@ class TestWrongArguments:
         root = other.root
         with pytest.raises(livebuf.ClosedError):
             root.extend(closing())
+
+
+DEEP = """
+import threading, livebuf
+
+value = 0
+for level in range(999):
+    value = [value] if level % 2 else {"key": value}
+
+
+def run():
+    payload = livebuf.dumps(value)
+    assert livebuf.dumps(livebuf.loads(payload)) == payload
+    json = livebuf.to_json(livebuf.loads(payload))
+    doc = livebuf.from_json(json)
+    assert doc == livebuf.Document(payload)
+    assert livebuf.to_json(doc, indent=1)
+    doc.validate()
+    edited = livebuf.Document.from_python({"a": 0})
+    edited["a"] = doc["key"]
+    edited["a"] = 1
+    edited.compact()
+    try:
+        livebuf.loads(payload, type=list[int])
+    except livebuf.WrongTypeError:
+        done.append(True)
+
+
+done = []
+threading.stack_size(256 * 1024)
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+assert done
+"""
+
+
+def test_the_deepest_documents_on_a_small_stack() -> None:
+    """Bug: reading 500 levels ended the process in a thread of 256 KiB."""
+    subprocess.run([sys.executable, "-c", DEEP], check=True)

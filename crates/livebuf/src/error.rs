@@ -160,6 +160,7 @@ impl fmt::Display for Error {
             ErrorKind::NotADocument => {
                 f.write_str(": it does not begin as one does (JSON must be converted first)")
             }
+            ErrorKind::NoSpace if self.detail == 1 => f.write_str(": 1 byte is missing"),
             ErrorKind::NoSpace => write!(f, ": {} bytes are missing", self.detail),
             ErrorKind::Truncated => {
                 write!(f, ": {} bytes are needed from offset {}", self.detail, self.offset)

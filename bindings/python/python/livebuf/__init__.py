@@ -111,8 +111,8 @@ def loads(data: Buffer, *, type: Any = None, max_values: int | None = None) -> A
     `Decimal`, ...). Fields that the type does not have are passed over unread; fields that
     are missing take their defaults, or raise `WrongTypeError`.
 
-    At most `max_values` values are made, by default a million and 64 for each byte: in
-    damaged documents a few bytes can stand for values without end.
+    At most `max_values` values are made, by default 136 for each byte, as many as a
+    valid document can have: in damaged ones a few bytes can stand for values without end.
 
     >>> import dataclasses
     >>> @dataclasses.dataclass
@@ -130,7 +130,7 @@ def loads(data: Buffer, *, type: Any = None, max_values: int | None = None) -> A
 def _convert(doc: Document, type: Any, max_values: int | None) -> Any:
     from ._typed import convert
 
-    most = (1 << 20) + 64 * doc.nbytes if max_values is None else max_values
+    most = 136 * doc.nbytes if max_values is None else max_values
     return convert(doc.root, type, most)
 
 

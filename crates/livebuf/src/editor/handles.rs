@@ -297,7 +297,7 @@ impl Handles {
     /// Forgets the events where there are as many as are remembered.
     fn make_room<S: Storage>(&mut self) {
         let count = (self.time - self.since) as usize;
-        if count == Self::most::<S>() || self.time == u16::MAX {
+        if count == Self::most::<S>() {
             self.forget();
         }
     }

@@ -151,7 +151,7 @@ mod owned {
     }
 
     /// Where the containers of a document are in another one of the same value.
-    fn follow(from: &[u8], to: &[u8]) -> Result<Vec<Run>> {
+    fn runs_between(from: &[u8], to: &[u8]) -> Result<Vec<Run>> {
         let root = |bytes| Doc::<Checked>::assume(bytes).root().raw();
         let mut runs = Vec::new();
         // Of each table and list the run that its last row is in.
@@ -252,7 +252,7 @@ mod owned {
             if new.len() > used / 2 {
                 return false;
             }
-            let Ok(runs) = follow(doc.as_bytes(), new) else { return false };
+            let Ok(runs) = runs_between(doc.as_bytes(), new) else { return false };
             self.space.overwrite(new);
             self.handles.squeezed::<S>(runs);
             true
