@@ -96,7 +96,7 @@ test-thread:
 
 # The unsafe code of the core, and what threads share, interpreted: slow.
 test-miri:
-	MIRIFLAGS=-Zmiri-disable-isolation $(NIGHTLY) miri test -p livebuf-fuzz --test suite threads:: interpreted::
+	MIRIFLAGS=-Zmiri-disable-isolation $(NIGHTLY) miri test -p livebuf-fuzz --test suite -- threads:: interpreted::
 
 # Where pointers have 32 bits. Needs `rustup target add i686-unknown-linux-gnu` and a C
 # compiler with -m32 (Debian: gcc-multilib).
@@ -110,10 +110,12 @@ fuzz:
 	$(NIGHTLY) fuzz run $(TARGET) --features libfuzzer --dev --debug-assertions -- \
 		-max_total_time=$$(($(MINUTES) * 60)) -max_len=4096 -timeout=10 -rss_limit_mb=1024
 
-# Lines that tests reach, by file. Needs `cargo install cargo-llvm-cov`.
+# Lines that tests reach, by file, and those that they do not. Needs
+# `cargo install cargo-llvm-cov`. Processes that tests kill leave broken profiles.
 coverage:
 	$(CARGO) llvm-cov --no-report test -p livebuf -p livebuf-json -p livebuf-arrow -p livebuf-fuzz
-	$(CARGO) llvm-cov report --summary-only --ignore-filename-regex '(fuzz|tests)/'
+	$(CARGO) llvm-cov report --summary-only --show-missing-lines --failure-mode all \
+		--ignore-filename-regex '(fuzz|tests)/'
 
 lint: lint-rust lint-python
 

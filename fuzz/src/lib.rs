@@ -8,7 +8,7 @@
 //! | `tree` | a value as an ordinary tree |
 //! | `fresh` | new keys and values |
 //! | `model`, `shadow` | what the document should be; what the observer saw |
-//! | `walk` | asking a document everything |
+//! | `walk`, `columns` | asking a document everything, by row and by column |
 //! | `samples` | documents that hold every kind of block; others made by chance |
 //! | `changes` | edits as data, for trees and documents |
 //! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate` | the oracles |
@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 pub mod bytes;
 pub mod changes;
+pub mod columns;
 pub mod edits;
 pub mod fresh;
 pub mod input;

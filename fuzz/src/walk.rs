@@ -3,6 +3,7 @@
 //! [`checked`] asks any bytes: answers may be errors, never panics or endless.
 //! [`valid`] asks a validated document: all ways to a value must agree.
 
+use crate::columns;
 use crate::fresh::token;
 use crate::tree::{Budget, Tree};
 use livebuf::{Array, Checked, Doc, Element, Key, Kind, Object, RegionKind, Valid, Value};
@@ -171,6 +172,10 @@ fn checked_array(array: Array<'_, Checked>, work: &mut Work, depth: usize) {
     if length <= 64 {
         let _ = format!("{array:?}").len();
     }
+    // Tables in tables are asked with each that they are in.
+    let mut rows = work.left.min(2_000);
+    columns::checked(array.as_column(), &mut rows);
+    work.left = work.left.saturating_sub(work.left.min(2_000) - rows);
 }
 
 // --- validated documents ----------------------------------------------------
@@ -323,6 +328,7 @@ fn valid_array(array: Array<'_, Valid>, elements: &[Tree]) {
         }
     }
     assert!(array.get(elements.len()).is_none() && array.get(usize::MAX).is_none());
+    columns::valid(array.as_column(), &elements.iter().map(Some).collect::<Vec<_>>());
     if let Some(slice) = array.as_slice::<i64>() {
         let same = slice.iter().zip(elements).all(|(&a, b)| *b == Tree::Int(a));
         assert!(same && slice.len() == elements.len(), "a slice of i64");

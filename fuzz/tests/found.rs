@@ -613,3 +613,27 @@ fn a_shape_that_begins_inside_another() {
     let error = Doc::open(&damaged).unwrap().validate().map(|_| ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongBlock);
 }
+
+/// An array of a list was copied by itself with the gaps that its column says, though one
+/// said that elements were missing, which only rows of tables can be.
+#[test]
+fn graft_of_an_array_of_a_list_with_missing_elements() {
+    use livebuf::layout::{GAPS_MISSING, GAPS_NULL, LIST_CHILD};
+    let doc = livebuf_json::from_str("[[1,null,2],[3],[4,5,6],[7,8],[9,10,11,12]]").unwrap();
+    let mut bytes = doc.to_vec();
+    let word = |bytes: &[u8], at: u32| {
+        u32::from_le_bytes(bytes[at as usize..at as usize + 4].try_into().unwrap())
+    };
+    let list = word(&bytes, word(&bytes, 8) + 12);
+    let gaps = (list + LIST_CHILD) as usize + 2;
+    assert_eq!(bytes[gaps], GAPS_NULL);
+    bytes[gaps] = GAPS_MISSING;
+    let foreign = Doc::open(&bytes).unwrap();
+    let array = foreign.root().get(0usize).unwrap().unwrap();
+
+    let mut mine = livebuf_json::from_str(r#"{"mine":true}"#).unwrap();
+    let before = mine.to_vec();
+    let error = mine.set(mine.root().unwrap(), "copy", array).map(drop).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BadCode);
+    assert!(before == mine.as_bytes());
+}

@@ -515,10 +515,15 @@ fn a_session_killed_at_any_system_call() {
     }
     assert_eq!(traced.calls("fdatasync").len(), 4, "two syncs for each commit");
     let (mut seen, mut runs) = (std::collections::BTreeSet::new(), 0);
-    for call in ["fdatasync", "write", "lseek", "ftruncate", "fallocate", "madvise", "mmap"] {
+    let (seek, truncate, map) = match cfg!(target_pointer_width = "64") {
+        true => ("lseek", "ftruncate", "mmap"),
+        false => ("_llseek", "ftruncate64", "mmap2"),
+    };
+    for call in ["fdatasync", "write", seek, truncate, "fallocate", "madvise", map] {
         let count = traced.calls(call).len();
+        assert!(count > 0, "{call}");
         // Memory is mapped many times before the file is, and a thread needs its stack.
-        let (first, kills_only) = if call == "mmap" { (count - 4, true) } else { (1, false) };
+        let (first, kills_only) = if call == map { (count - 4, true) } else { (1, false) };
         for when in first..=count {
             for fault in faults() {
                 if kills_only && fault != "signal=KILL" {

@@ -218,6 +218,7 @@ impl<'v> Measure<'v> {
             Node::Row(table, row) => self.extra(table, row)?,
             Node::Array(elements) if row && !inside => {
                 let (column, gaps) = (elements.column.plain(), elements.gaps);
+                check_gaps(elements, false)?;
                 absent::check(self.bytes, elements, None)?;
                 self.size += ARRAY_SIZE as u64 + column.slots_size(gaps, elements.count);
             }
@@ -241,15 +242,12 @@ impl<'v> Measure<'v> {
         depth: usize,
     ) -> Result<()> {
         let bad = |kind| Err(Error::new(kind, column.offset as u64));
+        check_gaps(column, in_table)?;
         self.check_size()?;
         // Damaged columns may lead to their own table: each of them is paid for.
         self.allowance.key(ARRAY_SIZE as usize)?;
         column.whole(self.bytes)?;
         let (count, gaps) = (column.count, column.gaps);
-        let untyped = column.column == ColumnType::Cells && gaps != GAPS_NONE;
-        if untyped || (gaps & GAPS_MISSING != 0 && !in_table) {
-            return bad(ErrorKind::BadCode);
-        }
         if !column.column.is_nested() {
             self.size += column.column.slots_size(gaps, count);
             return absent::check(self.bytes, column, blanks);
@@ -444,6 +442,16 @@ impl<'v> Measure<'v> {
         }
         Ok(())
     }
+}
+
+/// Checks that a column may have the gaps that it says: cells tell by themselves what is
+/// null, and only rows of tables can be without a field.
+fn check_gaps(column: Elements, in_table: bool) -> Result<()> {
+    let untyped = column.column == ColumnType::Cells && column.gaps != GAPS_NONE;
+    if untyped || (column.gaps & GAPS_MISSING != 0 && !in_table) {
+        return Err(Error::new(ErrorKind::BadCode, column.offset as u64));
+    }
+    Ok(())
 }
 
 /// Checks that no key occurs twice in a row's further fields, which become fields of a

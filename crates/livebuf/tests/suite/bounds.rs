@@ -175,3 +175,29 @@ fn a_slice_has_no_row_beyond_its_last() {
     }
     assert!(table.row(5).is_some());
 }
+
+/// Validating goes down by recursion once in 64 levels. What a row's further fields hold is
+/// looked at wherever that falls.
+#[test]
+fn further_fields_are_validated_at_every_depth() {
+    for depth in 0..140 {
+        let rows = json!([{"a": 1, "b": 2}, {"a": 3, "b": 4}, {"a": 5, "b": 6}, {"a": 7, "b": 8}]);
+        let mut doc = rows;
+        for _ in 0..depth {
+            let mut around = json!([]);
+            around.push(around.root().unwrap(), doc.doc().root()).unwrap();
+            doc = around;
+        }
+        let row = format!("{}/0", "/0".repeat(depth));
+        let row = doc.find(&row).unwrap().unwrap();
+        let text = "a further field's text";
+        doc.set(row, "c", livebuf::New::Items(&[livebuf::New::Str(text)])).unwrap();
+        doc.doc().validate().unwrap();
+        assert_eq!(doc.doc().stats().unwrap().depth, depth as u64 + 3);
+        let mut bytes = doc.to_vec();
+        let place = bytes.windows(text.len()).position(|bytes| bytes == text.as_bytes());
+        bytes[place.unwrap()] = 0xFF;
+        let error = Doc::open(&bytes).unwrap().validate().map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadText, "at depth {depth}");
+    }
+}

@@ -356,10 +356,31 @@ fn lists_of_a_claimed_length_do_not_overflow() {
     assert_eq!(doc.as_bytes(), bytes);
 }
 
-/// Bytes that others own.
-struct Borrowed(&'static [u8]);
+/// What was detached hangs once, so it cannot be a part of a slice, which may be used again.
+#[test]
+fn detached_values_are_no_parts_of_slices() {
+    let mut doc = json!({"a": [1], "b": []});
+    let (root, list) = (doc.root().unwrap(), doc.find("/b").unwrap().unwrap());
+    let detached = doc.detach(root, "a").unwrap().unwrap();
+    let before = doc.to_vec();
+    let parts = [New::from(&detached)];
+    let fields = [("c", New::from(&detached))];
+    for error in [
+        doc.push(list, New::Items(&parts)).unwrap_err(),
+        doc.set(root, "c", New::Items(&[New::Items(&parts)])).unwrap_err(),
+        doc.set(root, "c", New::Fields(&fields)).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+    }
+    assert_eq!(doc.as_bytes(), before);
+    doc.push(list, &detached).unwrap();
+    doc.validate().unwrap();
+}
 
-impl Storage for Borrowed {
+/// Bytes that others own.
+struct Borrowed<'b>(&'b [u8]);
+
+impl Storage for Borrowed<'_> {
     const ZEROED: bool = false;
     fn bytes(&self) -> &[u8] {
         self.0
@@ -381,7 +402,7 @@ fn storage_that_cannot_be_written_is_read_and_every_edit_refused() {
     bytes[livebuf::layout::HEADER_IGNORE_FLAGS as usize] = 1;
     bytes[livebuf::layout::HEADER_READ_ONLY_FLAGS as usize] = 1;
     assert_eq!(Editor::open(&mut bytes[..]).err().unwrap().kind(), ErrorKind::ReadOnly);
-    let mut doc = Editor::open(Borrowed(bytes.leak())).unwrap();
+    let mut doc = Editor::open(Borrowed(&bytes)).unwrap();
     let (root, list) = (doc.root().unwrap(), doc.find("/list").unwrap().unwrap());
     assert_eq!(doc.doc().pointer("/list/2/0").unwrap().unwrap().as_i64(), Some(3));
     let inner = doc.value(list).unwrap().get(2).unwrap().unwrap();

@@ -274,6 +274,28 @@ fn handles_of_values_are_not_of_siblings() {
     }
 }
 
+/// Members of maps, and of a row what no column has.
+#[test]
+fn handles_of_values_in_maps_and_further_fields() {
+    let mut doc = json!([{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}]);
+    let root = doc.root().unwrap();
+    let rows = [0usize, 1].map(|index| doc.child(root, index).unwrap().unwrap());
+    for (row, key) in rows.into_iter().zip(["further", "other"]) {
+        doc.set(row, key, New::array(0)).unwrap();
+    }
+    let map = doc.push(root, New::Map { capacity: 2 }).unwrap().unwrap();
+    doc.set(map, "in the map", New::array(0)).unwrap();
+    for (pointer, parent) in
+        [("/0/further", rows[0]), ("/1/other", rows[1]), ("/4/in the map", map)]
+    {
+        let value = doc.doc().pointer(pointer).unwrap().unwrap();
+        for other in [root, map, rows[0], rows[1]] {
+            assert_eq!(doc.handle_of(&value, other).is_some(), other == parent, "{pointer}");
+        }
+        assert_eq!(doc.handle_of(&value, parent), doc.find(pointer).unwrap());
+    }
+}
+
 /// A member that no column has could be set where the rows were records, and was refused
 /// where they were a table: documents that were not validated are when it takes that.
 #[test]
