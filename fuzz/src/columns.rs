@@ -4,7 +4,7 @@
 //! [`valid`] asks a validated document: columns must say what rows say.
 
 use crate::tree::Tree;
-use livebuf::{Checked, Column, ColumnType, Element, Key, New, Pointer, Table, Valid, Value};
+use livebuf::{Checked, Column, ColumnType, Element, Key, Pointer, Scalar, Table, Valid, Value};
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
@@ -52,10 +52,16 @@ fn checked_column(column: Column<'_, Checked>, left: &mut usize, depth: usize) {
         let slice = column.as_slice::<T>().or(column.slots::<T>());
         assert!(slice.is_none_or(|slice| slice.len() == rows), "a slice's length");
     });
-    assert!(column.find(New::Bytes(b"a")).is_err() || rows == 0);
-    let news = [New::Int(1), New::Uint(u64::MAX), New::Float(0.5), New::Str("a"), New::Null];
-    for new in news.into_iter().chain([New::Bool(true), New::Str("longer text")]) {
-        let row = column.find(new).ok().flatten();
+    for wanted in [
+        Scalar::Null,
+        Scalar::Bool(true),
+        Scalar::Int(1),
+        Scalar::Uint(u64::MAX),
+        Scalar::Float(0.5),
+        Scalar::Str("a"),
+        Scalar::Str("longer text"),
+    ] {
+        let row = column.find(wanted).ok().flatten();
         assert!(row.is_none_or(|row| row < rows), "a row that is not there");
     }
     assert!(column.filter_i64(-5..100).count() <= rows + 1, "a search does not end");
@@ -315,7 +321,8 @@ fn searches(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
             _ => {}
         }
     }
-    for (absent, wanted) in [(New::Int(-77_777), Tree::Int(-77_777)), (New::Null, Tree::Null)] {
+    for (absent, wanted) in [(Scalar::Int(-77_777), Tree::Int(-77_777)), (Scalar::Null, Tree::Null)]
+    {
         assert_eq!(column.find(absent), first(&|tree| *tree == wanted));
     }
 }

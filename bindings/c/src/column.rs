@@ -4,7 +4,7 @@ use core::ffi::c_char;
 use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr;
 
-use livebuf::{Checked, Column, ColumnType, Element, New, Pointer, Table, Value};
+use livebuf::{Checked, Column, ColumnType, Element, New, Pointer, Scalar, Table, Value};
 
 use crate::document::livebuf_doc;
 use crate::edit::{Aside, UnderEdit, livebuf_new};
@@ -425,7 +425,7 @@ pub unsafe extern "C" fn livebuf_column_find(
         }
         // SAFETY: the caller's word.
         let wanted: New<'_> = unsafe { value.convert(&UnderEdit::NONE, &mut aside) }?;
-        Ok(column.find(wanted)?)
+        Ok(column.find(Scalar::try_from(wanted)?)?)
     });
     found.ok().flatten().map_or(-1, |row| row as isize)
 }

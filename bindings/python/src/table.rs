@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use livebuf::{Doc, Valid};
+use livebuf::{Doc, Scalar, Valid};
 use livebuf_arrow::{
     ArrowArray, ArrowArrayStream, ArrowSchema, ExportOptions, Exporter, ImportOptions, RecordBatch,
     TextLayout,
@@ -258,7 +258,7 @@ impl Column {
     fn find(&self, value: &Bound<'_, PyAny>, start: usize) -> PyResult<Option<usize>> {
         let given = Given::of(value)?;
         self.read(value.py(), |column| {
-            let found = column.slice(start..).find(given.value())?;
+            let found = column.slice(start..).find(Scalar::try_from(given.value())?)?;
             Ok(found.map(|row| row + start))
         })
     }

@@ -1,11 +1,11 @@
 //! The `json!` macro, and what its expansion calls: encoder events, one by one.
 
-use crate::editor::{DocBuf, Editor, New};
+use crate::edit::{DocBuf, Editor, New};
 use crate::encode::Encoder;
 use crate::error::{Error, ErrorKind, Result};
-use crate::reader::{Doc, Mode, Value};
-use crate::space::Observer;
-use crate::storage::Storage;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+use crate::view::{Doc, Mode, Value};
 use alloc::borrow::{Cow, ToOwned};
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};

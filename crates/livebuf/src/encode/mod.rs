@@ -11,20 +11,19 @@
 //! Until its shape's place is known, a record's shape field links the records
 //! of one trie node, so patching needs no memory.
 
-mod layout;
+mod emit;
 mod plan;
 
-use crate::bytes::{equal, text};
-use crate::cell::{Needle, inline_span, span_at, span_bytes, span_offset};
-use crate::editor::Editor;
+use crate::block::map;
+use crate::block::record::{Raw, Record, check_immediate};
+use crate::block::walk::{Allowance, Cursor, Node};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::*;
-use crate::map;
-use crate::number::is_json_number;
-use crate::reader::{Checked, Doc, Mode, Value};
-use crate::record::{Raw, Record, check_immediate};
-use crate::storage::{Storage, VecStorage};
-use crate::walk::{Allowance, Cursor, Node};
+use crate::format::bytes::{equal, text};
+use crate::format::cell::{Needle, inline_span, span_at, span_bytes, span_offset};
+use crate::format::layout::*;
+use crate::format::number::is_json_number;
+use crate::store::storage::{Storage, VecStorage};
+use crate::view::{Checked, Doc, Mode, Value};
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
 use hashbrown::hash_table::Entry;
@@ -1236,42 +1235,20 @@ impl<S: Storage> Encoder<S> {
 
     // --- the end ------------------------------------------------------------
 
-    /// Writes the shapes and the header: the finished document.
-    ///
-    /// # Errors
-    /// [`ErrorKind::BadSequence`] where not exactly one whole value was given;
-    /// [`ErrorKind::DocumentLimit`].
-    pub fn finish(mut self) -> Result<Editor<S>> {
+    /// Writes the shapes and the header; gives the storage, its used bytes and the limits.
+    pub(crate) fn into_storage(mut self) -> Result<(S, u32, Limits)> {
         let used = self.complete()?;
-        Ok(Editor::from_encoder(self.out.storage, used, self.options.limits))
+        Ok((self.out.storage, used, self.options.limits))
     }
 
     /// The same, to [`restart`](Self::restart) afterwards: until then the encoder is in
     /// empty storage.
-    ///
-    /// # Errors
-    /// As [`finish`](Self::finish).
-    ///
-    /// ```
-    /// use livebuf::{EncodeOptions, Encoder, VecStorage};
-    /// let mut encoder = Encoder::new();
-    /// for lap in 1..=3 {
-    ///     encoder.begin_array()?;
-    ///     encoder.i64(lap)?;
-    ///     encoder.end_array()?;
-    ///     let doc = encoder.finish_one()?;
-    ///     assert_eq!(doc.doc().pointer("/0")?.unwrap().as_i64(), Some(lap));
-    ///     encoder.restart(VecStorage::default(), EncodeOptions::default());
-    /// }
-    /// # Ok::<(), livebuf::Error>(())
-    /// ```
-    pub fn finish_one(&mut self) -> Result<Editor<S>>
+    pub(crate) fn take_storage(&mut self) -> Result<(S, u32, Limits)>
     where
         S: Default,
     {
         let used = self.complete()?;
-        let storage = core::mem::take(&mut self.out.storage);
-        Ok(Editor::from_encoder(storage, used, self.options.limits))
+        Ok((core::mem::take(&mut self.out.storage), used, self.options.limits))
     }
 
     /// Writes what comes last; the bytes that are used.
@@ -1337,7 +1314,7 @@ impl<S: Storage> Encoder<S> {
                 let mut record = node.records;
                 while record != 0 {
                     let bytes = self.out.bytes();
-                    let before = crate::bytes::load_u32(bytes, record as u64 + 4)?;
+                    let before = crate::format::bytes::load_u32(bytes, record as u64 + 4)?;
                     self.out.put_u32(record + 4, shape);
                     record = before;
                 }

@@ -9,8 +9,8 @@
 use super::{
     KeyList, KeyText, TAG_ABSORBED_ARRAY, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
 };
-use crate::array::ColumnType;
-use crate::layout::*;
+use crate::block::column::ColumnType;
+use crate::format::layout::*;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use hashbrown::HashMap;

@@ -29,8 +29,8 @@ mod journal;
 pub use journal::{Changes, Committed, FileEdit, FileStorage};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::reader::{Checked, Doc};
-use crate::storage::Storage;
+use crate::store::storage::Storage;
+use crate::view::{Checked, Doc};
 use memmap2::{Mmap, MmapMut, MmapOptions};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};

@@ -5,6 +5,7 @@ mod bounds;
 mod editing;
 mod encoding;
 mod handles;
+mod layers;
 mod limits;
 mod reading;
 mod space;

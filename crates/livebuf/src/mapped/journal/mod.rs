@@ -24,12 +24,12 @@
 //! cuts it to its used bytes.
 
 use super::{Access, allocate, invalid, map_private, open_locked, refused, round_up_to_page};
-use crate::editor::Editor;
+use crate::edit::Editor;
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::HEADER_USED;
-use crate::reader::Doc;
-use crate::space::Observer;
-use crate::storage::Storage;
+use crate::format::layout::HEADER_USED;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+use crate::view::Doc;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;

@@ -2,8 +2,8 @@
 //! not synced and reports errors, and on real files.
 
 use super::*;
-use crate::editor::DocBuf;
-use crate::storage::VecStorage;
+use crate::edit::DocBuf;
+use crate::store::storage::VecStorage;
 use std::vec;
 
 /// Deterministic numbers (xorshift).

@@ -1,0 +1,471 @@
+//! Arrays: one column of elements (FORMAT 6). A table's columns are arrays, too.
+//!
+//! ```text
+//! byte 0     1       2     3     4..8   8..12     12..16
+//!      kind  column  gaps  zero  count  capacity  data
+//! ```
+
+use crate::block::record::{Block, Raw, tagged};
+use crate::block::table::List;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up};
+use crate::format::layout::*;
+
+/// How an array's elements are stored. Widths are storage only: an `I8` column
+/// answers `as_i64` as any integer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum ColumnType {
+    /// Any mix of values: tagged cells.
+    Cells = 0,
+    /// Booleans as bits.
+    Bool = 1,
+    /// Integers that fit one signed byte.
+    I8 = 2,
+    /// Integers that fit two signed bytes.
+    I16 = 3,
+    /// Integers that fit four signed bytes.
+    I32 = 4,
+    /// Integers that fit eight signed bytes.
+    I64 = 5,
+    /// Integers that fit one unsigned byte.
+    U8 = 6,
+    /// Integers that fit two unsigned bytes.
+    U16 = 7,
+    /// Integers that fit four unsigned bytes.
+    U32 = 8,
+    /// Integers that fit eight unsigned bytes.
+    U64 = 9,
+    /// Doubles that four bytes hold exactly.
+    F32 = 10,
+    /// Doubles.
+    F64 = 11,
+    /// Text: span cells.
+    String = 12,
+    /// Objects: 4-byte homes.
+    Objects = 13,
+    /// Arrays: 4-byte homes.
+    Arrays = 14,
+    /// No values at all: null, or missing in some rows of a table.
+    Null = 15,
+    /// Like objects, as the columns of a table.
+    Struct = 16,
+    /// Arrays, their elements behind each other in one column.
+    List = 17,
+    /// The same, all of one length.
+    FixedList = 18,
+}
+
+impl ColumnType {
+    const ALL: [ColumnType; 19] = {
+        use ColumnType::*;
+        [
+            Cells, Bool, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, String, Objects, Arrays,
+            Null, Struct, List, FixedList,
+        ]
+    };
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn from_code(code: u8, offset: u64) -> Result<ColumnType> {
+        match Self::ALL.get(code as usize) {
+            Some(&column) => Ok(column),
+            None => Err(Error::new(ErrorKind::BadCode, offset)),
+        }
+    }
+
+    /// Whether its values lie in a table or list that the header's data leads to.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) const fn is_nested(self) -> bool {
+        matches!(self, ColumnType::Struct | ColumnType::List | ColumnType::FixedList)
+    }
+
+    /// Bytes of an element of a fixed whole width; 0 for those that have none.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) const fn width(self) -> u64 {
+        match self {
+            ColumnType::Cells
+            | ColumnType::Bool
+            | ColumnType::Null
+            | ColumnType::Struct
+            | ColumnType::List
+            | ColumnType::FixedList => 0,
+            ColumnType::I8 | ColumnType::U8 => 1,
+            ColumnType::I16 | ColumnType::U16 => 2,
+            ColumnType::I32
+            | ColumnType::U32
+            | ColumnType::F32
+            | ColumnType::Objects
+            | ColumnType::Arrays => 4,
+            ColumnType::I64 | ColumnType::U64 | ColumnType::F64 | ColumnType::String => 8,
+        }
+    }
+
+    /// Bytes of keys that a slot pays for (FORMAT 6.3), by the bits it takes; of nested
+    /// columns 0, as what they hold pays for them.
+    pub(crate) const fn worth(self) -> u64 {
+        match self {
+            ColumnType::Cells => 9 * KEY_BYTES,
+            ColumnType::Bool | ColumnType::Null => KEY_BYTES / 8,
+            _ => self.width() * KEY_BYTES,
+        }
+    }
+
+    /// Bytes of `count` elements, a multiple of eight; of the least table or list.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) const fn data_size(self, count: u32) -> u64 {
+        match self {
+            ColumnType::Cells => tagged_size(count as u64),
+            ColumnType::Bool => bitmap_size(count as u64),
+            ColumnType::Null => 0,
+            ColumnType::Struct => TABLE_HEADERS as u64,
+            ColumnType::List | ColumnType::FixedList => FIXED_LIST_SIZE as u64,
+            _ => round_up(count as u64 * self.width()),
+        }
+    }
+
+    /// Bytes of `count` slots in the column itself, bitmaps included.
+    pub(crate) fn slots_size(self, gaps: u8, count: u32) -> u64 {
+        let values = if self.is_nested() { 0 } else { self.data_size(count) };
+        gaps_size(gaps, count as u64) + values
+    }
+
+    /// The column for the same values as nodes by themselves.
+    pub(crate) fn plain(self) -> ColumnType {
+        match self {
+            ColumnType::Struct => ColumnType::Objects,
+            ColumnType::List | ColumnType::FixedList => ColumnType::Arrays,
+            other => other,
+        }
+    }
+
+    /// The integers that the column holds, where it holds integers.
+    pub(crate) const fn integers(self) -> Option<(i128, i128)> {
+        Some(match self {
+            ColumnType::I8 => (i8::MIN as i128, i8::MAX as i128),
+            ColumnType::I16 => (i16::MIN as i128, i16::MAX as i128),
+            ColumnType::I32 => (i32::MIN as i128, i32::MAX as i128),
+            ColumnType::I64 => (i64::MIN as i128, i64::MAX as i128),
+            ColumnType::U8 => (0, u8::MAX as i128),
+            ColumnType::U16 => (0, u16::MAX as i128),
+            ColumnType::U32 => (0, u32::MAX as i128),
+            ColumnType::U64 => (0, u64::MAX as i128),
+            _ => return None,
+        })
+    }
+
+    /// Whether this value can be stored, and as what bits.
+    pub(crate) fn fit(self, tag: u8, cell: u64) -> Option<u64> {
+        match (self, tag) {
+            (ColumnType::Cells, _) => Some(cell),
+            (ColumnType::Bool, TAG_FALSE) => Some(0),
+            (ColumnType::Bool, TAG_TRUE) => Some(1),
+            (ColumnType::F64, TAG_FLOAT) | (ColumnType::String, TAG_STRING) => Some(cell),
+            (ColumnType::F32, TAG_FLOAT) => {
+                let single = f64::from_bits(cell) as f32;
+                ((single as f64).to_bits() == cell).then_some(single.to_bits() as u64)
+            }
+            (ColumnType::Objects, TAG_OBJECT) | (ColumnType::Arrays, TAG_ARRAY) => Some(cell),
+            (ColumnType::I64, TAG_INT) => Some(cell),
+            (_, TAG_INT | TAG_UINT) => {
+                let value = if tag == TAG_INT { cell as i64 as i128 } else { cell as i128 };
+                let (low, high) = self.integers()?;
+                (low <= value && value <= high).then_some(cell)
+            }
+            _ => None,
+        }
+    }
+
+    /// The column for a first element.
+    pub(crate) fn for_first(tag: u8) -> ColumnType {
+        match tag {
+            TAG_FALSE | TAG_TRUE => ColumnType::Bool,
+            TAG_INT => ColumnType::I64,
+            TAG_UINT => ColumnType::U64,
+            TAG_FLOAT => ColumnType::F64,
+            TAG_STRING => ColumnType::String,
+            TAG_OBJECT => ColumnType::Objects,
+            TAG_ARRAY => ColumnType::Arrays,
+            _ => ColumnType::Cells,
+        }
+    }
+
+    /// The column that holds this one's elements and a value that does not fit it.
+    ///
+    /// Integers go to `I64` where both signs fit that; anything else to tagged cells.
+    pub(crate) fn widened(self, tag: u8) -> ColumnType {
+        match (self.integers(), tag) {
+            (Some((_, high)), TAG_INT) if high <= i64::MAX as i128 => ColumnType::I64,
+            (Some((0, _)), TAG_UINT) => ColumnType::U64,
+            (None, TAG_FLOAT) if self == ColumnType::F32 => ColumnType::F64,
+            _ => ColumnType::Cells,
+        }
+    }
+}
+
+/// An array's header, its data range checked to lie in the document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Elements {
+    /// The header's offset; the home of an empty array that never grew.
+    pub(crate) offset: u32,
+    pub(crate) count: u32,
+    pub(crate) capacity: u32,
+    pub(crate) data: u32,
+    /// Slot of the first element: not 0 in an element of a list.
+    pub(crate) first: u32,
+    pub(crate) column: ColumnType,
+    /// Which slots may be without a value ([`GAPS_NONE`] and others).
+    pub(crate) gaps: u8,
+    /// Whether the block is an eight-byte home without a header.
+    pub(crate) bare: bool,
+}
+
+/// What a slot without a value holds instead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Gap {
+    Null,
+    Missing,
+}
+
+/// Marks a row of a table or an element of a list in a cell's upper half: what lies in
+/// the document itself never has it, so that no document can name a row.
+const ROW: u32 = 1 << 31;
+
+/// The cell of row `index` of a table or list: known in memory only.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn row_cell(nested: u32, index: u32) -> u64 {
+    nested as u64 | ((index | ROW) as u64) << 32
+}
+
+/// The row that a node's cell names, if it is one.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn row_of(cell: u64) -> Option<u32> {
+    let high = (cell >> 32) as u32;
+    (high & ROW != 0).then_some(high & !ROW)
+}
+
+impl Elements {
+    pub(crate) fn load(bytes: &[u8], block: Block) -> Result<Elements> {
+        Elements::load_inlined(bytes, block)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn load_inlined(bytes: &[u8], block: Block) -> Result<Elements> {
+        let elements = Elements::header(bytes, block)?;
+        check(bytes, elements.values_at(), elements.column.data_size(elements.count))?;
+        if elements.gaps != GAPS_NONE || elements.column as u8 >= ColumnType::Null as u8 {
+            elements.check_slots(bytes)?;
+        }
+        Ok(elements)
+    }
+
+    /// The header by itself: its data may lie anywhere.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn header(bytes: &[u8], block: Block) -> Result<Elements> {
+        let offset = block.offset;
+        if block.kind() == KIND_ARRAY {
+            let column = ColumnType::from_code((block.header >> 8) as u8, offset as u64)?;
+            let gaps = (block.header >> 16) as u8 & GAPS_BOTH;
+            let count = (block.header >> 32) as u32;
+            let rest = load_u64(bytes, (offset + ARRAY_CAPACITY) as u64)?;
+            let (capacity, data) = (rest as u32, (rest >> 32) as u32);
+            let (first, bare) = (0, false);
+            return Ok(Elements { offset, count, capacity, data, first, column, gaps, bare });
+        }
+        if block.kind() == KIND_EMPTY_ARRAY {
+            return Ok(Elements::empty(offset));
+        }
+        Err(block.unexpected())
+    }
+
+    /// The header at `offset` by itself.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn header_at(bytes: &[u8], offset: u32) -> Result<Elements> {
+        Elements::header(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
+    }
+
+    /// What the column whose header is at `offset` has for a row. Its other bytes are not
+    /// looked at, so that reading one value costs one value; each load is checked.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn one(bytes: &[u8], offset: u32, row: u32) -> Result<Raw> {
+        let column = Elements::header_at(bytes, offset)?;
+        if row >= column.count {
+            return Err(Error::new(ErrorKind::BadCount, offset as u64));
+        }
+        column.element_inlined(bytes, row)
+    }
+
+    /// Refuses counts that the bytes cannot hold where the data does not tell: every slot
+    /// takes a bit at least.
+    fn check_slots(&self, bytes: &[u8]) -> Result<()> {
+        let free = self.column == ColumnType::Null && self.gaps == GAPS_NONE;
+        let beyond = self.count as u64 > 8 * bytes.len() as u64;
+        if free || beyond || self.gaps != GAPS_NONE && self.count > self.capacity {
+            return Err(Error::new(ErrorKind::BadCount, self.offset as u64));
+        }
+        Ok(())
+    }
+
+    /// The array of an eight-byte home.
+    fn empty(offset: u32) -> Elements {
+        let column = ColumnType::Cells;
+        let (gaps, bare) = (GAPS_NONE, true);
+        Elements { offset, count: 0, capacity: 0, data: 0, first: 0, column, gaps, bare }
+    }
+
+    /// The header at `offset` within a table or list.
+    pub(crate) fn at(bytes: &[u8], offset: u32) -> Result<Elements> {
+        Elements::at_inlined(bytes, offset)
+    }
+
+    /// [`at`](Self::at) for the loops of readers.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn at_inlined(bytes: &[u8], offset: u32) -> Result<Elements> {
+        Elements::load_inlined(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
+    }
+
+    /// Where the values lie: behind the bitmaps.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn values_at(&self) -> u64 {
+        if self.gaps == GAPS_NONE || self.column.is_nested() {
+            return self.data as u64;
+        }
+        self.data as u64 + gaps_size(self.gaps, self.capacity as u64)
+    }
+
+    /// Where the bitmaps lie.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn bits_at(&self, bytes: &[u8]) -> Result<u64> {
+        if self.column.is_nested() {
+            return Ok(load_u32(bytes, self.data as u64 + NESTED_BITS as u64)? as u64);
+        }
+        Ok(self.data as u64)
+    }
+
+    /// Bytes that the data takes, bitmaps of scalars included.
+    pub(crate) fn data_size(&self) -> u64 {
+        if self.column.is_nested() {
+            return self.column.data_size(0);
+        }
+        self.column.slots_size(self.gaps, self.capacity)
+    }
+
+    /// Whether slots take bytes in the column itself, so that there can be room for more.
+    pub(crate) fn has_slots(&self) -> bool {
+        !self.column.is_nested() || self.gaps != GAPS_NONE
+    }
+
+    /// The array, its whole capacity checked to lie in the document: for edits.
+    pub(crate) fn whole(self, bytes: &[u8]) -> Result<Elements> {
+        check(bytes, self.data as u64, self.data_size())?;
+        if self.count > self.capacity {
+            return Err(Error::new(ErrorKind::BadCount, self.offset as u64));
+        }
+        Ok(self)
+    }
+
+    /// Whether a slot is without a value, and what that means.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn gap(&self, bytes: &[u8], slot: u32) -> Result<Option<Gap>> {
+        if self.gaps == GAPS_NONE { Ok(None) } else { self.find_gap(bytes, slot) }
+    }
+
+    fn find_gap(&self, bytes: &[u8], slot: u32) -> Result<Option<Gap>> {
+        let bits = self.bits_at(bytes)?;
+        let bit = |bits: u64| -> Result<bool> {
+            Ok(load_u8(bytes, bits + (slot >> 3) as u64)? >> (slot & 7) & 1 == 1)
+        };
+        // A column of nulls has no values, whatever damaged bits say.
+        if bit(bits)? && self.column != ColumnType::Null {
+            return Ok(None);
+        }
+        let null = match self.gaps {
+            GAPS_NULL => true,
+            GAPS_MISSING => false,
+            _ => bit(bits + bitmap_size(self.capacity as u64))?,
+        };
+        Ok(Some(if null { Gap::Null } else { Gap::Missing }))
+    }
+
+    /// Element `index` (the caller compared it with the count). Its tag is [`TAG_HOLE`]
+    /// where a row of a table has no such field.
+    pub(crate) fn element(&self, bytes: &[u8], index: u32) -> Result<Raw> {
+        self.element_inlined(bytes, index)
+    }
+
+    /// [`element`](Self::element) for the loops of readers.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn element_inlined(&self, bytes: &[u8], index: u32) -> Result<Raw> {
+        // Damaged offsets of lists may lead anywhere: loads are checked.
+        let slot = self.first.wrapping_add(index) & !ROW;
+        if let Some(gap) = self.gap(bytes, slot)? {
+            let tag = if gap == Gap::Null { TAG_NULL } else { TAG_HOLE };
+            return Ok(Raw::unplaced(tag, 0));
+        }
+        self.slot_inlined(bytes, slot)
+    }
+
+    /// What a slot that has a value holds.
+    pub(crate) fn slot(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
+        self.slot_inlined(bytes, slot)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn slot_inlined(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
+        let data = self.values_at();
+        // By constants: one branch on the column tells the width, too.
+        let at = |width: u64| data + slot as u64 * width;
+        let int = |value: i64| Raw::unplaced(TAG_INT, value as u64);
+        let float = |value: f64| Raw::unplaced(TAG_FLOAT, value.to_bits());
+        Ok(match self.column {
+            ColumnType::Cells => return tagged(bytes, data, slot),
+            ColumnType::Bool => {
+                let bit = load_u8(bytes, data + (slot >> 3) as u64)? >> (slot & 7) & 1;
+                Raw::unplaced(TAG_FALSE + bit, 0)
+            }
+            ColumnType::I8 => int(load_u8(bytes, at(1))? as i8 as i64),
+            ColumnType::I16 => int(load_u16(bytes, at(2))? as i16 as i64),
+            ColumnType::I32 => int(load_u32(bytes, at(4))? as i32 as i64),
+            ColumnType::I64 => int(load_u64(bytes, at(8))? as i64),
+            ColumnType::U8 => int(load_u8(bytes, at(1))? as i64),
+            ColumnType::U16 => int(load_u16(bytes, at(2))? as i64),
+            ColumnType::U32 => int(load_u32(bytes, at(4))? as i64),
+            ColumnType::U64 => {
+                let value = load_u64(bytes, at(8))?;
+                let tag = if value > i64::MAX as u64 { TAG_UINT } else { TAG_INT };
+                Raw::unplaced(tag, value)
+            }
+            ColumnType::F32 => float(f32::from_bits(load_u32(bytes, at(4))?) as f64),
+            ColumnType::F64 => float(f64::from_bits(load_u64(bytes, at(8))?)),
+            ColumnType::String => {
+                let cell = load_u64(bytes, at(8))?;
+                Raw { tag: TAG_STRING, cell, position: at(8) as u32 }
+            }
+            ColumnType::Objects | ColumnType::Arrays => {
+                let object = self.column == ColumnType::Objects;
+                let tag = if object { TAG_OBJECT } else { TAG_ARRAY };
+                Raw { tag, cell: load_u32(bytes, at(4))?.into(), position: at(4) as u32 }
+            }
+            ColumnType::Null => Raw::NULL,
+            ColumnType::Struct => Raw::unplaced(TAG_OBJECT, row_cell(self.data, slot)),
+            ColumnType::List | ColumnType::FixedList => {
+                Raw::unplaced(TAG_ARRAY, row_cell(self.data, slot))
+            }
+        })
+    }
+
+    /// The header as two words.
+    pub(crate) fn header_words(&self) -> [u64; 2] {
+        let first = KIND_ARRAY as u64 | (self.column as u64) << 8 | (self.gaps as u64) << 16;
+        [first | (self.count as u64) << 32, self.capacity as u64 | (self.data as u64) << 32]
+    }
+
+    /// The elements of the array that a node's cell names.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn of(bytes: &[u8], cell: u64) -> Result<Elements> {
+        match row_of(cell) {
+            None => Elements::load_inlined(bytes, Block::resolve(bytes, cell as u32)?),
+            Some(row) => List::load(bytes, cell as u32)?.element(bytes, row),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Building a map's index at once: full nodes, root first.
+
+use super::edit::{set_counts, set_root};
+use super::find::common_prefix;
+use super::node::{SLOTS, head_of, header};
+use super::{Map, key_of};
+use crate::error::Result;
+use crate::format::layout::*;
+use crate::store::space::{Extent, Observer, Space};
+use crate::store::storage::Storage;
+
+/// Entries below a full node of each level, and the count of levels, for an index
+/// of `count` entries.
+const fn spans(count: usize) -> ([usize; MAX_LEVELS], usize) {
+    let mut spans = [0; MAX_LEVELS];
+    let (mut levels, mut span) = (0, 1usize);
+    while levels == 0 || span < count {
+        span = span.saturating_mul(SLOTS);
+        spans[levels] = span;
+        levels += 1;
+    }
+    (spans, levels)
+}
+
+/// Slots of each node of an index of `count` entries.
+const fn capacity(count: usize) -> usize {
+    match count {
+        0..=7 => 7,
+        8..=15 => 15,
+        16..=31 => 31,
+        _ => SLOTS,
+    }
+}
+
+/// Bytes of an index of `count` entries that is built at once.
+pub(crate) const fn index_size(count: usize) -> u64 {
+    let (spans, levels) = spans(count);
+    let (mut nodes, mut level) = (0, 0);
+    while level < levels && count > 0 {
+        nodes += count.div_ceil(spans[level]);
+        level += 1;
+    }
+    nodes as u64 * node_size(capacity(count) as u32) as u64
+}
+
+/// The index over `sorted` entry numbers (no key twice) of a document in which
+/// the entries are written, to be placed at `root`: fills `nodes`, which is zero and
+/// has its [`index_size`]. The root lies first and the leaves last, so that its top
+/// is together.
+pub(crate) fn build(
+    bytes: &[u8],
+    entries: u32,
+    sorted: &[u32],
+    root: u64,
+    nodes: &mut [u8],
+) -> Result<()> {
+    let (spans, levels) = spans(sorted.len());
+    let capacity = capacity(sorted.len());
+    let size = node_size(capacity as u32) as usize;
+    let mut blocks = nodes.chunks_exact_mut(size);
+    // Where the next child lies: children follow their level, in its order.
+    let mut below = root + size as u64;
+    for level in (0..levels).rev() {
+        for run in sorted.chunks(spans[level]) {
+            let Some(block) = blocks.next() else { return Ok(()) };
+            let (first, last) = (run[0], run[run.len() - 1]);
+            let prefix =
+                common_prefix(key_of(bytes, entries, first)?, key_of(bytes, entries, last)?) as u32;
+            let step = spans[level] / SLOTS;
+            let count = run.len().div_ceil(step);
+            block[..8].copy_from_slice(&header(level as u8, count, capacity, prefix).to_le_bytes());
+            let (words, _) = block.as_chunks_mut::<4>();
+            for (slot, keys) in run.chunks(step).enumerate() {
+                let head = head_of(key_of(bytes, entries, keys[0])?, prefix);
+                let (head, child) = match level {
+                    0 => (head, keys[0]),
+                    _ => (if slot == 0 { 0 } else { head }, below as u32),
+                };
+                words[2 + slot] = head.to_le_bytes();
+                words[2 + capacity + slot] = child.to_le_bytes();
+                if level > 0 {
+                    below += size as u64;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Most entries of [`index`]: a record's fields and one more.
+const MOST: usize = MAX_FIELDS + 1;
+
+/// The first eight bytes of a key as a number that orders as they do, zero-padded.
+pub(crate) fn first_eight(key: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = key.len().min(8);
+    first[..length].copy_from_slice(&key[..length]);
+    u64::from_be_bytes(first)
+}
+
+/// Builds the index of a map whose first `count` entries are written, at most 256,
+/// carved from `extent`, and counts them. Keys that cannot be read count as empty.
+pub(crate) fn index<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    count: u32,
+    extent: &mut Extent,
+) {
+    let bytes = space.bytes();
+    let key = |number| key_of(bytes, map.entries, number).unwrap_or(&[]);
+    let mut order = [(0u64, 0u32); MOST];
+    let Some(order) = order.get_mut(..count as usize) else { return };
+    for (place, number) in order.iter_mut().zip(0..) {
+        *place = (first_eight(key(number)), number);
+    }
+    order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))));
+    let mut sorted = [0u32; MOST];
+    for (sorted, &mut (_, number)) in sorted.iter_mut().zip(order) {
+        *sorted = number;
+    }
+    let mut nodes = [0u8; index_size(MOST) as usize];
+    let size = index_size(count as usize);
+    let root = extent.carve(size);
+    let (sorted, nodes) = (&sorted[..count as usize], &mut nodes[..size as usize]);
+    if build(bytes, map.entries, sorted, u64::from(root), nodes).is_ok() && count > 0 {
+        space.write(u64::from(root), nodes);
+        set_counts(space, map.at, count, count);
+        set_root(space, map.at, root);
+    }
+}

@@ -1,0 +1,177 @@
+//! Checking a map's index as a whole (FORMAT 7.3): linear, without memory.
+
+use super::find::common_prefix;
+use super::node::{Node, damaged, head_of};
+use super::{Map, key_of};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::{load_u8, load_u64};
+use crate::format::cell::{owned_span, span_length};
+use crate::format::layout::*;
+
+/// A node on the way to the leaf at hand.
+#[derive(Clone, Copy)]
+struct Frame {
+    offset: u32,
+    slot: usize,
+    /// First entry of the node's subtree.
+    first: u32,
+}
+
+/// Checks the header and the index of a map: every node well-formed, prefixes
+/// and heads right, keys strictly ascending, and every live entry in one slot.
+/// The entries' cells are the caller's to check. `visit` is told of each node
+/// (offset, size) before it is entered and may refuse.
+pub(crate) fn check_index(
+    bytes: &[u8],
+    map: u64,
+    visit: &mut impl FnMut(u32, u32) -> Result<()>,
+) -> Result<()> {
+    let map = Map::load(bytes, map)?;
+    check_header(bytes, &map)?;
+    if map.root == 0 {
+        return Ok(());
+    }
+    let mut stack = [Frame { offset: 0, slot: 0, first: 0 }; MAX_LEVELS];
+    let mut depth = 0usize;
+    let mut previous: Option<u32> = None;
+    let mut seen = 0u32;
+    let mut next = Some((map.root, None));
+    loop {
+        // Down to the first leaf of a subtree.
+        while let Some((offset, above)) = next.take() {
+            let node = check_node(bytes, offset, above)?;
+            visit(offset, node_size(node.capacity() as u32))?;
+            let Some(frame) = stack.get_mut(depth) else { return Err(damaged(offset)) };
+            *frame = Frame { offset, slot: 0, first: 0 };
+            depth += 1;
+            if node.level > 0 {
+                next = Some((node.child(0), Some(node.level)));
+                continue;
+            }
+            // Its first key settles the separators above it.
+            let first = node.child(0);
+            let key = key_of(bytes, map.entries, first)?;
+            let top = stack.iter().take(depth).rposition(|frame| frame.slot > 0);
+            for frame in stack.iter_mut().take(depth).skip(top.map_or(0, |top| top + 1)) {
+                frame.first = first;
+            }
+            if let (Some(top), Some(previous)) = (top, previous) {
+                let Frame { offset, slot, .. } = stack[top];
+                let above = Node::load(bytes, offset)?;
+                let before = key_of(bytes, map.entries, previous)?;
+                let head = above.head(slot);
+                if head < head_of(before, above.prefix) || head > head_of(key, above.prefix) {
+                    return Err(damaged(offset));
+                }
+            }
+            for slot in 0..node.count {
+                let entry = node.child(slot);
+                let key = check_key(bytes, &map, entry)?;
+                if node.head(slot) != head_of(key, node.prefix) {
+                    return Err(damaged(offset));
+                }
+                if let Some(previous) = previous {
+                    let before = key_of(bytes, map.entries, previous)?;
+                    if before >= key {
+                        let kind = if before == key {
+                            ErrorKind::DuplicateKey
+                        } else {
+                            ErrorKind::BadIndex
+                        };
+                        return Err(Error::new(kind, u64::from(offset)));
+                    }
+                }
+                previous = Some(entry);
+                seen += 1;
+                if seen > map.live {
+                    return Err(Error::new(ErrorKind::BadCount, map.at));
+                }
+            }
+        }
+        // Up to a node with a slot left.
+        let Some(last) = previous else { return Err(damaged(map.root)) };
+        loop {
+            let Some(top) = depth.checked_sub(1) else {
+                if seen != map.live {
+                    return Err(Error::new(ErrorKind::BadCount, map.at));
+                }
+                return Ok(());
+            };
+            let frame = &mut stack[top];
+            let node = Node::load(bytes, frame.offset)?;
+            if node.level > 0 && frame.slot + 1 < node.count {
+                frame.slot += 1;
+                next = Some((node.child(frame.slot), Some(node.level)));
+                break;
+            }
+            // All keys between lie between these two, so they share it too.
+            let (least, greatest) =
+                (key_of(bytes, map.entries, frame.first)?, key_of(bytes, map.entries, last)?);
+            if common_prefix(least, greatest) < node.prefix as usize {
+                return Err(damaged(frame.offset));
+            }
+            depth = top;
+        }
+    }
+}
+
+fn check_header(bytes: &[u8], map: &Map) -> Result<()> {
+    let (kind, rest) = (load_u64(bytes, map.at)?, load_u64(bytes, map.at + u64::from(MAP_HASH))?);
+    if kind as u32 != u32::from(KIND_MAP) || rest != 0 {
+        return Err(Error::new(ErrorKind::NotZero, map.at));
+    }
+    if (map.capacity == 0) != (map.entries == 0) {
+        return Err(Error::new(ErrorKind::BadCount, map.at));
+    }
+    let entries = u64::from(map.entries);
+    let mut live = 0;
+    for number in 0..map.used {
+        live += u32::from(load_u8(bytes, entries + entry_tag_at(number))? != TAG_HOLE);
+    }
+    if live != map.live {
+        return Err(Error::new(ErrorKind::BadCount, map.at));
+    }
+    Ok(())
+}
+
+/// A node by itself. `above` is its parent's level.
+fn check_node<'a>(bytes: &'a [u8], offset: u32, above: Option<u8>) -> Result<Node<'a>> {
+    if !offset.is_multiple_of(8) {
+        return Err(Error::new(ErrorKind::Misaligned, u64::from(offset)));
+    }
+    let node = Node::load(bytes, offset)?;
+    if load_u8(bytes, u64::from(offset) + 3)? != 0 {
+        return Err(Error::new(ErrorKind::NotZero, u64::from(offset) + 3));
+    }
+    match above {
+        None if node.level > 0 && node.count == 1 => return Err(damaged(offset)),
+        Some(above) if node.level + 1 != above || node.capacity() != NODE_SLOTS as usize => {
+            return Err(damaged(offset));
+        }
+        _ => {}
+    }
+    if node.level > 0 && node.head(0) != 0 {
+        return Err(damaged(offset));
+    }
+    for slot in node.count..node.capacity() {
+        if node.head(slot) != 0 || node.child(slot) != 0 {
+            return Err(Error::new(ErrorKind::NotZero, u64::from(offset)));
+        }
+    }
+    Ok(node)
+}
+
+/// The key of an entry that a leaf names.
+fn check_key<'a>(bytes: &'a [u8], map: &Map, number: u32) -> Result<&'a [u8]> {
+    let entry = map.entry(bytes, number)?;
+    if entry.tag == TAG_HOLE {
+        return Err(Error::new(ErrorKind::BadIndex, entry.tag_at));
+    }
+    let cell = load_u64(bytes, entry.key)?;
+    // Comparing keys costs their length; text that belongs to one key bounds that by
+    // the document's size, and this bounds the rest.
+    if owned_span(cell).is_none() && span_length(cell) > MAX_SHARED {
+        return Err(Error::new(ErrorKind::BadCell, entry.key));
+    }
+    key_of(bytes, map.entries, number)
+}

@@ -1,0 +1,905 @@
+//! Editing a map: insert, remove, rename, reserve (FORMAT 7).
+//!
+//! Every edit is planned first: `plan_…` reads and checks all that the edit
+//! will touch and says how many bytes it needs; the edit then only writes and
+//! cannot fail. What a commit still reads (keys, to renew heads) was reachable
+//! when planned; on damaged bytes a key that is not counts as empty, which
+//! makes the index wrong, not the memory. How many blocks are carved is decided
+//! in the plan alone.
+
+use super::find::{
+    Hit, Path, Seek, Target, common_prefix, edge_key, find_slot, first_key, locate, seek,
+};
+use super::node::*;
+use super::{Entry, Map, key_of};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::{check, load_u8, load_u32, load_u64};
+use crate::format::cell::Needle;
+use crate::format::layout::*;
+use crate::store::space::{Extent, Observer, Space};
+use crate::store::storage::Storage;
+
+const NODE_SIZE: u64 = node_size(NODE_SLOTS) as u64;
+/// Slots of the first root leaf.
+const FIRST_SLOTS: usize = 7;
+/// Fewest entries that a table is given room for.
+const FIRST_ENTRIES: u32 = 8;
+/// From this many used entries on, holes are squeezed when they are the majority.
+const SQUEEZE: u32 = 16;
+/// From this capacity on, a table used to a quarter gives half of itself back.
+const GIVE_BACK: u32 = 64;
+
+// --- create, reserve, free --------------------------------------------------
+
+/// Bytes of an empty map with room for `capacity` entries.
+pub(crate) const fn create_size(capacity: u32) -> u64 {
+    MAP_SIZE as u64 + entries_size(capacity as u64)
+}
+
+/// Carves an empty map.
+pub(crate) fn create<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    extent: &mut Extent,
+    capacity: u32,
+) -> Map {
+    let at = u64::from(extent.carve(u64::from(MAP_SIZE)));
+    space.write_u8(at, KIND_MAP);
+    let mut entries = 0;
+    if capacity > 0 {
+        entries = extent.carve(entries_size(u64::from(capacity)));
+        space.write_u64(
+            at + u64::from(MAP_CAPACITY),
+            u64::from(capacity) | u64::from(entries) << 32,
+        );
+    }
+    Map { at, live: 0, used: 0, capacity, entries, root: 0 }
+}
+
+/// How the entry table grows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    /// The capacity after it.
+    capacity: u32,
+    /// Bytes to take.
+    pub(crate) fresh: u64,
+    /// Bytes by which the document's end moves first.
+    pub(crate) tail: u64,
+}
+
+impl Growth {
+    /// Growth so that `additional` more entries fit: in place by an eighth where
+    /// the table ends the document, else to another place by half.
+    fn plan(bytes: &[u8], map: &Map, additional: u32) -> Growth {
+        let capacity = map.capacity;
+        let needed = map.used.saturating_add(additional);
+        if needed <= capacity {
+            return Growth { capacity, fresh: 0, tail: 0 };
+        }
+        let size = entries_size(u64::from(capacity));
+        if capacity > 0 && u64::from(map.entries) + size == bytes.len() as u64 {
+            let capacity = capacity.saturating_add((capacity / 8).max(4)).max(needed);
+            return Growth { capacity, fresh: 0, tail: entries_size(u64::from(capacity)) - size };
+        }
+        let capacity = capacity.saturating_add(capacity / 2).max(FIRST_ENTRIES).max(needed);
+        Growth { capacity, fresh: entries_size(u64::from(capacity)), tail: 0 }
+    }
+
+    /// Extends the table in place: to be called before the fresh bytes are taken.
+    fn extend<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: u64) {
+        if self.tail > 0 {
+            space.extend(self.tail);
+            space.write_u32(map + u64::from(MAP_CAPACITY), self.capacity);
+        }
+    }
+
+    /// Moves the table to its new place; returns that and the old block.
+    fn carry_out<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        map: &Map,
+        extent: &mut Extent,
+    ) -> (u32, Option<(u64, u64)>) {
+        if self.fresh == 0 {
+            return (map.entries, None);
+        }
+        let entries = extent.carve(self.fresh);
+        let (old, size) = (u64::from(map.entries), entries_size(u64::from(map.used)));
+        space.copy_within(old, u64::from(entries), size);
+        space.write_u64(
+            map.at + u64::from(MAP_CAPACITY),
+            u64::from(self.capacity) | u64::from(entries) << 32,
+        );
+        (entries, Some((old, entries_size(u64::from(map.capacity)))))
+    }
+}
+
+/// What making room for `additional` entries needs.
+pub(crate) fn plan_reserve(bytes: &[u8], map: u64, additional: u32) -> Result<Growth> {
+    let map = Map::load(bytes, map)?;
+    checked_table(bytes, &map)?;
+    Ok(Growth::plan(bytes, &map, additional))
+}
+
+/// Makes the room, after [`Space::ensure`] of `fresh` and `tail`. Takes the fresh
+/// bytes itself.
+pub(crate) fn reserve<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, growth: &Growth) {
+    growth.extend(space, map);
+    if growth.fresh == 0 {
+        return;
+    }
+    let Ok(loaded) = Map::load(space.bytes(), map) else { return };
+    let mut extent = space.take(growth.fresh);
+    let (_, old) = growth.carry_out(space, &loaded, &mut extent);
+    if let Some((offset, size)) = old {
+        space.free(offset, size);
+    }
+}
+
+/// Frees the table and the index. The header and what keys and values own are
+/// the caller's, who frees those first.
+pub(crate) fn free_body<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
+    let Ok(map) = Map::load(space.bytes(), map) else { return };
+    if !space.trusted {
+        return;
+    }
+    if map.root != 0 {
+        free_index(space, &map);
+    }
+    space.free(u64::from(map.entries), entries_size(u64::from(map.capacity)));
+}
+
+/// Frees all nodes, each after those below it.
+fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+    let Ok(mut path) = Path::edge(space.bytes(), map.root, false) else { return };
+    // Every leaf has an entry, so there are no more leaves than live entries.
+    for _ in 0..map.live {
+        let mut next = path;
+        let more = next.step_leaf(space.bytes(), false) == Ok(true);
+        // The nodes that the next path does not share are done with.
+        for at in (0..path.depth as usize).rev() {
+            let node = path.nodes[at];
+            if more && next.nodes[at] == node {
+                break;
+            }
+            let size = Node::load(space.bytes(), node)
+                .map_or(0, |node| u64::from(node_size(node.capacity() as u32)));
+            space.free(u64::from(node), size);
+        }
+        if !more {
+            return;
+        }
+        path = next;
+    }
+}
+
+/// The whole entry table lies in the document.
+fn checked_table(bytes: &[u8], map: &Map) -> Result<()> {
+    let size = entries_size(u64::from(map.capacity));
+    check(bytes, u64::from(map.entries), size)
+}
+
+// --- insert -----------------------------------------------------------------
+
+/// Whether a key is there, or what inserting it takes.
+pub(crate) enum Place {
+    /// An entry has this key.
+    Found(u32),
+    /// None has.
+    New(InsertPlan),
+}
+
+/// A planned insertion, good until the document changes. Flat and small: it is
+/// moved about, and what was just written in parts is slow to read as a whole.
+pub(crate) struct InsertPlan {
+    growth: Growth,
+    index: IndexPlan,
+}
+
+impl InsertPlan {
+    /// Bytes to take for it (the key's and value's own not counted).
+    pub(crate) fn fresh(&self) -> u64 {
+        self.growth.fresh + u64::from(self.index.fresh)
+    }
+
+    /// Bytes to take in excess, if they are to be had, so that new nodes lie in one page.
+    pub(crate) fn spare(&self) -> u64 {
+        if self.index.halves > 0 { NODE_SIZE - 8 } else { 0 }
+    }
+
+    /// Bytes for [`Space::ensure`]'s `tail`.
+    pub(crate) fn tail(&self) -> u64 {
+        self.growth.tail
+    }
+
+    /// Extends the table in place. To be called after [`Space::ensure`] and before
+    /// [`Space::take`], so that what is taken lies behind it.
+    pub(crate) fn extend<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+        self.growth.extend(space, map.at);
+    }
+}
+
+/// Finds a key or plans its insertion.
+#[inline]
+pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Place> {
+    checked_table(bytes, map)?;
+    let index = IndexPlan::plan(bytes, map, key)?;
+    if index.nodes == NewNodes::Taken {
+        return Ok(Place::Found(Node::load(bytes, index.leaf)?.child(index.slot as usize)));
+    }
+    let growth = Growth::plan(bytes, map, 1);
+    Ok(Place::New(InsertPlan { growth, index }))
+}
+
+/// Appends an entry to the map that this was planned for; returns its number. `extent` has at least
+/// [`fresh`](InsertPlan::fresh) bytes left, and [`extend`](InsertPlan::extend)
+/// was called.
+pub(crate) fn insert<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    plan: &InsertPlan,
+    key_cell: u64,
+    tag: u8,
+    value_cell: u64,
+    extent: &mut Extent,
+) -> u32 {
+    let (entries, old) = plan.growth.carry_out(space, map, extent);
+    let (map, number) = (&Map { entries, ..*map }, map.used);
+    put_entry(space, map, number, key_cell, tag, value_cell);
+    set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));
+    plan.index.carry_out(space, map, number, extent);
+    if let Some((offset, size)) = old {
+        space.free(offset, size);
+    }
+    number
+}
+
+/// Writes entry `number` of a map that has room; it is neither counted nor indexed yet.
+#[inline]
+pub(crate) fn put_entry<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    number: u32,
+    key_cell: u64,
+    tag: u8,
+    value_cell: u64,
+) {
+    let base = u64::from(map.entries);
+    let cells = (u128::from(key_cell) | u128::from(value_cell) << 64).to_le_bytes();
+    space.write(base + entry_key_at(number), &cells);
+    space.write_u8(base + entry_tag_at(number), tag);
+}
+
+pub(super) fn set_counts<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: u64,
+    live: u32,
+    used: u32,
+) {
+    space.write_u64(map + u64::from(MAP_LIVE), u64::from(live) | u64::from(used) << 32);
+}
+
+pub(super) fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, root: u32) {
+    space.write_u32(map + u64::from(MAP_ROOT), root);
+}
+
+/// A key's place in the index, and the nodes that inserting there adds.
+#[derive(Clone, Copy)]
+struct IndexPlan {
+    leaf: u32,
+    slot: u32,
+    /// Of the leaf.
+    count: u32,
+    capacity: u32,
+    /// The key's head in the leaf.
+    head: u32,
+    /// Bytes of the new nodes.
+    fresh: u32,
+    nodes: NewNodes,
+    /// For [`NewNodes::More`], how many of the last nodes on the way are split; if
+    /// that is all, there is a new root.
+    halves: u32,
+}
+
+/// What happens to the index besides a new slot in the leaf.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+enum NewNodes {
+    /// Nothing, not even that: the key is there.
+    Taken,
+    /// Nothing.
+    None,
+    /// A first leaf is made.
+    First,
+    /// The root leaf moves to a larger place.
+    Larger,
+    /// Prefixes become shorter, or nodes are split.
+    More,
+}
+
+impl IndexPlan {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<IndexPlan> {
+        if map.root != 0
+            && let Some(spot) = locate(bytes, map.entries, map.root, key)?
+        {
+            let (count, capacity) = (spot.leaf.count() as u32, NODE_SLOTS);
+            let (slot, head) = (spot.slot as u32, head_of(key, spot.leaf.prefix()));
+            let nodes = if spot.found.is_some() { NewNodes::Taken } else { NewNodes::None };
+            if count < capacity || nodes == NewNodes::Taken {
+                let (leaf, fresh, halves) = (spot.offset, 0, 0);
+                return Ok(IndexPlan { leaf, slot, count, capacity, head, fresh, nodes, halves });
+            }
+        }
+        IndexPlan::plan_more(bytes, map, key)
+    }
+
+    /// The same where prefixes become shorter or nodes are added.
+    #[inline(never)]
+    fn plan_more(bytes: &[u8], map: &Map, key: &[u8]) -> Result<IndexPlan> {
+        if map.root == 0 {
+            return Ok(IndexPlan {
+                leaf: 0,
+                slot: 0,
+                count: 0,
+                capacity: FIRST_SLOTS as u32,
+                head: head_of(key, 0),
+                fresh: node_size(FIRST_SLOTS as u32),
+                nodes: NewNodes::First,
+                halves: 0,
+            });
+        }
+        let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
+        let depth = seek.path.depth as usize;
+        let (leaf, slot) = seek.path.leaf();
+        let node = Node::load(bytes, leaf)?;
+        let (slot, count, capacity) = (slot as u32, node.count as u32, node.capacity() as u32);
+        if seek.found.is_some() {
+            let (head, fresh, nodes, halves) = (0, 0, NewNodes::Taken, 0);
+            return Ok(IndexPlan { leaf, slot, count, capacity, head, fresh, nodes, halves });
+        }
+        let outside = (seek.outside as usize) < depth;
+        let prefix = if outside { node.prefix.min(seek.shared) } else { node.prefix };
+        let head = head_of(key, prefix);
+        let (nodes, fresh, halves) = if count < capacity {
+            (if outside { NewNodes::More } else { NewNodes::None }, 0, 0)
+        } else if node.capacity() < SLOTS {
+            (NewNodes::Larger, node_size(2 * capacity + 1), 0)
+        } else {
+            let mut halves = 1;
+            while halves < depth
+                && Node::load(bytes, seek.path.nodes[depth - 1 - halves])?.count == SLOTS
+            {
+                halves += 1;
+            }
+            if halves == MAX_LEVELS {
+                // 31 to the power of 11 insertions make this of an empty map.
+                let limit = u64::from(map.live);
+                return Err(Error::with_detail(ErrorKind::ElementLimit, map.at, limit));
+            }
+            let new_root = usize::from(halves == depth);
+            (NewNodes::More, NODE_SIZE as u32 * (halves + new_root) as u32, halves as u32)
+        };
+        Ok(IndexPlan { leaf, slot, count, capacity, head, fresh, nodes, halves })
+    }
+
+    /// Puts entry `number` (which is written) into the index.
+    #[inline]
+    fn carry_out<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        map: &Map,
+        number: u32,
+        extent: &mut Extent,
+    ) {
+        if self.nodes == NewNodes::None {
+            let counts = (self.count as usize, self.capacity as usize);
+            insert_slot(space, self.leaf, counts, self.slot as usize, (self.head, number));
+            renew_prefix_at(space, map.entries, self.leaf, counts.0 + 1);
+        } else {
+            self.carry_out_more(space, map, number, extent);
+        }
+    }
+
+    #[inline(never)]
+    fn carry_out_more<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        map: &Map,
+        number: u32,
+        extent: &mut Extent,
+    ) {
+        let &IndexPlan { leaf, head, nodes, .. } = self;
+        let (count, capacity) = (self.count as usize, self.capacity as usize);
+        let mut slot = self.slot as usize;
+        // The way to the leaf, now that nobody has to carry it: the entry has the key.
+        let target = key_of(space.bytes(), map.entries, number).map(Target::at);
+        let way = match (map.root, target) {
+            (1.., Ok(target)) => seek(space.bytes(), map.entries, map.root, target).ok(),
+            _ => None,
+        };
+        if let Some(seek) = &way {
+            shorten_prefixes(space, seek);
+        }
+        let root = match nodes {
+            NewNodes::First => {
+                let root = extent.carve(u64::from(self.fresh));
+                space.write_u64(u64::from(root), header(0, 0, FIRST_SLOTS, 0));
+                slot = 0;
+                root
+            }
+            NewNodes::Larger => {
+                let root = extent.carve(u64::from(self.fresh));
+                enlarge(space, leaf, root, 2 * capacity + 1);
+                root
+            }
+            NewNodes::More if self.halves == 0 => leaf,
+            NewNodes::More => {
+                if let Some(Seek { path, .. }) = &way {
+                    split(space, map, path, self.halves as usize, (head, number), extent);
+                }
+                return;
+            }
+            NewNodes::None | NewNodes::Taken => return,
+        };
+        let capacity = match nodes {
+            NewNodes::Larger => 2 * capacity + 1,
+            _ => capacity,
+        };
+        insert_slot(space, root, (count, capacity), slot, (head, number));
+        renew_prefix_at(space, map.entries, root, count + 1);
+        if root != leaf {
+            set_root(space, map.at, root);
+            if leaf != 0 {
+                space.free(u64::from(leaf), u64::from(node_size(self.capacity)));
+            }
+        }
+    }
+}
+
+/// Where the key leaves the common prefix of nodes it will be below, their
+/// prefixes become shorter. The bytes that come before the old heads are the
+/// same for all keys there, so no key needs to be read.
+fn shorten_prefixes<S: Storage, O: Observer>(space: &mut Space<S, O>, seek: &Seek) {
+    for at in seek.outside as usize..seek.path.depth as usize {
+        let offset = seek.path.nodes[at];
+        let Ok(node) = Node::load(space.bytes(), offset) else { return };
+        let Some(by @ 1..) = node.prefix.checked_sub(seek.shared) else { continue };
+        let (count, first) = (node.count, usize::from(node.level > 0));
+        let mut heads = [0u8; 4 * SLOTS];
+        for (slot, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            let old = node.head(slot);
+            let new = match by {
+                1..4 => seek.neighbour & !(u32::MAX >> (8 * by)) | old >> (8 * by),
+                _ => seek.neighbour,
+            };
+            *head = new.to_le_bytes();
+        }
+        let heads = heads.get(4 * first..4 * count).unwrap_or(&[]);
+        space.write(head_at(offset, first), heads);
+        set_prefix(space, offset, seek.shared);
+    }
+}
+
+/// Splits the last `halves` nodes of the path while inserting.
+fn split<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    path: &Path,
+    halves: usize,
+    (mut head, mut child): (u32, u32),
+    extent: &mut Extent,
+) {
+    let depth = path.depth as usize;
+    let (mut position, mut at_end, mut at_start) = (path.leaf().1, true, true);
+    for at in 0..depth {
+        let last = Node::load(space.bytes(), path.nodes[at]).map_or(0, |n| n.count);
+        let slot = path.slots[at] as usize + usize::from(at + 1 < depth);
+        at_end &= slot == last;
+        at_start &= path.slots[at] == 0;
+    }
+    for at in (0..depth).rev() {
+        let offset = path.nodes[at];
+        let Ok(node) = Node::load(space.bytes(), offset) else { return };
+        let (count, level, prefix) = (node.count, node.level, node.prefix);
+        if depth - at > halves {
+            insert_slot(space, offset, (count, SLOTS), position, (head, child));
+            renew_prefix_at(space, map.entries, offset, count + 1);
+            return;
+        }
+        let left = if at_end {
+            // Ascending keys leave full nodes behind them,
+            SLOTS
+        } else if at_start {
+            // and so do descending ones.
+            1
+        } else {
+            SLOTS.div_ceil(2)
+        };
+        let right = extent.carve_in_page(NODE_SIZE);
+        split_node(space, offset, right, left, position, (head, child));
+        renew_prefix(space, map.entries, offset);
+        renew_prefix(space, map.entries, right);
+        let parent = match at.checked_sub(1) {
+            Some(above) => {
+                position = path.slots[above] as usize + 1;
+                Node::load(space.bytes(), path.nodes[above]).map_or(0, |n| n.prefix)
+            }
+            None => prefix,
+        };
+        let bytes = space.bytes();
+        let separator =
+            Node::load(bytes, right).and_then(|node| first_key(bytes, map.entries, node));
+        (head, child) = (head_of(separator.unwrap_or(&[]), parent), right);
+        if at == 0 {
+            let root = extent.carve_in_page(NODE_SIZE);
+            space.write_u64(u64::from(root), header(level + 1, 0, SLOTS, prefix));
+            insert_slot(space, root, (0, SLOTS), 0, (0, offset));
+            insert_slot(space, root, (1, SLOTS), 1, (head, child));
+            set_root(space, map.at, root);
+        }
+    }
+}
+
+/// Splits a full node while inserting a slot; `left` of the 64 slots stay.
+fn split_node<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    node: u32,
+    right: u32,
+    left: usize,
+    position: usize,
+    slot: (u32, u32),
+) {
+    let Ok(Node { count, level, prefix, .. }) = Node::load(space.bytes(), node) else { return };
+    let keep = if position < left { left - 1 } else { left }.min(count);
+    let moved = count - keep;
+    space.write_u64(u64::from(right), header(level, moved, SLOTS, prefix));
+    for first in [0, SLOTS] {
+        let (place, length) = (head_at(node, first + keep), 4 * moved as u64);
+        space.copy_within(place, head_at(right, first), length);
+        space.zero(place, length);
+    }
+    set_count(space, node, keep);
+    if position < left {
+        insert_slot(space, node, (keep, SLOTS), position, slot);
+    } else {
+        insert_slot(space, right, (moved, SLOTS), position - left, slot);
+    }
+    if level > 0 {
+        // The least separator of a node stands for "less than any".
+        space.write_u32(head_at(right, 0), 0);
+    }
+}
+
+/// Copies a root leaf to a larger place.
+fn enlarge<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    leaf: u32,
+    root: u32,
+    capacity: usize,
+) {
+    let Ok(node) = Node::load(space.bytes(), leaf) else { return };
+    let (count, old, prefix) = (node.count, node.capacity(), node.prefix);
+    space.write_u64(u64::from(root), header(0, count, capacity, prefix));
+    let length = 4 * count as u64;
+    space.copy_within(head_at(leaf, 0), head_at(root, 0), length);
+    space.copy_within(head_at(leaf, old), head_at(root, capacity), length);
+}
+
+/// Renews a node's prefix when its count reaches certain values.
+fn renew_prefix_at<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    entries: u32,
+    node: u32,
+    count: usize,
+) {
+    if matches!(count, 4 | 8 | 16 | 32) {
+        renew_prefix(space, entries, node);
+    }
+}
+
+/// Makes a node's prefix as long as its keys allow, if that is worth the reading:
+/// heads that still differ in their first two bytes are left.
+fn renew_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, entries: u32, offset: u32) {
+    let bytes = space.bytes();
+    let Ok(node) = Node::load(bytes, offset) else { return };
+    let first = usize::from(node.level > 0);
+    if node.count < 4 || (node.head(first) ^ node.head(node.count - 1)) >> 16 != 0 {
+        return;
+    }
+    let (Ok(least), Ok(greatest)) =
+        (edge_key(bytes, entries, node, false), edge_key(bytes, entries, node, true))
+    else {
+        return;
+    };
+    let prefix = common_prefix(least, greatest) as u32;
+    if prefix <= node.prefix {
+        return;
+    }
+    let mut heads = [0u8; 4 * SLOTS];
+    for (slot, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate().take(node.count) {
+        let key = if node.level == 0 {
+            key_of(bytes, entries, node.child(slot))
+        } else {
+            node.descend(bytes, slot).and_then(|child| first_key(bytes, entries, child))
+        };
+        *head = head_of(key.unwrap_or(&[]), prefix).to_le_bytes();
+    }
+    let heads = heads.get(4 * first..4 * node.count).unwrap_or(&[]);
+    space.write(head_at(offset, first), heads);
+    set_prefix(space, offset, prefix);
+}
+
+// --- remove -----------------------------------------------------------------
+
+/// A planned removal, good until the map changes.
+pub(crate) struct RemovePlan {
+    /// The entry to be removed.
+    pub(crate) entry: Entry,
+    number: u32,
+    slot: OldSlot,
+}
+
+/// A slot to take out of the index.
+struct OldSlot {
+    leaf: u32,
+    slot: u32,
+    count: u32,
+    capacity: u32,
+    /// The way there, where it is the leaf's only one.
+    path: Option<Path>,
+}
+
+impl OldSlot {
+    /// Finds a key: the number of its entry, and its slot.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<(u32, OldSlot)>> {
+        let hit = find_slot(bytes, map.entries, map.root, &Needle::new(key))?;
+        let Some(Hit { entry, leaf, slot }) = hit else { return Ok(None) };
+        let node = Node::load(bytes, leaf)?;
+        let path = if node.count == 1 { Some(path_to(bytes, map, key, entry)?) } else { None };
+        let (slot, count, capacity) = (slot as u32, node.count as u32, node.capacity() as u32);
+        Ok(Some((entry, OldSlot { leaf, slot, count, capacity, path })))
+    }
+
+    fn carry_out<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+        match &self.path {
+            None => {
+                let counts = (self.count as usize, self.capacity as usize);
+                remove_slot(space, self.leaf, counts, self.slot as usize);
+            }
+            Some(path) => remove_leaf(space, map, path),
+        }
+    }
+}
+
+/// The way to the slot of an entry that is there.
+#[cold]
+#[inline(never)]
+fn path_to(bytes: &[u8], map: &Map, key: &[u8], number: u32) -> Result<Path> {
+    let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
+    if seek.found != Some(number) {
+        return Err(Error::new(ErrorKind::BadIndex, map.at));
+    }
+    Ok(seek.path)
+}
+
+/// Finds a key's entry and its slot in the index.
+#[inline]
+pub(crate) fn plan_remove(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<RemovePlan>> {
+    checked_table(bytes, map)?;
+    let Some((number, slot)) = OldSlot::plan(bytes, map, key)? else { return Ok(None) };
+    let entry = map.entry(bytes, number)?;
+    Ok(Some(RemovePlan { entry, number, slot }))
+}
+
+/// Takes an entry out and leaves a hole. What its key and value own is the
+/// caller's, who may have freed it before. When holes are the majority they are
+/// squeezed out, which gives the entries new numbers.
+pub(crate) fn remove<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    plan: &RemovePlan,
+) {
+    let RemovePlan { entry, number, slot } = plan;
+    slot.carry_out(space, map);
+    space.write(entry.key, &[0; 16]);
+    space.write_u8(entry.tag_at, TAG_HOLE);
+    let (live, mut used) = (map.live.saturating_sub(1), map.used);
+    if *number + 1 == used {
+        // The last used entry is no hole.
+        let entries = u64::from(map.entries);
+        while used > 0 && load_u8(space.bytes(), entries + entry_tag_at(used - 1)) == Ok(TAG_HOLE) {
+            used -= 1;
+        }
+    }
+    set_counts(space, map.at, live, used);
+    if !space.trusted {
+        return;
+    }
+    if used >= SQUEEZE && used - live.min(used) > used / 2 {
+        squeeze(space, map.at);
+        used = live;
+    }
+    if map.capacity >= GIVE_BACK && used <= map.capacity / 4 {
+        give_back(space, map.at);
+    }
+}
+
+/// Frees a leaf with one slot and the nodes left empty by that; a root with one
+/// child gives way to it.
+#[cold]
+fn remove_leaf<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path: &Path) {
+    let mut top = 0;
+    for at in (0..path.depth as usize).rev() {
+        let (offset, slot) = (path.nodes[at], path.slots[at] as usize);
+        let Ok(node) = Node::load(space.bytes(), offset) else { return };
+        let (count, capacity, level) = (node.count, node.capacity(), node.level);
+        if count > 1 {
+            remove_slot(space, offset, (count, capacity), slot);
+            if level > 0 && slot == 0 {
+                space.write_u32(head_at(offset, 0), 0);
+            }
+            top = map.root;
+            break;
+        }
+        space.free(u64::from(offset), u64::from(node_size(capacity as u32)));
+    }
+    // Levels descend, so this ends.
+    while top != 0 {
+        let Ok(node) = Node::load(space.bytes(), top) else { break };
+        if node.level == 0 || node.count > 1 {
+            break;
+        }
+        let Ok(_) = node.descend(space.bytes(), 0) else { break };
+        let below = node.child(0);
+        space.free(u64::from(top), NODE_SIZE);
+        top = below;
+    }
+    if top != map.root {
+        set_root(space, map.at, top);
+    }
+}
+
+/// Moves the live entries together, in order. Linear, without searching or
+/// memory: while an entry moves, its slot in the index and half of its key cell
+/// trade places, so that the entry knows the slot that must learn its number.
+fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
+    let Ok(map) = Map::load(space.bytes(), map) else { return };
+    let entries = u64::from(map.entries);
+    let tag = |bytes: &[u8], number| load_u8(bytes, entries + entry_tag_at(number)).unwrap_or(0);
+    let Some(hole) = (0..map.used).find(|&number| tag(space.bytes(), number) == TAG_HOLE) else {
+        return;
+    };
+    let Ok(mut path) = Path::edge(space.bytes(), map.root, false) else { return };
+    for _ in 0..map.live {
+        let leaf = path.leaf().0;
+        let Ok(node) = Node::load(space.bytes(), leaf) else { break };
+        let (count, capacity) = (node.count, node.capacity());
+        for slot in 0..count {
+            let place = child_at(leaf, capacity, slot);
+            let number = load_u32(space.bytes(), place).unwrap_or(0);
+            if number > hole {
+                let key = entries + entry_key_at(number);
+                let low = load_u32(space.bytes(), key).unwrap_or(0);
+                space.write_u32(place, low);
+                space.write_u32(key, place as u32);
+            }
+        }
+        if path.step_leaf(space.bytes(), false) != Ok(true) {
+            break;
+        }
+    }
+    let mut next = hole;
+    for number in hole + 1..map.used {
+        let tag = tag(space.bytes(), number);
+        if tag == TAG_HOLE {
+            continue;
+        }
+        let source = entries + entry_key_at(number);
+        let Ok(cell) = load_u64(space.bytes(), source) else { break };
+        let Ok(value) = load_u64(space.bytes(), source + 8) else { break };
+        let place = cell & 0xFFFF_FFFF;
+        let Ok(low) = load_u32(space.bytes(), place) else { break };
+        let mut cells = [0; 16];
+        let (key, rest) = cells.split_at_mut(8);
+        key.copy_from_slice(&(cell & !0xFFFF_FFFF | u64::from(low)).to_le_bytes());
+        rest.copy_from_slice(&value.to_le_bytes());
+        space.write_u32(place, next);
+        space.write(entries + entry_key_at(next), &cells);
+        space.write_u8(entries + entry_tag_at(next), tag);
+        next += 1;
+    }
+    // Everything from `next` on: the rest of its group's tags, then the rest.
+    let group = next.next_multiple_of(8).min(map.used);
+    let end = entries + entries_size(u64::from(map.used));
+    let cells = entries + entry_key_at(next);
+    if group > next {
+        let tags = entries + entry_tag_at(next);
+        space.zero(tags, u64::from(group - next));
+        space.zero(cells, end - cells);
+    } else if next < map.used {
+        space.zero(cells - 8, end + 8 - cells);
+    }
+    set_counts(space, map.at, map.live, next);
+}
+
+/// Halves a table of which a quarter is used, or frees it when nothing is.
+fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
+    let Ok(map) = Map::load(space.bytes(), map) else { return };
+    if map.used > map.capacity / 4 {
+        return;
+    }
+    let capacity = (2 * map.used).next_multiple_of(8).max(FIRST_ENTRIES);
+    let (old, new) = (entries_size(u64::from(map.capacity)), entries_size(u64::from(capacity)));
+    space.write_u32(map.at + u64::from(MAP_CAPACITY), capacity);
+    space.free(u64::from(map.entries) + new, old - new);
+}
+
+// --- rename -----------------------------------------------------------------
+
+/// Whether a key is there, or what giving it to an entry takes.
+pub(crate) enum RenamePlace {
+    /// An entry has this key.
+    Found,
+    /// None has.
+    New(RenamePlan),
+}
+
+/// A planned renaming, good until the document changes.
+pub(crate) struct RenamePlan {
+    map: Map,
+    number: u32,
+    old: OldSlot,
+    fresh: u64,
+}
+
+impl RenamePlan {
+    /// Bytes to take for it (the key's own not counted); more than it may use.
+    pub(crate) fn fresh(&self) -> u64 {
+        self.fresh
+    }
+}
+
+/// Finds a key or plans that entry `number` gets it.
+pub(crate) fn plan_rename(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> Result<RenamePlace> {
+    checked_table(bytes, map)?;
+    let old = OldSlot::plan(bytes, map, key_of(bytes, map.entries, number)?)?;
+    let Some((_, old)) = old.filter(|(found, _)| *found == number && number < map.used) else {
+        return Err(Error::new(ErrorKind::BadIndex, map.at));
+    };
+    let index = IndexPlan::plan(bytes, map, key)?;
+    if index.nodes == NewNodes::Taken {
+        return Ok(RenamePlace::Found);
+    }
+    // The old key leaves first, which may change the new one's way, but never
+    // makes it longer: this is enough for every node on it to split.
+    let fresh = NODE_SIZE * (depth(bytes, map.root)? + 1);
+    Ok(RenamePlace::New(RenamePlan { map: *map, number, old, fresh }))
+}
+
+/// Gives an entry the key that was planned; its place in insertion order stays.
+/// The old key's text is the caller's to free afterwards.
+pub(crate) fn rename<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    plan: &RenamePlan,
+    key: &[u8],
+    key_cell: u64,
+    extent: &mut Extent,
+) {
+    let RenamePlan { map, number, old, .. } = plan;
+    old.carry_out(space, map);
+    space.write_u64(u64::from(map.entries) + entry_key_at(*number), key_cell);
+    let root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
+    let map = Map { root, ..*map };
+    // An error is possible on damaged bytes only; the entry is then in no slot.
+    if let Ok(index) = IndexPlan::plan(space.bytes(), &map, key)
+        && u64::from(index.fresh) <= plan.fresh
+    {
+        index.carry_out(space, &map, *number, extent);
+    }
+}
+
+/// Count of nodes from the root to a leaf.
+fn depth(bytes: &[u8], root: u32) -> Result<u64> {
+    Ok(u64::from(Node::load(bytes, root)?.level) + 1)
+}

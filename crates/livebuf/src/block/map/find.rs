@@ -1,0 +1,646 @@
+//! Searching a map's index: one key, the place of a key, a range (FORMAT 7.4).
+//!
+//! A node's prefix is common to all keys of its subtree, but a search does not
+//! verify it on the way: a present key shares it, so its heads lead to its
+//! leaf, and one comparison there decides. Only who needs the place of an
+//! absent key ([`seek`]) asks, once, how much it shares with a key it arrived
+//! at: the first node on the way with a longer prefix has all its keys on one
+//! side of the wanted one.
+
+use core::cmp::Ordering;
+use core::ops::Bound;
+
+use super::node::{Full, Node, SLOTS, damaged, head_of, short_head};
+use super::{Map, key_of};
+use crate::error::Result;
+use crate::format::bytes::{load_u64, slice};
+use crate::format::cell::Needle;
+use crate::format::layout::*;
+
+impl Map {
+    /// The number of the entry with this key.
+    #[inline]
+    pub(crate) fn find(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
+        Ok(find_slot(bytes, self.entries, self.root, needle)?.map(|hit| hit.entry))
+    }
+}
+
+/// A key that is there.
+pub(super) struct Hit {
+    /// The number of its entry.
+    pub(super) entry: u32,
+    /// Its place in the index.
+    pub(super) leaf: u32,
+    pub(super) slot: usize,
+}
+
+/// The place of a key in the index under `root` (0: none).
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn find_slot(
+    bytes: &[u8],
+    entries: u32,
+    root: u32,
+    needle: &Needle<'_>,
+) -> Result<Option<Hit>> {
+    if root == 0 {
+        return Ok(None);
+    }
+    let Some(mut node) = Full::load(bytes, root) else {
+        return find_slowly(bytes, entries, root, needle);
+    };
+    let mut leaf = root;
+    let mut tied = false;
+    let mut level = node.level();
+    while level > 0 {
+        let head = head_of(needle.text, node.prefix());
+        let mut slot = node.at_most(head).saturating_sub(1);
+        if node.head(slot) == head && slot > 0 {
+            if slot > 1 && node.head(slot - 1) == head {
+                let target = Target::at(needle.text);
+                slot = last_separator_at_most(bytes, entries, node, slot, target)?;
+            } else {
+                // One separator with the same head: most keys that share it are to
+                // its right, so look there first, without fetching the separator.
+                tied = true;
+            }
+        }
+        leaf = node.child(slot);
+        match Full::load(bytes, leaf) {
+            Some(below) if below.level() < level => node = below,
+            _ => return find_slowly(bytes, entries, root, needle),
+        }
+        level = node.level();
+    }
+    let head = head_of(needle.text, node.prefix());
+    let last = node.at_most(head).wrapping_sub(1);
+    if node.head(last) == head && last < SLOTS {
+        let entry = node.child(last);
+        if is_at(bytes, u64::from(entries) + entry_key_at(entry), needle)? {
+            return Ok(Some(Hit { entry, leaf, slot: last }));
+        }
+        if last > 0 && node.head(last - 1) == head {
+            let target = Target::at(needle.text);
+            let Position { slot, found, .. } =
+                search_ties(bytes, entries, node.into(), last, head, target)?;
+            if let Some(entry) = found {
+                return Ok(Some(Hit { entry, leaf, slot }));
+            }
+        }
+    }
+    if tied { find_slowly(bytes, entries, root, needle) } else { Ok(None) }
+}
+
+/// The same where heads alone do not decide, in a small root leaf, or in a
+/// damaged index.
+#[inline(never)]
+fn find_slowly(bytes: &[u8], entries: u32, root: u32, needle: &Needle<'_>) -> Result<Option<Hit>> {
+    let target = Target::at(needle.text);
+    let (offset, leaf) = match Full::load(bytes, root) {
+        Some(node) => {
+            let (_, offset, leaf) = descend(bytes, entries, root, node, target, &mut ())?;
+            (offset, leaf.into())
+        }
+        None => (root, Node::load(bytes, root)?),
+    };
+    let Position { slot, found, .. } = search_leaf(bytes, entries, leaf, target)?;
+    Ok(found.map(|entry| Hit { entry, leaf: offset, slot }))
+}
+
+/// Whether the key cell at `position` holds the needle. As [`Needle::is_at`], but
+/// keys of up to 16 bytes are compared here as two words, without a call.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn is_at(bytes: &[u8], position: u64, needle: &Needle<'_>) -> Result<bool> {
+    let cell = load_u64(bytes, position)?;
+    if needle.cell != 0 {
+        return Ok(cell == needle.cell);
+    }
+    let text = needle.text;
+    if cell >> 32 & u64::from(MAX_SPAN | SPAN_INLINE) != text.len() as u64 {
+        return Ok(false);
+    }
+    let key = slice(bytes, cell & 0xFFFF_FFFF, text.len() as u64)?;
+    if text.len() > 16 {
+        return Ok(key == text);
+    }
+    Ok(key.first_chunk::<8>() == text.first_chunk::<8>()
+        && key.last_chunk::<8>() == text.last_chunk::<8>())
+}
+
+/// A place among the keys: that of a key, or right after all that begin with it.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'k> {
+    text: &'k [u8],
+    /// The text is followed by endless bytes greater than any.
+    beyond: bool,
+}
+
+impl<'k> Target<'k> {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn at(text: &'k [u8]) -> Self {
+        Target { text, beyond: false }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn head(&self, prefix: u32) -> u32 {
+        let rest = self.text.get(prefix as usize..).unwrap_or(&[]);
+        match rest.first_chunk::<4>() {
+            Some(head) => u32::from_be_bytes(*head),
+            None => short_head(rest, if self.beyond { 0xFF } else { 0 }),
+        }
+    }
+
+    /// Count of bytes shared with a key, and the target's order to it.
+    #[inline]
+    fn compare(&self, key: &[u8]) -> (u32, Ordering) {
+        let shared = common_prefix(self.text, key);
+        let order = match (self.text.get(shared), key.get(shared)) {
+            (Some(ours), Some(theirs)) => ours.cmp(theirs),
+            (None, _) if self.beyond => Ordering::Greater,
+            (None, None) => Ordering::Equal,
+            (None, Some(_)) => Ordering::Less,
+            (Some(_), None) => Ordering::Greater,
+        };
+        // Keys are shorter than 2³⁰; a longer target shares no more than that.
+        (shared as u32, order)
+    }
+}
+
+/// Count of leading bytes that two keys share.
+#[inline]
+pub(super) fn common_prefix(one: &[u8], other: &[u8]) -> usize {
+    let (ones, _) = one.as_chunks::<8>();
+    let (others, _) = other.as_chunks::<8>();
+    let mut shared = 0;
+    for (a, b) in ones.iter().zip(others) {
+        let difference = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if difference != 0 {
+            return shared + difference.trailing_zeros() as usize / 8;
+        }
+        shared += 8;
+    }
+    let rest = |text: &'_ [u8]| text.len().min(shared);
+    let (one, other) = (&one[rest(one)..], &other[rest(other)..]);
+    shared + one.iter().zip(other).take_while(|(a, b)| a == b).count()
+}
+
+/// Nodes from the root to a leaf, and the slot taken in each. The leaf's is a
+/// position: it may be one past the last.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Path {
+    pub(super) nodes: [u32; MAX_LEVELS],
+    pub(super) slots: [u8; MAX_LEVELS],
+    /// Count of nodes.
+    pub(super) depth: u8,
+}
+
+impl Path {
+    pub(super) const EMPTY: Path =
+        Path { nodes: [0; MAX_LEVELS], slots: [0; MAX_LEVELS], depth: 0 };
+
+    /// The leaf and the slot in it.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn leaf(&self) -> (u32, usize) {
+        let last = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
+        (self.nodes[last], self.slots[last] as usize)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn set_leaf_slot(&mut self, slot: usize) {
+        let last = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
+        self.slots[last] = slot as u8;
+    }
+
+    /// Forgets the nodes from `depth` on and goes down to the first or last slot
+    /// of the leaf below `node`.
+    fn go_down(&mut self, bytes: &[u8], depth: usize, node: u32, last: bool) -> Result<()> {
+        let mut offset = node;
+        let mut node = Node::load(bytes, offset)?;
+        self.depth = depth as u8;
+        loop {
+            let at = self.depth as usize;
+            let slot = if last { node.count - 1 } else { 0 };
+            if at >= MAX_LEVELS {
+                return Err(damaged(offset));
+            }
+            self.nodes[at] = offset;
+            self.slots[at] = slot as u8;
+            self.depth += 1;
+            if node.level == 0 {
+                return Ok(());
+            }
+            offset = node.child(slot);
+            node = node.descend(bytes, slot)?;
+        }
+    }
+
+    /// The path to the first or last entry.
+    pub(super) fn edge(bytes: &[u8], root: u32, last: bool) -> Result<Path> {
+        let mut path = Path::EMPTY;
+        path.go_down(bytes, 0, root, last)?;
+        Ok(path)
+    }
+
+    /// Goes to the next leaf's first slot, or the one before's last; false where
+    /// there is none.
+    pub(super) fn step_leaf(&mut self, bytes: &[u8], back: bool) -> Result<bool> {
+        let inner = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
+        for at in (0..inner).rev() {
+            let slot = self.slots[at] as usize;
+            let parent = Node::load(bytes, self.nodes[at])?;
+            let next = if back { slot.checked_sub(1) } else { Some(slot + 1) };
+            if let Some(next) = next.filter(|&next| next < parent.count) {
+                let below = parent.descend(bytes, next)?.level as usize;
+                if inner - at - 1 != below {
+                    return Err(damaged(self.nodes[at]));
+                }
+                self.slots[at] = next as u8;
+                self.go_down(bytes, at + 1, parent.child(next), back)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Where a key is or belongs.
+pub(super) struct Seek {
+    /// The leaf's slot is the count of its keys below the target.
+    pub(super) path: Path,
+    /// The entry, where the key is there (at the leaf's slot).
+    pub(super) found: Option<u32>,
+    /// From this node of the path on, the keys all lie on one side of the
+    /// target and some prefixes are longer than what it shares with them.
+    pub(super) outside: u8,
+    /// Count of bytes the target shares with the keys from there on.
+    pub(super) shared: u32,
+    /// The head, after those bytes, of the leaf's key next to the target.
+    pub(super) neighbour: u32,
+}
+
+/// What a descent notes of the nodes it passes, the leaf last.
+trait Track {
+    fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32);
+}
+
+impl Track for () {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn pass(&mut self, _: usize, _: u32, _: usize, _: u32) {}
+}
+
+/// The longest prefix passed.
+impl Track for u32 {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn pass(&mut self, _: usize, _: u32, _: usize, prefix: u32) {
+        *self = (*self).max(prefix);
+    }
+}
+
+/// Goes down from `node` to the one leaf where the target can be.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn descend<'a>(
+    bytes: &'a [u8],
+    entries: u32,
+    mut offset: u32,
+    mut node: Full<'a>,
+    target: Target<'_>,
+    track: &mut impl Track,
+) -> Result<(usize, u32, Full<'a>)> {
+    let mut depth = 0;
+    loop {
+        let level = node.level();
+        if level == 0 {
+            return Ok((depth, offset, node));
+        }
+        let head = target.head(node.prefix());
+        let mut slot = node.at_most(head).saturating_sub(1);
+        if node.head(slot) == head && slot > 0 {
+            slot = last_separator_at_most(bytes, entries, node, slot, target)?;
+        }
+        if depth + 1 >= MAX_LEVELS {
+            return Err(damaged(offset));
+        }
+        track.pass(depth, offset, slot, node.prefix());
+        depth += 1;
+        offset = node.child(slot);
+        match Full::load(bytes, offset) {
+            Some(below) if below.level() + 1 == level => node = below,
+            _ => return Err(damaged(offset)),
+        }
+    }
+}
+
+/// Where a target is in a leaf, where the prefixes are right.
+#[derive(Clone, Copy)]
+struct Position {
+    /// Count of keys below it.
+    slot: usize,
+    found: Option<u32>,
+    /// Count of bytes shared with the one key compared last, and the order to it.
+    shared: u32,
+    order: Ordering,
+}
+
+/// Finds the target's place in a leaf by at least one comparison.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn search_leaf(bytes: &[u8], entries: u32, leaf: Node<'_>, target: Target<'_>) -> Result<Position> {
+    let head = target.head(leaf.prefix);
+    let high = leaf.at_most(head);
+    let before = high.saturating_sub(1);
+    if high > 0 && leaf.head(before) == head {
+        return search_ties(bytes, entries, leaf, high, head, target);
+    }
+    let entry = leaf.child(before);
+    let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
+    if order == Ordering::Equal {
+        // On damaged bytes only, where heads lie.
+        return Ok(Position { slot: before, found: Some(entry), shared, order });
+    }
+    Ok(Position { slot: high, found: None, shared, order })
+}
+
+/// The same among the slots that have the target's head, the last of which is
+/// before `high`.
+#[inline(never)]
+fn search_ties(
+    bytes: &[u8],
+    entries: u32,
+    leaf: Node<'_>,
+    mut high: usize,
+    head: u32,
+    target: Target<'_>,
+) -> Result<Position> {
+    let mut low = leaf.below(head).min(high - 1);
+    loop {
+        let middle = low + (high - low) / 2;
+        let entry = leaf.child(middle);
+        let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
+        match order {
+            Ordering::Greater => low = middle + 1,
+            Ordering::Less => high = middle,
+            Ordering::Equal => {
+                return Ok(Position { slot: middle, found: Some(entry), shared, order });
+            }
+        }
+        if low >= high {
+            return Ok(Position { slot: low, found: None, shared, order });
+        }
+    }
+}
+
+/// The place of a key where the nodes above its leaf do not matter.
+pub(super) struct Spot<'a> {
+    pub(super) offset: u32,
+    pub(super) leaf: Full<'a>,
+    pub(super) slot: usize,
+    pub(super) found: Option<u32>,
+}
+
+/// Finds that in the index under `root` (not 0). `None` where the root is a
+/// small leaf, or the key does not share some prefix: only [`seek`] knows then.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn locate<'a>(
+    bytes: &'a [u8],
+    entries: u32,
+    root: u32,
+    key: &[u8],
+) -> Result<Option<Spot<'a>>> {
+    let Some(node) = Full::load(bytes, root) else { return Ok(None) };
+    let target = Target::at(key);
+    let mut longest = 0u32;
+    let (_, offset, leaf) = descend(bytes, entries, root, node, target, &mut longest)?;
+    let Position { slot, found, shared, .. } = search_leaf(bytes, entries, leaf.into(), target)?;
+    if found.is_none() && longest.max(leaf.prefix()) > shared {
+        return Ok(None);
+    }
+    Ok(Some(Spot { offset, leaf, slot, found }))
+}
+
+struct Passed {
+    path: Path,
+    prefixes: [u32; MAX_LEVELS],
+}
+
+impl Track for Passed {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32) {
+        let at = depth % MAX_LEVELS;
+        self.path.nodes[at] = node;
+        self.path.slots[at] = slot as u8;
+        self.prefixes[at] = prefix;
+        self.path.depth = at as u8 + 1;
+    }
+}
+
+/// Finds the place of a target in the index under `root` (not 0), with the way to it.
+#[inline(never)]
+pub(super) fn seek(bytes: &[u8], entries: u32, root: u32, target: Target<'_>) -> Result<Seek> {
+    let mut passed = Passed { path: Path::EMPTY, prefixes: [0; MAX_LEVELS] };
+    let (depth, offset, leaf) = match Full::load(bytes, root) {
+        Some(node) => {
+            let (depth, offset, leaf) = descend(bytes, entries, root, node, target, &mut passed)?;
+            (depth, offset, leaf.into())
+        }
+        None => (0, root, Node::load(bytes, root)?),
+    };
+    let Position { slot, found, shared, order } = search_leaf(bytes, entries, leaf, target)?;
+    passed.pass(depth, offset, slot, leaf.prefix);
+    let Passed { mut path, prefixes } = passed;
+    let depth = path.depth as usize;
+    let outside = prefixes.iter().take(depth).position(|&prefix| prefix > shared);
+    let Some(outside) = outside.filter(|_| found.is_none()) else {
+        return Ok(Seek { path, found, outside: path.depth, shared, neighbour: 0 });
+    };
+    // Every key below that node begins as the one compared does: go to the end
+    // of them that faces the target.
+    let last = order == Ordering::Greater;
+    path.go_down(bytes, outside, path.nodes[outside], last)?;
+    let (leaf, slot) = path.leaf();
+    let entry = Node::load(bytes, leaf)?.child(slot);
+    let neighbour = head_of(key_of(bytes, entries, entry)?, shared);
+    if last {
+        path.set_leaf_slot(slot + 1);
+    }
+    Ok(Seek { path, found: None, outside: outside as u8, shared, neighbour })
+}
+
+/// The last slot whose separator is at most the target, where the separator of
+/// `slot` has the target's head.
+#[inline(never)]
+fn last_separator_at_most(
+    bytes: &[u8],
+    entries: u32,
+    node: Full<'_>,
+    slot: usize,
+    target: Target<'_>,
+) -> Result<usize> {
+    let (mut low, mut high) = (node.below(node.head(slot)).clamp(1, slot), slot + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let mut below = node;
+        let mut child = node.child(middle);
+        while below.level() > 0 {
+            match Full::load(bytes, child) {
+                Some(node) if node.level() < below.level() => below = node,
+                _ => return Err(damaged(child)),
+            }
+            child = below.child(0);
+        }
+        if target.compare(key_of(bytes, entries, child)?).1 == Ordering::Less {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(low - 1)
+}
+
+/// The least key of a subtree.
+pub(super) fn first_key<'a>(bytes: &'a [u8], entries: u32, node: Node<'a>) -> Result<&'a [u8]> {
+    edge_key(bytes, entries, node, false)
+}
+
+/// The least or greatest key of a subtree.
+pub(super) fn edge_key<'a>(
+    bytes: &'a [u8],
+    entries: u32,
+    mut node: Node<'a>,
+    last: bool,
+) -> Result<&'a [u8]> {
+    loop {
+        let slot = if last { node.count - 1 } else { 0 };
+        if node.level == 0 {
+            return key_of(bytes, entries, node.child(slot));
+        }
+        node = node.descend(bytes, slot)?;
+    }
+}
+
+/// A run of entries in key order, taken from both ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Range {
+    front: Path,
+    /// The last entry still to come.
+    back: Path,
+    /// At most so many more: an index that leads twice to one leaf cannot make
+    /// a walk longer than the map. 0 when done.
+    left: u32,
+}
+
+impl Range {
+    /// The entries whose keys lie between two bounds.
+    pub(crate) fn new(
+        bytes: &[u8],
+        map: &Map,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+    ) -> Result<Range> {
+        let upper = match upper {
+            Bound::Included(key) => Some((Target::at(key), true)),
+            Bound::Excluded(key) => Some((Target::at(key), false)),
+            Bound::Unbounded => None,
+        };
+        let (lower, skip) = match lower {
+            Bound::Included(key) => (Some(key), false),
+            Bound::Excluded(key) => (Some(key), true),
+            Bound::Unbounded => (None, false),
+        };
+        Range::between(bytes, map, lower.map(|key| (Target::at(key), skip)), upper)
+    }
+
+    /// The entries whose keys begin with `prefix`.
+    pub(crate) fn prefix(bytes: &[u8], map: &Map, prefix: &[u8]) -> Result<Range> {
+        let end = Target { text: prefix, beyond: true };
+        Range::between(bytes, map, Some((Target::at(prefix), false)), Some((end, false)))
+    }
+
+    /// From a target (the flag: without an equal key) to a target (with it).
+    fn between(
+        bytes: &[u8],
+        map: &Map,
+        lower: Option<(Target<'_>, bool)>,
+        upper: Option<(Target<'_>, bool)>,
+    ) -> Result<Range> {
+        let nothing = Range { front: Path::EMPTY, back: Path::EMPTY, left: 0 };
+        if map.root == 0 {
+            return Ok(nothing);
+        }
+        let mut front = match lower {
+            None => Path::edge(bytes, map.root, false)?,
+            Some((target, skip)) => {
+                let Seek { mut path, found, .. } = seek(bytes, map.entries, map.root, target)?;
+                if skip && found.is_some() {
+                    path.set_leaf_slot(path.leaf().1 + 1);
+                }
+                path
+            }
+        };
+        let (leaf, slot) = front.leaf();
+        if slot >= Node::load(bytes, leaf)?.count && !front.step_leaf(bytes, false)? {
+            return Ok(nothing);
+        }
+        let back = match upper {
+            None => Path::edge(bytes, map.root, true)?,
+            Some((target, with)) => {
+                let Seek { mut path, found, .. } = seek(bytes, map.entries, map.root, target)?;
+                let end = path.leaf().1 + usize::from(with && found.is_some());
+                match end.checked_sub(1) {
+                    Some(last) => path.set_leaf_slot(last),
+                    None if !path.step_leaf(bytes, true)? => return Ok(nothing),
+                    None => {}
+                }
+                path
+            }
+        };
+        // Paths in one tree of even depth order as their slots do.
+        let left = if front.slots > back.slots { 0 } else { map.live };
+        Ok(Range { front, back, left })
+    }
+
+    /// The next entry in key order.
+    #[inline]
+    pub(crate) fn next(&mut self, bytes: &[u8]) -> Option<Result<u32>> {
+        self.take(bytes, false)
+    }
+
+    /// The last entry in key order.
+    #[inline]
+    pub(crate) fn next_back(&mut self, bytes: &[u8]) -> Option<Result<u32>> {
+        self.take(bytes, true)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn take(&mut self, bytes: &[u8], back: bool) -> Option<Result<u32>> {
+        let left = self.left.checked_sub(1)?;
+        // After an error the range is at its end.
+        self.left = 0;
+        let result = self.step(bytes, back);
+        if let Ok((_, more)) = result {
+            if more && left == 0 {
+                return Some(Err(damaged(self.front.nodes[0])));
+            }
+            self.left = if more { left } else { 0 };
+        }
+        Some(result.map(|(entry, _)| entry))
+    }
+
+    /// The entry at one end, and whether any is left.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn step(&mut self, bytes: &[u8], back: bool) -> Result<(u32, bool)> {
+        let met = self.front.leaf() == self.back.leaf();
+        let end = if back { &mut self.back } else { &mut self.front };
+        let (offset, slot) = end.leaf();
+        let leaf = Node::load(bytes, offset)?;
+        if leaf.level != 0 || slot >= leaf.count {
+            return Err(damaged(offset));
+        }
+        if !met {
+            let next = if back { slot.checked_sub(1) } else { Some(slot + 1) };
+            match next.filter(|&next| next < leaf.count) {
+                Some(next) => end.set_leaf_slot(next),
+                None if !end.step_leaf(bytes, back)? => return Err(damaged(offset)),
+                None => {}
+            }
+        }
+        Ok((leaf.child(slot), !met))
+    }
+}

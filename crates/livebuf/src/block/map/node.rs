@@ -1,0 +1,301 @@
+//! Index nodes as bytes (FORMAT 7.3): loading, searching their heads, writing slots.
+//!
+//! ```text
+//!  byte 0      1      2         3  4       8                 8 + 4c             8 + 8c
+//!       [level][count][capacity][0][prefix][head 0 … head c-1][child 0 … child c-1]
+//! ```
+//!
+//! `c` is 63 (512 bytes: heads fill four cache lines), or 7, 15 or 31 for a
+//! root that is a leaf. Unused slots are zero. A key's head is the four bytes
+//! after the node's prefix as a big-endian number, zero-padded, so heads order
+//! as keys do as far as they reach. Nothing here knows entries or keys' places.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::slice;
+use crate::format::layout::*;
+use crate::store::space::{Observer, Space};
+use crate::store::storage::Storage;
+
+/// Slots of a full-size node.
+pub(super) const SLOTS: usize = NODE_SLOTS as usize;
+/// Words of a full-size node's slots: heads, then children.
+const WORDS: usize = 2 * SLOTS;
+
+/// A node whose header is sound; `words` holds `capacity` heads, then as many children.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'a> {
+    words: &'a [[u8; 4]],
+    /// 1 to capacity.
+    pub(super) count: usize,
+    pub(super) prefix: u32,
+    /// 0 for a leaf, below [`MAX_LEVELS`].
+    pub(super) level: u8,
+}
+
+impl<'a> Node<'a> {
+    /// The node at `offset`; its level, capacity and count are possible ones.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn load(bytes: &'a [u8], offset: u32) -> Result<Self> {
+        const SIZE: usize = node_size(NODE_SLOTS) as usize;
+        if let Ok(block) = slice(bytes, u64::from(offset), SIZE as u64)
+            && let Some(block) = block.first_chunk::<SIZE>()
+            && block[NODE_CAPACITY as usize] == NODE_SLOTS as u8
+        {
+            let (level, count) = (block[0], block[NODE_COUNT as usize] as usize);
+            // One comparison for 1..=63.
+            if count.wrapping_sub(1) < SLOTS && level < MAX_LEVELS as u8 {
+                let (words, _) = block.as_chunks::<4>();
+                let [_, prefix, words @ ..] = words else { return Err(damaged(offset)) };
+                return Ok(Node { words, count, prefix: u32::from_le_bytes(*prefix), level });
+            }
+            return Err(damaged(offset));
+        }
+        Self::load_small(bytes, offset)
+    }
+
+    /// A root leaf that has not grown to full size, and the errors.
+    #[cold]
+    #[inline(never)]
+    fn load_small(bytes: &'a [u8], offset: u32) -> Result<Self> {
+        let start = u64::from(offset);
+        let &[level, count, capacity, ..] = slice(bytes, start, u64::from(NODE_HEADS))? else {
+            return Err(damaged(offset));
+        };
+        let block = slice(bytes, start, u64::from(node_size(u32::from(capacity))))?;
+        if level != 0 || !matches!(capacity, 7 | 15 | 31) || count == 0 || count > capacity {
+            return Err(damaged(offset));
+        }
+        let [_, prefix, words @ ..] = block.as_chunks::<4>().0 else {
+            return Err(damaged(offset));
+        };
+        Ok(Node { words, count: count.into(), prefix: u32::from_le_bytes(*prefix), level })
+    }
+
+    /// The child node in `slot`, one level below.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn descend(&self, bytes: &'a [u8], slot: usize) -> Result<Self> {
+        let offset = self.child(slot);
+        let child = Node::load(bytes, offset)?;
+        if child.level.wrapping_add(1) != self.level {
+            return Err(damaged(offset));
+        }
+        Ok(child)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn capacity(&self) -> usize {
+        self.words.len() / 2
+    }
+
+    /// Head of a slot (0 past the capacity).
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn head(&self, slot: usize) -> u32 {
+        self.words.get(slot).map_or(0, |&word| u32::from_le_bytes(word))
+    }
+
+    /// Entry number or node offset of a slot (0 past the capacity).
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn child(&self, slot: usize) -> u32 {
+        self.words.get(self.capacity() + slot).map_or(0, |&word| u32::from_le_bytes(word))
+    }
+
+    /// Count of slots whose head is at most `head`; the heads are taken to ascend.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn at_most(&self, head: u32) -> usize {
+        match self.words.first_chunk::<WORDS>() {
+            Some(words) => at_most_of_63(words, self.count, head),
+            None => self.at_most_small(head),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn at_most_small(&self, head: u32) -> usize {
+        (0..self.count).take_while(|&slot| self.head(slot) <= head).count()
+    }
+
+    /// Count of slots whose head is less than `head`.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn below(&self, head: u32) -> usize {
+        head.checked_sub(1).map_or(0, |head| self.at_most(head))
+    }
+}
+
+/// Three independent comparisons choose a quarter, which is then counted as a
+/// whole: two dependent loads where a binary search has six, and every line the
+/// count needs is already on its way. Unused heads are zero and thus never
+/// greater, so counting the greater ones needs no mask.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn at_most_of_63(words: &[[u8; 4]; WORDS], count: usize, head: u32) -> usize {
+    let at = |slot: usize| u32::from_le_bytes(words[slot]);
+    let quarter = usize::from((count > 15) & (at(15) <= head))
+        + usize::from((count > 31) & (at(31) <= head))
+        + usize::from((count > 47) & (at(47) <= head));
+    // The last quarter overlaps its neighbour by one slot that is not greater.
+    let start = (16 * quarter).min(SLOTS - 16);
+    // One bit for each greater head; LLVM turns this into vector comparisons.
+    let mut greater = 1u32 << 17;
+    for (slot, word) in words[start..start + 16].iter().enumerate() {
+        greater |= u32::from(u32::from_le_bytes(*word) > head) << (slot + 1);
+    }
+    count.min(start + greater.trailing_zeros() as usize - 1)
+}
+
+/// A full-size node seen as words: two of header, 63 heads, 63 children. What a
+/// search goes down by: one pointer, where a [`Node`] is five registers.
+#[derive(Clone, Copy)]
+pub(super) struct Full<'a>(&'a [[u8; 4]; WORDS + 2]);
+
+impl<'a> Full<'a> {
+    /// The node at `offset`, if there is one of full size; not checked further.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn load(bytes: &'a [u8], offset: u32) -> Option<Self> {
+        const SIZE: u64 = node_size(NODE_SLOTS) as u64;
+        let block = slice(bytes, u64::from(offset), SIZE).ok()?;
+        let full = Full(block.as_chunks::<4>().0.first_chunk()?);
+        let sound = full.header() >> 16 == NODE_SLOTS && full.count().wrapping_sub(1) < SLOTS;
+        sound.then_some(full)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn header(self) -> u32 {
+        u32::from_le_bytes(self.0[0])
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn level(self) -> u32 {
+        self.header() & 0xFF
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn count(self) -> usize {
+        (self.header() >> 8 & 0xFF) as usize
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn prefix(self) -> u32 {
+        u32::from_le_bytes(self.0[1])
+    }
+
+    /// As [`Node::head`] (0 past the last slot).
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn head(self, slot: usize) -> u32 {
+        let heads: &[_; SLOTS] = self.heads();
+        heads.get(slot).map_or(0, |&word| u32::from_le_bytes(word))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn heads(self) -> &'a [[u8; 4]; SLOTS] {
+        let [_, _, heads @ ..] = self.0;
+        let (heads, _) = heads.split_at(SLOTS);
+        heads.first_chunk().unwrap_or(&[[0; 4]; SLOTS])
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn child(self, slot: usize) -> u32 {
+        self.0.get(2 + SLOTS + slot).map_or(0, |&word| u32::from_le_bytes(word))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn at_most(self, head: u32) -> usize {
+        let [_, _, words @ ..] = self.0;
+        at_most_of_63(words, self.count(), head)
+    }
+
+    /// As [`Node::below`].
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn below(self, head: u32) -> usize {
+        head.checked_sub(1).map_or(0, |head| self.at_most(head))
+    }
+}
+
+impl<'a> From<Full<'a>> for Node<'a> {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn from(full: Full<'a>) -> Self {
+        let [_, _, words @ ..] = full.0;
+        Node { words, count: full.count(), prefix: full.prefix(), level: full.level() as u8 }
+    }
+}
+
+/// The four bytes of a key after `prefix`, zero-padded, as a big-endian number.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn head_of(key: &[u8], prefix: u32) -> u32 {
+    let rest = key.get(prefix as usize..).unwrap_or(&[]);
+    match rest.first_chunk::<4>() {
+        Some(head) => u32::from_be_bytes(*head),
+        None => short_head(rest, 0),
+    }
+}
+
+/// Head of fewer than four bytes, the rest filled with `fill`.
+#[inline(never)]
+pub(super) fn short_head(rest: &[u8], fill: u8) -> u32 {
+    let at = |index| u32::from(rest.get(index).copied().unwrap_or(fill));
+    at(0) << 24 | at(1) << 16 | at(2) << 8 | at(3)
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn damaged(offset: u32) -> Error {
+    Error::new(ErrorKind::BadIndex, u64::from(offset))
+}
+
+// --- writing ----------------------------------------------------------------
+
+/// Position of a node's head `slot`.
+pub(super) const fn head_at(node: u32, slot: usize) -> u64 {
+    node as u64 + NODE_HEADS as u64 + 4 * slot as u64
+}
+
+/// Position of a node's child `slot`.
+pub(super) const fn child_at(node: u32, capacity: usize, slot: usize) -> u64 {
+    head_at(node, capacity + slot)
+}
+
+/// The first eight bytes of a node.
+pub(super) const fn header(level: u8, count: usize, capacity: usize, prefix: u32) -> u64 {
+    level as u64 | (count as u64) << 8 | (capacity as u64) << 16 | (prefix as u64) << 32
+}
+
+pub(super) fn set_count<S: Storage, O: Observer>(space: &mut Space<S, O>, node: u32, count: usize) {
+    space.write_u8(u64::from(node + NODE_COUNT), count as u8);
+}
+
+pub(super) fn set_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, node: u32, prefix: u32) {
+    space.write_u32(u64::from(node + NODE_PREFIX), prefix);
+}
+
+/// Puts (head, child) at `slot` of a node that holds `count` and has room.
+pub(super) fn insert_slot<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    node: u32,
+    (count, capacity): (usize, usize),
+    slot: usize,
+    (head, child): (u32, u32),
+) {
+    let slot = slot.min(count);
+    let rest = 4 * (count - slot) as u64;
+    for (first, value) in [(0, head), (capacity, child)] {
+        let place = head_at(node, first + slot);
+        space.copy_within(place, place + 4, rest);
+        space.write_u32(place, value);
+    }
+    set_count(space, node, count + 1);
+}
+
+/// Takes `slot` out of a node that holds `count`.
+pub(super) fn remove_slot<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    node: u32,
+    (count, capacity): (usize, usize),
+    slot: usize,
+) {
+    let Some(last) = count.checked_sub(1) else { return };
+    let slot = slot.min(last);
+    for first in [0, capacity] {
+        let place = head_at(node, first + slot);
+        space.copy_within(place + 4, place, 4 * (last - slot) as u64);
+        space.write_u32(head_at(node, first + last), 0);
+    }
+    set_count(space, node, last);
+}

@@ -1,0 +1,10 @@
+//! The blocks of a document: what each one's bytes say, and how they are written.
+
+pub(crate) mod absent;
+pub(crate) mod column;
+pub(crate) mod map;
+pub(crate) mod nested;
+pub(crate) mod record;
+pub(crate) mod shape;
+pub(crate) mod table;
+pub(crate) mod walk;

@@ -1,0 +1,166 @@
+//! What the columns of tables and lists lead to, column by column: for validation. Row by
+//! row, a few bytes of columns would cost many times as many steps.
+
+use crate::block::absent::{Blanks, is_blank};
+use crate::block::column::{ColumnType, Elements};
+use crate::block::record::Raw;
+use crate::block::table::{List, Owner, Table, extra};
+use crate::error::Result;
+use crate::format::bytes::{load_u8, slice};
+use crate::format::layout::*;
+
+/// A place among the slots below a struct or list column. All below it is known to be
+/// right, but for what the slots lead to.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns {
+    /// The table or list where the walk began.
+    first: u32,
+    /// The table or list at hand, and which of its columns; behind the last come the extras.
+    block: u32,
+    column: u32,
+    /// The next slot of the column, or entry of the extras.
+    slot: u32,
+    /// Containers around what the slots hold.
+    above: u16,
+}
+
+/// A container that a slot leads to.
+pub(crate) enum Found {
+    Node(Raw),
+    /// The object with a row's further fields.
+    Further(Raw),
+}
+
+impl Columns {
+    /// All below the column of an array, `above` containers around the array.
+    pub(crate) fn new(column: Elements, above: u16) -> Columns {
+        // The array, and its rows or the arrays in it.
+        let above = above.saturating_add(2);
+        Columns { first: column.data, block: column.data, column: 0, slot: 0, above }
+    }
+
+    /// The next container that a slot leads to, and how many are around it. Scalars that
+    /// may lie elsewhere are handed to `scalar`.
+    pub(crate) fn next(
+        &mut self,
+        bytes: &[u8],
+        mut scalar: impl FnMut(Raw) -> Result<()>,
+    ) -> Result<Option<(Found, u16)>> {
+        loop {
+            let in_table = load_u8(bytes, self.block as u64)? == KIND_TABLE;
+            let header = if in_table {
+                let table = Table::load(bytes, self.block)?;
+                if self.column >= table.columns {
+                    if let Some(extras) = table.extras(bytes)?
+                        && self.slot < extras.count
+                    {
+                        let (_, home) = extra(extras.slot(bytes, self.slot)?);
+                        self.slot += 1;
+                        return Ok(Some((Found::Further(Raw::object(home)), self.above)));
+                    }
+                    if !self.up(bytes)? {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+                table.header(self.column)
+            } else {
+                if self.column > 0 {
+                    if !self.up(bytes)? {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+                self.block + LIST_CHILD
+            };
+            let column = Elements::at(bytes, header)?;
+            if column.column.is_nested() {
+                self.block = column.data;
+                (self.column, self.slot) = (0, 0);
+                self.above = self.above.saturating_add(1);
+                continue;
+            }
+            if let Some(node) = self.slots(bytes, column, in_table, &mut scalar)? {
+                return Ok(Some((Found::Node(node), self.above)));
+            }
+            (self.column, self.slot) = (self.column + 1, 0);
+        }
+    }
+
+    /// Goes on through the slots of a column, up to one with a container.
+    fn slots(
+        &mut self,
+        bytes: &[u8],
+        column: Elements,
+        in_table: bool,
+        scalar: &mut impl FnMut(Raw) -> Result<()>,
+    ) -> Result<Option<Raw>> {
+        let cells = match column.column {
+            ColumnType::Cells => true,
+            ColumnType::String | ColumnType::Objects | ColumnType::Arrays => false,
+            _ => return Ok(None),
+        };
+        while self.slot < column.count {
+            let slot = self.slot;
+            self.slot += 1;
+            let raw = column.slot(bytes, slot)?;
+            // Slots without a value are 0; a member that is missing is, too.
+            if raw.cell == 0
+                && if cells {
+                    raw.tag == TAG_HOLE && (in_table || self.is_blank(bytes, slot)?)
+                } else {
+                    column.gap(bytes, slot)?.is_some() || self.is_blank(bytes, slot)?
+                }
+            {
+                continue;
+            }
+            if raw.tag > TAG_SPAN_LAST {
+                return Ok(Some(raw));
+            }
+            scalar(raw)?;
+        }
+        Ok(None)
+    }
+
+    fn is_blank(&self, bytes: &[u8], slot: u32) -> Result<bool> {
+        is_blank(bytes, Blanks::within(bytes, self.block)?, slot)
+    }
+
+    /// To what comes behind the table or list at hand; false where it is the first.
+    fn up(&mut self, bytes: &[u8]) -> Result<bool> {
+        if self.block == self.first {
+            return Ok(false);
+        }
+        let owner = Owner::load(bytes, self.block)?;
+        self.block = owner.block;
+        (self.column, self.slot) = (owner.column as u32 + 1, 0);
+        self.above -= 1;
+        Ok(true)
+    }
+}
+
+/// Slots of a column with a value, and those that are null, where `slots` are not blank.
+pub(crate) fn count_slots(bytes: &[u8], column: Elements, slots: u64) -> Result<(u64, u64)> {
+    if column.gaps == GAPS_NONE {
+        return Ok((slots, 0));
+    }
+    let (bits, size) = (column.bits_at(bytes)?, bitmap_size(column.capacity as u64));
+    let ones = |at: u64| -> Result<u64> {
+        let length = bitmap_size(column.count as u64);
+        Ok(slice(bytes, at, length)?.iter().map(|byte| byte.count_ones() as u64).sum())
+    };
+    let valid = ones(bits)?;
+    Ok(match column.gaps {
+        GAPS_NULL => (valid, slots.saturating_sub(valid)),
+        GAPS_MISSING => (valid, 0),
+        _ => (valid, ones(bits + size)?),
+    })
+}
+
+/// Slots of the elements of a list that are not blank, where `arrays` are there.
+pub(crate) fn count_elements(bytes: &[u8], list: List, arrays: u64) -> Result<u64> {
+    Ok(match list.length {
+        Some(length) => arrays * length as u64,
+        None => list.child(bytes)?.count as u64,
+    })
+}

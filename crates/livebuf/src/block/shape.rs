@@ -1,0 +1,346 @@
+//! Shapes: the keys of a kind of object, stored once (FORMAT 4).
+//!
+//! ```text
+//! byte 0     1         2      3      4..8   8..
+//!      kind  capacity  count  flags  older  fingerprints, key cells
+//! ```
+//!
+//! A record uses the first n keys of its shape. Shapes hang in a list from the
+//! newest to the oldest; the header points at the newest.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::{check, load_u8, load_u32, load_u64};
+use crate::format::cell::{Needle, span_at_position};
+use crate::format::layout::*;
+use crate::store::space::{Extent, Observer, Space};
+use crate::store::storage::Storage;
+
+/// A shape's first four bytes, checked to be a shape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) offset: u64,
+    pub(crate) capacity: u32,
+    pub(crate) count: u32,
+    pub(crate) flags: u8,
+}
+
+impl Shape {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn load(bytes: &[u8], offset: u64) -> Result<Shape> {
+        let [kind, capacity, count, flags] = load_u32(bytes, offset)?.to_le_bytes();
+        if kind != KIND_SHAPE {
+            return Err(Error::new(ErrorKind::WrongBlock, offset));
+        }
+        Ok(Shape { offset, capacity: capacity as u32, count: count as u32, flags })
+    }
+
+    pub(crate) fn is_private(&self) -> bool {
+        self.flags & SHAPE_PRIVATE != 0
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        shape_size(self.capacity) as u64
+    }
+
+    /// Position of key `index`'s cell.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn key_position(&self, index: u32) -> u64 {
+        self.offset + shape_keys(self.capacity) as u64 + 8 * index as u64
+    }
+
+    /// The bytes of key `index`.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<&'a [u8]> {
+        if index >= self.count {
+            return Err(Error::new(ErrorKind::BadCount, self.offset));
+        }
+        span_at_position(bytes, self.key_position(index))
+    }
+
+    /// Index of a key among the first `used`.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn find(&self, bytes: &[u8], used: u32, needle: &Needle<'_>) -> Result<Option<u32>> {
+        let used = used.min(self.count);
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        let wanted = needle.fingerprint as u64 * ONES;
+        let mut base = 0;
+        while base < used {
+            // Eight fingerprints at a time; reads past the last stay inside the block.
+            let word = load_u64(bytes, self.offset + (SHAPE_FINGERPRINTS + base) as u64)? ^ wanted;
+            // High bits mark zero bytes; false marks above a true one are refuted below.
+            let mut marks = word.wrapping_sub(ONES) & !word & (ONES << 7);
+            while marks != 0 {
+                let index = base + marks.trailing_zeros() / 8;
+                if index >= used {
+                    break;
+                }
+                if needle.is_at(bytes, self.key_position(index))? {
+                    return Ok(Some(index));
+                }
+                marks &= marks - 1;
+            }
+            base += 8;
+        }
+        Ok(None)
+    }
+}
+
+/// How many of the newest shapes are looked at before a new one is made.
+const NEWEST: usize = 64;
+
+/// Where the shape of a record that gets one more key comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// The shape has the key at the record's end already (perhaps another shape than before).
+    Follow { shape: u32 },
+    /// The record is at the tip of a shape with room: the key is added in place.
+    Extend { shape: Shape },
+    /// A new shape of this capacity, beginning with the first keys of `from` (0 for none).
+    Make { from: u32, capacity: u32 },
+}
+
+impl Step {
+    /// Bytes to take for it, the key's text aside.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn fresh(&self) -> u64 {
+        match *self {
+            Step::Make { capacity, .. } => shape_size(capacity) as u64,
+            _ => 0,
+        }
+    }
+
+    /// Whether the key's text must be stored.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn stores_key(&self) -> bool {
+        !matches!(self, Step::Follow { .. })
+    }
+}
+
+/// Whether the first `count` keys of two shapes are the same.
+fn same_keys(bytes: &[u8], a: Shape, b: Shape, count: u32) -> Result<bool> {
+    for index in (0..count).rev() {
+        if load_u64(bytes, a.key_position(index))? != load_u64(bytes, b.key_position(index))?
+            && a.key(bytes, index)? != b.key(bytes, index)?
+        {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Calls `with` on the newest shapes until it answers.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn among_newest<R>(
+    bytes: &[u8],
+    with: impl FnMut(Shape) -> Result<Option<R>>,
+) -> Result<Option<R>> {
+    match load_u32(bytes, HEADER_NEWEST_SHAPE as u64)? {
+        0 => Ok(None),
+        newest => among_older(bytes, newest, with),
+    }
+}
+
+#[inline(never)]
+fn among_older<R>(
+    bytes: &[u8],
+    newest: u32,
+    mut with: impl FnMut(Shape) -> Result<Option<R>>,
+) -> Result<Option<R>> {
+    let mut offset = newest;
+    for _ in 0..NEWEST {
+        if offset == 0 {
+            break;
+        }
+        let shape = Shape::load(bytes, offset as u64)?;
+        if let Some(found) = with(shape)? {
+            return Ok(Some(found));
+        }
+        offset = load_u32(bytes, offset as u64 + SHAPE_OLDER as u64)?;
+    }
+    Ok(None)
+}
+
+/// Plans the shape for a record of `used` fields of `shape` (`None`: no field
+/// yet) that gets `needle`.
+///
+/// `hint` is the field capacity that a new shape should have.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn plan_step(
+    bytes: &[u8],
+    shape: Option<Shape>,
+    used: u32,
+    needle: &Needle<'_>,
+    hint: u32,
+) -> Result<Step> {
+    if let Some(shape) = shape {
+        if used == shape.count && used < shape.capacity {
+            check(bytes, shape.offset, shape.size())?;
+            return Ok(Step::Extend { shape });
+        }
+        if used < shape.count && needle.is_at(bytes, shape.key_position(used))? {
+            return Ok(Step::Follow { shape: shape.offset as u32 });
+        }
+    }
+    plan_other(bytes, shape, used, needle, hint)
+}
+
+/// Among the newest shapes, or a new one.
+#[inline(never)]
+fn plan_other(
+    bytes: &[u8],
+    shape: Option<Shape>,
+    used: u32,
+    needle: &Needle<'_>,
+    hint: u32,
+) -> Result<Step> {
+    let found = among_newest(bytes, |candidate| {
+        let fingerprint = candidate.offset + (SHAPE_FINGERPRINTS + used) as u64;
+        let fits = candidate.count > used
+            && load_u8(bytes, fingerprint)? == needle.fingerprint
+            && needle.is_at(bytes, candidate.key_position(used))?
+            && match shape {
+                Some(shape) => same_keys(bytes, shape, candidate, used)?,
+                None => used == 0,
+            };
+        Ok(fits.then_some(candidate.offset as u32))
+    })?;
+    if let Some(shape) = found {
+        return Ok(Step::Follow { shape });
+    }
+    let capacity = hint.max(used + 1).min(MAX_FIELDS as u32);
+    Ok(Step::Make { from: shape.map_or(0, |shape| shape.offset as u32), capacity })
+}
+
+/// Carries a planned step out for a record of `used` fields that leaves `old`:
+/// the shape that the record now uses.
+///
+/// `key_cell` is the new key's cell where [`Step::stores_key`] holds.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn commit_step<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    step: Step,
+    old: u32,
+    used: u32,
+    key_cell: u64,
+    fingerprint: u8,
+    extent: &mut Extent,
+) -> u32 {
+    let shape = match step {
+        Step::Extend { shape } => {
+            // As it is now: what was built since may use it, too.
+            let shape = Shape::load(space.bytes(), shape.offset).unwrap_or(shape);
+            put_key(space, shape, used, key_cell, fingerprint);
+            return shape.offset as u32;
+        }
+        Step::Follow { shape } => {
+            if shape != old {
+                adopt(space, shape);
+            }
+            shape
+        }
+        Step::Make { from, capacity } => {
+            let mut shape = create(space, capacity, 0, extent);
+            if used > 0 {
+                shape = copy_keys(space, from, shape, used);
+            }
+            put_key(space, shape, used, key_cell, fingerprint);
+            shape.offset as u32
+        }
+    };
+    if shape != old && old != 0 {
+        leave(space, old);
+    }
+    shape
+}
+
+/// A private shape at the head of the list; its first `count` keys are yet to be written.
+pub(crate) fn create<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    capacity: u32,
+    count: u32,
+    extent: &mut Extent,
+) -> Shape {
+    let offset = extent.carve(shape_size(capacity) as u64);
+    let older = load_u32(space.bytes(), HEADER_NEWEST_SHAPE as u64).unwrap_or(0);
+    let head = [KIND_SHAPE, capacity as u8, count as u8, SHAPE_PRIVATE];
+    space.write_u64(offset as u64, u32::from_le_bytes(head) as u64 | (older as u64) << 32);
+    space.write_u32(HEADER_NEWEST_SHAPE as u64, offset);
+    Shape { offset: offset as u64, capacity, count, flags: SHAPE_PRIVATE }
+}
+
+/// Copies the first `count` keys of `from`; their text is shared from now on.
+pub(crate) fn copy_keys<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    from: u32,
+    to: Shape,
+    count: u32,
+) -> Shape {
+    let Ok(source) = Shape::load(space.bytes(), from as u64) else { return to };
+    let mut target = to;
+    for index in 0..count {
+        let bytes = space.bytes();
+        let cell = load_u64(bytes, source.key_position(index)).unwrap_or(0);
+        let at = source.offset + (SHAPE_FINGERPRINTS + index) as u64;
+        let fingerprint = load_u8(bytes, at).unwrap_or(0);
+        target = put_key(space, target, index, cell, fingerprint);
+    }
+    target
+}
+
+/// Writes key `index` and counts it: the shape with the key.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn put_key<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    shape: Shape,
+    index: u32,
+    cell: u64,
+    fingerprint: u8,
+) -> Shape {
+    // Words as they are loaded: a processor waits long for a part just stored.
+    let (word_at, shift) =
+        (shape.offset + (SHAPE_FINGERPRINTS + (index & !7)) as u64, 8 * (index & 7));
+    let word = load_u64(space.bytes(), word_at).unwrap_or(0);
+    space.write_u64(word_at, word & !(0xFF << shift) | (fingerprint as u64) << shift);
+    space.write_u64(shape.key_position(index), cell);
+    if index < shape.count {
+        return shape;
+    }
+    let head = [KIND_SHAPE, shape.capacity as u8, index as u8 + 1, shape.flags];
+    space.write(shape.offset, &head);
+    Shape { count: index + 1, ..shape }
+}
+
+/// A record that did not make this shape uses it now: it is private no more.
+pub(crate) fn adopt<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32) {
+    if let Ok(loaded) = Shape::load(space.bytes(), shape as u64)
+        && loaded.is_private()
+    {
+        space.write_u8(shape as u64 + SHAPE_FLAGS as u64, loaded.flags & !SHAPE_PRIVATE);
+    }
+}
+
+/// A record uses this shape (0: none) no more: a private one is freed, where it
+/// is found near the head of the list. Keys' text stays: other shapes may share it.
+pub(crate) fn leave<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32) {
+    if shape == 0 || !space.trusted {
+        return;
+    }
+    let Ok(loaded) = Shape::load(space.bytes(), shape as u64) else { return };
+    if !loaded.is_private() {
+        return;
+    }
+    let bytes = space.bytes();
+    let Ok(older) = load_u32(bytes, shape as u64 + SHAPE_OLDER as u64) else { return };
+    let mut link = HEADER_NEWEST_SHAPE as u64;
+    for _ in 0..NEWEST {
+        match load_u32(space.bytes(), link) {
+            Ok(0) | Err(_) => return,
+            Ok(found) if found == shape => {
+                space.write_u32(link, older);
+                space.free(shape as u64, loaded.size());
+                return;
+            }
+            Ok(found) => link = found as u64 + SHAPE_OLDER as u64,
+        }
+    }
+}

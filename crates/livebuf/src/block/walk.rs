@@ -1,0 +1,329 @@
+//! Walking a value's containers child by child.
+//!
+//! Walkers keep their place in a small stack of [`Cursor`]s and call
+//! themselves only once in [`CHUNK`] levels, so that the deepest document
+//! allowed fits a stack of 256 KiB, in unoptimised builds too.
+
+use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::map::Map;
+use crate::block::record::{Block, Raw, Record};
+use crate::block::shape::Shape;
+use crate::block::table::Table;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::cell::span_at_position;
+use crate::format::layout::*;
+
+/// Levels that one call of a walker handles.
+pub(crate) const CHUNK: usize = 64;
+
+/// An object or array: what holds its children.
+#[derive(Clone, Copy)]
+pub(crate) enum Node {
+    Record(Record),
+    /// A map's offset.
+    Map(u32),
+    /// A row of a table.
+    Row(Table, u32),
+    /// An array, or one of the arrays in a list.
+    Array(Elements),
+}
+
+impl Node {
+    /// What a node's tag and cell lead to.
+    pub(crate) fn of(bytes: &[u8], raw: Raw) -> Result<Node> {
+        match (raw.tag, row_of(raw.cell)) {
+            (TAG_OBJECT, Some(row)) => {
+                let table = Table::load(bytes, raw.cell as u32)?;
+                if row >= table.rows {
+                    return Err(Error::new(ErrorKind::BadCount, table.offset as u64));
+                }
+                Ok(Node::Row(table, row))
+            }
+            (TAG_OBJECT, None) => {
+                let block = Block::resolve(bytes, raw.cell as u32)?;
+                match block.kind() {
+                    KIND_MAP => Ok(Node::Map(block.offset)),
+                    _ => Ok(Node::Record(block.record()?)),
+                }
+            }
+            (TAG_ARRAY, _) => Ok(Node::Array(Elements::of(bytes, raw.cell)?)),
+            _ => Err(Error::new(ErrorKind::UnsupportedFeature, raw.position.into())),
+        }
+    }
+
+    /// Places of members, holes included; 0 for arrays.
+    pub(crate) fn places(&self, bytes: &[u8]) -> Result<u32> {
+        Ok(match *self {
+            Node::Record(record) => record.used(),
+            Node::Map(offset) => Map::load(bytes, offset as u64)?.used,
+            Node::Row(table, _) => table.columns,
+            Node::Array(_) => 0,
+        })
+    }
+
+    /// The next live field or entry of a record or map, from a place on.
+    fn member(&self, bytes: &[u8], mut from: u32) -> Result<Option<(u32, Raw)>> {
+        match *self {
+            Node::Record(record) => {
+                while from < record.used() {
+                    let raw = record.field(bytes, from)?;
+                    if raw.tag != TAG_HOLE {
+                        return Ok(Some((from, raw)));
+                    }
+                    from += 1;
+                }
+                Ok(None)
+            }
+            Node::Map(offset) => {
+                let map = Map::load(bytes, offset as u64)?;
+                match map.next_live(bytes, from)? {
+                    Some((index, entry)) => Ok(Some((index, entry.load(bytes)?))),
+                    None => Ok(None),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn member_key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<Option<&'a [u8]>> {
+        match *self {
+            Node::Record(record) => {
+                Shape::load(bytes, record.shape() as u64)?.key(bytes, index).map(Some)
+            }
+            Node::Map(offset) => {
+                let map = Map::load(bytes, offset as u64)?;
+                span_at_position(bytes, map.entry(bytes, index)?.key).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A place in a container: the children still to come.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor {
+    pub(crate) node: Node,
+    index: u32,
+    /// Of a row: the home of the object with its further fields, 0 for none.
+    extra: u32,
+}
+
+impl Cursor {
+    /// What a walker's stack holds where there is nothing yet.
+    pub(crate) const NONE: Cursor = Cursor { node: Node::Map(0), index: 0, extra: 0 };
+
+    /// All children of a container.
+    pub(crate) fn new(bytes: &[u8], raw: Raw) -> Result<Cursor> {
+        let node = Node::of(bytes, raw)?;
+        let extra = match node {
+            Node::Row(table, row) => table.extra(bytes, row)?,
+            _ => 0,
+        };
+        Ok(Cursor { node, index: 0, extra })
+    }
+
+    /// The children that may hold something outside the container: none of a
+    /// numeric or boolean column.
+    pub(crate) fn references(bytes: &[u8], raw: Raw) -> Result<Cursor> {
+        let mut cursor = Cursor::new(bytes, raw)?;
+        if let Node::Array(elements) = cursor.node
+            && !holds_references(elements.column)
+        {
+            cursor.index = u32::MAX;
+        }
+        Ok(cursor)
+    }
+
+    /// Leaves a row's further fields out; their home, 0 for none.
+    pub(crate) fn take_extra(&mut self) -> u32 {
+        core::mem::take(&mut self.extra)
+    }
+
+    fn extra(&self, bytes: &[u8]) -> Result<Node> {
+        Node::of(bytes, Raw::object(self.extra))
+    }
+
+    /// Places of all members, those of a row's further fields and holes included.
+    pub(crate) fn places(&self, bytes: &[u8]) -> Result<u32> {
+        let further = if self.extra == 0 { 0 } else { self.extra(bytes)?.places(bytes)? };
+        Ok(self.node.places(bytes)?.saturating_add(further))
+    }
+
+    /// The next child and its place: a field, an entry or an element.
+    pub(crate) fn next(&mut self, bytes: &[u8]) -> Result<Option<(u32, Raw)>> {
+        match self.node {
+            Node::Array(elements) => {
+                if self.index >= elements.count {
+                    return Ok(None);
+                }
+                self.index += 1;
+                Ok(Some((self.index - 1, elements.element(bytes, self.index - 1)?)))
+            }
+            Node::Row(table, row) => {
+                while self.index < table.columns {
+                    let raw = table.field(bytes, row, self.index)?;
+                    self.index += 1;
+                    if raw.tag != TAG_HOLE {
+                        return Ok(Some((self.index - 1, raw)));
+                    }
+                }
+                if self.extra == 0 {
+                    return Ok(None);
+                }
+                let extra = self.extra(bytes)?;
+                let member = extra.member(bytes, self.index - table.columns)?;
+                Ok(member.map(|(index, raw)| {
+                    self.index = table.columns + index + 1;
+                    (self.index - 1, raw)
+                }))
+            }
+            node => {
+                let member = node.member(bytes, self.index)?;
+                if let Some((index, _)) = member {
+                    self.index = index + 1;
+                }
+                Ok(member)
+            }
+        }
+    }
+
+    /// The key of the child at `index`; `None` in arrays.
+    pub(crate) fn key<'a>(&self, bytes: &'a [u8], index: u32) -> Result<Option<&'a [u8]>> {
+        match self.node {
+            Node::Row(table, _) if index < table.columns => {
+                Shape::load(bytes, table.shape as u64)?.key(bytes, index).map(Some)
+            }
+            Node::Row(table, _) => self.extra(bytes)?.member_key(bytes, index - table.columns),
+            node => node.member_key(bytes, index),
+        }
+    }
+}
+
+/// Hands `stop` every container in `raw`, which has `above` containers around it, each
+/// before what is in it, and how deep it is, until the answer is yes; whether it was.
+pub(crate) fn each_container(
+    bytes: &[u8],
+    raw: Raw,
+    above: u16,
+    allowance: &mut Allowance,
+    stop: &mut dyn FnMut(Raw, u16) -> bool,
+) -> Result<bool> {
+    let mut stack = [Cursor::NONE; CHUNK];
+    let (mut depth, mut next) = (0, Some(raw));
+    loop {
+        if let Some(raw) = next.take().filter(|raw| raw.tag > TAG_SPAN_LAST) {
+            allowance.value()?;
+            let here = above + depth as u16 + 1;
+            if depth == CHUNK {
+                if here > MAX_NESTING {
+                    let limit = MAX_NESTING as u64;
+                    return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit));
+                }
+                if each_container(bytes, raw, here - 1, allowance, stop)? {
+                    return Ok(true);
+                }
+            } else {
+                if stop(raw, here) {
+                    return Ok(true);
+                }
+                stack[depth] = Cursor::references(bytes, raw)?;
+                depth += 1;
+            }
+        }
+        if depth == 0 {
+            return Ok(false);
+        }
+        match stack[depth - 1].next(bytes)? {
+            Some((_, raw)) => next = Some(raw),
+            None => depth -= 1,
+        }
+    }
+}
+
+/// Checks that the object at `home`, which holds further fields of a table's row, is a
+/// record or map and has no key of the table's columns.
+pub(crate) fn check_further(bytes: &[u8], table: Table, home: u32) -> Result<()> {
+    let shape = Shape::load(bytes, table.shape as u64)?;
+    let mut cursor = Cursor::new(bytes, Raw::object(home))?;
+    while let Some((index, _)) = cursor.next(bytes)? {
+        let key = cursor.key(bytes, index)?.unwrap_or_default();
+        if table.has(bytes, shape, key)? {
+            return Err(Error::new(ErrorKind::DuplicateKey, table.extras as u64));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a column's elements can lead elsewhere.
+pub(crate) fn holds_references(column: ColumnType) -> bool {
+    use ColumnType::*;
+    matches!(column, Cells | String | Objects | Arrays | Struct | List | FixedList)
+}
+
+/// The work that a walk over a document may cause, by its bytes: values, and bytes of text
+/// and of keys. A valid document cannot exceed it; a damaged one, whose values alias, is
+/// stopped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    values: u64,
+    text: u64,
+    keys: u64,
+    /// What there was at first.
+    most: [u64; 3],
+}
+
+impl Allowance {
+    /// Values for each byte. Each takes a bit of its own at least, and is in at most
+    /// [`MAX_COLUMN_DEPTH`] rows and arrays that take none.
+    const VALUES: u64 = 8 * (1 + MAX_COLUMN_DEPTH as u64);
+    /// Bytes of text for each byte. What is not inline is owned, or has at most 1,024 bytes
+    /// for a cell of eight.
+    const TEXT: u64 = MAX_SHARED as u64 / 8 + 1;
+    /// Bytes of keys for each byte. A table's are at most 1,024 for each byte of a row
+    /// (FORMAT 6.3), a record's 255 for nine bytes. The rest is for places without a value.
+    const KEYS: u64 = KEY_BYTES + 256;
+
+    /// At most `budget` values.
+    pub(crate) fn new(bytes: &[u8], budget: u64) -> Allowance {
+        let length = bytes.len() as u64;
+        let values = budget.min(Self::VALUES * length);
+        let (text, keys) = (Self::TEXT * length, Self::KEYS * length);
+        Allowance { values, text, keys, most: [values, text, keys] }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn value(&mut self) -> Result<()> {
+        spend(&mut self.values, 1, self.most[0])
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn text(&mut self, length: usize) -> Result<()> {
+        spend(&mut self.text, length as u64, self.most[1])
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn key(&mut self, length: usize) -> Result<()> {
+        spend(&mut self.keys, length as u64, self.most[2])
+    }
+
+    /// A container with places for so many members. Holes cost time, too.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn container(&mut self, places: u32) -> Result<()> {
+        self.value()?;
+        self.key(places as usize)
+    }
+}
+
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn spend(left: &mut u64, by: u64, most: u64) -> Result<()> {
+    match left.checked_sub(by) {
+        Some(rest) => *left = rest,
+        None => return Err(exceeded(most)),
+    }
+    Ok(())
+}
+
+#[cold]
+fn exceeded(most: u64) -> Error {
+    Error::with_detail(ErrorKind::BudgetExceeded, 0, most)
+}

@@ -1,0 +1,226 @@
+//! A cursor on one container: the editor's calls without naming the handle.
+
+use super::{Child, Detached, Editor, New, NodeId};
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+use crate::view::{Checked, Value};
+
+/// A container under edit. It borrows the editor and keeps its own handle
+/// fresh when its calls free other containers.
+///
+/// ```
+/// use livebuf::{New, json};
+/// let mut doc = json!({"users": [{"name": "Ada"}]});
+/// let mut root = doc.root_mut()?;
+/// let mut users = root.get_mut("users")?.unwrap();
+/// users.push(New::object(1))?.unwrap().set("name", "Grace")?;
+/// users.get_mut(0)?.unwrap().set("name", "Augusta")?;
+/// assert_eq!(doc.doc().pointer("/users/1/name")?.unwrap().as_str()?, Some("Grace"));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+pub struct NodeMut<'e, S, O = ()> {
+    editor: &'e mut Editor<S, O>,
+    node: NodeId,
+    /// How often the document had been squeezed: nothing else that cursors below do moves
+    /// this container.
+    squeezed: u32,
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// A cursor on the root container.
+    ///
+    /// # Errors
+    /// [`ErrorKind::WrongType`] where the root is a scalar.
+    pub fn root_mut(&mut self) -> Result<NodeMut<'_, S, O>> {
+        match self.root() {
+            Some(node) => Ok(NodeMut::new(self, node)),
+            None => Err(Error::new(ErrorKind::WrongType, 0)),
+        }
+    }
+
+    /// A cursor on a handle's container.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], or what is damaged.
+    pub fn node_mut(&mut self, node: NodeId) -> Result<NodeMut<'_, S, O>> {
+        let node = self.enter(node)?;
+        self.container(node)?;
+        Ok(NodeMut::new(self, node))
+    }
+}
+
+impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
+    fn new(editor: &'e mut Editor<S, O>, node: NodeId) -> Self {
+        // The edit that gave the handle may have squeezed the document since.
+        let node = editor.resolve(node).unwrap_or(node);
+        let squeezed = editor.handles.squeezes;
+        NodeMut { editor, node, squeezed }
+    }
+
+    /// The container's handle. It is current: no call through this cursor or
+    /// one taken from it can free the container.
+    pub fn id(&self) -> NodeId {
+        if self.squeezed != self.editor.handles.squeezes {
+            return self.editor.resolve(self.node).unwrap_or(self.node);
+        }
+        self.editor.handles.give(self.node.home, self.node.row, self.node.depth)
+    }
+
+    /// The container as a value.
+    ///
+    /// # Errors
+    /// What is damaged.
+    pub fn value(&self) -> Result<Value<'_, Checked>> {
+        self.editor.value(self.id())
+    }
+
+    /// The handle to edit by; [`Editor`] follows it if the edit moves its container.
+    fn begin(&mut self) -> NodeId {
+        self.node = self.id();
+        self.squeezed = self.editor.handles.squeezes;
+        self.editor.handles.keep(self.node, self.node);
+        self.node
+    }
+
+    /// Keeps the handle fresh after an edit that may have moved its container.
+    fn end<T>(&mut self, result: T) -> T {
+        self.node = self.editor.resolve(self.node).unwrap_or(self.node);
+        self.squeezed = self.editor.handles.squeezes;
+        result
+    }
+
+    fn cursor(&mut self, node: Option<NodeId>) -> Option<NodeMut<'_, S, O>> {
+        node.map(|node| NodeMut::new(self.editor, node))
+    }
+
+    /// A cursor on a child container; `None` where it is a scalar or not there.
+    ///
+    /// # Errors
+    /// As [`Editor::child`].
+    pub fn get_mut(&mut self, at: impl Child) -> Result<Option<NodeMut<'_, S, O>>> {
+        let child = self.editor.child(self.id(), at)?;
+        Ok(self.cursor(child))
+    }
+
+    /// [`Editor::set`]; a cursor on the new value where it is a container.
+    ///
+    /// # Errors
+    /// As [`Editor::set`].
+    pub fn set<'v>(
+        &mut self,
+        at: impl Child,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeMut<'_, S, O>>> {
+        let node = self.begin();
+        let child = self.editor.set(node, at, new);
+        let child = self.end(child)?;
+        Ok(self.cursor(child))
+    }
+
+    /// [`Editor::push`]; a cursor on the new value where it is a container.
+    ///
+    /// # Errors
+    /// As [`Editor::push`].
+    pub fn push<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeMut<'_, S, O>>> {
+        let node = self.begin();
+        let child = self.editor.push(node, new);
+        let child = self.end(child)?;
+        Ok(self.cursor(child))
+    }
+
+    /// [`Editor::insert`]; a cursor on the new value where it is a container.
+    ///
+    /// # Errors
+    /// As [`Editor::insert`].
+    pub fn insert<'v>(
+        &mut self,
+        index: usize,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeMut<'_, S, O>>> {
+        let node = self.begin();
+        let child = self.editor.insert(node, index, new);
+        let child = self.end(child)?;
+        Ok(self.cursor(child))
+    }
+
+    /// [`Editor::remove`].
+    ///
+    /// # Errors
+    /// As [`Editor::remove`].
+    pub fn remove(&mut self, at: impl Child) -> Result<bool> {
+        let node = self.begin();
+        let result = self.editor.remove(node, at);
+        self.end(result)
+    }
+
+    /// [`Editor::detach`].
+    ///
+    /// # Errors
+    /// As [`Editor::detach`].
+    pub fn detach(&mut self, at: impl Child) -> Result<Option<Detached>> {
+        let node = self.begin();
+        let result = self.editor.detach(node, at);
+        self.end(result)
+    }
+
+    /// [`Editor::pop`].
+    ///
+    /// # Errors
+    /// As [`Editor::pop`].
+    pub fn pop(&mut self) -> Result<bool> {
+        let node = self.begin();
+        let result = self.editor.pop(node);
+        self.end(result)
+    }
+
+    /// [`Editor::swap`].
+    ///
+    /// # Errors
+    /// As [`Editor::swap`].
+    pub fn swap(&mut self, a: usize, b: usize) -> Result<()> {
+        let node = self.begin();
+        let result = self.editor.swap(node, a, b);
+        self.end(result)
+    }
+
+    /// [`Editor::truncate`].
+    ///
+    /// # Errors
+    /// As [`Editor::truncate`].
+    pub fn truncate(&mut self, length: usize) -> Result<()> {
+        let node = self.begin();
+        let result = self.editor.truncate(node, length);
+        self.end(result)
+    }
+
+    /// [`Editor::clear`].
+    ///
+    /// # Errors
+    /// As [`Editor::clear`].
+    pub fn clear(&mut self) -> Result<()> {
+        let node = self.begin();
+        let result = self.editor.clear(node);
+        self.end(result)
+    }
+
+    /// [`Editor::rename`].
+    ///
+    /// # Errors
+    /// As [`Editor::rename`].
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        let node = self.begin();
+        let result = self.editor.rename(node, from, to);
+        self.end(result)
+    }
+
+    /// [`Editor::reserve`].
+    ///
+    /// # Errors
+    /// As [`Editor::reserve`].
+    pub fn reserve(&mut self, additional: usize) -> Result<()> {
+        let node = self.begin();
+        let result = self.editor.reserve(node, additional);
+        self.end(result)
+    }
+}

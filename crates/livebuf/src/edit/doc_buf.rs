@@ -1,0 +1,328 @@
+//! Whole documents: owned ones, what encoding ends in, and compaction.
+
+use super::Editor;
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+use crate::view::{Doc, Mode};
+
+impl<M: Mode> Doc<'_, M> {
+    /// Writes a compact copy of the document to another buffer, without an
+    /// allocator: holes, garbage and spare room are left behind. Returns its length.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSpace`](crate::ErrorKind::NoSpace) with the missing bytes, or what is damaged.
+    pub fn compact_into(self, target: &mut [u8]) -> Result<usize> {
+        let mut editor = Editor::create(target)?;
+        editor.set_root(self.root())?;
+        Ok(editor.as_bytes().len())
+    }
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// A copy of the document in other storage, byte for byte: as trusted as this one,
+    /// with this one's limits. Its handles are its own.
+    ///
+    /// # Errors
+    /// What the storage says when it cannot hold the document;
+    /// [`ErrorKind::ReadOnly`] as [`open_with`](Self::open_with).
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"lap": 55});
+    /// let mut buffer = [0u8; 256];
+    /// let mut copy = doc.copy_to(&mut buffer[..])?;
+    /// copy.set_pointer("/lap", 56)?;
+    /// assert!(copy.is_trusted());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn copy_to<T: Storage>(&self, mut storage: T) -> Result<Editor<T>> {
+        let bytes = self.space.bytes();
+        if storage.bytes().len() < bytes.len() {
+            storage.grow(bytes.len() as u64)?;
+        }
+        storage.will_change(0, bytes.len() as u64);
+        match storage.bytes_mut().get_mut(..bytes.len()) {
+            Some(place) => place.copy_from_slice(bytes),
+            None => return Err(Error::new(ErrorKind::NoSpace, storage.bytes().len() as u64)),
+        }
+        let mut copy = Editor::open(storage)?;
+        copy.set_limits(*self.space.limits());
+        copy.space.trusted = self.space.trusted;
+        copy.space.clean_list = self.space.clean_list;
+        Ok(copy)
+    }
+}
+
+#[cfg(feature = "alloc")]
+mod owned {
+    use super::{Editor, Result};
+    use crate::block::column::row_of;
+    use crate::block::record::Raw;
+    use crate::block::walk::{self, Allowance, Cursor};
+    use crate::edit::handles::Run;
+    use crate::edit::{DocBuf, Handles};
+    use crate::encode::{EncodeOptions, Encoder};
+    use crate::format::layout::{Limits, TAG_SPAN_LAST};
+    use crate::store::space::{Observer, Space};
+    use crate::store::storage::{Storage, VecStorage};
+    use crate::view::validate::Region;
+    use crate::view::{Checked, Doc, Mode};
+    use alloc::vec::Vec;
+    use hashbrown::HashMap;
+
+    impl DocBuf {
+        /// An empty document; its root is null.
+        ///
+        /// # Errors
+        /// [`ErrorKind::Io`](crate::ErrorKind::Io) where the allocator refuses.
+        pub fn new() -> Result<Self> {
+            Editor::create(VecStorage::default())
+        }
+
+        /// A copy of a document's bytes, foreign until it is validated.
+        ///
+        /// # Errors
+        /// As [`Doc::open`].
+        pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+            let bytes = Doc::open(bytes)?.as_bytes();
+            Editor::open(VecStorage::from_slice(bytes)?)
+        }
+
+        /// The document's bytes.
+        pub fn to_vec(&self) -> Vec<u8> {
+            self.as_bytes().to_vec()
+        }
+    }
+
+    impl<S: Storage> Editor<S> {
+        fn encoded((storage, used, limits): (S, u32, Limits)) -> Self {
+            let space = Space::clean(storage, (), used, limits);
+            Editor { space, handles: Handles::new(), detached: 0 }
+        }
+    }
+
+    impl<S: Storage> Encoder<S> {
+        /// Writes the shapes and the header: the finished document.
+        ///
+        /// # Errors
+        /// [`ErrorKind::BadSequence`] where not exactly one whole value was given;
+        /// [`ErrorKind::DocumentLimit`].
+        pub fn finish(self) -> Result<Editor<S>> {
+            Ok(Editor::encoded(self.into_storage()?))
+        }
+
+        /// The same, to [`restart`](Self::restart) afterwards: until then the encoder is in
+        /// empty storage.
+        ///
+        /// # Errors
+        /// As [`finish`](Self::finish).
+        ///
+        /// ```
+        /// use livebuf::{EncodeOptions, Encoder, VecStorage};
+        /// let mut encoder = Encoder::new();
+        /// for lap in 1..=3 {
+        ///     encoder.begin_array()?;
+        ///     encoder.i64(lap)?;
+        ///     encoder.end_array()?;
+        ///     let doc = encoder.finish_one()?;
+        ///     assert_eq!(doc.doc().pointer("/0")?.unwrap().as_i64(), Some(lap));
+        ///     encoder.restart(VecStorage::default(), EncodeOptions::default());
+        /// }
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
+        pub fn finish_one(&mut self) -> Result<Editor<S>>
+        where
+            S: Default,
+        {
+            Ok(Editor::encoded(self.take_storage()?))
+        }
+    }
+
+    impl Clone for DocBuf {
+        /// A copy; its handles are its own.
+        fn clone(&self) -> Self {
+            let mut space = Space::new(
+                self.space.storage().clone(),
+                (),
+                self.space.used(),
+                self.space.trusted,
+                *self.space.limits(),
+            );
+            space.clean_list = self.space.clean_list;
+            Editor { space, handles: Handles::new(), detached: 0 }
+        }
+    }
+
+    impl core::fmt::Debug for DocBuf {
+        fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+            self.doc().fmt(f)
+        }
+    }
+
+    impl<M: Mode> Doc<'_, M> {
+        /// The document encoded anew: the best layout, the same value.
+        ///
+        /// # Errors
+        /// What is damaged.
+        pub fn compacted(self) -> Result<DocBuf> {
+            self.compacted_with(EncodeOptions::default())
+        }
+
+        /// The same within these limits.
+        ///
+        /// # Errors
+        /// What is damaged, and limits.
+        pub fn compacted_with(self, options: EncodeOptions) -> Result<DocBuf> {
+            let mut encoder = Encoder::with_options(options);
+            encoder.value(&self.root())?;
+            encoder.finish()
+        }
+    }
+
+    /// Whether a value has a table or list.
+    fn has_tables(bytes: &[u8], root: Raw) -> Result<bool> {
+        let mut allowance = Allowance::new(bytes, u64::MAX);
+        walk::each_container(bytes, root, 0, &mut allowance, &mut |raw, _| {
+            row_of(raw.cell).is_some()
+        })
+    }
+
+    /// Where the containers of a document are in another one of the same value.
+    fn runs_between(from: &[u8], to: &[u8]) -> Result<Vec<Run>> {
+        let root = |bytes| Doc::<Checked>::assume(bytes).root().raw();
+        let mut runs = Vec::new();
+        // Of each table and list the run that its last row is in.
+        let mut last: HashMap<u32, usize> = HashMap::new();
+        let mut open = Vec::new();
+        let mut next = Some((root(from), root(to)));
+        loop {
+            if let Some((old, new)) = next.take().filter(|(old, _)| old.tag > TAG_SPAN_LAST) {
+                let place = |raw: Raw| (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
+                let run = Run { from: place(old), to: place(new), count: 1 };
+                let before = last.get(&run.from.0).and_then(|&at: &usize| runs.get_mut(at));
+                match before {
+                    Some(Run { from, to, count })
+                        if (from.0, from.1 + *count) == run.from
+                            && (to.0, to.1 + *count) == run.to
+                            && row_of(old.cell).is_some()
+                            && row_of(new.cell).is_some() =>
+                    {
+                        *count += 1;
+                    }
+                    _ => {
+                        last.insert(run.from.0, runs.len());
+                        runs.push(run);
+                    }
+                }
+                open.push((Cursor::references(from, old)?, Cursor::references(to, new)?));
+            }
+            let Some((old, new)) = open.last_mut() else { return Ok(runs) };
+            match (old.next(from)?, new.next(to)?) {
+                (Some((_, old)), Some((_, new))) => next = Some((old, new)),
+                _ => {
+                    open.pop();
+                }
+            }
+        }
+    }
+
+    impl<S: Storage, O: Observer> Editor<S, O> {
+        /// Encodes the document anew in place. All handles go stale; the
+        /// document is trusted afterwards.
+        ///
+        /// # Errors
+        /// What is damaged; memory; space where the storage cannot grow.
+        ///
+        /// ```
+        /// let mut doc = livebuf::json!({"log": []});
+        /// for _ in 0..100 {
+        ///     doc.set_pointer("/log/-", "a line of a hundred")?;
+        /// }
+        /// doc.remove_pointer("/log")?;
+        /// doc.compact()?;
+        /// assert_eq!(doc.as_bytes().len(), livebuf::json!({}).as_bytes().len());
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
+        pub fn compact(&mut self) -> Result<()> {
+            self.compact_with(EncodeOptions::default())
+        }
+
+        /// The same by these options, but within the editor's own limits.
+        ///
+        /// # Errors
+        /// As [`compact`](Self::compact).
+        pub fn compact_with(&mut self, options: EncodeOptions) -> Result<()> {
+            self.space.editable()?;
+            let options = EncodeOptions { limits: *self.space.limits(), ..options };
+            let compact = self.doc().compacted_with(options)?;
+            let (new, old) = (compact.as_bytes(), self.space.used() as u64);
+            let missing = (new.len() as u64).saturating_sub(old);
+            self.space.ensure(0, missing)?;
+            self.space.overwrite(new);
+            self.space.trusted = true;
+            self.handles.reset();
+            self.detached = 0;
+            Ok(())
+        }
+
+        /// Encodes the document anew where more than three quarters of it are free, so that
+        /// what shrinks gives its space back. Handles follow. Amortized constant time: as
+        /// many bytes must be freed again before it is due again.
+        #[cold]
+        #[inline(never)]
+        pub(in crate::edit) fn squeeze(&mut self) {
+            self.space.must_squeeze = false;
+            // What is detached hangs nowhere, and would be lost.
+            if S::FIXED || !self.space.trusted || self.detached > 0 || !self.try_squeeze() {
+                self.space.defer_squeezing();
+            }
+        }
+
+        fn try_squeeze(&mut self) -> bool {
+            let used = self.space.used() as usize;
+            let doc = self.doc();
+            let Ok(tables) = has_tables(doc.as_bytes(), doc.root().raw()) else { return false };
+            let limits = Limits { budget: u64::MAX, ..*self.space.limits() };
+            let options = EncodeOptions { limits, tables, ..EncodeOptions::default() };
+            let Ok(compact) = doc.compacted_with(options) else { return false };
+            let new = compact.as_bytes();
+            if new.len() > used / 2 {
+                return false;
+            }
+            let Ok(runs) = runs_between(doc.as_bytes(), new) else { return false };
+            self.space.overwrite(new);
+            self.handles.squeezed::<S>(runs);
+            true
+        }
+
+        /// [`validate_in`](Self::validate_in) with scratch memory of its own.
+        ///
+        /// # Errors
+        /// The first problem with its offset; memory.
+        pub fn validate(&mut self) -> Result<()> {
+            self.validate_with(|_| {})
+        }
+
+        /// The same, and tells `visit` of every region as [`Doc::regions`] does: for those
+        /// who show how far it is.
+        ///
+        /// # Errors
+        /// As [`validate`](Self::validate).
+        ///
+        /// ```
+        /// use livebuf::{Editor, VecStorage};
+        ///
+        /// let document = livebuf::json!({"laps": [71.5, 70.25]});
+        /// let mut editor = Editor::open(VecStorage::from_slice(document.as_bytes())?)?;
+        /// let mut bytes = 0;
+        /// editor.validate_with(|region| bytes += region.length)?;
+        /// assert!(editor.is_trusted() && bytes <= editor.as_bytes().len() as u64);
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
+        pub fn validate_with(&mut self, visit: impl FnMut(Region)) -> Result<()> {
+            self.doc().regions(visit)?;
+            self.space.trusted = true;
+            Ok(())
+        }
+    }
+}

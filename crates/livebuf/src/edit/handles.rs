@@ -1,0 +1,385 @@
+//! Handles, and what becomes of them: one rule for every layout.
+//!
+//! A handle is good until its own container is freed or taken away. It follows its
+//! container when that moves: when rows before it are inserted or removed, when rows are
+//! exchanged, when a row becomes an object by itself or an object becomes a row.
+//!
+//! A handle says when it was taken. The editor notes what edits did to containers, as a
+//! list of events; an older handle is led through the events since. The list has a limit:
+//! handles older than it are refused, but for those that edits used lately.
+
+use crate::store::storage::Storage;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// A place in a document that outlives borrows: an object or array.
+///
+/// It stays good when the container grows, moves or becomes a map, when rows around it
+/// shift, and when anything else is freed. It goes stale, and says so, when its own
+/// container is freed: removed or replaced, by itself or with one around it.
+///
+/// An editor remembers the last 4,096 such changes, or 8 in a fixed buffer. Handles that
+/// were taken before these are refused as stale too, but for the last four that edits used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NodeId {
+    /// Home; of a row or an element of a list, the table or list.
+    pub(super) home: u32,
+    pub(super) row: u32,
+    /// Names the editor; drawn anew when its time wraps.
+    issuer: u32,
+    /// Events that the editor had noted since.
+    time: u16,
+    /// Containers on the way from the root, this one included; at least that many.
+    pub(super) depth: u16,
+}
+
+impl NodeId {
+    /// No container's.
+    pub(super) const NONE: NodeId = NodeId { home: 0, row: 0, issuer: 0, time: 0, depth: 0 };
+
+    /// The handle as plain numbers, for bindings.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([]);
+    /// let root = doc.root().unwrap();
+    /// // All four are 0 in no handle.
+    /// assert_ne!(root.to_words(), [0; 4]);
+    /// ```
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub fn to_words(self) -> [u32; 4] {
+        [self.home, self.row, self.issuer, self.time as u32 | (self.depth as u32) << 16]
+    }
+
+    /// The handle of these numbers.
+    ///
+    /// # Safety
+    /// The words are those of a handle that some editor gave, by [`to_words`](Self::to_words).
+    /// Invented ones may name bytes that are no container: an edit then damages a document
+    /// that counts as valid, and its text is read unchecked.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[allow(unsafe_code)]
+    pub unsafe fn from_words([home, row, issuer, rest]: [u32; 4]) -> Self {
+        NodeId { home, row, issuer, time: rest as u16, depth: (rest >> 16) as u16 }
+    }
+
+    /// Whether this and another handle were taken for the same container at the same time.
+    fn is_same(&self, other: &NodeId) -> bool {
+        (self.home, self.row, self.issuer, self.time)
+            == (other.home, other.row, other.issuer, other.time)
+    }
+}
+
+/// What an edit did to containers. Rows are those of a table or the arrays of a list,
+/// which is named by its offset.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    /// The blocks from the first offset up to the second are free.
+    Freed(u32, u32),
+    /// Rows were inserted before row `at`.
+    Opened { table: u32, at: u32, count: u32 },
+    /// Rows from `at` on were taken out.
+    Closed { table: u32, at: u32, count: u32 },
+    /// A row was emptied or replaced in its place.
+    Gone { table: u32, row: u32 },
+    /// Two rows were exchanged.
+    Swapped { table: u32, a: u32, b: u32 },
+    /// A container is elsewhere: homes and rows.
+    Moved { from: (u32, u32), to: (u32, u32) },
+    /// A detached container hangs deeper than before, so that some are at most this deep.
+    Deeper(u16),
+    /// All are elsewhere, as the list of this number says.
+    #[cfg(feature = "alloc")]
+    Squeezed(u32),
+}
+
+/// Where containers are after squeezing: by themselves, or rows behind each other.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) from: (u32, u32),
+    pub(super) to: (u32, u32),
+    pub(super) count: u32,
+}
+
+impl Event {
+    /// The handle's container after the event; `None` where it is gone.
+    fn apply(&self, node: NodeId, #[cfg(feature = "alloc")] runs: &[Runs]) -> Option<NodeId> {
+        let NodeId { home, row, .. } = node;
+        let row = match *self {
+            Event::Freed(start, end) if (start..end).contains(&home) => return None,
+            Event::Opened { table, at, count } if table == home && row >= at => row + count,
+            Event::Closed { table, at, count } if table == home && row >= at => {
+                if row - at < count {
+                    return None;
+                }
+                row - count
+            }
+            Event::Gone { table, row: gone } if (table, gone) == (home, row) => return None,
+            Event::Swapped { table, a, b } if table == home && row == a => b,
+            Event::Swapped { table, a, b } if table == home && row == b => a,
+            Event::Moved { from, to } if from == (home, row) => {
+                return Some(NodeId { home: to.0, row: to.1, ..node });
+            }
+            Event::Deeper(depth) => return Some(NodeId { depth: node.depth.max(depth), ..node }),
+            #[cfg(feature = "alloc")]
+            Event::Squeezed(number) => return follow(runs.get(number as usize)?, node),
+            _ => row,
+        };
+        Some(NodeId { row, ..node })
+    }
+}
+
+/// Events that are remembered in a fixed buffer, where nothing is allocated.
+const FEW: usize = 8;
+/// Events that are remembered otherwise.
+const MANY: usize = if cfg!(feature = "alloc") { 4096 } else { FEW };
+/// Handles that edits used lately, and where their containers were then.
+const KEPT: usize = 4;
+
+/// A number that no editor had.
+fn draw() -> u32 {
+    static ISSUERS: AtomicU32 = AtomicU32::new(1);
+    ISSUERS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// What an editor knows of the handles that it gave.
+#[derive(Clone)]
+pub(super) struct Handles {
+    issuer: u32,
+    time: u16,
+    /// The time of the first event that is remembered.
+    since: u16,
+    /// Of the kept handles, which is replaced next.
+    turn: u8,
+    /// The blocks that were freed last, while a value is: neighbours make one event.
+    freeing: Option<(u32, u32)>,
+    /// As it was given, and as it is.
+    kept: [(NodeId, NodeId); KEPT],
+    /// The same of the handle that the current edit uses.
+    using: (NodeId, NodeId),
+    /// Drawn anew when nothing that was detached before can hang again.
+    pub(super) generation: u32,
+    few: [Event; FEW],
+    #[cfg(feature = "alloc")]
+    many: alloc::vec::Vec<Event>,
+    /// Of all events [`Event::Squeezed`].
+    #[cfg(feature = "alloc")]
+    runs: alloc::vec::Vec<Runs>,
+    /// How many there were ever.
+    pub(super) squeezes: u32,
+}
+
+/// In the order of where containers were.
+#[cfg(feature = "alloc")]
+type Runs = alloc::vec::Vec<Run>;
+
+#[cfg(feature = "alloc")]
+fn follow(runs: &Runs, node: NodeId) -> Option<NodeId> {
+    let place = (node.home, node.row);
+    let run = runs.get(runs.partition_point(|run| run.from <= place).checked_sub(1)?)?;
+    let (from, to) = (run.from, run.to);
+    if from.0 != node.home || node.row - from.1 >= run.count {
+        return None;
+    }
+    Some(NodeId { home: to.0, row: to.1 + (node.row - from.1), ..node })
+}
+
+impl Handles {
+    pub(super) fn new() -> Handles {
+        let issuer = draw();
+        Handles {
+            issuer,
+            time: 0,
+            since: 0,
+            turn: 0,
+            freeing: None,
+            kept: [(NodeId::NONE, NodeId::NONE); KEPT],
+            using: (NodeId::NONE, NodeId::NONE),
+            generation: issuer,
+            few: [Event::Deeper(0); FEW],
+            #[cfg(feature = "alloc")]
+            many: alloc::vec::Vec::new(),
+            #[cfg(feature = "alloc")]
+            runs: alloc::vec::Vec::new(),
+            squeezes: 0,
+        }
+    }
+
+    /// A new handle.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn give(&self, home: u32, row: u32, depth: u16) -> NodeId {
+        NodeId { home, row, issuer: self.issuer, time: self.time, depth }
+    }
+
+    /// Whether nothing happened since the handle was taken.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn is_fresh(&self, node: NodeId) -> bool {
+        node.issuer == self.issuer && node.time == self.time
+    }
+
+    /// Where a handle's container is now; `None` where it is stale.
+    #[inline(never)]
+    pub(super) fn resolve(&self, node: NodeId) -> Option<NodeId> {
+        if node.issuer == 0 {
+            return None;
+        }
+        let kept = self.kept.iter().find(|(given, _)| given.is_same(&node));
+        let known = node.issuer == self.issuer && (self.since..=self.time).contains(&node.time);
+        let mut now = match kept {
+            Some((_, kept)) => NodeId { depth: kept.depth.max(node.depth), ..*kept },
+            None if known => node,
+            None => return None,
+        };
+        for event in self.events().get((now.time - self.since) as usize..)? {
+            #[cfg(feature = "alloc")]
+            let after = event.apply(now, &self.runs);
+            #[cfg(not(feature = "alloc"))]
+            let after = event.apply(now);
+            now = after?;
+        }
+        Some(NodeId { issuer: self.issuer, time: self.time, ..now })
+    }
+
+    /// Remembers that an edit uses a handle, and where its container is.
+    pub(super) fn keep(&mut self, given: NodeId, now: NodeId) {
+        self.using = (given, now);
+        let place = match self.kept.iter().position(|(kept, _)| kept.is_same(&given)) {
+            Some(place) => place,
+            None => {
+                self.turn = (self.turn + 1) % KEPT as u8;
+                self.turn as usize
+            }
+        };
+        if let Some(kept) = self.kept.get_mut(place) {
+            *kept = (given, now);
+        }
+    }
+
+    /// The container that the last edit was about, wherever it is now.
+    fn used(&self) -> Option<NodeId> {
+        let (_, now) = self.using;
+        if self.is_fresh(now) { Some(now) } else { self.resolve(now) }
+    }
+
+    /// Says which container the next edit is about, by a fresh handle.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn set_used(&mut self, node: NodeId) {
+        self.using = (node, node);
+    }
+
+    fn events(&self) -> &[Event] {
+        #[cfg(feature = "alloc")]
+        if !self.many.is_empty() {
+            return &self.many;
+        }
+        self.few.get(..(self.time - self.since) as usize).unwrap_or_default()
+    }
+
+    /// Notes what an edit did.
+    pub(super) fn note<S: Storage>(&mut self, event: Event) {
+        self.make_room::<S>();
+        let count = (self.time - self.since) as usize;
+        #[cfg(feature = "alloc")]
+        if !S::FIXED && count >= FEW && self.many.is_empty() {
+            self.many.extend_from_slice(&self.few);
+        }
+        #[cfg(feature = "alloc")]
+        if !self.many.is_empty() {
+            self.many.push(event);
+            self.time += 1;
+            return;
+        }
+        if let Some(place) = self.few.get_mut(count) {
+            *place = event;
+        }
+        self.time += 1;
+    }
+
+    /// Forgets the events where there are as many as are remembered.
+    fn make_room<S: Storage>(&mut self) {
+        let count = (self.time - self.since) as usize;
+        if count == Self::most::<S>() {
+            self.forget();
+        }
+    }
+
+    /// How many events are remembered.
+    const fn most<S: Storage>() -> usize {
+        if S::FIXED { FEW } else { MANY }
+    }
+
+    /// Forgets all events; the handles that edits used are led through them first.
+    fn forget(&mut self) {
+        let used = self.used().unwrap_or(NodeId::NONE);
+        let kept = self.kept.map(|(given, _)| match self.resolve(given) {
+            Some(now) => (given, now),
+            None => (NodeId::NONE, NodeId::NONE),
+        });
+        #[cfg(feature = "alloc")]
+        {
+            self.many.clear();
+            self.runs.clear();
+        }
+        if self.time > u16::MAX / 2 {
+            (self.issuer, self.time) = (draw(), 0);
+        }
+        self.since = self.time;
+        let (issuer, time) = (self.issuer, self.time);
+        let stamped = |node: NodeId| match node.issuer {
+            0 => NodeId::NONE,
+            _ => NodeId { issuer, time, ..node },
+        };
+        self.kept = kept.map(|(given, now)| (given, stamped(now)));
+        let (given, now) = (self.using.0, stamped(used));
+        if now != NodeId::NONE {
+            self.keep(given, now);
+        }
+    }
+
+    /// Notes where all containers are after squeezing.
+    #[cfg(feature = "alloc")]
+    pub(super) fn squeezed<S: Storage>(&mut self, mut runs: Runs) {
+        runs.sort_unstable_by_key(|run| run.from);
+        self.make_room::<S>();
+        self.squeezes += 1;
+        self.runs.push(runs);
+        self.note::<S>(Event::Squeezed(self.runs.len() as u32 - 1));
+    }
+
+    /// Every handle is stale from now on, and every detached value.
+    pub(super) fn reset(&mut self) {
+        *self = Handles::new();
+    }
+
+    /// Begins to free one value: its blocks are noted as few ranges.
+    pub(super) fn begin_freeing(&mut self) -> bool {
+        let first = self.freeing.is_none();
+        if first {
+            self.freeing = Some((0, 0));
+        }
+        first
+    }
+
+    /// Notes that a block is freed, where a value is.
+    pub(super) fn freed<S: Storage>(&mut self, offset: u64, size: u64) {
+        let Some((from, to)) = self.freeing else { return };
+        let (start, end) = (offset as u32, (offset + size) as u32);
+        // What lies between two blocks and is less than a block is no home.
+        let touches = start <= to.saturating_add(7) && from <= end.saturating_add(7);
+        if to > 0 && !touches {
+            self.note::<S>(Event::Freed(from, to));
+        }
+        self.freeing = match to > 0 && touches {
+            true => Some((from.min(start), to.max(end))),
+            false => Some((start, end)),
+        };
+    }
+
+    /// The value is freed.
+    pub(super) fn end_freeing<S: Storage>(&mut self) {
+        if let Some((from, to)) = self.freeing.take()
+            && to > 0
+        {
+            self.note::<S>(Event::Freed(from, to));
+        }
+    }
+}

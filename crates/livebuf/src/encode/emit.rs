@@ -1,0 +1,394 @@
+//! Writing what waited for the outermost array's end, by plan.
+
+use super::plan::{BLANK, Below, Places, Plan, Planner, places};
+use super::{
+    Encoder, KeyList, TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_WAITING_ARRAY,
+    TAG_WAITING_OBJECT, Text, put_tagged, settle,
+};
+use crate::block::column::ColumnType;
+use crate::block::table::Owner;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::layout::*;
+use crate::store::storage::Storage;
+use alloc::vec::Vec;
+
+/// A container whose contents are being laid out, and where they end on the stack.
+struct Open {
+    at: usize,
+    end: usize,
+    /// Of an array, and where the places of its columns' values begin.
+    plan: Option<(Plan, usize)>,
+}
+
+/// The tag and cell of a value that is laid out.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn value(tags: &[u8], cells: &[u64], at: usize) -> (u8, u64) {
+    let cell = cells[at];
+    match tags[at] {
+        TAG_WAITING_ARRAY => (TAG_ARRAY, cell >> 32),
+        TAG_WAITING_OBJECT if cell >> 32 == 0 => (TAG_OBJECT, cell),
+        TAG_WAITING_OBJECT => (TAG_OBJECT, cells[at + 1]),
+        tag => (tag, cell),
+    }
+}
+
+impl<S: Storage> Encoder<S> {
+    /// Lays out the array of the values from `start` on: its home.
+    pub(super) fn lay_out_array(&mut self, start: usize) -> Result<u32> {
+        let end = self.cells.len();
+        if end >= BLANK as usize {
+            let limit = self.options.limits.elements as u64;
+            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit));
+        }
+        let listed = self.places.len();
+        let plan = self.plan(start, end);
+        self.check_elements(plan.places.len() as usize)?;
+        if plan.waits {
+            self.lay_out(start, end)?;
+        }
+        let home = self.write_array(&plan)?;
+        self.places.truncate(listed);
+        Ok(home)
+    }
+
+    /// Lays out all that waits among the values from `start` on, and makes them one
+    /// place each.
+    pub(super) fn settle_waiting(&mut self, start: usize) -> Result<()> {
+        let end = self.cells.len();
+        self.lay_out(start, end)?;
+        self.gather(start, end)?;
+        self.cells.drain(start..end);
+        self.tags.drain(start..end);
+        Ok(())
+    }
+
+    /// Puts the values from `from` to `end`, laid out, behind all others, one place each.
+    fn gather(&mut self, mut from: usize, end: usize) -> Result<()> {
+        while from < end {
+            let (tag, cell) = value(&self.tags, &self.cells, from);
+            from += places(&self.tags, &self.cells, from);
+            self.put(tag, cell)?;
+        }
+        Ok(())
+    }
+
+    /// Plans an array, and marks what becomes part of its columns where not all does.
+    fn plan(&mut self, start: usize, end: usize) -> Plan {
+        let mut planner = Planner {
+            tags: &self.tags,
+            cells: &self.cells,
+            lists: &self.nodes,
+            keys: &self.keys,
+            min_width: self.options.min_width,
+            tables: self.options.tables,
+            places: &mut self.places,
+        };
+        let plan = planner.array(start, end);
+        if plan.waits {
+            absorb(&plan, &self.places, &mut self.tags);
+        }
+        plan
+    }
+
+    /// Lays out all containers from `start` to `end` that are no part of columns, each
+    /// after what it holds.
+    fn lay_out(&mut self, start: usize, end: usize) -> Result<()> {
+        let mut open: Vec<Open> = Vec::new();
+        let mut at = start;
+        loop {
+            while open.last().is_some_and(|open| open.end == at) {
+                let Some(done) = open.pop() else { break };
+                let home = match &done.plan {
+                    Some((plan, listed)) => {
+                        let home = self.write_array(plan)?;
+                        self.places.truncate(*listed);
+                        home
+                    }
+                    None => self.write_record(done.at)?,
+                };
+                match self.tags[done.at] {
+                    TAG_WAITING_ARRAY => {
+                        let places = self.cells[done.at] as u32;
+                        self.cells[done.at] = places as u64 | (home as u64) << 32;
+                    }
+                    _ if self.cells[done.at] >> 32 == 0 => self.cells[done.at] = home as u64,
+                    _ => self.cells[done.at + 1] = home as u64,
+                }
+            }
+            if at >= end {
+                return Ok(());
+            }
+            match self.tags[at] {
+                TAG_WAITING_ARRAY => {
+                    let end = at + places(&self.tags, &self.cells, at);
+                    let listed = self.places.len();
+                    let plan = self.plan(at + 1, end);
+                    let next = if plan.waits { at + 1 } else { end };
+                    open.push(Open { at, end, plan: Some((plan, listed)) });
+                    at = next;
+                }
+                TAG_WAITING_OBJECT => {
+                    let end = at + places(&self.tags, &self.cells, at);
+                    open.push(Open { at, end, plan: None });
+                    at += if end == at + 1 { 1 } else { 2 };
+                }
+                TAG_ABSORBED_OBJECT => at += if self.cells[at] >> 32 == 0 { 1 } else { 2 },
+                _ => at += 1,
+            }
+        }
+    }
+
+    /// Writes the waiting object at `at`, what it holds being laid out.
+    fn write_record(&mut self, at: usize) -> Result<u32> {
+        let (list, start) = (self.cells[at] as u32, self.cells.len());
+        // An empty one has no place for its size.
+        let end = at + places(&self.tags, &self.cells, at);
+        self.gather(at + 2, end)?;
+        let home = self.end_record(start, list)?;
+        self.cells.truncate(start);
+        self.tags.truncate(start);
+        Ok(home)
+    }
+
+    /// Writes an array by plan, what it holds beside its columns being laid out.
+    fn write_array(&mut self, plan: &Plan) -> Result<u32> {
+        self.out.align();
+        if plan.places.len() == 0 {
+            let (home, place) = self.out.grow(8)?;
+            place[0] = KIND_EMPTY_ARRAY;
+            return Ok(home);
+        }
+        let (home, _) = self.out.grow(ARRAY_SIZE as usize)?;
+        self.write_column(plan, home, Owner { block: home, column: 0 })?;
+        Ok(home)
+    }
+
+    /// Writes a column's data, and its header at a place that is there already.
+    fn write_column(&mut self, plan: &Plan, header: u32, owner: Owner) -> Result<()> {
+        let data = match &plan.below {
+            Below::Nothing => self.write_leaf(plan)?,
+            Below::Table(keys, columns) => self.write_table(plan, keys, columns, owner)?,
+            Below::List(child, offsets) => self.write_list(plan, child, offsets.as_ref(), owner)?,
+        };
+        let count = plan.places.len();
+        self.put_header(header, plan.column, plan.gaps, count, data);
+        Ok(())
+    }
+
+    fn put_header(&mut self, header: u32, column: ColumnType, gaps: u8, count: u32, data: u32) {
+        let first = u32::from_le_bytes([KIND_ARRAY, column as u8, gaps, 0]);
+        let data = if count == 0 { 0 } else { data };
+        for (word, at) in [first, count, count, data].into_iter().zip(0u32..) {
+            self.out.put_u32(header + 4 * at, word);
+        }
+    }
+
+    fn write_table(
+        &mut self,
+        plan: &Plan,
+        keys: &[u32],
+        columns: &[Plan],
+        owner: Owner,
+    ) -> Result<u32> {
+        let mut list = 0;
+        for &key in keys {
+            list = self.longer_list(list, key)?;
+        }
+        let rows = plan.places.len();
+        let (table, _) = self.out.grow(table_size(keys.len() as u32) as usize)?;
+        let bits = self.write_bits(plan)?;
+        let node: &mut KeyList = &mut self.nodes[list as usize];
+        let first = u32::from_le_bytes([KIND_TABLE, keys.len() as u8, owner.column, 0]);
+        let words = [first, node.records, rows, bits, owner.block];
+        node.records = table;
+        node.count += 1;
+        for (word, at) in words.into_iter().zip(0u32..) {
+            self.out.put_u32(table + 4 * at, word);
+        }
+        for (column, index) in columns.iter().zip(0u32..) {
+            let owner = Owner { block: table, column: index as u8 };
+            self.write_column(column, table + table_column(index), owner)?;
+        }
+        Ok(table)
+    }
+
+    fn write_list(
+        &mut self,
+        plan: &Plan,
+        child: &Plan,
+        offsets: Option<&(ColumnType, Vec<u32>)>,
+        owner: Owner,
+    ) -> Result<u32> {
+        let rows = plan.places.len();
+        let size = if offsets.is_some() { LIST_SIZE } else { FIXED_LIST_SIZE };
+        let (list, _) = self.out.grow(size as usize)?;
+        let bits = self.write_bits(plan)?;
+        let length = match offsets {
+            Some(_) => 0,
+            None => child.places.len() / rows.max(1),
+        };
+        let first = u32::from_le_bytes([KIND_LIST, offsets.is_none() as u8, owner.column, 0]);
+        for (word, at) in [first, length, 0, bits, owner.block].into_iter().zip(0u32..) {
+            self.out.put_u32(list + 4 * at, word);
+        }
+        if let Some((column, ends)) = offsets {
+            let (data, place) = self.out.grow(column.data_size(rows + 1) as usize)?;
+            let width = column.width() as usize;
+            // The first offset is 0.
+            for (slot, end) in place.chunks_exact_mut(width).skip(1).zip(ends) {
+                slot.copy_from_slice(&end.to_le_bytes()[..width]);
+            }
+            self.put_header(list + LIST_OFFSETS, *column, GAPS_NONE, rows + 1, data);
+        }
+        self.write_column(child, list + LIST_CHILD, Owner { block: list, column: 0 })?;
+        Ok(list)
+    }
+
+    /// Writes the bitmaps of a struct's or list's gaps; 0 where it has none.
+    fn write_bits(&mut self, plan: &Plan) -> Result<u32> {
+        let size = gaps_size(plan.gaps, plan.places.len() as u64) as usize;
+        if size == 0 {
+            return Ok(0);
+        }
+        let (bits, place) = self.out.grow(size)?;
+        let places = plan.places.listed(&self.places).iter().copied();
+        put_bits(place, plan.gaps, places, &self.tags);
+        Ok(bits)
+    }
+
+    fn write_leaf(&mut self, plan: &Plan) -> Result<u32> {
+        let (column, count) = (plan.column, plan.places.len());
+        let bits = gaps_size(plan.gaps, count as u64) as usize;
+        let (data, place) = self.out.grow(bits + column.data_size(count) as usize)?;
+        let (bitmap, place) = place.split_at_mut(bits);
+        let (tags, cells, texts) = (&self.tags, &self.cells, &mut self.texts);
+        let base = data + bits as u32;
+        match plan.places {
+            Places::Run(start, count) if column == ColumnType::Cells => {
+                let run = start as usize..(start + count) as usize;
+                put_tagged(texts, place, base, &tags[run.clone()], &cells[run]);
+            }
+            Places::Run(start, count) => {
+                put_bits(bitmap, plan.gaps, start..start + count, tags);
+                put_leaf(place, base, column, start..start + count, tags, cells, texts);
+            }
+            Places::Listed(..) => {
+                let places = plan.places.listed(&self.places).iter().copied();
+                put_bits(bitmap, plan.gaps, places.clone(), tags);
+                put_leaf(place, base, column, places, tags, cells, texts);
+            }
+        }
+        Ok(data)
+    }
+}
+
+/// Marks the containers that a plan makes part of columns.
+fn absorb(plan: &Plan, places: &[u32], tags: &mut [u8]) {
+    let mut mark = |tag| {
+        for &place in plan.places.listed(places).iter().filter(|&&place| place < BLANK) {
+            if tags[place as usize] != TAG_NULL {
+                tags[place as usize] = tag;
+            }
+        }
+    };
+    match &plan.below {
+        Below::Nothing => {}
+        Below::Table(_, columns) => {
+            mark(TAG_ABSORBED_OBJECT);
+            columns.iter().for_each(|column| absorb(column, places, tags));
+        }
+        Below::List(child, _) => {
+            mark(TAG_ABSORBED_ARRAY);
+            absorb(child, places, tags);
+        }
+    }
+}
+
+/// Writes the bitmaps of a column: which slots hold a value, and which of the others null.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn put_bits(place: &mut [u8], gaps: u8, places: impl Iterator<Item = u32>, tags: &[u8]) {
+    if gaps == GAPS_NONE {
+        return;
+    }
+    let half = if gaps == GAPS_BOTH { place.len() / 2 } else { place.len() };
+    let (valid, null) = place.split_at_mut(half);
+    for (index, at) in places.enumerate().filter(|&(_, at)| at < BLANK) {
+        let bit = 1 << (index % 8);
+        if tags[at as usize] != TAG_NULL {
+            valid[index / 8] |= bit;
+        } else if let Some(byte) = null.get_mut(index / 8) {
+            *byte |= bit;
+        }
+    }
+}
+
+/// Writes the slots of a column without structs and lists.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn put_leaf(
+    place: &mut [u8],
+    base: u32,
+    column: ColumnType,
+    places: impl Iterator<Item = u32>,
+    tags: &[u8],
+    cells: &[u64],
+    texts: &mut [Text],
+) {
+    match column {
+        ColumnType::Null | ColumnType::Struct | ColumnType::List | ColumnType::FixedList => {}
+        ColumnType::Bool => {
+            for (index, at) in places.enumerate().filter(|&(_, at)| at < BLANK) {
+                place[index / 8] |= ((tags[at as usize] == TAG_TRUE) as u8) << (index % 8);
+            }
+        }
+        ColumnType::Cells => {
+            for (index, at) in places.enumerate().filter(|&(_, at)| at < BLANK) {
+                let (tag, cell) = value(tags, cells, at as usize);
+                let at = cell_at(index as u32);
+                let (tag, cell) = settle(texts, tag, cell, base + at as u32);
+                place[tag_at(index as u32) as usize] = tag;
+                place[at as usize..][..8].copy_from_slice(&cell.to_le_bytes());
+            }
+        }
+        ColumnType::String => {
+            let slots = place.chunks_exact_mut(8).zip((base..).step_by(8));
+            for ((slot, position), at) in slots.zip(places) {
+                if at < BLANK {
+                    let at = at as usize;
+                    let (_, cell) = settle(texts, tags[at], cells[at], position);
+                    slot.copy_from_slice(&cell.to_le_bytes());
+                }
+            }
+        }
+        ColumnType::F32 => {
+            put_slots(place, places, |at| (f64::from_bits(cells[at]) as f32).to_le_bytes());
+        }
+        ColumnType::Objects | ColumnType::Arrays => {
+            put_slots(place, places, |at| (value(tags, cells, at).1 as u32).to_le_bytes());
+        }
+        // Null's cell is 0.
+        ColumnType::I8 | ColumnType::U8 => put_slots(place, places, |at| [cells[at] as u8]),
+        ColumnType::I16 | ColumnType::U16 => {
+            put_slots(place, places, |at| (cells[at] as u16).to_le_bytes());
+        }
+        ColumnType::I32 | ColumnType::U32 => {
+            put_slots(place, places, |at| (cells[at] as u32).to_le_bytes());
+        }
+        ColumnType::I64 | ColumnType::U64 | ColumnType::F64 => {
+            put_slots(place, places, |at| cells[at].to_le_bytes());
+        }
+    }
+}
+
+/// Writes slots of whole bytes; those without a value stay zero.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn put_slots<const WIDTH: usize>(
+    place: &mut [u8],
+    places: impl Iterator<Item = u32>,
+    mut slot: impl FnMut(usize) -> [u8; WIDTH],
+) {
+    for (to, at) in place.chunks_exact_mut(WIDTH).zip(places) {
+        if at < BLANK {
+            to.copy_from_slice(&slot(at as usize));
+        }
+    }
+}

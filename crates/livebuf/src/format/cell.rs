@@ -1,0 +1,169 @@
+//! Cells: eight bytes of value, told apart by a tag (FORMAT 3).
+//!
+//! A span cell (text, bytes, number text, every key) holds up to seven bytes
+//! itself, or the offset and length of longer ones:
+//!
+//! ```text
+//!  byte  0   1   2   3   4   5   6   7
+//!       [ up to seven bytes, then zeros ][80+n]   inline, n bytes
+//!       [   offset     ][ length | 0x4000_0000 ]  elsewhere, owned
+//!       [   offset     ][ length               ]  elsewhere, may be shared
+//! ```
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::{equal, load_u64, slice};
+use crate::format::layout::*;
+
+/// The inline cell of a text of at most seven bytes.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) const fn inline_span(text: &[u8]) -> u64 {
+    let mut cell = (0x80 | text.len() as u64) << 56;
+    let mut at = 0;
+    while at < text.len() && at < MAX_INLINE {
+        cell |= (text[at] as u64) << (8 * at);
+        at += 1;
+    }
+    cell
+}
+
+/// A cell for bytes that lie elsewhere.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) const fn span_at(offset: u32, length: u32, owned: bool) -> u64 {
+    let flag = if owned { SPAN_OWNED } else { 0 };
+    offset as u64 | ((length | flag) as u64) << 32
+}
+
+/// Length in bytes that a span cell states.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) const fn span_length(cell: u64) -> u32 {
+    let word = (cell >> 32) as u32;
+    if word & SPAN_INLINE != 0 { (word >> 24) & 0x7F } else { word & MAX_SPAN }
+}
+
+/// Length of the text that lies in the cell itself.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) const fn span_inline(cell: u64) -> Option<usize> {
+    let length = (cell >> 56) as usize & 0x7F;
+    if cell >> 63 == 1 && length <= MAX_INLINE { Some(length) } else { None }
+}
+
+/// Where an owned span's bytes lie: (offset, length). `None` for inline and shared ones.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) const fn owned_span(cell: u64) -> Option<(u32, u32)> {
+    let word = (cell >> 32) as u32;
+    if word & (SPAN_INLINE | SPAN_OWNED) == SPAN_OWNED {
+        Some((cell as u32, word & MAX_SPAN))
+    } else {
+        None
+    }
+}
+
+/// Offset of the bytes of the span whose cell lies at `position`.
+pub(crate) const fn span_offset(cell: u64, position: u32) -> u64 {
+    if (cell >> 32) as u32 & SPAN_INLINE != 0 { position as u64 } else { cell & 0xFFFF_FFFF }
+}
+
+/// The bytes of the span whose cell lies at `position`.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn span_bytes(bytes: &[u8], cell: u64, position: u64) -> Result<&[u8]> {
+    let word = (cell >> 32) as u32;
+    if word & SPAN_INLINE == 0 {
+        return slice(bytes, cell & 0xFFFF_FFFF, (word & MAX_SPAN) as u64);
+    }
+    let length = (word >> 24) & 0x7F;
+    if length > MAX_INLINE as u32 {
+        return Err(Error::new(ErrorKind::BadCell, position));
+    }
+    slice(bytes, position, length as u64)
+}
+
+/// The bytes of the span cell at `position`.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn span_at_position(bytes: &[u8], position: u64) -> Result<&[u8]> {
+    span_bytes(bytes, load_u64(bytes, position)?, position)
+}
+
+/// A key as searched for: its text, and its cell where it fits one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needle<'k> {
+    pub(crate) text: &'k [u8],
+    /// The whole cell to compare for keys of at most seven bytes, else zero.
+    pub(crate) cell: u64,
+    pub(crate) fingerprint: u8,
+}
+
+impl<'k> Needle<'k> {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn new(text: &'k [u8]) -> Self {
+        if text.len() <= MAX_INLINE {
+            let cell = pack(text) | (0x80 | text.len() as u64) << 56;
+            return Needle { text, cell, fingerprint: fingerprint(cell) };
+        }
+        let word = |at: usize| text.get(at..at + 8).and_then(|word| word.try_into().ok());
+        let first = word(0).map_or(0, u64::from_le_bytes);
+        let last = word(text.len() - 8).map_or(0, u64::from_le_bytes);
+        Needle { text, cell: 0, fingerprint: fingerprint(fold(first, last, text.len())) }
+    }
+
+    /// The same in constants, where slices cannot be read as words.
+    pub(crate) const fn constant(text: &'k [u8]) -> Self {
+        let (cell, mix) = if text.len() <= MAX_INLINE {
+            (inline_span(text), inline_span(text))
+        } else {
+            let (mut first, mut last, mut at) = (0u64, 0u64, 0);
+            while at < 8 {
+                first |= (text[at] as u64) << (8 * at);
+                last |= (text[text.len() - 8 + at] as u64) << (8 * at);
+                at += 1;
+            }
+            (0, fold(first, last, text.len()))
+        };
+        Needle { text, cell, fingerprint: fingerprint(mix) }
+    }
+
+    /// Whether the key cell at `position` holds this key.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn is_at(&self, bytes: &[u8], position: u64) -> Result<bool> {
+        let cell = load_u64(bytes, position)?;
+        if self.cell != 0 {
+            return Ok(cell == self.cell);
+        }
+        if cell >> 32 & (MAX_SPAN | SPAN_INLINE) as u64 != self.text.len() as u64 {
+            return Ok(false);
+        }
+        Ok(equal(slice(bytes, cell & 0xFFFF_FFFF, self.text.len() as u64)?, self.text))
+    }
+}
+
+/// First and last eight bytes of a longer key, and its length, in one word (FORMAT 4.2).
+#[cfg_attr(not(feature = "small"), inline(always))]
+const fn fold(first: u64, last: u64, length: usize) -> u64 {
+    first ^ last.rotate_left(29) ^ length as u64
+}
+
+/// Up to seven bytes as a little-endian number, by few overlapping loads.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn pack(text: &[u8]) -> u64 {
+    match *text {
+        [] => 0,
+        [a] => a as u64,
+        [a, b] => a as u64 | (b as u64) << 8,
+        [a, b, c] => a as u64 | (b as u64) << 8 | (c as u64) << 16,
+        [a, b, c, d, ref rest @ ..] => {
+            let low = u32::from_le_bytes([a, b, c, d]) as u64;
+            let end = match *rest {
+                [] => 0,
+                [e] => e as u64,
+                [e, f] => e as u64 | (f as u64) << 8,
+                [e, f, g, ..] => e as u64 | (f as u64) << 8 | (g as u64) << 16,
+            };
+            low | end << 32
+        }
+    }
+}
+
+/// The one-byte fingerprint of a key (FORMAT 4.2).
+#[cfg_attr(not(feature = "small"), inline(always))]
+const fn fingerprint(mix: u64) -> u8 {
+    (mix.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8
+}

@@ -1,0 +1,716 @@
+//! serde: documents to Rust values, borrowing text and bytes.
+//!
+//! The mapping is serde_json's (see `ser`); unknown fields are not even
+//! looked at. Bytes go to types that ask for bytes or for a sequence of `u8`.
+//! Number text goes to `i128` and `u128` exactly, to everything else as
+//! serde_json parses it: integers of 64 bits, else the nearest double.
+//!
+//! Work is bounded by what a valid document of that size can hold, depth by
+//! [`SERDE_NESTING`](crate::SERDE_NESTING), whatever mode the view is in.
+
+use crate::error::{Error, ErrorKind};
+use crate::serde_support::ser::{Nested, Number, SERDE_NESTING, SerdeError, Walk};
+use crate::view::{Array, ArrayIter, Doc, Fields, Kind, Mode, Object, Value};
+use alloc::format;
+use serde_core::de::value::{BorrowedStrDeserializer, SeqDeserializer};
+use serde_core::de::{
+    self, Deserialize, DeserializeSeed, EnumAccess, Error as _, Expected, IntoDeserializer,
+    MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+use serde_core::forward_to_deserialize_any;
+
+type Result<T, E = SerdeError> = core::result::Result<T, E>;
+
+/// A Rust value from a document's bytes, which are opened and not validated;
+/// text and bytes may borrow from them.
+///
+/// ```
+/// let bytes = livebuf::json!([["lap", 55], ["pit", 56]]).to_vec();
+/// let events: Vec<(&str, u32)> = livebuf::from_slice(&bytes)?;
+/// assert_eq!(events, [("lap", 55), ("pit", 56)]);
+/// # Ok::<(), livebuf::SerdeError>(())
+/// ```
+///
+/// # Errors
+/// As [`Doc::open`] and [`from_value`].
+pub fn from_slice<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
+    from_doc(Doc::open(bytes)?)
+}
+
+/// A Rust value from a whole document.
+///
+/// # Errors
+/// As [`from_value`].
+pub fn from_doc<'de, T: Deserialize<'de>, M: Mode>(doc: Doc<'de, M>) -> Result<T> {
+    from_value(doc.root())
+}
+
+/// A Rust value from a value of a document.
+///
+/// ```
+/// let doc = livebuf::json!({"drivers": [{"name": "Ada", "laps": [88.4, 87.9]}]});
+/// let laps: Vec<f32> = livebuf::from_value(doc.doc().pointer("/drivers/0/laps")?.unwrap())?;
+/// assert_eq!(laps, [88.4, 87.9]);
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+///
+/// # Errors
+/// What does not fit the type, with the pointer to it; what is damaged;
+/// nesting beyond [`SERDE_NESTING`], where [`Value::nested`] does not set another limit;
+/// more work than the document's size warrants.
+pub fn from_value<'de, T: Deserialize<'de>, M: Mode>(value: Value<'de, M>) -> Result<T> {
+    T::deserialize(value.nested(SERDE_NESTING))
+}
+
+/// A value on a walk.
+#[derive(Clone, Copy)]
+struct Place<'de, 'w, M> {
+    value: Value<'de, M>,
+    walk: &'w Walk,
+    left: u16,
+}
+
+impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
+    /// What the cell holds, or that it is damaged.
+    #[inline]
+    fn held<T>(&self, found: Result<Option<T>, Error>) -> Result<T> {
+        match found {
+            Ok(Some(held)) => Ok(held),
+            Ok(None) => {
+                Err(Error::new(ErrorKind::BadCell, u64::from(self.value.raw().position)).into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[inline]
+    fn text(&self) -> Result<&'de str> {
+        let text = self.held(M::result(self.value.as_str()))?;
+        self.walk.text(text.as_bytes())?;
+        Ok(text)
+    }
+
+    #[inline]
+    fn bytes(&self) -> Result<&'de [u8]> {
+        let bytes = self.held(M::result(self.value.as_bytes()))?;
+        self.walk.text(bytes)?;
+        Ok(bytes)
+    }
+
+    // Not inlined: visitors are many, and each would have its copy.
+    #[inline(never)]
+    fn array(&self) -> Result<Array<'de, M>> {
+        self.held(self.value.array())
+    }
+
+    #[inline(never)]
+    fn object(&self) -> Result<Object<'de, M>> {
+        self.held(self.value.object())
+    }
+
+    // As `array`: and so the frames of what calls itself stay small in unoptimised builds.
+    #[inline(never)]
+    fn elements(&self) -> Result<Elements<'de, 'w, M>> {
+        let array = self.array()?;
+        let left = self.walk.descend(self.left, self.value.raw().cell & 0xFFFF_FFFF, 0)?;
+        Ok(Elements { iter: array.iter(), next: 0, walk: self.walk, left })
+    }
+
+    #[inline(never)]
+    fn members(&self) -> Result<Members<'de, 'w, M>> {
+        let object = self.object()?;
+        let at = self.value.raw().cell & 0xFFFF_FFFF;
+        let left = self.walk.descend(self.left, at, object.places())?;
+        let iter = object.iter();
+        if iter.len() != object.len() {
+            // A damaged header: its entries are not to be had.
+            return Err(Error::new(ErrorKind::BadCount, at).into());
+        }
+        Ok(Members { iter, member: None, walk: self.walk, left })
+    }
+
+    #[inline]
+    fn visit_array<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let mut elements = self.elements()?;
+        let count = elements.iter.len();
+        let value = visitor.visit_seq(&mut elements)?;
+        match elements.iter.len() {
+            0 => Ok(value),
+            _ => Err(SerdeError::invalid_length(count, &"fewer elements in array")),
+        }
+    }
+
+    #[inline]
+    fn visit_object<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let mut members = self.members()?;
+        let count = members.iter.len();
+        let value = visitor.visit_map(&mut members)?;
+        match members.iter.len() {
+            0 => Ok(value),
+            _ => Err(SerdeError::invalid_length(count, &"fewer elements in map")),
+        }
+    }
+
+    /// The member of an object of one, which an enum's variant is.
+    #[inline(never)]
+    fn single(&self) -> Result<(&'de str, Self)> {
+        let single = || SerdeError::invalid_value(Unexpected::Map, &"object with a single key");
+        let Members { mut iter, walk, left, .. } = self.members()?;
+        let (variant, value) = M::item_result(iter.next().ok_or_else(single)?)?;
+        if iter.len() != 0 {
+            return Err(single());
+        }
+        walk.member(variant)?;
+        Ok((variant, Place { value, walk, left }))
+    }
+
+    /// An integer or float; number text, with 128-bit integers exact where `wide`.
+    #[inline]
+    fn visit_number<V: Visitor<'de>>(self, wide: bool, visitor: V) -> Result<V::Value> {
+        let cell = self.value.raw().cell;
+        match self.value.kind() {
+            // Visitors see integers as from serde_json: unsigned unless negative.
+            Kind::Int if cell as i64 >= 0 => visitor.visit_u64(cell),
+            Kind::Int => visitor.visit_i64(cell as i64),
+            Kind::Uint => visitor.visit_u64(cell),
+            Kind::Float => visitor.visit_f64(f64::from_bits(cell)),
+            Kind::Number => {
+                let text = self.held(M::result(self.value.as_number_text()))?;
+                self.walk.text(text.as_bytes())?;
+                visit_number_text(text, wide, visitor)
+            }
+            _ => Err(self.invalid_type(&visitor)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn invalid_type(self, expected: &dyn Expected) -> SerdeError {
+        let cell = self.value.raw().cell;
+        let found = match self.value.kind() {
+            Kind::Null => Unexpected::Unit,
+            Kind::Bool => Unexpected::Bool(self.value.as_bool() == Some(true)),
+            Kind::Int => Unexpected::Signed(cell as i64),
+            Kind::Uint => Unexpected::Unsigned(cell),
+            Kind::Float => Unexpected::Float(f64::from_bits(cell)),
+            Kind::Number => Unexpected::Other("number"),
+            Kind::String => match self.text() {
+                Ok(text) => Unexpected::Str(text),
+                Err(error) => return error,
+            },
+            Kind::Bytes => Unexpected::Other("byte string"),
+            Kind::Object => Unexpected::Map,
+            Kind::Array => Unexpected::Seq,
+            Kind::Reserved => {
+                let at = u64::from(self.value.raw().position);
+                return Error::new(ErrorKind::Unsupported, at).into();
+            }
+        };
+        SerdeError::invalid_type(found, expected)
+    }
+}
+
+fn visit_number_text<'de, V: Visitor<'de>>(text: &str, wide: bool, visitor: V) -> Result<V::Value> {
+    match Number::parse(text)? {
+        Number::U64(value) => visitor.visit_u64(value),
+        Number::I64(value) => visitor.visit_i64(value),
+        Number::U128(value) if wide => visitor.visit_u128(value),
+        Number::I128(value) if wide => visitor.visit_i128(value),
+        Number::U128(value) => visitor.visit_f64(value as f64),
+        Number::I128(value) => visitor.visit_f64(value as f64),
+        Number::F64(value) => visitor.visit_f64(value),
+        Number::OutOfRange => Err(Number::out_of_range()),
+    }
+}
+
+macro_rules! numbers {
+    ($($method:ident)+) => {
+        $(
+            #[inline]
+            fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+                self.visit_number(false, visitor)
+            }
+        )+
+    };
+}
+
+impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
+    type Error = SerdeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value.kind() {
+            Kind::Null => visitor.visit_unit(),
+            Kind::Bool => visitor.visit_bool(self.value.as_bool() == Some(true)),
+            Kind::Int | Kind::Uint | Kind::Float | Kind::Number => {
+                self.visit_number(false, visitor)
+            }
+            Kind::String => visitor.visit_borrowed_str(self.text()?),
+            Kind::Bytes => visitor.visit_borrowed_bytes(self.bytes()?),
+            Kind::Array => self.visit_array(visitor),
+            Kind::Object => self.visit_object(visitor),
+            Kind::Reserved => Err(self.invalid_type(&visitor)),
+        }
+    }
+
+    numbers!(
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_f32 deserialize_f64
+    );
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.visit_number(true, visitor)
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.visit_number(true, visitor)
+    }
+
+    #[inline]
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value.as_bool() {
+            Some(value) => visitor.visit_bool(value),
+            None => Err(self.invalid_type(&visitor)),
+        }
+    }
+
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_str(visitor)
+    }
+
+    #[inline]
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value.kind() {
+            Kind::String => visitor.visit_borrowed_str(self.text()?),
+            _ => Err(self.invalid_type(&visitor)),
+        }
+    }
+
+    #[inline]
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value.kind() {
+            Kind::Bytes => visitor.visit_borrowed_bytes(self.bytes()?),
+            Kind::String => visitor.visit_borrowed_str(self.text()?),
+            Kind::Array => self.deserialize_seq(visitor),
+            _ => Err(self.invalid_type(&visitor)),
+        }
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_bytes(visitor)
+    }
+
+    #[inline]
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.value.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.value.is_null() { visitor.visit_unit() } else { Err(self.invalid_type(&visitor)) }
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.deserialize_unit(visitor)
+    }
+
+    #[inline]
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value.kind() {
+            Kind::Array => self.visit_array(visitor),
+            Kind::Bytes => {
+                let bytes = self.bytes()?.iter().copied();
+                let mut bytes = SeqDeserializer::<_, SerdeError>::new(bytes);
+                let value = visitor.visit_seq(&mut bytes)?;
+                bytes.end()?;
+                Ok(value)
+            }
+            _ => Err(self.invalid_type(&visitor)),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _length: usize,
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.value.kind() {
+            Kind::Object => self.visit_object(visitor),
+            _ => Err(self.invalid_type(&visitor)),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        match self.value.kind() {
+            Kind::Object => self.visit_object(visitor),
+            Kind::Array => self.visit_array(visitor),
+            _ => Err(self.invalid_type(&visitor)),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        let (variant, value) = match self.value.kind() {
+            Kind::String => (self.text()?, None),
+            Kind::Object => {
+                let (variant, place) = self.single()?;
+                (variant, Some(place))
+            }
+            _ => return Err(self.invalid_type(&"string or object")),
+        };
+        visitor.visit_enum(Variant { variant, value })
+    }
+
+    #[inline]
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.deserialize_str(visitor)
+    }
+
+    /// What is ignored is not walked.
+    #[inline]
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_unit()
+    }
+}
+
+// --- arrays -----------------------------------------------------------------
+
+struct Elements<'de, 'w, M> {
+    iter: ArrayIter<'de, M>,
+    next: usize,
+    walk: &'w Walk,
+    left: u16,
+}
+
+impl<'de, M: Mode> Elements<'de, '_, M> {
+    /// The next element; as in [`Place::array`], one copy for all visitors.
+    #[inline(never)]
+    fn take(&mut self) -> Option<Result<Value<'de, M>, Error>> {
+        let element = M::item_result(self.iter.next()?);
+        Some(element.and_then(|value| self.walk.value().map(|()| value)))
+    }
+}
+
+impl<'de, M: Mode> SeqAccess<'de> for Elements<'de, '_, M> {
+    type Error = SerdeError;
+
+    #[inline]
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        let Some(found) = self.take() else { return Ok(None) };
+        let index = self.next;
+        self.next += 1;
+        let element = match found {
+            Ok(value) => seed.deserialize(Place { value, walk: self.walk, left: self.left }),
+            Err(error) => Err(error.into()),
+        };
+        match element {
+            Ok(element) => Ok(Some(element)),
+            Err(error) => Err(error.below_index(index)),
+        }
+    }
+
+    /// Exact: the data was seen to lie in the document, so the count is bounded by its bits.
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.iter.len())
+    }
+}
+
+// --- objects ----------------------------------------------------------------
+
+struct Members<'de, 'w, M> {
+    iter: Fields<'de, M>,
+    /// The member whose key was taken last.
+    member: Option<(&'de str, Value<'de, M>)>,
+    walk: &'w Walk,
+    left: u16,
+}
+
+impl<'de, M: Mode> Members<'de, '_, M> {
+    /// The next member's key; as in [`Place::array`], one copy for all visitors.
+    #[inline(never)]
+    fn take(&mut self) -> Option<Result<&'de str, Error>> {
+        let member = M::item_result(self.iter.next()?);
+        Some(member.and_then(|(key, value)| {
+            self.member = Some((key, value));
+            self.walk.member(key).map(|()| key)
+        }))
+    }
+}
+
+impl<'de, M: Mode> MapAccess<'de> for Members<'de, '_, M> {
+    type Error = SerdeError;
+
+    #[inline]
+    fn next_key_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        let Some(key) = self.take() else { return Ok(None) };
+        let key = key?;
+        match seed.deserialize(KeyText(key)) {
+            Ok(key) => Ok(Some(key)),
+            Err(error) => Err(error.below_key(key)),
+        }
+    }
+
+    #[inline]
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
+        let Some((key, value)) = self.member.take() else {
+            return Err(SerdeError::custom("a value was asked for before its key"));
+        };
+        let place = Place { value, walk: self.walk, left: self.left };
+        seed.deserialize(place).map_err(|error| error.below_key(key))
+    }
+
+    /// Exact, and bounded by the bytes that the entries lie in.
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.iter.len())
+    }
+}
+
+/// A key, to be taken as text, or as the number or boolean that it writes.
+struct KeyText<'de>(&'de str);
+
+impl KeyText<'_> {
+    #[cold]
+    fn invalid(&self, expected: &dyn Expected) -> SerdeError {
+        let message = format!("invalid key: {:?}, expected {expected}", self.0);
+        SerdeError::new(ErrorKind::WrongType, message)
+    }
+
+    fn visit_number<'de, V: Visitor<'de>>(self, wide: bool, visitor: V) -> Result<V::Value> {
+        if crate::format::number::is_json_number(self.0.as_bytes()) {
+            visit_number_text(self.0, wide, visitor)
+        } else {
+            Err(self.invalid(&visitor))
+        }
+    }
+}
+
+impl<'de> de::Deserializer<'de> for KeyText<'de> {
+    type Error = SerdeError;
+
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    numbers!(
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_f32 deserialize_f64
+    );
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.visit_number(true, visitor)
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.visit_number(true, visitor)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.0 {
+            "true" => visitor.visit_bool(true),
+            "false" => visitor.visit_bool(false),
+            _ => Err(self.invalid(&visitor)),
+        }
+    }
+
+    /// A key cannot be null.
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        BorrowedStrDeserializer::new(self.0).deserialize_enum(name, variants, visitor)
+    }
+
+    forward_to_deserialize_any! {
+        char str string bytes byte_buf unit unit_struct seq tuple tuple_struct
+        map struct identifier ignored_any
+    }
+}
+
+// --- enums ------------------------------------------------------------------
+
+/// A variant's name, and what it holds where it was the key of an object.
+struct Variant<'de, 'w, M> {
+    variant: &'de str,
+    value: Option<Place<'de, 'w, M>>,
+}
+
+impl<'de, M: Mode> EnumAccess<'de> for Variant<'de, '_, M> {
+    type Error = SerdeError;
+    type Variant = Self;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self)> {
+        let name = seed.deserialize(BorrowedStrDeserializer::<SerdeError>::new(self.variant))?;
+        Ok((name, self))
+    }
+}
+
+impl<'de, 'w, M: Mode> Variant<'de, 'w, M> {
+    fn held<T>(
+        self,
+        expected: &str,
+        with: impl FnOnce(Place<'de, 'w, M>) -> Result<T>,
+    ) -> Result<T> {
+        match self.value {
+            Some(place) => with(place).map_err(|error| error.below_key(self.variant)),
+            None => Err(SerdeError::invalid_type(Unexpected::UnitVariant, &expected)),
+        }
+    }
+}
+
+impl<'de, M: Mode> VariantAccess<'de> for Variant<'de, '_, M> {
+    type Error = SerdeError;
+
+    fn unit_variant(self) -> Result<()> {
+        match self.value {
+            Some(_) => self.held("unit variant", Deserialize::deserialize),
+            None => Ok(()),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {
+        self.held("newtype variant", |place| seed.deserialize(place))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value> {
+        self.held("tuple variant", |place| de::Deserializer::deserialize_seq(place, visitor))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        self.held("struct variant", |place| {
+            de::Deserializer::deserialize_struct(place, "", fields, visitor)
+        })
+    }
+}
+
+// --- values as deserializers ------------------------------------------------
+
+macro_rules! from_the_top {
+    ($($method:ident($($argument:ident: $type:ty),*);)+) => {
+        /// The deserializer that [`from_value`] uses, for `T::deserialize(value)`.
+        impl<'de, M: Mode> de::Deserializer<'de> for Value<'de, M> {
+            type Error = SerdeError;
+
+            $(
+                fn $method<V: Visitor<'de>>(
+                    self,
+                    $($argument: $type,)*
+                    visitor: V,
+                ) -> Result<V::Value> {
+                    self.nested(SERDE_NESTING).$method($($argument,)* visitor)
+                }
+            )+
+        }
+
+        impl<'de, M: Mode> de::Deserializer<'de> for Nested<'de, M> {
+            type Error = SerdeError;
+
+            $(
+                fn $method<V: Visitor<'de>>(
+                    self,
+                    $($argument: $type,)*
+                    visitor: V,
+                ) -> Result<V::Value> {
+                    let Nested { value, nesting } = self;
+                    let walk = Walk::new(value.document(), nesting);
+                    let place = Place { value, walk: &walk, left: walk.nesting() };
+                    place.$method($($argument,)* visitor)
+                }
+            )+
+        }
+    };
+}
+
+from_the_top! {
+    deserialize_any();
+    deserialize_bool();
+    deserialize_i8();
+    deserialize_i16();
+    deserialize_i32();
+    deserialize_i64();
+    deserialize_i128();
+    deserialize_u8();
+    deserialize_u16();
+    deserialize_u32();
+    deserialize_u64();
+    deserialize_u128();
+    deserialize_f32();
+    deserialize_f64();
+    deserialize_char();
+    deserialize_str();
+    deserialize_string();
+    deserialize_bytes();
+    deserialize_byte_buf();
+    deserialize_option();
+    deserialize_unit();
+    deserialize_unit_struct(name: &'static str);
+    deserialize_newtype_struct(name: &'static str);
+    deserialize_seq();
+    deserialize_tuple(length: usize);
+    deserialize_tuple_struct(name: &'static str, length: usize);
+    deserialize_map();
+    deserialize_struct(name: &'static str, fields: &'static [&'static str]);
+    deserialize_enum(name: &'static str, variants: &'static [&'static str]);
+    deserialize_identifier();
+    deserialize_ignored_any();
+}
+
+impl<'de, M: Mode> IntoDeserializer<'de, SerdeError> for Value<'de, M> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}

@@ -1,0 +1,5 @@
+//! Values of Rust programs to documents and back, by serde.
+
+pub(crate) mod de;
+pub(crate) mod raw_json;
+pub(crate) mod ser;

@@ -1,0 +1,843 @@
+//! Space: the one `write` through which every edit goes, and the free list.
+//!
+//! Owns the storage, the observer and the count of used bytes. An edit first
+//! calls [`Space::ensure`], which may fail and changes no used byte; then
+//! [`Space::take`] and [`Space::free`], which cannot fail. Blocks are multiples
+//! of eight bytes; whoever refers to one knows its size (FORMAT 8).
+//!
+//! Free blocks hang in lists by power of two. When an eighth of the document is
+//! free and enough was freed since, the lists are sorted by address, neighbours
+//! merged and the tail given back.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::{load_u32, load_u64, round_up, slice};
+use crate::format::layout::*;
+use crate::store::storage::Storage;
+
+/// Sees every change of a document's bytes, in order.
+///
+/// Undo logs, deltas for the wire and durable files hang on this hook. Changes
+/// reported past the end of the reported used length are part of the document
+/// once the header's used count (bytes 20 to 23) covers them.
+///
+/// ```
+/// use livebuf::{Editor, New, Observer, VecStorage};
+///
+/// /// What to do to a copy so that it stays equal.
+/// #[derive(Default)]
+/// struct Delta(Vec<(u64, Vec<u8>)>);
+///
+/// impl Observer for Delta {
+///     fn write(&mut self, offset: u64, _old: &[u8], new: &[u8]) {
+///         self.0.push((offset, new.to_vec()));
+///     }
+/// }
+///
+/// let mut doc = Editor::create_with(VecStorage::default(), Delta::default())?;
+/// let root = doc.set_root(New::object(1))?.unwrap();
+/// doc.set(root, "lap", 55)?;
+/// let mut copy = doc.as_bytes().to_vec();
+///
+/// doc.observer_mut().0.clear();
+/// doc.set(root, "lap", 56)?;
+/// let Delta(changes) = doc.observer();
+/// assert_eq!(changes.len(), 1);
+/// for (offset, new) in changes {
+///     copy[*offset as usize..][..new.len()].copy_from_slice(new);
+/// }
+/// assert_eq!(copy, doc.as_bytes());
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+pub trait Observer {
+    /// False makes the compiler drop the hook.
+    const ACTIVE: bool = true;
+
+    /// `new` replaced `old` at `offset`; both have the same length.
+    fn write(&mut self, offset: u64, old: &[u8], new: &[u8]);
+}
+
+/// The observer that sees nothing and costs nothing.
+impl Observer for () {
+    const ACTIVE: bool = false;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn write(&mut self, _offset: u64, _old: &[u8], _new: &[u8]) {}
+}
+
+impl<O: Observer> Observer for &mut O {
+    const ACTIVE: bool = O::ACTIVE;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn write(&mut self, offset: u64, old: &[u8], new: &[u8]) {
+        (**self).write(offset, old, new);
+    }
+}
+
+/// Zeroed bytes taken for one edit, to be carved into blocks.
+#[derive(Debug, Default)]
+pub(crate) struct Extent {
+    cursor: u64,
+    end: u64,
+    /// Bytes that may be skipped to begin a block at a page.
+    spare: u64,
+    /// What was skipped: (offset, size).
+    gap: (u64, u64),
+}
+
+impl Extent {
+    /// The next `size` bytes (a multiple of eight).
+    pub(crate) fn carve(&mut self, size: u64) -> u32 {
+        let offset = self.cursor;
+        self.cursor += size;
+        debug_assert!(size.is_multiple_of(8) && self.cursor <= self.end);
+        offset as u32
+    }
+
+    /// The same, at the next page where the bytes would lie across two and as many
+    /// as must be skipped were taken in excess.
+    pub(crate) fn carve_in_page(&mut self, size: u64) -> u32 {
+        let left = PAGE - self.cursor % PAGE;
+        if left < size && left <= self.spare {
+            self.gap = (self.cursor, left);
+            self.spare = 0;
+            self.cursor += left;
+        }
+        self.carve(size)
+    }
+
+    /// Allows to skip `spare` bytes that were taken in excess.
+    pub(crate) fn with_spare(self, spare: u64) -> Extent {
+        Extent { spare, ..self }
+    }
+}
+
+/// A free block that satisfies a request, and the list word that points at it.
+struct Found {
+    link: u64,
+    block: u32,
+    next: u32,
+    size: u32,
+}
+
+/// The aux block's place and counts: loaded at once, changed, stored at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Aux {
+    pub(crate) at: u64,
+    pub(crate) classes: u32,
+    free_bytes: u32,
+    free_blocks: u32,
+    freed: u32,
+}
+
+impl Aux {
+    /// The word that leads to the first block of a class.
+    fn head(&self, class: u32) -> u64 {
+        self.at + AUX_HEADS as u64 + 4 * class as u64
+    }
+
+    fn class(&self, size: u64) -> u32 {
+        free_class(size, self.classes)
+    }
+
+    /// An eighth of `used` is free, and sorting is paid for: by what was freed
+    /// since the last merge, or by a request large against the count of blocks.
+    fn worth_merging(&self, used: u32, size: u64) -> bool {
+        let (freed, blocks) = (self.freed, self.free_blocks);
+        self.free_bytes > used / 8
+            && (freed >= (blocks / 4).max(8) || (freed > 0 && size >= 64 * blocks as u64))
+    }
+}
+
+/// What memory is mapped and files are read by.
+const PAGE: u64 = 4096;
+
+/// How many blocks of one class are looked at before going to the next. Of 8,
+/// 16 and 32 only 32 keeps log-uniform lengths under twice what is live.
+const SCAN: usize = 32;
+/// The same in the last class, which has no next.
+const SCAN_LAST: usize = 64;
+/// Up to this many free blocks, a full buffer is searched for neighbours that could merge.
+const MERGE_CHECK: u32 = 512;
+
+/// The bytes of a document under edit.
+pub(crate) struct Space<S, O> {
+    storage: S,
+    observer: O,
+    used: u32,
+    /// From here on the storage is known to be zero.
+    clean_from: u64,
+    /// Every block of the free list is known to be zero but for its first word.
+    pub(crate) clean_list: bool,
+    /// A bit for each class that may have free blocks; without, it has none.
+    filled: u32,
+    /// The last [`ensure`](Self::ensure) counted on merging free blocks.
+    must_merge: bool,
+    /// Above so many free bytes the document is to be squeezed.
+    squeeze_above: u32,
+    /// There are more.
+    pub(crate) must_squeeze: bool,
+    /// We wrote or validated this document: freed space may be reused.
+    pub(crate) trusted: bool,
+    wipe: bool,
+    limits: Limits,
+}
+
+/// A document of fewer used bytes begins with a small aux block.
+const SMALL: u32 = 4096;
+/// No document is squeezed for less.
+const SQUEEZE: u32 = 4096;
+
+impl<S: Storage, O: Observer> Space<S, O> {
+    /// Wraps storage whose header says `used` bytes are used (checked by the caller).
+    pub(crate) fn new(storage: S, observer: O, used: u32, trusted: bool, limits: Limits) -> Self {
+        let clean_from = storage.bytes().len() as u64;
+        Space {
+            storage,
+            observer,
+            used,
+            clean_from,
+            clean_list: trusted,
+            filled: u32::MAX,
+            must_merge: false,
+            squeeze_above: SQUEEZE,
+            must_squeeze: false,
+            trusted,
+            wipe: true,
+            limits: limits.cut(),
+        }
+    }
+
+    /// For a document just begun or encoded: nothing is free, all behind it is zero.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn clean(storage: S, observer: O, used: u32, limits: Limits) -> Self {
+        let space = Space::new(storage, observer, used, true, limits);
+        Space { clean_from: used as u64, ..space }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits.cut();
+    }
+
+    /// Whether freed bytes are zeroed.
+    pub(crate) fn set_wipe(&mut self, wipe: bool) {
+        self.wipe = wipe;
+        self.clean_list &= wipe;
+    }
+
+    /// Every edit asks this first. Costs nothing where the storage is always writable.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn editable(&self) -> Result<()> {
+        match self.storage.is_writable() {
+            true => Ok(()),
+            false => Err(Error::new(ErrorKind::ReadOnly, 0)),
+        }
+    }
+
+    /// The used bytes.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let bytes = self.storage.bytes();
+        bytes.get(..self.used as usize).unwrap_or(bytes)
+    }
+
+    /// Bytes behind the used ones, as scratch memory, and the used ones. The scratch memory
+    /// is zero before and must be afterwards. `None` where there are not so many.
+    pub(crate) fn scratch(&mut self, size: usize) -> Option<(&[u8], &mut [u8])> {
+        let used = self.used as usize;
+        if self.storage.bytes().len().checked_sub(used)? < size {
+            return None;
+        }
+        // By the way that observers see.
+        self.zero(used as u64, size as u64);
+        let (used, room) = self.storage.bytes_mut().split_at_mut_checked(used)?;
+        Some((used, room.get_mut(..size)?))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn used(&self) -> u32 {
+        self.used
+    }
+
+    pub(crate) fn storage(&self) -> &S {
+        &self.storage
+    }
+
+    pub(crate) fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    pub(crate) fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    pub(crate) fn into_parts(self) -> (S, O) {
+        (self.storage, self.observer)
+    }
+
+    // --- the one way to change a byte ---------------------------------------
+
+    /// Puts `new` at `offset`. Places are checked when an edit is planned; one
+    /// outside (a bug) is not written.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn write(&mut self, offset: u64, new: &[u8]) {
+        let start = offset as usize;
+        self.storage.will_change(offset, new.len() as u64);
+        match self.storage.bytes_mut().get_mut(start..start + new.len()) {
+            Some(place) => {
+                if O::ACTIVE {
+                    self.observer.write(offset, place, new);
+                }
+                place.copy_from_slice(new);
+            }
+            None => debug_assert!(false, "write outside the document at {offset}"),
+        }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn write_u8(&mut self, offset: u64, value: u8) {
+        self.write(offset, &[value]);
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn write_u32(&mut self, offset: u64, value: u32) {
+        self.write(offset, &value.to_le_bytes());
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn write_u64(&mut self, offset: u64, value: u64) {
+        self.write(offset, &value.to_le_bytes());
+    }
+
+    /// Moves bytes within the document (the ranges may overlap).
+    pub(crate) fn copy_within(&mut self, source: u64, target: u64, length: u64) {
+        if length == 0 || source == target {
+            return;
+        }
+        let (from, to, count) = (source as usize, target as usize, length as usize);
+        self.storage.will_change(target, length);
+        let bytes = self.storage.bytes_mut();
+        if from + count > bytes.len() || to + count > bytes.len() {
+            debug_assert!(false, "move outside the document at {source}");
+            return;
+        }
+        if !O::ACTIVE {
+            bytes.copy_within(from..from + count, to);
+            return;
+        }
+        // Report in pieces small enough for the stack, in an order that never
+        // overwrites a source byte before it is read.
+        let mut piece = [0u8; 512];
+        let mut done = 0;
+        while done < count {
+            let size = (count - done).min(piece.len());
+            let at = if to > from { count - done - size } else { done };
+            let bytes = self.storage.bytes();
+            piece[..size].copy_from_slice(&bytes[from + at..from + at + size]);
+            self.write((to + at) as u64, &piece[..size]);
+            done += size;
+        }
+    }
+
+    /// Zeroes a range.
+    pub(crate) fn zero(&mut self, offset: u64, length: u64) {
+        if length == 0 {
+            return;
+        }
+        if O::ACTIVE {
+            const ZEROS: [u8; 512] = [0; 512];
+            let mut done = 0;
+            while done < length {
+                let size = (length - done).min(ZEROS.len() as u64);
+                self.write(offset + done, &ZEROS[..size as usize]);
+                done += size;
+            }
+        } else {
+            let start = offset as usize;
+            self.storage.will_change(offset, length);
+            match self.storage.bytes_mut().get_mut(start..start + length as usize) {
+                Some(place) => place.fill(0),
+                None => debug_assert!(false, "zeroing outside the document at {offset}"),
+            }
+        }
+    }
+
+    /// Puts a whole document in place of this one (its room was ensured).
+    #[cfg(feature = "alloc")]
+    pub(crate) fn overwrite(&mut self, document: &[u8]) {
+        let (old, new) = (self.used as u64, document.len() as u64);
+        self.zero(new, old.saturating_sub(new));
+        self.used = new as u32;
+        self.filled = u32::MAX;
+        self.squeeze_above = SQUEEZE;
+        self.write(0, document);
+    }
+
+    fn set_used(&mut self, used: u64) {
+        self.used = used as u32;
+        self.write_u32(HEADER_USED as u64, used as u32);
+    }
+
+    // --- planning -----------------------------------------------------------
+
+    /// Makes sure that [`extend`](Self::extend) by `tail` bytes followed by
+    /// [`take`](Self::take) of `fresh` bytes cannot fail. Changes no used byte.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSpace`] with the missing bytes, [`ErrorKind::DocumentLimit`], [`ErrorKind::Io`].
+    #[inline]
+    pub(crate) fn ensure(&mut self, fresh: u64, tail: u64) -> Result<()> {
+        let needed = self.used as u64 + fresh + tail;
+        if needed <= self.storage.bytes().len() as u64 && needed <= self.limits.document {
+            return Ok(());
+        }
+        self.ensure_slowly(fresh, tail)
+    }
+
+    #[cold]
+    fn ensure_slowly(&mut self, fresh: u64, tail: u64) -> Result<()> {
+        let from_list = fresh > 0 && self.aux().is_some_and(|aux| self.find(&aux, fresh).is_some());
+        let needed = self.used as u64 + tail + if from_list { 0 } else { fresh };
+        let limit = self.limits.document;
+        let problem = if needed > limit {
+            Error::with_detail(ErrorKind::DocumentLimit, 0, limit)
+        } else if needed <= self.storage.bytes().len() as u64 {
+            return Ok(());
+        } else {
+            match self.storage.grow(needed) {
+                Ok(()) if self.storage.bytes().len() as u64 >= needed => return Ok(()),
+                Ok(()) => Error::with_detail(ErrorKind::NoSpace, 0, needed),
+                Err(error) => error,
+            }
+        };
+        // Without room at the tail, merging neighbours may still help.
+        if tail == 0 && fresh > 0 && self.merging_yields(fresh) {
+            self.must_merge = true;
+            return Ok(());
+        }
+        Err(problem)
+    }
+
+    /// Whether merged neighbours (or a merged block at the tail) would give `size` bytes.
+    /// Reads only; quadratic, so only for few blocks.
+    fn merging_yields(&self, size: u64) -> bool {
+        let Some(aux) = self.aux() else { return false };
+        if !self.trusted || aux.free_blocks > MERGE_CHECK || (aux.free_bytes as u64) < size {
+            return false;
+        }
+        let room = (self.storage.bytes().len() as u64).min(self.limits.document);
+        self.free_blocks().any(|(start, length)| {
+            let mut end = start as u64 + length as u64;
+            while let Some((_, length)) = self.free_blocks().find(|&(next, _)| next as u64 == end) {
+                end += length as u64;
+            }
+            let end = if end == self.used as u64 { room & !7 } else { end };
+            end.saturating_sub(start as u64) >= size
+        })
+    }
+
+    // --- committing ---------------------------------------------------------
+
+    /// Takes `size` zeroed bytes that [`ensure`](Self::ensure) promised.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn take(&mut self, size: u64) -> Extent {
+        if size == 0 {
+            return Extent::default();
+        }
+        if load_u32(self.storage.bytes(), HEADER_AUX as u64) != Ok(0)
+            && let Some(extent) = self.take_from_list(size)
+        {
+            return extent;
+        }
+        self.take_from_tail(size)
+    }
+
+    #[inline]
+    fn take_from_tail(&mut self, size: u64) -> Extent {
+        let start = self.used as u64;
+        self.extend(size);
+        Extent { cursor: start, end: start + size, ..Extent::default() }
+    }
+
+    #[inline(never)]
+    fn take_from_list(&mut self, size: u64) -> Option<Extent> {
+        if !self.trusted {
+            return None;
+        }
+        // Merged before it is looked for, not when bytes are freed: who only
+        // removes does not pay for what nobody asks for.
+        let mut aux = self.aux()?;
+        if core::mem::take(&mut self.must_merge) || aux.worth_merging(self.used, 0) {
+            aux = self.merge(aux);
+        }
+        let mut found = self.find(&aux, size);
+        if found.is_none() && aux.worth_merging(self.used, size) {
+            aux = self.merge(aux);
+            found = self.find(&aux, size);
+        }
+        // What was promised may lie deep in its class since merging sorted it.
+        if found.is_none() && !self.tail_holds(size) {
+            found = self.find_among(&aux, size, usize::MAX);
+        }
+        let Found { link, block, next, size: block_size } = found?;
+        let (block, rest) = (block as u64, (block_size as u64).saturating_sub(size));
+        aux.free_bytes = aux.free_bytes.saturating_sub(size as u32);
+        if rest > 0 && aux.class(rest) == aux.class(block_size as u64) {
+            // The rest keeps the block's place in its list.
+            self.write_u64(block + size, next as u64 | rest << 32);
+            self.write_u32(link, (block + size) as u32);
+        } else {
+            self.write_u32(link, next);
+            if rest > 0 {
+                self.link(&aux, block + size, rest);
+            } else {
+                aux.free_blocks = aux.free_blocks.saturating_sub(1);
+            }
+        }
+        self.set_counts(&aux);
+        if self.clean_list {
+            self.write_u64(block, 0);
+        } else {
+            self.zero(block, size);
+        }
+        Some(Extent { cursor: block, end: block + size, ..Extent::default() })
+    }
+
+    /// Makes the used bytes longer by `size` zeroed bytes.
+    #[inline]
+    pub(crate) fn extend(&mut self, size: u64) {
+        let start = self.used as u64;
+        debug_assert!(start + size <= self.storage.bytes().len() as u64);
+        let dirty = if S::ZEROED { self.clean_from.saturating_sub(start) } else { size };
+        self.zero(start, size.min(dirty));
+        self.set_used(start + size);
+    }
+
+    /// Gives back what was not carved.
+    #[inline]
+    pub(crate) fn finish(&mut self, extent: Extent) {
+        if extent.cursor < extent.end {
+            self.free(extent.cursor, extent.end - extent.cursor);
+        }
+        if extent.gap.1 > 0 {
+            self.free(extent.gap.0, extent.gap.1);
+        }
+    }
+
+    /// Frees a block (multiples of eight). On a document that is not trusted
+    /// the bytes only become garbage.
+    pub(crate) fn free(&mut self, offset: u64, size: u64) {
+        if size == 0 || !self.trusted {
+            return;
+        }
+        debug_assert!(offset.is_multiple_of(8) && size.is_multiple_of(8));
+        if offset + size == self.used as u64 {
+            self.zero(offset, size);
+            self.set_used(offset);
+            return;
+        }
+        if self.wipe {
+            self.zero(offset, size);
+        }
+        let classes = if self.used < SMALL { FEW_CLASSES } else { FREE_CLASSES };
+        let aux_size = aux_size(classes) as u64;
+        let (mut aux, offset, size) = match self.aux() {
+            Some(aux) if size >= aux_size && aux.classes < classes => {
+                (self.replace_aux(&aux, offset, classes), offset + aux_size, size - aux_size)
+            }
+            Some(aux) => (aux, offset, size),
+            None if size >= aux_size => {
+                (self.start_aux(offset, classes), offset + aux_size, size - aux_size)
+            }
+            None if self.ensure(0, aux_size).is_ok() => {
+                let aux = self.used as u64;
+                self.extend(aux_size);
+                (self.start_aux(aux, classes), offset, size)
+            }
+            // A full buffer without a free list: the bytes are lost until compaction.
+            None => return,
+        };
+        if size > 0 {
+            self.push_free(&mut aux, offset, size);
+            aux.freed = aux.freed.saturating_add(1);
+        }
+        self.set_counts(&aux);
+        // Three times what is not free: squeezing costs a third of what freeing did.
+        self.must_squeeze |=
+            aux.free_bytes > self.squeeze_above && aux.free_bytes / 3 > self.used - aux.free_bytes;
+    }
+
+    /// Squeezing gained nothing: not again before there is twice as much.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn defer_squeezing(&mut self) {
+        let free = self.aux().map_or(0, |aux| aux.free_bytes);
+        self.squeeze_above = free.saturating_mul(2).max(SQUEEZE);
+    }
+
+    /// Frees the bytes of an owned span (FORMAT 3.3): a span that begins at a
+    /// multiple of eight owns its padding, another owns its own bytes only.
+    pub(crate) fn free_span(&mut self, offset: u64, length: u64) {
+        let padded = offset.is_multiple_of(8);
+        self.free_range(offset, offset + if padded { round_up(length) } else { length });
+    }
+
+    /// Wipes any bytes and frees the whole words among them.
+    pub(crate) fn free_range(&mut self, start: u64, end: u64) {
+        if !self.trusted {
+            return;
+        }
+        let (inner, inner_end) = (round_up(start), end & !7);
+        if inner >= inner_end {
+            self.zero(start, end - start);
+        } else {
+            self.zero(start, inner - start);
+            self.zero(inner_end, end - inner_end);
+            self.free(inner, inner_end - inner);
+        }
+    }
+
+    fn start_aux(&mut self, at: u64, classes: u32) -> Aux {
+        self.zero(at, aux_size(classes) as u64);
+        self.write(at, &[KIND_AUX, classes as u8]);
+        self.write_u32(HEADER_AUX as u64, at as u32);
+        Aux { at, classes, free_bytes: 0, free_blocks: 0, freed: 0 }
+    }
+
+    /// Makes an aux block of more classes at `new`, and frees the old one.
+    fn replace_aux(&mut self, old: &Aux, new: u64, classes: u32) -> Aux {
+        let mut block = self.gather(old);
+        let mut aux = self.start_aux(new, classes);
+        while block != 0 {
+            let start = block as u64;
+            block = self.word(start);
+            let size = self.word(start + FREE_SIZE as u64) as u64;
+            self.push_free(&mut aux, start, size);
+        }
+        let old_size = aux_size(old.classes) as u64;
+        self.zero(old.at, old_size);
+        self.push_free(&mut aux, old.at, old_size);
+        aux
+    }
+
+    /// Puts a block in its list and counts it; the counts are yet to be stored.
+    fn push_free(&mut self, aux: &mut Aux, block: u64, size: u64) {
+        self.link(aux, block, size);
+        aux.free_bytes = aux.free_bytes.saturating_add(size as u32);
+        aux.free_blocks = aux.free_blocks.saturating_add(1);
+    }
+
+    fn link(&mut self, aux: &Aux, block: u64, size: u64) {
+        let class = aux.class(size);
+        self.filled |= 1 << class;
+        let head = aux.head(class);
+        let next = self.word(head);
+        self.write_u64(block, next as u64 | size << 32);
+        self.write_u32(head, block as u32);
+    }
+
+    // --- the free list ------------------------------------------------------
+
+    fn word(&self, offset: u64) -> u32 {
+        load_u32(self.bytes(), offset).unwrap_or(0)
+    }
+
+    /// The aux block, where there is one.
+    #[inline]
+    pub(crate) fn aux(&self) -> Option<Aux> {
+        let at = self.word(HEADER_AUX as u64) as u64;
+        let header = slice(self.bytes(), at, AUX_REVISION as u64).ok()?;
+        if at == 0 || header.first() != Some(&KIND_AUX) {
+            return None;
+        }
+        let word = |at: u32| match header.get(at as usize..).and_then(|rest| rest.first_chunk()) {
+            Some(word) => u32::from_le_bytes(*word),
+            None => 0,
+        };
+        let classes = (word(0) >> 8 & 0xFF).clamp(1, FREE_CLASSES);
+        let (free_bytes, free_blocks) = (word(AUX_FREE_BYTES), word(AUX_FREE_BLOCKS));
+        Some(Aux { at, classes, free_bytes, free_blocks, freed: word(AUX_FREED) })
+    }
+
+    fn set_counts(&mut self, aux: &Aux) {
+        let counts =
+            aux.free_bytes as u128 | (aux.free_blocks as u128) << 32 | (aux.freed as u128) << 64;
+        let [counts @ .., _, _, _, _] = counts.to_le_bytes();
+        self.write(aux.at + AUX_FREE_BYTES as u64, &counts);
+    }
+
+    /// Every free block as (offset, size), at most as many as the aux block counts.
+    pub(crate) fn free_blocks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let aux = self.aux();
+        let mut class = 0;
+        let mut block = 0;
+        core::iter::from_fn(move || {
+            let aux = aux?;
+            while block == 0 {
+                if class >= aux.classes {
+                    return None;
+                }
+                block = self.word(aux.head(class));
+                class += 1;
+            }
+            let found = (block, self.word(block as u64 + FREE_SIZE as u64));
+            block = self.word(block as u64);
+            Some(found)
+        })
+        .take(aux.map_or(0, |aux| aux.free_blocks as usize))
+    }
+
+    fn tail_holds(&self, size: u64) -> bool {
+        let room = (self.storage.bytes().len() as u64).min(self.limits.document);
+        self.used as u64 + size <= room
+    }
+
+    /// Best fit among few blocks of the request's class, else of a larger one.
+    #[inline]
+    fn find(&mut self, aux: &Aux, size: u64) -> Option<Found> {
+        self.find_among(aux, size, SCAN)
+    }
+
+    /// The same among at least `most` blocks of each class.
+    fn find_among(&mut self, aux: &Aux, size: u64, most: usize) -> Option<Found> {
+        if !self.trusted || (aux.free_bytes as u64) < size {
+            return None;
+        }
+        let mut classes = self.filled & u32::MAX << aux.class(size);
+        while classes.trailing_zeros() < aux.classes {
+            let class = classes.trailing_zeros();
+            classes &= classes - 1;
+            let mut link = aux.head(class);
+            let mut block = self.word(link);
+            if block == 0 {
+                self.filled &= !(1 << class);
+            }
+            let scan = if class == aux.classes - 1 { most.max(SCAN_LAST) } else { most };
+            // The best of a few; all of a larger class would do.
+            let mut best: Option<Found> = None;
+            for _ in 0..scan {
+                if block == 0 {
+                    break;
+                }
+                let word = load_u64(self.bytes(), block as u64).ok()?;
+                let (next, found) = (word as u32, (word >> 32) as u32);
+                if found as u64 >= size && best.as_ref().is_none_or(|best| found < best.size) {
+                    best = Some(Found { link, block, next, size: found });
+                    if found as u64 == size {
+                        break;
+                    }
+                }
+                (link, block) = (block as u64, next);
+            }
+            if best.is_some() {
+                return best;
+            }
+        }
+        None
+    }
+
+    /// Sorts all free blocks by address, merges neighbours, gives the tail back.
+    fn merge(&mut self, aux: Aux) -> Aux {
+        let all = self.gather(&aux);
+        let mut block = self.sort_by_address(all);
+        // Where the next block of each class is linked: lists are in the order
+        // of addresses, so that low ones are used first and the end gets free.
+        let mut links: [u64; FREE_CLASSES as usize] =
+            core::array::from_fn(|class| aux.head(class as u32));
+        let mut merged = Aux { free_bytes: 0, free_blocks: 0, freed: 0, ..aux };
+        while block != 0 {
+            let start = block as u64;
+            let mut end = start + self.word(start + FREE_SIZE as u64) as u64;
+            block = self.word(start);
+            while block as u64 == end && block != 0 {
+                let next = self.word(end);
+                let size = self.word(end + FREE_SIZE as u64) as u64;
+                self.write_u64(end, 0);
+                end += size;
+                block = next;
+            }
+            if end == self.used as u64 {
+                self.zero(start, end - start);
+                self.set_used(start);
+            } else {
+                self.write_u64(start, (end - start) << 32);
+                if let Some(link) = links.get_mut(aux.class(end - start) as usize) {
+                    let place = core::mem::replace(link, start);
+                    self.write_u32(place, start as u32);
+                }
+                merged.free_bytes = merged.free_bytes.saturating_add((end - start) as u32);
+                merged.free_blocks += 1;
+            }
+        }
+        self.filled = u32::MAX;
+        self.set_counts(&merged);
+        merged
+    }
+
+    /// Empties all classes into one list.
+    fn gather(&mut self, aux: &Aux) -> u32 {
+        let mut all = 0;
+        for class in 0..aux.classes {
+            let link = aux.head(class);
+            let head = self.word(link);
+            if head == 0 {
+                continue;
+            }
+            let mut last = head as u64;
+            while self.word(last) != 0 {
+                last = self.word(last) as u64;
+            }
+            self.write_u32(last, all);
+            self.write_u32(link, 0);
+            all = head;
+        }
+        all
+    }
+
+    /// Bottom-up merge sort of a list linked by first words: no memory, n log n.
+    fn sort_by_address(&mut self, mut list: u32) -> u32 {
+        let mut width = 1u64;
+        loop {
+            let (mut rest, mut sorted, mut last, mut merges) = (list, 0u32, 0u32, 0);
+            while rest != 0 {
+                merges += 1;
+                let (mut left, mut right, mut left_size) = (rest, rest, 0);
+                while left_size < width && right != 0 {
+                    left_size += 1;
+                    right = self.word(right as u64);
+                }
+                let mut right_size = width;
+                while left_size > 0 || (right_size > 0 && right != 0) {
+                    let from_left =
+                        left_size > 0 && (right_size == 0 || right == 0 || left <= right);
+                    let next = if from_left { left } else { right };
+                    if from_left {
+                        left = self.word(left as u64);
+                        left_size -= 1;
+                    } else {
+                        right = self.word(right as u64);
+                        right_size -= 1;
+                    }
+                    if last == 0 {
+                        sorted = next;
+                    } else if self.word(last as u64) != next {
+                        self.write_u32(last as u64, next);
+                    }
+                    last = next;
+                }
+                rest = right;
+            }
+            if last != 0 {
+                self.write_u32(last as u64, 0);
+            }
+            if merges <= 1 {
+                return sorted;
+            }
+            list = sorted;
+            width *= 2;
+        }
+    }
+}

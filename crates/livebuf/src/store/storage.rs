@@ -1,0 +1,204 @@
+//! Where a document's bytes live: a fixed slice, a growable vector, or (in
+//! `mapped`) a file. One small trait; nothing here knows the format.
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Memory that an editor works on.
+///
+/// The whole of [`bytes`](Storage::bytes) is capacity; how much of it is used
+/// the document's header says. An implementation that answers inconsistently
+/// can damage its document, never memory.
+///
+/// ```
+/// use livebuf::{Editor, New, Result, Storage, VecStorage};
+///
+/// /// Counts how often the document moves to more memory.
+/// #[derive(Default)]
+/// struct Counting(VecStorage, u32);
+///
+/// impl Storage for Counting {
+///     const ZEROED: bool = VecStorage::ZEROED;
+///     fn bytes(&self) -> &[u8] {
+///         self.0.bytes()
+///     }
+///     fn bytes_mut(&mut self) -> &mut [u8] {
+///         self.0.bytes_mut()
+///     }
+///     fn grow(&mut self, capacity: u64) -> Result<()> {
+///         self.1 += 1;
+///         self.0.grow(capacity)
+///     }
+/// }
+///
+/// let mut doc = Editor::create(Counting::default())?;
+/// let list = doc.set_root(New::array(0))?.unwrap();
+/// for number in 0..10_000 {
+///     doc.push(list, number)?;
+/// }
+/// assert!(doc.storage().1 < 20);
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+pub trait Storage {
+    /// True where every byte that was never written is zero.
+    const ZEROED: bool;
+
+    /// True where the storage never grows, and so nothing should be allocated for it: an
+    /// editor then remembers less (see [`NodeId`](crate::NodeId)).
+    const FIXED: bool = false;
+
+    /// All bytes, used or not.
+    fn bytes(&self) -> &[u8];
+
+    /// All bytes, to be written by the editor alone.
+    fn bytes_mut(&mut self) -> &mut [u8];
+
+    /// Whether the bytes may be changed. Where they may not, every edit is refused with
+    /// [`ErrorKind::ReadOnly`] and [`bytes_mut`](Self::bytes_mut) is never called.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn is_writable(&self) -> bool {
+        true
+    }
+
+    /// Told of every change before it is made: these bytes of
+    /// [`bytes_mut`](Self::bytes_mut) are written next. For storages that carry
+    /// changes elsewhere, to a file for instance; others leave it out.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn will_change(&mut self, _offset: u64, _length: u64) {}
+
+    /// Makes room for at least `capacity` bytes, keeping the contents.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoSpace`] with the missing bytes where it cannot grow,
+    /// [`ErrorKind::Io`] where the system refuses. The contents are unchanged then.
+    fn grow(&mut self, capacity: u64) -> Result<()>;
+}
+
+/// Storage that nobody else can write while the editor holds it, so that text
+/// checked once stays checked. Implemented by this crate's own types only.
+pub trait Exclusive: Storage + sealed::Sealed {}
+
+mod sealed {
+    /// Keeps foreign storage from claiming what unchecked text relies on.
+    pub trait Sealed {}
+    impl Sealed for &mut [u8] {}
+    #[cfg(feature = "alloc")]
+    impl Sealed for super::VecStorage {}
+}
+
+/// A fixed buffer of the caller's: it never allocates, and says what is missing.
+impl Storage for &mut [u8] {
+    const ZEROED: bool = false;
+    const FIXED: bool = true;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self
+    }
+
+    fn grow(&mut self, capacity: u64) -> Result<()> {
+        let length = self.len() as u64;
+        Err(Error::with_detail(ErrorKind::NoSpace, length, capacity.saturating_sub(length)))
+    }
+}
+
+impl Exclusive for &mut [u8] {}
+
+#[cfg(feature = "alloc")]
+pub use vec::VecStorage;
+
+#[cfg(feature = "alloc")]
+mod vec {
+    use super::{Error, ErrorKind, Exclusive, Result, Storage};
+    use alloc::vec::Vec;
+
+    /// The unit of allocation: gives the document a 16-byte aligned base
+    /// (8-byte where the target aligns `u128` so).
+    type Line = u128;
+
+    /// From this size on the buffer grows by a quarter.
+    const LARGE: u64 = 1 << 20;
+    /// Most bytes zeroed ahead: they are still in the cache when they are written.
+    const AHEAD: u64 = 1 << 16;
+
+    /// A growable, 16-byte aligned, zero-initialised buffer.
+    #[derive(Clone, Default)]
+    pub struct VecStorage {
+        lines: Vec<Line>,
+    }
+
+    impl VecStorage {
+        /// A zeroed buffer of at least `capacity` bytes.
+        ///
+        /// # Errors
+        /// [`ErrorKind::Io`] where the allocator refuses.
+        pub fn with_capacity(capacity: u64) -> Result<Self> {
+            let mut storage = VecStorage::default();
+            storage.resize(capacity)?;
+            Ok(storage)
+        }
+
+        /// A copy of `bytes`.
+        ///
+        /// # Errors
+        /// [`ErrorKind::Io`] where the allocator refuses.
+        pub fn from_slice(bytes: &[u8]) -> Result<Self> {
+            let mut storage = VecStorage::with_capacity(bytes.len() as u64)?;
+            storage.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+            Ok(storage)
+        }
+
+        fn resize(&mut self, capacity: u64) -> Result<()> {
+            self.reserve(capacity)?;
+            // What fits a reservation fits a `usize`.
+            self.lines.resize(capacity.div_ceil(16) as usize, 0);
+            Ok(())
+        }
+
+        /// Allocates for `capacity` bytes; those not asked for yet stay untouched.
+        fn reserve(&mut self, capacity: u64) -> Result<()> {
+            let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
+            let lines = usize::try_from(capacity.div_ceil(16)).map_err(|_| refused())?;
+            let more = lines.saturating_sub(self.lines.len());
+            self.lines.try_reserve_exact(more).map_err(|_| refused())
+        }
+    }
+
+    impl Storage for VecStorage {
+        const ZEROED: bool = true;
+
+        #[cfg_attr(not(feature = "small"), inline(always))]
+        fn bytes(&self) -> &[u8] {
+            bytemuck::cast_slice(&self.lines)
+        }
+
+        #[cfg_attr(not(feature = "small"), inline(always))]
+        fn bytes_mut(&mut self) -> &mut [u8] {
+            bytemuck::cast_slice_mut(&mut self.lines)
+        }
+
+        fn grow(&mut self, capacity: u64) -> Result<()> {
+            let length = self.lines.len() as u64 * 16;
+            if capacity <= length {
+                return Ok(());
+            }
+            // In proportion, so that n pushes copy O(n) elements; large blocks by
+            // less, since the allocator moves them without copying. Never past
+            // what a document can use.
+            let reserved = self.lines.capacity() as u64 * 16;
+            if capacity > reserved {
+                let more = if reserved < LARGE { reserved } else { reserved / 4 };
+                let ahead = (reserved + more).clamp(256, crate::format::layout::MAX_DOCUMENT);
+                self.reserve(capacity.max(ahead))?;
+            }
+            let ahead = (length + length.min(AHEAD)).max(256);
+            self.resize(capacity.max(ahead.min(self.lines.capacity() as u64 * 16)))
+        }
+    }
+
+    impl Exclusive for VecStorage {}
+}

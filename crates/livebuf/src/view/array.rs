@@ -1,0 +1,168 @@
+//! Arrays as users see them: elements one by one, or a typed column as a slice.
+
+use super::{Mode, Value};
+use crate::block::column::{ColumnType, Elements};
+use crate::error::Result;
+use crate::format::bytes::slice;
+use crate::format::layout::GAPS_NONE;
+use core::marker::PhantomData;
+
+/// An array.
+#[derive(Clone, Copy)]
+pub struct Array<'a, M> {
+    bytes: &'a [u8],
+    elements: Elements,
+    mode: PhantomData<M>,
+}
+
+mod sealed {
+    /// The types that columns hold.
+    pub trait Sealed: bytemuck::AnyBitPattern {}
+}
+
+/// A number type that a column can hold as it is: `i8` to `u64`, `f32`, `f64`.
+pub trait Element: sealed::Sealed {
+    /// The column that holds it.
+    const COLUMN: ColumnType;
+}
+
+macro_rules! element {
+    ($($type:ty => $column:ident),+) => {
+        $(
+            impl sealed::Sealed for $type {}
+            impl Element for $type {
+                const COLUMN: ColumnType = ColumnType::$column;
+            }
+        )+
+    };
+}
+element!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32,
+         u64 => U64, f32 => F32, f64 => F64);
+
+impl<'a, M: Mode> Array<'a, M> {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn new(bytes: &'a [u8], elements: Elements) -> Self {
+        Array { bytes, elements, mode: PhantomData }
+    }
+
+    pub(super) fn parts(&self) -> (&'a [u8], Elements) {
+        (self.bytes, self.elements)
+    }
+
+    /// Count of elements.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.elements.count as usize
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.elements.count == 0
+    }
+
+    /// How the elements are stored.
+    pub fn column(&self) -> ColumnType {
+        self.elements.column
+    }
+
+    /// The element at this index. Constant time.
+    #[inline]
+    pub fn get(&self, index: usize) -> M::Out<Value<'a, M>> {
+        M::out(self.element(index))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn element(&self, index: usize) -> Result<Option<Value<'a, M>>> {
+        if index >= self.len() {
+            return Ok(None);
+        }
+        let raw = self.elements.element_inlined(self.bytes, index as u32)?;
+        Ok(Some(Value::new(self.bytes, raw)))
+    }
+
+    /// All elements in order.
+    pub fn iter(&self) -> ArrayIter<'a, M> {
+        ArrayIter { array: *self, front: 0, back: self.elements.count }
+    }
+
+    /// The column as a borrowed slice, where it holds exactly this type, the
+    /// buffer's alignment permits and the host is little-endian.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([1, 2, 300]);
+    /// let array = doc.valid().unwrap().root().as_array().unwrap();
+    /// assert_eq!(array.as_slice::<i16>(), Some(&[1, 2, 300][..]));
+    /// ```
+    pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
+        let elements = &self.elements;
+        let whole = elements.gaps == GAPS_NONE;
+        if elements.column != T::COLUMN || !whole || cfg!(target_endian = "big") {
+            return None;
+        }
+        let size = size_of::<T>() as u64;
+        let start = elements.data as u64 + elements.first as u64 * size;
+        let bytes = slice(self.bytes, start, elements.count as u64 * size).ok()?;
+        bytemuck::try_cast_slice(bytes).ok()
+    }
+}
+
+impl<'a, M: Mode> IntoIterator for Array<'a, M> {
+    type Item = M::Item<Value<'a, M>>;
+    type IntoIter = ArrayIter<'a, M>;
+
+    fn into_iter(self) -> ArrayIter<'a, M> {
+        self.iter()
+    }
+}
+
+impl<M: Mode> core::fmt::Debug for Array<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.iter().map(M::item_result).map_while(|item| item.ok())).finish()
+    }
+}
+
+/// Elements in order: [`Array::iter`].
+#[derive(Clone)]
+pub struct ArrayIter<'a, M> {
+    array: Array<'a, M>,
+    front: u32,
+    back: u32,
+}
+
+impl<'a, M: Mode> Iterator for ArrayIter<'a, M> {
+    type Item = M::Item<Value<'a, M>>;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.front >= self.back {
+            return None;
+        }
+        let index = self.front;
+        self.front += 1;
+        let raw = self.array.elements.element_inlined(self.array.bytes, index);
+        M::item(raw.map(|raw| Value::new(self.array.bytes, raw)))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let length = (self.back - self.front) as usize;
+        (length, Some(length))
+    }
+
+    fn nth(&mut self, skip: usize) -> Option<Self::Item> {
+        self.front = self.back.min(self.front.saturating_add(skip.min(u32::MAX as usize) as u32));
+        self.next()
+    }
+}
+
+impl<M: Mode> DoubleEndedIterator for ArrayIter<'_, M> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        if self.front >= self.back {
+            return None;
+        }
+        self.back -= 1;
+        let raw = self.array.elements.element_inlined(self.array.bytes, self.back);
+        M::item(raw.map(|raw| Value::new(self.array.bytes, raw)))
+    }
+}
+
+impl<M: Mode> ExactSizeIterator for ArrayIter<'_, M> {}

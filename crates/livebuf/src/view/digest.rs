@@ -1,0 +1,129 @@
+//! Digests of values: equal values have equal digests, however they are laid out.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::layout::MAX_NESTING;
+use crate::view::{ArrayIter, Checked, Kind, Mode, Value};
+use alloc::vec::Vec;
+use sha2::{Digest, Sha256};
+
+/// SHA-256 (FIPS 180-4).
+type Hash = [u8; 32];
+
+impl<M: Mode> Value<'_, M> {
+    /// A SHA-256 of the value, whatever its layout: equal by [`deep_eq`](Self::deep_eq) are
+    /// those with equal digests. FORMAT 13 says what is hashed.
+    ///
+    /// O(n) but for the members of objects, which are sorted by their keys; recurses
+    /// nowhere. Each value visited takes one from `budget`, and one more for each 64 bytes
+    /// of keys and text: damaged documents cannot make the work unbounded.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BudgetExceeded`], [`ErrorKind::NestingLimit`], or what is damaged.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let (a, b) = (json!({"x": [1, 2], "y": null}), json!({"y": null, "x": [1, 2]}));
+    /// let digest = |doc: &livebuf::DocBuf| doc.doc().root().digest(&mut 100);
+    /// assert_eq!(digest(&a)?, digest(&b)?);
+    /// assert_ne!(digest(&a)?, digest(&json!({"x": [1, 2.0], "y": null}))?);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn digest(&self, budget: &mut u64) -> Result<Hash> {
+        let mut walk = Walk { hasher: Sha256::new(), budget };
+        let mut open = Vec::new();
+        open.extend(walk.value(&self.checked(), 0)?);
+        while let Some(container) = open.last_mut() {
+            let next = match container {
+                Open::Array(elements) => elements.next().transpose()?,
+                Open::Object(members) => match members.next() {
+                    Some((key, value)) => {
+                        walk.bytes(b"k", key.as_bytes())?;
+                        Some(value)
+                    }
+                    None => None,
+                },
+            };
+            match next {
+                Some(value) => {
+                    let below = walk.value(&value, open.len())?;
+                    open.extend(below);
+                }
+                None => {
+                    open.pop();
+                }
+            }
+        }
+        Ok(walk.hasher.finalize().into())
+    }
+}
+
+/// What is left of an open container.
+enum Open<'a> {
+    Array(ArrayIter<'a, Checked>),
+    /// By their keys.
+    Object(alloc::vec::IntoIter<(&'a str, Value<'a, Checked>)>),
+}
+
+struct Walk<'b> {
+    hasher: Sha256,
+    budget: &'b mut u64,
+}
+
+impl Walk<'_> {
+    fn spend(&mut self, work: u64) -> Result<()> {
+        let exceeded = Error::with_detail(ErrorKind::BudgetExceeded, 0, *self.budget);
+        *self.budget = self.budget.checked_sub(work).ok_or(exceeded)?;
+        Ok(())
+    }
+
+    /// Hashes a scalar, or the beginning of a container, `depth` others around it.
+    fn value<'a>(&mut self, value: &Value<'a, Checked>, depth: usize) -> Result<Option<Open<'a>>> {
+        self.spend(1)?;
+        match value.kind() {
+            Kind::Null => self.hasher.update(b"n"),
+            Kind::Bool => {
+                self.hasher.update(if value.as_bool() == Some(true) { b"t" } else { b"f" });
+            }
+            Kind::Int => self.word(b"i", value.as_i64().unwrap_or(0) as u64),
+            Kind::Uint => self.word(b"u", value.as_u64().unwrap_or(0)),
+            Kind::Float => self.word(b"d", value.as_f64().unwrap_or(0.0).to_bits()),
+            Kind::Number => self.bytes(b"#", value.as_number_text()?.unwrap_or("").as_bytes())?,
+            Kind::String => self.bytes(b"s", value.as_str()?.unwrap_or("").as_bytes())?,
+            Kind::Bytes => self.bytes(b"b", value.as_bytes()?.unwrap_or_default())?,
+            Kind::Array | Kind::Object if depth >= MAX_NESTING as usize => {
+                return Err(Error::with_detail(ErrorKind::NestingLimit, 0, MAX_NESTING.into()));
+            }
+            Kind::Array => {
+                let Some(array) = value.as_array()? else { return Ok(None) };
+                self.word(b"[", array.len() as u64);
+                return Ok(Some(Open::Array(array.iter())));
+            }
+            Kind::Object => {
+                let Some(object) = value.as_object()? else { return Ok(None) };
+                self.word(b"{", object.len() as u64);
+                // They are all held at once: paid for before.
+                let count = object.len().max(object.places() / 64);
+                if *self.budget < count as u64 {
+                    self.spend(count as u64)?;
+                }
+                let mut members = object.iter().collect::<Result<Vec<_>>>()?;
+                members.sort_unstable_by_key(|&(key, _)| key.as_bytes());
+                return Ok(Some(Open::Object(members.into_iter())));
+            }
+            Kind::Reserved => return Err(Error::new(ErrorKind::UnsupportedFeature, 0)),
+        }
+        Ok(None)
+    }
+
+    fn word(&mut self, kind: &[u8; 1], word: u64) {
+        self.hasher.update(kind);
+        self.hasher.update(word.to_le_bytes());
+    }
+
+    fn bytes(&mut self, kind: &[u8; 1], bytes: &[u8]) -> Result<()> {
+        self.spend(bytes.len() as u64 / 64)?;
+        self.word(kind, bytes.len() as u64);
+        self.hasher.update(bytes);
+        Ok(())
+    }
+}

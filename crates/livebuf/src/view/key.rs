@@ -1,0 +1,208 @@
+//! Ways to name a member: by text, by a remembered [`Key`], by a [`Bound`] key, by index.
+
+use super::{Mode, Object, Value};
+use crate::block::column::{Elements, row_of};
+use crate::block::record::Block;
+use crate::error::Result;
+use crate::format::cell::Needle;
+use crate::format::layout::{KIND_MAP, TAG_HOLE, TAG_OBJECT};
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// What can be looked up in a value: a key (text or [`Key`]) or an index.
+pub trait Lookup: Copy {
+    #[doc(hidden)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
+        match value.record()? {
+            Some(record) => self.find_in_object(&record),
+            None => find_elsewhere(self, *value),
+        }
+    }
+    #[doc(hidden)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
+        match self.text() {
+            Some(key) => object.find(&Needle::new(key)),
+            None => Ok(None),
+        }
+    }
+    /// The key; `None` for an index.
+    #[doc(hidden)]
+    fn text(&self) -> Option<&[u8]>;
+}
+
+/// In a map or a row. Apart, since most objects are records: one that is put together in one
+/// place and told apart in another takes longer than to find a member in it.
+#[inline(never)]
+fn find_elsewhere<'a, M: Mode>(
+    lookup: impl Lookup,
+    value: Value<'a, M>,
+) -> Result<Option<Value<'a, M>>> {
+    let (bytes, raw) = (value.document(), value.raw());
+    if raw.tag != TAG_OBJECT {
+        return Ok(None);
+    }
+    if row_of(raw.cell).is_some() {
+        return lookup.find_in_object(&Object::row(bytes, raw.cell)?);
+    }
+    let block = Block::resolve(bytes, raw.cell as u32)?;
+    match (block.kind(), lookup.text()) {
+        (KIND_MAP, Some(key)) => Object::find_in_map(bytes, block.offset, &Needle::new(key)),
+        (KIND_MAP, None) => Ok(None),
+        _ => Err(block.unexpected()),
+    }
+}
+
+impl Lookup for &str {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn text(&self) -> Option<&[u8]> {
+        Some(self.as_bytes())
+    }
+}
+
+/// A key as bytes: those that are not UTF-8 are in no document.
+impl Lookup for &[u8] {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn text(&self) -> Option<&[u8]> {
+        Some(self)
+    }
+}
+
+impl Lookup for usize {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
+        match value.array()? {
+            Some(array) => array.element(self),
+            None => Ok(None),
+        }
+    }
+
+    fn text(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+/// A key that remembers where it was found: in objects of the same shapes a
+/// look-up is one comparison.
+///
+/// What it remembers is a guess, verified against the shape at hand, so one
+/// `Key` serves any documents, from any threads. Absence is never remembered.
+///
+/// ```
+/// use livebuf::{Doc, Key, json};
+/// static LAP: Key = Key::new("lap");
+/// let doc = json!({"event": "lap_complete", "lap": 55});
+/// assert_eq!(doc.valid().unwrap().root().get(&LAP).unwrap().as_i64(), Some(55));
+/// ```
+#[derive(Debug)]
+pub struct Key<'k> {
+    text: &'k str,
+    needle: Needle<'k>,
+    /// Guessed index by a hash of the shape's offset, so that objects of
+    /// alternating shapes do not evict each other.
+    guesses: [AtomicU8; GUESSES],
+}
+
+const GUESSES: usize = 8;
+
+impl<'k> Key<'k> {
+    /// Prepares a key.
+    pub const fn new(text: &'k str) -> Self {
+        let needle = Needle::constant(text.as_bytes());
+        Key { text, needle, guesses: [const { AtomicU8::new(0) }; GUESSES] }
+    }
+
+    /// The key's text.
+    pub fn as_str(&self) -> &'k str {
+        self.text
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn needle(&self) -> &Needle<'k> {
+        &self.needle
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn guess(&self, shape: u32) -> &AtomicU8 {
+        &self.guesses[(shape.wrapping_mul(0x9E37_79B1) >> 29) as usize % GUESSES]
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn guessed(&self, shape: u32) -> u32 {
+        self.guess(shape).load(Ordering::Relaxed) as u32
+    }
+
+    #[cold]
+    pub(crate) fn remember(&self, shape: u32, index: u32) {
+        self.guess(shape).store(index as u8, Ordering::Relaxed);
+    }
+}
+
+impl Lookup for &Key<'_> {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
+        object.find_remembered(self)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn text(&self) -> Option<&[u8]> {
+        Some(self.needle.text)
+    }
+}
+
+/// A key resolved against one object's table or shape, for loops over objects alike:
+/// [`Object::bind`]. It borrows the document, so neither can change under
+/// it; objects of other tables, shapes or documents are searched.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound<'a, 'k> {
+    pub(super) place: Place,
+    pub(super) needle: Needle<'k>,
+    pub(super) document: &'a [u8],
+}
+
+/// Where objects alike have the value of a bound key.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// Among a row's further fields: looked for in each.
+    Anywhere,
+    Field {
+        shape: u32,
+        index: u32,
+    },
+    Column {
+        table: u32,
+        column: Elements,
+    },
+}
+
+impl Lookup for &Bound<'_, '_> {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
+        // A row of the table it was bound to: nothing else needs to be looked at.
+        let (bytes, raw) = (value.document(), value.raw());
+        if let Place::Column { table, column } = &self.place
+            && raw.tag == TAG_OBJECT
+            && raw.cell as u32 == *table
+            && let Some(row) = row_of(raw.cell)
+            && row < column.count
+            && bytes.as_ptr() == self.document.as_ptr()
+        {
+            let raw = column.element_inlined(bytes, row)?;
+            return Ok((raw.tag != TAG_HOLE).then(|| Value::new(bytes, raw)));
+        }
+        match value.object()? {
+            Some(object) => self.find_in_object(&object),
+            None => Ok(None),
+        }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
+        object.find_bound(self)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn text(&self) -> Option<&[u8]> {
+        Some(self.needle.text)
+    }
+}

@@ -1,0 +1,612 @@
+//! Reading: views that borrow the buffer, in two modes over one implementation.
+//!
+//! A view over bytes that were only opened is [`Checked`]: every access is
+//! bounds-checked, text is checked as it is taken, and damage surfaces as an
+//! error: calls answer `Result<Option<_>>`. After [`Doc::validate`] the view is
+//! [`Valid`]: the same calls answer plain `Option`s and text is not checked
+//! again. Neither ever panics or reads outside the buffer.
+
+mod array;
+#[cfg(feature = "digest")]
+mod digest;
+mod equal;
+mod key;
+mod object;
+mod scalar;
+mod table;
+pub(crate) mod validate;
+
+pub use array::{Array, ArrayIter, Element};
+pub use key::{Bound, Key, Lookup};
+pub use object::{Fields, Keys, Object, Ordered, Position, RowSlots, Slots, Values};
+pub use scalar::Scalar;
+pub(crate) use scalar::from_scalars;
+pub use table::{Column, ColumnPath, Pointer, Table};
+
+use crate::block::column::Elements;
+use crate::block::record::Raw;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::{load_u8, load_u32, load_u64, text, text_unchecked};
+use crate::format::cell::{span_bytes, span_length, span_offset};
+use crate::format::layout::*;
+use crate::format::pointer;
+use core::fmt;
+use core::marker::PhantomData;
+
+mod sealed {
+    /// Modes are two, and unchecked text relies on what they promise.
+    pub trait Sealed {}
+    impl Sealed for super::Checked {}
+    impl Sealed for super::Valid {}
+}
+
+/// How a view treats the possibility of damage: [`Checked`] or [`Valid`].
+pub trait Mode: sealed::Sealed + Copy + fmt::Debug + Default + 'static {
+    /// What a look-up answers.
+    type Out<X>;
+    /// What an iterator yields.
+    type Item<X>;
+
+    #[doc(hidden)]
+    fn out<X>(result: Result<Option<X>>) -> Self::Out<X>;
+    #[doc(hidden)]
+    fn item<X>(result: Result<X>) -> Option<Self::Item<X>>;
+    #[doc(hidden)]
+    fn text(bytes: &[u8], offset: u64) -> Result<&str>;
+    #[doc(hidden)]
+    fn result<X>(out: Self::Out<X>) -> Result<Option<X>>;
+    #[doc(hidden)]
+    fn item_result<X>(item: Self::Item<X>) -> Result<X>;
+    #[doc(hidden)]
+    fn flag(result: Result<bool>) -> Self::Item<bool>;
+}
+
+/// The mode of an opened document: look-ups answer `Result<Option<_>>`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Checked;
+
+/// The mode of a validated document: look-ups answer `Option<_>`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Valid;
+
+impl Mode for Checked {
+    type Out<X> = Result<Option<X>>;
+    type Item<X> = Result<X>;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn out<X>(result: Result<Option<X>>) -> Self::Out<X> {
+        result
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn item<X>(result: Result<X>) -> Option<Result<X>> {
+        Some(result)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn text(bytes: &[u8], offset: u64) -> Result<&str> {
+        text(bytes, offset)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn result<X>(out: Result<Option<X>>) -> Result<Option<X>> {
+        out
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn item_result<X>(item: Result<X>) -> Result<X> {
+        item
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn flag(result: Result<bool>) -> Result<bool> {
+        result
+    }
+}
+
+impl Mode for Valid {
+    type Out<X> = Option<X>;
+    type Item<X> = X;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn out<X>(result: Result<Option<X>>) -> Self::Out<X> {
+        result.unwrap_or(None)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn item<X>(result: Result<X>) -> Option<X> {
+        result.ok()
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[allow(unsafe_code)]
+    fn text(bytes: &[u8], _offset: u64) -> Result<&str> {
+        // SAFETY: `Valid` views are made only by the validator, which checked
+        // all reachable text, and by editors of exclusive storage, which wrote
+        // it from `&str`; the view borrows the bytes, so nobody writes them.
+        Ok(unsafe { text_unchecked(bytes) })
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn result<X>(out: Option<X>) -> Result<Option<X>> {
+        Ok(out)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn item_result<X>(item: X) -> Result<X> {
+        Ok(item)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn flag(result: Result<bool>) -> bool {
+        result.unwrap_or(false)
+    }
+}
+
+/// A document, read in place. Copying it copies a pointer.
+///
+/// ```
+/// # #[cfg(feature = "serde")] {
+/// let bytes = livebuf::to_vec(&[("lap", 55)].into_iter().collect::<std::collections::BTreeMap<_, _>>()).unwrap();
+/// let doc = livebuf::Doc::open(&bytes)?;              // constant time, nothing parsed
+/// assert_eq!(doc.root().get("lap")?.unwrap().as_i64(), Some(55));
+/// let doc = doc.validate()?;                           // one linear pass
+/// assert_eq!(doc.root().get("lap").unwrap().as_i64(), Some(55));
+/// # }
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Doc<'a, M = Checked> {
+    bytes: &'a [u8],
+    mode: PhantomData<M>,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// JSON null.
+    Null,
+    /// `true` or `false`.
+    Bool,
+    /// An integer that fits `i64`.
+    Int,
+    /// An integer above `i64` that fits `u64`.
+    Uint,
+    /// An IEEE 754 double.
+    Float,
+    /// A number kept as its JSON text, because no other kind holds it exactly.
+    Number,
+    /// Text.
+    String,
+    /// Arbitrary bytes.
+    Bytes,
+    /// An object.
+    Object,
+    /// An array.
+    Array,
+    /// A value of a class this version knows, but of a kind it does not.
+    Reserved,
+}
+
+impl<'a> Doc<'a, Checked> {
+    /// Opens a document: looks at its 32 header bytes only.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotADocument`], [`ErrorKind::UnsupportedVersion`],
+    /// [`ErrorKind::UnsupportedFeature`], [`ErrorKind::Truncated`] or what is
+    /// wrong with the header.
+    pub fn open(bytes: &'a [u8]) -> Result<Self> {
+        let used = Header::check(bytes)?.used as u64;
+        match usize::try_from(used).ok().and_then(|used| bytes.get(..used)) {
+            Some(bytes) => Ok(Doc { bytes, mode: PhantomData }),
+            None => Err(Error::with_detail(ErrorKind::Truncated, bytes.len() as u64, used)),
+        }
+    }
+
+    /// Opens a document of which only a beginning is at hand.
+    ///
+    /// What lies beyond answers [`ErrorKind::OutOfBounds`] with the offset, and
+    /// the length in the error's detail: fetch them and open again.
+    ///
+    /// # Errors
+    /// As [`Doc::open`], except that the header is enough.
+    pub fn open_partial(bytes: &'a [u8]) -> Result<Self> {
+        let used = Header::check(bytes)?.used as usize;
+        Ok(Doc { bytes: bytes.get(..used).unwrap_or(bytes), mode: PhantomData })
+    }
+}
+
+impl<'a, M: Mode> Doc<'a, M> {
+    /// A view in any mode; for the validator and editors that know it holds.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn assume(bytes: &'a [u8]) -> Self {
+        Doc { bytes, mode: PhantomData }
+    }
+
+    /// The used bytes: the document as it is sent or stored.
+    pub fn as_bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The root value.
+    #[inline]
+    pub fn root(self) -> Value<'a, M> {
+        // Opening made sure of the header.
+        let tag = load_u8(self.bytes, HEADER_ROOT_TAG as u64).unwrap_or(TAG_NULL);
+        let cell = load_u64(self.bytes, HEADER_ROOT_CELL as u64).unwrap_or(0);
+        Value::new(self.bytes, Raw { tag, cell, position: HEADER_ROOT_CELL })
+    }
+
+    /// The value at a JSON pointer (RFC 6901); `""` is the root.
+    ///
+    /// # Errors
+    /// In checked mode [`ErrorKind::BadPointer`] or what is damaged; a valid
+    /// view answers `None` to a malformed pointer.
+    pub fn pointer(self, pointer: &str) -> M::Out<Value<'a, M>> {
+        self.root().pointer(pointer)
+    }
+
+    /// The same document with plain answers, as after [`validate`](Doc::validate).
+    ///
+    /// # Safety
+    /// The bytes were validated, or written by an editor that is
+    /// [trusted](crate::Editor::is_trusted), and nobody else could write them since or can
+    /// while the view lives: text is not checked to be UTF-8 any more.
+    #[allow(unsafe_code)]
+    pub unsafe fn assume_valid(self) -> Doc<'a, Valid> {
+        Doc::assume(self.bytes)
+    }
+
+    /// The same document with every answer checked.
+    pub fn checked(self) -> Doc<'a, Checked> {
+        Doc { bytes: self.bytes, mode: PhantomData }
+    }
+}
+
+/// The header's fields, checked in constant time.
+pub(crate) struct Header {
+    pub(crate) used: u32,
+    pub(crate) read_only: u8,
+    pub(crate) ignore: u8,
+}
+
+impl Header {
+    pub(crate) fn check(bytes: &[u8]) -> Result<Header> {
+        if !bytes.starts_with(&MAGIC) {
+            return Err(Error::new(ErrorKind::NotADocument, 0));
+        }
+        if bytes.len() < HEADER_SIZE as usize {
+            let length = bytes.len() as u64;
+            return Err(Error::with_detail(ErrorKind::Truncated, length, HEADER_SIZE as u64));
+        }
+        if load_u8(bytes, HEADER_VERSION as u64)? != VERSION {
+            return Err(Error::new(ErrorKind::UnsupportedVersion, HEADER_VERSION as u64));
+        }
+        if load_u8(bytes, HEADER_REFUSE_FLAGS as u64)? != 0 {
+            return Err(Error::new(ErrorKind::UnsupportedFeature, HEADER_REFUSE_FLAGS as u64));
+        }
+        let used = load_u32(bytes, HEADER_USED as u64)?;
+        if used < HEADER_SIZE {
+            return Err(Error::new(ErrorKind::BadCount, HEADER_USED as u64));
+        }
+        if !used.is_multiple_of(8) {
+            return Err(Error::new(ErrorKind::Misaligned, HEADER_USED as u64));
+        }
+        let tag = load_u8(bytes, HEADER_ROOT_TAG as u64)?;
+        if tag == TAG_HOLE || tag > TAG_NODE_LAST {
+            return Err(Error::new(ErrorKind::BadCode, HEADER_ROOT_TAG as u64));
+        }
+        Ok(Header {
+            used,
+            read_only: load_u8(bytes, HEADER_READ_ONLY_FLAGS as u64)?,
+            ignore: load_u8(bytes, HEADER_IGNORE_FLAGS as u64)?,
+        })
+    }
+}
+
+/// One value of a document: a loaded cell. Copying it is cheap.
+#[derive(Clone, Copy)]
+pub struct Value<'a, M = Checked> {
+    bytes: &'a [u8],
+    raw: Raw,
+    mode: PhantomData<M>,
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(core::mem::size_of::<Value<'_>>() == 32);
+
+/// A value without its document: what remains when the borrow ends. For bindings, whose
+/// values cannot hold one.
+///
+/// ```
+/// use livebuf::Value;
+/// let doc = livebuf::json!({"lap": 55});
+/// let parts = doc.doc().root().get("lap")?.unwrap().parts();
+/// assert_eq!(Value::from_parts(doc.as_bytes(), parts).as_i64(), Some(55));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueParts {
+    /// The value's bits, or where it lies (FORMAT 3).
+    pub cell: u64,
+    /// Offset of the cell in the document; 0 where it has none.
+    pub position: u32,
+    /// What the cell is (FORMAT 3.1); 0 where there is no value.
+    pub tag: u8,
+}
+
+impl<'a> Value<'a, Checked> {
+    /// The value of these parts in a document's used bytes.
+    ///
+    /// Parts of another document, or from before an edit, are safe: the value is some
+    /// other one then, or every look into it an error.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub fn from_parts(bytes: &'a [u8], parts: ValueParts) -> Self {
+        let ValueParts { cell, position, tag } = parts;
+        Value::new(bytes, Raw { cell, position, tag })
+    }
+}
+
+impl<'a, M: Mode> Value<'a, M> {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn new(bytes: &'a [u8], raw: Raw) -> Self {
+        Value { bytes, raw, mode: PhantomData }
+    }
+
+    pub(crate) fn raw(&self) -> Raw {
+        self.raw
+    }
+
+    pub(crate) fn document(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The value without its document.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub fn parts(&self) -> ValueParts {
+        let Raw { cell, position, tag } = self.raw;
+        ValueParts { cell, position, tag }
+    }
+
+    /// What the value is.
+    #[inline]
+    pub fn kind(&self) -> Kind {
+        match self.raw.tag {
+            TAG_NULL => Kind::Null,
+            TAG_FALSE | TAG_TRUE => Kind::Bool,
+            TAG_INT => Kind::Int,
+            TAG_UINT => Kind::Uint,
+            TAG_FLOAT => Kind::Float,
+            TAG_STRING => Kind::String,
+            TAG_BYTES => Kind::Bytes,
+            TAG_NUMBER => Kind::Number,
+            TAG_OBJECT => Kind::Object,
+            TAG_ARRAY => Kind::Array,
+            _ => Kind::Reserved,
+        }
+    }
+
+    /// Whether it is null.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        self.raw.tag == TAG_NULL
+    }
+
+    /// The boolean.
+    #[inline]
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.raw.tag {
+            TAG_FALSE => Some(false),
+            TAG_TRUE => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The integer, if it is one and fits. `1.0` is not an integer (as in serde_json).
+    #[inline]
+    pub fn as_i64(&self) -> Option<i64> {
+        (self.raw.tag == TAG_INT).then_some(self.raw.cell as i64)
+    }
+
+    /// The integer, if it is one and not negative. `1.0` is not an integer.
+    #[inline]
+    pub fn as_u64(&self) -> Option<u64> {
+        match self.raw.tag {
+            TAG_INT if self.raw.cell as i64 >= 0 => Some(self.raw.cell),
+            TAG_UINT => Some(self.raw.cell),
+            _ => None,
+        }
+    }
+
+    /// The number as a double: floats as they are, integers and number text
+    /// rounded to the nearest (`None` for text beyond the range of doubles).
+    #[inline]
+    pub fn as_f64(&self) -> Option<f64> {
+        match self.raw.tag {
+            TAG_FLOAT => Some(f64::from_bits(self.raw.cell)),
+            TAG_INT => Some(self.raw.cell as i64 as f64),
+            TAG_UINT => Some(self.raw.cell as f64),
+            TAG_NUMBER => self.number_as_f64(),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    fn number_as_f64(&self) -> Option<f64> {
+        let bytes = span_bytes(self.bytes, self.raw.cell, self.raw.position as u64).ok()?;
+        let value: f64 = core::str::from_utf8(bytes).ok()?.parse().ok()?;
+        value.is_finite().then_some(value)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn span(&self, tag: u8) -> Result<Option<&'a [u8]>> {
+        if self.raw.tag != tag {
+            return Ok(None);
+        }
+        span_bytes(self.bytes, self.raw.cell, self.raw.position as u64).map(Some)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn span_text(&self, tag: u8) -> Result<Option<&'a str>> {
+        match self.span(tag)? {
+            Some(bytes) => M::text(bytes, span_offset(self.raw.cell, self.raw.position)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The text, borrowed from the document.
+    #[inline]
+    pub fn as_str(&self) -> M::Out<&'a str> {
+        M::out(self.span_text(TAG_STRING))
+    }
+
+    /// The bytes of the text, borrowed from the document. Unlike those of
+    /// [`as_str`](Self::as_str) they are not checked to be UTF-8, which only validated
+    /// documents promise: for languages whose text need not be.
+    #[inline]
+    pub fn as_text_bytes(&self) -> M::Out<&'a [u8]> {
+        M::out(self.span(TAG_STRING))
+    }
+
+    /// The bytes of a byte string, borrowed from the document.
+    #[inline]
+    pub fn as_bytes(&self) -> M::Out<&'a [u8]> {
+        M::out(self.span(TAG_BYTES))
+    }
+
+    /// The text of a number that is kept as text ([`Kind::Number`]).
+    pub fn as_number_text(&self) -> M::Out<&'a str> {
+        M::out(self.span_text(TAG_NUMBER))
+    }
+
+    /// The object.
+    #[inline]
+    pub fn as_object(&self) -> M::Out<Object<'a, M>> {
+        M::out(self.object())
+    }
+
+    /// The array.
+    #[inline]
+    pub fn as_array(&self) -> M::Out<Array<'a, M>> {
+        M::out(self.array())
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn object(&self) -> Result<Option<Object<'a, M>>> {
+        if self.raw.tag != TAG_OBJECT {
+            return Ok(None);
+        }
+        Object::of(self.bytes, self.raw.cell).map(Some)
+    }
+
+    /// The object, where it is a record.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn record(&self) -> Result<Option<Object<'a, M>>> {
+        match self.raw.tag {
+            TAG_OBJECT => Object::record(self.bytes, self.raw.cell),
+            _ => Ok(None),
+        }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn array(&self) -> Result<Option<Array<'a, M>>> {
+        if self.raw.tag != TAG_ARRAY {
+            return Ok(None);
+        }
+        Ok(Some(Array::new(self.bytes, Elements::of(self.bytes, self.raw.cell)?)))
+    }
+
+    /// The member with this key, or the element with this index.
+    #[inline]
+    pub fn get(&self, lookup: impl Lookup) -> M::Out<Value<'a, M>> {
+        M::out(lookup.find_in_value(self))
+    }
+
+    /// The value at a JSON pointer (RFC 6901) below this one.
+    ///
+    /// # Errors
+    /// As [`Doc::pointer`].
+    pub fn pointer(&self, pointer: &str) -> M::Out<Value<'a, M>> {
+        M::out(self.follow(pointer))
+    }
+
+    pub(crate) fn follow(&self, mut pointer: &str) -> Result<Option<Self>> {
+        let mut value = *self;
+        while let Some((raw, rest)) = pointer::split(pointer)? {
+            pointer = rest;
+            let next = match value.raw.tag {
+                TAG_OBJECT => pointer::with_text(raw, |key| key.find_in_value(&value))?,
+                TAG_ARRAY => match pointer::index(raw) {
+                    Some(index) => (index as usize).find_in_value(&value)?,
+                    None => None,
+                },
+                _ => None,
+            };
+            match next {
+                Some(next) => value = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(value))
+    }
+
+    /// Bytes of the whole document that the value lies in.
+    pub fn document_length(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Count of elements, members, or bytes of text; `None` for other values.
+    pub fn len(&self) -> M::Out<usize> {
+        M::out(match self.raw.tag {
+            TAG_OBJECT => self.object().map(|object| object.map(|object| object.len())),
+            TAG_ARRAY => self.array().map(|array| array.map(|array| array.len())),
+            TAG_STRING | TAG_BYTES => Ok(Some(span_length(self.raw.cell) as usize)),
+            _ => Ok(None),
+        })
+    }
+
+    /// The same value with every answer checked.
+    pub fn checked(&self) -> Value<'a, Checked> {
+        Value::new(self.bytes, self.raw)
+    }
+}
+
+/// Prints like JSON, shortened: for debugging.
+impl<M: Mode> fmt::Debug for Value<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.checked();
+        match value.kind() {
+            Kind::Null => f.write_str("null"),
+            Kind::Bool => write!(f, "{}", value.as_bool() == Some(true)),
+            Kind::Int => write!(f, "{}", value.raw.cell as i64),
+            Kind::Uint => write!(f, "{}", value.raw.cell),
+            Kind::Float => write!(f, "{:?}", f64::from_bits(value.raw.cell)),
+            Kind::Number => match value.as_number_text() {
+                Ok(Some(text)) => f.write_str(text),
+                other => write!(f, "{other:?}"),
+            },
+            Kind::String => match value.as_str() {
+                Ok(Some(text)) => write!(f, "{text:?}"),
+                other => write!(f, "{other:?}"),
+            },
+            Kind::Bytes => match value.as_bytes() {
+                Ok(Some(bytes)) => write!(f, "{bytes:?}"),
+                other => write!(f, "{other:?}"),
+            },
+            Kind::Object | Kind::Array => match value.len() {
+                Ok(length) => write!(f, "{:?}({})", value.kind(), length.unwrap_or(0)),
+                Err(error) => write!(f, "{error:?}"),
+            },
+            Kind::Reserved => {
+                write!(f, "Reserved({:#04x}, {:#018x})", value.raw.tag, value.raw.cell)
+            }
+        }
+    }
+}
+
+impl<M: Mode> fmt::Debug for Doc<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Doc({} bytes, {:?})", self.bytes.len(), self.root())
+    }
+}

@@ -1,0 +1,905 @@
+//! Objects as users see them: records, rows of tables and maps answer alike.
+
+use super::key::Place;
+use super::{Bound, Key, Lookup, Mode, Value};
+use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::map;
+use crate::block::record::{Block, Raw, Record, tagged};
+use crate::block::shape::Shape;
+use crate::block::table::Table;
+use crate::block::walk::Node;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::check;
+use crate::format::cell::{Needle, span_at_position};
+use crate::format::layout::*;
+use core::marker::PhantomData;
+use core::ops::Bound as Limit;
+use core::ops::RangeBounds;
+
+/// An object: members in insertion order, found by key.
+#[derive(Clone, Copy)]
+pub struct Object<'a, M> {
+    bytes: &'a [u8],
+    body: Body,
+    mode: PhantomData<M>,
+}
+
+#[derive(Clone, Copy)]
+enum Body {
+    Record(Record),
+    /// Offset, used entries (which lie in the document), live entries.
+    Map(u32, u32, u32),
+    Row(Row),
+}
+
+/// A row of a table.
+#[derive(Clone, Copy)]
+struct Row {
+    table: u32,
+    row: u32,
+    shape: u32,
+    columns: u8,
+    /// Some rows of the table have further fields.
+    extras: bool,
+}
+
+impl Row {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn new(table: Table, row: u32) -> Row {
+        let Table { offset, shape, columns, extras, .. } = table;
+        Row { table: offset, row, shape, columns: columns as u8, extras: extras != 0 }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn columns(&self) -> u32 {
+        self.columns as u32
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn field(&self, bytes: &[u8], index: u32) -> Result<Raw> {
+        Elements::one(bytes, self.table.wrapping_add(table_column(index)), self.row)
+    }
+
+    /// The object with the further fields: a record or map, never a row.
+    fn extra<'a, M: Mode>(&self, bytes: &'a [u8]) -> Result<Option<Object<'a, M>>> {
+        if !self.extras {
+            return Ok(None);
+        }
+        match Table::load(bytes, self.table)?.extra(bytes, self.row)? {
+            0 => Ok(None),
+            home => Object::of(bytes, home as u64).map(Some),
+        }
+    }
+}
+
+impl<'a, M: Mode> Object<'a, M> {
+    /// The object that a node's cell leads to.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn of(bytes: &'a [u8], cell: u64) -> Result<Self> {
+        if row_of(cell).is_some() {
+            return Object::row(bytes, cell);
+        }
+        let block = Block::resolve(bytes, cell as u32)?;
+        match block.kind() {
+            KIND_RECORD => Ok(Object::new(bytes, Body::Record(block.record()?))),
+            KIND_MAP => Object::map(bytes, block.offset),
+            _ => Err(block.unexpected()),
+        }
+    }
+
+    /// The same, where it is a record.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn record(bytes: &'a [u8], cell: u64) -> Result<Option<Self>> {
+        if row_of(cell).is_some() {
+            return Ok(None);
+        }
+        let block = Block::resolve(bytes, cell as u32)?;
+        match block.kind() {
+            KIND_RECORD => Ok(Some(Object::new(bytes, Body::Record(block.record()?)))),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn from_node(bytes: &'a [u8], node: Node) -> Result<Self> {
+        match node {
+            Node::Record(record) => Ok(Object::new(bytes, Body::Record(record))),
+            Node::Map(offset) => Object::map(bytes, offset),
+            Node::Row(table, row) => Ok(Object::new(bytes, Body::Row(Row::new(table, row)))),
+            Node::Array(elements) => Err(Error::new(ErrorKind::WrongBlock, elements.offset as u64)),
+        }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn new(bytes: &'a [u8], body: Body) -> Self {
+        Object { bytes, body, mode: PhantomData }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn map(bytes: &'a [u8], offset: u32) -> Result<Self> {
+        let map = map::Map::load(bytes, offset as u64)?;
+        check(bytes, map.entries as u64, entries_size(map.used as u64))?;
+        Ok(Object::new(bytes, Body::Map(offset, map.used, map.live)))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn row(bytes: &'a [u8], cell: u64) -> Result<Self> {
+        let table = Table::load(bytes, cell as u32)?;
+        let row = row_of(cell).unwrap_or(0);
+        if row >= table.rows {
+            return Err(Error::new(ErrorKind::BadCount, table.offset as u64));
+        }
+        Ok(Object::new(bytes, Body::Row(Row::new(table, row))))
+    }
+
+    /// Count of members. Of a row of a table: counted, O(columns).
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self.body {
+            Body::Record(record) => record.live() as usize,
+            Body::Map(_, _, live) => live as usize,
+            Body::Row(row) => self.count_fields(row),
+        }
+    }
+
+    #[inline(never)]
+    fn count_fields(&self, row: Row) -> usize {
+        let present =
+            |&index: &u32| row.field(self.bytes, index).is_ok_and(|raw| raw.tag != TAG_HOLE);
+        let extra = row.extra::<M>(self.bytes).ok().flatten();
+        (0..row.columns()).filter(present).count() + extra.map_or(0, |extra| extra.len())
+    }
+
+    /// Places of members that walks look at, holes included: for those that bound their work.
+    #[doc(hidden)]
+    #[inline]
+    pub fn places(&self) -> usize {
+        match self.body {
+            Body::Row(row) => {
+                let extra = row.extra::<M>(self.bytes).ok().flatten();
+                row.columns() as usize + extra.map_or(0, |extra| extra.slots_in_use() as usize)
+            }
+            _ => self.slots_in_use() as usize,
+        }
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        match self.body {
+            Body::Row(row) => {
+                // Most rows have the first field of their table.
+                let first = Elements::at(self.bytes, row.table.wrapping_add(TABLE_HEADERS));
+                let whole = first.is_ok_and(|column| {
+                    column.gaps & GAPS_MISSING == 0 && column.column != ColumnType::Cells
+                });
+                !whole && self.count_fields(row) == 0
+            }
+            _ => self.len() == 0,
+        }
+    }
+
+    /// Whether the object is stored as a map (an ordered index over its keys).
+    pub fn is_map(&self) -> bool {
+        matches!(self.body, Body::Map(..))
+    }
+
+    /// The member with this key. Constant time up to 255 members, else O(log n).
+    #[inline]
+    pub fn get(&self, lookup: impl Lookup) -> M::Out<Value<'a, M>> {
+        M::out(lookup.find_in_object(self))
+    }
+
+    /// Whether there is a member with this key.
+    pub fn contains_key(&self, lookup: impl Lookup) -> M::Item<bool> {
+        M::flag(lookup.find_in_object(self).map(|found| found.is_some()))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn value(&self, raw: Raw) -> Option<Value<'a, M>> {
+        (raw.tag != TAG_HOLE).then(|| Value::new(self.bytes, raw))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn find(&self, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
+        match self.body {
+            Body::Record(record) => {
+                if record.used() == 0 {
+                    return Ok(None);
+                }
+                let shape = Shape::load(self.bytes, record.shape() as u64)?;
+                match shape.find(self.bytes, record.used(), needle)? {
+                    Some(index) => Ok(self.value(record.field(self.bytes, index)?)),
+                    None => Ok(None),
+                }
+            }
+            Body::Map(map, ..) => Object::find_in_map(self.bytes, map, needle),
+            Body::Row(row) => {
+                let shape = Shape::load(self.bytes, row.shape as u64)?;
+                match shape.find(self.bytes, row.columns(), needle)? {
+                    Some(index) => Ok(self.value(row.field(self.bytes, index)?)),
+                    None => self.find_extra(row, needle),
+                }
+            }
+        }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn find_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
+        if !row.extras {
+            return Ok(None);
+        }
+        self.find_in_extra(row, needle)
+    }
+
+    #[inline(never)]
+    fn find_in_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
+        match row.extra::<M>(self.bytes)? {
+            Some(extra) => extra.find(needle),
+            None => Ok(None),
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn find_in_map(
+        bytes: &'a [u8],
+        map: u32,
+        needle: &Needle<'_>,
+    ) -> Result<Option<Value<'a, M>>> {
+        let map = map::Map::load(bytes, map as u64)?;
+        let Some(index) = map.find(bytes, needle)? else { return Ok(None) };
+        let raw = map.entry(bytes, index)?.load(bytes)?;
+        Ok((raw.tag != TAG_HOLE).then(|| Value::new(bytes, raw)))
+    }
+
+    /// Shape and count of the fields that have their keys there.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn shaped(&self) -> Option<(u32, u32)> {
+        match self.body {
+            Body::Record(record) if record.used() != 0 => Some((record.shape(), record.used())),
+            Body::Row(row) => Some((row.shape, row.columns())),
+            _ => None,
+        }
+    }
+
+    /// The value of a field that has its key in the shape.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn field(&self, index: u32) -> Result<Option<Value<'a, M>>> {
+        Ok(match self.body {
+            Body::Record(record) => self.value(record.field(self.bytes, index)?),
+            Body::Row(row) => self.value(row.field(self.bytes, index)?),
+            Body::Map(..) => None,
+        })
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn find_remembered(&self, key: &Key<'_>) -> Result<Option<Value<'a, M>>> {
+        if let Some((offset, used)) = self.shaped() {
+            let shape = Shape::load(self.bytes, offset as u64)?;
+            let guess = key.guessed(offset);
+            if guess < used
+                && guess < shape.count
+                && key.needle().is_at(self.bytes, shape.key_position(guess))?
+            {
+                return self.field(guess);
+            }
+            return self.find_and_remember(offset, used, key);
+        }
+        self.find(key.needle())
+    }
+
+    /// By value: what is passed by reference would be put into memory by each look-up.
+    #[inline(never)]
+    fn find_and_remember(
+        self,
+        offset: u32,
+        used: u32,
+        key: &Key<'_>,
+    ) -> Result<Option<Value<'a, M>>> {
+        let shape = Shape::load(self.bytes, offset as u64)?;
+        match (shape.find(self.bytes, used, key.needle())?, self.body) {
+            (Some(index), _) => {
+                key.remember(offset, index);
+                self.field(index)
+            }
+            (None, Body::Row(row)) => self.find_extra(row, key.needle()),
+            (None, _) => Ok(None),
+        }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn find_bound(&self, bound: &Bound<'_, '_>) -> Result<Option<Value<'a, M>>> {
+        if self.bytes.as_ptr() == bound.document.as_ptr() {
+            match (self.body, &bound.place) {
+                (Body::Row(row), Place::Column { table, column })
+                    if row.table == *table && row.row < column.count =>
+                {
+                    return Ok(self.value(column.element_inlined(self.bytes, row.row)?));
+                }
+                (Body::Record(record), Place::Field { shape, index })
+                    if record.shape() == *shape && *index < record.used() =>
+                {
+                    return Ok(self.value(record.field(self.bytes, *index)?));
+                }
+                _ => {}
+            }
+        }
+        self.find(&bound.needle)
+    }
+
+    /// Resolves a key once for a loop over objects of this one's table or shape; others
+    /// are searched. `None` where this object has no such key or is a map.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([{"x": 1}, {"x": 2}, {"x": 3}]);
+    /// let rows = doc.valid().unwrap().root().as_array().unwrap();
+    /// let first = rows.get(0).unwrap().as_object().unwrap();
+    /// let x = first.bind("x").unwrap();
+    /// let sum: i64 = rows.iter().filter_map(|row| row.get(&x)?.as_i64()).sum();
+    /// assert_eq!(sum, 6);
+    /// ```
+    pub fn bind<'k>(&self, key: &'k str) -> M::Out<Bound<'a, 'k>> {
+        M::out(self.bind_key(key))
+    }
+
+    fn bind_key<'k>(&self, key: &'k str) -> Result<Option<Bound<'a, 'k>>> {
+        let needle = Needle::new(key.as_bytes());
+        let Some((shape, used)) = self.shaped() else { return Ok(None) };
+        let found = Shape::load(self.bytes, shape as u64)?.find(self.bytes, used, &needle)?;
+        let place = match (self.body, found) {
+            (Body::Row(row), None) => match self.find_extra(row, &needle)? {
+                Some(_) => Place::Anywhere,
+                None => return Ok(None),
+            },
+            (_, None) => return Ok(None),
+            (Body::Row(row), Some(index)) => {
+                let column = Table::load(self.bytes, row.table)?.column(self.bytes, index)?;
+                Place::Column { table: row.table, column }
+            }
+            (_, Some(index)) => Place::Field { shape, index },
+        };
+        Ok(Some(Bound { place, needle, document: self.bytes }))
+    }
+
+    /// All members in insertion order.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub fn iter(&self) -> Fields<'a, M> {
+        let back = match self.body {
+            Body::Row(row) => {
+                let extra = row.extra::<M>(self.bytes).ok().flatten();
+                row.columns() + extra.map_or(0, |extra| extra.slots_in_use())
+            }
+            _ => self.slots_in_use(),
+        };
+        Fields { object: *self, front: 0, back, remaining: self.len(), shape: None }
+    }
+
+    /// The members from a [position](Fields::position) of an earlier iteration on.
+    ///
+    /// For iterators that cannot borrow the document all the time. If the object was edited
+    /// since, members may be passed over or met twice; compare its length.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"a": 1, "b": 2, "c": 3});
+    /// let object = doc.valid().unwrap().root().as_object().unwrap();
+    /// let mut fields = object.iter();
+    /// fields.next();
+    /// let position = fields.position();
+    /// assert_eq!(object.iter_from(position).next().unwrap().0, "b");
+    /// ```
+    pub fn iter_from(&self, position: Position) -> Fields<'a, M> {
+        let fields = self.iter();
+        let Position { slot, remaining } = position;
+        Fields { front: slot.min(fields.back), remaining: remaining as usize, ..fields }
+    }
+
+    /// Slots of a record or map, holes among them.
+    fn slots_in_use(&self) -> u32 {
+        match self.body {
+            Body::Record(record) => record.used(),
+            Body::Map(_, used, _) => used,
+            Body::Row(_) => 0,
+        }
+    }
+
+    /// All keys in insertion order.
+    pub fn keys(&self) -> Keys<'a, M> {
+        Keys(self.iter())
+    }
+
+    /// All values in insertion order.
+    pub fn values(&self) -> Values<'a, M> {
+        Values(self.iter())
+    }
+
+    /// Members whose keys lie in a range, ordered by the keys' bytes.
+    ///
+    /// O(log n) to begin and O(1) a step in a map; each step looks at all keys
+    /// in a record.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!({"b": 2, "a": 1, "c": 3});
+    /// let root = doc.valid().unwrap().root().as_object().unwrap();
+    /// let keys: Vec<_> = root.range("a".."c").map(|(key, _)| key).collect();
+    /// assert_eq!(keys, ["a", "b"]);
+    /// ```
+    pub fn range<'k>(&self, range: impl RangeBounds<&'k str>) -> Ordered<'a, 'k, M> {
+        let bytes = |limit: Limit<&&'k str>| limit.map(|text| text.as_bytes());
+        Ordered::new(self, bytes(range.start_bound()), bytes(range.end_bound()), &[])
+    }
+
+    /// Members whose keys begin with `prefix`, ordered by the keys' bytes.
+    pub fn prefix<'k>(&self, prefix: &'k str) -> Ordered<'a, 'k, M> {
+        let prefix = prefix.as_bytes();
+        Ordered::new(self, Limit::Included(prefix), Limit::Unbounded, prefix)
+    }
+
+    /// The member with the smallest key.
+    pub fn first(&self) -> M::Out<(&'a str, Value<'a, M>)> {
+        M::out(Ordered::new(self, Limit::Unbounded, Limit::Unbounded, &[]).step(false).transpose())
+    }
+
+    /// The member with the largest key.
+    pub fn last(&self) -> M::Out<(&'a str, Value<'a, M>)> {
+        M::out(Ordered::new(self, Limit::Unbounded, Limit::Unbounded, &[]).step(true).transpose())
+    }
+
+    /// The values by the slots that their keys have in the object's shape: for what is
+    /// prepared once for many objects alike, such as keys as another language's strings.
+    /// `None` for maps, which have no shape, and where there is no field.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!({"from": {"x": 1, "y": 2}, "to": {"x": 3, "y": 4}});
+    /// let root = doc.valid().unwrap().root();
+    /// let slots = |key| root.get(key).unwrap().as_object().unwrap().slots().unwrap();
+    /// let (first, mut second) = (slots("from"), slots("to"));
+    /// assert_eq!(first.shape(), second.shape());
+    /// let (slot, value) = second.nth(1).unwrap();
+    /// assert_eq!((first.key(slot), value.as_i64()), (Some("y"), Some(4)));
+    /// ```
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub fn slots(&self) -> Option<Slots<'a, M>> {
+        match self.body {
+            Body::Record(record) if record.used() > 0 => Some(Slots {
+                bytes: self.bytes,
+                shape: record.shape() as u64,
+                cells: (record.offset + RECORD_CELLS) as u64,
+                slot: 0,
+                end: record.used() as u64,
+                remaining: record.live() as u64,
+                mode: PhantomData,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The same for a row of a table: the values by their columns. `None` for other
+    /// objects, and for rows with fields that no column holds.
+    #[inline]
+    pub fn row_slots(&self) -> Option<RowSlots<'a, M>> {
+        match self.body {
+            Body::Row(row) if !row.extras => {
+                Some(RowSlots { bytes: self.bytes, row, slot: 0, mode: PhantomData })
+            }
+            _ => None,
+        }
+    }
+
+    /// The value in a slot; its tag is [`TAG_HOLE`] where there is none.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn raw_at(&self, slot: u32) -> Result<Raw> {
+        match self.body {
+            Body::Record(record) => record.field(self.bytes, slot),
+            Body::Map(map, ..) => {
+                map::Map::load(self.bytes, map as u64)?.entry(self.bytes, slot)?.load(self.bytes)
+            }
+            Body::Row(row) if slot < row.columns() => row.field(self.bytes, slot),
+            Body::Row(row) => self.raw_in_extra(row, slot - row.columns()),
+        }
+    }
+
+    #[inline(never)]
+    fn raw_in_extra(&self, row: Row, slot: u32) -> Result<Raw> {
+        match row.extra::<M>(self.bytes)? {
+            Some(extra) => extra.raw_at(slot),
+            None => Ok(Raw::HOLE),
+        }
+    }
+
+    /// The key of a slot that is no hole. The shape is loaded once and kept.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn key_of(&self, slot: u32, kept: &mut Option<Shape>) -> Result<&'a [u8]> {
+        let offset = match self.body {
+            Body::Record(record) => record.shape(),
+            Body::Row(row) if slot < row.columns() => row.shape,
+            Body::Row(row) => return self.key_in_extra(row, slot - row.columns()),
+            Body::Map(map, ..) => {
+                let entry = map::Map::load(self.bytes, map as u64)?.entry(self.bytes, slot)?;
+                return span_at_position(self.bytes, entry.key);
+            }
+        };
+        let shape = match *kept {
+            Some(shape) => shape,
+            None => *kept.insert(Shape::load(self.bytes, offset as u64)?),
+        };
+        shape.key(self.bytes, slot)
+    }
+
+    #[inline(never)]
+    fn key_in_extra(&self, row: Row, slot: u32) -> Result<&'a [u8]> {
+        match row.extra::<M>(self.bytes)? {
+            Some(extra) => extra.key_of(slot, &mut None),
+            None => Err(Error::new(ErrorKind::BadCount, row.table as u64)),
+        }
+    }
+
+    /// Key and value of a slot, or `None` for a hole.
+    fn key_and_raw(&self, slot: u32) -> Result<Option<(&'a [u8], Raw)>> {
+        let raw = self.raw_at(slot)?;
+        if raw.tag == TAG_HOLE {
+            return Ok(None);
+        }
+        Ok(Some((self.key_of(slot, &mut None)?, raw)))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn member(&self, key: &'a [u8], raw: Raw) -> Result<(&'a str, Value<'a, M>)> {
+        Ok((M::text(key, 0)?, Value::new(self.bytes, raw)))
+    }
+}
+
+impl<M: Mode> core::fmt::Debug for Object<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_map().entries(self.iter().map(M::item_result).map_while(|item| item.ok())).finish()
+    }
+}
+
+/// An object's values by slots, rising: [`Object::slots`].
+///
+/// All whole words: loops over small objects make it and leave it often, and a processor
+/// waits long for a word of which it just stored two parts.
+#[derive(Clone)]
+pub struct Slots<'a, M> {
+    bytes: &'a [u8],
+    shape: u64,
+    /// Offset of the record's cells.
+    cells: u64,
+    slot: u64,
+    end: u64,
+    remaining: u64,
+    mode: PhantomData<M>,
+}
+
+impl<'a, M: Mode> Slots<'a, M> {
+    /// A number for the shape: objects of one document with equal shapes have equal keys
+    /// in the slots that both use. An edit can change what a number stands for.
+    #[inline]
+    pub fn shape(&self) -> u32 {
+        self.shape as u32
+    }
+
+    /// One more than the last slot in use.
+    #[inline]
+    pub fn end(&self) -> usize {
+        self.end as usize
+    }
+
+    /// The key of a slot in use, whether a value is in it or not. Constant time.
+    pub fn key(&self, slot: usize) -> M::Out<&'a str> {
+        M::out(if slot < self.end() { self.key_text(slot as u32).map(Some) } else { Ok(None) })
+    }
+
+    fn key_text(&self, slot: u32) -> Result<&'a str> {
+        key_text::<M>(self.bytes, self.shape, slot)
+    }
+}
+
+/// Key `slot` of a shape.
+pub(super) fn key_text<M: Mode>(bytes: &[u8], shape: u64, slot: u32) -> Result<&str> {
+    let shape = Shape::load(bytes, shape)?;
+    M::text(shape.key(bytes, slot)?, shape.offset)
+}
+
+/// A row's values by columns, rising: [`Object::row_slots`].
+#[derive(Clone)]
+pub struct RowSlots<'a, M> {
+    bytes: &'a [u8],
+    row: Row,
+    slot: u32,
+    mode: PhantomData<M>,
+}
+
+impl<'a, M: Mode> RowSlots<'a, M> {
+    /// A number for the shape, as [`Slots::shape`].
+    #[inline]
+    pub fn shape(&self) -> u32 {
+        self.row.shape
+    }
+
+    /// Count of columns.
+    #[inline]
+    pub fn end(&self) -> usize {
+        self.row.columns as usize
+    }
+
+    /// The key of a column. Constant time.
+    pub fn key(&self, slot: usize) -> M::Out<&'a str> {
+        M::out(match slot < self.end() {
+            true => key_text::<M>(self.bytes, self.row.shape as u64, slot as u32).map(Some),
+            false => Ok(None),
+        })
+    }
+}
+
+impl<'a, M: Mode> Iterator for RowSlots<'a, M> {
+    type Item = M::Item<(usize, Value<'a, M>)>;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.slot < self.row.columns() {
+            let slot = self.slot;
+            self.slot += 1;
+            match self.row.field(self.bytes, slot) {
+                Ok(raw) if raw.tag == TAG_HOLE => {}
+                Ok(raw) => return M::item(Ok((slot as usize, Value::new(self.bytes, raw)))),
+                Err(error) => {
+                    self.slot = u32::MAX;
+                    return M::item(Err(error));
+                }
+            }
+        }
+        None
+    }
+}
+
+impl<'a, M: Mode> Iterator for Slots<'a, M> {
+    type Item = M::Item<(usize, Value<'a, M>)>;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.slot < self.end && self.remaining > 0 {
+            let slot = self.slot;
+            self.slot += 1;
+            match tagged(self.bytes, self.cells, slot as u32) {
+                Ok(raw) if raw.tag == TAG_HOLE => {}
+                Ok(raw) => {
+                    self.remaining -= 1;
+                    return M::item(Ok((slot as usize, Value::new(self.bytes, raw))));
+                }
+                Err(error) => {
+                    self.remaining = 0;
+                    return M::item(Err(error));
+                }
+            }
+        }
+        self.remaining = 0;
+        None
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let most = self.remaining.min(self.end - self.slot) as usize;
+        (most, Some(most))
+    }
+}
+
+impl<M: Mode> ExactSizeIterator for Slots<'_, M> {}
+
+/// Members in insertion order: [`Object::iter`].
+#[derive(Clone)]
+pub struct Fields<'a, M> {
+    object: Object<'a, M>,
+    front: u32,
+    back: u32,
+    remaining: usize,
+    /// The record's shape, once it was loaded.
+    shape: Option<Shape>,
+}
+
+/// Where an iteration over members stands: [`Fields::position`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    slot: u32,
+    remaining: u32,
+}
+
+impl<'a, M: Mode> Fields<'a, M> {
+    /// Where this iteration stands, for [`Object::iter_from`].
+    pub fn position(&self) -> Position {
+        Position { slot: self.front, remaining: self.remaining as u32 }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn advance(&mut self, backwards: bool) -> Option<M::Item<(&'a str, Value<'a, M>)>> {
+        while self.front < self.back && self.remaining > 0 {
+            let slot = if backwards {
+                self.back -= 1;
+                self.back
+            } else {
+                self.front += 1;
+                self.front - 1
+            };
+            let object = self.object;
+            let member = match object.raw_at(slot) {
+                Ok(raw) if raw.tag == TAG_HOLE => continue,
+                Ok(raw) => {
+                    object.key_of(slot, &mut self.shape).and_then(|key| object.member(key, raw))
+                }
+                Err(error) => Err(error),
+            };
+            self.remaining = if member.is_err() { 0 } else { self.remaining - 1 };
+            return M::item(member);
+        }
+        self.remaining = 0;
+        None
+    }
+}
+
+impl<'a, M: Mode> Iterator for Fields<'a, M> {
+    type Item = M::Item<(&'a str, Value<'a, M>)>;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.advance(false)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let most = self.remaining.min((self.back - self.front) as usize);
+        (most, Some(most))
+    }
+}
+
+impl<M: Mode> DoubleEndedIterator for Fields<'_, M> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.advance(true)
+    }
+}
+
+impl<M: Mode> ExactSizeIterator for Fields<'_, M> {}
+
+macro_rules! half {
+    ($(#[$doc:meta])* $name:ident, $item:ty, $part:tt) => {
+        $(#[$doc])*
+        #[derive(Clone)]
+        pub struct $name<'a, M>(Fields<'a, M>);
+
+        impl<'a, M: Mode> Iterator for $name<'a, M> {
+            type Item = M::Item<$item>;
+
+            #[inline]
+            fn next(&mut self) -> Option<Self::Item> {
+                M::item(M::item_result(self.0.next()?).map(|member| member.$part))
+            }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                self.0.size_hint()
+            }
+        }
+
+        impl<M: Mode> DoubleEndedIterator for $name<'_, M> {
+            fn next_back(&mut self) -> Option<Self::Item> {
+                M::item(M::item_result(self.0.next_back()?).map(|member| member.$part))
+            }
+        }
+
+        impl<M: Mode> ExactSizeIterator for $name<'_, M> {}
+    };
+}
+
+half!(
+    /// Keys in insertion order: [`Object::keys`].
+    Keys, &'a str, 0
+);
+half!(
+    /// Values in insertion order: [`Object::values`].
+    Values, Value<'a, M>, 1
+);
+
+/// Members ordered by key bytes: [`Object::range`], [`Object::prefix`].
+#[derive(Clone)]
+pub struct Ordered<'a, 'k, M> {
+    object: Object<'a, M>,
+    /// For maps: the cursor into the index.
+    cursor: Option<Result<map::Range>>,
+    /// For records: what is still to come.
+    lower: Limit<&'k [u8]>,
+    upper: Limit<&'k [u8]>,
+    done_front: Option<&'a [u8]>,
+    done_back: Option<&'a [u8]>,
+    prefix: &'k [u8],
+    /// An error ended the walk.
+    done: bool,
+}
+
+impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
+    fn new(
+        object: &Object<'a, M>,
+        lower: Limit<&'k [u8]>,
+        upper: Limit<&'k [u8]>,
+        prefix: &'k [u8],
+    ) -> Self {
+        let cursor = match object.body {
+            Body::Record(_) | Body::Row(_) => None,
+            Body::Map(map, ..) => Some(map::Map::load(object.bytes, map as u64).and_then(|map| {
+                if prefix.is_empty() {
+                    map::Range::new(object.bytes, &map, lower, upper)
+                } else {
+                    map::Range::prefix(object.bytes, &map, prefix)
+                }
+            })),
+        };
+        Ordered {
+            object: *object,
+            cursor,
+            lower,
+            upper,
+            done_front: None,
+            done_back: None,
+            prefix,
+            done: false,
+        }
+    }
+
+    fn step(&mut self, backwards: bool) -> Option<Result<(&'a str, Value<'a, M>)>> {
+        if self.done {
+            return None;
+        }
+        let object = self.object;
+        let found = match &mut self.cursor {
+            None => self.step_in_record(backwards),
+            Some(Err(error)) => Err(*error),
+            Some(Ok(range)) => {
+                let index = if backwards {
+                    range.next_back(object.bytes)
+                } else {
+                    range.next(object.bytes)
+                };
+                match index {
+                    None => Ok(None),
+                    Some(index) => index.and_then(|index| object.key_and_raw(index)),
+                }
+            }
+        };
+        match found {
+            Ok(None) => None,
+            Ok(Some((key, raw))) => Some(object.member(key, raw)),
+            Err(error) => {
+                self.done = true;
+                Some(Err(error))
+            }
+        }
+    }
+
+    /// The next smallest (largest) key among few: no memory, one scan a step.
+    fn step_in_record(&mut self, backwards: bool) -> Result<Option<(&'a [u8], Raw)>> {
+        let mut best: Option<(&'a [u8], Raw)> = None;
+        for index in 0..self.object.iter().back {
+            let Some((key, raw)) = self.object.key_and_raw(index)? else { continue };
+            let inside = (self.lower, self.upper).contains(key)
+                && key.starts_with(self.prefix)
+                && self.done_front.is_none_or(|done| key > done)
+                && self.done_back.is_none_or(|done| key < done);
+            if inside && best.is_none_or(|(best, _)| (key < best) != backwards) {
+                best = Some((key, raw));
+            }
+        }
+        if let Some((key, _)) = best {
+            *(if backwards { &mut self.done_back } else { &mut self.done_front }) = Some(key);
+        }
+        Ok(best)
+    }
+}
+
+impl<'a, M: Mode> Iterator for Ordered<'a, '_, M> {
+    type Item = M::Item<(&'a str, Value<'a, M>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        M::item(self.step(false)?)
+    }
+}
+
+impl<M: Mode> DoubleEndedIterator for Ordered<'_, '_, M> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        M::item(self.step(true)?)
+    }
+}

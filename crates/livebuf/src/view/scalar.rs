@@ -1,0 +1,65 @@
+//! Values that are neither objects nor arrays, as programs have them.
+
+/// A value to be searched for in a [`Column`](super::Column).
+///
+/// ```
+/// let doc = livebuf::json!([{"name": "Ada"}, {"name": "Alan"}, {"name": "Grace"}]);
+/// let table = doc.valid().unwrap().root().as_array().unwrap().table().unwrap();
+/// assert_eq!(table.column("name").unwrap().find("Alan"), Some(1));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Scalar<'v> {
+    /// Null; a missing field is none.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A signed integer.
+    Int(i64),
+    /// An unsigned integer.
+    Uint(u64),
+    /// A double.
+    Float(f64),
+    /// Text.
+    Str(&'v str),
+}
+
+/// Conversions of plain Rust values to a type that has the variants of [`Scalar`].
+macro_rules! from_scalars {
+    ($target:ident) => {
+        $crate::view::from_scalars! { $target:
+            () => |_value| Null;
+            bool => |value| Bool(value);
+            i8 => |value| Int(value.into());
+            i16 => |value| Int(value.into());
+            i32 => |value| Int(value.into());
+            i64 => |value| Int(value);
+            u8 => |value| Int(value.into());
+            u16 => |value| Int(value.into());
+            u32 => |value| Int(value.into());
+            u64 => |value| Uint(value);
+            usize => |value| Uint(value as u64);
+            isize => |value| Int(value as i64);
+            f32 => |value| Float(value.into());
+            f64 => |value| Float(value);
+            &'v str => |value| Str(value);
+        }
+        #[cfg(feature = "alloc")]
+        $crate::view::from_scalars! { $target:
+            &'v alloc::string::String => |value| Str(value);
+        }
+    };
+    ($target:ident: $($type:ty => |$value:ident| $variant:ident $(($given:expr))?;)+) => {
+        $(
+            impl<'v> From<$type> for $target<'v> {
+                #[cfg_attr(not(feature = "small"), inline(always))]
+                fn from($value: $type) -> $target<'v> {
+                    $target::$variant $(($given))?
+                }
+            }
+        )+
+    };
+}
+pub(crate) use from_scalars;
+
+from_scalars!(Scalar);

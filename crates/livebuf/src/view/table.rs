@@ -1,0 +1,831 @@
+//! Tables and columns: arrays of like objects read by column instead of by row.
+
+use super::object::key_text;
+use super::{Array, Element, Key, Mode, Object, Scalar, Value};
+use crate::block::column::{ColumnType, Elements, row_cell};
+use crate::block::record::Raw;
+use crate::block::shape::Shape;
+use crate::block::table::{List, Table as Block};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::slice;
+use crate::format::cell::{Needle, inline_span, span_bytes};
+use crate::format::layout::*;
+use crate::format::pointer;
+use core::marker::PhantomData;
+use core::ops::{Bound, Range, RangeBounds};
+
+/// An array of like objects, stored as a column for each key: [`Array::table`].
+///
+/// It borrows the document; copying it copies a few words. Rows and columns can be read
+/// from several threads at once.
+///
+/// ```
+/// let doc = livebuf_doc();
+/// let table = doc.valid().unwrap().root().as_array().unwrap().table().unwrap();
+/// assert_eq!((table.rows(), table.width()), (100, 2));
+/// let x = table.column("x").unwrap();
+/// assert_eq!(x.as_slice::<i8>().unwrap()[7], 7);
+/// assert_eq!(x.find(42), Some(42));
+/// let name = table.column(&["place", "name"]).unwrap();
+/// assert_eq!(name.get(99).unwrap().as_str(), Some("here"));
+/// # fn livebuf_doc() -> livebuf::DocBuf {
+/// #     let mut encoder = livebuf::Encoder::new();
+/// #     encoder.begin_array().unwrap();
+/// #     for x in 0..100 {
+/// #         encoder.begin_object().unwrap();
+/// #         encoder.key("x").unwrap();
+/// #         encoder.i64(x).unwrap();
+/// #         encoder.key("place").unwrap();
+/// #         encoder.begin_object().unwrap();
+/// #         encoder.key("name").unwrap();
+/// #         encoder.str("here").unwrap();
+/// #         encoder.end_object().unwrap();
+/// #         encoder.end_object().unwrap();
+/// #     }
+/// #     encoder.end_array().unwrap();
+/// #     encoder.finish().unwrap()
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Table<'a, M> {
+    bytes: &'a [u8],
+    block: Block,
+    /// The first of the rows that this view shows, and their count.
+    first: u32,
+    count: u32,
+    above: Above,
+    mode: PhantomData<M>,
+}
+
+/// The struct columns around rows, from the outermost that has gaps on: what a column has
+/// for a row counts only where all of them have the row. Few bytes, since views are copied.
+#[derive(Clone, Copy, Debug)]
+struct Above {
+    /// Header of the outermost; 0 where none has gaps.
+    outermost: u32,
+    depth: u32,
+    /// Each one's place in the table of the one before, a byte each, lowest first. Whole
+    /// words: a processor waits long for a word of which it just stored parts.
+    path: [u64; 2],
+}
+
+const _: () = assert!(MAX_COLUMN_DEPTH <= 16);
+
+impl Above {
+    const NONE: Above = Above { outermost: 0, depth: 0, path: [0; 2] };
+
+    fn is_none(&self) -> bool {
+        self.outermost == 0
+    }
+
+    /// With a struct column that lies in the table of the last.
+    #[inline]
+    fn with(mut self, bytes: &[u8], column: Elements) -> Result<Above> {
+        if self.outermost != 0 {
+            return self.below(bytes, column);
+        }
+        if column.gaps != GAPS_NONE {
+            self.outermost = column.offset;
+        }
+        Ok(self)
+    }
+
+    fn below(mut self, bytes: &[u8], column: Elements) -> Result<Above> {
+        let table = self.walk(bytes, |_| Ok(true))?;
+        let place = column.offset.wrapping_sub(table.wrapping_add(TABLE_HEADERS)) / ARRAY_SIZE;
+        let deep = || Error::new(ErrorKind::NestingLimit, column.offset as u64);
+        if self.depth >= MAX_COLUMN_DEPTH as u32 - 1 {
+            return Err(deep());
+        }
+        let word = self.path.get_mut(self.depth as usize / 8).ok_or_else(deep)?;
+        *word |= (place as u8 as u64) << (self.depth % 8 * 8);
+        self.depth += 1;
+        Ok(self)
+    }
+
+    /// Whether a row is there in all of them.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn holds(&self, bytes: &[u8], row: u32) -> Result<bool> {
+        Ok(self.outermost == 0
+            || self.walk(bytes, |column| {
+                Ok(row < column.count && column.gap(bytes, row)?.is_none())
+            })? != 0)
+    }
+
+    /// The last one's table, 0 where one before, or it, does not pass.
+    fn walk(&self, bytes: &[u8], pass: impl Fn(Elements) -> Result<bool>) -> Result<u32> {
+        let mut column = Elements::header_at(bytes, self.outermost)?;
+        for level in 0..self.depth {
+            if !pass(column)? {
+                return Ok(0);
+            }
+            let place = (self.path[level as usize / 8 % 2] >> (level % 8 * 8)) as u8;
+            column =
+                Elements::header_at(bytes, column.data.wrapping_add(table_column(place.into())))?;
+        }
+        Ok(if pass(column)? { column.data } else { 0 })
+    }
+}
+
+/// Names a column of a table: a key (text or [`Key`]), an index, keys down through struct
+/// columns, or a [`Pointer`].
+pub trait ColumnPath: Copy {
+    #[doc(hidden)]
+    fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>>;
+}
+
+impl ColumnPath for &str {
+    fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>> {
+        table.find(self)
+    }
+}
+
+/// A remembered key finds its column with one comparison.
+impl ColumnPath for &Key<'_> {
+    #[inline]
+    fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>> {
+        let block = &table.block;
+        let shape = Shape::load(table.bytes, block.shape as u64)?;
+        let guess = self.guessed(block.shape);
+        if guess < block.columns
+            && guess < shape.count
+            && self.needle().is_at(table.bytes, shape.key_position(guess))?
+        {
+            return table.at(guess).map(Some);
+        }
+        match shape.find(table.bytes, block.columns, self.needle())? {
+            Some(index) => {
+                self.remember(block.shape, index);
+                table.at(index).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+impl ColumnPath for usize {
+    fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>> {
+        match u32::try_from(self) {
+            Ok(index) if index < table.block.columns => table.at(index).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl ColumnPath for &[&str] {
+    fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>> {
+        let Some((first, rest)) = self.split_first() else { return Ok(None) };
+        let mut column = table.find(first)?;
+        for key in rest {
+            let Some(found) = column else { return Ok(None) };
+            column = match found.inner()? {
+                Some(table) => table.find(key)?,
+                None => return Ok(None),
+            };
+        }
+        Ok(column)
+    }
+}
+
+impl<const N: usize> ColumnPath for &[&str; N] {
+    fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>> {
+        self.as_slice().find(table)
+    }
+}
+
+/// A JSON pointer (RFC 6901) through struct columns: `Pointer("/user/id")`.
+#[derive(Clone, Copy, Debug)]
+pub struct Pointer<'p>(pub &'p str);
+
+impl ColumnPath for Pointer<'_> {
+    fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>> {
+        let (mut table, mut column, mut rest) = (Some(*table), None, self.0);
+        while let Some((token, left)) = pointer::split(rest)? {
+            let Some(inner) = table else { return Ok(None) };
+            column = pointer::with_text(token, |key| inner.find(key))?;
+            table = match &column {
+                Some(found) => found.inner()?,
+                None => return Ok(None),
+            };
+            rest = left;
+        }
+        Ok(column)
+    }
+}
+
+impl<'a, M: Mode> Array<'a, M> {
+    /// The columns, where the elements are like objects that are stored as such.
+    #[inline]
+    pub fn table(&self) -> M::Out<Table<'a, M>> {
+        M::out(self.as_column().inner())
+    }
+
+    /// The array as a column.
+    #[inline]
+    pub fn as_column(&self) -> Column<'a, M> {
+        let (bytes, elements) = self.parts();
+        Column { bytes, elements, above: Above::NONE, mode: PhantomData }
+    }
+}
+
+impl<'a, M: Mode> Table<'a, M> {
+    /// Count of rows.
+    pub fn rows(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Count of columns.
+    pub fn width(&self) -> usize {
+        self.block.columns as usize
+    }
+
+    /// Whether any row has fields that no column holds, as edits may add. They are read
+    /// by row only.
+    pub fn has_further_fields(&self) -> bool {
+        self.block.extras != 0
+    }
+
+    /// A row as an object; `None` beyond the last, and where there is null.
+    pub fn row(&self, index: usize) -> M::Out<Object<'a, M>> {
+        M::out(self.object(index))
+    }
+
+    fn object(&self, index: usize) -> Result<Option<Object<'a, M>>> {
+        if index >= self.rows() {
+            return Ok(None);
+        }
+        let row = self.first + index as u32;
+        if !self.above.holds(self.bytes, row)? {
+            return Ok(None);
+        }
+        Object::of(self.bytes, row_cell(self.block.offset, row)).map(Some)
+    }
+
+    /// A column by key, index, keys through struct columns, or [`Pointer`].
+    #[inline]
+    pub fn column(&self, path: impl ColumnPath) -> M::Out<Column<'a, M>> {
+        M::out(path.find(self))
+    }
+
+    /// Keys and columns in their order.
+    pub fn columns(&self) -> impl Iterator<Item = M::Item<(&'a str, Column<'a, M>)>> + use<'a, M> {
+        let table = *self;
+        (0..table.block.columns).filter_map(move |index| {
+            M::item(table.at(index).and_then(|column| Ok((table.key(index)?, column))))
+        })
+    }
+
+    fn key(&self, index: u32) -> Result<&'a str> {
+        key_text::<M>(self.bytes, self.block.shape as u64, index)
+    }
+
+    fn find(&self, key: &str) -> Result<Option<Column<'a, M>>> {
+        let shape = Shape::load(self.bytes, self.block.shape as u64)?;
+        match shape.find(self.bytes, self.block.columns, &Needle::new(key.as_bytes()))? {
+            Some(index) => self.at(index).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    #[inline]
+    fn at(&self, index: u32) -> Result<Column<'a, M>> {
+        let column = Elements::at_inlined(self.bytes, self.block.header(index))?;
+        let (first, count) = (self.first, self.count);
+        if first as u64 + count as u64 > column.count as u64 {
+            return Err(Error::new(ErrorKind::BadCount, column.offset as u64));
+        }
+        let elements = Elements { first, count, ..column };
+        Ok(Column { bytes: self.bytes, elements, above: self.above, mode: PhantomData })
+    }
+
+    /// The rows of a range, cut to those there are: for readers that share the work.
+    ///
+    /// ```
+    /// # use livebuf::json;
+    /// let doc = json!([{"x": 1}, {"x": 2}, {"x": 3}, {"x": 4}, {"x": 5}, {"x": 6}, {"x": 7}, {"x": 8}]);
+    /// let table = doc.valid().unwrap().root().as_array().unwrap().table().unwrap();
+    /// let (left, right) = (table.slice(..5), table.slice(5..));
+    /// let sum = |table: livebuf::Table<'_, livebuf::Valid>| -> i64 {
+    ///     table.column("x").unwrap().i64s().flatten().sum()
+    /// };
+    /// assert_eq!(sum(left) + sum(right), 36);
+    /// ```
+    pub fn slice(&self, rows: impl RangeBounds<usize>) -> Self {
+        let Range { start, end } = cut(rows, self.rows());
+        Table { first: self.first + start as u32, count: (end - start) as u32, ..*self }
+    }
+}
+
+fn cut(range: impl RangeBounds<usize>, length: usize) -> Range<usize> {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&start) => start.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&end) => end.saturating_add(1),
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => length,
+    };
+    let start = start.min(length);
+    start..end.clamp(start, length)
+}
+
+impl<M: Mode> core::fmt::Debug for Table<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Table({} rows of {} columns)", self.rows(), self.width())
+    }
+}
+
+/// The values that the rows of a table have under one key, or the elements of an array.
+#[derive(Clone, Copy)]
+pub struct Column<'a, M> {
+    bytes: &'a [u8],
+    elements: Elements,
+    above: Above,
+    mode: PhantomData<M>,
+}
+
+impl<'a, M: Mode> Column<'a, M> {
+    /// Count of rows.
+    pub fn len(&self) -> usize {
+        self.elements.count as usize
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.elements.count == 0
+    }
+
+    /// How the values are stored.
+    pub fn column_type(&self) -> ColumnType {
+        self.elements.column
+    }
+
+    /// Whether every row surely has a value in this column's own type, so that there is
+    /// neither null nor a missing field.
+    pub fn is_complete(&self) -> bool {
+        self.elements.gaps == GAPS_NONE
+            && self.above.is_none()
+            && self.elements.column != ColumnType::Cells
+    }
+
+    /// The value of a row; `None` where the field is missing.
+    #[inline]
+    pub fn get(&self, row: usize) -> M::Out<Value<'a, M>> {
+        M::out(self.value(row))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn raw(&self, index: u32) -> Result<Raw> {
+        if !self.above.holds(self.bytes, self.elements.first.wrapping_add(index))? {
+            return Ok(Raw::HOLE);
+        }
+        self.elements.element_inlined(self.bytes, index)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn value(&self, row: usize) -> Result<Option<Value<'a, M>>> {
+        if row >= self.len() {
+            return Ok(None);
+        }
+        let raw = self.raw(row as u32)?;
+        Ok((raw.tag != TAG_HOLE).then(|| Value::new(self.bytes, raw)))
+    }
+
+    /// All rows' values in order, `None` where the field is missing.
+    pub fn iter(
+        &self,
+    ) -> impl ExactSizeIterator<Item = M::Item<Option<Value<'a, M>>>> + Clone + use<'a, M> {
+        let column = *self;
+        Rows { column, next: 0 }
+    }
+
+    /// The values as a borrowed slice, where they are exactly of this type, none is null
+    /// or missing, the buffer's alignment permits and the host is little-endian.
+    pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
+        if self.elements.gaps != GAPS_NONE || !self.above.is_none() {
+            return None;
+        }
+        self.slots()
+    }
+
+    /// The same where some rows are without a value: their slots hold 0.
+    pub fn slots<T: Element>(&self) -> Option<&'a [T]> {
+        if self.elements.column != T::COLUMN || cfg!(target_endian = "big") {
+            return None;
+        }
+        let size = size_of::<T>() as u64;
+        let start = self.elements.values_at() + self.elements.first as u64 * size;
+        let bytes = slice(self.bytes, start, self.elements.count as u64 * size).ok()?;
+        bytemuck::try_cast_slice(bytes).ok()
+    }
+
+    /// The bitmap that has a 1 for each row with a value, lowest bit first, and the bit of
+    /// the first row. `None` where all rows have one, or a struct around them has none.
+    pub fn validity(&self) -> Option<(&'a [u8], usize)> {
+        if self.elements.gaps == GAPS_NONE || !self.above.is_none() {
+            return None;
+        }
+        let bits = self.elements.bits_at(self.bytes).ok()?;
+        let first = self.elements.first;
+        let end = (first as u64 + self.elements.count as u64).div_ceil(8);
+        let start = (first / 8) as u64;
+        let bytes = slice(self.bytes, bits + start, end - start).ok()?;
+        Some((bytes, (first % 8) as usize))
+    }
+
+    /// The table of a struct column.
+    pub fn table(&self) -> M::Out<Table<'a, M>> {
+        M::out(self.inner())
+    }
+
+    #[inline]
+    fn inner(&self) -> Result<Option<Table<'a, M>>> {
+        if self.elements.column != ColumnType::Struct {
+            return Ok(None);
+        }
+        let block = Block::load(self.bytes, self.elements.data)?;
+        let Elements { first, count, .. } = self.elements;
+        let above = self.above.with(self.bytes, self.elements)?;
+        Ok(Some(Table { bytes: self.bytes, block, first, count, above, mode: PhantomData }))
+    }
+
+    /// The elements of all arrays of a list column, one behind the other. Those of row r
+    /// are at [`bounds`](Self::bounds)`(r)`.
+    pub fn elements(&self) -> M::Out<Column<'a, M>> {
+        M::out(self.list().and_then(|list| match list {
+            None => Ok(None),
+            Some(list) => {
+                let elements = list.child(self.bytes)?;
+                let above = Above::NONE;
+                Ok(Some(Column { bytes: self.bytes, elements, above, mode: PhantomData }))
+            }
+        }))
+    }
+
+    fn list(&self) -> Result<Option<List>> {
+        match self.elements.column {
+            ColumnType::List | ColumnType::FixedList => {
+                List::load(self.bytes, self.elements.data).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Where a row's array lies among the [`elements`](Self::elements) of a list column.
+    pub fn bounds(&self, row: usize) -> M::Out<Range<usize>> {
+        M::out(self.list().and_then(|list| match list {
+            Some(list) if row < self.len() => {
+                let (start, count) = list.bounds(self.bytes, self.elements.first + row as u32)?;
+                Ok(Some(start as usize..(start + count) as usize))
+            }
+            _ => Ok(None),
+        }))
+    }
+
+    /// The length that all arrays of a list column have, where it is stored as such.
+    pub fn fixed_length(&self) -> Option<usize> {
+        self.list().ok().flatten()?.length.map(|length| length as usize)
+    }
+
+    /// The rows of a range, cut to those there are.
+    pub fn slice(&self, rows: impl RangeBounds<usize>) -> Self {
+        let Range { start, end } = cut(rows, self.len());
+        let (first, count) = (self.elements.first + start as u32, (end - start) as u32);
+        Column { elements: Elements { first, count, ..self.elements }, ..*self }
+    }
+
+    /// Integers of all rows, `None` where there is none that fits `i64`.
+    pub fn i64s(&self) -> impl ExactSizeIterator<Item = Option<i64>> + Clone + use<'a, M> {
+        Typed {
+            rows: Rows { column: *self, next: 0 },
+            of: |raw: Raw| (raw.tag == TAG_INT).then_some(raw.cell as i64),
+        }
+    }
+
+    /// Numbers of all rows as doubles, by the rules of [`Value::as_f64`].
+    pub fn f64s(&self) -> impl ExactSizeIterator<Item = Option<f64>> + Clone + use<'a, M> {
+        let bytes = self.bytes;
+        Typed {
+            rows: Rows { column: *self, next: 0 },
+            of: move |raw: Raw| match raw.tag {
+                TAG_FLOAT => Some(f64::from_bits(raw.cell)),
+                TAG_INT => Some(raw.cell as i64 as f64),
+                _ => Value::<M>::new(bytes, raw).as_f64(),
+            },
+        }
+    }
+
+    /// Texts of all rows, `None` where there is none.
+    pub fn strs(&self) -> impl ExactSizeIterator<Item = Option<&'a str>> + Clone + use<'a, M> {
+        let bytes = self.bytes;
+        Typed {
+            rows: Rows { column: *self, next: 0 },
+            of: move |raw: Raw| M::result(Value::<M>::new(bytes, raw).as_str()).ok().flatten(),
+        }
+    }
+
+    // --- searching ----------------------------------------------------------
+
+    /// The first row that holds this number, text or boolean; a scan at memory speed
+    /// where the column is typed.
+    ///
+    /// An integer finds integers, a float floats by their value (`-0.0` finds `0.0`, NaN nothing).
+    pub fn find<'v>(&self, value: impl Into<Scalar<'v>>) -> M::Out<usize> {
+        M::out(self.find_from(0, &value.into()))
+    }
+
+    fn find_from(&self, start: usize, value: &Scalar<'_>) -> Result<Option<usize>> {
+        let (low, high) = match *value {
+            Scalar::Int(value) => (value as i128, value as i128),
+            Scalar::Uint(value) => (value as i128, value as i128),
+            Scalar::Float(value) => return self.scan(start, &Wanted::Floats(value, value)),
+            Scalar::Str(text) => return self.find_text(start, text),
+            Scalar::Bool(value) => {
+                return self.scan(start, &Wanted::Tag(TAG_FALSE + value as u8));
+            }
+            Scalar::Null => return self.scan(start, &Wanted::Tag(TAG_NULL)),
+        };
+        self.scan(start, &Wanted::Integers(low, high))
+    }
+
+    /// Rows whose integer lies in a range, rising.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([5, 1, 9, 7]);
+    /// let column = doc.valid().unwrap().root().as_array().unwrap().as_column();
+    /// assert_eq!(column.filter_i64(5..=8).collect::<Vec<_>>(), [0, 3]);
+    /// ```
+    pub fn filter_i64<R: RangeBounds<i64>>(
+        &self,
+        range: R,
+    ) -> impl Iterator<Item = M::Item<usize>> + use<'a, M, R> {
+        let low = match range.start_bound() {
+            Bound::Included(&low) => low as i128,
+            Bound::Excluded(&low) => low as i128 + 1,
+            Bound::Unbounded => i128::MIN,
+        };
+        let high = match range.end_bound() {
+            Bound::Included(&high) => high as i128,
+            Bound::Excluded(&high) => high as i128 - 1,
+            Bound::Unbounded => i128::MAX,
+        };
+        Matches { column: *self, next: 0, mask: 0, base: 0, wanted: Wanted::Integers(low, high) }
+    }
+
+    /// Rows whose float lies between two, both included, rising.
+    pub fn filter_f64(
+        &self,
+        low: f64,
+        high: f64,
+    ) -> impl Iterator<Item = M::Item<usize>> + use<'a, M> {
+        Matches { column: *self, next: 0, mask: 0, base: 0, wanted: Wanted::Floats(low, high) }
+    }
+
+    fn find_text(&self, start: usize, text: &str) -> Result<Option<usize>> {
+        let cell = if text.len() <= MAX_INLINE { inline_span(text.as_bytes()) } else { 0 };
+        for row in start as u32..self.elements.count {
+            let raw = self.raw(row)?;
+            if raw.tag != TAG_STRING || cell != 0 && raw.cell != cell {
+                continue;
+            }
+            let long = (raw.cell >> 32) as u32 & MAX_SPAN;
+            if cell != 0
+                || long as usize == text.len()
+                    && span_bytes(self.bytes, raw.cell, raw.position as u64)? == text.as_bytes()
+            {
+                return Ok(Some(row as usize));
+            }
+        }
+        Ok(None)
+    }
+
+    fn scan(&self, start: usize, wanted: &Wanted) -> Result<Option<usize>> {
+        if let Wanted::Integers(low, high) = *wanted
+            && low == high
+            && let Some(slots) = self.slots::<i64>()
+        {
+            return self.position(slots, start, i64::try_from(low).ok());
+        }
+        let mut base = start;
+        while base < self.len() {
+            let mask = self.matches(base, wanted)?;
+            if mask != 0 {
+                return Ok(Some(base + mask.trailing_zeros() as usize));
+            }
+            base += 64;
+        }
+        Ok(None)
+    }
+
+    /// The first row from `start` on whose slot holds this and counts.
+    fn position(
+        &self,
+        slots: &[i64],
+        mut start: usize,
+        wanted: Option<i64>,
+    ) -> Result<Option<usize>> {
+        let Some(wanted) = wanted else { return Ok(None) };
+        while let Some(at) = slots[start..].iter().position(|&slot| slot == wanted) {
+            if self.present(start + at, 1)? == 1 {
+                return Ok(Some(start + at));
+            }
+            start += at + 1;
+        }
+        Ok(None)
+    }
+
+    /// A bit for each of 64 rows from `base` on that is wanted.
+    #[inline]
+    fn matches(&self, base: usize, wanted: &Wanted) -> Result<u64> {
+        let end = (base + 64).min(self.len());
+        macro_rules! typed {
+            ($type:ty, $low:expr, $high:expr) => {
+                if let Some(slots) = self.slots::<$type>() {
+                    let (low, high) = ($low, $high);
+                    let mut mask = 0u64;
+                    for (bit, &slot) in slots[base..end].iter().enumerate() {
+                        mask |= ((low <= slot && slot <= high) as u64) << bit;
+                    }
+                    return self.present(base, mask);
+                }
+            };
+        }
+        macro_rules! integers {
+            ($low:expr, $high:expr, $($type:ty),+) => {
+                match self.elements.column {
+                    $(<$type as Element>::COLUMN => {
+                        let (least, most) = (<$type>::MIN as i128, <$type>::MAX as i128);
+                        if $low > most || $high < least {
+                            return Ok(0);
+                        }
+                        typed!($type, $low.max(least) as $type, $high.min(most) as $type);
+                    })+
+                    _ => {}
+                }
+            };
+        }
+        match *wanted {
+            Wanted::Integers(low, high) => {
+                integers!(low, high, i8, i16, i32, i64, u8, u16, u32, u64);
+            }
+            Wanted::Floats(low, high) => {
+                typed!(f64, low, high);
+                if let Some(slots) = self.slots::<f32>() {
+                    let mut mask = 0u64;
+                    for (bit, &slot) in slots[base..end].iter().enumerate() {
+                        let slot = slot as f64;
+                        mask |= ((low <= slot && slot <= high) as u64) << bit;
+                    }
+                    return self.present(base, mask);
+                }
+            }
+            Wanted::Tag(_) => {}
+        }
+        let mut mask = 0u64;
+        for (bit, row) in (base..end).enumerate() {
+            let raw = self.raw(row as u32)?;
+            mask |= (wanted.is(raw) as u64) << bit;
+        }
+        Ok(mask)
+    }
+
+    /// Of the marked rows, those that hold a value.
+    #[inline]
+    fn present(&self, base: usize, mut mask: u64) -> Result<u64> {
+        if self.elements.gaps == GAPS_NONE && self.above.is_none() {
+            return Ok(mask);
+        }
+        let mut left = mask;
+        while left != 0 {
+            let bit = left.trailing_zeros();
+            left &= left - 1;
+            let row = self.raw(base as u32 + bit)?;
+            if row.tag == TAG_HOLE || row.tag == TAG_NULL {
+                mask &= !(1 << bit);
+            }
+        }
+        Ok(mask)
+    }
+}
+
+impl<M: Mode> core::fmt::Debug for Column<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Column({:?}, {} rows)", self.column_type(), self.len())
+    }
+}
+
+/// What a scan looks for.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Integers(i128, i128),
+    Floats(f64, f64),
+    Tag(u8),
+}
+
+impl Wanted {
+    fn is(&self, raw: Raw) -> bool {
+        match *self {
+            Wanted::Integers(low, high) => {
+                let value = match raw.tag {
+                    TAG_INT => raw.cell as i64 as i128,
+                    TAG_UINT => raw.cell as i128,
+                    _ => return false,
+                };
+                low <= value && value <= high
+            }
+            Wanted::Floats(low, high) => {
+                let value = f64::from_bits(raw.cell);
+                raw.tag == TAG_FLOAT && low <= value && value <= high
+            }
+            Wanted::Tag(tag) => raw.tag == tag,
+        }
+    }
+}
+
+/// Rows that a scan finds, by masks of 64.
+struct Matches<'a, M> {
+    column: Column<'a, M>,
+    next: usize,
+    base: usize,
+    mask: u64,
+    wanted: Wanted,
+}
+
+impl<M: Mode> Iterator for Matches<'_, M> {
+    type Item = M::Item<usize>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.mask == 0 {
+            if self.next >= self.column.len() {
+                return None;
+            }
+            self.base = self.next;
+            self.next += 64;
+            match self.column.matches(self.base, &self.wanted) {
+                Ok(mask) => self.mask = mask,
+                Err(error) => {
+                    self.next = usize::MAX;
+                    return M::item(Err(error));
+                }
+            }
+        }
+        let row = self.base + self.mask.trailing_zeros() as usize;
+        self.mask &= self.mask - 1;
+        M::item(Ok(row))
+    }
+}
+
+#[derive(Clone)]
+struct Rows<'a, M> {
+    column: Column<'a, M>,
+    next: u32,
+}
+
+impl<'a, M: Mode> Iterator for Rows<'a, M> {
+    type Item = M::Item<Option<Value<'a, M>>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next >= self.column.elements.count {
+            return None;
+        }
+        self.next += 1;
+        M::item(self.column.value(self.next as usize - 1))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = (self.column.elements.count - self.next) as usize;
+        (left, Some(left))
+    }
+}
+
+impl<M: Mode> ExactSizeIterator for Rows<'_, M> {}
+
+#[derive(Clone)]
+struct Typed<'a, M, F> {
+    rows: Rows<'a, M>,
+    of: F,
+}
+
+impl<M: Mode, T, F: Fn(Raw) -> Option<T>> Iterator for Typed<'_, M, F> {
+    type Item = Option<T>;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn next(&mut self) -> Option<Option<T>> {
+        let Rows { column, next } = &mut self.rows;
+        if *next >= column.elements.count {
+            return None;
+        }
+        *next += 1;
+        // What is damaged is no value.
+        Some(column.raw(*next - 1).ok().and_then(&self.of))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.rows.size_hint()
+    }
+}
+
+impl<M: Mode, T, F: Fn(Raw) -> Option<T>> ExactSizeIterator for Typed<'_, M, F> {}

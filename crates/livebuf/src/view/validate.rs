@@ -1,0 +1,995 @@
+//! Validation: one pass over everything a document holds.
+//!
+//! Every block and every owned text *claims* its bytes; nothing may be claimed
+//! twice, so nothing aliases, nothing is circular, and the work is linear in
+//! the document's size. Shared text may overlap shared text, but nothing owned.
+//! What was not claimed is garbage. The same pass gives [`Stats`] and, for
+//! tools, every [`Region`].
+
+use crate::block::absent::{self, Blanks};
+use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::map;
+use crate::block::nested::{Columns, Found, count_elements, count_slots};
+use crate::block::record::{Block, Raw, Record, check_immediate};
+use crate::block::shape::Shape;
+use crate::block::table::{List, Owner, Table, extra, worth};
+use crate::block::walk::{CHUNK, Cursor, Node, check_further, holds_references};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::{load_u8, load_u32, load_u64, round_up, slice, text};
+use crate::format::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
+use crate::format::layout::*;
+use crate::format::number::is_json_number;
+use crate::view::{Checked, Doc, Mode, Valid, Value};
+
+/// What some bytes of a document are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum RegionKind {
+    /// The 32 bytes at the beginning.
+    Header,
+    /// The aux block: free-list heads and counters.
+    Aux,
+    /// A free block.
+    Free,
+    /// A shape: a list of keys.
+    Shape,
+    /// A record: an object's fields.
+    Record,
+    /// A home that forwards to where its block moved.
+    Forward,
+    /// A map's header.
+    Map,
+    /// A map's entries.
+    Entries,
+    /// A node of a map's index.
+    Node,
+    /// An array's header.
+    Array,
+    /// An array's elements, or a column's values.
+    Data,
+    /// A table: what its columns are.
+    Table,
+    /// A list: where the elements of each array are.
+    List,
+    /// Which rows of a struct or list column hold a value.
+    Bitmap,
+    /// Text, bytes or number text of one cell.
+    Text,
+    /// Text that several cells may share, keys among it.
+    SharedText,
+}
+
+/// Some bytes and what they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// First byte.
+    pub offset: u64,
+    /// Count of bytes.
+    pub length: u64,
+    /// What they are.
+    pub kind: RegionKind,
+}
+
+/// Where a document's bytes are, by [`Doc::stats`]. All in bytes but the last six.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// All used bytes.
+    pub used: u64,
+    /// Bytes of the header and the aux block.
+    pub overhead: u64,
+    /// Shapes (without long keys' text).
+    pub shapes: u64,
+    /// Records and forwards.
+    pub records: u64,
+    /// Maps' headers and entries.
+    pub maps: u64,
+    /// Nodes of maps' indexes.
+    pub index: u64,
+    /// Arrays' headers and elements, values of columns among them.
+    pub arrays: u64,
+    /// Tables and lists: headers of columns, and bitmaps of structs and lists.
+    pub tables: u64,
+    /// Text longer than a cell, keys included, each byte once.
+    pub text: u64,
+    /// In the free list, to be reused.
+    pub free: u64,
+    /// Neither reachable nor in the free list: compaction gets it back.
+    pub garbage: u64,
+    /// Count of values, containers included.
+    pub values: u64,
+    /// Count of objects.
+    pub objects: u64,
+    /// Count of arrays.
+    pub array_count: u64,
+    /// Count of tables, those of struct columns included.
+    pub table_count: u64,
+    /// Count of columns of tables.
+    pub columns: u64,
+    /// Deepest nesting of containers.
+    pub depth: u64,
+}
+
+impl Stats {
+    /// Bytes that hold the document's value.
+    pub fn live(&self) -> u64 {
+        self.used - self.free - self.garbage
+    }
+}
+
+impl<'a, M: Mode> Doc<'a, M> {
+    /// Bytes of scratch memory that [`validate_in`](Self::validate_in) needs:
+    /// two bits a byte.
+    pub fn validate_scratch(&self) -> usize {
+        2 * self.as_bytes().len().div_ceil(8)
+    }
+
+    /// Validates in one linear pass: on the result every answer is right.
+    ///
+    /// # Errors
+    /// The first problem with its offset; [`ErrorKind::ScratchTooSmall`].
+    pub fn validate_in(self, scratch: &mut [u8]) -> Result<Doc<'a, Valid>> {
+        self.stats_in(scratch)?;
+        Ok(Doc::assume(self.as_bytes()))
+    }
+
+    /// [`validate_in`](Self::validate_in) with scratch memory of its own.
+    ///
+    /// # Errors
+    /// The first problem with its offset.
+    #[cfg(feature = "alloc")]
+    pub fn validate(self) -> Result<Doc<'a, Valid>> {
+        let mut scratch = alloc::vec![0; self.validate_scratch()];
+        self.validate_in(&mut scratch)
+    }
+
+    /// Validates, and tells where the bytes are, by as much scratch memory as
+    /// [`validate_in`](Self::validate_in).
+    ///
+    /// # Errors
+    /// The first problem with its offset; [`ErrorKind::ScratchTooSmall`].
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"laps": [71.5, 70.25]});
+    /// let mut scratch = [0; 64];
+    /// assert_eq!(doc.doc().stats_in(&mut scratch)?, doc.doc().stats()?);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn stats_in(self, scratch: &mut [u8]) -> Result<Stats> {
+        Walk::new(self.as_bytes(), scratch, |_| {})?.document()
+    }
+
+    /// [`stats_in`](Self::stats_in) with scratch memory of its own.
+    ///
+    /// # Errors
+    /// The first problem with its offset.
+    #[cfg(feature = "alloc")]
+    pub fn stats(self) -> Result<Stats> {
+        let mut scratch = alloc::vec![0; self.validate_scratch()];
+        self.stats_in(&mut scratch)
+    }
+
+    /// Validates, and tells `visit` of every region as it is met; shared text
+    /// once for each cell that refers to it. Bytes that are never named are garbage.
+    ///
+    /// # Errors
+    /// The first problem with its offset.
+    #[cfg(feature = "alloc")]
+    pub fn regions(self, visit: impl FnMut(Region)) -> Result<()> {
+        let mut scratch = alloc::vec![0; self.validate_scratch()];
+        Walk::new(self.as_bytes(), &mut scratch, visit)?.document().map(|_| ())
+    }
+}
+
+impl<M: Mode> Value<'_, M> {
+    /// Tells `visit` of every region that this value and what it holds occupy
+    /// (shapes apart).
+    ///
+    /// # Errors
+    /// The first problem with its offset.
+    #[cfg(feature = "alloc")]
+    pub fn regions(&self, visit: impl FnMut(Region)) -> Result<()> {
+        let bytes = self.document();
+        let mut scratch = alloc::vec![0; Doc::<Checked>::assume(bytes).validate_scratch()];
+        let mut walk = Walk::new(bytes, &mut scratch, |_| {})?;
+        walk.shapes()?;
+        let Walk { exclusive, shared, stats, texts, .. } = walk;
+        Walk { bytes, exclusive, shared, stats, texts, visit }.value(self.raw(), 0)
+    }
+}
+
+/// A container whose children are being checked.
+#[derive(Clone, Copy)]
+enum Open {
+    /// And how many containers are around them.
+    Members(Cursor, u16),
+    /// An array of rows or of arrays, column by column.
+    Columns(Columns),
+}
+
+struct Walk<'a, 's, V> {
+    bytes: &'a [u8],
+    /// One bit a byte: claimed by a block or an owner.
+    exclusive: &'s mut [u8],
+    /// One bit a byte: part of shared text. Both bits: where a shape begins.
+    shared: &'s mut [u8],
+    stats: Stats,
+    /// Cells of shared text that was seen to be UTF-8 lately.
+    texts: [u64; 16],
+    visit: V,
+}
+
+#[cold]
+fn error(kind: ErrorKind, offset: u64) -> Error {
+    Error::new(kind, offset)
+}
+
+/// The bytes of a bitmap that cover a range, with the masks of first and last.
+fn cover(map: &mut [u8], offset: u64, length: u64) -> Option<(&mut [u8], u8, u8)> {
+    let (first, last) = ((offset / 8) as usize, ((offset + length - 1) / 8) as usize);
+    let head = 0xFF << (offset % 8);
+    let tail = 0xFF >> (7 - (offset + length - 1) % 8);
+    map.get_mut(first..=last).map(|bytes| (bytes, head, tail))
+}
+
+/// Whether any bit of a range is set.
+fn any(map: &mut [u8], offset: u64, length: u64) -> bool {
+    match cover(map, offset, length) {
+        Some(([only], head, tail)) => *only & head & tail != 0,
+        Some(([first, middle @ .., last], head, tail)) => {
+            *first & head != 0 || *last & tail != 0 || middle.iter().any(|&byte| byte != 0)
+        }
+        _ => true,
+    }
+}
+
+/// Sets all bits of a range; how many were not set before.
+fn set(map: &mut [u8], offset: u64, length: u64) -> u64 {
+    let mut added = 0;
+    let mut put = |byte: &mut u8, mask: u8| {
+        added += (mask & !*byte).count_ones() as u64;
+        *byte |= mask;
+    };
+    match cover(map, offset, length) {
+        Some(([only], head, tail)) => put(only, head & tail),
+        Some(([first, middle @ .., last], head, tail)) => {
+            put(first, head);
+            put(last, tail);
+            middle.iter_mut().for_each(|byte| put(byte, 0xFF));
+        }
+        _ => {}
+    }
+    added
+}
+
+impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
+    fn new(bytes: &'a [u8], scratch: &'s mut [u8], visit: V) -> Result<Self> {
+        let size = bytes.len().div_ceil(8);
+        let needed = 2 * size as u64;
+        let Some((exclusive, rest)) = scratch.split_at_mut_checked(size) else {
+            return Err(Error::with_detail(ErrorKind::ScratchTooSmall, 0, needed));
+        };
+        let Some((shared, _)) = rest.split_at_mut_checked(size) else {
+            return Err(Error::with_detail(ErrorKind::ScratchTooSmall, 0, needed));
+        };
+        exclusive.fill(0);
+        shared.fill(0);
+        let stats = Stats { used: bytes.len() as u64, ..Stats::default() };
+        Ok(Walk { bytes, exclusive, shared, stats, texts: [0; 16], visit })
+    }
+
+    fn document(mut self) -> Result<Stats> {
+        self.header()?;
+        self.aux()?;
+        self.shapes()?;
+        let root = Doc::<Checked>::assume(self.bytes).root().raw();
+        self.value(root, 0)?;
+        let stats = &mut self.stats;
+        let known = stats.overhead
+            + stats.shapes
+            + stats.records
+            + stats.maps
+            + stats.index
+            + stats.arrays
+            + stats.tables
+            + stats.text
+            + stats.free;
+        stats.garbage = stats.used.saturating_sub(known);
+        Ok(self.stats)
+    }
+
+    // --- claims -------------------------------------------------------------
+
+    fn count(&mut self, kind: RegionKind, bytes: u64) {
+        let stats = &mut self.stats;
+        *match kind {
+            RegionKind::Header | RegionKind::Aux => &mut stats.overhead,
+            RegionKind::Free => &mut stats.free,
+            RegionKind::Shape => &mut stats.shapes,
+            RegionKind::Record | RegionKind::Forward => &mut stats.records,
+            RegionKind::Map | RegionKind::Entries => &mut stats.maps,
+            RegionKind::Node => &mut stats.index,
+            RegionKind::Array | RegionKind::Data => &mut stats.arrays,
+            RegionKind::Table | RegionKind::List | RegionKind::Bitmap => &mut stats.tables,
+            RegionKind::Text | RegionKind::SharedText => &mut stats.text,
+        } += bytes;
+    }
+
+    /// Claims bytes for one block or owner.
+    fn claim(&mut self, kind: RegionKind, offset: u64, length: u64) -> Result<()> {
+        slice(self.bytes, offset, length)?;
+        if length == 0 {
+            return Ok(());
+        }
+        if any(self.exclusive, offset, length) || any(self.shared, offset, length) {
+            return Err(error(ErrorKind::Overlap, offset));
+        }
+        set(self.exclusive, offset, length);
+        self.count(kind, length);
+        (self.visit)(Region { offset, length, kind });
+        Ok(())
+    }
+
+    /// Claims a block: aligned, and only once.
+    fn claim_block(&mut self, kind: RegionKind, offset: u64, length: u64) -> Result<()> {
+        if !offset.is_multiple_of(8) {
+            return Err(error(ErrorKind::Misaligned, offset));
+        }
+        self.claim(kind, offset, length)
+    }
+
+    fn claim_shared(&mut self, offset: u64, length: u64) -> Result<()> {
+        slice(self.bytes, offset, length)?;
+        if any(self.exclusive, offset, length) {
+            return Err(error(ErrorKind::Overlap, offset));
+        }
+        let added = set(self.shared, offset, length);
+        self.count(RegionKind::SharedText, added);
+        (self.visit)(Region { offset, length, kind: RegionKind::SharedText });
+        Ok(())
+    }
+
+    fn zero(&self, offset: u64, end: u64) -> Result<()> {
+        let bytes = slice(self.bytes, offset, end.saturating_sub(offset))?;
+        match bytes.iter().position(|&byte| byte != 0) {
+            Some(at) => Err(error(ErrorKind::NotZero, offset + at as u64)),
+            None => Ok(()),
+        }
+    }
+
+    // --- the fixed parts ----------------------------------------------------
+
+    fn header(&mut self) -> Result<()> {
+        let used = load_u32(self.bytes, HEADER_USED as u64)? as u64;
+        if used != self.bytes.len() as u64 {
+            let length = self.bytes.len() as u64;
+            return Err(Error::with_detail(ErrorKind::Truncated, length, used));
+        }
+        self.zero(HEADER_ROOT_TAG as u64 + 1, HEADER_USED as u64)?;
+        self.claim(RegionKind::Header, 0, HEADER_SIZE as u64)
+    }
+
+    fn aux(&mut self) -> Result<()> {
+        let aux = load_u32(self.bytes, HEADER_AUX as u64)? as u64;
+        if aux == 0 {
+            return Ok(());
+        }
+        if load_u8(self.bytes, aux)? != KIND_AUX {
+            return Err(error(ErrorKind::WrongBlock, aux));
+        }
+        let classes = load_u8(self.bytes, aux + AUX_CLASSES as u64)? as u32;
+        if classes == 0 || classes > FREE_CLASSES || !classes.is_multiple_of(2) {
+            return Err(error(ErrorKind::BadCount, aux + AUX_CLASSES as u64));
+        }
+        self.claim_block(RegionKind::Aux, aux, aux_size(classes) as u64)?;
+        self.zero(aux + AUX_CLASSES as u64 + 1, aux + AUX_FREE_BYTES as u64)?;
+        self.zero(aux + AUX_REVISION as u64, aux + AUX_HEADS as u64)?;
+        let (mut total, mut count) = (0u64, 0u32);
+        for class in 0..classes {
+            let mut block = load_u32(self.bytes, aux + (AUX_HEADS + 4 * class) as u64)? as u64;
+            while block != 0 {
+                let size = load_u32(self.bytes, block + FREE_SIZE as u64)? as u64;
+                let in_class = free_class(size, classes) == class;
+                if size < 8 || !size.is_multiple_of(8) || !in_class {
+                    return Err(error(ErrorKind::BadFreeList, block));
+                }
+                self.claim_block(RegionKind::Free, block, size)?;
+                total += size;
+                count += 1;
+                block = load_u32(self.bytes, block)? as u64;
+            }
+        }
+        let stated = load_u64(self.bytes, aux + AUX_FREE_BYTES as u64)?;
+        if stated != total | (count as u64) << 32 {
+            return Err(error(ErrorKind::BadFreeList, aux + AUX_FREE_BYTES as u64));
+        }
+        Ok(())
+    }
+
+    fn shapes(&mut self) -> Result<()> {
+        let mut offset = load_u32(self.bytes, HEADER_NEWEST_SHAPE as u64)? as u64;
+        while offset != 0 {
+            let shape = Shape::load(self.bytes, offset)?;
+            self.claim_block(RegionKind::Shape, offset, shape.size())?;
+            set(self.shared, offset, 1);
+            if shape.flags & !SHAPE_PRIVATE != 0 {
+                return Err(error(ErrorKind::BadCode, offset + SHAPE_FLAGS as u64));
+            }
+            if shape.count > shape.capacity {
+                return Err(error(ErrorKind::BadCount, offset));
+            }
+            for index in 0..shape.count {
+                self.shape_key(shape, index)?;
+            }
+            let fingerprints = offset + SHAPE_FINGERPRINTS as u64;
+            self.zero(fingerprints + shape.count as u64, shape.key_position(0))?;
+            self.zero(shape.key_position(shape.count), offset + shape.size())?;
+            offset = load_u32(self.bytes, offset + SHAPE_OLDER as u64)? as u64;
+        }
+        Ok(())
+    }
+
+    fn shape_key(&mut self, shape: Shape, index: u32) -> Result<()> {
+        let position = shape.key_position(index);
+        let cell = load_u64(self.bytes, position)?;
+        if owned_span(cell).is_some() || span_length(cell) as usize > MAX_SHAPE_KEY {
+            return Err(error(ErrorKind::BadCell, position));
+        }
+        let raw = Raw { tag: TAG_STRING, cell, position: position as u32 };
+        let needle = Needle::new(self.span(raw)?);
+        let fingerprint = shape.offset + (SHAPE_FINGERPRINTS + index) as u64;
+        if load_u8(self.bytes, fingerprint)? != needle.fingerprint {
+            return Err(error(ErrorKind::BadIndex, fingerprint));
+        }
+        if shape.find(self.bytes, shape.count, &needle)? != Some(index) {
+            return Err(error(ErrorKind::DuplicateKey, position));
+        }
+        Ok(())
+    }
+
+    // --- values -------------------------------------------------------------
+
+    /// Checks a value and all below it, `above` containers around it.
+    fn value(&mut self, raw: Raw, above: u16) -> Result<()> {
+        if raw.tag <= TAG_SPAN_LAST {
+            return self.scalar(raw);
+        }
+        let mut stack = [Open::Members(Cursor::NONE, 0); CHUNK];
+        stack[0] = self.enter(raw, above)?;
+        let mut depth = 1;
+        while depth > 0 {
+            let (found, above) = match &mut stack[depth - 1] {
+                Open::Members(cursor, above) => match cursor.next(self.bytes)? {
+                    Some((_, raw)) if raw.tag <= TAG_SPAN_LAST => {
+                        self.scalar(raw)?;
+                        continue;
+                    }
+                    found => (found.map(|(_, raw)| Found::Node(raw)), *above),
+                },
+                Open::Columns(columns) => match columns.next(self.bytes, |raw| self.scalar(raw))? {
+                    Some((found, above)) => (Some(found), above),
+                    None => (None, 0),
+                },
+            };
+            let open = match found {
+                None => {
+                    depth -= 1;
+                    continue;
+                }
+                // Checked with its table: what it holds is to come.
+                Some(Found::Further(raw)) if depth < CHUNK => {
+                    Open::Members(Cursor::new(self.bytes, raw)?, above)
+                }
+                Some(Found::Node(raw)) if depth < CHUNK => self.enter(raw, above)?,
+                Some(Found::Node(raw)) => {
+                    self.value(raw, above)?;
+                    continue;
+                }
+                Some(Found::Further(raw)) => {
+                    self.members(raw, above)?;
+                    continue;
+                }
+            };
+            stack[depth] = open;
+            depth += 1;
+        }
+        Ok(())
+    }
+
+    /// Checks what an object holds, which was checked itself.
+    fn members(&mut self, raw: Raw, above: u16) -> Result<()> {
+        let mut cursor = Cursor::new(self.bytes, raw)?;
+        while let Some((_, raw)) = cursor.next(self.bytes)? {
+            self.value(raw, above)?;
+        }
+        Ok(())
+    }
+
+    /// Counts what the slots of a column are that are not blank, `above` containers around
+    /// them, and all below it; not what is counted as it is met.
+    fn count_column(&mut self, column: Elements, slots: u64, above: u16) -> Result<()> {
+        let (values, nulls) = count_slots(self.bytes, column, slots)?;
+        self.stats.values += nulls;
+        if holds_references(column.column) && !column.column.is_nested() {
+            return Ok(());
+        }
+        self.stats.values += values;
+        if !column.column.is_nested() {
+            return Ok(());
+        }
+        if values > 0 {
+            self.nest(above, column.offset as u64)?;
+        }
+        if column.column == ColumnType::Struct {
+            self.stats.objects += values;
+            let table = Table::load(self.bytes, column.data)?;
+            for index in 0..table.columns {
+                self.count_column(table.column(self.bytes, index)?, values, above + 1)?;
+            }
+            return Ok(());
+        }
+        self.stats.array_count += values;
+        let list = List::load(self.bytes, column.data)?;
+        let elements = count_elements(self.bytes, list, values)?;
+        self.count_column(list.child(self.bytes)?, elements, above + 1)
+    }
+
+    /// A container with `above` others around it.
+    fn nest(&mut self, above: u16, offset: u64) -> Result<()> {
+        if above >= MAX_NESTING {
+            return Err(Error::with_detail(ErrorKind::NestingLimit, offset, MAX_NESTING as u64));
+        }
+        self.stats.depth = self.stats.depth.max(above as u64 + 1);
+        Ok(())
+    }
+
+    fn scalar(&mut self, raw: Raw) -> Result<()> {
+        self.stats.values += 1;
+        if raw.tag <= TAG_IMMEDIATE_LAST {
+            return check_immediate(raw);
+        }
+        let bytes = self.span(raw)?;
+        if raw.tag == TAG_NUMBER && !is_json_number(bytes) {
+            return Err(error(ErrorKind::BadNumber, span_offset(raw.cell, raw.position)));
+        }
+        Ok(())
+    }
+
+    /// Checks and claims a container's own blocks; its children are to come.
+    fn enter(&mut self, raw: Raw, above: u16) -> Result<Open> {
+        let position = raw.position as u64;
+        self.stats.values += 1;
+        if raw.tag > TAG_NODE_LAST {
+            return Err(error(ErrorKind::BadCode, position));
+        }
+        if raw.tag != TAG_OBJECT && raw.tag != TAG_ARRAY {
+            return Err(error(ErrorKind::UnsupportedFeature, position));
+        }
+        // Columns make nodes of rows; what lies in the document may not name one.
+        if position != 0 && raw.cell >> 32 != 0 {
+            return Err(error(ErrorKind::BadCell, position));
+        }
+        self.nest(above, position)?;
+        // A row's bytes are its table's, which was claimed with the array it is in.
+        if row_of(raw.cell).is_none() {
+            let block = self.block(raw.cell as u32)?;
+            match (raw.tag, block.kind()) {
+                (TAG_OBJECT, _) => self.object(block)?,
+                (TAG_ARRAY, KIND_ARRAY) => {
+                    self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
+                    let owner = Owner { block: block.offset, column: 0 };
+                    let elements = Elements::load(self.bytes, block)?;
+                    self.column(elements, owner, None, 0)?;
+                    if elements.column.is_nested() {
+                        worth(self.bytes, elements)?;
+                        self.stats.array_count += 1;
+                        self.count_column(elements, elements.count as u64, above + 1)?;
+                        return Ok(Open::Columns(Columns::new(elements, above)));
+                    }
+                }
+                (TAG_ARRAY, KIND_EMPTY_ARRAY) => {
+                    self.claim_block(RegionKind::Array, block.offset as u64, 8)?;
+                    self.zero(block.offset as u64 + 1, block.offset as u64 + 8)?;
+                }
+                _ => return Err(block.unexpected()),
+            }
+        }
+        let cursor = Cursor::references(self.bytes, raw)?;
+        match cursor.node {
+            Node::Array(elements) => {
+                self.stats.array_count += 1;
+                if !holds_references(elements.column) {
+                    self.stats.values += elements.count as u64;
+                }
+            }
+            _ => self.stats.objects += 1,
+        }
+        Ok(Open::Members(cursor, above + 1))
+    }
+
+    /// A home's block; a forward is claimed.
+    fn block(&mut self, home: u32) -> Result<Block> {
+        let block = Block::resolve(self.bytes, home)?;
+        if block.offset != home {
+            self.claim_block(RegionKind::Forward, home as u64, 8)?;
+            self.zero(home as u64 + 1, home as u64 + 4)?;
+        }
+        Ok(block)
+    }
+
+    fn object(&mut self, block: Block) -> Result<()> {
+        match block.kind() {
+            KIND_MAP => self.map(block),
+            _ => self.record(block.record()?),
+        }
+    }
+
+    /// Checks a span and claims its bytes.
+    fn span(&mut self, raw: Raw) -> Result<&'a [u8]> {
+        let (cell, position) = (raw.cell, raw.position as u64);
+        let bytes = span_bytes(self.bytes, cell, position)?;
+        let offset = if let Some(length) = span_inline(cell) {
+            let rest = (cell << 8 >> 8).checked_shr(8 * length as u32).unwrap_or(0);
+            if rest != 0 {
+                return Err(error(ErrorKind::BadCell, position));
+            }
+            position
+        } else {
+            let (offset, length) = (cell & 0xFFFF_FFFF, span_length(cell) as u64);
+            if length <= MAX_INLINE as u64 {
+                return Err(error(ErrorKind::BadCell, position));
+            }
+            if owned_span(cell).is_some() {
+                let padded = offset.is_multiple_of(8);
+                let end = offset + if padded { round_up(length) } else { length };
+                self.claim(RegionKind::Text, offset, end - offset)?;
+                self.zero(offset + length, end)?;
+            } else if length > MAX_SHARED as u64 {
+                return Err(error(ErrorKind::BadCell, position));
+            } else {
+                self.claim_shared(offset, length)?;
+            }
+            offset
+        };
+        if raw.tag == TAG_STRING || raw.tag == TAG_NUMBER {
+            // Text that is shared is often met again soon.
+            let place = cell.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;
+            let shares = span_inline(cell).is_none() && owned_span(cell).is_none();
+            match self.texts.get_mut(place as usize).filter(|_| shares) {
+                Some(known) if *known == cell => {}
+                Some(known) => {
+                    text(bytes, offset)?;
+                    *known = cell;
+                }
+                None => {
+                    text(bytes, offset)?;
+                }
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Checks the tags and cells behind the last used one of tagged cells.
+    fn unused(&self, base: u64, used: u32, capacity: u32) -> Result<()> {
+        let end = base + tagged_size(capacity as u64);
+        let mut index = used;
+        // The rest of the last group, then whole groups.
+        while !index.is_multiple_of(8) && index < capacity {
+            self.zero(base + cell_at(index), base + cell_at(index) + 8)?;
+            index += 1;
+        }
+        if !used.is_multiple_of(8) {
+            let group = base + tag_at(used & !7);
+            self.zero(base + tag_at(used), group + 8)?;
+        }
+        if index.is_multiple_of(8) && index < capacity {
+            self.zero(base + tag_at(index), end)?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, record: Record) -> Result<()> {
+        let offset = record.offset as u64;
+        self.claim_block(RegionKind::Record, offset, record.size())?;
+        let used = record.used();
+        if used > record.capacity() || (used == 0) != (record.shape() == 0) {
+            return Err(error(ErrorKind::BadCount, offset));
+        }
+        if used > 0 {
+            self.use_shape(record.shape(), used, offset)?;
+        }
+        let mut live = 0;
+        for index in 0..used {
+            let raw = record.field(self.bytes, index)?;
+            if raw.tag != TAG_HOLE {
+                live += 1;
+            } else if raw.cell != 0 {
+                return Err(error(ErrorKind::NotZero, raw.position as u64));
+            }
+        }
+        if live != record.live() {
+            return Err(error(ErrorKind::BadCount, offset + 3));
+        }
+        self.unused(offset + RECORD_CELLS as u64, used, record.capacity())
+    }
+
+    /// Checks that the record or table at `offset` may use this many keys of a shape.
+    fn use_shape(&mut self, shape: u32, used: u32, offset: u64) -> Result<()> {
+        let shape = shape as u64;
+        // Only the shapes of the list have both bits where they begin; so has their second
+        // byte once they are used.
+        let begins = shape.is_multiple_of(8);
+        if !begins || !any(self.exclusive, shape, 1) || !any(self.shared, shape, 1) {
+            return Err(error(ErrorKind::WrongBlock, offset + 4));
+        }
+        let shape = Shape::load(self.bytes, shape)?;
+        if shape.count < used {
+            return Err(error(ErrorKind::BadCount, offset));
+        }
+        // The second byte's bit tells that a record used the shape.
+        if set(self.shared, shape.offset + 1, 1) == 0 && shape.is_private() {
+            return Err(error(ErrorKind::BadCount, shape.offset + SHAPE_FLAGS as u64));
+        }
+        Ok(())
+    }
+
+    fn map(&mut self, block: Block) -> Result<()> {
+        let offset = block.offset as u64;
+        self.claim_block(RegionKind::Map, offset, MAP_SIZE as u64)?;
+        let map = map::Map::load(self.bytes, offset)?;
+        let (base, size) = (map.entries as u64, entries_size(map.capacity as u64));
+        self.claim_block(RegionKind::Entries, base, size)?;
+        let bytes = self.bytes;
+        map::check_index(bytes, offset, &mut |node, size| {
+            self.claim_block(RegionKind::Node, node as u64, size as u64)
+        })?;
+        for index in 0..map.used {
+            let entry = map.entry(bytes, index)?;
+            if entry.tag == TAG_HOLE {
+                self.zero(entry.key, entry.key + 16)?;
+                continue;
+            }
+            let cell = load_u64(bytes, entry.key)?;
+            self.span(Raw { tag: TAG_STRING, cell, position: entry.key as u32 })?;
+        }
+        let mut index = map.used;
+        while !index.is_multiple_of(8) && index < map.capacity {
+            let key = base + entry_key_at(index);
+            self.zero(key, key + 16)?;
+            index += 1;
+        }
+        if !map.used.is_multiple_of(8) {
+            let group = base + entry_tag_at(map.used & !7);
+            self.zero(base + entry_tag_at(map.used), group + 8)?;
+        }
+        if index < map.capacity {
+            self.zero(base + entry_tag_at(index), base + size)?;
+        }
+        Ok(())
+    }
+
+    /// Checks an array's column, `depth` structs and lists around it: claims its data.
+    /// The header is claimed. Only a field of a table's row can be missing. `blanks` tells
+    /// which rows around it are absent.
+    fn column(
+        &mut self,
+        column: Elements,
+        owner: Owner,
+        blanks: Option<Blanks>,
+        depth: usize,
+    ) -> Result<()> {
+        let offset = column.offset as u64;
+        let in_table = load_u8(self.bytes, owner.block as u64)? == KIND_TABLE;
+        let gaps = load_u8(self.bytes, offset + ARRAY_GAPS as u64)?;
+        let allowed = match column.column {
+            ColumnType::Cells => gaps == GAPS_NONE,
+            _ => true,
+        };
+        if !allowed || gaps > GAPS_BOTH || gaps & GAPS_MISSING != 0 && !in_table {
+            return Err(error(ErrorKind::BadCode, offset + ARRAY_GAPS as u64));
+        }
+        self.zero(offset + 3, offset + 4)?;
+        let nested = column.column.is_nested();
+        let without = column.capacity == 0 && !nested;
+        let beyond = column.count > column.capacity || column.count > MAX_ELEMENTS;
+        if beyond || without != (column.data == 0) {
+            return Err(error(ErrorKind::BadCount, offset));
+        }
+        if nested && column.gaps == GAPS_NONE && column.capacity != column.count {
+            return Err(error(ErrorKind::BadCount, offset + ARRAY_CAPACITY as u64));
+        }
+        if without {
+            return Ok(());
+        }
+        if nested {
+            if depth == MAX_COLUMN_DEPTH {
+                let limit = MAX_COLUMN_DEPTH as u64;
+                return Err(Error::with_detail(ErrorKind::NestingLimit, offset, limit));
+            }
+            return match column.column {
+                ColumnType::Struct => self.table(column, owner, blanks, depth + 1),
+                _ => self.list(column, owner, blanks, depth + 1),
+            };
+        }
+        let (data, end) = (column.data as u64, column.data as u64 + column.data_size());
+        self.claim_block(RegionKind::Data, data, end - data)?;
+        self.bitmaps(column, data)?;
+        let (values, count) = (column.values_at(), column.count);
+        match column.column {
+            ColumnType::Cells => {
+                self.unused(values, count, column.capacity)?;
+                for index in 0..if in_table { count } else { 0 } {
+                    let raw = column.slot(self.bytes, index)?;
+                    if raw.tag == TAG_HOLE && raw.cell != 0 {
+                        return Err(error(ErrorKind::NotZero, raw.position as u64));
+                    }
+                }
+            }
+            ColumnType::Null => self.zero(data, data + bitmap_size(column.capacity as u64))?,
+            ColumnType::Bool => self.unused_bits(values, count, end)?,
+            kind => self.zero(values + count as u64 * kind.width(), end)?,
+        }
+        absent::check(self.bytes, column, blanks)
+    }
+
+    /// Checks that bits from `count` on are 0.
+    fn unused_bits(&self, bits: u64, count: u32, end: u64) -> Result<()> {
+        let (whole, rest) = ((count / 8) as u64, count % 8);
+        let partial = if rest == 0 { 0 } else { load_u8(self.bytes, bits + whole)? };
+        if partial >> rest != 0 {
+            return Err(error(ErrorKind::NotZero, bits + whole));
+        }
+        self.zero(bits + count.div_ceil(8) as u64, end)
+    }
+
+    /// Checks the bitmaps of a column's gaps, which are claimed.
+    fn bitmaps(&self, column: Elements, bits: u64) -> Result<()> {
+        let size = bitmap_size(column.capacity as u64);
+        if column.gaps != GAPS_NONE {
+            self.unused_bits(bits, column.count, bits + size)?;
+        }
+        if column.gaps == GAPS_BOTH {
+            self.unused_bits(bits + size, column.count, bits + 2 * size)?;
+            let (valid, null) =
+                (slice(self.bytes, bits, size)?, slice(self.bytes, bits + size, size)?);
+            if let Some(at) = valid.iter().zip(null).position(|(valid, null)| valid & null != 0) {
+                return Err(error(ErrorKind::NotZero, bits + size + at as u64));
+            }
+        }
+        Ok(())
+    }
+
+    /// What tables and lists have in common: the owner, and bitmaps of their own.
+    fn nested(&mut self, column: Elements, owner: Owner) -> Result<()> {
+        let at = column.data as u64;
+        if Owner::load(self.bytes, column.data)? != owner {
+            return Err(error(ErrorKind::WrongBlock, at + NESTED_OWNER as u64));
+        }
+        let bits = load_u32(self.bytes, at + NESTED_BITS as u64)? as u64;
+        if (bits == 0) != (column.gaps == GAPS_NONE) {
+            return Err(error(ErrorKind::BadCount, at + NESTED_BITS as u64));
+        }
+        if bits != 0 {
+            let size = gaps_size(column.gaps, column.capacity as u64);
+            self.claim_block(RegionKind::Bitmap, bits, size)?;
+            self.bitmaps(column, bits)?;
+        }
+        Ok(())
+    }
+
+    /// A header within a table or list.
+    fn column_header(&self, offset: u64) -> Result<Elements> {
+        if load_u8(self.bytes, offset)? != KIND_ARRAY {
+            return Err(error(ErrorKind::WrongBlock, offset));
+        }
+        Elements::at(self.bytes, offset as u32)
+    }
+
+    fn table(
+        &mut self,
+        column: Elements,
+        owner: Owner,
+        blanks: Option<Blanks>,
+        depth: usize,
+    ) -> Result<()> {
+        let table = Table::load(self.bytes, column.data)?;
+        let at = table.offset as u64;
+        self.claim_block(RegionKind::Table, at, table.size())?;
+        self.zero(at + 3, at + 4)?;
+        if table.rows != column.count {
+            return Err(error(ErrorKind::BadCount, at));
+        }
+        self.nested(column, owner)?;
+        absent::check(self.bytes, column, blanks)?;
+        let below_blanks = Blanks::below(column, 1, blanks);
+        self.use_shape(table.shape, table.columns, at)?;
+        self.stats.table_count += 1;
+        self.stats.columns += table.columns as u64;
+        for index in 0..table.columns {
+            let below = self.column_header(table.header(index) as u64)?;
+            if below.count != table.rows {
+                return Err(error(ErrorKind::BadCount, below.offset as u64));
+            }
+            let owner = Owner { block: table.offset, column: index as u8 };
+            self.column(below, owner, below_blanks, depth)?;
+        }
+        self.extras(table, below_blanks)
+    }
+
+    /// Checks the extras of a table and claims their objects.
+    fn extras(&mut self, table: Table, blanks: Option<Blanks>) -> Result<()> {
+        let Some(extras) = table.extras(self.bytes)? else { return Ok(()) };
+        self.claim_block(RegionKind::Array, extras.offset as u64, ARRAY_SIZE as u64)?;
+        let owner = Owner { block: extras.offset, column: 0 };
+        self.column(extras, owner, None, MAX_COLUMN_DEPTH)?;
+        let mut next = 0;
+        for index in 0..extras.count {
+            let (row, home) = extra(extras.slot(self.bytes, index)?);
+            let known = row >= next && row < table.rows;
+            if !known || absent::is_blank(self.bytes, blanks, row)? {
+                let at = extras.data as u64 + 8 * index as u64;
+                return Err(error(ErrorKind::BadIndex, at));
+            }
+            next = row + 1;
+            let block = self.block(home)?;
+            self.object(block)?;
+            check_further(self.bytes, table, home)?;
+        }
+        Ok(())
+    }
+
+    fn list(
+        &mut self,
+        column: Elements,
+        owner: Owner,
+        blanks: Option<Blanks>,
+        depth: usize,
+    ) -> Result<()> {
+        let list = List::load(self.bytes, column.data)?;
+        let at = list.offset as u64;
+        let form = load_u8(self.bytes, at + LIST_FORM as u64)?;
+        if form > 1 || (form == 1) != (column.column == ColumnType::FixedList) {
+            return Err(error(ErrorKind::BadCode, at + LIST_FORM as u64));
+        }
+        self.claim_block(RegionKind::List, at, list.size())?;
+        self.zero(at + 3, at + LIST_LENGTH as u64)?;
+        self.zero(at + TABLE_ROWS as u64, at + NESTED_BITS as u64)?;
+        self.zero(at + TABLE_EXTRAS as u64, at + LIST_CHILD as u64)?;
+        self.nested(column, owner)?;
+        let child = self.column_header(at + LIST_CHILD as u64)?;
+        let elements = match list.length {
+            Some(length) => length as u64 * column.count as u64,
+            None => {
+                self.zero(at + LIST_LENGTH as u64, at + TABLE_ROWS as u64)?;
+                self.offsets(list, column.count)?
+            }
+        };
+        if elements != child.count as u64 {
+            return Err(error(ErrorKind::BadCount, child.offset as u64));
+        }
+        absent::check(self.bytes, column, blanks)?;
+        let owner = Owner { block: list.offset, column: 0 };
+        let blanks = Blanks::below(column, list.length.unwrap_or(1), blanks);
+        self.column(child, owner, blanks, depth)
+    }
+
+    /// Checks a list's offsets; the last of them.
+    fn offsets(&mut self, list: List, rows: u32) -> Result<u64> {
+        self.column_header((list.offset + LIST_OFFSETS) as u64)?;
+        let offsets = list.offsets(self.bytes)?;
+        if offsets.count as u64 != rows as u64 + 1 {
+            return Err(error(ErrorKind::BadCount, offsets.offset as u64));
+        }
+        let owner = Owner { block: list.offset, column: 0 };
+        self.column(offsets, owner, None, MAX_COLUMN_DEPTH)?;
+        let mut last = 0;
+        for index in 0..offsets.count {
+            let offset = offsets.slot(self.bytes, index)?.cell;
+            if offset < last || index == 0 && offset != 0 {
+                return Err(error(ErrorKind::BadIndex, offsets.offset as u64));
+            }
+            last = offset;
+        }
+        Ok(last)
+    }
+}
