@@ -659,6 +659,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (size, height) = match new {
             New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => (0, 0),
             New::Str(text) => (self.measure_span(text.as_bytes())?, 0),
+            New::Object { capacity } => (record_size(*capacity as u32) as u64, 1),
             other => self.measure_rest(other, under)?,
         };
         let limit = self.space.limits().nesting;
@@ -711,7 +712,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
                 self.measure_span(text.as_bytes()).map(|size| (size, 0))
             }
-            New::Object { capacity } => Ok((record_size(*capacity as u32) as u64, 1)),
             New::Map { capacity } => {
                 self.check_elements(*capacity as u64)?;
                 Ok((map::create_size(*capacity), 1))
@@ -743,6 +743,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Some(value) => value,
             None => match *new {
                 New::Str(text) => (TAG_STRING, self.build_span(text.as_bytes(), extent)),
+                New::Object { capacity } => {
+                    let home = extent.carve(record_size(capacity as u32) as u64);
+                    let header = Record::header_word(capacity as u32, 0, 0, 0);
+                    self.space.write_u64(home as u64, header);
+                    (TAG_OBJECT, home as u64)
+                }
                 _ => self.build_rest(new, extent),
             },
         }
@@ -765,12 +771,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             New::Items(items) => self.build_items(items, extent),
             New::Bytes(bytes) => (TAG_BYTES, self.build_span(bytes, extent)),
             New::Number(text) => (TAG_NUMBER, self.build_span(text.as_bytes(), extent)),
-            New::Object { capacity } => {
-                let home = extent.carve(record_size(capacity as u32) as u64);
-                let header = Record::header_word(capacity as u32, 0, 0, 0);
-                self.space.write_u64(home as u64, header);
-                (TAG_OBJECT, home as u64)
-            }
             New::Map { capacity } => {
                 (TAG_OBJECT, map::create(&mut self.space, extent, capacity).at)
             }
