@@ -5,11 +5,14 @@
 //!      kind  column  gaps  zero  count  capacity  data
 //! ```
 
-use crate::block::record::{Block, Raw, tagged};
+use crate::block::record::{Block, Raw, put_tagged, tagged};
 use crate::block::table::List;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up};
 use crate::format::layout::*;
+use crate::store::space::{Observer, Space};
+use crate::store::storage::Storage;
+use core::ops::Range;
 
 /// How an array's elements are stored. Widths are storage only: an `I8` column
 /// answers `as_i64` as any integer does.
@@ -454,12 +457,6 @@ impl Elements {
         })
     }
 
-    /// The header as two words.
-    pub(crate) fn header_words(&self) -> [u64; 2] {
-        let first = KIND_ARRAY as u64 | (self.column as u64) << 8 | (self.gaps as u64) << 16;
-        [first | (self.count as u64) << 32, self.capacity as u64 | (self.data as u64) << 32]
-    }
-
     /// The elements of the array that a node's cell names.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn of(bytes: &[u8], cell: u64) -> Result<Elements> {
@@ -468,4 +465,194 @@ impl Elements {
             Some(row) => List::load(bytes, cell as u32)?.element(bytes, row),
         }
     }
+}
+
+/// Writing. What is written is planned before, so that it fits; none of this can fail.
+impl Elements {
+    /// A column without gaps whose header is at `offset`, where it is still to be written.
+    pub(crate) fn plain(
+        offset: u32,
+        column: ColumnType,
+        count: u32,
+        capacity: u32,
+        data: u32,
+    ) -> Elements {
+        let (first, gaps, bare) = (0, GAPS_NONE, false);
+        Elements { offset, count, capacity, data, first, column, gaps, bare }
+    }
+
+    /// The header as two words.
+    pub(crate) fn header_words(&self) -> [u64; 2] {
+        let first = KIND_ARRAY as u64 | (self.column as u64) << 8 | (self.gaps as u64) << 16;
+        [first | (self.count as u64) << 32, self.capacity as u64 | (self.data as u64) << 32]
+    }
+
+    /// Writes the header.
+    pub(crate) fn write_header<S: Storage, O: Observer>(&self, space: &mut Space<S, O>) {
+        let [first, second] = self.header_words();
+        space.write_u64(self.offset as u64, first);
+        space.write_u64((self.offset + ARRAY_CAPACITY) as u64, second);
+    }
+
+    /// Says in the header how many elements there are.
+    pub(crate) fn set_count<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, count: u32) {
+        space.write_u32((self.offset + ARRAY_COUNT) as u64, count);
+    }
+
+    /// Says in the header for how many elements there is room.
+    pub(crate) fn set_capacity<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        capacity: u32,
+    ) {
+        space.write_u32((self.offset + ARRAY_CAPACITY) as u64, capacity);
+    }
+
+    /// Writes a value that the column can hold, or the lack of one. Of structs and lists
+    /// only that is said here: what they hold is in columns of their own.
+    #[inline]
+    pub(crate) fn put<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        slot: u32,
+        (tag, cell): (u8, u64),
+    ) {
+        self.set_gap(
+            space,
+            slot,
+            match tag {
+                TAG_NULL => Some(Gap::Null),
+                TAG_HOLE => Some(Gap::Missing),
+                _ => None,
+            },
+        );
+        let values = self.values_at();
+        match self.column {
+            ColumnType::Cells => put_tagged(space, values, slot, tag, cell),
+            ColumnType::Bool => set_bit(space, values, slot, tag == TAG_TRUE),
+            column => {
+                let bits = column.fit(tag, cell).unwrap_or(0).to_le_bytes();
+                let width = column.width();
+                if width > 0 {
+                    space.write(values + slot as u64 * width, &bits[..width as usize]);
+                }
+            }
+        }
+    }
+
+    /// Says of a slot that it holds a value, or what it means that it does not. The value
+    /// stays.
+    pub(crate) fn set_gap<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        slot: u32,
+        gap: Option<Gap>,
+    ) {
+        if self.gaps == GAPS_NONE {
+            return;
+        }
+        let bits = self.bits_at(space.bytes()).unwrap_or(0);
+        set_bit(space, bits, slot, gap.is_none());
+        if self.gaps == GAPS_BOTH {
+            let null = bits + bitmap_size(self.capacity as u64);
+            set_bit(space, null, slot, gap == Some(Gap::Null));
+        }
+    }
+
+    /// Moves slots to another place, with what they are without; what they leave is zero.
+    pub(crate) fn move_slots<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        from: u32,
+        to: u32,
+        count: u32,
+    ) {
+        if from == to {
+            return;
+        }
+        if self.gaps != GAPS_NONE {
+            let bits = self.bits_at(space.bytes()).unwrap_or(0);
+            move_bits(space, bits, from, to, count);
+            if self.gaps == GAPS_BOTH {
+                move_bits(space, bits + bitmap_size(self.capacity as u64), from, to, count);
+            }
+        }
+        let values = self.values_at();
+        match self.column {
+            ColumnType::Bool => move_bits(space, values, from, to, count),
+            ColumnType::Cells => {
+                for step in 0..count {
+                    let step = if to > from { count - 1 - step } else { step };
+                    if let Ok(raw) = tagged(space.bytes(), values, from + step) {
+                        put_tagged(space, values, to + step, raw.tag, raw.cell);
+                    }
+                }
+            }
+            column => {
+                let width = column.width();
+                let (source, target) = (values + from as u64 * width, values + to as u64 * width);
+                space.copy_within(source, target, count as u64 * width);
+            }
+        }
+        self.clear(space, left(from, to, count));
+    }
+
+    /// Makes slots zero, as those without a value are. Gaps stay.
+    pub(crate) fn clear<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        slots: Range<u32>,
+    ) {
+        let values = self.values_at();
+        match self.column {
+            ColumnType::Bool => slots.for_each(|slot| set_bit(space, values, slot, false)),
+            ColumnType::Cells => {
+                slots.for_each(|slot| put_tagged(space, values, slot, TAG_HOLE, 0));
+            }
+            column => {
+                let width = column.width();
+                let length = (slots.end - slots.start) as u64 * width;
+                space.zero(values + slots.start as u64 * width, length);
+            }
+        }
+    }
+}
+
+/// Sets bit `slot` of a bitmap.
+pub(crate) fn set_bit<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    bits: u64,
+    slot: u32,
+    value: bool,
+) {
+    let at = bits + (slot >> 3) as u64;
+    let old = load_u8(space.bytes(), at).unwrap_or(0);
+    let bit = 1 << (slot & 7);
+    let new = if value { old | bit } else { old & !bit };
+    if new != old {
+        space.write_u8(at, new);
+    }
+}
+
+fn move_bits<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    bits: u64,
+    from: u32,
+    to: u32,
+    count: u32,
+) {
+    let bit = |bytes: &[u8], slot: u32| {
+        load_u8(bytes, bits + (slot >> 3) as u64).unwrap_or(0) >> (slot & 7) & 1 == 1
+    };
+    for step in 0..count {
+        let step = if to > from { count - 1 - step } else { step };
+        let value = bit(space.bytes(), from + step);
+        set_bit(space, bits, to + step, value);
+    }
+    left(from, to, count).for_each(|slot| set_bit(space, bits, slot, false));
+}
+
+/// The slots that a move leaves; of one downwards, those that it passes over, too.
+fn left(from: u32, to: u32, count: u32) -> Range<u32> {
+    if to > from { from..to.min(from + count) } else { to + count..from + count }
 }

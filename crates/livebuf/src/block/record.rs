@@ -8,6 +8,8 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u64};
 use crate::format::layout::*;
+use crate::store::space::{Observer, Space};
+use crate::store::storage::Storage;
 
 /// A value as it lies in the document: its tag, its cell, and where the cell is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,6 +150,110 @@ impl Record {
             | (live as u64 & 0xFF) << 24
             | (shape as u64) << 32
     }
+
+    // --- writing ------------------------------------------------------------
+
+    /// A record of this header at `offset`, where it is still to be written.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn new(offset: u32, capacity: u32, used: u32, live: u32, shape: u32) -> Record {
+        Record { offset, header: Record::header_word(capacity, used, live, shape) }
+    }
+
+    /// Writes the header.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn write_header<S: Storage, O: Observer>(&self, space: &mut Space<S, O>) {
+        space.write_u64(self.offset as u64, self.header);
+    }
+
+    /// Writes field `index`; the header stays.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn put<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        index: u32,
+        (tag, cell): (u8, u64),
+    ) {
+        put_tagged(space, (self.offset + RECORD_CELLS) as u64, index, tag, cell);
+    }
+
+    /// Adds a field at the end, for which there is room. The record is `shape`'s then.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn append<S: Storage, O: Observer>(
+        self,
+        space: &mut Space<S, O>,
+        shape: u32,
+        value: (u8, u64),
+    ) {
+        let used = self.used();
+        self.put(space, used, value);
+        let live = self.live() + 1;
+        Record::new(self.offset, self.capacity(), used + 1, live, shape).write_header(space);
+    }
+
+    /// Puts a value where field `index` is a hole.
+    pub(crate) fn fill<S: Storage, O: Observer>(
+        self,
+        space: &mut Space<S, O>,
+        index: u32,
+        value: (u8, u64),
+    ) {
+        self.put(space, index, value);
+        self.set_live(space, self.live() + 1);
+    }
+
+    /// Makes field `index` a hole. True where the record is empty then: it has no shape any
+    /// more, so that any may serve it next.
+    pub(crate) fn take<S: Storage, O: Observer>(self, space: &mut Space<S, O>, index: u32) -> bool {
+        let live = self.live().saturating_sub(1);
+        self.put(space, index, (TAG_HOLE, 0));
+        if live > 0 {
+            self.set_live(space, live);
+            return false;
+        }
+        Record::new(self.offset, self.capacity(), 0, 0, 0).write_header(space);
+        true
+    }
+
+    /// Makes the record empty.
+    pub(crate) fn clear<S: Storage, O: Observer>(self, space: &mut Space<S, O>) {
+        let cells = RECORD_CELLS as u64;
+        space.zero(self.offset as u64 + cells, self.size() - cells);
+        Record::new(self.offset, self.capacity(), 0, 0, 0).write_header(space);
+    }
+
+    /// Names another shape.
+    pub(crate) fn set_shape<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, shape: u32) {
+        space.write_u32((self.offset + RECORD_SHAPE) as u64, shape);
+    }
+
+    /// Copies the fields to a larger place: the record there, its header still to be written.
+    pub(crate) fn copy_to<S: Storage, O: Observer>(
+        self,
+        space: &mut Space<S, O>,
+        offset: u32,
+        capacity: u32,
+    ) -> Record {
+        let (from, to) = (self.offset + RECORD_CELLS, offset + RECORD_CELLS);
+        space.copy_within(from as u64, to as u64, self.size() - RECORD_CELLS as u64);
+        Record::new(offset, capacity, self.used(), self.live(), self.shape())
+    }
+
+    fn set_live<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, live: u32) {
+        space.write_u8((self.offset + RECORD_LIVE) as u64, live as u8);
+    }
+}
+
+/// Writes element `index` of tagged cells at `base`.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn put_tagged<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    base: u64,
+    index: u32,
+    tag: u8,
+    cell: u64,
+) {
+    space.write_u8(base + tag_at(index), tag);
+    space.write_u64(base + cell_at(index), cell);
 }
 
 /// Checks that an immediate cell holds only bits that its tag allows (FORMAT 3.2).

@@ -4,7 +4,7 @@ use super::{Container, Editor, New, NodeId, Part, Place};
 use crate::block::column::{ColumnType, Elements};
 use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{check, load_u8, load_u64};
+use crate::format::bytes::{check, load_u64};
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer};
 use crate::store::storage::Storage;
@@ -53,22 +53,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Container::Array(elements) | Container::Listed(.., elements) => Ok(elements),
             _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
         }
-    }
-
-    pub(super) fn write_array(
-        &mut self,
-        header: u32,
-        column: ColumnType,
-        count: u32,
-        capacity: u32,
-        data: u32,
-    ) -> Elements {
-        let first = KIND_ARRAY as u64 | (column as u64) << 8 | (count as u64) << 32;
-        self.space.write_u64(header as u64, first);
-        let second = capacity as u64 | (data as u64) << 32;
-        self.space.write_u64((header + ARRAY_CAPACITY) as u64, second);
-        let (first, gaps) = (0, GAPS_NONE);
-        Elements { offset: header, count, capacity, data, first, column, gaps, bare: false }
     }
 
     /// Adds an element at the end; its handle where it is a container.
@@ -228,12 +212,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Room::Plain(growth) => {
                 let elements = self.grow(home, elements, &growth, &mut extent);
                 let (tag, cell) = self.build(&new, &mut extent);
-                if index < elements.count {
-                    self.shift_up(elements, index);
-                }
-                self.store(elements, index, tag, cell);
-                let count = elements.count + 1;
-                self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, count);
+                let (space, after) = (&mut self.space, elements.count - index);
+                elements.move_slots(space, index, index + 1, after);
+                elements.put(space, index, (tag, cell));
+                elements.set_count(space, elements.count + 1);
                 (tag, cell)
             }
         };
@@ -288,7 +270,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let offset = if elements.bare { extent.carve(ARRAY_SIZE as u64) } else { elements.offset };
         let data = if moved > 0 { extent.carve(moved) } else { elements.data };
-        let grown = self.write_array(offset, column, elements.count, capacity, data);
+        let grown = Elements::plain(offset, column, elements.count, capacity, data);
+        grown.write_header(&mut self.space);
         if moved > 0 {
             if column == elements.column {
                 let size = column.data_size(elements.count);
@@ -296,7 +279,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             } else {
                 for index in 0..elements.count {
                     if let Ok(raw) = elements.element(self.space.bytes(), index) {
-                        self.store(grown, index, raw.tag, raw.cell);
+                        grown.put(&mut self.space, index, (raw.tag, raw.cell));
                     }
                 }
             }
@@ -306,75 +289,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.move_home(home, elements.offset, 8, offset);
         }
         grown
-    }
-
-    /// Writes an element that fits the column.
-    #[inline]
-    pub(super) fn store(&mut self, elements: Elements, index: u32, tag: u8, cell: u64) {
-        let data = elements.data as u64;
-        match elements.column {
-            ColumnType::Cells => {
-                self.space.write_u8(data + tag_at(index), tag);
-                self.space.write_u64(data + cell_at(index), cell);
-            }
-            ColumnType::Bool => {
-                let at = data + (index >> 3) as u64;
-                let old = load_u8(self.space.bytes(), at).unwrap_or(0);
-                let bit = 1 << (index & 7);
-                let set = tag == TAG_TRUE;
-                self.space.write_u8(at, if set { old | bit } else { old & !bit });
-            }
-            column => {
-                let bits = column.fit(tag, cell).unwrap_or(0).to_le_bytes();
-                let width = column.width() as usize;
-                self.space.write(data + index as u64 * width as u64, &bits[..width]);
-            }
-        }
-    }
-
-    /// Zeroes an element's place.
-    fn blank(&mut self, elements: Elements, index: u32) {
-        let data = elements.data as u64;
-        match elements.column {
-            ColumnType::Cells => {
-                self.space.write_u8(data + tag_at(index), TAG_HOLE);
-                self.space.write_u64(data + cell_at(index), 0);
-            }
-            ColumnType::Bool => self.store(elements, index, TAG_FALSE, 0),
-            column => self.space.zero(data + index as u64 * column.width(), column.width()),
-        }
-    }
-
-    /// Moves elements from `index` on one place up; the last place was free.
-    fn shift_up(&mut self, elements: Elements, index: u32) {
-        let width = elements.column.width();
-        if width > 0 {
-            let at = elements.data as u64 + index as u64 * width;
-            self.space.copy_within(at, at + width, (elements.count - index) as u64 * width);
-            return;
-        }
-        for at in (index..elements.count).rev() {
-            if let Ok(raw) = elements.element(self.space.bytes(), at) {
-                self.store(elements, at + 1, raw.tag, raw.cell);
-            }
-        }
-    }
-
-    /// Moves elements behind `index` one place down; the last place is blank then.
-    fn shift_down(&mut self, elements: Elements, index: u32) {
-        let width = elements.column.width();
-        if width > 0 {
-            let at = elements.data as u64 + index as u64 * width;
-            let length = (elements.count - index - 1) as u64 * width;
-            self.space.copy_within(at + width, at, length);
-        } else {
-            for at in index..elements.count - 1 {
-                if let Ok(raw) = elements.element(self.space.bytes(), at + 1) {
-                    self.store(elements, at, raw.tag, raw.cell);
-                }
-            }
-        }
-        self.blank(elements, elements.count - 1);
     }
 
     /// Replaces an element; its new tag and cell.
@@ -416,7 +330,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         };
         let (tag, cell) = self.build(&new, &mut extent);
         self.space.finish(extent);
-        self.store(kept, index, tag, cell);
+        kept.put(&mut self.space, index, (tag, cell));
         self.release(old);
         Ok((tag, cell))
     }
@@ -435,8 +349,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return self.take_slot(elements, index as u32, keeps);
         }
         let raw = elements.element(self.space.bytes(), index as u32)?;
-        self.shift_down(elements, index as u32);
-        self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, elements.count - 1);
+        let (space, index, last) = (&mut self.space, index as u32, elements.count - 1);
+        elements.move_slots(space, index + 1, index, last - index);
+        elements.clear(space, last..last + 1);
+        elements.set_count(space, last);
         Ok(Some(raw))
     }
 
@@ -485,8 +401,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let bytes = self.space.bytes();
         let (first, second) = (elements.element(bytes, a)?, elements.element(bytes, b)?);
-        self.store(elements, a, second.tag, second.cell);
-        self.store(elements, b, first.tag, first.cell);
+        elements.put(&mut self.space, a, (second.tag, second.cell));
+        elements.put(&mut self.space, b, (first.tag, first.cell));
         Ok(())
     }
 
@@ -517,10 +433,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return;
         }
         self.release_elements(elements, length);
-        for index in length..elements.count {
-            self.blank(elements, index);
-        }
-        self.space.write_u32((elements.offset + ARRAY_COUNT) as u64, length);
+        elements.clear(&mut self.space, length..elements.count);
+        elements.set_count(&mut self.space, length);
     }
 
     /// Makes room for more elements; an array of a list becomes one by itself first.

@@ -514,7 +514,7 @@ impl<'v> Copier<'v> {
         to: Option<To>,
         extent: &mut Extent,
     ) -> Result<(u8, u64)> {
-        const NONE: Pair = Pair { from: Cursor::NONE, to: To::Record(0), slot: 0, extra: 0 };
+        const NONE: Pair = Pair { from: Cursor::NONE, to: To::Map(0), slot: 0, extra: 0 };
         let mut stack = [NONE; CHUNK];
         let (home, pair) = self.enter(space, raw, to, extent)?;
         stack[0] = pair;
@@ -589,8 +589,8 @@ impl<'v> Copier<'v> {
                 (0, to)
             }
             (None, Node::Record(record)) => {
-                let home = self.record(space, record, extent)?;
-                (home, To::Record(home))
+                let copy = self.record(space, record, extent)?;
+                (copy.offset, To::Record(copy))
             }
             (None, Node::Map(offset)) => {
                 let live = map::Map::load(self.source, offset as u64)?.live;
@@ -623,17 +623,13 @@ impl<'v> Copier<'v> {
         let slot = pair.slot;
         pair.slot += 1;
         match pair.to {
-            To::Record(home) => {
-                let cells = (home + RECORD_CELLS) as u64;
-                space.write_u8(cells + tag_at(slot), tag);
-                space.write_u64(cells + cell_at(slot), cell);
-            }
+            To::Record(record) => record.put(space, slot, (tag, cell)),
             To::Map(map) => {
                 let key = pair.from.key(self.source, index)?.unwrap_or_default();
                 let key = build_key(space, key, true, extent);
                 append(space, map as u64, key, tag, cell, extent);
             }
-            To::Array(elements) => put_reference(space, elements, index, tag, cell),
+            To::Array(elements) => elements.put(space, elements.first + index, (tag, cell)),
             To::Row(table, row) if index == EXTRA => {
                 let (at, _) = table.find_extra(space.bytes(), row)?;
                 if let Some(extras) = table.extras(space.bytes())? {
@@ -642,7 +638,7 @@ impl<'v> Copier<'v> {
             }
             To::Row(table, row) => {
                 let column = table.column(space.bytes(), index)?;
-                put_reference(space, column, row, tag, cell);
+                column.put(space, row, (tag, cell));
             }
         }
         Ok(())
@@ -653,7 +649,7 @@ impl<'v> Copier<'v> {
         space: &mut Space<S, O>,
         record: Record,
         extent: &mut Extent,
-    ) -> Result<u32> {
+    ) -> Result<Record> {
         let live = record.live();
         let home = extent.carve(record_size(live) as u64);
         let shape = match (live, self.recent.get(record)) {
@@ -672,8 +668,9 @@ impl<'v> Copier<'v> {
                 shape
             }
         };
-        space.write_u64(home as u64, Record::header_word(live, live, live, shape));
-        Ok(home)
+        let copy = Record::new(home, live, live, live, shape);
+        copy.write_header(space);
+        Ok(copy)
     }
 
     /// The record or map of a row by itself.
@@ -703,8 +700,9 @@ impl<'v> Copier<'v> {
                 self.shape(space, key, &keys, extent)?
             }
         };
-        space.write_u64(home as u64, Record::header_word(live, live, live, shape));
-        Ok((home, To::Record(home)))
+        let copy = Record::new(home, live, live, live, shape);
+        copy.write_header(space);
+        Ok((home, To::Record(copy)))
     }
 
     /// Copies a column: its header, all that belongs to it, and its numbers and booleans.
@@ -735,7 +733,7 @@ impl<'v> Copier<'v> {
         };
         let copy =
             Elements { count, capacity: count, data, first: 0, column, gaps, bare: false, ..copy };
-        write_header(space, copy);
+        copy.write_header(space);
         if count == 0 || column.is_nested() {
             return Ok(copy);
         }
@@ -827,7 +825,7 @@ impl<'v> Copier<'v> {
             let data = extent.carve(8 * extras.count as u64);
             let offset = extras_at;
             let capacity = extras.count;
-            write_header(space, Elements { offset, data, capacity, ..extras });
+            Elements { offset, data, capacity, ..extras }.write_header(space);
             for index in 0..extras.count {
                 let (row, _) = extra(extras.slot(source, index)?);
                 space.write_u64(data as u64 + 8 * index as u64, (row as u64) << 32);
@@ -947,35 +945,6 @@ impl KeyList {
     }
 }
 
-/// Writes an array's header.
-pub(super) fn write_header<S: Storage, O: Observer>(space: &mut Space<S, O>, array: Elements) {
-    let [first, second] = array.header_words();
-    space.write_u64(array.offset as u64, first);
-    space.write_u64((array.offset + ARRAY_CAPACITY) as u64, second);
-}
-
-/// Writes the cell or home of a value into its slot, which is zero.
-fn put_reference<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    column: Elements,
-    slot: u32,
-    tag: u8,
-    cell: u64,
-) {
-    let (values, slot) = (column.values_at(), column.first + slot);
-    match column.column {
-        ColumnType::Cells => {
-            space.write_u8(values + tag_at(slot), tag);
-            space.write_u64(values + cell_at(slot), cell);
-        }
-        ColumnType::String => space.write_u64(values + 8 * slot as u64, cell),
-        ColumnType::Objects | ColumnType::Arrays => {
-            space.write_u32(values + 4 * slot as u64, cell as u32);
-        }
-        _ => {}
-    }
-}
-
 /// A container that is being freed, and the object with its further fields.
 #[derive(Clone, Copy)]
 struct Releasing {
@@ -991,7 +960,7 @@ const EXTRA: u32 = u32::MAX;
 /// The copy of a container.
 #[derive(Clone, Copy)]
 enum To {
-    Record(u32),
+    Record(Record),
     Map(u32),
     Array(Elements),
     Row(Table, u32),

@@ -2,7 +2,7 @@
 
 use super::object::{append, index_limit};
 use super::{Editor, New, NodeId, build_key};
-use crate::block::column::ColumnType;
+use crate::block::column::{ColumnType, Elements};
 use crate::block::map;
 use crate::block::record::Record;
 use crate::block::shape::{self, Shape};
@@ -39,13 +39,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn measure_part(&self, new: &New<'_>) -> Result<(u64, u16)> {
         match new {
-            New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => Ok((0, 0)),
-            New::Str(text) => Ok((self.measure_span(text.as_bytes())?, 0)),
             New::Detached(_) => Err(Error::new(ErrorKind::Unsupported, 0)),
             // Parts before it may push a shape it could use out of the newest:
             // room for one of its own is taken, and given back if not needed.
             New::Fields(fields) => self.measure_fields(fields, false),
-            other => self.measure_rest(other, NodeId::NONE),
+            other => self.measure_value(other, NodeId::NONE),
         }
     }
 
@@ -98,8 +96,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             _ => self.make_shape(fields, extent),
         };
-        let header = Record::header_word(count, count, count, shape);
-        self.space.write_u64(home as u64, header);
+        Record::new(home, count, count, count, shape).write_header(&mut self.space);
         let cells = (home + RECORD_CELLS) as u64;
         for (group, fields) in (0..).step_by(8).zip(fields.chunks(8)) {
             let mut tags = 0;
@@ -160,10 +157,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let count = items.len() as u32;
         let home = extent.carve(ARRAY_SIZE as u64);
         let data = if count == 0 { 0 } else { extent.carve(column.data_size(count)) };
-        let elements = self.write_array(home, column, count, count, data);
+        let elements = Elements::plain(home, column, count, count, data);
+        elements.write_header(&mut self.space);
         for (index, new) in (0..).zip(items) {
             let (tag, cell) = self.build(new, extent);
-            self.store(elements, index, tag, cell);
+            elements.put(&mut self.space, index, (tag, cell));
         }
         (TAG_ARRAY, home as u64)
     }

@@ -656,12 +656,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Bytes to take for a new value below `under`. Checks all limits.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn measure(&self, new: &New<'_>, under: NodeId) -> Result<u64> {
-        let (size, height) = match new {
-            New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => (0, 0),
-            New::Str(text) => (self.measure_span(text.as_bytes())?, 0),
-            New::Object { capacity } => (record_size(*capacity as u32) as u64, 1),
-            other => self.measure_rest(other, under)?,
-        };
+        let (size, height) = self.measure_value(new, under)?;
         let limit = self.space.limits().nesting;
         if height > 0 && under.depth as u32 + height as u32 > limit as u32 {
             // The handle may say too much, if something was hung deeper since it was taken.
@@ -700,6 +695,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit as u64));
         }
         Ok(round_up(text.len() as u64))
+    }
+
+    /// A new value's bytes and height.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn measure_value(&self, new: &New<'_>, under: NodeId) -> Result<(u64, u16)> {
+        match new {
+            New::Null | New::Bool(_) | New::Int(_) | New::Uint(_) | New::Float(_) => Ok((0, 0)),
+            New::Str(text) => Ok((self.measure_span(text.as_bytes())?, 0)),
+            New::Object { capacity } => Ok((record_size(*capacity as u32) as u64, 1)),
+            other => self.measure_rest(other, under),
+        }
     }
 
     #[inline(never)]
@@ -745,8 +751,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 New::Str(text) => (TAG_STRING, self.build_span(text.as_bytes(), extent)),
                 New::Object { capacity } => {
                     let home = extent.carve(record_size(capacity as u32) as u64);
-                    let header = Record::header_word(capacity as u32, 0, 0, 0);
-                    self.space.write_u64(home as u64, header);
+                    Record::new(home, capacity as u32, 0, 0, 0).write_header(&mut self.space);
                     (TAG_OBJECT, home as u64)
                 }
                 _ => self.build_rest(new, extent),
@@ -781,7 +786,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     0 => 0,
                     _ => extent.carve(column.data_size(capacity)),
                 };
-                self.write_array(home, column, 0, capacity, data);
+                Elements::plain(home, column, 0, capacity, data).write_header(&mut self.space);
                 (TAG_ARRAY, home as u64)
             }
             New::Copy(value) => {

@@ -142,14 +142,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let mut extent = self.space.take(size);
         let value = self.build(&new, &mut extent);
         self.space.finish(extent);
-        self.put_in_hole(record, index, value);
+        record.fill(&mut self.space, index, value);
         Ok(value)
-    }
-
-    pub(super) fn put_in_hole(&mut self, record: Record, index: u32, (tag, cell): (u8, u64)) {
-        self.space.write_u8(record.tag_position(index), tag);
-        self.space.write_u64(record.cell_position(index), cell);
-        self.space.write_u8(record.offset as u64 + 3, record.live() as u8 + 1);
     }
 
     /// The common case of [`add_field`](Self::add_field): a number or text, and
@@ -202,11 +196,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if !text.is_empty() {
             cell = build_key(&mut self.space, text, true, &mut extent);
         }
-        self.space.write_u8(record.tag_position(used), tag);
-        self.space.write_u64(record.cell_position(used), cell);
-        let header =
-            Record::header_word(capacity, used + 1, record.live() + 1, shape.offset as u32);
-        self.space.write_u64(record.offset as u64, header);
+        record.append(&mut self.space, shape.offset as u32, (tag, cell));
         Some(())
     }
 
@@ -268,7 +258,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         record: Record,
         plan: &FieldPlan,
         needle: &Needle<'_>,
-        (tag, cell): (u8, u64),
+        value: (u8, u64),
         extent: &mut Extent,
     ) {
         let &FieldPlan { capacity, step, moved, .. } = plan;
@@ -284,16 +274,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             needle.fingerprint,
             extent,
         );
-        if moved > 0 {
-            let body = record.offset as u64 + RECORD_CELLS as u64;
-            let length = record.size() - RECORD_CELLS as u64;
-            self.space.copy_within(body, offset as u64 + RECORD_CELLS as u64, length);
-        }
-        let cells = (offset + RECORD_CELLS) as u64;
-        self.space.write_u8(cells + tag_at(used), tag);
-        self.space.write_u64(cells + cell_at(used), cell);
-        let header = Record::header_word(capacity, used + 1, record.live() + 1, shape);
-        self.space.write_u64(offset as u64, header);
+        let grown = if moved > 0 {
+            record.copy_to(&mut self.space, offset, capacity)
+        } else {
+            Record::new(offset, capacity, used, record.live(), shape)
+        };
+        grown.append(&mut self.space, shape, value);
         if moved > 0 {
             self.move_home(home, record.offset, record.size(), offset);
         }
@@ -322,8 +308,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.ensure(size, 0)?;
         let mut extent = self.space.take(size);
         let offset = extent.carve(size);
-        self.space.copy_within(record.offset as u64, offset as u64, record.size());
-        self.space.write_u8(offset as u64 + 1, capacity as u8);
+        record.copy_to(&mut self.space, offset, capacity).write_header(&mut self.space);
         self.move_home(home, record.offset, record.size(), offset);
         Ok(())
     }
@@ -465,16 +450,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if raw.tag == TAG_HOLE {
             return Ok(None);
         }
-        let live = record.live().saturating_sub(1);
-        self.space.write_u8(record.tag_position(index), TAG_HOLE);
-        self.space.write_u64(record.cell_position(index), 0);
-        if live == 0 {
-            // An empty record has no keys: any shape may serve it next.
-            let header = Record::header_word(record.capacity(), 0, 0, 0);
-            self.space.write_u64(record.offset as u64, header);
+        if record.take(&mut self.space, index) {
             shape::leave(&mut self.space, record.shape());
-        } else {
-            self.space.write_u8(record.offset as u64 + 3, live as u8);
         }
         Ok(Some(raw))
     }
@@ -502,10 +479,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     pub(super) fn clear_record(&mut self, record: Record) {
         self.release_fields(record);
-        let size = record.size() - RECORD_CELLS as u64;
-        self.space.zero(record.offset as u64 + RECORD_CELLS as u64, size);
-        let header = Record::header_word(record.capacity(), 0, 0, 0);
-        self.space.write_u64(record.offset as u64, header);
+        record.clear(&mut self.space);
     }
 
     pub(super) fn clear_map(&mut self, map: Map) {
@@ -608,7 +582,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         } else {
             let target = shape::create(&mut self.space, capacity, 0, &mut extent);
             let target = shape::copy_keys(&mut self.space, record.shape(), target, used);
-            self.space.write_u32(record.offset as u64 + 4, target.offset as u32);
+            record.set_shape(&mut self.space, target.offset as u32);
             target
         };
         shape::put_key(&mut self.space, target, index, key_cell, renamed.fingerprint);

@@ -5,18 +5,17 @@
 //! each array. A column that cannot hold its part gets another layout first, by the same
 //! rules when planning (`plan_*`, which add up the bytes) and when committing.
 
-use super::copy::write_header;
 use super::object::{FieldPlan, Found, append, find_member, index_limit};
 use super::{At, Editor, Event, New, NodeId, build_key, key_fresh};
 use crate::block::absent::{Blanks, is_blank};
-use crate::block::column::{ColumnType, Elements, Gap, row_cell, row_of};
+use crate::block::column::{ColumnType, Elements, Gap, row_cell, row_of, set_bit};
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::block::table::{List, Owner, Table, extra};
 use crate::block::walk::{Cursor, Node};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u8, load_u32, load_u64};
+use crate::format::bytes::{load_u8, load_u64};
 use crate::format::cell::Needle;
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer};
@@ -450,7 +449,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.space.free(old_bits, gaps_size(column.gaps, column.capacity as u64));
             }
             self.space.write_u32((data + NESTED_BITS) as u64, place);
-            write_header(&mut self.space, new);
+            new.write_header(&mut self.space);
             return Ok(new);
         }
         self.copy_bits(column, old_bits, new, data as u64, blanks)?;
@@ -465,11 +464,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
                 let raw = column.element(bytes, slot)?;
                 let (tag, cell) = self.materialize(raw, extent)?;
-                self.store_slot(new, slot, tag, cell);
+                new.put(&mut self.space, slot, (tag, cell));
             }
         }
         self.free_column(column);
-        write_header(&mut self.space, new);
+        new.write_header(&mut self.space);
         Ok(new)
     }
 
@@ -509,52 +508,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     let (bytes, at) = (self.space.bytes(), (slot >> 3) as u64);
                     let valid = load_u8(bytes, old_bits + at)? >> (slot & 7) & 1 == 1;
                     if !valid && !is_blank(bytes, blanks, slot)? {
-                        self.set_bit(bits + to, slot, true);
+                        set_bit(&mut self.space, bits + to, slot, true);
                     }
                 }
             }
             _ => {}
         }
         Ok(())
-    }
-
-    fn set_bit(&mut self, bits: u64, slot: u32, value: bool) {
-        let at = bits + (slot >> 3) as u64;
-        let old = load_u8(self.space.bytes(), at).unwrap_or(0);
-        let bit = 1 << (slot & 7);
-        let new = if value { old | bit } else { old & !bit };
-        if new != old {
-            self.space.write_u8(at, new);
-        }
-    }
-
-    /// Says of a slot that it holds a value, or what it means that it does not.
-    fn set_gap(&mut self, column: Elements, slot: u32, gap: Option<Gap>) {
-        if column.gaps == GAPS_NONE {
-            return;
-        }
-        let bits = column.bits_at(self.space.bytes()).unwrap_or(0);
-        self.set_bit(bits, slot, gap.is_none());
-        if column.gaps == GAPS_BOTH {
-            let null = bits + bitmap_size(column.capacity as u64);
-            self.set_bit(null, slot, gap == Some(Gap::Null));
-        }
-    }
-
-    /// Writes a value that the column's layout holds, or the lack of one.
-    fn store_slot(&mut self, column: Elements, slot: u32, tag: u8, cell: u64) {
-        let gap = match tag {
-            TAG_NULL => Some(Gap::Null),
-            TAG_HOLE => Some(Gap::Missing),
-            _ => None,
-        };
-        if column.column != ColumnType::Cells {
-            self.set_gap(column, slot, gap);
-        }
-        if column.column != ColumnType::Null {
-            let values = Elements { data: column.values_at() as u32, gaps: GAPS_NONE, ..column };
-            self.store(values, slot, tag, cell);
-        }
     }
 
     // --- opening slots ------------------------------------------------------
@@ -707,7 +667,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if column.column.is_nested() && at < column.count {
             self.note(Event::Opened { table: column.data, at, count: added });
         }
-        self.move_slots(column, at, at + added, column.count - at);
+        column.move_slots(&mut self.space, at, at + added, column.count - at);
         self.space.write_u32((place.header + ARRAY_COUNT) as u64, column.count + added);
         Ok(())
     }
@@ -761,11 +721,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         };
         let layout = self.offsets_layout(list, offsets, elements)?;
         let offsets = self.relayout(offsets, 0, layout, offsets.count + added, extent)?;
-        self.move_slots(offsets, at + 1, at + 1 + added, offsets.count - at - 1);
+        offsets.move_slots(&mut self.space, at + 1, at + 1 + added, offsets.count - at - 1);
         let count = offsets.count + added;
-        self.space.write_u32((offsets.offset + ARRAY_COUNT) as u64, count);
+        offsets.set_count(&mut self.space, count);
         for index in at + 1..=at + added {
-            self.store_slot(offsets, index, TAG_INT, start);
+            offsets.put(&mut self.space, index, (TAG_INT, start));
         }
         if elements > 0 {
             self.add_to_offsets(offsets, at + added + 1, count, elements as i64)?;
@@ -776,65 +736,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn add_to_offsets(&mut self, offsets: Elements, from: u32, to: u32, by: i64) -> Result<()> {
         for index in from..to {
             let offset = offsets.slot(self.space.bytes(), index)?.cell;
-            self.store_slot(offsets, index, TAG_INT, offset.wrapping_add_signed(by));
+            offsets.put(&mut self.space, index, (TAG_INT, offset.wrapping_add_signed(by)));
         }
         Ok(())
-    }
-
-    /// Moves slots of a column's own data to another place; what they leave is zero.
-    fn move_slots(&mut self, column: Elements, from: u32, to: u32, count: u32) {
-        if from == to {
-            return;
-        }
-        if column.gaps != GAPS_NONE {
-            let bits = column.bits_at(self.space.bytes()).unwrap_or(0);
-            self.move_bits(bits, from, to, count);
-            if column.gaps == GAPS_BOTH {
-                let null = bits + bitmap_size(column.capacity as u64);
-                self.move_bits(null, from, to, count);
-            }
-        }
-        let values = column.values_at();
-        match column.column {
-            ColumnType::Bool => self.move_bits(values, from, to, count),
-            ColumnType::Cells => {
-                let plain = Elements { data: values as u32, gaps: GAPS_NONE, ..column };
-                let moves = |step: u32| {
-                    let step = if to > from { count - 1 - step } else { step };
-                    (from + step, to + step)
-                };
-                for (from, to) in (0..count).map(moves) {
-                    if let Ok(raw) = plain.slot(self.space.bytes(), from) {
-                        self.store(plain, to, raw.tag, raw.cell);
-                    }
-                }
-                for slot in left(from, to, count) {
-                    self.store(plain, slot, TAG_HOLE, 0);
-                }
-            }
-            kind => {
-                let width = kind.width();
-                let (source, target) = (values + from as u64 * width, values + to as u64 * width);
-                self.space.copy_within(source, target, count as u64 * width);
-                let left = left(from, to, count);
-                let length = (left.end - left.start) as u64 * width;
-                self.space.zero(values + left.start as u64 * width, length);
-            }
-        }
-    }
-
-    fn move_bits(&mut self, bits: u64, from: u32, to: u32, count: u32) {
-        let bit = |bytes: &[u8], slot: u32| {
-            load_u8(bytes, bits + (slot >> 3) as u64).unwrap_or(0) >> (slot & 7) & 1 == 1
-        };
-        for step in 0..count {
-            let step = if to > from { count - 1 - step } else { step };
-            let value = bit(self.space.bytes(), from + step);
-            self.set_bit(bits, to + step, value);
-        }
-        for slot in left(from, to, count) {
-            self.set_bit(bits, slot, false);
-        }
     }
 
     /// Fills a slot that was opened for this value.
@@ -852,17 +756,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 Put::Blank => return Ok(()),
                 put => self.build_put(&put, extent)?,
             };
-            self.store_slot(column, slot, tag, cell);
+            column.put(&mut self.space, slot, (tag, cell));
             return Ok(());
         }
         let present = match put.incoming() {
             Incoming::Blank => false,
             Incoming::Gap(gap) => {
-                self.set_gap(column, slot, Some(gap));
+                column.set_gap(&mut self.space, slot, Some(gap));
                 false
             }
             Incoming::Value(..) => {
-                self.set_gap(column, slot, None);
+                column.set_gap(&mut self.space, slot, None);
                 true
             }
         };
@@ -901,7 +805,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let count = put.length(bytes)?;
                 let offsets = list.offsets(bytes)?;
                 let start = offsets.slot(bytes, slot)?.cell;
-                self.store_slot(offsets, slot + 1, TAG_INT, start + count as u64);
+                offsets.put(&mut self.space, slot + 1, (TAG_INT, start + count as u64));
                 (start as u32, count)
             }
         };
@@ -941,7 +845,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let Some(extras) = extras else {
             let header = extent.carve(ARRAY_SIZE as u64);
             let data = extent.carve(ColumnType::U64.data_size(capacity));
-            self.write_array(header, ColumnType::U64, 0, capacity, data);
+            Elements::plain(header, ColumnType::U64, 0, capacity, data)
+                .write_header(&mut self.space);
             self.space.write_u32((table.offset + TABLE_EXTRAS) as u64, header);
             return Ok(());
         };
@@ -949,7 +854,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let data = extent.carve(ColumnType::U64.data_size(capacity));
             self.space.copy_within(extras.data as u64, data as u64, 8 * extras.count as u64);
             self.space.free(extras.data as u64, extras.data_size());
-            self.write_array(extras.offset, ColumnType::U64, extras.count, capacity, data);
+            Elements::plain(extras.offset, ColumnType::U64, extras.count, capacity, data)
+                .write_header(&mut self.space);
         }
         Ok(())
     }
@@ -959,10 +865,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let table = Table::load(self.space.bytes(), table.offset)?;
         let (at, _) = table.find_extra(self.space.bytes(), row)?;
         let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
-        self.move_slots(extras, at, at + 1, extras.count - at);
+        extras.move_slots(&mut self.space, at, at + 1, extras.count - at);
         let entry = home as u64 | (row as u64) << 32;
         self.space.write_u64(extras.data as u64 + 8 * at as u64, entry);
-        self.space.write_u32((extras.offset + ARRAY_COUNT) as u64, extras.count + 1);
+        extras.set_count(&mut self.space, extras.count + 1);
         Ok(())
     }
 
@@ -983,7 +889,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         if to < extras.count {
             self.space.zero(data + 8 * to as u64, 8 * (extras.count - to) as u64);
-            self.space.write_u32((extras.offset + ARRAY_COUNT) as u64, to);
+            extras.set_count(&mut self.space, to);
         }
         Ok(())
     }
@@ -1004,8 +910,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let home = if record {
             let home = extent.carve(record_size(count) as u64);
             let shape = shape::create(&mut self.space, count, 0, extent);
-            let header = Record::header_word(count, count, count, shape.offset as u32);
-            self.space.write_u64(home as u64, header);
+            let shape = shape.offset as u32;
+            Record::new(home, count, count, count, shape).write_header(&mut self.space);
             home
         } else {
             map::create(&mut self.space, extent, count).at as u32
@@ -1026,12 +932,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             if record {
                 let key_cell = self.build_span_cell(&needle, extent);
                 let (tag, cell) = self.build_put(&member, extent)?;
-                let shape = load_u32(self.space.bytes(), home as u64 + 4)?;
-                let shape = Shape::load(self.space.bytes(), shape as u64)?;
+                let object = Block::resolve(self.space.bytes(), home)?.record()?;
+                let shape = Shape::load(self.space.bytes(), object.shape() as u64)?;
                 shape::put_key(&mut self.space, shape, index, key_cell, needle.fingerprint);
-                let cells = (home + RECORD_CELLS) as u64;
-                self.space.write_u8(cells + tag_at(index), tag);
-                self.space.write_u64(cells + cell_at(index), cell);
+                object.put(&mut self.space, index, (tag, cell));
             } else {
                 let key_cell = build_key(&mut self.space, key.as_bytes(), true, extent);
                 let (tag, cell) = self.build_put(&member, extent)?;
@@ -1079,7 +983,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let old = column.element(self.space.bytes(), slot)?;
         if !column.column.is_nested() {
             let (tag, cell) = self.build_put(&put, extent)?;
-            self.store_slot(column, slot, tag, cell);
+            column.put(&mut self.space, slot, (tag, cell));
             if held {
                 self.release(old);
             }
@@ -1096,7 +1000,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.replace_slot(Place::column(table, index), slot, member, held, extent)?;
             }
             // Not before: while columns below get another layout, a row that was absent is.
-            self.set_gap(column, slot, None);
+            column.set_gap(&mut self.space, slot, None);
             let bytes = self.space.bytes();
             if put.count_further(bytes, table)?.0 > 0 {
                 self.reserve_extras(table, 1, extent)?;
@@ -1111,7 +1015,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         self.blank_slot(place.header, slot)?;
         if let Incoming::Gap(gap) = put.incoming() {
-            self.set_gap(column, slot, Some(gap));
+            column.set_gap(&mut self.space, slot, Some(gap));
         }
         Ok(())
     }
@@ -1142,12 +1046,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
             }
             _ => {
-                self.store_slot(column, slot, TAG_HOLE, 0);
+                column.put(&mut self.space, slot, (TAG_HOLE, 0));
                 return Ok(());
             }
         }
         self.note(Event::Gone { table: column.data, row: slot });
-        self.set_gap(column, slot, Some(Gap::Missing));
+        column.set_gap(&mut self.space, slot, Some(Gap::Missing));
         Ok(())
     }
 
@@ -1167,11 +1071,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
         let (at, home) = table.find_extra(self.space.bytes(), row)?;
         if home.is_some() {
-            self.move_slots(extras, at + 1, at, extras.count - at - 1);
+            extras.move_slots(&mut self.space, at + 1, at, extras.count - at - 1);
             if at + 1 == extras.count {
                 self.space.write_u64(extras.data as u64 + 8 * at as u64, 0);
             }
-            self.space.write_u32((extras.offset + ARRAY_COUNT) as u64, extras.count - 1);
+            extras.set_count(&mut self.space, extras.count - 1);
         }
         Ok(())
     }
@@ -1213,7 +1117,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if column.column.is_nested() {
             self.note(Event::Closed { table: column.data, at, count });
         }
-        self.move_slots(column, at + count, at, rest);
+        column.move_slots(&mut self.space, at + count, at, rest);
         self.space.write_u32((header + ARRAY_COUNT) as u64, column.count - count);
         if !column.has_slots() {
             self.space.write_u32((header + ARRAY_CAPACITY) as u64, column.count - count);
@@ -1274,6 +1178,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn materialize_record(&mut self, table: Table, row: u32, extent: &mut Extent) -> Result<u32> {
         let capacity = table.columns;
         let home = extent.carve(record_size(capacity) as u64);
+        let record = Record::new(home, capacity, 0, 0, 0);
         let (mut used, mut live) = (0, 0);
         for index in 0..capacity {
             let raw = table.field(self.space.bytes(), row, index)?;
@@ -1281,16 +1186,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 continue;
             }
             let (tag, cell) = self.materialize(raw, extent)?;
-            let cells = (home + RECORD_CELLS) as u64;
-            self.space.write_u8(cells + tag_at(index), tag);
-            self.space.write_u64(cells + cell_at(index), cell);
+            record.put(&mut self.space, index, (tag, cell));
             (used, live) = (index + 1, live + 1);
         }
         let shape = if used == 0 { 0 } else { table.shape };
         if used > 0 {
             shape::adopt(&mut self.space, shape);
         }
-        self.space.write_u64(home as u64, Record::header_word(capacity, used, live, shape));
+        Record::new(home, capacity, used, live, shape).write_header(&mut self.space);
         Ok(home)
     }
 
@@ -1368,11 +1271,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             gaps,
             bare: false,
         };
-        write_header(&mut self.space, array);
+        array.write_header(&mut self.space);
         for index in 0..count {
             let raw = elements.element(self.space.bytes(), index)?;
             let (tag, cell) = self.materialize(raw, extent)?;
-            self.store_slot(array, index, tag, cell);
+            array.put(&mut self.space, index, (tag, cell));
         }
         Ok(home)
     }
@@ -1555,10 +1458,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let key = if step.stores_key() { self.build_span_cell(needle, extent) } else { 0 };
             let space = &mut self.space;
             let shape = shape::commit_step(space, step, 0, 0, key, needle.fingerprint, extent);
-            let cells = (home + RECORD_CELLS) as u64;
-            self.space.write_u8(cells + tag_at(0), tag);
-            self.space.write_u64(cells + cell_at(0), cell);
-            self.space.write_u64(home as u64, Record::header_word(EXTRA_CAPACITY, 1, 1, shape));
+            let record = Record::new(home, EXTRA_CAPACITY, 0, 0, shape);
+            record.append(&mut self.space, shape, (tag, cell));
             home
         } else {
             let map = map::create(&mut self.space, extent, 8).at;
@@ -1656,7 +1557,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             && column.count == 0
         {
             self.free_column(column);
-            self.write_array(column.offset, ColumnType::Cells, 0, 0, 0);
+            Elements::plain(column.offset, ColumnType::Cells, 0, 0, 0)
+                .write_header(&mut self.space);
         }
     }
 
@@ -1756,7 +1658,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             Target::First(plan) => self.put_extra(table, row, &plan, &needle, value, &mut extent),
             Target::Hole(record, index) => {
-                self.put_in_hole(record, index, value);
+                record.fill(&mut self.space, index, value);
                 Ok(())
             }
             Target::Field(home, record, plan) => {
@@ -1853,12 +1755,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let gaps = (column.gap(bytes, a)?, column.gap(bytes, b)?);
         if column.column != ColumnType::Struct {
             let (first, second) = (column.element(bytes, a)?, column.element(bytes, b)?);
-            self.store_slot(column, a, second.tag, second.cell);
-            self.store_slot(column, b, first.tag, first.cell);
+            column.put(&mut self.space, a, (second.tag, second.cell));
+            column.put(&mut self.space, b, (first.tag, first.cell));
             return Ok(());
         }
-        self.set_gap(column, a, gaps.1);
-        self.set_gap(column, b, gaps.0);
+        column.set_gap(&mut self.space, a, gaps.1);
+        column.set_gap(&mut self.space, b, gaps.0);
         let table = Table::load(self.space.bytes(), column.data)?;
         self.note(Event::Swapped { table: table.offset, a, b });
         for index in 0..table.columns {
@@ -1985,9 +1887,4 @@ fn extra_size(count: u32, record: bool) -> u64 {
     } else {
         map::create_size(count) + index_limit(count)
     }
-}
-
-/// The slots that a move by overlapping leaves empty.
-fn left(from: u32, to: u32, count: u32) -> core::ops::Range<u32> {
-    if to > from { from..to.min(from + count) } else { to + count..from + count }
 }

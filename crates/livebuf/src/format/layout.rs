@@ -126,6 +126,10 @@ pub const fn shape_size(capacity: u32) -> u32 {
 
 // --- FORMAT 5: records ------------------------------------------------------
 
+/// Offset of the count of fields that hold a value, a byte.
+pub const RECORD_LIVE: u32 = 3;
+/// Offset of the shape's offset.
+pub const RECORD_SHAPE: u32 = 4;
 /// Offset of a record's cells (header before).
 pub const RECORD_CELLS: u32 = 8;
 
