@@ -597,6 +597,19 @@ impl Elements {
         self.clear(space, left(from, to, count));
     }
 
+    /// Copies the values of a column without gaps to a place with more room: the column
+    /// there, its header still to be written.
+    pub(crate) fn move_to<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        data: u32,
+        capacity: u32,
+    ) -> Elements {
+        let length = self.column.data_size(self.count);
+        space.copy_within(self.data as u64, data as u64, length);
+        Elements { data, capacity, ..*self }
+    }
+
     /// Makes slots zero, as those without a value are. Gaps stay.
     pub(crate) fn clear<S: Storage, O: Observer>(
         &self,

@@ -15,6 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u16, load_u32, load_u64};
 use crate::format::cell::Needle;
 use crate::format::layout::*;
+use crate::store::space::{Observer, Space};
+use crate::store::storage::Storage;
 
 /// A table: a column for each of the first keys of its shape.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +122,49 @@ pub(crate) fn extra(raw: Raw) -> (u32, u32) {
     ((raw.cell >> 32) as u32, raw.cell as u32)
 }
 
+/// The entry of a row and the home of its object.
+pub(crate) fn extra_entry(row: u32, home: u32) -> (u8, u64) {
+    (TAG_INT, home as u64 | (row as u64) << 32)
+}
+
+/// Writing. What is written is planned before, so that it fits; none of this can fail.
+impl Table {
+    /// Writes the header; the columns' headers are still to be written. `bits` is where the
+    /// bitmaps of the rows lie, 0 for none.
+    pub(crate) fn write_header<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        owner: Owner,
+        bits: u32,
+    ) {
+        let at = self.offset;
+        let first = [KIND_TABLE, self.columns as u8, owner.column, 0];
+        let first = u32::from_le_bytes(first) as u64 | (self.shape as u64) << 32;
+        space.write_u64(at as u64, first);
+        space.write_u64((at + TABLE_ROWS) as u64, self.rows as u64 | (bits as u64) << 32);
+        let words = owner.block as u64 | (self.extras as u64) << 32;
+        space.write_u64((at + NESTED_OWNER) as u64, words);
+    }
+
+    pub(crate) fn set_rows<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, rows: u32) {
+        space.write_u32((self.offset + TABLE_ROWS) as u64, rows);
+    }
+
+    /// Names the array with the extras.
+    pub(crate) fn set_extras<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, extras: u32) {
+        space.write_u32((self.offset + TABLE_EXTRAS) as u64, extras);
+    }
+}
+
+/// Says where the bitmaps of a table's rows or a list's arrays lie.
+pub(crate) fn set_nested_bits<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    nested: u32,
+    bits: u32,
+) {
+    space.write_u32((nested + NESTED_BITS) as u64, bits);
+}
+
 /// A list: one column with the elements of all arrays of a list column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
@@ -143,6 +188,22 @@ impl List {
 
     pub(crate) fn size(&self) -> u64 {
         if self.length.is_some() { FIXED_LIST_SIZE as u64 } else { LIST_SIZE as u64 }
+    }
+
+    /// Writes the header; those of the columns are still to be written. `bits` is where the
+    /// bitmaps of the arrays lie, 0 for none.
+    pub(crate) fn write_header<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        owner: Owner,
+        bits: u32,
+    ) {
+        let at = self.offset;
+        let first = [KIND_LIST, self.length.is_some() as u8, owner.column, 0];
+        let length = self.length.unwrap_or(0);
+        space.write_u64(at as u64, u32::from_le_bytes(first) as u64 | (length as u64) << 32);
+        space.write_u64((at + TABLE_ROWS) as u64, (bits as u64) << 32);
+        space.write_u32((at + NESTED_OWNER) as u64, owner.block);
     }
 
     /// The elements of all arrays.

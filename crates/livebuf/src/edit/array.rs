@@ -274,8 +274,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         grown.write_header(&mut self.space);
         if moved > 0 {
             if column == elements.column {
-                let size = column.data_size(elements.count);
-                self.space.copy_within(elements.data as u64, data as u64, size);
+                elements.move_to(&mut self.space, data, capacity);
             } else {
                 for index in 0..elements.count {
                     if let Ok(raw) = elements.element(self.space.bytes(), index) {

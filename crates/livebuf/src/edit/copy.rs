@@ -7,7 +7,7 @@ use crate::block::column::{ColumnType, Elements, row_of};
 use crate::block::map;
 use crate::block::record::{Raw, Record, check_immediate, each_field};
 use crate::block::shape::{self, Shape};
-use crate::block::table::{List, Owner, Table, extra, worth};
+use crate::block::table::{List, Owner, Table, extra, extra_entry, worth};
 use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further, holds_references};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u64, slice, text};
@@ -633,7 +633,7 @@ impl<'v> Copier<'v> {
             To::Row(table, row) if index == EXTRA => {
                 let (at, _) = table.find_extra(space.bytes(), row)?;
                 if let Some(extras) = table.extras(space.bytes())? {
-                    space.write_u32(extras.data as u64 + 8 * at as u64, cell as u32);
+                    extras.put(space, at, extra_entry(row, cell as u32));
                 }
             }
             To::Row(table, row) => {
@@ -816,26 +816,22 @@ impl<'v> Copier<'v> {
         (0..table.columns).try_for_each(|index| keys.push(index))?;
         let from = Shape::load(source, table.shape as u64)?;
         let shape = self.shape(space, |index| from.key(source, index), &keys, extent)?;
-        let first = [KIND_TABLE, table.columns as u8, owner.column, 0];
-        space.write_u64(at as u64, u32::from_le_bytes(first) as u64 | (shape as u64) << 32);
-        space.write_u64((at + TABLE_ROWS) as u64, table.rows as u64 | (bits as u64) << 32);
         let mut extras_at = 0;
         if let Some(extras) = table.extras(source)?.filter(|extras| extras.count > 0) {
             extras_at = extent.carve(ARRAY_SIZE as u64);
             let data = extent.carve(8 * extras.count as u64);
-            let offset = extras_at;
-            let capacity = extras.count;
-            Elements { offset, data, capacity, ..extras }.write_header(space);
+            let copy = Elements { offset: extras_at, data, capacity: extras.count, ..extras };
+            copy.write_header(space);
             for index in 0..extras.count {
                 let (row, _) = extra(extras.slot(source, index)?);
-                space.write_u64(data as u64 + 8 * index as u64, (row as u64) << 32);
+                copy.put(space, index, extra_entry(row, 0));
             }
         }
-        let words = owner.block as u64 | (extras_at as u64) << 32;
-        space.write_u64((at + NESTED_OWNER) as u64, words);
+        let copy = Table { offset: at, shape, extras: extras_at, ..table };
+        copy.write_header(space, owner, bits);
         for index in 0..table.columns {
             let column = table.column(source, index)?;
-            let copy = Elements { offset: at + table_column(index), ..column };
+            let copy = Elements { offset: copy.header(index), ..column };
             let owner = Owner { block: at, column: index as u8 };
             self.column(space, column, copy, owner, extent)?;
         }
@@ -852,16 +848,12 @@ impl<'v> Copier<'v> {
         let list = List::load(self.source, elements.data)?;
         let at = extent.carve(list.size());
         let bits = self.nested_bits(space, elements, extent)?;
-        let (fixed, length) = (list.length.is_some(), list.length.unwrap_or(0));
-        let first = [KIND_LIST, fixed as u8, owner.column, 0];
-        space.write_u64(at as u64, u32::from_le_bytes(first) as u64 | (length as u64) << 32);
-        space.write_u64((at + TABLE_ROWS) as u64, (bits as u64) << 32);
-        space.write_u32((at + NESTED_OWNER) as u64, owner.block);
+        List { offset: at, ..list }.write_header(space, owner, bits);
         let child = list.child(self.source)?;
         let copy = Elements { offset: at + LIST_CHILD, ..child };
         let owner = Owner { block: at, column: 0 };
         self.column(space, child, copy, owner, extent)?;
-        if !fixed {
+        if list.length.is_none() {
             let offsets = list.offsets(self.source)?;
             let copy = Elements { offset: at + LIST_OFFSETS, ..offsets };
             self.column(space, offsets, copy, owner, extent)?;

@@ -12,7 +12,7 @@ use crate::block::column::{ColumnType, Elements, Gap, row_cell, row_of, set_bit}
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
-use crate::block::table::{List, Owner, Table, extra};
+use crate::block::table::{List, Owner, Table, extra, extra_entry, set_nested_bits};
 use crate::block::walk::{Cursor, Node};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u64};
@@ -448,7 +448,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             if column.gaps != GAPS_NONE {
                 self.space.free(old_bits, gaps_size(column.gaps, column.capacity as u64));
             }
-            self.space.write_u32((data + NESTED_BITS) as u64, place);
+            set_nested_bits(&mut self.space, data, place);
             new.write_header(&mut self.space);
             return Ok(new);
         }
@@ -668,7 +668,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.note(Event::Opened { table: column.data, at, count: added });
         }
         column.move_slots(&mut self.space, at, at + added, column.count - at);
-        self.space.write_u32((place.header + ARRAY_COUNT) as u64, column.count + added);
+        column.set_count(&mut self.space, column.count + added);
         Ok(())
     }
 
@@ -687,7 +687,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.open_slots(Place::column(table, index), at, added, &feed, extent)?;
         }
         let rows = table.rows + added;
-        self.space.write_u32((table.offset + TABLE_ROWS) as u64, rows);
+        table.set_rows(&mut self.space, rows);
         self.shift_extras(table, at, 0, added)?;
         let mut further = 0;
         let bytes = self.space.bytes();
@@ -847,15 +847,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let data = extent.carve(ColumnType::U64.data_size(capacity));
             Elements::plain(header, ColumnType::U64, 0, capacity, data)
                 .write_header(&mut self.space);
-            self.space.write_u32((table.offset + TABLE_EXTRAS) as u64, header);
+            table.set_extras(&mut self.space, header);
             return Ok(());
         };
         if capacity != extras.capacity {
             let data = extent.carve(ColumnType::U64.data_size(capacity));
-            self.space.copy_within(extras.data as u64, data as u64, 8 * extras.count as u64);
+            extras.move_to(&mut self.space, data, capacity).write_header(&mut self.space);
             self.space.free(extras.data as u64, extras.data_size());
-            Elements::plain(extras.offset, ColumnType::U64, extras.count, capacity, data)
-                .write_header(&mut self.space);
         }
         Ok(())
     }
@@ -866,8 +864,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (at, _) = table.find_extra(self.space.bytes(), row)?;
         let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
         extras.move_slots(&mut self.space, at, at + 1, extras.count - at);
-        let entry = home as u64 | (row as u64) << 32;
-        self.space.write_u64(extras.data as u64 + 8 * at as u64, entry);
+        extras.put(&mut self.space, at, extra_entry(row, home));
         extras.set_count(&mut self.space, extras.count + 1);
         Ok(())
     }
@@ -877,18 +874,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn shift_extras(&mut self, table: Table, at: u32, removed: u32, added: u32) -> Result<()> {
         let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
         let (from, _) = table.find_extra(self.space.bytes(), at)?;
-        let (mut to, data) = (from, extras.data as u64);
+        let mut to = from;
         for index in from..extras.count {
             let (row, home) = extra(extras.slot(self.space.bytes(), index)?);
             if row - at < removed {
                 continue;
             }
-            let entry = home as u64 | ((row - removed + added) as u64) << 32;
-            self.space.write_u64(data + 8 * to as u64, entry);
+            extras.put(&mut self.space, to, extra_entry(row - removed + added, home));
             to += 1;
         }
         if to < extras.count {
-            self.space.zero(data + 8 * to as u64, 8 * (extras.count - to) as u64);
+            extras.clear(&mut self.space, to..extras.count);
             extras.set_count(&mut self.space, to);
         }
         Ok(())
@@ -1072,9 +1068,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (at, home) = table.find_extra(self.space.bytes(), row)?;
         if home.is_some() {
             extras.move_slots(&mut self.space, at + 1, at, extras.count - at - 1);
-            if at + 1 == extras.count {
-                self.space.write_u64(extras.data as u64 + 8 * at as u64, 0);
-            }
+            extras.clear(&mut self.space, extras.count - 1..extras.count);
             extras.set_count(&mut self.space, extras.count - 1);
         }
         Ok(())
@@ -1094,7 +1088,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
                 self.shift_extras(table, at, count, 0)?;
                 let rows = table.rows - count;
-                self.space.write_u32((table.offset + TABLE_ROWS) as u64, rows);
+                table.set_rows(&mut self.space, rows);
             }
             ColumnType::List => {
                 let list = List::load(self.space.bytes(), column.data)?;
@@ -1118,9 +1112,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.note(Event::Closed { table: column.data, at, count });
         }
         column.move_slots(&mut self.space, at + count, at, rest);
-        self.space.write_u32((header + ARRAY_COUNT) as u64, column.count - count);
+        column.set_count(&mut self.space, column.count - count);
         if !column.has_slots() {
-            self.space.write_u32((header + ARRAY_CAPACITY) as u64, column.count - count);
+            column.set_capacity(&mut self.space, column.count - count);
         }
         Ok(())
     }
