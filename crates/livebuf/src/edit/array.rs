@@ -169,7 +169,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: New<'_>,
     ) -> Result<Option<NodeId>> {
         let node = self.enter(node)?;
-        self.trusting(|editor| editor.try_add_element(node, index, new))
+        let added = self.trusting(|editor| editor.try_add_element(node, index, new));
+        self.finish();
+        added
     }
 
     /// The same in a document that was validated, if that is needed. An array of a list
@@ -390,7 +392,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
         }
         let (a, b) = (a as u32, b as u32);
-        self.trusting(|editor| editor.exchange_elements(node, a, b))
+        let exchanged = self.trusting(|editor| editor.exchange_elements(node, a, b));
+        self.finish();
+        exchanged
     }
 
     fn exchange_elements(&mut self, node: NodeId, a: u32, b: u32) -> Result<()> {

@@ -971,7 +971,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.set_fresh::<true>(node, at.child(), new.into())
     }
 
-    /// The end of an edit: gives space back where very much is free.
+    /// The end of an edit: gives space back where very much is free. The edit that frees it
+    /// does so, never a later one: that may be a set of a number, which changes few bytes.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn finish(&mut self) {
         #[cfg(feature = "alloc")]
@@ -1120,6 +1121,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let raw = self.trusting(|editor| editor.unhang(node, at.child(), true))?;
         let depth = node.depth.saturating_add(1);
         self.detached += u32::from(raw.is_some_and(|raw| raw.tag > TAG_IMMEDIATE_LAST));
+        // What hangs nowhere would be lost by squeezing.
+        if self.detached == 0 {
+            self.finish();
+        }
         Ok(raw.map(|raw| Detached::new(raw, self.handles.generation, depth)))
     }
 
@@ -1198,13 +1203,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let node = self.enter(node)?;
         let additional = u32::try_from(additional)
             .map_err(|_| Error::with_detail(ErrorKind::ElementLimit, 0, u32::MAX as u64))?;
-        self.trusting(|editor| match editor.container(node)? {
+        let reserved = self.trusting(|editor| match editor.container(node)? {
             Container::Record(record) => editor.reserve_fields(node.home, record, additional),
             Container::Map(map) => editor.reserve_entries(map, additional),
             // A row's fields have their places.
             Container::Row(..) => Ok(()),
             array => editor.reserve_elements(node, array, additional),
-        })
+        });
+        self.finish();
+        reserved
     }
 
     /// Makes a home lead to a block that moved; frees what it led to before.

@@ -508,7 +508,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub fn rename(&mut self, node: NodeId, from: &str, to: &str) -> Result<()> {
         self.space.editable()?;
         let node = self.enter(node)?;
-        self.rename_fresh(node, from, to)
+        let renamed = self.rename_fresh(node, from, to);
+        self.finish();
+        renamed
     }
 
     /// [`rename`](Self::rename) by a fresh handle.
