@@ -9,7 +9,7 @@
 //! | `error` | what can go wrong, with stable numbers |
 //! | `format` | `docs/FORMAT.md` as constants; checked access, eight-byte cells, number and pointer grammar |
 //! | `store` | where bytes live; the one `write`, the free list |
-//! | `block` | shape, record, column, table, map: what each block's bytes say |
+//! | `block` | shape, record, column, table, list, map: what each block's bytes say, read and written |
 //! | `view` | [`Doc`], [`Value`], [`Object`], [`Array`], [`Table`]; validating, digests |
 //! | `encode` | events to a whole document: [`Encoder`] |
 //! | `edit` | [`Editor`], [`New`], [`NodeId`], [`NodeMut`], [`DocBuf`] |

@@ -5,7 +5,8 @@
 //! nearest column around it that has gaps does.
 
 use crate::block::column::{ColumnType, Elements};
-use crate::block::table::{List, Owner};
+use crate::block::list::List;
+use crate::block::owner::Owner;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice};
 use crate::format::layout::*;

@@ -6,7 +6,6 @@
 //! ```
 
 use crate::block::record::{Block, Raw, put_tagged, tagged};
-use crate::block::table::List;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up};
 use crate::format::layout::*;
@@ -253,7 +252,7 @@ impl Elements {
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn load_inlined(bytes: &[u8], block: Block) -> Result<Elements> {
+    pub(crate) fn load_inlined(bytes: &[u8], block: Block) -> Result<Elements> {
         let elements = Elements::header(bytes, block)?;
         check(bytes, elements.values_at(), elements.column.data_size(elements.count))?;
         if elements.gaps != GAPS_NONE || elements.column as u8 >= ColumnType::Null as u8 {
@@ -455,15 +454,6 @@ impl Elements {
                 Raw::unplaced(TAG_ARRAY, row_cell(self.data, slot))
             }
         })
-    }
-
-    /// The elements of the array that a node's cell names.
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) fn of(bytes: &[u8], cell: u64) -> Result<Elements> {
-        match row_of(cell) {
-            None => Elements::load_inlined(bytes, Block::resolve(bytes, cell as u32)?),
-            Some(row) => List::load(bytes, cell as u32)?.element(bytes, row),
-        }
     }
 }
 

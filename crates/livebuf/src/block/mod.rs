@@ -2,8 +2,10 @@
 
 pub(crate) mod absent;
 pub(crate) mod column;
+pub(crate) mod list;
 pub(crate) mod map;
 pub(crate) mod nested;
+pub(crate) mod owner;
 pub(crate) mod record;
 pub(crate) mod shape;
 pub(crate) mod table;

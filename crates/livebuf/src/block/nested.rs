@@ -3,9 +3,12 @@
 
 use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{ColumnType, Elements};
+use crate::block::list::List;
+use crate::block::owner::Owner;
 use crate::block::record::Raw;
-use crate::block::table::{List, Owner, Table, extra};
-use crate::error::Result;
+use crate::block::shape::Shape;
+use crate::block::table::{Table, extra};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice};
 use crate::format::layout::*;
 
@@ -163,4 +166,33 @@ pub(crate) fn count_elements(bytes: &[u8], list: List, arrays: u64) -> Result<u6
         Some(length) => arrays * length as u64,
         None => list.child(bytes)?.count as u64,
     })
+}
+
+/// Bytes of keys that a slot of a column pays for, where all tables below pay for their own
+/// (FORMAT 6.3). Whoever calls has seen that columns nest no deeper than they may.
+pub(crate) fn worth(bytes: &[u8], column: Elements) -> Result<u64> {
+    let worth = match column.column {
+        ColumnType::Struct => {
+            let table = Table::load(bytes, column.data)?;
+            let shape = Shape::load(bytes, table.shape as u64)?;
+            let (mut paid, mut keys) = (0, 0);
+            for index in 0..table.columns {
+                paid += worth(bytes, table.column(bytes, index)?)?;
+                keys += shape.key(bytes, index)?.len() as u64;
+            }
+            let unpaid = || Error::new(ErrorKind::BadCount, table.offset as u64);
+            paid.checked_sub(keys).ok_or_else(unpaid)?
+        }
+        ColumnType::List => {
+            worth(bytes, List::load(bytes, column.data)?.child(bytes)?)?;
+            // The offset of each array.
+            KEY_BYTES
+        }
+        ColumnType::FixedList => {
+            let list = List::load(bytes, column.data)?;
+            list.length.unwrap_or(0) as u64 * worth(bytes, list.child(bytes)?)?
+        }
+        leaf => return Ok(leaf.worth()),
+    };
+    Ok(worth.min(NESTED_WORTH))
 }

@@ -5,6 +5,7 @@
 //! allowed fits a stack of 256 KiB, in unoptimised builds too.
 
 use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::list::elements_of;
 use crate::block::map::Map;
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::Shape;
@@ -46,7 +47,7 @@ impl Node {
                     _ => Ok(Node::Record(block.record()?)),
                 }
             }
-            (TAG_ARRAY, _) => Ok(Node::Array(Elements::of(bytes, raw.cell)?)),
+            (TAG_ARRAY, _) => Ok(Node::Array(elements_of(bytes, raw.cell)?)),
             _ => Err(Error::new(ErrorKind::UnsupportedFeature, raw.position.into())),
         }
     }

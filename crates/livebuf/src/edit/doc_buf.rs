@@ -66,7 +66,7 @@ mod owned {
     use crate::store::space::{Observer, Space};
     use crate::store::storage::{Storage, VecStorage};
     use crate::view::validate::Region;
-    use crate::view::{Checked, Doc, Mode};
+    use crate::view::{Doc, Mode};
     use alloc::vec::Vec;
     use hashbrown::HashMap;
 
@@ -189,7 +189,7 @@ mod owned {
 
     /// Where the containers of a document are in another one of the same value.
     fn runs_between(from: &[u8], to: &[u8]) -> Result<Vec<Run>> {
-        let root = |bytes| Doc::<Checked>::assume(bytes).root().raw();
+        let root = |bytes| Doc::unchecked(bytes).root().raw();
         let mut runs = Vec::new();
         // Of each table and list the run that its last row is in.
         let mut last: HashMap<u32, usize> = HashMap::new();

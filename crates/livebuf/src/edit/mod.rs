@@ -23,9 +23,10 @@ use handles::{Event, Handles};
 use table::{Part, Place};
 
 use crate::block::column::{ColumnType, Elements, row_cell, row_of};
+use crate::block::list::List;
 use crate::block::map::{self, Map};
 use crate::block::record::{Block, Raw, Record};
-use crate::block::table::{List, Table};
+use crate::block::table::Table;
 use crate::block::walk::{self, Allowance};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u64, round_up};
@@ -327,7 +328,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// The document, every answer checked.
     #[inline]
     pub fn doc(&self) -> Doc<'_, Checked> {
-        Doc::assume(self.space.bytes())
+        Doc::unchecked(self.space.bytes())
     }
 
     /// The used bytes: the document as it is sent or stored.
@@ -485,7 +486,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Container::Row(..) => (TAG_OBJECT, row),
             Container::Record(_) | Container::Map(_) => (TAG_OBJECT, home),
         };
-        Ok(Value::new(self.space.bytes(), Raw::unplaced(tag, cell)))
+        Ok(Value::new(Checked, self.space.bytes(), Raw::unplaced(tag, cell)))
     }
 
     /// Whether a handle is good: its container was not freed or taken away since.
@@ -545,7 +546,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let size = self.validate_scratch();
         let Some((document, scratch)) = self.space.scratch(size) else { return Err(refused) };
-        let valid = Doc::<Checked>::assume(document).validate_in(scratch).map(|_| ());
+        let valid = Doc::unchecked(document).validate_in(scratch).map(|_| ());
         scratch.fill(0);
         self.space.trusted = valid.is_ok();
         valid
@@ -1259,8 +1260,10 @@ impl<S: Storage> Editor<S> {
 impl<S: Exclusive, O: Observer> Editor<S, O> {
     /// The document with plain answers, where it is trusted and nobody else
     /// can write its storage.
+    #[allow(unsafe_code)]
     pub fn valid(&self) -> Option<Doc<'_, Valid>> {
-        self.space.trusted.then(|| Doc::assume(self.space.bytes()))
+        // SAFETY: this editor wrote or validated the bytes, and the storage is exclusive.
+        self.space.trusted.then(|| unsafe { self.doc().assume_valid() })
     }
 }
 

@@ -9,10 +9,12 @@ use super::object::{FieldPlan, Found, append, find_member, index_limit};
 use super::{At, Editor, Event, New, NodeId, build_key, key_fresh};
 use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{ColumnType, Elements, Gap, row_cell, row_of, set_bit};
+use crate::block::list::{List, elements_of};
 use crate::block::map;
+use crate::block::owner::{Owner, set_nested_bits};
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
-use crate::block::table::{List, Owner, Table, extra, extra_entry, set_nested_bits};
+use crate::block::table::{Table, extra, extra_entry};
 use crate::block::walk::{Cursor, Node};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u64};
@@ -79,7 +81,7 @@ impl<'v> Put<'v> {
                 Some(object) => object.find(needle)?.map(|value| Put::Value(New::Copy(value))),
                 None => None,
             },
-            Put::Here(raw) => Object::<Checked>::of(bytes, raw.cell)?
+            Put::Here(raw) => Object::of(Checked, bytes, raw.cell)?
                 .find(needle)?
                 .map(|value| Put::Here(value.raw())),
             _ => None,
@@ -98,7 +100,7 @@ impl<'v> Put<'v> {
                 None => Ok(()),
             },
             Put::Here(raw) if raw.tag == TAG_ARRAY => {
-                let elements = Elements::of(bytes, raw.cell)?;
+                let elements = elements_of(bytes, raw.cell)?;
                 (0..elements.count)
                     .try_for_each(|index| with(Put::Here(elements.element(bytes, index)?)))
             }
@@ -119,7 +121,7 @@ impl<'v> Put<'v> {
                 }
                 None => return Err(missing()),
             },
-            Put::Here(raw) => Put::Here(Elements::of(bytes, raw.cell)?.element(bytes, index)?),
+            Put::Here(raw) => Put::Here(elements_of(bytes, raw.cell)?.element(bytes, index)?),
             _ => return Err(missing()),
         })
     }
@@ -130,7 +132,7 @@ impl<'v> Put<'v> {
             Put::Value(New::Copy(value)) => {
                 Ok(value.array()?.map_or(0, |array| array.len() as u32))
             }
-            Put::Here(raw) if raw.tag == TAG_ARRAY => Ok(Elements::of(bytes, raw.cell)?.count),
+            Put::Here(raw) if raw.tag == TAG_ARRAY => Ok(elements_of(bytes, raw.cell)?.count),
             _ => Ok(0),
         }
     }
@@ -145,7 +147,7 @@ impl<'v> Put<'v> {
         match self {
             Put::Here(raw) if raw.tag == TAG_OBJECT => {
                 let shape = Shape::load(bytes, table.shape as u64)?;
-                let object = Object::<Checked>::of(bytes, raw.cell)?;
+                let object = Object::of(Checked, bytes, raw.cell)?;
                 object.iter().try_for_each(|member| {
                     let (key, value) = member?;
                     match table.has(bytes, shape, key.as_bytes())? {
@@ -1371,7 +1373,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let shape = Shape::load(bytes, table.shape as u64)?;
         let found = shape.find(bytes, table.columns, &needle)?;
         let fields = || {
-            Object::<Checked>::of(bytes, row_cell(table.offset, row))
+            Object::of(Checked, bytes, row_cell(table.offset, row))
                 .map(|object| object.len() as u64)
         };
         if let Some(index) = found {
@@ -1838,7 +1840,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let column = self.relayout(column, within, layout, column.count, extent)?;
         let bytes = self.space.bytes();
         let raw = column.element(bytes, row)?;
-        let elements = Elements::of(bytes, raw.cell)?;
+        let elements = elements_of(bytes, raw.cell)?;
         Ok((raw.cell as u32, elements))
     }
 

@@ -6,7 +6,7 @@ use super::{
     TAG_WAITING_OBJECT, Text, put_tagged, settle,
 };
 use crate::block::column::ColumnType;
-use crate::block::table::Owner;
+use crate::block::owner::Owner;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
 use crate::store::storage::Storage;

@@ -23,7 +23,7 @@ use crate::format::cell::{Needle, inline_span, span_at, span_bytes, span_offset}
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
 use crate::store::storage::{Storage, VecStorage};
-use crate::view::{Checked, Doc, Mode, Value};
+use crate::view::{Doc, Mode, Value};
 use alloc::vec::Vec;
 use core::hash::BuildHasher;
 use hashbrown::hash_table::Entry;
@@ -1271,7 +1271,7 @@ impl<S: Storage> Encoder<S> {
         bytes[HEADER_NEWEST_SHAPE as usize..][..4].copy_from_slice(&newest.to_le_bytes());
         if self.replaced {
             let mut again = Encoder::with_options(self.options);
-            again.value(&Doc::<Checked>::assume(&bytes[..used]).root())?;
+            again.value(&Doc::unchecked(&bytes[..used]).root())?;
             let again = again.finish()?;
             let again = again.as_bytes();
             // Shorter as a rule, but what is searched for sharing may differ.

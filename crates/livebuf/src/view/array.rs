@@ -5,14 +5,13 @@ use crate::block::column::{ColumnType, Elements};
 use crate::error::Result;
 use crate::format::bytes::slice;
 use crate::format::layout::GAPS_NONE;
-use core::marker::PhantomData;
 
 /// An array.
 #[derive(Clone, Copy)]
 pub struct Array<'a, M> {
     bytes: &'a [u8],
     elements: Elements,
-    mode: PhantomData<M>,
+    mode: M,
 }
 
 mod sealed {
@@ -41,12 +40,12 @@ element!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32
 
 impl<'a, M: Mode> Array<'a, M> {
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) fn new(bytes: &'a [u8], elements: Elements) -> Self {
-        Array { bytes, elements, mode: PhantomData }
+    pub(crate) fn new(mode: M, bytes: &'a [u8], elements: Elements) -> Self {
+        Array { bytes, elements, mode }
     }
 
-    pub(super) fn parts(&self) -> (&'a [u8], Elements) {
-        (self.bytes, self.elements)
+    pub(super) fn parts(&self) -> (M, &'a [u8], Elements) {
+        (self.mode, self.bytes, self.elements)
     }
 
     /// Count of elements.
@@ -77,7 +76,7 @@ impl<'a, M: Mode> Array<'a, M> {
             return Ok(None);
         }
         let raw = self.elements.element_inlined(self.bytes, index as u32)?;
-        Ok(Some(Value::new(self.bytes, raw)))
+        Ok(Some(Value::new(self.mode, self.bytes, raw)))
     }
 
     /// All elements in order.
@@ -140,7 +139,7 @@ impl<'a, M: Mode> Iterator for ArrayIter<'a, M> {
         let index = self.front;
         self.front += 1;
         let raw = self.array.elements.element_inlined(self.array.bytes, index);
-        M::item(raw.map(|raw| Value::new(self.array.bytes, raw)))
+        M::item(raw.map(|raw| Value::new(self.array.mode, self.array.bytes, raw)))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -161,7 +160,7 @@ impl<M: Mode> DoubleEndedIterator for ArrayIter<'_, M> {
         }
         self.back -= 1;
         let raw = self.array.elements.element_inlined(self.array.bytes, self.back);
-        M::item(raw.map(|raw| Value::new(self.array.bytes, raw)))
+        M::item(raw.map(|raw| Value::new(self.array.mode, self.array.bytes, raw)))
     }
 }
 

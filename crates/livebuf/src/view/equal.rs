@@ -82,7 +82,7 @@ impl Equal<'_> {
             None => two.next(self.two)?.map(|(_, other)| other),
             Some(key) => {
                 self.spend(key.len() as u64 / 64)?;
-                Object::<Checked>::from_node(self.two, two.node)?
+                Object::from_node(Checked, self.two, two.node)?
                     .find(&Needle::new(key))?
                     .map(|value| value.raw())
             }
@@ -120,7 +120,7 @@ impl Equal<'_> {
         if above >= MAX_NESTING as usize {
             return Err(Error::with_detail(ErrorKind::NestingLimit, 0, MAX_NESTING as u64));
         }
-        let length = |bytes, raw| Value::<Checked>::new(bytes, raw).len();
+        let length = |bytes, raw| Value::new(Checked, bytes, raw).len();
         if one.tag != two.tag || length(self.one, one)? != length(self.two, two)? {
             return Ok(Entered::Equal(false));
         }

@@ -38,16 +38,16 @@ fn find_elsewhere<'a, M: Mode>(
     lookup: impl Lookup,
     value: Value<'a, M>,
 ) -> Result<Option<Value<'a, M>>> {
-    let (bytes, raw) = (value.document(), value.raw());
+    let (mode, bytes, raw) = (value.mode, value.document(), value.raw());
     if raw.tag != TAG_OBJECT {
         return Ok(None);
     }
     if row_of(raw.cell).is_some() {
-        return lookup.find_in_object(&Object::row(bytes, raw.cell)?);
+        return lookup.find_in_object(&Object::row(mode, bytes, raw.cell)?);
     }
     let block = Block::resolve(bytes, raw.cell as u32)?;
     match (block.kind(), lookup.text()) {
-        (KIND_MAP, Some(key)) => Object::find_in_map(bytes, block.offset, &Needle::new(key)),
+        (KIND_MAP, Some(key)) => Object::find_in_map(mode, bytes, block.offset, &Needle::new(key)),
         (KIND_MAP, None) => Ok(None),
         _ => Err(block.unexpected()),
     }
@@ -188,7 +188,7 @@ impl Lookup for &Bound<'_, '_> {
             && bytes.as_ptr() == self.document.as_ptr()
         {
             let raw = column.element_inlined(bytes, row)?;
-            return Ok((raw.tag != TAG_HOLE).then(|| Value::new(bytes, raw)));
+            return Ok((raw.tag != TAG_HOLE).then(|| Value::new(value.mode, bytes, raw)));
         }
         match value.object()? {
             Some(object) => self.find_in_object(&object),

@@ -23,7 +23,7 @@ pub use scalar::Scalar;
 pub(crate) use scalar::from_scalars;
 pub use table::{Column, ColumnPath, Pointer, Table};
 
-use crate::block::column::Elements;
+use crate::block::list::elements_of;
 use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u32, load_u64, text, text_unchecked};
@@ -31,7 +31,6 @@ use crate::format::cell::{span_bytes, span_length, span_offset};
 use crate::format::layout::*;
 use crate::format::pointer;
 use core::fmt;
-use core::marker::PhantomData;
 
 mod sealed {
     /// Modes are two, and unchecked text relies on what they promise.
@@ -41,7 +40,7 @@ mod sealed {
 }
 
 /// How a view treats the possibility of damage: [`Checked`] or [`Valid`].
-pub trait Mode: sealed::Sealed + Copy + fmt::Debug + Default + 'static {
+pub trait Mode: sealed::Sealed + Copy + fmt::Debug + 'static {
     /// What a look-up answers.
     type Out<X>;
     /// What an iterator yields.
@@ -66,8 +65,14 @@ pub trait Mode: sealed::Sealed + Copy + fmt::Debug + Default + 'static {
 pub struct Checked;
 
 /// The mode of a validated document: look-ups answer `Option<_>`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Valid;
+///
+/// # Validation
+/// A view in this mode stands for a promise: its bytes are a valid document (FORMAT 9), or
+/// a trusted editor wrote them, and nobody can change them while the view lives. Text is
+/// read without being checked. Whoever has a value of this type has that promise: only
+/// [`Doc::assume_valid`], which is unsafe, makes one, and each view hands on its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Valid(());
 
 impl Mode for Checked {
     type Out<X> = Result<Option<X>>;
@@ -121,9 +126,7 @@ impl Mode for Valid {
     #[cfg_attr(not(feature = "small"), inline(always))]
     #[allow(unsafe_code)]
     fn text(bytes: &[u8], _offset: u64) -> Result<&str> {
-        // SAFETY: `Valid` views are made only by the validator, which checked
-        // all reachable text, and by editors of exclusive storage, which wrote
-        // it from `&str`; the view borrows the bytes, so nobody writes them.
+        // SAFETY: a view in this mode holds the promise that `Valid` stands for.
         Ok(unsafe { text_unchecked(bytes) })
     }
 
@@ -158,7 +161,7 @@ impl Mode for Valid {
 #[derive(Clone, Copy)]
 pub struct Doc<'a, M = Checked> {
     bytes: &'a [u8],
-    mode: PhantomData<M>,
+    mode: M,
 }
 
 /// What a value is.
@@ -190,6 +193,12 @@ pub enum Kind {
 }
 
 impl<'a> Doc<'a, Checked> {
+    /// A document whose header was looked at: every answer is checked.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn unchecked(bytes: &'a [u8]) -> Self {
+        Doc { bytes, mode: Checked }
+    }
+
     /// Opens a document: looks at its 32 header bytes only.
     ///
     /// # Errors
@@ -199,7 +208,7 @@ impl<'a> Doc<'a, Checked> {
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
         let used = Header::check(bytes)?.used as u64;
         match usize::try_from(used).ok().and_then(|used| bytes.get(..used)) {
-            Some(bytes) => Ok(Doc { bytes, mode: PhantomData }),
+            Some(bytes) => Ok(Doc::unchecked(bytes)),
             None => Err(Error::with_detail(ErrorKind::Truncated, bytes.len() as u64, used)),
         }
     }
@@ -213,17 +222,11 @@ impl<'a> Doc<'a, Checked> {
     /// As [`Doc::open`], except that the header is enough.
     pub fn open_partial(bytes: &'a [u8]) -> Result<Self> {
         let used = Header::check(bytes)?.used as usize;
-        Ok(Doc { bytes: bytes.get(..used).unwrap_or(bytes), mode: PhantomData })
+        Ok(Doc::unchecked(bytes.get(..used).unwrap_or(bytes)))
     }
 }
 
 impl<'a, M: Mode> Doc<'a, M> {
-    /// A view in any mode; for the validator and editors that know it holds.
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) fn assume(bytes: &'a [u8]) -> Self {
-        Doc { bytes, mode: PhantomData }
-    }
-
     /// The used bytes: the document as it is sent or stored.
     pub fn as_bytes(self) -> &'a [u8] {
         self.bytes
@@ -235,7 +238,7 @@ impl<'a, M: Mode> Doc<'a, M> {
         // Opening made sure of the header.
         let tag = load_u8(self.bytes, HEADER_ROOT_TAG as u64).unwrap_or(TAG_NULL);
         let cell = load_u64(self.bytes, HEADER_ROOT_CELL as u64).unwrap_or(0);
-        Value::new(self.bytes, Raw { tag, cell, position: HEADER_ROOT_CELL })
+        Value::new(self.mode, self.bytes, Raw { tag, cell, position: HEADER_ROOT_CELL })
     }
 
     /// The value at a JSON pointer (RFC 6901); `""` is the root.
@@ -255,12 +258,12 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// while the view lives: text is not checked to be UTF-8 any more.
     #[allow(unsafe_code)]
     pub unsafe fn assume_valid(self) -> Doc<'a, Valid> {
-        Doc::assume(self.bytes)
+        Doc { bytes: self.bytes, mode: Valid(()) }
     }
 
     /// The same document with every answer checked.
     pub fn checked(self) -> Doc<'a, Checked> {
-        Doc { bytes: self.bytes, mode: PhantomData }
+        Doc { bytes: self.bytes, mode: Checked }
     }
 }
 
@@ -310,7 +313,7 @@ impl Header {
 pub struct Value<'a, M = Checked> {
     bytes: &'a [u8],
     raw: Raw,
-    mode: PhantomData<M>,
+    mode: M,
 }
 
 #[cfg(target_pointer_width = "64")]
@@ -344,14 +347,14 @@ impl<'a> Value<'a, Checked> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn from_parts(bytes: &'a [u8], parts: ValueParts) -> Self {
         let ValueParts { cell, position, tag } = parts;
-        Value::new(bytes, Raw { cell, position, tag })
+        Value::new(Checked, bytes, Raw { cell, position, tag })
     }
 }
 
 impl<'a, M: Mode> Value<'a, M> {
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) fn new(bytes: &'a [u8], raw: Raw) -> Self {
-        Value { bytes, raw, mode: PhantomData }
+    pub(crate) fn new(mode: M, bytes: &'a [u8], raw: Raw) -> Self {
+        Value { bytes, raw, mode }
     }
 
     pub(crate) fn raw(&self) -> Raw {
@@ -497,14 +500,14 @@ impl<'a, M: Mode> Value<'a, M> {
         if self.raw.tag != TAG_OBJECT {
             return Ok(None);
         }
-        Object::of(self.bytes, self.raw.cell).map(Some)
+        Object::of(self.mode, self.bytes, self.raw.cell).map(Some)
     }
 
     /// The object, where it is a record.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn record(&self) -> Result<Option<Object<'a, M>>> {
         match self.raw.tag {
-            TAG_OBJECT => Object::record(self.bytes, self.raw.cell),
+            TAG_OBJECT => Object::record(self.mode, self.bytes, self.raw.cell),
             _ => Ok(None),
         }
     }
@@ -514,7 +517,7 @@ impl<'a, M: Mode> Value<'a, M> {
         if self.raw.tag != TAG_ARRAY {
             return Ok(None);
         }
-        Ok(Some(Array::new(self.bytes, Elements::of(self.bytes, self.raw.cell)?)))
+        Ok(Some(Array::new(self.mode, self.bytes, elements_of(self.bytes, self.raw.cell)?)))
     }
 
     /// The member with this key, or the element with this index.
@@ -568,7 +571,7 @@ impl<'a, M: Mode> Value<'a, M> {
 
     /// The same value with every answer checked.
     pub fn checked(&self) -> Value<'a, Checked> {
-        Value::new(self.bytes, self.raw)
+        Value::new(Checked, self.bytes, self.raw)
     }
 }
 

@@ -12,7 +12,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::check;
 use crate::format::cell::{Needle, span_at_position};
 use crate::format::layout::*;
-use core::marker::PhantomData;
 use core::ops::Bound as Limit;
 use core::ops::RangeBounds;
 
@@ -21,7 +20,7 @@ use core::ops::RangeBounds;
 pub struct Object<'a, M> {
     bytes: &'a [u8],
     body: Body,
-    mode: PhantomData<M>,
+    mode: M,
 }
 
 #[derive(Clone, Copy)]
@@ -61,13 +60,13 @@ impl Row {
     }
 
     /// The object with the further fields: a record or map, never a row.
-    fn extra<'a, M: Mode>(&self, bytes: &'a [u8]) -> Result<Option<Object<'a, M>>> {
+    fn extra<'a, M: Mode>(&self, mode: M, bytes: &'a [u8]) -> Result<Option<Object<'a, M>>> {
         if !self.extras {
             return Ok(None);
         }
         match Table::load(bytes, self.table)?.extra(bytes, self.row)? {
             0 => Ok(None),
-            home => Object::of(bytes, home as u64).map(Some),
+            home => Object::of(mode, bytes, home as u64).map(Some),
         }
     }
 }
@@ -75,60 +74,60 @@ impl Row {
 impl<'a, M: Mode> Object<'a, M> {
     /// The object that a node's cell leads to.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) fn of(bytes: &'a [u8], cell: u64) -> Result<Self> {
+    pub(crate) fn of(mode: M, bytes: &'a [u8], cell: u64) -> Result<Self> {
         if row_of(cell).is_some() {
-            return Object::row(bytes, cell);
+            return Object::row(mode, bytes, cell);
         }
         let block = Block::resolve(bytes, cell as u32)?;
         match block.kind() {
-            KIND_RECORD => Ok(Object::new(bytes, Body::Record(block.record()?))),
-            KIND_MAP => Object::map(bytes, block.offset),
+            KIND_RECORD => Ok(Object::new(mode, bytes, Body::Record(block.record()?))),
+            KIND_MAP => Object::map(mode, bytes, block.offset),
             _ => Err(block.unexpected()),
         }
     }
 
     /// The same, where it is a record.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn record(bytes: &'a [u8], cell: u64) -> Result<Option<Self>> {
+    pub(super) fn record(mode: M, bytes: &'a [u8], cell: u64) -> Result<Option<Self>> {
         if row_of(cell).is_some() {
             return Ok(None);
         }
         let block = Block::resolve(bytes, cell as u32)?;
         match block.kind() {
-            KIND_RECORD => Ok(Some(Object::new(bytes, Body::Record(block.record()?)))),
+            KIND_RECORD => Ok(Some(Object::new(mode, bytes, Body::Record(block.record()?)))),
             _ => Ok(None),
         }
     }
 
-    pub(super) fn from_node(bytes: &'a [u8], node: Node) -> Result<Self> {
+    pub(super) fn from_node(mode: M, bytes: &'a [u8], node: Node) -> Result<Self> {
         match node {
-            Node::Record(record) => Ok(Object::new(bytes, Body::Record(record))),
-            Node::Map(offset) => Object::map(bytes, offset),
-            Node::Row(table, row) => Ok(Object::new(bytes, Body::Row(Row::new(table, row)))),
+            Node::Record(record) => Ok(Object::new(mode, bytes, Body::Record(record))),
+            Node::Map(offset) => Object::map(mode, bytes, offset),
+            Node::Row(table, row) => Ok(Object::new(mode, bytes, Body::Row(Row::new(table, row)))),
             Node::Array(elements) => Err(Error::new(ErrorKind::WrongBlock, elements.offset as u64)),
         }
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn new(bytes: &'a [u8], body: Body) -> Self {
-        Object { bytes, body, mode: PhantomData }
+    fn new(mode: M, bytes: &'a [u8], body: Body) -> Self {
+        Object { bytes, body, mode }
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn map(bytes: &'a [u8], offset: u32) -> Result<Self> {
+    fn map(mode: M, bytes: &'a [u8], offset: u32) -> Result<Self> {
         let map = map::Map::load(bytes, offset as u64)?;
         check(bytes, map.entries as u64, entries_size(map.used as u64))?;
-        Ok(Object::new(bytes, Body::Map(offset, map.used, map.live)))
+        Ok(Object::new(mode, bytes, Body::Map(offset, map.used, map.live)))
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn row(bytes: &'a [u8], cell: u64) -> Result<Self> {
+    pub(super) fn row(mode: M, bytes: &'a [u8], cell: u64) -> Result<Self> {
         let table = Table::load(bytes, cell as u32)?;
         let row = row_of(cell).unwrap_or(0);
         if row >= table.rows {
             return Err(Error::new(ErrorKind::BadCount, table.offset as u64));
         }
-        Ok(Object::new(bytes, Body::Row(Row::new(table, row))))
+        Ok(Object::new(mode, bytes, Body::Row(Row::new(table, row))))
     }
 
     /// Count of members. Of a row of a table: counted, O(columns).
@@ -145,7 +144,7 @@ impl<'a, M: Mode> Object<'a, M> {
     fn count_fields(&self, row: Row) -> usize {
         let present =
             |&index: &u32| row.field(self.bytes, index).is_ok_and(|raw| raw.tag != TAG_HOLE);
-        let extra = row.extra::<M>(self.bytes).ok().flatten();
+        let extra = row.extra(self.mode, self.bytes).ok().flatten();
         (0..row.columns()).filter(present).count() + extra.map_or(0, |extra| extra.len())
     }
 
@@ -155,7 +154,7 @@ impl<'a, M: Mode> Object<'a, M> {
     pub fn places(&self) -> usize {
         match self.body {
             Body::Row(row) => {
-                let extra = row.extra::<M>(self.bytes).ok().flatten();
+                let extra = row.extra(self.mode, self.bytes).ok().flatten();
                 row.columns() as usize + extra.map_or(0, |extra| extra.slots_in_use() as usize)
             }
             _ => self.slots_in_use() as usize,
@@ -195,7 +194,7 @@ impl<'a, M: Mode> Object<'a, M> {
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn value(&self, raw: Raw) -> Option<Value<'a, M>> {
-        (raw.tag != TAG_HOLE).then(|| Value::new(self.bytes, raw))
+        (raw.tag != TAG_HOLE).then(|| Value::new(self.mode, self.bytes, raw))
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -211,7 +210,7 @@ impl<'a, M: Mode> Object<'a, M> {
                     None => Ok(None),
                 }
             }
-            Body::Map(map, ..) => Object::find_in_map(self.bytes, map, needle),
+            Body::Map(map, ..) => Object::find_in_map(self.mode, self.bytes, map, needle),
             Body::Row(row) => {
                 let shape = Shape::load(self.bytes, row.shape as u64)?;
                 match shape.find(self.bytes, row.columns(), needle)? {
@@ -232,7 +231,7 @@ impl<'a, M: Mode> Object<'a, M> {
 
     #[inline(never)]
     fn find_in_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
-        match row.extra::<M>(self.bytes)? {
+        match row.extra(self.mode, self.bytes)? {
             Some(extra) => extra.find(needle),
             None => Ok(None),
         }
@@ -240,6 +239,7 @@ impl<'a, M: Mode> Object<'a, M> {
 
     #[inline(never)]
     pub(super) fn find_in_map(
+        mode: M,
         bytes: &'a [u8],
         map: u32,
         needle: &Needle<'_>,
@@ -247,7 +247,7 @@ impl<'a, M: Mode> Object<'a, M> {
         let map = map::Map::load(bytes, map as u64)?;
         let Some(index) = map.find(bytes, needle)? else { return Ok(None) };
         let raw = map.entry(bytes, index)?.load(bytes)?;
-        Ok((raw.tag != TAG_HOLE).then(|| Value::new(bytes, raw)))
+        Ok((raw.tag != TAG_HOLE).then(|| Value::new(mode, bytes, raw)))
     }
 
     /// Shape and count of the fields that have their keys there.
@@ -365,7 +365,7 @@ impl<'a, M: Mode> Object<'a, M> {
     pub fn iter(&self) -> Fields<'a, M> {
         let back = match self.body {
             Body::Row(row) => {
-                let extra = row.extra::<M>(self.bytes).ok().flatten();
+                let extra = row.extra(self.mode, self.bytes).ok().flatten();
                 row.columns() + extra.map_or(0, |extra| extra.slots_in_use())
             }
             _ => self.slots_in_use(),
@@ -468,7 +468,7 @@ impl<'a, M: Mode> Object<'a, M> {
                 slot: 0,
                 end: record.used() as u64,
                 remaining: record.live() as u64,
-                mode: PhantomData,
+                mode: self.mode,
             }),
             _ => None,
         }
@@ -480,7 +480,7 @@ impl<'a, M: Mode> Object<'a, M> {
     pub fn row_slots(&self) -> Option<RowSlots<'a, M>> {
         match self.body {
             Body::Row(row) if !row.extras => {
-                Some(RowSlots { bytes: self.bytes, row, slot: 0, mode: PhantomData })
+                Some(RowSlots { bytes: self.bytes, row, slot: 0, mode: self.mode })
             }
             _ => None,
         }
@@ -501,7 +501,7 @@ impl<'a, M: Mode> Object<'a, M> {
 
     #[inline(never)]
     fn raw_in_extra(&self, row: Row, slot: u32) -> Result<Raw> {
-        match row.extra::<M>(self.bytes)? {
+        match row.extra(self.mode, self.bytes)? {
             Some(extra) => extra.raw_at(slot),
             None => Ok(Raw::HOLE),
         }
@@ -528,7 +528,7 @@ impl<'a, M: Mode> Object<'a, M> {
 
     #[inline(never)]
     fn key_in_extra(&self, row: Row, slot: u32) -> Result<&'a [u8]> {
-        match row.extra::<M>(self.bytes)? {
+        match row.extra(self.mode, self.bytes)? {
             Some(extra) => extra.key_of(slot, &mut None),
             None => Err(Error::new(ErrorKind::BadCount, row.table as u64)),
         }
@@ -545,7 +545,7 @@ impl<'a, M: Mode> Object<'a, M> {
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn member(&self, key: &'a [u8], raw: Raw) -> Result<(&'a str, Value<'a, M>)> {
-        Ok((M::text(key, 0)?, Value::new(self.bytes, raw)))
+        Ok((M::text(key, 0)?, Value::new(self.mode, self.bytes, raw)))
     }
 }
 
@@ -568,7 +568,7 @@ pub struct Slots<'a, M> {
     slot: u64,
     end: u64,
     remaining: u64,
-    mode: PhantomData<M>,
+    mode: M,
 }
 
 impl<'a, M: Mode> Slots<'a, M> {
@@ -607,7 +607,7 @@ pub struct RowSlots<'a, M> {
     bytes: &'a [u8],
     row: Row,
     slot: u32,
-    mode: PhantomData<M>,
+    mode: M,
 }
 
 impl<'a, M: Mode> RowSlots<'a, M> {
@@ -642,7 +642,9 @@ impl<'a, M: Mode> Iterator for RowSlots<'a, M> {
             self.slot += 1;
             match self.row.field(self.bytes, slot) {
                 Ok(raw) if raw.tag == TAG_HOLE => {}
-                Ok(raw) => return M::item(Ok((slot as usize, Value::new(self.bytes, raw)))),
+                Ok(raw) => {
+                    return M::item(Ok((slot as usize, Value::new(self.mode, self.bytes, raw))));
+                }
                 Err(error) => {
                     self.slot = u32::MAX;
                     return M::item(Err(error));
@@ -665,7 +667,7 @@ impl<'a, M: Mode> Iterator for Slots<'a, M> {
                 Ok(raw) if raw.tag == TAG_HOLE => {}
                 Ok(raw) => {
                     self.remaining -= 1;
-                    return M::item(Ok((slot as usize, Value::new(self.bytes, raw))));
+                    return M::item(Ok((slot as usize, Value::new(self.mode, self.bytes, raw))));
                 }
                 Err(error) => {
                     self.remaining = 0;

@@ -3,15 +3,15 @@
 use super::object::key_text;
 use super::{Array, Element, Key, Mode, Object, Scalar, Value};
 use crate::block::column::{ColumnType, Elements, row_cell};
+use crate::block::list::List;
 use crate::block::record::Raw;
 use crate::block::shape::Shape;
-use crate::block::table::{List, Table as Block};
+use crate::block::table::Table as Block;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::slice;
 use crate::format::cell::{Needle, inline_span, span_bytes};
 use crate::format::layout::*;
 use crate::format::pointer;
-use core::marker::PhantomData;
 use core::ops::{Bound, Range, RangeBounds};
 
 /// An array of like objects, stored as a column for each key: [`Array::table`].
@@ -54,7 +54,7 @@ pub struct Table<'a, M> {
     first: u32,
     count: u32,
     above: Above,
-    mode: PhantomData<M>,
+    mode: M,
 }
 
 /// The struct columns around rows, from the outermost that has gaps on: what a column has
@@ -223,8 +223,8 @@ impl<'a, M: Mode> Array<'a, M> {
     /// The array as a column.
     #[inline]
     pub fn as_column(&self) -> Column<'a, M> {
-        let (bytes, elements) = self.parts();
-        Column { bytes, elements, above: Above::NONE, mode: PhantomData }
+        let (mode, bytes, elements) = self.parts();
+        Column { bytes, elements, above: Above::NONE, mode }
     }
 }
 
@@ -258,7 +258,7 @@ impl<'a, M: Mode> Table<'a, M> {
         if !self.above.holds(self.bytes, row)? {
             return Ok(None);
         }
-        Object::of(self.bytes, row_cell(self.block.offset, row)).map(Some)
+        Object::of(self.mode, self.bytes, row_cell(self.block.offset, row)).map(Some)
     }
 
     /// A column by key, index, keys through struct columns, or [`Pointer`].
@@ -295,7 +295,7 @@ impl<'a, M: Mode> Table<'a, M> {
             return Err(Error::new(ErrorKind::BadCount, column.offset as u64));
         }
         let elements = Elements { first, count, ..column };
-        Ok(Column { bytes: self.bytes, elements, above: self.above, mode: PhantomData })
+        Ok(Column { bytes: self.bytes, elements, above: self.above, mode: self.mode })
     }
 
     /// The rows of a range, cut to those there are: for readers that share the work.
@@ -343,7 +343,7 @@ pub struct Column<'a, M> {
     bytes: &'a [u8],
     elements: Elements,
     above: Above,
-    mode: PhantomData<M>,
+    mode: M,
 }
 
 impl<'a, M: Mode> Column<'a, M> {
@@ -390,7 +390,7 @@ impl<'a, M: Mode> Column<'a, M> {
             return Ok(None);
         }
         let raw = self.raw(row as u32)?;
-        Ok((raw.tag != TAG_HOLE).then(|| Value::new(self.bytes, raw)))
+        Ok((raw.tag != TAG_HOLE).then(|| Value::new(self.mode, self.bytes, raw)))
     }
 
     /// All rows' values in order, `None` where the field is missing.
@@ -448,7 +448,7 @@ impl<'a, M: Mode> Column<'a, M> {
         let block = Block::load(self.bytes, self.elements.data)?;
         let Elements { first, count, .. } = self.elements;
         let above = self.above.with(self.bytes, self.elements)?;
-        Ok(Some(Table { bytes: self.bytes, block, first, count, above, mode: PhantomData }))
+        Ok(Some(Table { bytes: self.bytes, block, first, count, above, mode: self.mode }))
     }
 
     /// The elements of all arrays of a list column, one behind the other. Those of row r
@@ -459,7 +459,7 @@ impl<'a, M: Mode> Column<'a, M> {
             Some(list) => {
                 let elements = list.child(self.bytes)?;
                 let above = Above::NONE;
-                Ok(Some(Column { bytes: self.bytes, elements, above, mode: PhantomData }))
+                Ok(Some(Column { bytes: self.bytes, elements, above, mode: self.mode }))
             }
         }))
     }
@@ -506,23 +506,23 @@ impl<'a, M: Mode> Column<'a, M> {
 
     /// Numbers of all rows as doubles, by the rules of [`Value::as_f64`].
     pub fn f64s(&self) -> impl ExactSizeIterator<Item = Option<f64>> + Clone + use<'a, M> {
-        let bytes = self.bytes;
+        let (mode, bytes) = (self.mode, self.bytes);
         Typed {
             rows: Rows { column: *self, next: 0 },
             of: move |raw: Raw| match raw.tag {
                 TAG_FLOAT => Some(f64::from_bits(raw.cell)),
                 TAG_INT => Some(raw.cell as i64 as f64),
-                _ => Value::<M>::new(bytes, raw).as_f64(),
+                _ => Value::new(mode, bytes, raw).as_f64(),
             },
         }
     }
 
     /// Texts of all rows, `None` where there is none.
     pub fn strs(&self) -> impl ExactSizeIterator<Item = Option<&'a str>> + Clone + use<'a, M> {
-        let bytes = self.bytes;
+        let (mode, bytes) = (self.mode, self.bytes);
         Typed {
             rows: Rows { column: *self, next: 0 },
-            of: move |raw: Raw| M::result(Value::<M>::new(bytes, raw).as_str()).ok().flatten(),
+            of: move |raw: Raw| M::result(Value::new(mode, bytes, raw).as_str()).ok().flatten(),
         }
     }
 

@@ -8,18 +8,21 @@
 
 use crate::block::absent::{self, Blanks};
 use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::list::List;
 use crate::block::map;
+use crate::block::nested::worth;
 use crate::block::nested::{Columns, Found, count_elements, count_slots};
+use crate::block::owner::Owner;
 use crate::block::record::{Block, Raw, Record, check_immediate};
 use crate::block::shape::Shape;
-use crate::block::table::{List, Owner, Table, extra, worth};
+use crate::block::table::{Table, extra};
 use crate::block::walk::{CHUNK, Cursor, Node, check_further, holds_references};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u32, load_u64, round_up, slice, text};
 use crate::format::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
-use crate::view::{Checked, Doc, Mode, Valid, Value};
+use crate::view::{Doc, Mode, Valid, Value};
 
 /// What some bytes of a document are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -128,9 +131,11 @@ impl<'a, M: Mode> Doc<'a, M> {
     ///
     /// # Errors
     /// The first problem with its offset; [`ErrorKind::ScratchTooSmall`].
+    #[allow(unsafe_code)]
     pub fn validate_in(self, scratch: &mut [u8]) -> Result<Doc<'a, Valid>> {
         self.stats_in(scratch)?;
-        Ok(Doc::assume(self.as_bytes()))
+        // SAFETY: just validated; the view borrows the bytes, so nobody writes them.
+        Ok(unsafe { self.assume_valid() })
     }
 
     /// [`validate_in`](Self::validate_in) with scratch memory of its own.
@@ -190,7 +195,7 @@ impl<M: Mode> Value<'_, M> {
     #[cfg(feature = "alloc")]
     pub fn regions(&self, visit: impl FnMut(Region)) -> Result<()> {
         let bytes = self.document();
-        let mut scratch = alloc::vec![0; Doc::<Checked>::assume(bytes).validate_scratch()];
+        let mut scratch = alloc::vec![0; Doc::unchecked(bytes).validate_scratch()];
         let mut walk = Walk::new(bytes, &mut scratch, |_| {})?;
         walk.shapes()?;
         let Walk { exclusive, shared, stats, texts, .. } = walk;
@@ -282,7 +287,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         self.header()?;
         self.aux()?;
         self.shapes()?;
-        let root = Doc::<Checked>::assume(self.bytes).root().raw();
+        let root = Doc::unchecked(self.bytes).root().raw();
         self.value(root, 0)?;
         let stats = &mut self.stats;
         let known = stats.overhead
