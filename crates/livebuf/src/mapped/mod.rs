@@ -84,7 +84,7 @@ impl MappedFile {
                     let count =
                         if journal::is_due(&File::open(&path)?)? { &mut due } else { &mut busy };
                     *count += 1;
-                    if due > 1000 || busy > 10 {
+                    if due > 1000 || busy > 20 {
                         return Err(error);
                     }
                     std::thread::sleep(core::time::Duration::from_millis(1));
@@ -416,7 +416,12 @@ enum Access {
 }
 
 /// Opens a regular file and locks it; the file that has the name when locked.
+///
+/// A lock that is given back can last for a moment: a process that is being started has the
+/// files of the one that starts it until its program begins. So editors try for some
+/// milliseconds; readers, who also wait for journals, do that in [`MappedFile::open`].
 fn open_locked(path: &Path, access: Access) -> io::Result<File> {
+    let mut tries = if access == Access::Read { 0 } else { 20 };
     loop {
         let file = OpenOptions::new().read(true).write(access != Access::Read).open(path)?;
         let metadata = file.metadata()?;
@@ -426,7 +431,14 @@ fn open_locked(path: &Path, access: Access) -> io::Result<File> {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        lock(&file, access)?;
+        match lock(&file, access) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && tries > 0 => {
+                tries -= 1;
+                std::thread::sleep(core::time::Duration::from_millis(1));
+                continue;
+            }
+            locked => locked?,
+        }
         // Whoever held the lock may have renamed another file over this one.
         if has_name(&file, path)? {
             return Ok(file);

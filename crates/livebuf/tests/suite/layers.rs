@@ -103,7 +103,9 @@ fn no_blocks_use_each_other_in_a_circle() {
     while let Some(free) = used.iter().find(|(_, below)| below.is_empty()).map(|(file, _)| file) {
         let free = free.clone();
         used.remove(&free);
-        used.values_mut().for_each(|below| drop(below.remove(&free)));
+        for below in used.values_mut() {
+            below.remove(&free);
+        }
     }
     assert!(used.is_empty(), "a circle: {used:#?}");
 }
