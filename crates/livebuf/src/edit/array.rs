@@ -170,7 +170,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<Option<NodeId>> {
         let node = self.enter(node)?;
         let added = self.trusting(|editor| editor.try_add_element(node, index, new));
-        self.finish();
+        self.finish_growing();
         added
     }
 

@@ -27,7 +27,31 @@ pub struct NodeMut<'e, S, O = ()> {
     squeezed: u32,
 }
 
+impl<S: Storage, O: Observer> core::fmt::Debug for NodeMut<'_, S, O> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.value().fmt(f)
+    }
+}
+
 impl<S: Storage, O: Observer> Editor<S, O> {
+    /// A cursor on the container at a JSON pointer (RFC 6901); `None` where there is none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadPointer`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"users": [{"name": "Ada", "tags": []}]});
+    /// let mut ada = doc.pointer_mut("/users/0")?.unwrap();
+    /// ada.set("name", "Augusta")?;
+    /// ada.into_child("tags")?.unwrap().push("countess")?;
+    /// assert_eq!(doc.doc().pointer("/users/0/tags/0")?.unwrap(), "countess");
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn pointer_mut(&mut self, pointer: &str) -> Result<Option<NodeMut<'_, S, O>>> {
+        let node = self.find(pointer)?;
+        Ok(node.map(|node| NodeMut::new(self, node)))
+    }
+
     /// A cursor on the root container.
     ///
     /// # Errors
@@ -101,6 +125,15 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     pub fn get_mut(&mut self, at: impl Child) -> Result<Option<NodeMut<'_, S, O>>> {
         let child = self.editor.child(self.id(), at)?;
         Ok(self.cursor(child))
+    }
+
+    /// The same of the cursor itself, to go down without keeping the way.
+    ///
+    /// # Errors
+    /// As [`Editor::child`].
+    pub fn into_child(self, at: impl Child) -> Result<Option<NodeMut<'e, S, O>>> {
+        let child = self.editor.child(self.id(), at)?;
+        Ok(child.map(|node| NodeMut::new(self.editor, node)))
     }
 
     /// [`Editor::set`]; a cursor on the new value where it is a container.

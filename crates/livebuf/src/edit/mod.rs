@@ -194,6 +194,40 @@ impl<'v, M: Mode> From<Value<'v, M>> for New<'v> {
     }
 }
 
+/// A copy of the document's value.
+impl<'v, M: Mode> From<Doc<'v, M>> for New<'v> {
+    fn from(doc: Doc<'v, M>) -> New<'v> {
+        New::from(doc.root())
+    }
+}
+
+/// A copy of the document's value.
+impl<'v, S: Storage, O: Observer> From<&'v Editor<S, O>> for New<'v> {
+    fn from(document: &'v Editor<S, O>) -> New<'v> {
+        New::from(document.doc())
+    }
+}
+
+impl<'v, const N: usize> From<&'v [u8; N]> for New<'v> {
+    fn from(bytes: &'v [u8; N]) -> New<'v> {
+        New::Bytes(bytes)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<'v> From<&'v alloc::vec::Vec<u8>> for New<'v> {
+    fn from(bytes: &'v alloc::vec::Vec<u8>) -> New<'v> {
+        New::Bytes(bytes)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<'v> From<&'v alloc::borrow::Cow<'_, str>> for New<'v> {
+    fn from(text: &'v alloc::borrow::Cow<'_, str>) -> New<'v> {
+        New::Str(text)
+    }
+}
+
 impl<'v, T: Into<New<'v>>> From<Option<T>> for New<'v> {
     fn from(value: Option<T>) -> New<'v> {
         value.map_or(New::Null, Into::into)
@@ -236,6 +270,22 @@ impl Child for &Key<'_> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn child(&self) -> At<'_> {
         At::Remembered(self)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl Child for &alloc::string::String {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn child(&self) -> At<'_> {
+        At::Key(self)
+    }
+}
+
+/// What a reference leads to.
+impl<T: Child> Child for &T {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn child(&self) -> At<'_> {
+        T::child(self)
     }
 }
 
@@ -982,6 +1032,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
+    /// The end of an edit that makes room. Squeezing would take that again: the old place that
+    /// it left counts when something is removed.
+    fn finish_growing(&mut self) {
+        self.space.must_squeeze = false;
+    }
+
     /// [`set`](Self::set) by a fresh handle. `WHOLE`: it is the edit, not a part of it.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn set_fresh<const WHOLE: bool>(
@@ -1211,7 +1267,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Container::Row(..) => Ok(()),
             array => editor.reserve_elements(node, array, additional),
         });
-        self.finish();
+        self.finish_growing();
         reserved
     }
 
@@ -1224,6 +1280,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         } else {
             self.space.free(old as u64, old_size);
         }
+    }
+}
+
+/// The used bytes, as [`Editor::as_bytes`].
+impl<S: Storage, O: Observer> AsRef<[u8]> for Editor<S, O> {
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
     }
 }
 

@@ -79,6 +79,16 @@ impl<'a, M: Mode> Array<'a, M> {
         Ok(Some(Value::new(self.mode, self.bytes, raw)))
     }
 
+    /// The first element; `None` where there is none.
+    pub fn first(&self) -> M::Out<Value<'a, M>> {
+        self.get(0)
+    }
+
+    /// The last element; `None` where there is none.
+    pub fn last(&self) -> M::Out<Value<'a, M>> {
+        self.get(self.len().wrapping_sub(1))
+    }
+
     /// All elements in order.
     pub fn iter(&self) -> ArrayIter<'a, M> {
         ArrayIter { array: *self, front: 0, back: self.elements.count }
@@ -106,6 +116,15 @@ impl<'a, M: Mode> Array<'a, M> {
 }
 
 impl<'a, M: Mode> IntoIterator for Array<'a, M> {
+    type Item = M::Item<Value<'a, M>>;
+    type IntoIter = ArrayIter<'a, M>;
+
+    fn into_iter(self) -> ArrayIter<'a, M> {
+        self.iter()
+    }
+}
+
+impl<'a, M: Mode> IntoIterator for &Array<'a, M> {
     type Item = M::Item<Value<'a, M>>;
     type IntoIter = ArrayIter<'a, M>;
 

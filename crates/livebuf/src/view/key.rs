@@ -68,6 +68,32 @@ impl Lookup for &[u8] {
     }
 }
 
+#[cfg(feature = "alloc")]
+impl Lookup for &alloc::string::String {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn text(&self) -> Option<&[u8]> {
+        Some(self.as_bytes())
+    }
+}
+
+/// What a reference leads to.
+impl<T: Lookup> Lookup for &T {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
+        (*self).find_in_value(value)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {
+        (*self).find_in_object(object)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn text(&self) -> Option<&[u8]> {
+        T::text(self)
+    }
+}
+
 impl Lookup for usize {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {

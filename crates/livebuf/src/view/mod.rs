@@ -575,10 +575,52 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 }
 
-/// Prints like JSON, shortened: for debugging.
+/// Compares with plain Rust values, by the rules of `as_str`, `as_f64` and so on.
+macro_rules! equal_to {
+    ($($type:ty => |$value:ident, $other:ident| $equal:expr;)+) => {
+        $(
+            impl<M: Mode> PartialEq<$type> for Value<'_, M> {
+                fn eq(&self, $other: &$type) -> bool {
+                    let $value = self.checked();
+                    $equal
+                }
+            }
+        )+
+    };
+}
+equal_to! {
+    str => |value, other| matches!(value.as_str(), Ok(Some(text)) if text == other);
+    &str => |value, other| value == **other;
+    bool => |value, other| value.as_bool() == Some(*other);
+    i32 => |value, other| value.as_i64() == Some(i64::from(*other));
+    i64 => |value, other| value.as_i64() == Some(*other);
+    u32 => |value, other| value.as_u64() == Some(u64::from(*other));
+    u64 => |value, other| value.as_u64() == Some(*other);
+    usize => |value, other| value.as_u64() == Some(*other as u64);
+    f64 => |value, other| value.as_f64() == Some(*other);
+}
+
+/// Containers in each other that `{:#?}` prints.
+const PRINTED: u32 = 16;
+
+/// Prints like JSON, for debugging: of containers their lengths, or by `{:#?}` what is in
+/// them, down to 16 levels.
 impl<M: Mode> fmt::Debug for Value<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.checked();
+        Printed { value: self.checked(), left: if f.alternate() { PRINTED } else { 0 } }.fmt(f)
+    }
+}
+
+/// A value and how many levels below it are printed.
+struct Printed<'a> {
+    value: Value<'a, Checked>,
+    left: u32,
+}
+
+impl fmt::Debug for Printed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Printed { value, left } = *self;
+        let below = |value| Printed { value, left: left.saturating_sub(1) };
         match value.kind() {
             Kind::Null => f.write_str("null"),
             Kind::Bool => write!(f, "{}", value.as_bool() == Some(true)),
@@ -597,6 +639,20 @@ impl<M: Mode> fmt::Debug for Value<'_, M> {
                 Ok(Some(bytes)) => write!(f, "{bytes:?}"),
                 other => write!(f, "{other:?}"),
             },
+            Kind::Object if left > 0 => match value.as_object() {
+                Ok(Some(object)) => {
+                    let members = object.iter().map_while(|member| member.ok());
+                    f.debug_map().entries(members.map(|(key, value)| (key, below(value)))).finish()
+                }
+                other => write!(f, "{other:?}"),
+            },
+            Kind::Array if left > 0 => match value.as_array() {
+                Ok(Some(array)) => f
+                    .debug_list()
+                    .entries(array.iter().map_while(|item| item.ok()).map(below))
+                    .finish(),
+                other => write!(f, "{other:?}"),
+            },
             Kind::Object | Kind::Array => match value.len() {
                 Ok(length) => write!(f, "{:?}({})", value.kind(), length.unwrap_or(0)),
                 Err(error) => write!(f, "{error:?}"),
@@ -605,6 +661,13 @@ impl<M: Mode> fmt::Debug for Value<'_, M> {
                 write!(f, "Reserved({:#04x}, {:#018x})", value.raw.tag, value.raw.cell)
             }
         }
+    }
+}
+
+/// The used bytes, as [`Doc::as_bytes`].
+impl<M: Mode> AsRef<[u8]> for Doc<'_, M> {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes
     }
 }
 

@@ -549,6 +549,24 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 }
 
+impl<'a, M: Mode> IntoIterator for Object<'a, M> {
+    type Item = M::Item<(&'a str, Value<'a, M>)>;
+    type IntoIter = Fields<'a, M>;
+
+    fn into_iter(self) -> Fields<'a, M> {
+        self.iter()
+    }
+}
+
+impl<'a, M: Mode> IntoIterator for &Object<'a, M> {
+    type Item = M::Item<(&'a str, Value<'a, M>)>;
+    type IntoIter = Fields<'a, M>;
+
+    fn into_iter(self) -> Fields<'a, M> {
+        self.iter()
+    }
+}
+
 impl<M: Mode> core::fmt::Debug for Object<'_, M> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_map().entries(self.iter().map(M::item_result).map_while(|item| item.ok())).finish()

@@ -454,3 +454,31 @@ fn a_copy_in_other_storage_is_as_trusted_as_its_original() {
         r#"{"list": [1, 2, "takes what was freed"], "name": "another name of some length"}"#
     );
 }
+
+/// Whole documents, bytes of any kind and keys by reference can be stored.
+#[test]
+fn plain_rust_values_are_stored() {
+    let other = json!({"x": [1]});
+    let mut doc = json!({});
+    let root = doc.root().unwrap();
+    let key = String::from("copy");
+    doc.set(root, &key, &other).unwrap();
+    doc.set(root, &"again", other.doc()).unwrap();
+    doc.set(root, "bytes", &vec![1u8, 2]).unwrap();
+    doc.set(root, "array", &[3u8]).unwrap();
+    let text = std::borrow::Cow::Borrowed("text");
+    doc.set(root, "text", &text).unwrap();
+    doc.validate().unwrap();
+    let value = |pointer: &str| doc.doc().pointer(pointer).unwrap().unwrap();
+    assert_eq!(value("/copy/x/0"), 1);
+    assert_eq!(value("/again/x/0"), 1);
+    assert_eq!(value("/bytes").as_bytes().unwrap(), Some(&[1u8, 2][..]));
+    assert_eq!(value("/array").as_bytes().unwrap(), Some(&[3u8][..]));
+    assert_eq!(value("/text"), "text");
+    assert!(doc.pointer_mut("/text").unwrap().is_none());
+    let mut cursor = doc.pointer_mut("/copy/x").unwrap().unwrap();
+    cursor.push(2).unwrap();
+    assert_eq!(format!("{cursor:?}"), "Ok(Array(2))");
+    let cursor = doc.pointer_mut("").unwrap().unwrap().into_child("copy").unwrap().unwrap();
+    assert!(cursor.into_child("none").unwrap().is_none());
+}

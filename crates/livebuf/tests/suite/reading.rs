@@ -350,3 +350,58 @@ fn bytes_of_text_are_not_checked() {
     assert_eq!(text.as_text_bytes().unwrap().unwrap(), b"\xFFwelve bytes");
     assert_eq!(text.as_bytes().unwrap(), None);
 }
+
+/// What programs that know `serde_json::Value` write first.
+#[test]
+fn values_are_compared_and_looped_over_like_plain_ones() {
+    let doc = json!({"name": "Ada", "born": 1815, "rate": 1.5, "is": true, "list": [1, "two"]});
+    let root = doc.valid().unwrap().root();
+    let get = |key: &str| root.get(key).unwrap();
+    assert_eq!(get("name"), "Ada");
+    assert_eq!(get("name"), *"Ada");
+    assert_eq!(get("born"), 1815);
+    assert_eq!(get("born"), 1815u64);
+    assert_eq!(get("born"), 1815.0);
+    assert_eq!(get("rate"), 1.5);
+    assert_eq!(get("is"), true);
+    assert_ne!(get("born"), "1815");
+    assert_ne!(get("name"), 1);
+    let (key, slice) = (String::from("born"), ["name", "born"]);
+    assert_eq!(root.get(&key).unwrap(), 1815);
+    assert_eq!(root.get(&slice[1]).unwrap(), 1815);
+    let object = root.as_object().unwrap();
+    let mut keys = Vec::new();
+    for (key, _) in &object {
+        keys.push(key);
+    }
+    assert_eq!(keys, object.into_iter().map(|(key, _)| key).collect::<Vec<_>>());
+    let list = get("list").as_array().unwrap();
+    assert_eq!(list.first().unwrap(), 1);
+    assert_eq!(list.last().unwrap(), "two");
+    assert_eq!((&list).into_iter().count(), 2);
+    let empty = json!([]);
+    let empty = empty.valid().unwrap().root().as_array().unwrap();
+    assert!(empty.first().is_none() && empty.last().is_none());
+    assert_eq!(doc.as_ref(), doc.doc().as_ref());
+}
+
+/// `{:#?}` printed `Object(3)`, which helps nobody who looks for a bug.
+#[test]
+fn debug_output_shows_what_is_in_containers() {
+    let doc = json!({"a": [1, {"b": "x"}]});
+    assert_eq!(format!("{:?}", doc.doc().root()), "Object(1)");
+    let text = format!("{:#?}", doc.doc().root());
+    let expected =
+        "{\n    \"a\": [\n        1,\n        {\n            \"b\": \"x\",\n        },\n    ],\n}";
+    assert_eq!(text, expected);
+    let mut deep = json!(1);
+    for _ in 0..100 {
+        let around = json!([]);
+        let mut outer = around;
+        outer.push(outer.root().unwrap(), &deep).unwrap();
+        deep = outer;
+    }
+    let text = format!("{:#?}", deep.doc().root());
+    assert_eq!(text.matches('[').count(), 16, "{text}");
+    assert!(text.contains("Array(1)"), "{text}");
+}
