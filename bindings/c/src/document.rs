@@ -297,14 +297,17 @@ pub(crate) unsafe fn place(doc: *mut livebuf_doc, made: Result<livebuf_doc>) -> 
 /// # Safety
 /// As [`place`].
 #[cfg_attr(not(feature = "small"), inline(always))]
-pub(crate) unsafe fn place_editor(
+pub(crate) unsafe fn place_editor<E: Into<livebuf_error>>(
     doc: *mut livebuf_doc,
-    made: Result<Editor<Memory>>,
+    made: core::result::Result<Editor<Memory>, E>,
 ) -> livebuf_status {
+    if doc.is_null() {
+        return NULL.status;
+    }
     let editor = match made {
-        Ok(editor) if !doc.is_null() => editor,
+        Ok(editor) => editor,
         // SAFETY: the caller's word.
-        other => return unsafe { place(doc, other.map(livebuf_doc::with_editor)) },
+        Err(error) => return unsafe { place(doc, Err(error.into())) },
     };
     let (used, capacity) = (editor.as_bytes(), editor.storage().capacity);
     // SAFETY: the caller's word; the words have the editor's size and alignment.
@@ -331,9 +334,13 @@ pub unsafe extern "C" fn livebuf_init(
     buffer: *mut u8,
     capacity: usize,
 ) -> livebuf_status {
-    let made = || Ok(Editor::create(not_null(buffer, capacity)?)?);
-    // SAFETY: the caller's word.
-    unsafe { place_editor(doc, made()) }
+    match not_null(buffer, capacity) {
+        // The core's result as it is: taking it apart and putting it together again would
+        // copy the editor twice more. SAFETY: the caller's word.
+        Ok(memory) => unsafe { place_editor(doc, Editor::create(memory)) },
+        // SAFETY: as above.
+        Err(error) => unsafe { place(doc, Err(error)) },
+    }
 }
 
 fn not_null(buffer: *mut u8, capacity: usize) -> Result<Memory> {
@@ -354,7 +361,7 @@ pub unsafe extern "C" fn livebuf_open(
     length: usize,
     capacity: usize,
 ) -> livebuf_status {
-    let made = || {
+    let made = || -> Result<Editor<Memory>> {
         let memory = not_null(buffer, capacity)?;
         Doc::open(memory.bytes().get(..length).unwrap_or(memory.bytes()))?;
         Ok(Editor::open(memory)?)

@@ -389,6 +389,9 @@ unsafe fn store(
                 let (pointer, length) = (new.payload.pointer.cast(), new.length as usize);
                 Ok(store.store(text_in(aside.bytes(under_edit, pointer, length)?)?)?)
             }
+            kind::OBJECT if cfg!(feature = "std") => {
+                Ok(store.store(New::object(new.length as usize))?)
+            }
             _ => {
                 let (mut store, mut answer) = (Some(store), None);
                 with_rest(under_edit, new, &mut |new| {

@@ -5,7 +5,7 @@ use core::ffi::c_char;
 use core::ptr;
 use std::io;
 
-use livebuf::{DocBuf, DuplicateKeys, Value};
+use livebuf::{DocBuf, DuplicateKeys, Editor, Value};
 use livebuf_json::{
     ErrorKind, NonFinite, NumberPolicy, PrintOptions, ReadOptions, default_max_bytes,
     from_slice_with, to_vec_with, to_writer,
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn livebuf_from_json_in(
     length: usize,
     options: *const livebuf_json_options,
 ) -> livebuf_status {
-    let make = || {
+    let make = || -> Result<Editor<Memory>> {
         if buffer.is_null() {
             return Err(NULL);
         }

@@ -324,6 +324,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// What the storage says when it cannot hold 32 bytes.
+    #[inline]
     pub fn create_with(mut storage: S, observer: O) -> Result<Self> {
         if storage.bytes().len() < HEADER_SIZE as usize {
             storage.grow(HEADER_SIZE as u64)?;
@@ -1307,6 +1308,7 @@ impl<S: Storage> Editor<S> {
     ///
     /// # Errors
     /// What the storage says when it cannot hold 32 bytes.
+    #[inline]
     pub fn create(storage: S) -> Result<Self> {
         Editor::create_with(storage, ())
     }
