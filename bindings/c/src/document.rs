@@ -180,6 +180,7 @@ impl livebuf_doc {
         }
     }
 
+    #[cfg(feature = "std")]
     pub(crate) fn with_editor(editor: Editor<Memory>) -> livebuf_doc {
         let mut doc = livebuf_doc { private_state: EDITS, ..Self::closed(livebuf_error::NONE) };
         // SAFETY: the words have its size and alignment, and nothing lies in them yet.
