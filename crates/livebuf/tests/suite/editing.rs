@@ -463,7 +463,9 @@ fn plain_rust_values_are_stored() {
     let root = doc.root().unwrap();
     let key = String::from("copy");
     doc.set(root, &key, &other).unwrap();
-    doc.set(root, &"again", other.doc()).unwrap();
+    for key in ["again", "twice"].iter() {
+        doc.set(root, key, other.doc()).unwrap();
+    }
     doc.set(root, "bytes", &vec![1u8, 2]).unwrap();
     doc.set(root, "array", &[3u8]).unwrap();
     let text = std::borrow::Cow::Borrowed("text");
