@@ -1,4 +1,4 @@
-//! Tables and lists are the data of columns: whose they are (FORMAT 6.2).
+//! Tables and lists are the data of columns: whose they are (FORMAT 6.3, 6.4).
 
 use crate::error::Result;
 use crate::format::bytes::{load_u8, load_u32};

@@ -189,7 +189,7 @@ mod owned {
 
     /// Where the containers of a document are in another one of the same value.
     fn runs_between(from: &[u8], to: &[u8]) -> Result<Vec<Run>> {
-        let root = |bytes| Doc::unchecked(bytes).root().raw();
+        let root = |bytes| Doc::over(bytes).root().raw();
         let mut runs = Vec::new();
         // Of each table and list the run that its last row is in.
         let mut last: HashMap<u32, usize> = HashMap::new();

@@ -379,7 +379,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// The document, every answer checked.
     #[inline]
     pub fn doc(&self) -> Doc<'_, Checked> {
-        Doc::unchecked(self.space.bytes())
+        Doc::over(self.space.bytes())
     }
 
     /// The used bytes: the document as it is sent or stored.
@@ -597,7 +597,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let size = self.validate_scratch();
         let Some((document, scratch)) = self.space.scratch(size) else { return Err(refused) };
-        let valid = Doc::unchecked(document).validate_in(scratch).map(|_| ());
+        let valid = Doc::over(document).validate_in(scratch).map(|_| ());
         scratch.fill(0);
         self.space.trusted = valid.is_ok();
         valid

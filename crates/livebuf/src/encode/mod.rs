@@ -1271,7 +1271,7 @@ impl<S: Storage> Encoder<S> {
         bytes[HEADER_NEWEST_SHAPE as usize..][..4].copy_from_slice(&newest.to_le_bytes());
         if self.replaced {
             let mut again = Encoder::with_options(self.options);
-            again.value(&Doc::unchecked(&bytes[..used]).root())?;
+            again.value(&Doc::over(&bytes[..used]).root())?;
             let again = again.finish()?;
             let again = again.as_bytes();
             // Shorter as a rule, but what is searched for sharing may differ.

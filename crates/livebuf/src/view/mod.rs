@@ -195,7 +195,7 @@ pub enum Kind {
 impl<'a> Doc<'a, Checked> {
     /// A document whose header was looked at: every answer is checked.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) fn unchecked(bytes: &'a [u8]) -> Self {
+    pub(crate) fn over(bytes: &'a [u8]) -> Self {
         Doc { bytes, mode: Checked }
     }
 
@@ -208,7 +208,7 @@ impl<'a> Doc<'a, Checked> {
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
         let used = Header::check(bytes)?.used as u64;
         match usize::try_from(used).ok().and_then(|used| bytes.get(..used)) {
-            Some(bytes) => Ok(Doc::unchecked(bytes)),
+            Some(bytes) => Ok(Doc::over(bytes)),
             None => Err(Error::with_detail(ErrorKind::Truncated, bytes.len() as u64, used)),
         }
     }
@@ -222,7 +222,7 @@ impl<'a> Doc<'a, Checked> {
     /// As [`Doc::open`], except that the header is enough.
     pub fn open_partial(bytes: &'a [u8]) -> Result<Self> {
         let used = Header::check(bytes)?.used as usize;
-        Ok(Doc::unchecked(bytes.get(..used).unwrap_or(bytes)))
+        Ok(Doc::over(bytes.get(..used).unwrap_or(bytes)))
     }
 }
 

@@ -195,7 +195,7 @@ impl<M: Mode> Value<'_, M> {
     #[cfg(feature = "alloc")]
     pub fn regions(&self, visit: impl FnMut(Region)) -> Result<()> {
         let bytes = self.document();
-        let mut scratch = alloc::vec![0; Doc::unchecked(bytes).validate_scratch()];
+        let mut scratch = alloc::vec![0; Doc::over(bytes).validate_scratch()];
         let mut walk = Walk::new(bytes, &mut scratch, |_| {})?;
         walk.shapes()?;
         let Walk { exclusive, shared, stats, texts, .. } = walk;
@@ -287,7 +287,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         self.header()?;
         self.aux()?;
         self.shapes()?;
-        let root = Doc::unchecked(self.bytes).root().raw();
+        let root = Doc::over(self.bytes).root().raw();
         self.value(root, 0)?;
         let stats = &mut self.stats;
         let known = stats.overhead
