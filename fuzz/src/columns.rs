@@ -211,11 +211,13 @@ fn field<'t>(tree: &'t Tree, key: &str, index: usize) -> Option<&'t Tree> {
     here.or_else(|| members.iter().find(|member| member.0 == key)).map(|member| &member.1)
 }
 
-/// Whether two columns are the same one, by what they answer.
+/// Whether two columns are the same one: the same values at the same places.
 fn same_place(a: Column<'_, Valid>, b: Column<'_, Valid>) -> bool {
-    let first =
-        |column: Column<'_, Valid>| column.iter().next().flatten().map(|value| value.kind());
-    (a.len(), a.column_type(), first(a)) == (b.len(), b.column_type(), first(b))
+    let parts = |column: Column<'_, Valid>| {
+        let values = column.iter().map(|value| value.map(|value| value.parts()));
+        values.take(8).collect::<Vec<_>>()
+    };
+    (a.len(), a.column_type(), parts(a)) == (b.len(), b.column_type(), parts(b))
 }
 
 /// What a column says of its rows, but for what is in structs and lists.

@@ -460,7 +460,7 @@ impl Elements {
 /// Writing. What is written is planned before, so that it fits; none of this can fail.
 impl Elements {
     /// A column without gaps whose header is at `offset`, where it is still to be written.
-    pub(crate) fn plain(
+    pub(crate) fn new(
         offset: u32,
         column: ColumnType,
         count: u32,

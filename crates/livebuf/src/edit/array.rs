@@ -272,7 +272,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let offset = if elements.bare { extent.carve(ARRAY_SIZE as u64) } else { elements.offset };
         let data = if moved > 0 { extent.carve(moved) } else { elements.data };
-        let grown = Elements::plain(offset, column, elements.count, capacity, data);
+        let grown = Elements::new(offset, column, elements.count, capacity, data);
         grown.write_header(&mut self.space);
         if moved > 0 {
             if column == elements.column {
@@ -352,7 +352,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let raw = elements.element(self.space.bytes(), index as u32)?;
         let (space, index, last) = (&mut self.space, index as u32, elements.count - 1);
         elements.move_slots(space, index + 1, index, last - index);
-        elements.clear(space, last..last + 1);
         elements.set_count(space, last);
         Ok(Some(raw))
     }

@@ -157,7 +157,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let count = items.len() as u32;
         let home = extent.carve(ARRAY_SIZE as u64);
         let data = if count == 0 { 0 } else { extent.carve(column.data_size(count)) };
-        let elements = Elements::plain(home, column, count, count, data);
+        let elements = Elements::new(home, column, count, count, data);
         elements.write_header(&mut self.space);
         for (index, new) in (0..).zip(items) {
             let (tag, cell) = self.build(new, extent);

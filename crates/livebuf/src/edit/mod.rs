@@ -838,7 +838,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     0 => 0,
                     _ => extent.carve(column.data_size(capacity)),
                 };
-                Elements::plain(home, column, 0, capacity, data).write_header(&mut self.space);
+                Elements::new(home, column, 0, capacity, data).write_header(&mut self.space);
                 (TAG_ARRAY, home as u64)
             }
             New::Copy(value) => {

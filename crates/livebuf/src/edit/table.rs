@@ -847,8 +847,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let Some(extras) = extras else {
             let header = extent.carve(ARRAY_SIZE as u64);
             let data = extent.carve(ColumnType::U64.data_size(capacity));
-            Elements::plain(header, ColumnType::U64, 0, capacity, data)
-                .write_header(&mut self.space);
+            Elements::new(header, ColumnType::U64, 0, capacity, data).write_header(&mut self.space);
             table.set_extras(&mut self.space, header);
             return Ok(());
         };
@@ -1070,7 +1069,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let (at, home) = table.find_extra(self.space.bytes(), row)?;
         if home.is_some() {
             extras.move_slots(&mut self.space, at + 1, at, extras.count - at - 1);
-            extras.clear(&mut self.space, extras.count - 1..extras.count);
             extras.set_count(&mut self.space, extras.count - 1);
         }
         Ok(())
@@ -1553,8 +1551,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             && column.count == 0
         {
             self.free_column(column);
-            Elements::plain(column.offset, ColumnType::Cells, 0, 0, 0)
-                .write_header(&mut self.space);
+            Elements::new(column.offset, ColumnType::Cells, 0, 0, 0).write_header(&mut self.space);
         }
     }
 

@@ -67,7 +67,7 @@ impl MappedFile {
     /// open to be edited.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
-        let (mut due, mut busy) = (0, 0);
+        let mut waits = 0;
         loop {
             let opened = open_locked(&path, Access::Read).and_then(|file| {
                 if journal::is_due(&file)? {
@@ -79,15 +79,13 @@ impl MappedFile {
             match opened {
                 Ok(Some(file)) => return Ok(MappedFile { map: map(&file)?, _file: file }),
                 Ok(None) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    // Others that open the file may be about to finish the same edit.
-                    let count =
-                        if journal::is_due(&File::open(&path)?)? { &mut due } else { &mut busy };
-                    *count += 1;
-                    if due > 1000 || busy > 20 {
-                        return Err(error);
-                    }
-                    std::thread::sleep(core::time::Duration::from_millis(1));
+                // Others that open the file may be about to finish the same edit.
+                Err(error)
+                    if error.kind() == io::ErrorKind::WouldBlock
+                        && waits < 50
+                        && journal::is_due(&File::open(&path)?)? =>
+                {
+                    waits += 1;
                 }
                 Err(error) => return Err(error),
             }
@@ -418,10 +416,9 @@ enum Access {
 /// Opens a regular file and locks it; the file that has the name when locked.
 ///
 /// A lock that is given back can last for a moment: a process that is being started has the
-/// files of the one that starts it until its program begins. So editors try for some
-/// milliseconds; readers, who also wait for journals, do that in [`MappedFile::open`].
+/// files of the one that starts it until its program begins. So this tries for 20 ms.
 fn open_locked(path: &Path, access: Access) -> io::Result<File> {
-    let mut tries = if access == Access::Read { 0 } else { 20 };
+    let mut tries = 20;
     loop {
         let file = OpenOptions::new().read(true).write(access != Access::Read).open(path)?;
         let metadata = file.metadata()?;
