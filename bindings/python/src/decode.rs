@@ -150,8 +150,9 @@ struct Keys<'py> {
 /// From so many keys on a dict would grow as it is filled.
 const MANY_KEYS: usize = 6;
 
-/// Levels that are read by recursion, which is faster. What is deeper waits on the heap, so
-/// that no document ends the stack of a thread, however small it is.
+/// Levels that are read by recursion. What is deeper waits on the heap, so that no document
+/// ends the stack of a thread, however small it is. Without recursion, twitter.json and
+/// citm_catalog.json take 1.76 times as long: shapes' keys and dicts are not made once.
 const RECURSION: u32 = 64;
 
 struct Decoder<'py> {
