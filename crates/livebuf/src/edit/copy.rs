@@ -1021,7 +1021,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             true => None,
             false => Some(Allowance::new(self.space.bytes(), budget)),
         };
-        let released = self.release_node(raw, &mut allowance);
+        let released = self.release_node(raw, 0, &mut allowance);
         if first {
             self.handles.end_freeing::<S>();
         }
@@ -1038,8 +1038,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    /// Frees a container and all it holds, each after its children.
-    fn release_node(&mut self, raw: Raw, allowance: &mut Option<Allowance>) -> Result<()> {
+    /// Frees a container and all it holds, each after its children; `above` are around it.
+    fn release_node(
+        &mut self,
+        raw: Raw,
+        above: u16,
+        allowance: &mut Option<Allowance>,
+    ) -> Result<()> {
         let Some(releasing) = self.begin_release(raw) else { return Ok(()) };
         const NONE: Releasing = Releasing { raw: Raw::NULL, cursor: Cursor::NONE, extra: 0 };
         let mut stack = [NONE; CHUNK];
@@ -1058,7 +1063,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     }
                 }
                 Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST => {
-                    self.release_node(raw, allowance)?;
+                    // Damage may hold itself.
+                    let above = above + CHUNK as u16;
+                    if above > MAX_NESTING {
+                        let limit = MAX_NESTING as u64;
+                        return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit));
+                    }
+                    self.release_node(raw, above, allowance)?;
                 }
                 Ok(Some((_, raw))) if raw.tag > TAG_IMMEDIATE_LAST => self.release_span(raw),
                 Ok(Some(_)) => {}

@@ -201,3 +201,28 @@ fn further_fields_are_validated_at_every_depth() {
         assert_eq!(error.kind(), ErrorKind::BadText, "at depth {depth}");
     }
 }
+
+/// Bug: an array that holds itself, in a document that was not validated, was freed by
+/// recursion as deep as a budget of values allowed. In one of 100 kB that ended the stack.
+/// Fix: freeing stops at the deepest nesting there can be, as every other walk.
+#[test]
+fn freeing_what_holds_itself_does_not_end_the_stack() {
+    let mut doc = json!({"ring": [[null]]});
+    doc.set_pointer("/padding", &*"x".repeat(100_000)).unwrap();
+    let mut bytes = doc.to_vec();
+    let inner = doc.doc().pointer("/ring/0").unwrap().unwrap().parts();
+    let ring = doc.doc().pointer("/ring").unwrap().unwrap().parts();
+    set_word(&mut bytes, inner.position, ring.cell as u32);
+    on_small_stack(|| {
+        for edit in 0..3 {
+            let mut doc = DocBuf::from_bytes(&bytes).unwrap();
+            let root = doc.root().unwrap();
+            match edit {
+                0 => assert!(doc.remove(root, "ring").unwrap()),
+                1 => drop(doc.set(root, "ring", "text").is_ok()),
+                _ => doc.clear(root).unwrap(),
+            }
+            assert!(doc.doc().root().get("ring").unwrap().is_none_or(|ring| ring == "text"));
+        }
+    });
+}
