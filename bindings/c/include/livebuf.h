@@ -333,6 +333,10 @@ typedef enum livebuf_code {
    */
   LIVEBUF_NOT_VALIDATED = 36,
   /**
+   * An earlier edit ended half way, because memory changed that nobody else may write.
+   */
+  LIVEBUF_BROKEN = 37,
+  /**
    * The text is not JSON (RFC 8259); the error has line and column.
    */
   LIVEBUF_JSON_SYNTAX = 64,

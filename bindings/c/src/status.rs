@@ -72,6 +72,7 @@ statuses! {
     LIVEBUF_SCRATCH_TOO_SMALL, "the scratch memory is too small";
     LIVEBUF_CUSTOM, "the value's serde implementation reported an error";
     LIVEBUF_NOT_VALIDATED, "columns can be changed only in a validated document: validate it first";
+    LIVEBUF_BROKEN, "an earlier edit ended half way: go back to a copy of the document";
     LIVEBUF_JSON_SYNTAX, "the text is not JSON";
     LIVEBUF_JSON_END, "the JSON text ends inside a value, or holds none";
     LIVEBUF_JSON_NOT_FINITE, "JSON has no infinity and no NaN";
@@ -162,6 +163,8 @@ pub enum livebuf_code {
     LIVEBUF_CUSTOM = 35,
     /// The edit changes columns of a document that was not validated.
     LIVEBUF_NOT_VALIDATED = 36,
+    /// An earlier edit ended half way, because memory changed that nobody else may write.
+    LIVEBUF_BROKEN = 37,
     /// The text is not JSON (RFC 8259); the error has line and column.
     LIVEBUF_JSON_SYNTAX = 64,
     /// The JSON text ends inside a value, or holds none.

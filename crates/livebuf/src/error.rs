@@ -107,6 +107,9 @@ kinds! {
     Custom = 35, "the value's serde implementation reported an error";
     /// The edit changes columns of a document that was not validated.
     NotValidated = 36, "columns can be changed only in a validated document: validate it first";
+    /// An edit ended half way, because memory changed that nobody else may write. The editor
+    /// refuses all further edits: go back to a copy, or open and validate the document anew.
+    Broken = 37, "an earlier edit ended half way: go back to a copy of the document";
 }
 
 /// What went wrong and where. 24 bytes (20 where `u64` is aligned to four), `Copy`, built on cold paths only.
@@ -186,7 +189,8 @@ impl fmt::Display for Error {
             | ErrorKind::BadNumber
             | ErrorKind::BadSequence
             | ErrorKind::Custom
-            | ErrorKind::NotValidated => Ok(()),
+            | ErrorKind::NotValidated
+            | ErrorKind::Broken => Ok(()),
             _ => write!(f, " at offset {}", self.offset),
         }
     }

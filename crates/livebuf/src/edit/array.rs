@@ -1,51 +1,17 @@
-//! Editing arrays: columns that grow, shift, and widen where a value does not fit.
+//! Arrays: elements that are pushed, inserted, replaced, exchanged and taken out.
+//!
+//! What happens to their bytes is the business of [`column`](super::column).
 
-use super::{Container, Editor, New, NodeId, Part, Place};
+use super::column::{Place, Step, growth_at_end};
+use super::{Container, Editor, New, NodeId};
 use crate::block::column::{ColumnType, Elements};
+use crate::block::list::elements_of;
 use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u64};
 use crate::format::layout::*;
-use crate::store::space::{Extent, Observer};
+use crate::store::space::Observer;
 use crate::store::storage::Storage;
-
-/// How many elements of a column fit in `size` bytes.
-fn capacity_in(column: ColumnType, size: u64) -> u32 {
-    let count = match column {
-        ColumnType::Cells => 8 * (size / 72) + (size % 72 / 8).saturating_sub(1),
-        ColumnType::Bool => size * 8,
-        _ => size / column.width(),
-    };
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-/// Elements to make room for behind an array that ends the document: little,
-/// so that slack stays below a hundredth of the data.
-fn growth_at_end(count: u32) -> u32 {
-    1 + count / 200
-}
-
-/// Whether an array is edited as the columns of tables are.
-fn is_slotted(elements: Elements) -> bool {
-    elements.column.is_nested() || elements.gaps != GAPS_NONE
-}
-
-/// What making room for one more element takes.
-struct Growth {
-    column: ColumnType,
-    capacity: u32,
-    /// Bytes to add behind the data, which is last in the document.
-    tail: u64,
-    /// Bytes of a new place for the data; 0 where it stays.
-    moved: u64,
-}
-
-/// What room for more elements takes: of plain elements, or as many bytes in all where the
-/// array is edited as columns are.
-enum Room {
-    Plain(Growth),
-    Slots(u64),
-}
 
 impl<S: Storage, O: Observer> Editor<S, O> {
     fn array(&self, node: NodeId) -> Result<Elements> {
@@ -71,11 +37,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.add_element(node, None, new)
     }
 
-    /// The array of a handle, by itself: one whose length can change.
-    fn parted(&mut self, node: NodeId) -> Result<Elements> {
-        match self.container(node)? {
+    /// An array whose length or order can change: one of a list becomes one by itself.
+    pub(super) fn part(&mut self, node: NodeId, array: Container) -> Result<Elements> {
+        match array {
             Container::Array(elements) => Ok(elements),
-            Container::Listed(list, row, elements) => self.part_list(list, row, elements),
+            Container::Listed(list, row, elements) => {
+                let (_, home) = self.change(Step::Part { list, row, elements })?;
+                elements_of(self.space.bytes(), home)
+            }
             _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
         }
     }
@@ -133,34 +102,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.add_element(node, Some(index), new.into())
     }
 
-    /// An array whose length is to change: as it will be, where it is one of a list's and
-    /// becomes one by itself first.
-    fn plan_alone(&self, node: NodeId, container: Container) -> Result<(Elements, Option<Part>)> {
-        match container {
-            Container::Array(elements) => Ok((elements, None)),
-            Container::Listed(list, row, elements) => {
-                let part = self.plan_part(list, row, elements)?;
-                Ok((part.array, Some(part)))
-            }
-            _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
-        }
-    }
-
-    /// Carries out what [`plan_alone`](Self::plan_alone) planned: the array and its home.
-    fn put_alone(
-        &mut self,
-        node: NodeId,
-        elements: Elements,
-        part: Option<Part>,
-        extent: &mut Extent,
-    ) -> (u32, Elements) {
-        let Some(part) = part else { return (node.home, elements) };
-        let parted = self.put_part(&part, extent);
-        self.committed(parted.map(|_| ()));
-        parted.unwrap_or((node.home, elements))
-    }
-
-    /// Adds an element before `index`, or at the end.
+    /// Adds an element before `index`, or at the end. An array of a list becomes one by
+    /// itself first, in the same step.
     #[inline(never)]
     fn add_element(
         &mut self,
@@ -169,127 +112,55 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: New<'_>,
     ) -> Result<Option<NodeId>> {
         let node = self.enter(node)?;
-        let added = self.trusting(|editor| editor.try_add_element(node, index, new));
+        let added = self.trusting(|editor| {
+            let array = editor.container(node)?;
+            let (Container::Array(elements) | Container::Listed(.., elements)) = array else {
+                return Err(Error::new(ErrorKind::WrongType, node.home as u64));
+            };
+            let index = match index {
+                None => elements.count,
+                Some(index) if index <= elements.count as usize => index as u32,
+                Some(_) => {
+                    let count = elements.count as u64;
+                    return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
+                }
+            };
+            let size = editor.measure(&new, node)?;
+            let (tag, cell) = match editor.append(array, index, &new, size)? {
+                Some(value) => value,
+                None => editor.change(Step::Insert { node, array, index, new })?,
+            };
+            Ok(editor.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1)))
+        });
         self.finish_growing();
         added
     }
 
-    /// The same in a document that was validated, if that is needed. An array of a list
-    /// becomes one by itself first, by the same plan.
-    fn try_add_element(
+    /// The common case of a push: room behind the last element, in a column that holds the
+    /// value. Nothing but the value needs bytes, and these were measured. `None` where this
+    /// is not the case.
+    fn append(
         &mut self,
-        node: NodeId,
-        index: Option<usize>,
-        new: New<'_>,
-    ) -> Result<Option<NodeId>> {
-        let (elements, part) = self.plan_alone(node, self.container(node)?)?;
-        let index = match index {
-            None => elements.count,
-            Some(index) if index <= elements.count as usize => index as u32,
-            Some(_) => {
-                let count = elements.count as u64;
-                return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
-            }
-        };
-        let size = self.measure(&new, node)?;
-        self.check_elements(elements.count as u64 + 1)?;
-        let room = if is_slotted(elements) {
-            Room::Slots(self.plan_slot(elements, &new)?)
-        } else {
-            let (tag, probe) = new.probe();
-            Room::Plain(self.plan_growth(elements, 1, tag, probe))
-        };
-        let (added, tail) = match &room {
-            Room::Slots(bytes) => (*bytes, 0),
-            Room::Plain(growth) => (size + growth.moved + header_size(elements), growth.tail),
-        };
-        let fresh = added + part.as_ref().map_or(0, |part| part.fresh);
-        self.space.ensure(fresh, tail)?;
-
-        self.space.extend(tail);
-        let mut extent = self.space.take(fresh);
-        let (home, elements) = self.put_alone(node, elements, part, &mut extent);
-        let (tag, cell) = match room {
-            Room::Slots(_) => self.put_slot(elements, index, &new, &mut extent),
-            Room::Plain(growth) => {
-                let elements = self.grow(home, elements, &growth, &mut extent);
-                let (tag, cell) = self.build(&new, &mut extent);
-                let (space, after) = (&mut self.space, elements.count - index);
-                elements.move_slots(space, index, index + 1, after);
-                elements.put(space, index, (tag, cell));
-                elements.set_count(space, elements.count + 1);
-                (tag, cell)
-            }
-        };
+        array: Container,
+        index: u32,
+        new: &New<'_>,
+        size: u64,
+    ) -> Result<Option<(u8, u64)>> {
+        let Container::Array(elements) = array else { return Ok(None) };
+        let (tag, cell) = new.probe();
+        let plain = elements.gaps == GAPS_NONE && !elements.column.is_nested();
+        let room = index == elements.count && 0 < index && index < elements.capacity;
+        if !plain || !room || elements.column.fit(tag, cell).is_none() {
+            return Ok(None);
+        }
+        self.check_elements(index as u64 + 1)?;
+        self.space.ensure(size, 0)?;
+        let mut extent = self.space.take(size);
+        let value = self.build(new, &mut extent);
         self.space.finish(extent);
-        Ok(self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1)))
-    }
-
-    /// Column, capacity and space for `additional` elements, one of them this value.
-    fn plan_growth(&self, elements: Elements, additional: u32, tag: u8, cell: u64) -> Growth {
-        let needed = elements.count.saturating_add(additional);
-        let column = if elements.count == 0 {
-            ColumnType::for_first(tag)
-        } else if elements.column.fit(tag, cell).is_some() {
-            elements.column
-        } else {
-            let widened = elements.column.widened(tag);
-            if widened.fit(tag, cell).is_some() { widened } else { ColumnType::Cells }
-        };
-        let old_size = elements.data_size();
-        if column == elements.column || elements.count == 0 {
-            let room = capacity_in(column, old_size);
-            if needed <= room {
-                return Growth { column, capacity: room, tail: 0, moved: 0 };
-            }
-            if elements.data as u64 + old_size == self.space.used() as u64 && old_size > 0 {
-                let size = column.data_size(elements.count + growth_at_end(needed).max(additional));
-                let capacity = capacity_in(column, size);
-                return Growth { column, capacity, tail: size - old_size, moved: 0 };
-            }
-        }
-        let wanted = if needed > elements.capacity {
-            needed.max(elements.count.saturating_add((elements.count / 2).max(3)))
-        } else {
-            elements.capacity
-        };
-        let size = column.data_size(wanted);
-        Growth { column, capacity: capacity_in(column, size), tail: 0, moved: size }
-    }
-
-    /// Carries a growth out: the array with its new column, capacity and data.
-    fn grow(
-        &mut self,
-        home: u32,
-        elements: Elements,
-        growth: &Growth,
-        extent: &mut Extent,
-    ) -> Elements {
-        let &Growth { column, capacity, moved, .. } = growth;
-        let unchanged = column == elements.column && capacity == elements.capacity;
-        if unchanged && moved == 0 && !elements.bare {
-            return elements;
-        }
-        let offset = if elements.bare { extent.carve(ARRAY_SIZE as u64) } else { elements.offset };
-        let data = if moved > 0 { extent.carve(moved) } else { elements.data };
-        let grown = Elements::new(offset, column, elements.count, capacity, data);
-        grown.write_header(&mut self.space);
-        if moved > 0 {
-            if column == elements.column {
-                elements.move_to(&mut self.space, data, capacity);
-            } else {
-                for index in 0..elements.count {
-                    if let Ok(raw) = elements.element(self.space.bytes(), index) {
-                        grown.put(&mut self.space, index, (raw.tag, raw.cell));
-                    }
-                }
-            }
-            self.space.free(elements.data as u64, elements.data_size());
-        }
-        if elements.bare {
-            self.move_home(home, elements.offset, 8, offset);
-        }
-        grown
+        elements.put(&mut self.space, index, value);
+        elements.set_count(&mut self.space, index + 1);
+        Ok(Some(value))
     }
 
     /// Replaces an element; its new tag and cell.
@@ -300,60 +171,27 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         index: u32,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        if is_slotted(elements) {
-            return self.set_slot(node, Place::alone(elements), index, new);
-        }
-        if elements.column == ColumnType::Cells {
+        if elements.column == ColumnType::Cells && elements.gaps == GAPS_NONE {
             let data = elements.data as u64;
             return self.replace(data + tag_at(index), data + cell_at(index), new, node);
         }
-        let old = elements.element(self.space.bytes(), index)?;
-        let size = self.measure(&new, node)?;
-        let (tag, probe) = new.probe();
-        let alone = Elements { count: elements.count.saturating_sub(1), ..elements };
-        let fits = elements.column.fit(tag, probe).is_some();
-        let growth = match fits || alone.count > 0 {
-            true => self.plan_growth(elements, 0, tag, probe),
-            false => {
-                // The only element changes its type: the column may become anything.
-                let column = ColumnType::for_first(tag);
-                let size = column.data_size(1);
-                Growth { column, capacity: capacity_in(column, size), tail: 0, moved: size }
-            }
-        };
-        let fresh = size + growth.moved;
-        self.space.ensure(fresh, growth.tail)?;
-        let mut extent = self.space.take(fresh);
-        let kept = if growth.column == elements.column {
-            elements
-        } else {
-            self.grow(node.home, elements, &growth, &mut extent)
-        };
-        let (tag, cell) = self.build(&new, &mut extent);
-        self.space.finish(extent);
-        kept.put(&mut self.space, index, (tag, cell));
-        self.release(old);
-        Ok((tag, cell))
+        self.measure(&new, node)?;
+        let place = Place::array(node.home, elements);
+        self.change(Step::Set { place, slot: index, new })
     }
 
     /// Takes an element out.
     pub(super) fn take_element(
         &mut self,
-        elements: Elements,
+        array: Elements,
         index: usize,
         keeps: bool,
     ) -> Result<Option<Raw>> {
-        if index >= elements.count as usize {
+        if index >= array.count as usize {
             return Ok(None);
         }
-        if is_slotted(elements) {
-            return self.take_slot(elements, index as u32, keeps);
-        }
-        let raw = elements.element(self.space.bytes(), index as u32)?;
-        let (space, index, last) = (&mut self.space, index as u32, elements.count - 1);
-        elements.move_slots(space, index + 1, index, last - index);
-        elements.set_count(space, last);
-        Ok(Some(raw))
+        let (tag, cell) = self.change(Step::Take { array, index: index as u32, keeps })?;
+        Ok(Some(Raw::unplaced(tag, cell)))
     }
 
     /// Takes the last element out and frees it; false where the array is empty.
@@ -390,22 +228,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let count = elements.count as u64;
             return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
         }
-        let (a, b) = (a as u32, b as u32);
-        let exchanged = self.trusting(|editor| editor.exchange_elements(node, a, b));
-        self.finish();
-        exchanged
-    }
-
-    fn exchange_elements(&mut self, node: NodeId, a: u32, b: u32) -> Result<()> {
-        let elements = self.parted(node)?;
-        if is_slotted(elements) {
-            return self.swap_slots(elements, a, b);
+        if a == b {
+            return Ok(());
         }
-        let bytes = self.space.bytes();
-        let (first, second) = (elements.element(bytes, a)?, elements.element(bytes, b)?);
-        elements.put(&mut self.space, a, (second.tag, second.cell));
-        elements.put(&mut self.space, b, (first.tag, first.cell));
-        Ok(())
+        let (a, b) = (a as u32, b as u32);
+        let exchanged = self.trusting(|editor| {
+            let array = editor.part(node, editor.container(node)?)?;
+            editor.change(Step::Swap { array, a, b })
+        });
+        self.finish();
+        exchanged.map(|_| ())
     }
 
     /// Frees the elements from `length` on; the room is kept.
@@ -418,77 +250,28 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if length >= self.array(node)?.count as usize {
             return Ok(());
         }
+        let length = length as u32;
         let truncated = self.trusting(|editor| {
-            let elements = editor.parted(node)?;
-            if is_slotted(elements) {
-                return editor.truncate_slots(elements, length as u32);
-            }
-            editor.truncate_elements(elements, length as u32);
-            Ok(())
+            let array = editor.part(node, editor.container(node)?)?;
+            editor.change(Step::Truncate { array, length })
         });
         self.finish();
-        truncated
-    }
-
-    fn truncate_elements(&mut self, elements: Elements, length: u32) {
-        if elements.bare {
-            return;
-        }
-        self.release_elements(elements, length);
-        elements.clear(&mut self.space, length..elements.count);
-        elements.set_count(&mut self.space, length);
+        truncated.map(|_| ())
     }
 
     /// Makes room for more elements; an array of a list becomes one by itself first.
     pub(super) fn reserve_elements(
         &mut self,
         node: NodeId,
-        container: Container,
-        additional: u32,
+        array: Container,
+        more: u32,
     ) -> Result<()> {
-        let (elements, part) = self.plan_alone(node, container)?;
-        let needed = elements.count as u64 + additional as u64;
-        self.check_elements(needed)?;
-        let room = if is_slotted(elements) {
-            Room::Slots(self.plan_reserve(elements, 0, additional)?)
-        } else {
-            let column = if elements.count == 0 { ColumnType::I64 } else { elements.column };
-            let old_size = elements.data_size();
-            let size = column.data_size(needed as u32).max(old_size);
-            let end = elements.data as u64 + old_size;
-            let at_tail = end == self.space.used() as u64 && old_size > 0;
-            let (tail, moved) = match size - old_size {
-                0 => (0, 0),
-                more if at_tail => (more, 0),
-                _ => (0, size),
-            };
-            Room::Plain(Growth { column, capacity: capacity_in(column, size), tail, moved })
+        let (Container::Array(elements) | Container::Listed(.., elements)) = array else {
+            return Err(Error::new(ErrorKind::WrongType, node.home as u64));
         };
-        let (added, tail) = match &room {
-            Room::Slots(bytes) => (*bytes, 0),
-            Room::Plain(growth) if growth.tail + growth.moved == 0 => (0, 0),
-            Room::Plain(growth) => (growth.moved + header_size(elements), growth.tail),
-        };
-        let fresh = added + part.as_ref().map_or(0, |part| part.fresh);
-        self.space.ensure(fresh, tail)?;
-        self.space.extend(tail);
-        let mut extent = self.space.take(fresh);
-        let (home, elements) = self.put_alone(node, elements, part, &mut extent);
-        match room {
-            Room::Slots(_) => self.put_reserve(elements, additional, &mut extent),
-            Room::Plain(growth) if growth.tail + growth.moved > 0 => {
-                self.grow(home, elements, &growth, &mut extent);
-            }
-            Room::Plain(_) => {}
-        }
-        self.space.finish(extent);
-        Ok(())
+        self.check_elements(elements.count as u64 + more as u64)?;
+        self.change(Step::Reserve { node, array, more }).map(|_| ())
     }
-}
-
-/// Bytes of the header that an array without one gets when it grows.
-fn header_size(elements: Elements) -> u64 {
-    if elements.bare { ARRAY_SIZE as u64 } else { 0 }
 }
 
 impl New<'_> {

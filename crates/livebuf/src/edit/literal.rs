@@ -36,13 +36,14 @@ fn fits_record(fields: &[Field<'_>]) -> bool {
 
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// A part's bytes and height. What was detached can be hung once, so not from a slice.
+    /// `first`: no shape was made or freed since the edit began.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn measure_part(&self, new: &New<'_>) -> Result<(u64, u16)> {
+    pub(super) fn measure_part(&self, new: &New<'_>, first: bool) -> Result<(u64, u16)> {
         match new {
             New::Detached(_) => Err(Error::new(ErrorKind::Unsupported, 0)),
             // Parts before it may push a shape it could use out of the newest:
             // room for one of its own is taken, and given back if not needed.
-            New::Fields(fields) => self.measure_fields(fields, false),
+            New::Fields(fields) => self.measure_fields(fields, first),
             other => self.measure_value(other, NodeId::NONE),
         }
     }
@@ -59,7 +60,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             if fields[..index].iter().any(|(other, _)| other == key) {
                 return Err(Error::new(ErrorKind::DuplicateKey, 0));
             }
-            let (part, height) = self.measure_part(new)?;
+            let (part, height) = self.measure_part(new, false)?;
             size += part;
             keys += self.measure_span(key.as_bytes())?;
             highest = highest.max(height);
@@ -132,7 +133,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.check_elements(items.len() as u64)?;
         let (mut size, mut highest) = (0, 0);
         for new in items {
-            let (part, height) = self.measure_part(new)?;
+            let (part, height) = self.measure_part(new, false)?;
             size += part;
             highest = highest.max(height);
         }

@@ -8,19 +8,22 @@
 //! cursor that borrows the editor and keeps its own handle fresh.
 
 mod array;
+mod column;
 mod copy;
 mod cursor;
 mod doc_buf;
+mod feed;
 mod handles;
 mod literal;
 mod object;
-mod table;
+mod row;
+mod sink;
 
+use column::{Place, Step};
 pub use copy::Detached;
 pub use cursor::NodeMut;
 pub use handles::NodeId;
 use handles::{Event, Handles};
-use table::{Part, Place};
 
 use crate::block::column::{ColumnType, Elements, row_cell, row_of};
 use crate::block::list::List;
@@ -1129,7 +1132,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             // An element of a list lies among others' elements.
             (Container::Listed(list, _, elements), At::Index(index)) => {
                 let slot = elements.first + index as u32;
-                self.set_slot(node, Place::elements(list), slot, new)
+                self.measure(&new, node)?;
+                self.change(Step::Set { place: Place::elements(list), slot, new })
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
         }
@@ -1220,8 +1224,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             {
                 Ok(None)
             }
-            (Container::Listed(list, row, elements), At::Index(index)) => {
-                let elements = self.part_list(list, row, elements)?;
+            (array @ Container::Listed(..), At::Index(index)) => {
+                let elements = self.part(node, array)?;
                 self.take_element(elements, index, keeps)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
@@ -1245,7 +1249,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 editor.clear_map(map);
                 Ok(())
             }
-            Container::Row(table, row) => editor.clear_row(table, row),
+            Container::Row(table, row) => editor.change(Step::ClearRow { table, row }).map(|_| ()),
         });
         self.finish();
         cleared

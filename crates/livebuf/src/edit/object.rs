@@ -433,7 +433,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.space.ensure(fresh, plan.tail())?;
         }
 
-        plan.extend(&mut self.space, &map);
+        self.space.extend(plan.tail());
+        plan.claim(&mut self.space, &map);
         let mut extent = self.space.take(fresh + spare).with_spare(spare);
         let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
         let (tag, cell) = self.build(&new, &mut extent);

@@ -178,6 +178,8 @@ pub(crate) struct Space<S, O> {
     pub(crate) must_squeeze: bool,
     /// We wrote or validated this document: freed space may be reused.
     pub(crate) trusted: bool,
+    /// An edit ended half way: none may follow.
+    broken: bool,
     wipe: bool,
     limits: Limits,
 }
@@ -202,6 +204,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             squeeze_above: SQUEEZE,
             must_squeeze: false,
             trusted,
+            broken: false,
             wipe: true,
             limits: limits.cut(),
         }
@@ -229,12 +232,20 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.clean_list &= wipe;
     }
 
-    /// Every edit asks this first. Costs nothing where the storage is always writable.
+    /// Refuses all further edits: one ended half way.
+    #[cold]
+    pub(crate) fn set_broken(&mut self) {
+        self.broken = true;
+        self.trusted = false;
+    }
+
+    /// Every edit asks this first.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn editable(&self) -> Result<()> {
-        match self.storage.is_writable() {
-            true => Ok(()),
-            false => Err(Error::new(ErrorKind::ReadOnly, 0)),
+        match (self.storage.is_writable(), self.broken) {
+            (true, false) => Ok(()),
+            (_, true) => Err(Error::new(ErrorKind::Broken, 0)),
+            (false, _) => Err(Error::new(ErrorKind::ReadOnly, 0)),
         }
     }
 

@@ -84,10 +84,9 @@ impl Growth {
         Growth { capacity, fresh: entries_size(u64::from(capacity)), tail: 0 }
     }
 
-    /// Extends the table in place: to be called before the fresh bytes are taken.
-    fn extend<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: u64) {
+    /// Claims the bytes by which the document was extended, for a table that grows in place.
+    fn claim<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: u64) {
         if self.tail > 0 {
-            space.extend(self.tail);
             space.write_u32(map + u64::from(MAP_CAPACITY), self.capacity);
         }
     }
@@ -123,7 +122,8 @@ pub(crate) fn plan_reserve(bytes: &[u8], map: u64, additional: u32) -> Result<Gr
 /// Makes the room, after [`Space::ensure`] of `fresh` and `tail`. Takes the fresh
 /// bytes itself.
 pub(crate) fn reserve<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, growth: &Growth) {
-    growth.extend(space, map);
+    space.extend(growth.tail);
+    growth.claim(space, map);
     if growth.fresh == 0 {
         return;
     }
@@ -211,10 +211,9 @@ impl InsertPlan {
         self.growth.tail
     }
 
-    /// Extends the table in place. To be called after [`Space::ensure`] and before
-    /// [`Space::take`], so that what is taken lies behind it.
-    pub(crate) fn extend<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
-        self.growth.extend(space, map.at);
+    /// Lets the table grow in place, after [`Space::extend`] by [`tail`](Self::tail).
+    pub(crate) fn claim<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+        self.growth.claim(space, map.at);
     }
 }
 
@@ -231,7 +230,7 @@ pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Place> 
 }
 
 /// Appends an entry to the map that this was planned for; returns its number. `extent` has at least
-/// [`fresh`](InsertPlan::fresh) bytes left, and [`extend`](InsertPlan::extend)
+/// [`fresh`](InsertPlan::fresh) bytes left, and [`claim`](InsertPlan::claim)
 /// was called.
 pub(crate) fn insert<S: Storage, O: Observer>(
     space: &mut Space<S, O>,

@@ -103,7 +103,8 @@ impl<O: Observer> Fixture<O> {
         let map = self.header();
         let fresh = plan.fresh() + Self::text_size(key);
         self.space.ensure(fresh, plan.tail()).unwrap();
-        plan.extend(&mut self.space, &map);
+        self.space.extend(plan.tail());
+        plan.claim(&mut self.space, &map);
         let mut extent = self.space.take(fresh);
         let cell = self.key_cell(key, &mut extent);
         let number = insert(&mut self.space, &map, &plan, cell, TAG_INT, value, &mut extent);
@@ -654,7 +655,8 @@ fn damage_is_survived() {
                         if let Ok(Place::New(plan)) = plan_insert(space.bytes(), &header, &key) {
                             let fresh = plan.fresh();
                             if space.ensure(fresh, plan.tail()).is_ok() {
-                                plan.extend(&mut space, &header);
+                                space.extend(plan.tail());
+                                plan.claim(&mut space, &header);
                                 let mut extent = space.take(fresh);
                                 let cell = inline_span(&key[..key.len().min(7)]);
                                 insert(&mut space, &header, &plan, cell, TAG_INT, 1, &mut extent);

@@ -1,0 +1,1153 @@
+//! The columns that arrays, tables and lists are made of: how they grow, widen and shift
+//! (FORMAT 12.6, 12.9, 12.10).
+//!
+//! An array by itself without gaps is a column like those of tables and lists. It differs
+//! by [`Rules`] only. Each edit is a [`Step`], which runs by the same code to count its bytes
+//! and to write them (see [`sink`](super::sink)).
+
+use super::feed::{Feed, Incoming, Put};
+use super::object::{append, index_limit};
+use super::sink::{Change, Sink};
+use super::{Container, Editor, Event, New, NodeId};
+use crate::block::absent::{Blanks, is_blank};
+use crate::block::column::{ColumnType, Elements, Gap, row_cell, row_of, set_bit};
+use crate::block::list::{List, elements_of};
+use crate::block::map;
+use crate::block::owner::{Owner, set_nested_bits};
+use crate::block::record::{Block, Raw, Record};
+use crate::block::shape::{self, Shape};
+use crate::block::table::Table;
+use crate::block::walk::{Cursor, Node};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::{load_u8, load_u64};
+use crate::format::layout::*;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+
+/// Where a column's header is.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    header: u32,
+    /// The table or list that it is in; 0 for an array by itself.
+    within: u32,
+    /// The home that leads to an array by itself.
+    home: u32,
+}
+
+impl Place {
+    /// Of an array by itself.
+    pub(super) fn array(home: u32, elements: Elements) -> Place {
+        Place { header: elements.offset, within: 0, home }
+    }
+
+    /// Of a table's column.
+    pub(super) fn column(table: Table, index: u32) -> Place {
+        Place { header: table.header(index), within: table.offset, home: 0 }
+    }
+
+    /// Of the elements of a list's arrays.
+    pub(super) fn elements(list: List) -> Place {
+        Place { header: list.offset + LIST_CHILD, within: list.offset, home: 0 }
+    }
+}
+
+// --- rules and layouts ------------------------------------------------------
+
+/// By which rules a column changes.
+#[derive(Clone, Copy, PartialEq)]
+enum Rules {
+    /// An array by itself without gaps (FORMAT 12.6).
+    Array,
+    /// What is in a table or list, and arrays with gaps, of rows or of arrays (12.9).
+    Column,
+}
+
+/// How a column is to store its slots.
+#[derive(Clone, Copy, PartialEq)]
+struct Layout {
+    column: ColumnType,
+    gaps: u8,
+}
+
+/// For how many slots there is to be room, and how it is made.
+#[derive(Clone, Copy)]
+struct Room {
+    capacity: u32,
+    data: Data,
+}
+
+/// Where a column's data is to be.
+#[derive(Clone, Copy, PartialEq)]
+enum Data {
+    Stays,
+    /// It ends the document and gets so many bytes more.
+    Grows(u64),
+    Moves,
+}
+
+/// How many elements of a column fit in `size` bytes.
+fn capacity_in(column: ColumnType, size: u64) -> u32 {
+    let count = match column {
+        ColumnType::Cells => 8 * (size / 72) + (size % 72 / 8).saturating_sub(1),
+        ColumnType::Bool => size * 8,
+        _ => size / column.width(),
+    };
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Elements to make room for behind an array that ends the document: little,
+/// so that slack stays below a hundredth of the data.
+pub(super) fn growth_at_end(count: u32) -> u32 {
+    1 + count / 200
+}
+
+/// Capacity of a column that needs `needed` slots.
+fn grown(column: Elements, needed: u32) -> u32 {
+    if !column.has_slots() {
+        return needed;
+    }
+    if needed <= column.capacity {
+        return column.capacity;
+    }
+    let more = needed.max(column.count.saturating_add(column.count / 2)).saturating_add(7) & !7;
+    more.min(MAX_ELEMENTS.max(needed))
+}
+
+/// Slots of a column with room for `additional` more, where it has room for any.
+fn with_room(column: Elements, additional: u32) -> u32 {
+    if column.has_slots() { column.count.saturating_add(additional) } else { column.count }
+}
+
+impl Rules {
+    /// Of a column, and what it is in.
+    fn of(column: Elements, within: u32) -> Rules {
+        match column.gaps == GAPS_NONE && !column.column.is_nested() && within == 0 {
+            true => Rules::Array,
+            false => Rules::Column,
+        }
+    }
+
+    /// Room for `needed` slots. `end`: where the document ends.
+    fn room(self, column: Elements, layout: Layout, needed: u32, end: u64) -> Room {
+        if self == Rules::Column {
+            let capacity = grown(column, needed);
+            let same = layout == Layout::of(column) && capacity == column.capacity;
+            return Room { capacity, data: if same { Data::Stays } else { Data::Moves } };
+        }
+        let (kind, count, size) = (layout.column, column.count, column.data_size());
+        if kind == column.column || count == 0 {
+            let capacity = capacity_in(kind, size);
+            if needed <= capacity {
+                return Room { capacity, data: Data::Stays };
+            }
+            if column.data as u64 + size == end && size > 0 {
+                let more = growth_at_end(needed).max(needed - count);
+                return exactly(kind, count + more, column, end);
+            }
+        }
+        let wanted = match needed > column.capacity {
+            true => needed.max(count.saturating_add((count / 2).max(3))),
+            false => column.capacity,
+        };
+        Room { capacity: capacity_in(kind, kind.data_size(wanted)), data: Data::Moves }
+    }
+
+    /// The same where someone asked for that many.
+    fn reserved(self, column: Elements, layout: Layout, needed: u32, end: u64) -> Room {
+        match self {
+            Rules::Column => self.room(column, layout, needed, end),
+            Rules::Array => exactly(layout.column, needed, column, end),
+        }
+    }
+}
+
+/// Room for that many elements of an array, behind its data where that ends the document.
+fn exactly(kind: ColumnType, needed: u32, column: Elements, end: u64) -> Room {
+    let old = column.data_size();
+    let size = kind.data_size(needed);
+    let capacity = capacity_in(kind, size);
+    match size {
+        size if size <= old => Room { capacity: column.capacity, data: Data::Stays },
+        size if column.data as u64 + old == end && old > 0 => {
+            Room { capacity, data: Data::Grows(size - old) }
+        }
+        _ => Room { capacity, data: Data::Moves },
+    }
+}
+
+impl Layout {
+    fn of(column: Elements) -> Layout {
+        Layout { column: column.column, gaps: column.gaps }
+    }
+
+    /// Changes to hold a value, too. `first`: it is the first, or the only one is replaced.
+    fn take(&mut self, tag: u8, cell: u64, first: bool) {
+        if first || self.column == ColumnType::Null {
+            self.column = ColumnType::for_first(tag);
+        } else if self.column.fit(tag, cell).is_none() {
+            let widened = self.column.widened(tag);
+            self.column = match widened.fit(tag, cell) {
+                Some(_) => widened,
+                None => ColumnType::Cells,
+            };
+        }
+        if self.column == ColumnType::Cells {
+            self.gaps = GAPS_NONE;
+        }
+    }
+
+    fn take_gap(&mut self, gap: Gap) {
+        if self.column != ColumnType::Cells {
+            self.gaps |= if gap == Gap::Null { GAPS_NULL } else { GAPS_MISSING };
+        }
+    }
+
+    /// The same without structs and lists.
+    fn plain(column: Elements) -> Layout {
+        Layout { column: column.column.plain(), gaps: column.gaps }
+    }
+
+    fn size(&self, capacity: u32) -> u64 {
+        self.column.slots_size(self.gaps, capacity)
+    }
+}
+
+/// The layout in which a column can hold its slots and these.
+fn layout<K: Sink>(
+    sink: &mut K,
+    column: Elements,
+    rules: Rules,
+    feed: &Feed<'_, '_>,
+    replaces: bool,
+) -> Result<Layout> {
+    let mut layout = Layout::of(column);
+    if rules == Rules::Array {
+        let first = column.count <= u32::from(replaces);
+        feed.each(sink, |_, put| {
+            let (tag, cell) = put.probe();
+            if column.count == 0 || column.column.fit(tag, cell).is_none() {
+                layout.take(tag, cell, first);
+            }
+            Ok(())
+        })?;
+        return Ok(layout);
+    }
+    let length = match column.column {
+        ColumnType::FixedList => List::load(sink.bytes(), column.data)?.length,
+        _ => None,
+    };
+    feed.each(sink, |sink, put| {
+        let bytes = sink.bytes();
+        match put.incoming() {
+            Incoming::Blank => {}
+            Incoming::Gap(gap) => layout.take_gap(gap),
+            Incoming::Value(tag, cell) => match layout.column {
+                ColumnType::Struct if tag == TAG_OBJECT => {
+                    let table = Table::load(bytes, column.data)?;
+                    // Further fields of an object of this document would have to move twice.
+                    if matches!(put, Put::Here(_)) && put.count_further(bytes, table)?.0 > 0 {
+                        layout.column = layout.column.plain();
+                    }
+                }
+                ColumnType::List | ColumnType::FixedList if tag == TAG_ARRAY => {
+                    let fits = match length {
+                        Some(length) => put.length(bytes)? == length,
+                        None => true,
+                    };
+                    if replaces || !fits {
+                        layout.column = layout.column.plain();
+                    }
+                }
+                _ => layout.take(tag, cell, false),
+            },
+        }
+        Ok(())
+    })?;
+    Ok(layout)
+}
+
+// --- another layout, more room ----------------------------------------------
+
+/// Gives a column another layout or more room. Slots that are blank stay 0.
+fn relayout<K: Sink>(
+    sink: &mut K,
+    place: Place,
+    column: Elements,
+    layout: Layout,
+    room: Room,
+) -> Result<Elements> {
+    let Room { capacity, data } = room;
+    let same = layout == Layout::of(column) && capacity == column.capacity && !column.bare;
+    if same && data == Data::Stays {
+        return Ok(column);
+    }
+    let Layout { column: kind, gaps } = layout;
+    let offset = if column.bare { sink.carve(ARRAY_SIZE as u64) } else { column.offset };
+    let mut new = Elements { offset, column: kind, gaps, capacity, bare: false, ..column };
+    match data {
+        Data::Stays => {}
+        Data::Grows(more) => sink.extend(more),
+        Data::Moves => {
+            let size = layout.size(capacity);
+            let at = if size == 0 { 0 } else { sink.carve(size) };
+            if kind.is_nested() {
+                move_nested_bits(sink, place, column, new, at)?;
+            } else {
+                new.data = at;
+                move_slots(sink, place, column, new)?;
+            }
+        }
+    }
+    sink.write(|editor, _| {
+        new.write_header(&mut editor.space);
+        if column.bare {
+            editor.move_home(place.home, column.offset, 8, offset);
+        }
+    });
+    Ok(new)
+}
+
+/// Moves the bitmaps of a struct or list to `at`.
+fn move_nested_bits<K: Sink>(
+    sink: &mut K,
+    place: Place,
+    old: Elements,
+    new: Elements,
+    at: u32,
+) -> Result<()> {
+    let blanks = Blanks::within(sink.bytes(), place.within)?;
+    sink.try_write(|editor, _| {
+        let old_bits = old.bits_at(editor.space.bytes())?;
+        editor.copy_bits(old, old_bits, new, at as u64, blanks)?;
+        if old.gaps != GAPS_NONE {
+            editor.space.free(old_bits, gaps_size(old.gaps, old.capacity as u64));
+        }
+        set_nested_bits(&mut editor.space, new.data, at);
+        Ok(())
+    })
+}
+
+/// Moves the slots of a column to another place and layout. What structs and lists hold
+/// becomes objects and arrays by themselves.
+fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements) -> Result<()> {
+    let blanks = Blanks::within(sink.bytes(), place.within)?;
+    sink.try_write(|editor, _| {
+        if new.gaps != GAPS_NONE {
+            let old_bits = old.bits_at(editor.space.bytes())?;
+            editor.copy_bits(old, old_bits, new, new.data as u64, blanks)?;
+        }
+        let space = &mut editor.space;
+        if new.column == old.column && new.column != ColumnType::Null {
+            let length = new.column.data_size(old.count);
+            space.copy_within(old.values_at(), new.values_at(), length);
+        } else if !old.column.is_nested() {
+            for slot in 0..old.count {
+                let bytes = space.bytes();
+                if !is_blank(bytes, blanks, slot)?
+                    && let Ok(raw) = old.element(bytes, slot)
+                {
+                    new.put(space, slot, (raw.tag, raw.cell));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    if !old.column.is_nested() {
+        sink.write(|editor, _| editor.space.free(old.data as u64, old.data_size()));
+        return Ok(());
+    }
+    sink.lose_shapes();
+    for slot in 0..old.count {
+        if is_blank(sink.bytes(), blanks, slot)? {
+            continue;
+        }
+        let raw = old.element(sink.bytes(), slot)?;
+        let value = materialize(sink, raw)?;
+        sink.write(|editor, _| new.put(&mut editor.space, slot, value));
+    }
+    sink.write(|editor, _| editor.free_column(old));
+    Ok(())
+}
+
+// --- opening slots ----------------------------------------------------------
+
+/// Opens `added` slots before `at` in a column, and stores these values there. Columns
+/// below come first: while they get another layout, those around tell what is blank. Tag
+/// and cell of the last one.
+fn open<K: Sink>(
+    sink: &mut K,
+    place: Place,
+    at: u32,
+    added: u32,
+    feed: &Feed<'_, '_>,
+) -> Result<(u8, u64)> {
+    let column = Elements::at(sink.bytes(), place.header)?.whole(sink.bytes())?;
+    open_column(sink, place, column, at, added, feed)
+}
+
+fn open_column<K: Sink>(
+    sink: &mut K,
+    place: Place,
+    column: Elements,
+    at: u32,
+    added: u32,
+    feed: &Feed<'_, '_>,
+) -> Result<(u8, u64)> {
+    let rules = Rules::of(column, place.within);
+    let layout = layout(sink, column, rules, feed, false)?;
+    let needed = column.count as u64 + added as u64;
+    sink.editor().check_elements(needed)?;
+    match layout.column {
+        ColumnType::Struct => open_rows(sink, column, at, added, feed)?,
+        ColumnType::List => open_lists(sink, column, at, added, feed)?,
+        ColumnType::FixedList => {
+            let list = List::load(sink.bytes(), column.data)?;
+            let length = list.length.unwrap_or(0);
+            sink.editor().check_elements(added as u64 * length as u64)?;
+            let below = Feed::Elements(feed, Some(length));
+            open(sink, Place::elements(list), at * length, added * length, &below)?;
+        }
+        _ => {}
+    }
+    let room = rules.room(column, layout, needed as u32, sink.end());
+    let column = relayout(sink, place, column, layout, room)?;
+    sink.write(|editor, _| {
+        if at < column.count {
+            if column.column.is_nested() {
+                editor.note(Event::Opened { table: column.data, at, count: added });
+            }
+            column.move_slots(&mut editor.space, at, at + added, column.count - at);
+        }
+        column.set_count(&mut editor.space, column.count + added);
+    });
+    let (mut slot, mut value) = (at, (TAG_NULL, 0));
+    feed.each(sink, |sink, put| {
+        if column.column.is_nested() {
+            sink.write(|editor, _| editor.fill(column, slot, put));
+            value = (put.probe().0, row_cell(column.data, slot));
+        } else if !matches!(put, Put::Blank) {
+            value = store(sink, &put)?;
+            sink.write(|editor, _| column.put(&mut editor.space, slot, value));
+        }
+        slot += 1;
+        Ok(())
+    })?;
+    Ok(value)
+}
+
+/// Opens rows in the table of a struct column.
+fn open_rows<K: Sink>(
+    sink: &mut K,
+    column: Elements,
+    at: u32,
+    added: u32,
+    feed: &Feed<'_, '_>,
+) -> Result<()> {
+    let table = Table::load(sink.bytes(), column.data)?;
+    for index in 0..table.columns {
+        let feed = feed.members(sink.bytes(), table, index)?;
+        open(sink, Place::column(table, index), at, added, &feed)?;
+    }
+    sink.try_write(|editor, _| {
+        table.set_rows(&mut editor.space, table.rows + added);
+        editor.shift_extras(table, at, 0, added)
+    })?;
+    let mut further = 0;
+    feed.each(sink, |sink, put| {
+        further += u32::from(put.has_further(sink.bytes(), table)?);
+        Ok(())
+    })?;
+    if further == 0 {
+        return Ok(());
+    }
+    super::row::reserve_extras(sink, table, further)?;
+    let mut row = at;
+    feed.each(sink, |sink, put| {
+        super::row::store_extra(sink, table, row, put)?;
+        row += 1;
+        Ok(())
+    })
+}
+
+/// Opens arrays in the list of a list column: their offsets and their elements.
+fn open_lists<K: Sink>(
+    sink: &mut K,
+    column: Elements,
+    at: u32,
+    added: u32,
+    feed: &Feed<'_, '_>,
+) -> Result<()> {
+    let list = List::load(sink.bytes(), column.data)?;
+    let below = Feed::Elements(feed, None);
+    let elements = below.count(sink)?;
+    let bytes = sink.bytes();
+    let offsets = list.offsets(bytes)?.whole(bytes)?;
+    let total = list.child(bytes)?.count as u64;
+    let (start, _) = if at < column.count { list.bounds(bytes, at)? } else { (total, 0) };
+    let layout = offsets_layout(offsets, total + elements as u64);
+    let room = Rules::Column.room(offsets, layout, offsets.count + added, sink.end());
+    // Offsets are never blank.
+    let place = Place { header: offsets.offset, within: 0, home: 0 };
+    let offsets = relayout(sink, place, offsets, layout, room)?;
+    sink.try_write(|editor, _| {
+        let rest = offsets.count - at - 1;
+        offsets.move_slots(&mut editor.space, at + 1, at + 1 + added, rest);
+        let count = offsets.count + added;
+        offsets.set_count(&mut editor.space, count);
+        editor.add_to_offsets(offsets, at + added + 1, count, elements as i64)
+    })?;
+    let (mut row, mut end) = (at, start);
+    feed.each(sink, |sink, put| {
+        end += put.length(sink.bytes())? as u64;
+        row += 1;
+        sink.write(|editor, _| offsets.put(&mut editor.space, row, (TAG_INT, end)));
+        Ok(())
+    })?;
+    open(sink, Place::elements(list), start as u32, elements, &below).map(|_| ())
+}
+
+/// The layout of offsets that are to reach `total`.
+fn offsets_layout(offsets: Elements, total: u64) -> Layout {
+    let mut layout = Layout::of(offsets);
+    layout.column = match total {
+        0..=0xFF => layout.column,
+        0x100..=0xFFFF if layout.column == ColumnType::U8 => ColumnType::U16,
+        0x100..=0xFFFF => layout.column,
+        _ => ColumnType::U32,
+    };
+    layout
+}
+
+/// Stores a value in a slot of its own: its tag and cell.
+pub(super) fn store<K: Sink>(sink: &mut K, put: &Put<'_>) -> Result<(u8, u64)> {
+    match put {
+        Put::Value(new) => sink.store(new),
+        Put::Here(raw) => materialize(sink, *raw),
+        Put::Missing | Put::Blank => Ok((TAG_HOLE, 0)),
+    }
+}
+
+// --- replacing --------------------------------------------------------------
+
+/// Stores another value in a slot: its tag and cell. `held`: the slot still owns its value,
+/// which is freed.
+pub(super) fn replace<K: Sink>(
+    sink: &mut K,
+    place: Place,
+    slot: u32,
+    put: Put<'_>,
+    held: bool,
+) -> Result<(u8, u64)> {
+    let column = Elements::at(sink.bytes(), place.header)?.whole(sink.bytes())?;
+    let old = column.element(sink.bytes(), slot)?;
+    let rules = Rules::of(column, place.within);
+    let layout = layout(sink, column, rules, &Feed::One(put), true)?;
+    let dissolves = column.column.is_nested();
+    let column = match layout == Layout::of(column) {
+        true => column,
+        false => {
+            let room = rules.room(column, layout, column.count, sink.end());
+            relayout(sink, place, column, layout, room)?
+        }
+    };
+    if !column.column.is_nested() {
+        let value = store(sink, &put)?;
+        sink.try_write(|editor, _| {
+            // A row is an object by itself now.
+            let old = match dissolves {
+                true => column.element(editor.space.bytes(), slot)?,
+                false => old,
+            };
+            column.put(&mut editor.space, slot, value);
+            if held {
+                editor.release(old);
+            }
+            Ok(())
+        })?;
+        return Ok(value);
+    }
+    let value = (put.probe().0, row_cell(column.data, slot));
+    let held = held && old.tag > TAG_SPAN_LAST;
+    if column.column == ColumnType::Struct && put.is(TAG_OBJECT) {
+        return replace_row(sink, column, slot, put, held).map(|()| value);
+    }
+    // The slot is to be without a value.
+    sink.try_write(|editor, _| {
+        if held {
+            editor.release(old);
+        }
+        editor.blank_slot(place.header, slot)?;
+        if let Incoming::Gap(gap) = put.incoming() {
+            column.set_gap(&mut editor.space, slot, Some(gap));
+        }
+        Ok(())
+    })?;
+    Ok(value)
+}
+
+/// Stores an object in a row of a struct column.
+fn replace_row<K: Sink>(
+    sink: &mut K,
+    column: Elements,
+    row: u32,
+    put: Put<'_>,
+    held: bool,
+) -> Result<()> {
+    let table = Table::load(sink.bytes(), column.data)?;
+    sink.try_write(|editor, _| {
+        editor.drop_extra(table, row, held)?;
+        editor.note(Event::Gone { table: table.offset, row });
+        Ok(())
+    })?;
+    for index in 0..table.columns {
+        let member = put.column_member(sink.bytes(), table, index)?;
+        replace(sink, Place::column(table, index), row, member, held)?;
+    }
+    // Not before: while columns below get another layout, a row that was absent is.
+    sink.write(|editor, _| column.set_gap(&mut editor.space, row, None));
+    if put.has_further(sink.bytes(), table)? {
+        super::row::reserve_extras(sink, table, 1)?;
+        super::row::store_extra(sink, table, row, put)?;
+    }
+    sink.write(|editor, _| editor.free_shell(put, (column.data, row)));
+    Ok(())
+}
+
+// --- rows and arrays of lists by themselves ---------------------------------
+
+/// Makes a row or an element of a list a record, map or array by itself: its parts
+/// move there. Other values are as they are; so are all while only counted.
+pub(super) fn materialize<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> {
+    // Rows of a document that was not validated stay where they are.
+    let row = raw.tag > TAG_SPAN_LAST && row_of(raw.cell).is_some();
+    if !row || !sink.editor().space.trusted {
+        return Ok((raw.tag, raw.cell));
+    }
+    let home = match Node::of(sink.bytes(), raw)? {
+        Node::Row(table, row) if table.extra(sink.bytes(), row)? == 0 => {
+            materialize_record(sink, table, row)?
+        }
+        Node::Row(table, row) => materialize_map(sink, raw, table, row)?,
+        Node::Array(elements) => materialize_array(sink, elements)?,
+        _ => return Ok((raw.tag, raw.cell)),
+    };
+    if !K::WRITES {
+        return Ok((raw.tag, raw.cell));
+    }
+    sink.write(|editor, _| {
+        let from = (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
+        editor.note(Event::Moved { from, to: (home, 0) });
+    });
+    Ok((raw.tag, home as u64))
+}
+
+fn materialize_record<K: Sink>(sink: &mut K, table: Table, row: u32) -> Result<u32> {
+    let capacity = table.columns;
+    let home = sink.carve(record_size(capacity) as u64);
+    let record = Record::new(home, capacity, 0, 0, 0);
+    let (mut used, mut live) = (0, 0);
+    for index in 0..capacity {
+        let raw = table.field(sink.bytes(), row, index)?;
+        if raw.tag == TAG_HOLE {
+            continue;
+        }
+        let value = materialize(sink, raw)?;
+        sink.write(|editor, _| record.put(&mut editor.space, index, value));
+        (used, live) = (index + 1, live + 1);
+    }
+    sink.write(|editor, _| {
+        let shape = if used == 0 { 0 } else { table.shape };
+        if used > 0 {
+            shape::adopt(&mut editor.space, shape);
+        }
+        Record::new(home, capacity, used, live, shape).write_header(&mut editor.space);
+    });
+    Ok(home)
+}
+
+fn materialize_map<K: Sink>(sink: &mut K, raw: Raw, table: Table, row: u32) -> Result<u32> {
+    let mut count = 0;
+    let mut cursor = Cursor::new(sink.bytes(), raw)?;
+    while cursor.next(sink.bytes())?.is_some() {
+        count += 1;
+    }
+    sink.set_aside(map::create_size(count) + index_limit(count));
+    let mut map = 0;
+    sink.write(|editor, extent| map = map::create(&mut editor.space, extent, count).at);
+    let mut cursor = Cursor::new(sink.bytes(), raw)?;
+    while let Some((index, child)) = cursor.next(sink.bytes())? {
+        let key = key_cell(sink.bytes(), &cursor, table, row, index)?;
+        let (tag, cell) = materialize(sink, child)?;
+        sink.write(|editor, extent| append(&mut editor.space, map, key, tag, cell, extent));
+    }
+    sink.try_write(|editor, _| editor.free_extra_shell(table, row))?;
+    Ok(map as u32)
+}
+
+/// The cell of a row's key: a column's, or that of a further field.
+fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -> Result<u64> {
+    let (shape, at) = if index < table.columns {
+        (table.shape, index)
+    } else {
+        let home = table.extra(bytes, row)?;
+        let block = Block::resolve(bytes, home)?;
+        if block.kind() == KIND_MAP {
+            let map = map::Map::load(bytes, block.offset as u64)?;
+            return load_u64(bytes, map.entry(bytes, index - table.columns)?.key);
+        }
+        (block.record()?.shape(), index - table.columns)
+    };
+    // Read once more, so that damage is an error.
+    cursor.key(bytes, index)?;
+    let shape = Shape::load(bytes, shape as u64)?;
+    load_u64(bytes, shape.key_position(at))
+}
+
+fn materialize_array<K: Sink>(sink: &mut K, elements: Elements) -> Result<u32> {
+    let Layout { column, gaps } = Layout::plain(elements);
+    let count = elements.count;
+    let home = sink.carve(ARRAY_SIZE as u64);
+    let size = column.slots_size(gaps, count);
+    let data = if size == 0 { 0 } else { sink.carve(size) };
+    let array = Elements { column, gaps, ..Elements::new(home, column, count, count, data) };
+    sink.write(|editor, _| array.write_header(&mut editor.space));
+    for index in 0..count {
+        let raw = elements.element(sink.bytes(), index)?;
+        let value = materialize(sink, raw)?;
+        sink.write(|editor, _| array.put(&mut editor.space, index, value));
+    }
+    Ok(home)
+}
+
+// --- arrays of lists by themselves ------------------------------------------
+
+/// Makes all arrays of a list arrays by themselves, so that the one at `row` can change its
+/// length: that array's place, and itself.
+fn part<K: Sink>(
+    sink: &mut K,
+    list: List,
+    row: u32,
+    elements: Elements,
+) -> Result<(Place, Elements)> {
+    let bytes = sink.bytes();
+    let owner = Owner::load(bytes, list.offset)?;
+    let (within, header) = (owner.within(bytes)?, owner.header(bytes)?);
+    let column = Elements::at(bytes, header)?.whole(bytes)?;
+    if !column.column.is_nested() || column.data != list.offset || row >= column.count {
+        return Err(Error::new(ErrorKind::WrongBlock, column.offset as u64));
+    }
+    let layout = Layout::plain(column);
+    let room = Rules::Column.room(column, layout, column.count, sink.end());
+    let place = Place { header, within, home: 0 };
+    let column = relayout(sink, place, column, layout, room)?;
+    if K::WRITES {
+        let home = column.element(sink.bytes(), row)?.cell;
+        let elements = elements_of(sink.bytes(), home)?;
+        return Ok((Place::array(home as u32, elements), elements));
+    }
+    // As `materialize_array` is going to make it.
+    let Layout { column, gaps } = Layout::plain(elements);
+    let array = Elements::new(0, column, elements.count, elements.count, 0);
+    let array = Elements { gaps, ..array };
+    Ok((Place::array(0, array), array))
+}
+
+/// The array of a handle, by itself.
+fn by_itself<K: Sink>(sink: &mut K, node: NodeId, array: Container) -> Result<(Place, Elements)> {
+    match array {
+        Container::Array(elements) => Ok((Place::array(node.home, elements), elements)),
+        Container::Listed(list, row, elements) => part(sink, list, row, elements),
+        _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
+    }
+}
+
+// --- the edits --------------------------------------------------------------
+
+/// An edit of columns.
+pub(super) enum Step<'v> {
+    /// A new element before `index` of an array.
+    Insert { node: NodeId, array: Container, index: u32, new: New<'v> },
+    /// Another value in a slot.
+    Set { place: Place, slot: u32, new: New<'v> },
+    /// An element out of an array. `keeps`: it is to hang elsewhere, else it is freed.
+    Take { array: Elements, index: u32, keeps: bool },
+    /// A row's field out of its column.
+    TakeField { table: Table, row: u32, index: u32, keeps: bool },
+    /// All fields of a row.
+    ClearRow { table: Table, row: u32 },
+    /// Two elements of an array.
+    Swap { array: Elements, a: u32, b: u32 },
+    /// All elements from `length` on.
+    Truncate { array: Elements, length: u32 },
+    /// Room for `more` elements.
+    Reserve { node: NodeId, array: Container, more: u32 },
+    /// All arrays of a list become arrays by themselves.
+    Part { list: List, row: u32, elements: Elements },
+}
+
+impl Change for Step<'_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        const DONE: (u8, u64) = (TAG_NULL, 0);
+        match *self {
+            Step::Insert { node, array, index, ref new } => {
+                let (place, elements) = by_itself(sink, node, array)?;
+                let feed = Feed::One(Put::new(*new));
+                let value = open_column(sink, place, elements, index, 1, &feed)?;
+                hang(sink, new);
+                Ok(value)
+            }
+            Step::Set { place, slot, ref new } => {
+                let value = replace(sink, place, slot, Put::new(*new), true)?;
+                hang(sink, new);
+                Ok(value)
+            }
+            Step::Take { array, index, keeps } => {
+                let raw = array.element(sink.bytes(), index)?;
+                let kept = keep(sink, raw, keeps)?;
+                sink.try_write(|editor, _| editor.close(array, index, 1))?;
+                Ok(kept)
+            }
+            Step::TakeField { table, row, index, keeps } => {
+                let raw = table.field(sink.bytes(), row, index)?;
+                let kept = keep(sink, raw, keeps)?;
+                replace(sink, Place::column(table, index), row, Put::Missing, false)?;
+                Ok(kept)
+            }
+            Step::ClearRow { table, row } => {
+                sink.try_write(|editor, _| editor.drop_extra(table, row, true))?;
+                for index in 0..table.columns {
+                    replace(sink, Place::column(table, index), row, Put::Missing, true)?;
+                }
+                Ok(DONE)
+            }
+            Step::Swap { array, a, b } => {
+                if has_lists(sink.bytes(), array)? {
+                    let layout = Layout::plain(array);
+                    let room = Rules::Column.room(array, layout, array.count, sink.end());
+                    relayout(sink, Place::array(0, array), array, layout, room)?;
+                }
+                sink.try_write(|editor, _| editor.exchange(array.offset, a, b))?;
+                Ok(DONE)
+            }
+            Step::Truncate { array, length } => {
+                sink.try_write(|editor, _| {
+                    editor.release_elements(array, length);
+                    editor.close(array, length, array.count - length)
+                })?;
+                Ok(DONE)
+            }
+            Step::Reserve { node, array, more } => {
+                let (place, elements) = by_itself(sink, node, array)?;
+                reserve(sink, place, elements, more)?;
+                Ok(DONE)
+            }
+            Step::Part { list, row, elements } => {
+                let (place, _) = part(sink, list, row, elements)?;
+                Ok((TAG_ARRAY, place.home as u64))
+            }
+        }
+    }
+}
+
+/// Says that a value hangs in its place, where it was a detached one.
+fn hang<K: Sink>(sink: &mut K, new: &New<'_>) {
+    if let New::Detached(detached) = new {
+        sink.write(|editor, _| {
+            editor.rehang(detached);
+        });
+    }
+}
+
+/// Makes a value that is taken out one by itself, or frees it.
+pub(super) fn keep<K: Sink>(sink: &mut K, raw: Raw, keeps: bool) -> Result<(u8, u64)> {
+    if keeps {
+        return materialize(sink, raw);
+    }
+    sink.write(|editor, _| editor.release(raw));
+    Ok((TAG_NULL, 0))
+}
+
+/// Makes room for more slots in a column, and in all below.
+fn reserve<K: Sink>(sink: &mut K, place: Place, column: Elements, more: u32) -> Result<()> {
+    let rules = Rules::of(column, place.within);
+    let mut layout = Layout::of(column);
+    if rules == Rules::Array && column.count == 0 {
+        layout.column = ColumnType::I64;
+    }
+    let needed = with_room(column, more);
+    let room = rules.reserved(column, layout, needed, sink.end());
+    if room.data != Data::Stays {
+        relayout(sink, place, column, layout, room)?;
+    }
+    if column.column == ColumnType::Struct {
+        let table = Table::load(sink.bytes(), column.data)?;
+        for index in 0..table.columns {
+            let below = table.column(sink.bytes(), index)?.whole(sink.bytes())?;
+            reserve(sink, Place::column(table, index), below, more)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a column is a list, or has one below.
+fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
+    if column.column != ColumnType::Struct {
+        return Ok(column.column.is_nested());
+    }
+    let table = Table::load(bytes, column.data)?;
+    for index in 0..table.columns {
+        if has_lists(bytes, table.column(bytes, index)?)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// Carries out an edit of columns.
+    ///
+    /// While parts of a document may overlap, one step can undo what the next relies on. So
+    /// columns of tables and lists change only in a document that was validated, but for
+    /// slots that are overwritten as they are. Arrays change in any document.
+    pub(super) fn change(&mut self, step: Step<'_>) -> Result<(u8, u64)> {
+        if !self.space.trusted && !self.is_simple(&step)? {
+            self.check_trust()?;
+        }
+        self.carry_out(&step)
+    }
+
+    pub(super) fn check_trust(&self) -> Result<()> {
+        if self.space.trusted { Ok(()) } else { Err(Error::new(ErrorKind::NotValidated, 0)) }
+    }
+
+    /// Whether an edit changes one array by itself, or one slot that is to stay as it is.
+    fn is_simple(&self, step: &Step<'_>) -> Result<bool> {
+        let overwrites = |place: Place, put: Put<'_>| -> Result<bool> {
+            let column = Elements::at(self.space.bytes(), place.header)?;
+            let rules = Rules::of(column, place.within);
+            if rules == Rules::Array || column.column.is_nested() {
+                return Ok(rules == Rules::Array);
+            }
+            // Of a column without columns below, the layout does not depend on what is there.
+            let mut layout = Layout::of(column);
+            match put.incoming() {
+                Incoming::Blank => {}
+                Incoming::Gap(gap) => layout.take_gap(gap),
+                Incoming::Value(tag, cell) => layout.take(tag, cell, false),
+            }
+            Ok(layout == Layout::of(column))
+        };
+        Ok(match *step {
+            Step::Insert { array: Container::Array(array), .. }
+            | Step::Reserve { array: Container::Array(array), .. }
+            | Step::Take { array, .. }
+            | Step::Swap { array, .. }
+            | Step::Truncate { array, .. } => Rules::of(array, 0) == Rules::Array,
+            Step::Set { place, ref new, .. } => overwrites(place, Put::new(*new))?,
+            Step::TakeField { table, index, .. } => {
+                overwrites(Place::column(table, index), Put::Missing)?
+            }
+            _ => false,
+        })
+    }
+
+    /// Writes the bitmaps of a column's new layout by those of the old one.
+    fn copy_bits(
+        &mut self,
+        old: Elements,
+        old_bits: u64,
+        new: Elements,
+        bits: u64,
+        blanks: Option<Blanks>,
+    ) -> Result<()> {
+        if new.gaps == GAPS_NONE {
+            return Ok(());
+        }
+        let (from, to) = (bitmap_size(old.capacity as u64), bitmap_size(new.capacity as u64));
+        let whole = bitmap_size(old.count as u64);
+        if old.gaps == GAPS_NONE {
+            for byte in 0..old.count.div_ceil(8) {
+                let left = (old.count - 8 * byte).min(8);
+                let mut valid = (0xFFu16 >> (8 - left)) as u8;
+                for slot in 0..if blanks.is_some() { left } else { 0 } {
+                    if is_blank(self.space.bytes(), blanks, 8 * byte + slot)? {
+                        valid &= !(1 << slot);
+                    }
+                }
+                self.space.write_u8(bits + byte as u64, valid);
+            }
+            return Ok(());
+        }
+        self.space.copy_within(old_bits, bits, whole);
+        match (old.gaps, new.gaps) {
+            (GAPS_BOTH, GAPS_BOTH) => self.space.copy_within(old_bits + from, bits + to, whole),
+            (GAPS_NULL, GAPS_BOTH) => {
+                // What was without a value was null, or blank.
+                for slot in 0..old.count {
+                    let (bytes, at) = (self.space.bytes(), (slot >> 3) as u64);
+                    let valid = load_u8(bytes, old_bits + at)? >> (slot & 7) & 1 == 1;
+                    if !valid && !is_blank(bytes, blanks, slot)? {
+                        set_bit(&mut self.space, bits + to, slot, true);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Moves where elements begin: in the offsets from `from` up to `to`.
+    fn add_to_offsets(&mut self, offsets: Elements, from: u32, to: u32, by: i64) -> Result<()> {
+        for index in from..to {
+            let offset = offsets.slot(self.space.bytes(), index)?.cell;
+            offsets.put(&mut self.space, index, (TAG_INT, offset.wrapping_add_signed(by)));
+        }
+        Ok(())
+    }
+
+    /// Says of a slot of a struct or list column that a value was stored below it, or why
+    /// none was.
+    fn fill(&mut self, column: Elements, slot: u32, put: Put<'_>) {
+        match put.incoming() {
+            Incoming::Blank => {}
+            Incoming::Gap(gap) => column.set_gap(&mut self.space, slot, Some(gap)),
+            Incoming::Value(..) => {
+                column.set_gap(&mut self.space, slot, None);
+                self.free_shell(put, (column.data, slot));
+            }
+        }
+    }
+
+    /// Frees what held the parts of a value that became part of columns, as a row of the
+    /// table or list `to`.
+    fn free_shell(&mut self, put: Put<'_>, to: (u32, u32)) {
+        let Put::Here(raw) = put else { return };
+        let from = (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
+        self.note(Event::Moved { from, to });
+        if let Ok(node) = Node::of(self.space.bytes(), raw) {
+            self.release_block(raw, node);
+        }
+    }
+
+    /// Empties a slot whose contents are freed or elsewhere.
+    fn blank_slot(&mut self, header: u32, slot: u32) -> Result<()> {
+        let column = Elements::at(self.space.bytes(), header)?;
+        match column.column {
+            ColumnType::Struct => {
+                let table = Table::load(self.space.bytes(), column.data)?;
+                self.shift_extras_out(table, slot)?;
+                for index in 0..table.columns {
+                    self.blank_slot(table.header(index), slot)?;
+                }
+            }
+            ColumnType::List => {
+                let list = List::load(self.space.bytes(), column.data)?;
+                let (start, count) = list.bounds(self.space.bytes(), slot)?;
+                self.close_from(list.offset + LIST_CHILD, start as u32, count as u32)?;
+                let offsets = list.offsets(self.space.bytes())?;
+                self.add_to_offsets(offsets, slot + 1, offsets.count, -(count as i64))?;
+            }
+            ColumnType::FixedList => {
+                let list = List::load(self.space.bytes(), column.data)?;
+                let length = list.length.unwrap_or(0);
+                for index in slot * length..(slot + 1) * length {
+                    self.blank_slot(list.offset + LIST_CHILD, index)?;
+                }
+            }
+            _ => {
+                column.put(&mut self.space, slot, (TAG_HOLE, 0));
+                return Ok(());
+            }
+        }
+        self.note(Event::Gone { table: column.data, row: slot });
+        column.set_gap(&mut self.space, slot, Some(Gap::Missing));
+        Ok(())
+    }
+
+    /// Takes emptied slots out of an array; an array of rows or with gaps that is left
+    /// without any forgets its column.
+    fn close(&mut self, array: Elements, at: u32, count: u32) -> Result<()> {
+        self.close_from(array.offset, at, count)?;
+        if array.count == count && Rules::of(array, 0) == Rules::Column {
+            let column = Elements::at(self.space.bytes(), array.offset)?;
+            self.free_column(column);
+            Elements::new(column.offset, ColumnType::Cells, 0, 0, 0).write_header(&mut self.space);
+        }
+        Ok(())
+    }
+
+    /// Takes `count` slots from `at` on out of a column; what they held is freed or elsewhere.
+    fn close_from(&mut self, header: u32, at: u32, count: u32) -> Result<()> {
+        let column = Elements::at(self.space.bytes(), header)?;
+        let rest = column.count - at - count;
+        match column.column {
+            ColumnType::Struct => {
+                let table = Table::load(self.space.bytes(), column.data)?;
+                for index in 0..table.columns {
+                    self.close_from(table.header(index), at, count)?;
+                }
+                self.shift_extras(table, at, count, 0)?;
+                let rows = table.rows - count;
+                table.set_rows(&mut self.space, rows);
+            }
+            ColumnType::List => {
+                let list = List::load(self.space.bytes(), column.data)?;
+                let offsets = list.offsets(self.space.bytes())?;
+                let start = offsets.slot(self.space.bytes(), at)?.cell;
+                let end = offsets.slot(self.space.bytes(), at + count)?.cell;
+                let length = end.saturating_sub(start);
+                self.close_from(list.offset + LIST_CHILD, start as u32, length as u32)?;
+                self.close_from(list.offset + LIST_OFFSETS, at + 1, count)?;
+                let offsets = list.offsets(self.space.bytes())?;
+                self.add_to_offsets(offsets, at + 1, offsets.count, -(length as i64))?;
+            }
+            ColumnType::FixedList => {
+                let list = List::load(self.space.bytes(), column.data)?;
+                let length = list.length.unwrap_or(0);
+                self.close_from(list.offset + LIST_CHILD, at * length, count * length)?;
+            }
+            _ => {}
+        }
+        if column.column.is_nested() {
+            self.note(Event::Closed { table: column.data, at, count });
+        }
+        column.move_slots(&mut self.space, at + count, at, rest);
+        column.set_count(&mut self.space, column.count - count);
+        if !column.has_slots() {
+            column.set_capacity(&mut self.space, column.count - count);
+        }
+        Ok(())
+    }
+
+    /// Exchanges two slots of a column that has no lists below.
+    fn exchange(&mut self, header: u32, a: u32, b: u32) -> Result<()> {
+        let bytes = self.space.bytes();
+        let column = Elements::at(bytes, header)?;
+        let gaps = (column.gap(bytes, a)?, column.gap(bytes, b)?);
+        if column.column != ColumnType::Struct {
+            let (first, second) = (column.element(bytes, a)?, column.element(bytes, b)?);
+            column.put(&mut self.space, a, (second.tag, second.cell));
+            column.put(&mut self.space, b, (first.tag, first.cell));
+            return Ok(());
+        }
+        column.set_gap(&mut self.space, a, gaps.1);
+        column.set_gap(&mut self.space, b, gaps.0);
+        let table = Table::load(self.space.bytes(), column.data)?;
+        self.note(Event::Swapped { table: table.offset, a, b });
+        for index in 0..table.columns {
+            self.exchange(table.header(index), a, b)?;
+        }
+        let extras = [a, b].map(|row| table.extra(self.space.bytes(), row).unwrap_or(0));
+        if extras != [0, 0] {
+            for row in [a, b] {
+                self.shift_extras_out(table, row)?;
+            }
+            for (row, home) in [(b, extras[0]), (a, extras[1])] {
+                if home != 0 {
+                    self.insert_extra(table, row, home)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

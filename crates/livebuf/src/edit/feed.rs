@@ -1,0 +1,260 @@
+//! What is to be stored in columns: one value, described once, that each column asks for
+//! its part. A struct's column takes a member of each object, a list's the elements of
+//! each array.
+
+use super::New;
+use super::sink::Sink;
+use crate::block::column::Gap;
+use crate::block::list::elements_of;
+use crate::block::record::Raw;
+use crate::block::shape::Shape;
+use crate::block::table::Table;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::cell::Needle;
+use crate::format::layout::*;
+use crate::view::{Checked, Object};
+
+/// What is to be stored in a slot.
+#[derive(Clone, Copy)]
+pub(super) enum Put<'v> {
+    /// A value from elsewhere.
+    Value(New<'v>),
+    /// A value of this document that hangs nowhere.
+    Here(Raw),
+    /// A row has no such field.
+    Missing,
+    /// What would have the field is not there itself.
+    Blank,
+}
+
+/// A value as columns see it.
+pub(super) enum Incoming {
+    /// Tag, and the cell as far as columns care.
+    Value(u8, u64),
+    Gap(Gap),
+    Blank,
+}
+
+impl<'v> Put<'v> {
+    pub(super) fn new(new: New<'v>) -> Put<'v> {
+        match new {
+            New::Detached(detached) => Put::Here(detached.raw()),
+            new => Put::Value(new),
+        }
+    }
+
+    /// Tag, and the cell as far as columns care.
+    pub(super) fn probe(&self) -> (u8, u64) {
+        match self {
+            Put::Value(new) => new.probe(),
+            Put::Here(raw) => (raw.tag, raw.cell),
+            Put::Missing | Put::Blank => (TAG_HOLE, 0),
+        }
+    }
+
+    pub(super) fn incoming(&self) -> Incoming {
+        match (self, self.probe()) {
+            (Put::Missing, _) => Incoming::Gap(Gap::Missing),
+            (Put::Blank, _) => Incoming::Blank,
+            (_, (TAG_NULL, _)) => Incoming::Gap(Gap::Null),
+            (_, (tag, cell)) => Incoming::Value(tag, cell),
+        }
+    }
+
+    pub(super) fn is(&self, tag: u8) -> bool {
+        matches!(self.incoming(), Incoming::Value(found, _) if found == tag)
+    }
+
+    /// The member for a column of a table; blank where this is no object.
+    pub(super) fn column_member(&self, bytes: &[u8], table: Table, index: u32) -> Result<Put<'v>> {
+        if !self.is(TAG_OBJECT) {
+            return Ok(Put::Blank);
+        }
+        let key = Shape::load(bytes, table.shape as u64)?.key(bytes, index)?;
+        self.member(bytes, &Needle::new(key))
+    }
+
+    fn member(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Put<'v>> {
+        let found = match self {
+            Put::Value(New::Fields(fields)) => fields
+                .iter()
+                .find(|(key, _)| key.as_bytes() == needle.text)
+                .map(|(_, new)| Put::new(*new)),
+            Put::Value(New::Copy(value)) => match value.object()? {
+                Some(object) => object.find(needle)?.map(|value| Put::Value(New::Copy(value))),
+                None => None,
+            },
+            Put::Here(raw) => Object::of(Checked, bytes, raw.cell)?
+                .find(needle)?
+                .map(|value| Put::Here(value.raw())),
+            _ => None,
+        };
+        Ok(found.unwrap_or(Put::Missing))
+    }
+
+    /// Element `index` of an array.
+    fn element(&self, bytes: &[u8], index: u32) -> Result<Put<'v>> {
+        let missing = || Error::new(ErrorKind::IndexOutOfRange, 0);
+        Ok(match self {
+            Put::Value(New::Items(items)) => {
+                Put::new(*items.get(index as usize).ok_or_else(missing)?)
+            }
+            Put::Value(New::Copy(value)) => match value.array()? {
+                Some(array) => {
+                    Put::Value(New::Copy(array.get(index as usize)?.ok_or_else(missing)?))
+                }
+                None => return Err(missing()),
+            },
+            Put::Here(raw) => Put::Here(elements_of(bytes, raw.cell)?.element(bytes, index)?),
+            _ => return Err(missing()),
+        })
+    }
+
+    pub(super) fn length(&self, bytes: &[u8]) -> Result<u32> {
+        match self {
+            Put::Value(New::Items(items)) => Ok(items.len() as u32),
+            Put::Value(New::Copy(value)) => {
+                Ok(value.array()?.map_or(0, |array| array.len() as u32))
+            }
+            Put::Here(raw) if raw.tag == TAG_ARRAY => Ok(elements_of(bytes, raw.cell)?.count),
+            _ => Ok(0),
+        }
+    }
+
+    /// Hands `with` the members of an object from elsewhere whose keys are not a table's, and
+    /// the sink. An object of this document that is stored in a row has none.
+    pub(super) fn each_further<K: Sink>(
+        &self,
+        sink: &mut K,
+        table: Table,
+        with: &mut dyn FnMut(&mut K, &'v str, Put<'v>) -> Result<()>,
+    ) -> Result<()> {
+        let mut pass = |key: &'v str, put| {
+            let bytes = sink.bytes();
+            let shape = Shape::load(bytes, table.shape as u64)?;
+            match table.has(bytes, shape, key.as_bytes())? {
+                true => Ok(()),
+                false => with(sink, key, put),
+            }
+        };
+        match self {
+            Put::Value(New::Fields(fields)) => {
+                fields.iter().try_for_each(|(key, new)| pass(key, Put::new(*new)))
+            }
+            Put::Value(New::Copy(value)) => match value.object()? {
+                Some(object) => object.iter().try_for_each(|member| {
+                    let (key, value) = member?;
+                    pass(key, Put::Value(New::Copy(value)))
+                }),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// How many members of an object are not a table's, and whether a record can hold them.
+    pub(super) fn count_further(&self, bytes: &[u8], table: Table) -> Result<(u32, bool)> {
+        let shape = Shape::load(bytes, table.shape as u64)?;
+        let (mut count, mut record) = (0, true);
+        let mut pass = |key: &str| -> Result<()> {
+            if !table.has(bytes, shape, key.as_bytes())? {
+                count += 1;
+                record &= key.len() <= MAX_SHAPE_KEY && count as usize <= MAX_FIELDS;
+            }
+            Ok(())
+        };
+        let object = match self {
+            Put::Value(New::Fields(fields)) => {
+                fields.iter().try_for_each(|(key, _)| pass(key))?;
+                None
+            }
+            Put::Value(New::Copy(value)) => value.object()?,
+            Put::Here(raw) if raw.tag == TAG_OBJECT => {
+                let object = Object::of(Checked, bytes, raw.cell)?;
+                object.iter().try_for_each(|member| pass(member?.0))?;
+                None
+            }
+            _ => None,
+        };
+        if let Some(object) = object {
+            object.iter().try_for_each(|member| pass(member?.0))?;
+        }
+        Ok((count, record))
+    }
+
+    /// Whether an object has members that are not a table's.
+    pub(super) fn has_further(&self, bytes: &[u8], table: Table) -> Result<bool> {
+        Ok(self.is(TAG_OBJECT) && self.count_further(bytes, table)?.0 > 0)
+    }
+}
+
+/// The values for a column, one for each slot that is opened.
+#[derive(Clone, Copy)]
+pub(super) enum Feed<'f, 'v> {
+    One(Put<'v>),
+    /// The members of objects that a table's column holds.
+    Members(&'f Feed<'f, 'v>, Table, u32),
+    /// The elements of arrays; of a list of fixed length, blanks where there is no array.
+    Elements(&'f Feed<'f, 'v>, Option<u32>),
+}
+
+impl<'v> Feed<'_, 'v> {
+    /// The members for a column of a table.
+    pub(super) fn members<'f>(
+        &'f self,
+        bytes: &[u8],
+        table: Table,
+        index: u32,
+    ) -> Result<Feed<'f, 'v>> {
+        Ok(match self {
+            Feed::One(put) => Feed::One(put.column_member(bytes, table, index)?),
+            _ => Feed::Members(self, table, index),
+        })
+    }
+
+    /// Hands `with` each value, and the sink: what it writes does not change what is fed.
+    #[inline]
+    pub(super) fn each<K: Sink>(
+        &self,
+        sink: &mut K,
+        mut with: impl FnMut(&mut K, Put<'v>) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Feed::One(put) => with(sink, *put),
+            _ => self.each_of_many(sink, &mut with),
+        }
+    }
+
+    fn each_of_many<K: Sink>(
+        &self,
+        sink: &mut K,
+        with: &mut dyn FnMut(&mut K, Put<'v>) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Feed::One(put) => with(sink, *put),
+            Feed::Members(feed, table, index) => feed.each_of_many(sink, &mut |sink, put| {
+                let member = put.column_member(sink.bytes(), *table, *index)?;
+                with(sink, member)
+            }),
+            Feed::Elements(feed, fixed) => feed.each_of_many(sink, &mut |sink, put| {
+                if !put.is(TAG_ARRAY) {
+                    return (0..fixed.unwrap_or(0)).try_for_each(|_| with(sink, Put::Blank));
+                }
+                for index in 0..put.length(sink.bytes())? {
+                    let element = put.element(sink.bytes(), index)?;
+                    with(sink, element)?;
+                }
+                Ok(())
+            }),
+        }
+    }
+
+    pub(super) fn count<K: Sink>(&self, sink: &mut K) -> Result<u32> {
+        let mut count = 0;
+        self.each(sink, |_, _| {
+            count += 1;
+            Ok(())
+        })?;
+        Ok(count)
+    }
+}

@@ -1,0 +1,523 @@
+//! Rows of tables: their fields are slots of columns, or further fields in an object of the
+//! row's own, which the table's extras lead to (FORMAT 6.3, 12.9).
+
+use super::column::{Place, Step, keep, replace, store};
+use super::feed::Put;
+use super::object::{FieldPlan, Found, append, find_member, index_limit};
+use super::sink::{Change, Sink};
+use super::{At, Editor, New, NodeId, build_key, key_fresh};
+use crate::block::column::{ColumnType, Elements, row_cell};
+use crate::block::map;
+use crate::block::record::{Block, Raw, Record};
+use crate::block::shape::{self, Shape};
+use crate::block::table::{Table, extra, extra_entry};
+use crate::block::walk::Node;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::cell::Needle;
+use crate::format::layout::*;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+use crate::view::{Checked, Object};
+
+/// Capacity of the record with the first further field of a row.
+const EXTRA_CAPACITY: u32 = 4;
+
+// --- the extras -------------------------------------------------------------
+
+/// The array for extras that hold `count` and get `more`: its capacity.
+fn extras_capacity(extras: Option<Elements>, more: u32) -> u32 {
+    match extras {
+        Some(extras) if extras.count + more <= extras.capacity => extras.capacity,
+        Some(extras) => (extras.count + more).max(extras.count + extras.count / 2),
+        None => more.max(4),
+    }
+}
+
+/// Makes room for `rows` more entries of the extras.
+pub(super) fn reserve_extras<K: Sink>(sink: &mut K, table: Table, rows: u32) -> Result<()> {
+    let extras = table.extras(sink.bytes())?;
+    let capacity = extras_capacity(extras, rows);
+    let size = ColumnType::U64.data_size(capacity);
+    match extras {
+        None => {
+            let header = sink.carve(ARRAY_SIZE as u64);
+            let data = sink.carve(size);
+            let extras = Elements::new(header, ColumnType::U64, 0, capacity, data);
+            sink.write(|editor, _| {
+                extras.write_header(&mut editor.space);
+                table.set_extras(&mut editor.space, header);
+            });
+        }
+        Some(extras) if capacity != extras.capacity => {
+            let data = sink.carve(size);
+            sink.write(|editor, _| {
+                let space = &mut editor.space;
+                extras.move_to(space, data, capacity).write_header(space);
+                space.free(extras.data as u64, extras.data_size());
+            });
+        }
+        Some(_) => {}
+    }
+    Ok(())
+}
+
+/// Stores the members of a row that are not the table's: in an object of their own.
+pub(super) fn store_extra<K: Sink>(
+    sink: &mut K,
+    table: Table,
+    row: u32,
+    put: Put<'_>,
+) -> Result<()> {
+    let (count, record) = put.count_further(sink.bytes(), table)?;
+    if count == 0 {
+        return Ok(());
+    }
+    let mut home = 0;
+    if record {
+        home = sink.carve(record_size(count) as u64);
+        sink.set_aside(shape_size(count) as u64);
+        sink.write(|editor, extent| {
+            let shape = shape::create(&mut editor.space, count, 0, extent).offset as u32;
+            Record::new(home, count, count, count, shape).write_header(&mut editor.space);
+        });
+    } else {
+        sink.set_aside(map::create_size(count) + index_limit(count));
+        sink.write(|editor, extent| {
+            home = map::create(&mut editor.space, extent, count).at as u32;
+        });
+    }
+    let mut index = 0;
+    put.each_further(sink, table, &mut |sink, key, member| {
+        let needle = Needle::new(key.as_bytes());
+        sink.set_aside(key_fresh(needle.text));
+        let mut key_cell = 0;
+        sink.write(|editor, extent| {
+            key_cell = match record {
+                true => editor.build_span_cell(&needle, extent),
+                false => build_key(&mut editor.space, needle.text, true, extent),
+            };
+        });
+        let (tag, cell) = store(sink, &member)?;
+        sink.try_write(|editor, extent| {
+            let space = &mut editor.space;
+            if record {
+                let object = Block::resolve(space.bytes(), home)?.record()?;
+                let shape = Shape::load(space.bytes(), object.shape() as u64)?;
+                shape::put_key(space, shape, index, key_cell, needle.fingerprint);
+                object.put(space, index, (tag, cell));
+            } else {
+                append(space, home as u64, key_cell, tag, cell, extent);
+            }
+            Ok(())
+        })?;
+        index += 1;
+        Ok(())
+    })?;
+    sink.try_write(|editor, _| editor.insert_extra(table, row, home))
+}
+
+// --- further fields ---------------------------------------------------------
+
+/// How the first further field of a row is stored, planned before anything changes.
+#[derive(Clone, Copy)]
+struct ExtraPlan {
+    /// Where the record's shape comes from; `None` where the key takes a map.
+    step: Option<shape::Step>,
+}
+
+/// A row's first further field.
+struct FirstFurther<'k, 'v> {
+    table: Table,
+    row: u32,
+    needle: Needle<'k>,
+    plan: ExtraPlan,
+    new: New<'v>,
+}
+
+impl Change for FirstFurther<'_, '_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        let value = store(sink, &Put::new(self.new))?;
+        put_extra(sink, self.table, self.row, self.plan, &self.needle, value)?;
+        sink.write(|editor, _| {
+            if let New::Detached(detached) = self.new {
+                editor.rehang(detached);
+            }
+        });
+        Ok(value)
+    }
+}
+
+/// Stores the first further field of a row as planned.
+fn put_extra<K: Sink>(
+    sink: &mut K,
+    table: Table,
+    row: u32,
+    plan: ExtraPlan,
+    needle: &Needle<'_>,
+    value: (u8, u64),
+) -> Result<()> {
+    reserve_extras(sink, table, 1)?;
+    let key = key_fresh(needle.text);
+    let mut home = 0;
+    if let Some(step) = plan.step {
+        home = sink.carve(record_size(EXTRA_CAPACITY) as u64);
+        sink.set_aside(step.fresh() + if step.stores_key() { key } else { 0 });
+        sink.write(|editor, extent| {
+            let key = match step.stores_key() {
+                true => editor.build_span_cell(needle, extent),
+                false => 0,
+            };
+            let space = &mut editor.space;
+            let shape = shape::commit_step(space, step, 0, 0, key, needle.fingerprint, extent);
+            Record::new(home, EXTRA_CAPACITY, 0, 0, shape).append(space, shape, value);
+        });
+    } else {
+        sink.set_aside(key + map::create_size(8) + index_limit(1));
+        sink.write(|editor, extent| {
+            let space = &mut editor.space;
+            let map = map::create(space, extent, 8).at;
+            let key = build_key(space, needle.text, true, extent);
+            append(space, map, key, value.0, value.1, extent);
+            home = map as u32;
+        });
+    }
+    sink.try_write(|editor, _| editor.insert_extra(table, row, home))
+}
+
+// --- renaming ---------------------------------------------------------------
+
+/// Where a renamed field of a row goes, planned before anything changes.
+enum Target {
+    Column(Place),
+    /// The row's first further field.
+    First(ExtraPlan),
+    /// A hole of that key in the record with the row's further fields.
+    Hole(Record, u32),
+    /// A new field of that record, which is at this home.
+    Field(u32, Record, FieldPlan),
+    /// The same record, which becomes a map.
+    NewMap(u32, Record),
+    /// The map with the row's further fields.
+    Entry(map::Map, map::InsertPlan),
+}
+
+/// A field of a row gets another key: it is taken out, and stored under the other one.
+struct Rename<'k> {
+    table: Table,
+    row: u32,
+    /// The field's value.
+    raw: Raw,
+    from: &'k str,
+    to: &'k str,
+    /// The field's column; `None` where it is a further field.
+    source: Option<u32>,
+    target: Target,
+}
+
+impl Change for Rename<'_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        let (table, row) = (self.table, self.row);
+        // The map of a target grows before anything is taken.
+        match &self.target {
+            Target::Entry(map, plan) => {
+                sink.extend(plan.tail());
+                sink.write(|editor, _| plan.claim(&mut editor.space, map));
+            }
+            Target::Field(_, _, plan) => sink.extend(plan.tail),
+            _ => {}
+        }
+        let (tag, cell) = keep(sink, self.raw, true)?;
+        match self.source {
+            Some(index) => {
+                replace(sink, Place::column(table, index), row, Put::Missing, false)?;
+            }
+            None => {
+                sink.try_write(|editor, _| editor.take_further(table, row, self.from).map(|_| ()))?;
+            }
+        }
+        let needle = Needle::new(self.to.as_bytes());
+        match &self.target {
+            Target::Column(place) => {
+                let put = Put::Here(Raw::unplaced(tag, cell));
+                replace(sink, *place, row, put, false)?;
+            }
+            Target::First(plan) => put_extra(sink, table, row, *plan, &needle, (tag, cell))?,
+            Target::Hole(record, index) => {
+                sink.write(|editor, _| record.fill(&mut editor.space, *index, (tag, cell)));
+            }
+            Target::Field(home, record, plan) => {
+                sink.set_aside(plan.fresh);
+                sink.write(|editor, extent| {
+                    editor.put_field(*home, *record, plan, &needle, (tag, cell), extent);
+                });
+            }
+            Target::Entry(map, plan) => {
+                sink.set_aside(plan.fresh() + key_fresh(needle.text));
+                sink.write(|editor, extent| {
+                    let key = build_key(&mut editor.space, needle.text, true, extent);
+                    map::insert(&mut editor.space, map, plan, key, tag, cell, extent);
+                });
+            }
+            Target::NewMap(home, record) => {
+                let size = sink.editor().plan_as_map(*record, self.to)?;
+                sink.set_aside(size);
+                sink.write(|editor, extent| {
+                    editor.put_as_map(*home, *record, self.to, (tag, cell), extent);
+                });
+            }
+        }
+        Ok((tag, cell))
+    }
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// Adds an entry for a row that has none; room was made.
+    pub(super) fn insert_extra(&mut self, table: Table, row: u32, home: u32) -> Result<()> {
+        let table = Table::load(self.space.bytes(), table.offset)?;
+        let (at, _) = table.find_extra(self.space.bytes(), row)?;
+        let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
+        extras.move_slots(&mut self.space, at, at + 1, extras.count - at);
+        extras.put(&mut self.space, at, extra_entry(row, home));
+        extras.set_count(&mut self.space, extras.count + 1);
+        Ok(())
+    }
+
+    /// Drops the entries of `removed` rows from `at` on, and renumbers those behind them,
+    /// or those from `at` on where `added` rows come before them.
+    pub(super) fn shift_extras(
+        &mut self,
+        table: Table,
+        at: u32,
+        removed: u32,
+        added: u32,
+    ) -> Result<()> {
+        let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
+        let (from, _) = table.find_extra(self.space.bytes(), at)?;
+        let mut to = from;
+        for index in from..extras.count {
+            let (row, home) = extra(extras.slot(self.space.bytes(), index)?);
+            if row - at < removed {
+                continue;
+            }
+            extras.put(&mut self.space, to, extra_entry(row - removed + added, home));
+            to += 1;
+        }
+        if to < extras.count {
+            extras.clear(&mut self.space, to..extras.count);
+            extras.set_count(&mut self.space, to);
+        }
+        Ok(())
+    }
+
+    /// Takes a row's entry out of the extras; its object is freed where that is due.
+    pub(super) fn drop_extra(&mut self, table: Table, row: u32, held: bool) -> Result<()> {
+        let home = table.extra(self.space.bytes(), row)?;
+        if home != 0 {
+            self.shift_extras_out(table, row)?;
+            if held {
+                self.release(Raw::object(home));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a row's entry out of the extras.
+    pub(super) fn shift_extras_out(&mut self, table: Table, row: u32) -> Result<()> {
+        let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
+        let (at, home) = table.find_extra(self.space.bytes(), row)?;
+        if home.is_some() {
+            extras.move_slots(&mut self.space, at + 1, at, extras.count - at - 1);
+            extras.set_count(&mut self.space, extras.count - 1);
+        }
+        Ok(())
+    }
+
+    /// Frees the object of a row's further fields, which are in another object with the
+    /// row's others; so are their keys.
+    pub(super) fn free_extra_shell(&mut self, table: Table, row: u32) -> Result<()> {
+        let home = table.extra(self.space.bytes(), row)?;
+        let shell = Raw::object(home);
+        match Node::of(self.space.bytes(), shell)? {
+            Node::Map(offset) => {
+                map::free_body(&mut self.space, offset as u64);
+                self.space.free(offset as u64, MAP_SIZE as u64);
+                if offset != home {
+                    self.space.free(home as u64, 8);
+                }
+            }
+            node => self.release_block(shell, node),
+        }
+        self.shift_extras_out(table, row)
+    }
+
+    // --- fields -------------------------------------------------------------
+
+    /// Sets a field of a row, or adds it to the row's further fields.
+    pub(super) fn set_in_row(
+        &mut self,
+        node: NodeId,
+        table: Table,
+        row: u32,
+        key: &str,
+        new: New<'_>,
+    ) -> Result<(u8, u64)> {
+        let bytes = self.space.bytes();
+        let needle = Needle::new(key.as_bytes());
+        let shape = Shape::load(bytes, table.shape as u64)?;
+        let found = shape.find(bytes, table.columns, &needle)?;
+        let fields = || {
+            Object::of(Checked, bytes, row_cell(table.offset, row))
+                .map(|object| object.len() as u64)
+        };
+        if let Some(index) = found {
+            if table.field(bytes, row, index)?.tag == TAG_HOLE {
+                self.check_elements(fields()? + 1)?;
+            }
+            self.measure(&new, node)?;
+            return self.change(Step::Set { place: Place::column(table, index), slot: row, new });
+        }
+        match table.extra(bytes, row)? {
+            0 => {
+                self.check_elements(fields()? + 1)?;
+                self.add_extra(node, table, row, &needle, new)
+            }
+            home => {
+                self.extra_object(home)?;
+                let extra = self.handles.give(home, 0, node.depth);
+                // The edit is about the row, not about this object.
+                self.handles.keep(node, node);
+                let value = self.set_fresh::<false>(extra, At::Key(key), new)?;
+                let container = self.container(extra)?;
+                let slot = self.slot(container, At::Key(key))?;
+                let raw = slot.map(|slot| self.load(slot)).transpose()?;
+                debug_assert_eq!(value.is_some(), raw.is_some_and(|raw| raw.tag > TAG_SPAN_LAST));
+                Ok(raw.map_or((TAG_NULL, 0), |raw| (raw.tag, raw.cell)))
+            }
+        }
+    }
+
+    /// Gives a row its first further field: a record of one.
+    fn add_extra(
+        &mut self,
+        node: NodeId,
+        table: Table,
+        row: u32,
+        needle: &Needle<'_>,
+        new: New<'_>,
+    ) -> Result<(u8, u64)> {
+        self.check_trust()?;
+        self.measure(&new, node)?;
+        let plan = self.plan_extra(needle)?;
+        self.carry_out(&FirstFurther { table, row, needle: *needle, plan, new })
+    }
+
+    /// Plans the first further field of a row.
+    fn plan_extra(&self, needle: &Needle<'_>) -> Result<ExtraPlan> {
+        self.measure_span(needle.text)?;
+        let step = match needle.text.len() <= MAX_SHAPE_KEY {
+            true => Some(shape::plan_step(self.space.bytes(), None, 0, needle, EXTRA_CAPACITY)?),
+            false => None,
+        };
+        Ok(ExtraPlan { step })
+    }
+
+    /// Takes a field out of a row: its value, by itself where `keeps` says so, else freed.
+    pub(super) fn take_from_row(
+        &mut self,
+        table: Table,
+        row: u32,
+        key: &str,
+        keeps: bool,
+    ) -> Result<Option<Raw>> {
+        let bytes = self.space.bytes();
+        let shape = Shape::load(bytes, table.shape as u64)?;
+        let found = shape.find(bytes, table.columns, &Needle::new(key.as_bytes()))?;
+        let Some(index) = found else { return self.take_further(table, row, key) };
+        if table.field(bytes, row, index)?.tag == TAG_HOLE {
+            return Ok(None);
+        }
+        let (tag, cell) = self.change(Step::TakeField { table, row, index, keeps })?;
+        Ok(Some(Raw::unplaced(tag, cell)))
+    }
+
+    /// Takes a further field out of a row.
+    fn take_further(&mut self, table: Table, row: u32, key: &str) -> Result<Option<Raw>> {
+        let bytes = self.space.bytes();
+        let home = table.extra(bytes, row)?;
+        if home == 0 {
+            return Ok(None);
+        }
+        match Node::of(bytes, Raw::object(home))? {
+            Node::Map(at) => {
+                let map = map::Map::load(bytes, at as u64)?;
+                self.take_entry(map, key)
+            }
+            Node::Record(record) => self.take_field(record, At::Key(key)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Gives a row's field another key: one plan for taking it out and putting it in.
+    pub(super) fn rename_in_row(
+        &mut self,
+        node: NodeId,
+        table: Table,
+        row: u32,
+        from: &str,
+        to: &str,
+    ) -> Result<()> {
+        let raw = match self.slot_in_row(table, row, At::Key(from))? {
+            Some(slot) => self.load(slot)?,
+            None => return Err(Error::new(ErrorKind::NotFound, 0)),
+        };
+        let bytes = self.space.bytes();
+        let needle = Needle::new(to.as_bytes());
+        let shape = Shape::load(bytes, table.shape as u64)?;
+        let source = shape.find(bytes, table.columns, &Needle::new(from.as_bytes()))?;
+        let target = shape.find(bytes, table.columns, &needle)?;
+        if (source, target) == (None, None) {
+            let home = table.extra(bytes, row)?;
+            return self.rename_fresh(self.handles.give(home, 0, node.depth), from, to);
+        }
+        self.check_trust()?;
+        let target = match target {
+            Some(index) => Target::Column(Place::column(table, index)),
+            None => self.plan_further(table, row, &needle, to)?,
+        };
+        self.carry_out(&Rename { table, row, raw, from, to, source, target }).map(|_| ())
+    }
+
+    /// Plans one more further field of a row.
+    fn plan_further(
+        &self,
+        table: Table,
+        row: u32,
+        needle: &Needle<'_>,
+        key: &str,
+    ) -> Result<Target> {
+        let bytes = self.space.bytes();
+        let home = table.extra(bytes, row)?;
+        if home == 0 {
+            return Ok(Target::First(self.plan_extra(needle)?));
+        }
+        let block = Block::resolve(bytes, home)?;
+        if block.kind() == KIND_MAP {
+            let map = map::Map::load(bytes, block.offset as u64)?;
+            self.measure_span(key.as_bytes())?;
+            self.check_elements(map.live as u64 + 1)?;
+            return match map::plan_insert(bytes, &map, key.as_bytes())? {
+                map::Place::New(plan) => Ok(Target::Entry(map, plan)),
+                map::Place::Found(_) => Err(Error::new(ErrorKind::KeyExists, 0)),
+            };
+        }
+        let record = block.record()?.whole(bytes)?;
+        let shape = match find_member(bytes, record, At::Key(key))? {
+            Found::Field(index, _) => return Ok(Target::Hole(record, index)),
+            Found::Nothing(shape) => shape,
+        };
+        if key.len() > MAX_SHAPE_KEY || record.used() == MAX_FIELDS as u32 {
+            return Ok(Target::NewMap(home, record));
+        }
+        Ok(Target::Field(home, record, self.plan_field(record, shape, needle)?))
+    }
+}
