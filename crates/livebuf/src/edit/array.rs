@@ -2,7 +2,8 @@
 //!
 //! What happens to their bytes is the business of [`column`](super::column).
 
-use super::column::{Place, Step, growth_at_end};
+use super::column::{Place, Step};
+use super::rules::growth_at_end;
 use super::{Container, Editor, New, NodeId};
 use crate::block::column::{ColumnType, Elements};
 use crate::block::list::elements_of;

@@ -5,10 +5,13 @@
 //! by [`Rules`] only. Each edit is a [`Step`], which runs by the same code to count its bytes
 //! and to write them (see [`sink`](super::sink)).
 
+use super::dissolve::{materialize, store};
+use super::extras::reserve_extras;
 use super::feed::{Feed, Incoming, Put};
 use super::object::{append, index_limit};
+use super::rules::{Data, Layout, Room, Rules, layout, with_room};
 use super::sink::{Change, Sink};
-use super::{Container, Editor, Event, New, NodeId};
+use super::{Container, Editor, Event, New, NodeId, build_key, key_fresh};
 use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{ColumnType, Elements, Gap, row_cell, row_of, set_bit};
 use crate::block::list::{List, elements_of};
@@ -17,9 +20,10 @@ use crate::block::owner::{Owner, set_nested_bits};
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::block::table::Table;
-use crate::block::walk::{Cursor, Node};
+use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u8, load_u64};
+use crate::format::bytes::load_u8;
+use crate::format::cell::Needle;
 use crate::format::layout::*;
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
@@ -49,221 +53,6 @@ impl Place {
     pub(super) fn elements(list: List) -> Place {
         Place { header: list.offset + LIST_CHILD, within: list.offset, home: 0 }
     }
-}
-
-// --- rules and layouts ------------------------------------------------------
-
-/// By which rules a column changes.
-#[derive(Clone, Copy, PartialEq)]
-enum Rules {
-    /// An array by itself without gaps (FORMAT 12.6).
-    Array,
-    /// What is in a table or list, and arrays with gaps, of rows or of arrays (12.9).
-    Column,
-}
-
-/// How a column is to store its slots.
-#[derive(Clone, Copy, PartialEq)]
-struct Layout {
-    column: ColumnType,
-    gaps: u8,
-}
-
-/// For how many slots there is to be room, and how it is made.
-#[derive(Clone, Copy)]
-struct Room {
-    capacity: u32,
-    data: Data,
-}
-
-/// Where a column's data is to be.
-#[derive(Clone, Copy, PartialEq)]
-enum Data {
-    Stays,
-    /// It ends the document and gets so many bytes more.
-    Grows(u64),
-    Moves,
-}
-
-/// How many elements of a column fit in `size` bytes.
-fn capacity_in(column: ColumnType, size: u64) -> u32 {
-    let count = match column {
-        ColumnType::Cells => 8 * (size / 72) + (size % 72 / 8).saturating_sub(1),
-        ColumnType::Bool => size * 8,
-        _ => size / column.width(),
-    };
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-/// Elements to make room for behind an array that ends the document: little,
-/// so that slack stays below a hundredth of the data.
-pub(super) fn growth_at_end(count: u32) -> u32 {
-    1 + count / 200
-}
-
-/// Capacity of a column that needs `needed` slots.
-fn grown(column: Elements, needed: u32) -> u32 {
-    if !column.has_slots() {
-        return needed;
-    }
-    if needed <= column.capacity {
-        return column.capacity;
-    }
-    let more = needed.max(column.count.saturating_add(column.count / 2)).saturating_add(7) & !7;
-    more.min(MAX_ELEMENTS.max(needed))
-}
-
-/// Slots of a column with room for `additional` more, where it has room for any.
-fn with_room(column: Elements, additional: u32) -> u32 {
-    if column.has_slots() { column.count.saturating_add(additional) } else { column.count }
-}
-
-impl Rules {
-    /// Of a column, and what it is in.
-    fn of(column: Elements, within: u32) -> Rules {
-        match column.gaps == GAPS_NONE && !column.column.is_nested() && within == 0 {
-            true => Rules::Array,
-            false => Rules::Column,
-        }
-    }
-
-    /// Room for `needed` slots. `end`: where the document ends.
-    fn room(self, column: Elements, layout: Layout, needed: u32, end: u64) -> Room {
-        if self == Rules::Column {
-            let capacity = grown(column, needed);
-            let same = layout == Layout::of(column) && capacity == column.capacity;
-            return Room { capacity, data: if same { Data::Stays } else { Data::Moves } };
-        }
-        let (kind, count, size) = (layout.column, column.count, column.data_size());
-        if kind == column.column || count == 0 {
-            let capacity = capacity_in(kind, size);
-            if needed <= capacity {
-                return Room { capacity, data: Data::Stays };
-            }
-            if column.data as u64 + size == end && size > 0 {
-                let more = growth_at_end(needed).max(needed - count);
-                return exactly(kind, count + more, column, end);
-            }
-        }
-        let wanted = match needed > column.capacity {
-            true => needed.max(count.saturating_add((count / 2).max(3))),
-            false => column.capacity,
-        };
-        Room { capacity: capacity_in(kind, kind.data_size(wanted)), data: Data::Moves }
-    }
-
-    /// The same where someone asked for that many.
-    fn reserved(self, column: Elements, layout: Layout, needed: u32, end: u64) -> Room {
-        match self {
-            Rules::Column => self.room(column, layout, needed, end),
-            Rules::Array => exactly(layout.column, needed, column, end),
-        }
-    }
-}
-
-/// Room for that many elements of an array, behind its data where that ends the document.
-fn exactly(kind: ColumnType, needed: u32, column: Elements, end: u64) -> Room {
-    let old = column.data_size();
-    let size = kind.data_size(needed);
-    let capacity = capacity_in(kind, size);
-    match size {
-        size if size <= old => Room { capacity: column.capacity, data: Data::Stays },
-        size if column.data as u64 + old == end && old > 0 => {
-            Room { capacity, data: Data::Grows(size - old) }
-        }
-        _ => Room { capacity, data: Data::Moves },
-    }
-}
-
-impl Layout {
-    fn of(column: Elements) -> Layout {
-        Layout { column: column.column, gaps: column.gaps }
-    }
-
-    /// Changes to hold a value, too. `first`: it is the first, or the only one is replaced.
-    fn take(&mut self, tag: u8, cell: u64, first: bool) {
-        if first || self.column == ColumnType::Null {
-            self.column = ColumnType::for_first(tag);
-        } else if self.column.fit(tag, cell).is_none() {
-            let widened = self.column.widened(tag);
-            self.column = match widened.fit(tag, cell) {
-                Some(_) => widened,
-                None => ColumnType::Cells,
-            };
-        }
-        if self.column == ColumnType::Cells {
-            self.gaps = GAPS_NONE;
-        }
-    }
-
-    fn take_gap(&mut self, gap: Gap) {
-        if self.column != ColumnType::Cells {
-            self.gaps |= if gap == Gap::Null { GAPS_NULL } else { GAPS_MISSING };
-        }
-    }
-
-    /// The same without structs and lists.
-    fn plain(column: Elements) -> Layout {
-        Layout { column: column.column.plain(), gaps: column.gaps }
-    }
-
-    fn size(&self, capacity: u32) -> u64 {
-        self.column.slots_size(self.gaps, capacity)
-    }
-}
-
-/// The layout in which a column can hold its slots and these.
-fn layout<K: Sink>(
-    sink: &mut K,
-    column: Elements,
-    rules: Rules,
-    feed: &Feed<'_, '_>,
-    replaces: bool,
-) -> Result<Layout> {
-    let mut layout = Layout::of(column);
-    if rules == Rules::Array {
-        let first = column.count <= u32::from(replaces);
-        feed.each(sink, |_, put| {
-            let (tag, cell) = put.probe();
-            if column.count == 0 || column.column.fit(tag, cell).is_none() {
-                layout.take(tag, cell, first);
-            }
-            Ok(())
-        })?;
-        return Ok(layout);
-    }
-    let length = match column.column {
-        ColumnType::FixedList => List::load(sink.bytes(), column.data)?.length,
-        _ => None,
-    };
-    feed.each(sink, |sink, put| {
-        let bytes = sink.bytes();
-        match put.incoming() {
-            Incoming::Blank => {}
-            Incoming::Gap(gap) => layout.take_gap(gap),
-            Incoming::Value(tag, cell) => match layout.column {
-                ColumnType::Struct if tag == TAG_OBJECT => {
-                    let table = Table::load(bytes, column.data)?;
-                    // Further fields of an object of this document would have to move twice.
-                    if matches!(put, Put::Here(_)) && put.count_further(bytes, table)?.0 > 0 {
-                        layout.column = layout.column.plain();
-                    }
-                }
-                ColumnType::List | ColumnType::FixedList if tag == TAG_ARRAY => {
-                    let fits = match length {
-                        Some(length) => put.length(bytes)? == length,
-                        None => true,
-                    };
-                    if replaces || !fits {
-                        layout.column = layout.column.plain();
-                    }
-                }
-                _ => layout.take(tag, cell, false),
-            },
-        }
-        Ok(())
-    })?;
-    Ok(layout)
 }
 
 // --- another layout, more room ----------------------------------------------
@@ -460,13 +249,63 @@ fn open_rows<K: Sink>(
     if further == 0 {
         return Ok(());
     }
-    super::row::reserve_extras(sink, table, further)?;
+    reserve_extras(sink, table, further)?;
     let mut row = at;
     feed.each(sink, |sink, put| {
-        super::row::store_extra(sink, table, row, put)?;
+        store_extra(sink, table, row, put)?;
         row += 1;
         Ok(())
     })
+}
+
+/// Stores the members of a row that are not the table's: in an object of their own.
+fn store_extra<K: Sink>(sink: &mut K, table: Table, row: u32, put: Put<'_>) -> Result<()> {
+    let (count, record) = put.count_further(sink.bytes(), table)?;
+    if count == 0 {
+        return Ok(());
+    }
+    let mut home = 0;
+    if record {
+        home = sink.carve(record_size(count) as u64);
+        sink.set_aside(shape_size(count) as u64);
+        sink.write(|editor, extent| {
+            let shape = shape::create(&mut editor.space, count, 0, extent).offset as u32;
+            Record::new(home, count, count, count, shape).write_header(&mut editor.space);
+        });
+    } else {
+        sink.set_aside(map::create_size(count) + index_limit(count));
+        sink.write(|editor, extent| {
+            home = map::create(&mut editor.space, extent, count).at as u32;
+        });
+    }
+    let mut index = 0;
+    put.each_further(sink, table, &mut |sink, key, member| {
+        let needle = Needle::new(key.as_bytes());
+        sink.set_aside(key_fresh(needle.text));
+        let mut key_cell = 0;
+        sink.write(|editor, extent| {
+            key_cell = match record {
+                true => editor.build_span_cell(&needle, extent),
+                false => build_key(&mut editor.space, needle.text, true, extent),
+            };
+        });
+        let (tag, cell) = store(sink, &member)?;
+        sink.try_write(|editor, extent| {
+            let space = &mut editor.space;
+            if record {
+                let object = Block::resolve(space.bytes(), home)?.record()?;
+                let shape = Shape::load(space.bytes(), object.shape() as u64)?;
+                shape::put_key(space, shape, index, key_cell, needle.fingerprint);
+                object.put(space, index, (tag, cell));
+            } else {
+                append(space, home as u64, key_cell, tag, cell, extent);
+            }
+            Ok(())
+        })?;
+        index += 1;
+        Ok(())
+    })?;
+    sink.try_write(|editor, _| editor.insert_extra(table, row, home))
 }
 
 /// Opens arrays in the list of a list column: their offsets and their elements.
@@ -516,15 +355,6 @@ fn offsets_layout(offsets: Elements, total: u64) -> Layout {
         _ => ColumnType::U32,
     };
     layout
-}
-
-/// Stores a value in a slot of its own: its tag and cell.
-pub(super) fn store<K: Sink>(sink: &mut K, put: &Put<'_>) -> Result<(u8, u64)> {
-    match put {
-        Put::Value(new) => sink.store(new),
-        Put::Here(raw) => materialize(sink, *raw),
-        Put::Missing | Put::Blank => Ok((TAG_HOLE, 0)),
-    }
 }
 
 // --- replacing --------------------------------------------------------------
@@ -606,117 +436,11 @@ fn replace_row<K: Sink>(
     // Not before: while columns below get another layout, a row that was absent is.
     sink.write(|editor, _| column.set_gap(&mut editor.space, row, None));
     if put.has_further(sink.bytes(), table)? {
-        super::row::reserve_extras(sink, table, 1)?;
-        super::row::store_extra(sink, table, row, put)?;
+        reserve_extras(sink, table, 1)?;
+        store_extra(sink, table, row, put)?;
     }
     sink.write(|editor, _| editor.free_shell(put, (column.data, row)));
     Ok(())
-}
-
-// --- rows and arrays of lists by themselves ---------------------------------
-
-/// Makes a row or an element of a list a record, map or array by itself: its parts
-/// move there. Other values are as they are; so are all while only counted.
-pub(super) fn materialize<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> {
-    // Rows of a document that was not validated stay where they are.
-    let row = raw.tag > TAG_SPAN_LAST && row_of(raw.cell).is_some();
-    if !row || !sink.editor().space.trusted {
-        return Ok((raw.tag, raw.cell));
-    }
-    let home = match Node::of(sink.bytes(), raw)? {
-        Node::Row(table, row) if table.extra(sink.bytes(), row)? == 0 => {
-            materialize_record(sink, table, row)?
-        }
-        Node::Row(table, row) => materialize_map(sink, raw, table, row)?,
-        Node::Array(elements) => materialize_array(sink, elements)?,
-        _ => return Ok((raw.tag, raw.cell)),
-    };
-    if !K::WRITES {
-        return Ok((raw.tag, raw.cell));
-    }
-    sink.write(|editor, _| {
-        let from = (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
-        editor.note(Event::Moved { from, to: (home, 0) });
-    });
-    Ok((raw.tag, home as u64))
-}
-
-fn materialize_record<K: Sink>(sink: &mut K, table: Table, row: u32) -> Result<u32> {
-    let capacity = table.columns;
-    let home = sink.carve(record_size(capacity) as u64);
-    let record = Record::new(home, capacity, 0, 0, 0);
-    let (mut used, mut live) = (0, 0);
-    for index in 0..capacity {
-        let raw = table.field(sink.bytes(), row, index)?;
-        if raw.tag == TAG_HOLE {
-            continue;
-        }
-        let value = materialize(sink, raw)?;
-        sink.write(|editor, _| record.put(&mut editor.space, index, value));
-        (used, live) = (index + 1, live + 1);
-    }
-    sink.write(|editor, _| {
-        let shape = if used == 0 { 0 } else { table.shape };
-        if used > 0 {
-            shape::adopt(&mut editor.space, shape);
-        }
-        Record::new(home, capacity, used, live, shape).write_header(&mut editor.space);
-    });
-    Ok(home)
-}
-
-fn materialize_map<K: Sink>(sink: &mut K, raw: Raw, table: Table, row: u32) -> Result<u32> {
-    let mut count = 0;
-    let mut cursor = Cursor::new(sink.bytes(), raw)?;
-    while cursor.next(sink.bytes())?.is_some() {
-        count += 1;
-    }
-    sink.set_aside(map::create_size(count) + index_limit(count));
-    let mut map = 0;
-    sink.write(|editor, extent| map = map::create(&mut editor.space, extent, count).at);
-    let mut cursor = Cursor::new(sink.bytes(), raw)?;
-    while let Some((index, child)) = cursor.next(sink.bytes())? {
-        let key = key_cell(sink.bytes(), &cursor, table, row, index)?;
-        let (tag, cell) = materialize(sink, child)?;
-        sink.write(|editor, extent| append(&mut editor.space, map, key, tag, cell, extent));
-    }
-    sink.try_write(|editor, _| editor.free_extra_shell(table, row))?;
-    Ok(map as u32)
-}
-
-/// The cell of a row's key: a column's, or that of a further field.
-fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -> Result<u64> {
-    let (shape, at) = if index < table.columns {
-        (table.shape, index)
-    } else {
-        let home = table.extra(bytes, row)?;
-        let block = Block::resolve(bytes, home)?;
-        if block.kind() == KIND_MAP {
-            let map = map::Map::load(bytes, block.offset as u64)?;
-            return load_u64(bytes, map.entry(bytes, index - table.columns)?.key);
-        }
-        (block.record()?.shape(), index - table.columns)
-    };
-    // Read once more, so that damage is an error.
-    cursor.key(bytes, index)?;
-    let shape = Shape::load(bytes, shape as u64)?;
-    load_u64(bytes, shape.key_position(at))
-}
-
-fn materialize_array<K: Sink>(sink: &mut K, elements: Elements) -> Result<u32> {
-    let Layout { column, gaps } = Layout::plain(elements);
-    let count = elements.count;
-    let home = sink.carve(ARRAY_SIZE as u64);
-    let size = column.slots_size(gaps, count);
-    let data = if size == 0 { 0 } else { sink.carve(size) };
-    let array = Elements { column, gaps, ..Elements::new(home, column, count, count, data) };
-    sink.write(|editor, _| array.write_header(&mut editor.space));
-    for index in 0..count {
-        let raw = elements.element(sink.bytes(), index)?;
-        let value = materialize(sink, raw)?;
-        sink.write(|editor, _| array.put(&mut editor.space, index, value));
-    }
-    Ok(home)
 }
 
 // --- arrays of lists by themselves ------------------------------------------

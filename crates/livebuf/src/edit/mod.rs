@@ -11,12 +11,15 @@ mod array;
 mod column;
 mod copy;
 mod cursor;
+mod dissolve;
 mod doc_buf;
+mod extras;
 mod feed;
 mod handles;
 mod literal;
 mod object;
 mod row;
+mod rules;
 mod sink;
 
 use column::{Place, Step};

@@ -1,16 +1,18 @@
 //! Rows of tables: their fields are slots of columns, or further fields in an object of the
 //! row's own, which the table's extras lead to (FORMAT 6.3, 12.9).
 
-use super::column::{Place, Step, keep, replace, store};
+use super::column::{Place, Step, keep, replace};
+use super::dissolve::store;
+use super::extras::reserve_extras;
 use super::feed::Put;
 use super::object::{FieldPlan, Found, append, find_member, index_limit};
 use super::sink::{Change, Sink};
 use super::{At, Editor, New, NodeId, build_key, key_fresh};
-use crate::block::column::{ColumnType, Elements, row_cell};
+use crate::block::column::row_cell;
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
-use crate::block::table::{Table, extra, extra_entry};
+use crate::block::table::Table;
 use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::Needle;
@@ -21,100 +23,6 @@ use crate::view::{Checked, Object};
 
 /// Capacity of the record with the first further field of a row.
 const EXTRA_CAPACITY: u32 = 4;
-
-// --- the extras -------------------------------------------------------------
-
-/// The array for extras that hold `count` and get `more`: its capacity.
-fn extras_capacity(extras: Option<Elements>, more: u32) -> u32 {
-    match extras {
-        Some(extras) if extras.count + more <= extras.capacity => extras.capacity,
-        Some(extras) => (extras.count + more).max(extras.count + extras.count / 2),
-        None => more.max(4),
-    }
-}
-
-/// Makes room for `rows` more entries of the extras.
-pub(super) fn reserve_extras<K: Sink>(sink: &mut K, table: Table, rows: u32) -> Result<()> {
-    let extras = table.extras(sink.bytes())?;
-    let capacity = extras_capacity(extras, rows);
-    let size = ColumnType::U64.data_size(capacity);
-    match extras {
-        None => {
-            let header = sink.carve(ARRAY_SIZE as u64);
-            let data = sink.carve(size);
-            let extras = Elements::new(header, ColumnType::U64, 0, capacity, data);
-            sink.write(|editor, _| {
-                extras.write_header(&mut editor.space);
-                table.set_extras(&mut editor.space, header);
-            });
-        }
-        Some(extras) if capacity != extras.capacity => {
-            let data = sink.carve(size);
-            sink.write(|editor, _| {
-                let space = &mut editor.space;
-                extras.move_to(space, data, capacity).write_header(space);
-                space.free(extras.data as u64, extras.data_size());
-            });
-        }
-        Some(_) => {}
-    }
-    Ok(())
-}
-
-/// Stores the members of a row that are not the table's: in an object of their own.
-pub(super) fn store_extra<K: Sink>(
-    sink: &mut K,
-    table: Table,
-    row: u32,
-    put: Put<'_>,
-) -> Result<()> {
-    let (count, record) = put.count_further(sink.bytes(), table)?;
-    if count == 0 {
-        return Ok(());
-    }
-    let mut home = 0;
-    if record {
-        home = sink.carve(record_size(count) as u64);
-        sink.set_aside(shape_size(count) as u64);
-        sink.write(|editor, extent| {
-            let shape = shape::create(&mut editor.space, count, 0, extent).offset as u32;
-            Record::new(home, count, count, count, shape).write_header(&mut editor.space);
-        });
-    } else {
-        sink.set_aside(map::create_size(count) + index_limit(count));
-        sink.write(|editor, extent| {
-            home = map::create(&mut editor.space, extent, count).at as u32;
-        });
-    }
-    let mut index = 0;
-    put.each_further(sink, table, &mut |sink, key, member| {
-        let needle = Needle::new(key.as_bytes());
-        sink.set_aside(key_fresh(needle.text));
-        let mut key_cell = 0;
-        sink.write(|editor, extent| {
-            key_cell = match record {
-                true => editor.build_span_cell(&needle, extent),
-                false => build_key(&mut editor.space, needle.text, true, extent),
-            };
-        });
-        let (tag, cell) = store(sink, &member)?;
-        sink.try_write(|editor, extent| {
-            let space = &mut editor.space;
-            if record {
-                let object = Block::resolve(space.bytes(), home)?.record()?;
-                let shape = Shape::load(space.bytes(), object.shape() as u64)?;
-                shape::put_key(space, shape, index, key_cell, needle.fingerprint);
-                object.put(space, index, (tag, cell));
-            } else {
-                append(space, home as u64, key_cell, tag, cell, extent);
-            }
-            Ok(())
-        })?;
-        index += 1;
-        Ok(())
-    })?;
-    sink.try_write(|editor, _| editor.insert_extra(table, row, home))
-}
 
 // --- further fields ---------------------------------------------------------
 
@@ -271,85 +179,6 @@ impl Change for Rename<'_> {
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
-    /// Adds an entry for a row that has none; room was made.
-    pub(super) fn insert_extra(&mut self, table: Table, row: u32, home: u32) -> Result<()> {
-        let table = Table::load(self.space.bytes(), table.offset)?;
-        let (at, _) = table.find_extra(self.space.bytes(), row)?;
-        let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
-        extras.move_slots(&mut self.space, at, at + 1, extras.count - at);
-        extras.put(&mut self.space, at, extra_entry(row, home));
-        extras.set_count(&mut self.space, extras.count + 1);
-        Ok(())
-    }
-
-    /// Drops the entries of `removed` rows from `at` on, and renumbers those behind them,
-    /// or those from `at` on where `added` rows come before them.
-    pub(super) fn shift_extras(
-        &mut self,
-        table: Table,
-        at: u32,
-        removed: u32,
-        added: u32,
-    ) -> Result<()> {
-        let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
-        let (from, _) = table.find_extra(self.space.bytes(), at)?;
-        let mut to = from;
-        for index in from..extras.count {
-            let (row, home) = extra(extras.slot(self.space.bytes(), index)?);
-            if row - at < removed {
-                continue;
-            }
-            extras.put(&mut self.space, to, extra_entry(row - removed + added, home));
-            to += 1;
-        }
-        if to < extras.count {
-            extras.clear(&mut self.space, to..extras.count);
-            extras.set_count(&mut self.space, to);
-        }
-        Ok(())
-    }
-
-    /// Takes a row's entry out of the extras; its object is freed where that is due.
-    pub(super) fn drop_extra(&mut self, table: Table, row: u32, held: bool) -> Result<()> {
-        let home = table.extra(self.space.bytes(), row)?;
-        if home != 0 {
-            self.shift_extras_out(table, row)?;
-            if held {
-                self.release(Raw::object(home));
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes a row's entry out of the extras.
-    pub(super) fn shift_extras_out(&mut self, table: Table, row: u32) -> Result<()> {
-        let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
-        let (at, home) = table.find_extra(self.space.bytes(), row)?;
-        if home.is_some() {
-            extras.move_slots(&mut self.space, at + 1, at, extras.count - at - 1);
-            extras.set_count(&mut self.space, extras.count - 1);
-        }
-        Ok(())
-    }
-
-    /// Frees the object of a row's further fields, which are in another object with the
-    /// row's others; so are their keys.
-    pub(super) fn free_extra_shell(&mut self, table: Table, row: u32) -> Result<()> {
-        let home = table.extra(self.space.bytes(), row)?;
-        let shell = Raw::object(home);
-        match Node::of(self.space.bytes(), shell)? {
-            Node::Map(offset) => {
-                map::free_body(&mut self.space, offset as u64);
-                self.space.free(offset as u64, MAP_SIZE as u64);
-                if offset != home {
-                    self.space.free(home as u64, 8);
-                }
-            }
-            node => self.release_block(shell, node),
-        }
-        self.shift_extras_out(table, row)
-    }
-
     // --- fields -------------------------------------------------------------
 
     /// Sets a field of a row, or adds it to the row's further fields.

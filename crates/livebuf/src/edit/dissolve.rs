@@ -1,0 +1,129 @@
+//! Rows of tables and arrays of lists as objects and arrays by themselves (FORMAT 12.9,
+//! 12.10): what was in columns moves to a record, a map or an array of its own.
+
+use super::Event;
+use super::feed::Put;
+use super::object::{append, index_limit};
+use super::sink::Sink;
+use crate::block::column::{Elements, row_of};
+use crate::block::map;
+use crate::block::record::{Block, Raw, Record};
+use crate::block::shape::{self, Shape};
+use crate::block::table::Table;
+use crate::block::walk::{Cursor, Node};
+use crate::error::Result;
+use crate::format::bytes::load_u64;
+use crate::format::layout::*;
+
+/// Stores a value in a slot of its own: its tag and cell.
+pub(super) fn store<K: Sink>(sink: &mut K, put: &Put<'_>) -> Result<(u8, u64)> {
+    match put {
+        Put::Value(new) => sink.store(new),
+        Put::Here(raw) => materialize(sink, *raw),
+        Put::Missing | Put::Blank => Ok((TAG_HOLE, 0)),
+    }
+}
+
+/// Makes a row or an element of a list a record, map or array by itself: its parts
+/// move there. Other values are as they are; so are all while only counted.
+pub(super) fn materialize<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> {
+    // Rows of a document that was not validated stay where they are.
+    let row = raw.tag > TAG_SPAN_LAST && row_of(raw.cell).is_some();
+    if !row || !sink.editor().space.trusted {
+        return Ok((raw.tag, raw.cell));
+    }
+    let home = match Node::of(sink.bytes(), raw)? {
+        Node::Row(table, row) if table.extra(sink.bytes(), row)? == 0 => {
+            materialize_record(sink, table, row)?
+        }
+        Node::Row(table, row) => materialize_map(sink, raw, table, row)?,
+        Node::Array(elements) => materialize_array(sink, elements)?,
+        _ => return Ok((raw.tag, raw.cell)),
+    };
+    if !K::WRITES {
+        return Ok((raw.tag, raw.cell));
+    }
+    sink.write(|editor, _| {
+        let from = (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
+        editor.note(Event::Moved { from, to: (home, 0) });
+    });
+    Ok((raw.tag, home as u64))
+}
+
+fn materialize_record<K: Sink>(sink: &mut K, table: Table, row: u32) -> Result<u32> {
+    let capacity = table.columns;
+    let home = sink.carve(record_size(capacity) as u64);
+    let record = Record::new(home, capacity, 0, 0, 0);
+    let (mut used, mut live) = (0, 0);
+    for index in 0..capacity {
+        let raw = table.field(sink.bytes(), row, index)?;
+        if raw.tag == TAG_HOLE {
+            continue;
+        }
+        let value = materialize(sink, raw)?;
+        sink.write(|editor, _| record.put(&mut editor.space, index, value));
+        (used, live) = (index + 1, live + 1);
+    }
+    sink.write(|editor, _| {
+        let shape = if used == 0 { 0 } else { table.shape };
+        if used > 0 {
+            shape::adopt(&mut editor.space, shape);
+        }
+        Record::new(home, capacity, used, live, shape).write_header(&mut editor.space);
+    });
+    Ok(home)
+}
+
+fn materialize_map<K: Sink>(sink: &mut K, raw: Raw, table: Table, row: u32) -> Result<u32> {
+    let mut count = 0;
+    let mut cursor = Cursor::new(sink.bytes(), raw)?;
+    while cursor.next(sink.bytes())?.is_some() {
+        count += 1;
+    }
+    sink.set_aside(map::create_size(count) + index_limit(count));
+    let mut map = 0;
+    sink.write(|editor, extent| map = map::create(&mut editor.space, extent, count).at);
+    let mut cursor = Cursor::new(sink.bytes(), raw)?;
+    while let Some((index, child)) = cursor.next(sink.bytes())? {
+        let key = key_cell(sink.bytes(), &cursor, table, row, index)?;
+        let (tag, cell) = materialize(sink, child)?;
+        sink.write(|editor, extent| append(&mut editor.space, map, key, tag, cell, extent));
+    }
+    sink.try_write(|editor, _| editor.free_extra_shell(table, row))?;
+    Ok(map as u32)
+}
+
+/// The cell of a row's key: a column's, or that of a further field.
+fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -> Result<u64> {
+    let (shape, at) = if index < table.columns {
+        (table.shape, index)
+    } else {
+        let home = table.extra(bytes, row)?;
+        let block = Block::resolve(bytes, home)?;
+        if block.kind() == KIND_MAP {
+            let map = map::Map::load(bytes, block.offset as u64)?;
+            return load_u64(bytes, map.entry(bytes, index - table.columns)?.key);
+        }
+        (block.record()?.shape(), index - table.columns)
+    };
+    // Read once more, so that damage is an error.
+    cursor.key(bytes, index)?;
+    let shape = Shape::load(bytes, shape as u64)?;
+    load_u64(bytes, shape.key_position(at))
+}
+
+fn materialize_array<K: Sink>(sink: &mut K, elements: Elements) -> Result<u32> {
+    let (column, gaps) = (elements.column.plain(), elements.gaps);
+    let count = elements.count;
+    let home = sink.carve(ARRAY_SIZE as u64);
+    let size = column.slots_size(gaps, count);
+    let data = if size == 0 { 0 } else { sink.carve(size) };
+    let array = Elements { column, gaps, ..Elements::new(home, column, count, count, data) };
+    sink.write(|editor, _| array.write_header(&mut editor.space));
+    for index in 0..count {
+        let raw = elements.element(sink.bytes(), index)?;
+        let value = materialize(sink, raw)?;
+        sink.write(|editor, _| array.put(&mut editor.space, index, value));
+    }
+    Ok(home)
+}

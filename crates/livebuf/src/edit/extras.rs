@@ -1,0 +1,132 @@
+//! The extras of a table: which rows have further fields, and the homes of the objects that
+//! these are in (FORMAT 6.3).
+
+use super::Editor;
+use super::sink::Sink;
+use crate::block::column::{ColumnType, Elements};
+use crate::block::map;
+use crate::block::record::Raw;
+use crate::block::table::{Table, extra, extra_entry};
+use crate::block::walk::Node;
+use crate::error::Result;
+use crate::format::layout::*;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+
+/// The array for extras that hold `count` and get `more`: its capacity.
+fn extras_capacity(extras: Option<Elements>, more: u32) -> u32 {
+    match extras {
+        Some(extras) if extras.count + more <= extras.capacity => extras.capacity,
+        Some(extras) => (extras.count + more).max(extras.count + extras.count / 2),
+        None => more.max(4),
+    }
+}
+
+/// Makes room for `rows` more entries of the extras.
+pub(super) fn reserve_extras<K: Sink>(sink: &mut K, table: Table, rows: u32) -> Result<()> {
+    let extras = table.extras(sink.bytes())?;
+    let capacity = extras_capacity(extras, rows);
+    let size = ColumnType::U64.data_size(capacity);
+    match extras {
+        None => {
+            let header = sink.carve(ARRAY_SIZE as u64);
+            let data = sink.carve(size);
+            let extras = Elements::new(header, ColumnType::U64, 0, capacity, data);
+            sink.write(|editor, _| {
+                extras.write_header(&mut editor.space);
+                table.set_extras(&mut editor.space, header);
+            });
+        }
+        Some(extras) if capacity != extras.capacity => {
+            let data = sink.carve(size);
+            sink.write(|editor, _| {
+                let space = &mut editor.space;
+                extras.move_to(space, data, capacity).write_header(space);
+                space.free(extras.data as u64, extras.data_size());
+            });
+        }
+        Some(_) => {}
+    }
+    Ok(())
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// Adds an entry for a row that has none; room was made.
+    pub(super) fn insert_extra(&mut self, table: Table, row: u32, home: u32) -> Result<()> {
+        let table = Table::load(self.space.bytes(), table.offset)?;
+        let (at, _) = table.find_extra(self.space.bytes(), row)?;
+        let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
+        extras.move_slots(&mut self.space, at, at + 1, extras.count - at);
+        extras.put(&mut self.space, at, extra_entry(row, home));
+        extras.set_count(&mut self.space, extras.count + 1);
+        Ok(())
+    }
+
+    /// Drops the entries of `removed` rows from `at` on, and renumbers those behind them,
+    /// or those from `at` on where `added` rows come before them.
+    pub(super) fn shift_extras(
+        &mut self,
+        table: Table,
+        at: u32,
+        removed: u32,
+        added: u32,
+    ) -> Result<()> {
+        let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
+        let (from, _) = table.find_extra(self.space.bytes(), at)?;
+        let mut to = from;
+        for index in from..extras.count {
+            let (row, home) = extra(extras.slot(self.space.bytes(), index)?);
+            if row - at < removed {
+                continue;
+            }
+            extras.put(&mut self.space, to, extra_entry(row - removed + added, home));
+            to += 1;
+        }
+        if to < extras.count {
+            extras.clear(&mut self.space, to..extras.count);
+            extras.set_count(&mut self.space, to);
+        }
+        Ok(())
+    }
+
+    /// Takes a row's entry out of the extras; its object is freed where that is due.
+    pub(super) fn drop_extra(&mut self, table: Table, row: u32, held: bool) -> Result<()> {
+        let home = table.extra(self.space.bytes(), row)?;
+        if home != 0 {
+            self.shift_extras_out(table, row)?;
+            if held {
+                self.release(Raw::object(home));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a row's entry out of the extras.
+    pub(super) fn shift_extras_out(&mut self, table: Table, row: u32) -> Result<()> {
+        let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
+        let (at, home) = table.find_extra(self.space.bytes(), row)?;
+        if home.is_some() {
+            extras.move_slots(&mut self.space, at + 1, at, extras.count - at - 1);
+            extras.set_count(&mut self.space, extras.count - 1);
+        }
+        Ok(())
+    }
+
+    /// Frees the object of a row's further fields, which are in another object with the
+    /// row's others; so are their keys.
+    pub(super) fn free_extra_shell(&mut self, table: Table, row: u32) -> Result<()> {
+        let home = table.extra(self.space.bytes(), row)?;
+        let shell = Raw::object(home);
+        match Node::of(self.space.bytes(), shell)? {
+            Node::Map(offset) => {
+                map::free_body(&mut self.space, offset as u64);
+                self.space.free(offset as u64, MAP_SIZE as u64);
+                if offset != home {
+                    self.space.free(home as u64, 8);
+                }
+            }
+            node => self.release_block(shell, node),
+        }
+        self.shift_extras_out(table, row)
+    }
+}
