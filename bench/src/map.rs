@@ -98,7 +98,7 @@ fn build_document(keys: &[String]) -> Result<DocBuf> {
 }
 
 fn object_of(document: &DocBuf) -> Option<Object<'_, Valid>> {
-    document.valid()?.root().as_object()
+    document.valid().ok()?.root().as_object()
 }
 
 fn check(

@@ -171,7 +171,7 @@ fn copies(doc: Doc<'_>, effort: Effort) {
     if let Ok(compacted) = doc.compacted_with(options) {
         compacted.doc().validate().expect("compacted documents are valid");
     }
-    let _ = doc.root().deep_eq(&doc.root(), &mut (effort.walk as u64));
+    let _ = doc.root().deep_eq(doc.root(), &mut (effort.walk as u64));
 }
 
 /// A document that validates.
@@ -199,7 +199,7 @@ fn sound(doc: Doc<'_, Valid>, input: &mut Input<'_>, effort: Effort) {
             assert!(tree.same(&again), "compaction changed the value");
             let twice = once.doc().compacted().expect("compacted");
             assert!(once.as_bytes() == twice.as_bytes(), "compaction is not stable");
-            let equal = doc.root().deep_eq(&once.doc().root(), &mut u64::MAX.clone());
+            let equal = doc.root().deep_eq(once.doc().root(), &mut u64::MAX.clone());
             assert_eq!(equal, Ok(true), "deep equality");
         }
         // Depth beyond the default limit, or a kind of value that cannot be encoded.

@@ -369,7 +369,7 @@ fn aliases_without_end() {
         refused("aliases", &bytes, &[ErrorKind::Overlap]);
         let doc = Doc::open(&bytes).expect("opened");
         walk::checked(doc, 100_000);
-        let spent = doc.root().deep_eq(&doc.root(), &mut 100_000).expect_err("too much");
+        let spent = doc.root().deep_eq(doc.root(), &mut 100_000).expect_err("too much");
         assert_eq!(spent.kind(), ErrorKind::BudgetExceeded);
 
         let mut limits = Limits::default();
@@ -419,7 +419,7 @@ fn nesting_of_a_million() {
         deep(doc.validate().map(drop).expect_err("deep"));
         deep(doc.stats().map(drop).expect_err("deep"));
         deep(doc.compacted().map(drop).expect_err("deep"));
-        deep(doc.root().deep_eq(&doc.root(), &mut u64::MAX.clone()).expect_err("deep"));
+        deep(doc.root().deep_eq(doc.root(), &mut u64::MAX.clone()).expect_err("deep"));
         deep(doc.compact_into(&mut [0; 4096]).expect_err("deep"));
         let mut target = DocBuf::new().expect("memory");
         deep(target.set_root(doc.root()).expect_err("deep"));
@@ -478,12 +478,12 @@ fn deepest_valid_nesting() {
         assert_eq!(depth, usize::from(layout::MAX_NESTING));
         assert_eq!(doc.doc().stats().expect("valid").depth, u64::from(layout::MAX_NESTING));
         let copy = doc.doc().compacted_with(options).expect("compacted");
-        let equal = doc.doc().root().deep_eq(&copy.doc().root(), &mut 100_000);
+        let equal = doc.doc().root().deep_eq(copy.doc().root(), &mut 100_000);
         assert_eq!(equal, Ok(true));
         let mut target = DocBuf::new().expect("memory");
         target.set_limits(limits);
         target.set_root(doc.doc().root()).expect("copied");
-        assert_eq!(target.doc().root().deep_eq(&copy.doc().root(), &mut 100_000), Ok(true));
+        assert_eq!(target.doc().root().deep_eq(copy.doc().root(), &mut 100_000), Ok(true));
         doc.doc().regions(|_| {}).expect("valid");
 
         // Moved, then freed.

@@ -58,9 +58,9 @@ pub use store::storage::VecStorage;
 pub use store::storage::{Exclusive, Storage};
 pub use view::validate::{Region, RegionKind, Stats};
 pub use view::{
-    Array, ArrayIter, Bound, Checked, Column, ColumnPath, Doc, Element, Fields, Key, Keys, Kind,
-    Lookup, Mode, Object, Ordered, Pointer, Position, RowSlots, Scalar, Slots, Table, Valid, Value,
-    ValueParts, Values,
+    Array, ArrayIter, AsValue, Bound, Checked, Column, ColumnPath, Doc, Element, Fields, Key, Keys,
+    Kind, Lookup, Mode, Object, Ordered, Pointer, Position, RowSlots, Scalar, Slots, Table, Valid,
+    Value, ValueParts, Values, View,
 };
 
 /// Which bytes and 4 KiB pages of a document reads touch (for tests and the demo).

@@ -44,7 +44,7 @@ pub(crate) fn demo(args: &Demo) -> Outcome {
     let mut show = Show { out: Out::new(), colours: colours() };
     let document =
         livebuf_json::from_slice(&text).map_err(|error| not_read(&path, &text, false, &error))?;
-    let valid = document.valid().ok_or_else(|| Failure::trouble("the document is not trusted"))?;
+    let valid = document.valid().map_err(|_| Failure::trouble("the document is not trusted"))?;
     let tree: Json = serde_json::from_slice(&text)
         .map_err(|error| Failure::trouble(format!("{title}: serde_json says: {error}")))?;
     let picked = pick::pick(valid.root());

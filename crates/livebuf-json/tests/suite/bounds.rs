@@ -188,7 +188,7 @@ fn text_of_valid_documents_is_bounded() {
         }
         // What prints like this, converts and compares like this.
         let budget = 200 * used as u64;
-        assert!(root.deep_eq(&root, &mut { budget }).unwrap(), "{name}");
+        assert!(root.deep_eq(root, &mut { budget }).unwrap(), "{name}");
         assert_eq!(
             root.digest(&mut { budget }).unwrap(),
             doc.doc().root().digest(&mut { budget }).unwrap()
@@ -352,7 +352,7 @@ fn values_that_alias_are_bounded() {
             println!("{name}: {used} bytes, printed {} times", written.len() / used);
         }
         let mut budget = 1_000_000;
-        let _ = root.deep_eq(&root, &mut budget);
+        let _ = root.deep_eq(root, &mut budget);
         let _ = root.digest(&mut { 1_000_000 });
         // The encoder and copies would hold all of it.
         let refused = |error: Option<livebuf::Error>| {

@@ -3,8 +3,8 @@
 use super::Editor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::space::Observer;
-use crate::store::storage::Storage;
-use crate::view::{Doc, Mode};
+use crate::store::storage::{Exclusive, Storage};
+use crate::view::{AsValue, Checked, Doc, Mode, Valid, Value};
 
 impl<M: Mode> Doc<'_, M> {
     /// Writes a compact copy of the document to another buffer, without an
@@ -16,6 +16,20 @@ impl<M: Mode> Doc<'_, M> {
         let mut editor = Editor::create(target)?;
         editor.set_root(self.root())?;
         Ok(editor.as_bytes().len())
+    }
+}
+
+/// The document's value. An editor on storage that others can write is read by
+/// [`Editor::doc`].
+impl<'a, S: Exclusive, O: Observer> AsValue<'a> for &'a Editor<S, O> {
+    type Mode = Checked;
+
+    fn as_value(self) -> Value<'a, Checked> {
+        self.doc().root()
+    }
+
+    fn as_valid(self) -> Option<Value<'a, Valid>> {
+        self.valid().ok().map(Doc::root)
     }
 }
 

@@ -1327,12 +1327,24 @@ impl<S: Storage> Editor<S> {
 }
 
 impl<S: Exclusive, O: Observer> Editor<S, O> {
-    /// The document with plain answers, where it is trusted and nobody else
-    /// can write its storage.
+    /// The document with plain answers. Constant time: nothing is validated here.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotValidated`] where it is not [trusted](Self::is_trusted): a document
+    /// from elsewhere that [`validate`](Self::validate) did not pass yet.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"lap": 55});
+    /// assert_eq!(doc.valid()?.pointer("/lap").unwrap().as_i64(), Some(55));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[allow(unsafe_code)]
-    pub fn valid(&self) -> Option<Doc<'_, Valid>> {
+    pub fn valid(&self) -> Result<Doc<'_, Valid>> {
+        if !self.space.trusted {
+            return Err(Error::new(ErrorKind::NotValidated, 0));
+        }
         // SAFETY: this editor wrote or validated the bytes, and the storage is exclusive.
-        self.space.trusted.then(|| unsafe { self.doc().assume_valid() })
+        Ok(unsafe { self.doc().assume_valid() })
     }
 }
 

@@ -139,6 +139,13 @@ impl<M: Mode> core::fmt::Debug for Array<'_, M> {
     }
 }
 
+impl<M: Mode> core::fmt::Debug for ArrayIter<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let elements = self.clone().map(M::item_result).map_while(|element| element.ok());
+        f.debug_list().entries(elements).finish()
+    }
+}
+
 /// Elements in order: [`Array::iter`].
 #[derive(Clone)]
 pub struct ArrayIter<'a, M> {

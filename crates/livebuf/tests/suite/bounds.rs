@@ -54,7 +54,7 @@ fn extras_that_name_their_own_table() {
             refused(&mut |doc| doc.child(row, "c").map(drop));
             refused(&mut |doc| doc.clear(row));
             let root = doc.doc().root();
-            assert!(root.deep_eq(&root, &mut 1000).is_err());
+            assert!(root.deep_eq(root, &mut 1000).is_err());
             assert!(root.get(0).unwrap().unwrap().get("c").is_err());
             assert!(doc.doc().compacted().is_err());
             assert!(doc.doc().validate().is_err());
@@ -111,7 +111,7 @@ fn the_deepest_document_fits_a_small_stack() {
             copy.set_root(doc.doc().root()).unwrap();
             copy.validate().unwrap();
             let root = doc.doc().root();
-            assert!(root.deep_eq(&copy.doc().root(), &mut 10_000).unwrap());
+            assert!(root.deep_eq(copy.doc().root(), &mut 10_000).unwrap());
             let digest = root.digest(&mut 10_000).unwrap();
             assert_eq!(digest, copy.doc().root().digest(&mut 10_000).unwrap());
             let options = EncodeOptions { limits, ..EncodeOptions::default() };

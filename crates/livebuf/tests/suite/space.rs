@@ -125,7 +125,7 @@ fn compaction_gives_the_encoders_bytes() {
     let mut target = [0xA5; 1024];
     let length = doc.doc().compact_into(&mut target).unwrap();
     let copy = Doc::open(&target[..length]).unwrap().validate().unwrap();
-    assert!(copy.root().deep_eq(&expected.doc().root(), &mut 100).unwrap());
+    assert!(copy.root().deep_eq(expected.doc().root(), &mut 100).unwrap());
     doc.compact().unwrap();
     assert_eq!(doc.as_bytes(), expected.as_bytes());
     assert_eq!(doc.doc().compact_into(&mut [0; 40]).unwrap_err().kind(), ErrorKind::NoSpace);
