@@ -475,7 +475,7 @@ fn fingerprint(key: &[u8]) -> u8 {
 /// Other forms of the whole: bounded, and what is valid is exported.
 fn convert(bytes: &[u8], valid: bool) {
     let doc = Doc::open(bytes).expect("opened before");
-    let _ = livebuf::from_doc::<serde_json::Value, _>(doc);
+    let _ = livebuf::from_doc::<serde_json::Value>(doc);
     // By default, as design.md has it.
     let most = PRINTED * bytes.len();
     let printed = [livebuf_json::to_string(doc.root()), livebuf_json::to_string_pretty(doc.root())];

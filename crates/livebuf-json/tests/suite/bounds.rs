@@ -200,7 +200,7 @@ fn text_of_valid_documents_is_bounded() {
         copy.validate().unwrap();
         assert_eq!(to_string(copy.valid().unwrap().root()).unwrap(), text, "{name}");
         assert_eq!(serde_json::to_string(&doc).unwrap(), text);
-        livebuf::from_doc::<serde_json::Value, _>(doc.doc()).unwrap();
+        livebuf::from_doc::<serde_json::Value>(doc.doc()).unwrap();
     }
     println!("worst: {} times, {}", worst.0, worst.1);
     // The bound is not idle.
@@ -367,6 +367,6 @@ fn values_that_alias_are_bounded() {
         assert!(copy.as_bytes().len() <= 300 * used, "{name}");
         copy.validate().unwrap();
         let _ = serde_json::to_writer(std::io::sink(), &root);
-        let _ = livebuf::from_value::<serde::de::IgnoredAny, _>(root);
+        let _ = livebuf::from_value::<serde::de::IgnoredAny>(root);
     }
 }

@@ -91,6 +91,12 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
         self.editor.handles.give(self.node.home, self.node.row, self.node.depth)
     }
 
+    /// The bounds that edits keep to.
+    #[cfg(feature = "serde")]
+    pub(crate) fn limits(&self) -> crate::format::layout::Limits {
+        self.editor.limits()
+    }
+
     /// The container as a value.
     ///
     /// # Errors
