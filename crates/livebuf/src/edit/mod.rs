@@ -18,6 +18,7 @@ mod literal;
 mod object;
 mod row;
 mod sink;
+mod values;
 
 use column::{Place, Step};
 pub use copy::Detached;
@@ -955,8 +956,20 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// place after the last.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] where the parent is missing, [`ErrorKind::WrongType`],
+    /// [`ErrorKind::NotFound`] where a parent is missing, and [`ErrorKind::WrongType`] where
+    /// one is no object or array, or an array and the pointer goes on with no index: the
+    /// error's `detail` is how much of the pointer, in bytes, leads to that parent.
     /// [`ErrorKind::BadPointer`], limits and space.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [{"time": 88.4}]});
+    /// doc.set_pointer("/laps/0/time", 87.9)?;
+    /// let pointer = "/laps/1/tyres/0";
+    /// let error = doc.set_pointer(pointer, "soft").unwrap_err();
+    /// assert_eq!(error.kind(), livebuf::ErrorKind::NotFound);
+    /// assert_eq!(&pointer[..error.detail() as usize], "/laps/1");
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn set_pointer<'v>(
         &mut self,
         pointer: &str,
@@ -970,7 +983,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.push(node, new)
             }
             Container::Array(_) | Container::Listed(..) => {
-                self.set(node, element_index(last)?, new)
+                let index = pointer::index(last).ok_or(Error::with_detail(
+                    ErrorKind::WrongType,
+                    0,
+                    parent.len() as u64,
+                ))?;
+                self.set(node, index as usize, new)
             }
             _ => pointer::with_text(last, |key| self.set(node, key, new)),
         }
@@ -999,11 +1017,26 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn parent(&self, pointer: &str) -> Result<NodeId> {
         match self.find(pointer)? {
             Some(node) => Ok(node),
-            None if self.doc().root().follow(pointer)?.is_some() => {
-                Err(Error::new(ErrorKind::WrongType, 0))
-            }
-            None => Err(Error::new(ErrorKind::NotFound, 0)),
+            None => Err(self.no_parent(pointer)),
         }
+    }
+
+    /// Why there is no container at a pointer; `detail`: the bytes of the pointer's part at
+    /// fault, from its beginning.
+    #[cold]
+    fn no_parent(&self, pointer: &str) -> Error {
+        let root = self.doc().root();
+        let ends = pointer.match_indices('/').skip(1).map(|(at, _)| at).chain([pointer.len()]);
+        for end in ends {
+            let kind = match root.follow(&pointer[..end]) {
+                Ok(Some(value)) if value.raw().tag > TAG_SPAN_LAST => continue,
+                Ok(Some(_)) => ErrorKind::WrongType,
+                Ok(None) => ErrorKind::NotFound,
+                Err(error) => return error,
+            };
+            return Error::with_detail(kind, 0, end as u64);
+        }
+        Error::new(ErrorKind::NotFound, 0)
     }
 
     // --- one interface to objects and arrays --------------------------------
@@ -1298,13 +1331,6 @@ impl<S: Storage, O: Observer> AsRef<[u8]> for Editor<S, O> {
 #[cold]
 fn stale(node: NodeId) -> Error {
     Error::new(ErrorKind::StaleHandle, node.home as u64)
-}
-
-fn element_index(token: &str) -> Result<usize> {
-    match pointer::index(token) {
-        Some(index) => Ok(index as usize),
-        None => Err(Error::new(ErrorKind::WrongType, 0)),
-    }
 }
 
 impl<S: Storage> Editor<S> {
