@@ -194,7 +194,7 @@ fn text_of_valid_documents_is_bounded() {
             doc.doc().root().digest(&mut { budget }).unwrap()
         );
         let compact = doc.doc().compacted().unwrap();
-        assert_eq!(to_string(compact.valid().unwrap().root()).unwrap(), text, "{name}");
+        assert_eq!(to_string(&compact).unwrap(), text, "{name}: as bounded as a valid view");
         let mut copy = DocBuf::new().unwrap();
         copy.set_root(doc.doc().root()).unwrap();
         copy.validate().unwrap();
