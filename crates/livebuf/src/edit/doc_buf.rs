@@ -33,6 +33,12 @@ impl<'a, S: Exclusive, O: Observer> AsValue<'a> for &'a Editor<S, O> {
     }
 }
 
+impl<S: Storage, O: Observer> core::fmt::Debug for Editor<S, O> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.doc().fmt(f)
+    }
+}
+
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// A copy of the document in other storage, byte for byte: as trusted as this one,
     /// with this one's limits. Its handles are its own.
@@ -167,9 +173,30 @@ mod owned {
         }
     }
 
-    impl core::fmt::Debug for DocBuf {
+    /// An empty document; its root is null.
+    impl Default for DocBuf {
+        fn default() -> Self {
+            // The storage starts with more than a header, so only memory can be missing:
+            // then it ends as other collections do.
+            DocBuf::new().unwrap_or_else(|_| {
+                alloc::alloc::handle_alloc_error(core::alloc::Layout::new::<[u128; 2]>())
+            })
+        }
+    }
+
+    impl<O: Observer> Editor<Vec<u8>, O> {
+        /// The document's bytes, without the room behind them.
+        pub fn into_vec(self) -> Vec<u8> {
+            let used = self.as_bytes().len();
+            let (mut bytes, _) = self.into_parts();
+            bytes.truncate(used);
+            bytes
+        }
+    }
+
+    impl<S: Storage> core::fmt::Debug for Encoder<S> {
         fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-            self.doc().fmt(f)
+            f.debug_struct("Encoder").finish_non_exhaustive()
         }
     }
 

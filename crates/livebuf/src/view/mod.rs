@@ -661,6 +661,8 @@ impl<M: Mode> AsRef<[u8]> for Doc<'_, M> {
 
 impl<M: Mode> fmt::Debug for Doc<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Doc({} bytes, {:?})", self.bytes.len(), self.root())
+        write!(f, "Doc({} bytes, ", self.bytes.len())?;
+        self.root().fmt(f)?;
+        f.write_str(")")
     }
 }

@@ -344,3 +344,39 @@ fn errors_of_pointers_say_which_part_is_at_fault() {
     assert!(twice.kind() == ErrorKind::DuplicateKey && !twice.is_damage());
     assert!(!ErrorKind::NoSpace.is_damage() && !ErrorKind::NotADocument.is_damage());
 }
+
+#[test]
+fn a_vec_is_edited_where_it_is() {
+    let mut bytes = json!([]).to_vec();
+    let length = bytes.len();
+    bytes.extend([0xAA; 40]);
+    let mut doc = Editor::open(bytes).unwrap();
+    doc.validate().unwrap();
+    let list = doc.root().unwrap();
+    for number in 0..1000 {
+        doc.push(list, number).unwrap();
+    }
+    doc.push(list, "text, longer than a cell").unwrap();
+    assert_eq!(doc.valid().unwrap().root().len(), Some(1001));
+    let used = doc.as_bytes().to_vec();
+    assert!(used.len() > length + 40);
+    let bytes = doc.into_vec();
+    assert_eq!(bytes, used);
+    Doc::open(&bytes).unwrap().validate().unwrap();
+}
+
+#[test]
+fn a_default_document_is_null() {
+    #[derive(Default, Debug)]
+    struct Message {
+        payload: DocBuf,
+    }
+    let mut message = Message::default();
+    assert!(message.payload.valid().unwrap().root().is_null());
+    message.payload.set_root(5).unwrap();
+    assert_eq!(format!("{message:?}"), "Message { payload: Doc(32 bytes, 5) }");
+    let list = json!([5]);
+    let bytes = list.as_bytes().len();
+    assert_eq!(format!("{list:?}"), format!("Doc({bytes} bytes, Array(1))"));
+    assert_eq!(format!("{list:#?}"), format!("Doc({bytes} bytes, [\n    5,\n])"));
+}
