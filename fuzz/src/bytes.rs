@@ -280,7 +280,7 @@ fn edit_once<S: Storage, O: Observer>(
     held: &mut Option<NodeId>,
 ) -> livebuf::Result<()> {
     let choice = input.byte();
-    let node = match (*held, doc.root()) {
+    let node = match (*held, doc.root_id()) {
         (Some(node), _) if choice.is_multiple_of(7) => node,
         (_, Some(root)) => descend(doc, root, input),
         (_, None) => {
@@ -343,7 +343,7 @@ fn reattach<S: Storage, O: Observer>(
     input: &mut Input<'_>,
 ) -> livebuf::Result<()> {
     let before = doc.as_bytes().to_vec();
-    let done = match doc.root() {
+    let done = match doc.root_id() {
         _ if input.one_in(2) => doc.discard(detached),
         Some(root) if doc.value(root).is_ok_and(|root| root.kind() == Kind::Array) => {
             doc.push(root, &detached).map(drop)

@@ -227,7 +227,11 @@ impl<S: Storage> Machine<S> {
 
     fn check_handles(&self) {
         let doc = self.doc();
-        assert_eq!(doc.root().is_some(), matches!(self.model.root, Item::Node(_)), "root handle");
+        assert_eq!(
+            doc.root_id().is_some(),
+            matches!(self.model.root, Item::Node(_)),
+            "root handle"
+        );
         for handle in &self.handles {
             let current = doc.is_current(handle.what);
             let Item::Node(id) = handle.item else { continue };
@@ -369,7 +373,7 @@ impl<S: Storage> Machine<S> {
             return Some((held.what, id));
         }
         let Item::Node(mut id) = self.model.root else { return None };
-        let mut node = self.doc().root().expect("a container");
+        let mut node = self.doc().root_id().expect("a container");
         let mut pointer = String::new();
         while !input.one_in(3) {
             let (at, child) = self.child(input, id)?;

@@ -554,7 +554,7 @@ fn grafts(doc: Doc<'_>, input: &mut Input<'_>) -> usize {
         target.set_limits(limits());
         let mut tree = read(&target);
         let before = target.to_vec();
-        let root = target.root().expect("a container");
+        let root = target.root_id().expect("a container");
         let is_array = matches!(tree, Tree::Array(_));
         let index = input.below(3);
         let taken = match input.below(3) {

@@ -220,7 +220,7 @@ fn circles_of_shapes() {
 
         // Adding keys looks for a shape among them.
         let mut doc = DocBuf::from_bytes(&bytes).expect("opened");
-        let root = doc.root().expect("an object");
+        let root = doc.root_id().expect("an object");
         for number in 0..300 {
             let _ = doc.set(root, &*format!("k{number}"), 1);
         }
@@ -434,7 +434,7 @@ fn nesting_of_a_million() {
         edited.push(node, 1).expect("a scalar nests nothing");
         deep(edited.push(node, New::array(0)).map(drop).expect_err("deep"));
         deep(edited.compact().expect_err("deep"));
-        let root = edited.root().expect("an array");
+        let root = edited.root_id().expect("an array");
         let detached = edited.detach(root, 0usize).expect("sound").expect("there");
         deep(edited.push(root, &detached).map(drop).expect_err("deep"));
         edited.push(root, New::array(0)).expect("room");
@@ -487,17 +487,17 @@ fn deepest_valid_nesting() {
         doc.doc().regions(|_| {}).expect("valid");
 
         // Moved, then freed.
-        let root = target.root().expect("an array");
+        let root = target.root_id().expect("an array");
         let count = target.value(root).expect("sound").len().expect("sound").expect("an array");
         let detached = target.detach(root, count - 1).expect("sound").expect("there");
-        let root = target.root().expect("an array");
+        let root = target.root_id().expect("an array");
         target.push(root, &detached).expect("as deep as before");
         target.doc().validate().expect("valid");
         target.set_root(()).expect("freed");
         assert_eq!(target.doc().stats().expect("valid").garbage, 0);
 
         doc.compact().expect("compacted");
-        let root = doc.root().expect("an array");
+        let root = doc.root_id().expect("an array");
         doc.clear(root).expect("freed");
         doc.doc().validate().expect("valid");
     });
@@ -518,7 +518,7 @@ fn dirt_behind_the_document() {
         for _ in 0..30 {
             let new = livebuf_fuzz::fresh::Fresh::decode(&mut input);
             let key = livebuf_fuzz::fresh::key(&mut input);
-            let Some(root) = doc.root() else { break };
+            let Some(root) = doc.root_id() else { break };
             let array = doc.value(root).is_ok_and(|root: Value<'_>| root.kind() == Kind::Array);
             let _ =
                 new.with_new(

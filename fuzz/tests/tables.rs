@@ -78,7 +78,7 @@ fn edits_write_few_bytes() {
     let storage = livebuf::VecStorage::from_slice(&bytes).unwrap();
     let mut doc = Editor::open_with(storage, Written::default()).unwrap();
     doc.validate().unwrap();
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let mut pushed = Vec::new();
     for number in 100..20_000 {
         let fresh = row(number).to_document();

@@ -309,7 +309,7 @@ fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     let state = document.lock(py);
     let editor = state.whole()?;
     let value = editor.doc().root();
-    match editor.root() {
+    match editor.root_id() {
         None => decode::scalar(py, &value),
         Some(node) => child(py, &state, slf, (value.kind(), node), Above::Nothing),
     }
@@ -382,7 +382,7 @@ impl Document {
             if let Ok(text) = key.cast_exact::<PyString>()
                 && value.kind() == Kind::Object
                 && let Some(name) = lookup(text)?
-                && let Some(node) = editor.root()
+                && let Some(node) = editor.root_id()
             {
                 match found(py, editor, value.get(name).map_err(Fault::Core)?, node)? {
                     Found::Scalar(value) => return Ok(value),
@@ -393,7 +393,7 @@ impl Document {
                 }
             } else if value.kind() == Kind::Array
                 && let Ok(index) = key.extract::<usize>()
-                && let Some(node) = editor.root()
+                && let Some(node) = editor.root_id()
             {
                 match found(py, editor, value.get(index).map_err(Fault::Core)?, node)? {
                     Found::Scalar(value) => return Ok(value),

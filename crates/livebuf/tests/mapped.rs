@@ -276,10 +276,10 @@ fn a_session_commits_again_and_again() {
     let mut edit = FileEdit::open(&path).unwrap();
     let editor = edit.editor();
     editor.validate().unwrap();
-    let list = editor.child(editor.root().unwrap(), "laps").unwrap().unwrap();
+    let list = editor.child(editor.root_id().unwrap(), "laps").unwrap().unwrap();
     let mut model = laps(1000);
     model.validate().unwrap();
-    let model_list = model.child(model.root().unwrap(), "laps").unwrap().unwrap();
+    let model_list = model.child(model.root_id().unwrap(), "laps").unwrap().unwrap();
     let mut before = now();
     for round in 0..60i64 {
         // Growing by more than the room made so far, at places all over, and shrinking.

@@ -222,7 +222,7 @@ fn edits_keep_keys_paid_for() {
     });
     assert!(doc.valid().unwrap().root().as_array().unwrap().table().is_some());
     for step in 0..2000 {
-        let root = doc.root().unwrap();
+        let root = doc.root_id().unwrap();
         let count = doc.doc().root().len().unwrap().unwrap();
         let row = doc.doc().root().get(step % count).unwrap().unwrap();
         let other = {

@@ -57,7 +57,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::WrongType`] where the root is a scalar.
     pub fn root_mut(&mut self) -> Result<NodeMut<'_, S, O>> {
-        match self.root() {
+        match self.root_id() {
             Some(node) => Ok(NodeMut::new(self, node)),
             None => Err(Error::new(ErrorKind::WrongType, 0)),
         }

@@ -433,7 +433,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// The root container's handle; `None` where the root is a scalar.
-    pub fn root(&self) -> Option<NodeId> {
+    pub fn root_id(&self) -> Option<NodeId> {
         let raw = self.doc().root().raw();
         self.handle(raw, 1)
     }

@@ -12,6 +12,11 @@ fn wrong_type() -> Error {
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
+    /// The root value, every answer checked. Its handle is [`root_id`](Self::root_id).
+    pub fn root(&self) -> Value<'_, Checked> {
+        self.doc().root()
+    }
+
     /// The member of the root with this key, or the element with this index.
     ///
     /// # Errors
@@ -49,7 +54,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// ```
     /// let mut doc = livebuf::json!({"visits": 1});
-    /// let root = doc.root().unwrap();
+    /// let root = doc.root_id().unwrap();
     /// for page in ["visits", "errors"] {
     ///     doc.update(root, page, |count| count.and_then(|count| count.as_i64()).unwrap_or(0) + 1)?;
     /// }
@@ -79,7 +84,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// ```
     /// let mut doc = livebuf::json!([1]);
-    /// let list = doc.root().unwrap();
+    /// let list = doc.root_id().unwrap();
     /// doc.extend(list, 2..5)?;
     /// doc.extend(list, ["six", "seven"])?;
     /// assert_eq!(format!("{:#?}", doc.get(4)?.unwrap()), r#""six""#);
@@ -104,9 +109,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// ```
     /// let mut doc = livebuf::json!([3, null, 1, null, 2]);
-    /// let list = doc.root().unwrap();
+    /// let list = doc.root_id().unwrap();
     /// doc.retain(list, |value| !value.is_null())?;
-    /// assert_eq!(format!("{:?}", doc.doc().root().as_array()?.unwrap()), "[3, 1, 2]");
+    /// assert_eq!(format!("{:?}", doc.root().as_array()?.unwrap()), "[3, 1, 2]");
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn retain(
@@ -193,9 +198,9 @@ mod owned {
         ///
         /// ```
         /// let mut doc = livebuf::json!({"name": "Ada", "_rev": 7, "_id": 1});
-        /// let root = doc.root().unwrap();
+        /// let root = doc.root_id().unwrap();
         /// doc.retain_members(root, |key, _| !key.starts_with('_'))?;
-        /// assert_eq!(format!("{:?}", doc.doc().root().as_object()?.unwrap()), r#"{"name": "Ada"}"#);
+        /// assert_eq!(format!("{:?}", doc.root().as_object()?.unwrap()), r#"{"name": "Ada"}"#);
         /// # Ok::<(), livebuf::Error>(())
         /// ```
         pub fn retain_members(
@@ -221,7 +226,7 @@ mod owned {
         ///
         /// ```
         /// let mut doc = livebuf::json!([{"name": "Grace"}, {"name": "Ada"}]);
-        /// let people = doc.root().unwrap();
+        /// let people = doc.root_id().unwrap();
         /// let name = |person: &livebuf::Value<'_>| person.get("name").ok()??.as_str().ok()?.map(str::to_owned);
         /// doc.sort_by(people, |a, b| name(a).cmp(&name(b)))?;
         /// assert_eq!(doc.pointer("/0/name")?.unwrap(), "Ada");
@@ -246,7 +251,7 @@ mod owned {
         ///
         /// ```
         /// let mut doc = livebuf::json!([{"lap": 3}, {"lap": 1}, {"lap": 2}]);
-        /// let laps = doc.root().unwrap();
+        /// let laps = doc.root_id().unwrap();
         /// doc.sort_by_key(laps, |lap| lap.get("lap").ok().flatten().and_then(|lap| lap.as_i64()))?;
         /// assert_eq!(doc.pointer("/0/lap")?.unwrap(), 1);
         /// assert_eq!(doc.pointer("/2/lap")?.unwrap(), 3);

@@ -179,7 +179,7 @@ fn numbers(doc: &DocBuf) -> Vec<i64> {
 #[test]
 fn retain_keeps_what_is_wanted_in_its_order() {
     for mut doc in arrays(&[5, 2, 9, 4, 7, 6]) {
-        let root = doc.root().unwrap();
+        let root = doc.root_id().unwrap();
         let (five, last) =
             (doc.child(root, 0).unwrap().unwrap(), doc.child(root, 5).unwrap().unwrap());
         let mut seen = Vec::new();
@@ -197,7 +197,7 @@ fn retain_keeps_what_is_wanted_in_its_order() {
         assert!(numbers(&doc).is_empty());
     }
     let mut doc = json!({"a": 1});
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     assert_eq!(doc.retain(root, |_| true).unwrap_err().kind(), ErrorKind::WrongType);
 }
 
@@ -236,7 +236,7 @@ fn members_that_are_not_wanted_go() {
 fn sorting_is_stable_and_moves_whole_elements() {
     let shuffled: Vec<i64> = (0..100).map(|index| (index * 37) % 100).collect();
     for mut doc in arrays(&shuffled) {
-        let root = doc.root().unwrap();
+        let root = doc.root_id().unwrap();
         doc.sort_by_key(root, |value| x(value) / 10).unwrap();
         let mut expected = shuffled.clone();
         expected.sort_by_key(|number| number / 10);
@@ -252,7 +252,7 @@ fn sorting_is_stable_and_moves_whole_elements() {
 #[test]
 fn update_sees_the_old_value_where_there_is_one() {
     let mut doc = json!({"list": [1, 2], "text": "old, longer than a cell"});
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let list = doc.find("/list").unwrap().unwrap();
     doc.update(list, 1, |old| old.unwrap().as_i64().unwrap() * 10).unwrap();
     doc.update(root, "new", |old| old.is_none()).unwrap();
@@ -352,7 +352,7 @@ fn a_vec_is_edited_where_it_is() {
     bytes.extend([0xAA; 40]);
     let mut doc = Editor::open(bytes).unwrap();
     doc.validate().unwrap();
-    let list = doc.root().unwrap();
+    let list = doc.root_id().unwrap();
     for number in 0..1000 {
         doc.push(list, number).unwrap();
     }

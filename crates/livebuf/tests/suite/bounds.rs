@@ -185,7 +185,7 @@ fn further_fields_are_validated_at_every_depth() {
         let mut doc = rows;
         for _ in 0..depth {
             let mut around = json!([]);
-            around.push(around.root().unwrap(), doc.doc().root()).unwrap();
+            around.push(around.root_id().unwrap(), doc.doc().root()).unwrap();
             doc = around;
         }
         let row = format!("{}/0", "/0".repeat(depth));
@@ -216,7 +216,7 @@ fn freeing_what_holds_itself_does_not_end_the_stack() {
     on_small_stack(|| {
         for edit in 0..3 {
             let mut doc = DocBuf::from_bytes(&bytes).unwrap();
-            let root = doc.root().unwrap();
+            let root = doc.root_id().unwrap();
             match edit {
                 0 => assert!(doc.remove(root, "ring").unwrap()),
                 1 => drop(doc.set(root, "ring", "text").is_ok()),

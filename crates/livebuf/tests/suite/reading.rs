@@ -398,7 +398,7 @@ fn debug_output_shows_what_is_in_containers() {
     for _ in 0..100 {
         let around = json!([]);
         let mut outer = around;
-        outer.push(outer.root().unwrap(), &deep).unwrap();
+        outer.push(outer.root_id().unwrap(), &deep).unwrap();
         deep = outer;
     }
     let text = format!("{:#?}", deep.doc().root());

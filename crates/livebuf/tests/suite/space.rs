@@ -58,7 +58,7 @@ fn the_hook_sees_every_change() {
     Doc::open(&doc.observer().copy).unwrap().validate().unwrap();
 
     // A scalar set is small.
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     for value in [1i64, -1, i64::MAX] {
         doc.observer_mut().changed = 0;
         doc.set(root, "key 1", value).unwrap();
@@ -108,7 +108,7 @@ fn a_full_buffer_says_what_is_missing() {
     let mut larger = vec![0xA5; 128 + missing];
     larger[..before.len()].copy_from_slice(&before);
     let mut doc = Editor::open(&mut larger[..]).unwrap();
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     doc.set(root, "b", "x".repeat(100).as_str()).unwrap();
     doc.doc().validate().unwrap();
 }
@@ -117,7 +117,7 @@ fn a_full_buffer_says_what_is_missing() {
 fn compaction_gives_the_encoders_bytes() {
     let expected = json!({"kept": [1, 2, 3], "name": "a name of some length", "n": {"x": 1}});
     let mut doc = json!({"gone": "something long enough to lie elsewhere", "kept": [1, 2, 3]});
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     doc.set(root, "name", "a name of some length").unwrap();
     doc.set(root, "n", json!({"x": 1}).doc().root()).unwrap();
     doc.remove(root, "gone").unwrap();
@@ -228,7 +228,7 @@ fn what_is_detached_is_not_squeezed_out() {
     for id in 0..1_000 {
         doc.push(list, format!("a text of some length, number {id}").as_str()).unwrap();
     }
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let kept = doc.detach(root, "kept").unwrap().unwrap();
     doc.truncate(list, 3).unwrap();
     doc.push(list, &kept).unwrap();
