@@ -117,7 +117,7 @@ pub fn attack(bytes: &[u8], input: &mut Input<'_>, effort: Effort) {
         }
     }
     let Ok(doc) = opened else {
-        assert!(DocBuf::from_bytes(bytes).is_err(), "opened, but only by an editor");
+        assert!(DocBuf::from_bytes_unvalidated(bytes).is_err(), "opened, but only by an editor");
         return;
     };
     note(|| format!("bytes {:02x?}\nwhich are {:?}", doc.as_bytes(), doc.validate().map(drop)));
@@ -205,7 +205,7 @@ fn sound(doc: Doc<'_, Valid>, input: &mut Input<'_>, effort: Effort) {
         // Depth beyond the default limit, or a kind of value that cannot be encoded.
         Err(error) => assert!(tree.has_reserved() || tree.height() > 1000, "{error:?}"),
     }
-    let mut doc = match DocBuf::from_bytes(doc.as_bytes()) {
+    let mut doc = match DocBuf::from_bytes_unvalidated(doc.as_bytes()) {
         Ok(doc) => doc,
         // A flag says that unaware editors must not edit it.
         Err(error) => return assert_eq!(error.kind(), ErrorKind::ReadOnly),
@@ -220,7 +220,7 @@ fn foreign(doc: Doc<'_>, input: &mut Input<'_>, effort: Effort) {
     let mut buffer = doc.as_bytes().to_vec();
     buffer.resize(buffer.len() + SLACK, 0xA5);
     let shadow = Shadow::of(&buffer);
-    if let Ok(mut editor) = Editor::open_with(&mut buffer[..], shadow) {
+    if let Ok(mut editor) = Editor::open_unvalidated_with(&mut buffer[..], shadow) {
         editor.set_limits(limits(effort));
         edit(&mut editor, &mut input.clone(), effort.edits, false);
         let used = editor.as_bytes().len();
@@ -231,7 +231,7 @@ fn foreign(doc: Doc<'_>, input: &mut Input<'_>, effort: Effort) {
         walk::checked(editor.doc(), effort.walk / 8);
     }
     let storage = VecStorage::from_slice(doc.as_bytes()).expect("memory");
-    if let Ok(mut editor) = Editor::open(storage) {
+    if let Ok(mut editor) = Editor::open_unvalidated(storage) {
         editor.set_limits(limits(effort));
         edit(&mut editor, input, effort.edits, false);
         walk::checked(editor.doc(), effort.walk / 8);

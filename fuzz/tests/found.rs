@@ -65,7 +65,7 @@ fn wipe_off_then_on() {
 /// blocks hold, so they are zeroed as they are taken.
 #[test]
 fn dirty_free_blocks_of_a_foreign_document() {
-    let mut doc = DocBuf::from_bytes(with_a_dirty_free_block().as_bytes()).unwrap();
+    let mut doc = DocBuf::from_bytes_unvalidated(with_a_dirty_free_block().as_bytes()).unwrap();
     doc.validate().unwrap();
     let root = doc.root_id().unwrap();
     doc.push(root, "a text of 17 byte").unwrap();
@@ -206,7 +206,7 @@ fn foreign_push_with_a_false_capacity() {
     e.end_array().unwrap();
     let mut bytes = e.finish().unwrap().to_vec();
     bytes[32 + 8] = 200;
-    let mut doc = DocBuf::from_bytes(&bytes).unwrap();
+    let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
     let root = doc.root_id().unwrap();
     for _ in 0..10 {
         assert_eq!(doc.push(root, 5).unwrap_err().kind(), ErrorKind::OutOfBounds);
@@ -228,7 +228,7 @@ fn foreign_record_with_a_false_capacity() {
     for (at, v) in [(33, 200), (57, 200)] {
         let mut bytes = bytes.clone();
         bytes[at] = v;
-        let mut doc = DocBuf::from_bytes(&bytes).unwrap();
+        let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
         let root = doc.root_id().unwrap();
         for i in 0..20 {
             let error = doc.set(root, &*format!("k{i}"), 5).unwrap_err();
@@ -458,7 +458,7 @@ fn a_refused_rename_of_a_rows_field_changes_nothing() {
         let encoded = livebuf_json::from_str(document).unwrap();
         let mut buffer = encoded.to_vec();
         buffer.resize(buffer.len() + spare, 0);
-        let mut doc = Editor::open(&mut buffer[..]).unwrap();
+        let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
         let mut scratch = vec![0; doc.validate_scratch()];
         doc.validate_in(&mut scratch).unwrap();
         let row = |doc: &Editor<&mut [u8]>, index: usize| {
@@ -540,7 +540,7 @@ fn a_refused_push_into_an_array_of_a_list_changes_nothing() {
             for edit in 0..6 {
                 let mut buffer = livebuf_json::from_str(list).unwrap().to_vec();
                 buffer.resize(buffer.len() + 8 * words, 0);
-                let mut doc = Editor::open(&mut buffer[..]).unwrap();
+                let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
                 let mut scratch = vec![0; doc.validate_scratch()];
                 doc.validate_in(&mut scratch).unwrap();
                 let before = doc.as_bytes().to_vec();

@@ -219,7 +219,7 @@ fn circles_of_shapes() {
         refused("shapes in a circle", &bytes, &[ErrorKind::Overlap]);
 
         // Adding keys looks for a shape among them.
-        let mut doc = DocBuf::from_bytes(&bytes).expect("opened");
+        let mut doc = DocBuf::from_bytes_unvalidated(&bytes).expect("opened");
         let root = doc.root_id().expect("an object");
         for number in 0..300 {
             let _ = doc.set(root, &*format!("k{number}"), 1);
@@ -381,7 +381,7 @@ fn aliases_without_end() {
         target.set_limits(limits);
         let spent = target.set_root(doc.root()).expect_err("too much");
         assert_eq!(spent.kind(), ErrorKind::BudgetExceeded);
-        let mut edited = DocBuf::from_bytes(&bytes).expect("opened");
+        let mut edited = DocBuf::from_bytes_unvalidated(&bytes).expect("opened");
         edited.set_limits(limits);
         assert!(edited.compact().is_err());
     }
@@ -429,7 +429,7 @@ fn nesting_of_a_million() {
         let found = doc.pointer(&deepest).expect("sound").expect("there");
         assert_eq!(found.kind(), Kind::Array);
 
-        let mut edited = DocBuf::from_bytes(&bytes).expect("opened");
+        let mut edited = DocBuf::from_bytes_unvalidated(&bytes).expect("opened");
         let node = edited.find(&deepest).expect("sound").expect("there");
         edited.push(node, 1).expect("a scalar nests nothing");
         deep(edited.push(node, New::array(0)).map(drop).expect_err("deep"));
@@ -511,7 +511,8 @@ fn dirt_behind_the_document() {
     for (name, bytes) in samples::all() {
         let mut dirty = bytes.clone();
         dirty.resize(bytes.len() + 4096, 0xA5);
-        let mut doc = Editor::open(VecStorage::from_slice(&dirty).expect("memory")).expect(name);
+        let mut doc =
+            Editor::open_unvalidated(VecStorage::from_slice(&dirty).expect("memory")).expect(name);
         doc.validate().expect(name);
         let decisions = Random(bytes.len() as u64).bytes(400);
         let mut input = Input::new(&decisions);

@@ -95,7 +95,7 @@ pub(crate) struct Document {
 impl Document {
     pub(crate) fn open(memory: Memory) -> PyResult<Document> {
         // Memory that can be written is edited, if it is opened at all.
-        let opened = Editor::open(memory).map_err(|failure| match failure.kind() {
+        let opened = Editor::open_unvalidated(memory).map_err(|failure| match failure.kind() {
             ErrorKind::ReadOnly => error::unknown_feature(),
             _ => error::raise(failure),
         });
@@ -533,7 +533,8 @@ impl Document {
             return Err(error::unknown_feature());
         }
         if let Some(editor) = state.editor.take() {
-            state.editor = Some(Editor::open(editor.into_parts().0).map_err(error::raise)?);
+            state.editor =
+                Some(Editor::open_unvalidated(editor.into_parts().0).map_err(error::raise)?);
         }
         state.edits += 1;
         state.layout = new_layout();

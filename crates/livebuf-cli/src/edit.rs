@@ -123,7 +123,7 @@ fn filter(editing: &Editing, edit: &Edit<'_>) -> Outcome {
     let bytes = source.doc(path)?.as_bytes();
     let failure = |error| Failure::document(path, error);
     let storage = VecStorage::from_slice(bytes).map_err(failure)?;
-    let mut editor = Editor::open_with(storage, Changes::default()).map_err(failure)?;
+    let mut editor = Editor::open_unvalidated_with(storage, Changes::default()).map_err(failure)?;
     apply(path, editing, &mut editor, edit)?;
     let mut out = Out::binary(hint)?;
     out.write(editor.as_bytes())?;

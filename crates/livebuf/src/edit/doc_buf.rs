@@ -45,7 +45,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// What the storage says when it cannot hold the document;
-    /// [`ErrorKind::ReadOnly`] as [`open_with`](Self::open_with).
+    /// [`ErrorKind::ReadOnly`] as [`open_unvalidated`](Self::open_unvalidated).
     ///
     /// ```
     /// let doc = livebuf::json!({"lap": 55});
@@ -65,7 +65,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Some(place) => place.copy_from_slice(bytes),
             None => return Err(Error::new(ErrorKind::NoSpace, storage.bytes().len() as u64)),
         }
-        let mut copy = Editor::open(storage)?;
+        let mut copy = Editor::open_unvalidated(storage)?;
         copy.set_limits(*self.space.limits());
         copy.space.trusted = self.space.trusted;
         copy.space.clean_list = self.space.clean_list;
@@ -99,13 +99,34 @@ mod owned {
             Editor::create(VecStorage::default())
         }
 
-        /// A copy of a document's bytes, foreign until it is validated.
+        /// A copy of a document's bytes, validated: one linear pass.
+        ///
+        /// # Errors
+        /// What is damaged, with its offset; as [`Doc::open`].
+        ///
+        /// ```
+        /// use livebuf::DocBuf;
+        /// let received = livebuf::json!({"lap": 55}).to_vec();
+        /// let mut doc = DocBuf::open(&received)?;
+        /// doc.set_pointer("/lap", 56)?;
+        /// assert_eq!(doc.valid()?.pointer("/lap").unwrap(), 56);
+        /// assert!(DocBuf::open(&received[..40]).is_err());
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
+        pub fn open(bytes: &[u8]) -> Result<Self> {
+            let mut doc = DocBuf::from_bytes_unvalidated(bytes)?;
+            doc.validate()?;
+            Ok(doc)
+        }
+
+        /// A copy of a document's bytes, foreign until it is [validated](Self::validate):
+        /// see [`open_unvalidated`](Self::open_unvalidated).
         ///
         /// # Errors
         /// As [`Doc::open`].
-        pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        pub fn from_bytes_unvalidated(bytes: &[u8]) -> Result<Self> {
             let bytes = Doc::open(bytes)?.as_bytes();
-            Editor::open(VecStorage::from_slice(bytes)?)
+            Editor::open_unvalidated(VecStorage::from_slice(bytes)?)
         }
 
         /// The document's bytes.
@@ -354,7 +375,7 @@ mod owned {
         /// use livebuf::{Editor, VecStorage};
         ///
         /// let document = livebuf::json!({"laps": [71.5, 70.25]});
-        /// let mut editor = Editor::open(VecStorage::from_slice(document.as_bytes())?)?;
+        /// let mut editor = Editor::open_unvalidated(VecStorage::from_slice(document.as_bytes())?)?;
         /// let mut bytes = 0;
         /// editor.validate_with(|region| bytes += region.length)?;
         /// assert!(editor.is_trusted() && bytes <= editor.as_bytes().len() as u64);

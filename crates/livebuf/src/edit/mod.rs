@@ -338,7 +338,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(Editor { space, handles: Handles::new(), detached: 0 })
     }
 
-    /// Opens the document that the storage holds, in constant time. It is foreign.
+    /// Opens the document that the storage holds, in constant time. It is foreign:
+    /// [`validate`](Self::validate) makes it trusted.
     ///
     /// Storage that [cannot be written](Storage::is_writable) can be opened too: what looks
     /// works, and every edit is refused. In other storage, flags of the class that anyone
@@ -348,7 +349,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// As [`Doc::open`], and [`ErrorKind::ReadOnly`] where the document has a
     /// feature that this version can read but not edit.
-    pub fn open_with(storage: S, observer: O) -> Result<Self> {
+    pub fn open_unvalidated_with(storage: S, observer: O) -> Result<Self> {
         let bytes = storage.bytes();
         Doc::open(bytes)?;
         let header = Header::check(bytes)?;
@@ -1343,12 +1344,20 @@ impl<S: Storage> Editor<S> {
         Editor::create_with(storage, ())
     }
 
-    /// [`open_with`](Self::open_with) without an observer.
+    /// [`open_unvalidated_with`](Self::open_unvalidated_with) without an observer.
     ///
     /// # Errors
-    /// As [`open_with`](Self::open_with).
-    pub fn open(storage: S) -> Result<Self> {
-        Editor::open_with(storage, ())
+    /// As [`open_unvalidated_with`](Self::open_unvalidated_with).
+    ///
+    /// ```
+    /// let mut received = livebuf::json!({"lap": 55}).to_vec();
+    /// let mut doc = livebuf::Editor::open_unvalidated(&mut received[..])?;
+    /// doc.set_pointer("/lap", 56)?;                    // where the bytes lie
+    /// assert_eq!(doc.pointer("/lap")?.unwrap(), 56);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn open_unvalidated(storage: S) -> Result<Self> {
+        Editor::open_unvalidated_with(storage, ())
     }
 }
 

@@ -219,7 +219,7 @@ mod vec {
     /// ```
     /// use livebuf::Editor;
     /// let bytes = livebuf::json!({"lap": 55}).to_vec();
-    /// let mut doc = Editor::open(bytes)?;
+    /// let mut doc = Editor::open_unvalidated(bytes)?;
     /// doc.set_pointer("/driver", "a name that needs more room than there is")?;
     /// let bytes = doc.into_vec();
     /// assert_eq!(livebuf::Doc::open(&bytes)?.pointer("/lap")?.unwrap(), 55);

@@ -35,7 +35,7 @@ fn extras_that_name_their_own_table() {
     for home in [table, array, word(&bytes, table + 4), 0, u32::MAX - 7] {
         set_word(&mut bytes, entry, home);
         on_small_stack(|| {
-            let mut doc = DocBuf::from_bytes(&bytes).unwrap();
+            let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
             let row = doc.find("/0").unwrap().unwrap();
             let kinds = [ErrorKind::WrongBlock, ErrorKind::OutOfBounds];
             let mut refused = |edit: &mut dyn FnMut(&mut DocBuf) -> livebuf::Result<()>| {
@@ -102,7 +102,7 @@ fn the_deepest_document_fits_a_small_stack() {
         let doc = nested(layout::MAX_NESTING.into(), kind);
         on_small_stack(|| {
             let mut doc = doc;
-            let checked = DocBuf::from_bytes(doc.as_bytes()).unwrap();
+            let checked = DocBuf::from_bytes_unvalidated(doc.as_bytes()).unwrap();
             checked.doc().validate().unwrap();
             let mut limits = Limits::default();
             limits.nesting = layout::MAX_NESTING;
@@ -215,7 +215,7 @@ fn freeing_what_holds_itself_does_not_end_the_stack() {
     set_word(&mut bytes, inner.position, ring.cell as u32);
     on_small_stack(|| {
         for edit in 0..3 {
-            let mut doc = DocBuf::from_bytes(&bytes).unwrap();
+            let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
             let root = doc.root_id().unwrap();
             match edit {
                 0 => assert!(doc.remove(root, "ring").unwrap()),

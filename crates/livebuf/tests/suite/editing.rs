@@ -175,7 +175,7 @@ fn flags_that_an_editor_does_not_know_are_cleared() {
     let mut bytes = json!({"lap": 55}).to_vec();
     bytes[livebuf::layout::HEADER_IGNORE_FLAGS as usize] = 0x81;
     assert!(livebuf::Doc::open(&bytes).unwrap().validate().is_ok());
-    let doc = DocBuf::from_bytes(&bytes).unwrap();
+    let doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
     assert_eq!(doc.as_bytes(), json!({"lap": 55}).as_bytes());
 }
 
@@ -218,7 +218,7 @@ fn grafts_copy_from_other_documents() {
 #[test]
 fn foreign_documents_are_only_appended_to() {
     let doc = json!({"a": "a text that lies elsewhere", "b": {"x": [1, 2, 3]}});
-    let mut foreign = DocBuf::from_bytes(doc.as_bytes()).unwrap();
+    let mut foreign = DocBuf::from_bytes_unvalidated(doc.as_bytes()).unwrap();
     assert!(!foreign.is_trusted() && foreign.valid().is_err());
     let root = foreign.root_id().unwrap();
     foreign.set(root, "a", "another text that lies elsewhere").unwrap();
@@ -349,7 +349,7 @@ fn lists_of_a_claimed_length_do_not_overflow() {
     let at = bytes.windows(8).position(|window| window == list).expect("a list of pairs");
     bytes[at + 4..at + 8].copy_from_slice(&0x8000_0001u32.to_le_bytes());
     let storage = livebuf::VecStorage::from_slice(&bytes).unwrap();
-    let mut doc = Editor::open(storage).unwrap();
+    let mut doc = Editor::open_unvalidated(storage).unwrap();
     doc.validate().unwrap();
     let other = json!({"a": [null, null]});
     let error = doc.push(doc.root_id().unwrap(), other.doc().root()).unwrap_err();
@@ -402,8 +402,8 @@ fn storage_that_cannot_be_written_is_read_and_every_edit_refused() {
     let mut bytes = json!({"list": [1, 2, [3]], "name": "Ada"}).to_vec();
     bytes[livebuf::layout::HEADER_IGNORE_FLAGS as usize] = 1;
     bytes[livebuf::layout::HEADER_READ_ONLY_FLAGS as usize] = 1;
-    assert_eq!(Editor::open(&mut bytes[..]).err().unwrap().kind(), ErrorKind::ReadOnly);
-    let mut doc = Editor::open(Borrowed(&bytes)).unwrap();
+    assert_eq!(Editor::open_unvalidated(&mut bytes[..]).err().unwrap().kind(), ErrorKind::ReadOnly);
+    let mut doc = Editor::open_unvalidated(Borrowed(&bytes)).unwrap();
     let (root, list) = (doc.root_id().unwrap(), doc.find("/list").unwrap().unwrap());
     assert_eq!(doc.doc().pointer("/list/2/0").unwrap().unwrap().as_i64(), Some(3));
     let inner = doc.value(list).unwrap().get(2).unwrap().unwrap();
@@ -442,7 +442,7 @@ fn a_copy_in_other_storage_is_as_trusted_as_its_original() {
     doc.remove_pointer("/list/2").unwrap();
     let mut short = [0; 40];
     assert_eq!(doc.copy_to(&mut short[..]).err().unwrap().kind(), ErrorKind::NoSpace);
-    let foreign = DocBuf::from_bytes(doc.as_bytes()).unwrap();
+    let foreign = DocBuf::from_bytes_unvalidated(doc.as_bytes()).unwrap();
     assert!(!foreign.copy_to(VecStorage::default()).unwrap().is_trusted());
     let mut copy = doc.copy_to(VecStorage::default()).unwrap();
     assert!(copy.is_trusted());

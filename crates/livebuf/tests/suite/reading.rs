@@ -290,10 +290,10 @@ fn headers_are_checked_when_opening() {
     let mut bytes = doc.to_vec();
     bytes[6] = 1;
     Doc::open(&bytes).unwrap().validate().unwrap();
-    assert_eq!(DocBuf::from_bytes(&bytes).unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert_eq!(DocBuf::from_bytes_unvalidated(&bytes).unwrap_err().kind(), ErrorKind::ReadOnly);
     bytes[6] = 0;
     bytes[7] = 1;
-    DocBuf::from_bytes(&bytes).unwrap().validate().unwrap();
+    DocBuf::from_bytes_unvalidated(&bytes).unwrap().validate().unwrap();
 }
 
 #[test]
