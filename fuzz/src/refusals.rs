@@ -66,7 +66,7 @@ fn container(doc: &livebuf::Doc<'_>, path: &[String]) -> &'static str {
     let in_column = parent.is_some_and(|parent| {
         let array = parent.as_array().ok().flatten();
         array.is_some_and(|array| {
-            matches!(format!("{:?}", array.column()).as_str(), "Struct" | "List")
+            matches!(format!("{:?}", array.column_type()).as_str(), "Struct" | "List")
         })
     });
     match (here.as_object(), here.as_array()) {
@@ -74,7 +74,7 @@ fn container(doc: &livebuf::Doc<'_>, path: &[String]) -> &'static str {
         (Ok(Some(_)), _) if in_column => "row",
         (Ok(Some(_)), _) => "record",
         (_, Ok(Some(_))) if in_column => "listed array",
-        (_, Ok(Some(array))) => match format!("{:?}", array.column()).as_str() {
+        (_, Ok(Some(array))) => match format!("{:?}", array.column_type()).as_str() {
             "Struct" => "table",
             "List" => "list",
             "Cells" => "cells",

@@ -613,7 +613,7 @@ fn columns<M: Mode, const PRETTY: bool>(
     array: &Array<'_, M>,
     depth: usize,
 ) -> Result<bool, Error> {
-    match array.column() {
+    match array.column_type() {
         ColumnType::I8 => {
             column::<i8, M, PRETTY>(printer, array, depth, |p, value| p.i64(value.into()))
         }

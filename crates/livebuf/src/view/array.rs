@@ -60,7 +60,7 @@ impl<'a, M: Mode> Array<'a, M> {
     }
 
     /// How the elements are stored.
-    pub fn column(&self) -> ColumnType {
+    pub fn column_type(&self) -> ColumnType {
         self.elements.column
     }
 

@@ -144,7 +144,7 @@ fn ranges_prefixes_and_ends() {
 #[test]
 fn columns_are_the_narrowest_and_borrow() {
     fn column(doc: &DocBuf) -> ColumnType {
-        doc.valid().unwrap().root().as_array().unwrap().column()
+        doc.valid().unwrap().root().as_array().unwrap().column_type()
     }
     for (low, high, expected) in [
         (-128, 127, ColumnType::I8),
