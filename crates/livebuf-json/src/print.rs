@@ -7,10 +7,8 @@
 use std::{fmt, io};
 
 use livebuf::layout::MAX_NESTING;
-use livebuf::{
-    Array, ArrayIter, AsValue, ColumnType, Element, Fields, Kind, Mode, RowSlots, Slots, Valid,
-    Value,
-};
+use livebuf::raw::{RowSlots, Slots};
+use livebuf::{Array, ArrayIter, AsValue, ColumnType, Element, Fields, Kind, Mode, Valid, Value};
 
 use crate::error::{Error, ErrorKind};
 use crate::write::{NonFinite, Piece, Printer};

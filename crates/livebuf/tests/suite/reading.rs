@@ -329,7 +329,7 @@ fn parts_of_other_documents_are_safe() {
     for doc in [doc.doc(), other.doc()] {
         for tag in 0..=u8::MAX {
             for cell in (0..200).chain([u64::MAX, 1 << 63, (1 << 62) + 40, 0x8800_0000 << 32]) {
-                let parts = livebuf::ValueParts { tag, cell, position: cell as u32 };
+                let parts = livebuf::raw::ValueParts { tag, cell, position: cell as u32 };
                 let value = livebuf::Value::from_parts(doc.as_bytes(), parts);
                 assert_eq!(value.parts(), parts);
                 let _ = (value.as_str(), value.as_text_bytes(), value.as_bytes(), value.len());
