@@ -93,9 +93,9 @@ fn sizes(report: &mut Report) -> Result<()> {
 fn set(effort: Effort, report: &mut Report) -> Result<()> {
     let mut buffer = [0; BUFFER_BYTES];
     let mut fixed = build_message(&mut buffer[..], &KEYS, 3)?;
-    let fixed_root = fixed.root().context("no root")?;
+    let fixed_root = fixed.root_id().context("no root")?;
     let mut growable = livebuf_json::from_str(MESSAGE)?;
-    let growable_root = growable.root().context("no root")?;
+    let growable_root = growable.root_id().context("no root")?;
     let remembered = Key::new(KEYS[1]);
 
     set_all(&mut fixed, fixed_root, KEYS[1])?;

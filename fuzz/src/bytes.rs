@@ -117,7 +117,7 @@ pub fn attack(bytes: &[u8], input: &mut Input<'_>, effort: Effort) {
         }
     }
     let Ok(doc) = opened else {
-        assert!(DocBuf::from_bytes(bytes).is_err(), "opened, but only by an editor");
+        assert!(DocBuf::from_bytes_unvalidated(bytes).is_err(), "opened, but only by an editor");
         return;
     };
     note(|| format!("bytes {:02x?}\nwhich are {:?}", doc.as_bytes(), doc.validate().map(drop)));
@@ -171,7 +171,7 @@ fn copies(doc: Doc<'_>, effort: Effort) {
     if let Ok(compacted) = doc.compacted_with(options) {
         compacted.doc().validate().expect("compacted documents are valid");
     }
-    let _ = doc.root().deep_eq(&doc.root(), &mut (effort.walk as u64));
+    let _ = doc.root().deep_eq(doc.root(), &mut (effort.walk as u64));
 }
 
 /// A document that validates.
@@ -199,13 +199,13 @@ fn sound(doc: Doc<'_, Valid>, input: &mut Input<'_>, effort: Effort) {
             assert!(tree.same(&again), "compaction changed the value");
             let twice = once.doc().compacted().expect("compacted");
             assert!(once.as_bytes() == twice.as_bytes(), "compaction is not stable");
-            let equal = doc.root().deep_eq(&once.doc().root(), &mut u64::MAX.clone());
+            let equal = doc.root().deep_eq(once.doc().root(), &mut u64::MAX.clone());
             assert_eq!(equal, Ok(true), "deep equality");
         }
         // Depth beyond the default limit, or a kind of value that cannot be encoded.
         Err(error) => assert!(tree.has_reserved() || tree.height() > 1000, "{error:?}"),
     }
-    let mut doc = match DocBuf::from_bytes(doc.as_bytes()) {
+    let mut doc = match DocBuf::from_bytes_unvalidated(doc.as_bytes()) {
         Ok(doc) => doc,
         // A flag says that unaware editors must not edit it.
         Err(error) => return assert_eq!(error.kind(), ErrorKind::ReadOnly),
@@ -220,7 +220,7 @@ fn foreign(doc: Doc<'_>, input: &mut Input<'_>, effort: Effort) {
     let mut buffer = doc.as_bytes().to_vec();
     buffer.resize(buffer.len() + SLACK, 0xA5);
     let shadow = Shadow::of(&buffer);
-    if let Ok(mut editor) = Editor::open_with(&mut buffer[..], shadow) {
+    if let Ok(mut editor) = Editor::open_unvalidated_with(&mut buffer[..], shadow) {
         editor.set_limits(limits(effort));
         edit(&mut editor, &mut input.clone(), effort.edits, false);
         let used = editor.as_bytes().len();
@@ -231,7 +231,7 @@ fn foreign(doc: Doc<'_>, input: &mut Input<'_>, effort: Effort) {
         walk::checked(editor.doc(), effort.walk / 8);
     }
     let storage = VecStorage::from_slice(doc.as_bytes()).expect("memory");
-    if let Ok(mut editor) = Editor::open(storage) {
+    if let Ok(mut editor) = Editor::open_unvalidated(storage) {
         editor.set_limits(limits(effort));
         edit(&mut editor, input, effort.edits, false);
         walk::checked(editor.doc(), effort.walk / 8);
@@ -280,7 +280,7 @@ fn edit_once<S: Storage, O: Observer>(
     held: &mut Option<NodeId>,
 ) -> livebuf::Result<()> {
     let choice = input.byte();
-    let node = match (*held, doc.root()) {
+    let node = match (*held, doc.root_id()) {
         (Some(node), _) if choice.is_multiple_of(7) => node,
         (_, Some(root)) => descend(doc, root, input),
         (_, None) => {
@@ -343,7 +343,7 @@ fn reattach<S: Storage, O: Observer>(
     input: &mut Input<'_>,
 ) -> livebuf::Result<()> {
     let before = doc.as_bytes().to_vec();
-    let done = match doc.root() {
+    let done = match doc.root_id() {
         _ if input.one_in(2) => doc.discard(detached),
         Some(root) if doc.value(root).is_ok_and(|root| root.kind() == Kind::Array) => {
             doc.push(root, &detached).map(drop)

@@ -227,7 +227,11 @@ impl<S: Storage> Machine<S> {
 
     fn check_handles(&self) {
         let doc = self.doc();
-        assert_eq!(doc.root().is_some(), matches!(self.model.root, Item::Node(_)), "root handle");
+        assert_eq!(
+            doc.root_id().is_some(),
+            matches!(self.model.root, Item::Node(_)),
+            "root handle"
+        );
         for handle in &self.handles {
             let current = doc.is_current(handle.what);
             let Item::Node(id) = handle.item else { continue };
@@ -369,7 +373,7 @@ impl<S: Storage> Machine<S> {
             return Some((held.what, id));
         }
         let Item::Node(mut id) = self.model.root else { return None };
-        let mut node = self.doc().root().expect("a container");
+        let mut node = self.doc().root_id().expect("a container");
         let mut pointer = String::new();
         while !input.one_in(3) {
             let (at, child) = self.child(input, id)?;
@@ -434,7 +438,7 @@ impl<S: Storage> Machine<S> {
         }
         let used = self.doc().as_bytes().len();
         if used < 4096 && input.one_in(100) {
-            let copy = DocBuf::from_bytes(self.doc().as_bytes()).expect("sound");
+            let copy = DocBuf::from_bytes_unvalidated(self.doc().as_bytes()).expect("sound");
             let tree = Tree::read(copy.doc().root(), &mut Budget::AMPLE.clone()).expect("sound");
             return Given::Fresh(Box::new(Fresh::copy_of(copy, tree)));
         }
@@ -1019,7 +1023,7 @@ impl<S: Storage> Machine<S> {
     fn reopen(&mut self, input: &mut Input<'_>) {
         let Some(doc) = self.doc.take() else { return };
         let (storage, shadow) = doc.into_parts();
-        let mut doc = Editor::open_with(storage, shadow).expect("sound");
+        let mut doc = Editor::open_unvalidated_with(storage, shadow).expect("sound");
         assert!(!doc.is_trusted());
         doc.set_limits(self.limits);
         if input.one_in(4) {

@@ -230,7 +230,7 @@ impl Fresh {
         let mut document = tree.to_records();
         // Some sources were edited: holes, forwards, widened columns, maps.
         if input.one_in(2)
-            && let Some(root) = document.root()
+            && let Some(root) = document.root_id()
         {
             match &mut tree {
                 Tree::Object(members, false) if members.len() < 255 => {
@@ -239,7 +239,7 @@ impl Fresh {
                         members.remove(0);
                     }
                     if !members.is_empty() {
-                        let root = document.root().expect("an object");
+                        let root = document.root_id().expect("an object");
                         document.set(root, "added to the source", 1).expect("added");
                         members.push(("added to the source".into(), Tree::Int(1)));
                     }

@@ -303,7 +303,7 @@ fn lists(encoder: &mut Encoder) -> Result<()> {
 
 fn edited_tables() -> Result<Vec<u8>> {
     let mut doc = Tree::Array((0..12).map(row).collect()).to_document();
-    let root = doc.root().expect("an array");
+    let root = doc.root_id().expect("an array");
     let [first, second, third] = [0usize, 1, 2].map(|index| doc.child(root, index));
     let (first, second) = (first?.expect("a row"), second?.expect("a row"));
     doc.set(first, "a further field", "with some text")?;

@@ -99,7 +99,7 @@ fn finish(docs: &[DocBuf; 2], tree: &Tree) {
     let length = copied.expect("as much room as was missing");
     let copy = Doc::open(&target[..length]).expect("a document");
     copy.validate().expect("valid");
-    let same = |a: Doc<'_>, b: Doc<'_>| a.root().deep_eq(&b.root(), &mut u64::MAX.clone());
+    let same = |a: Doc<'_>, b: Doc<'_>| a.root().deep_eq(b.root(), &mut u64::MAX.clone());
     assert_eq!(same(docs[0].doc(), copy), Ok(true), "the copy differs");
     assert_eq!(same(docs[0].doc(), docs[1].doc()), Ok(true), "with and without tables");
     let digest = |doc: Doc<'_>| doc.root().digest(&mut u64::MAX.clone()).expect("sound");

@@ -137,7 +137,7 @@ fn checked_object(object: Object<'_, Checked>, work: &mut Work, depth: usize) {
 
 fn checked_array(array: Array<'_, Checked>, work: &mut Work, depth: usize) {
     let length = array.len();
-    let _ = (array.is_empty(), array.column());
+    let _ = (array.is_empty(), array.column_type());
     for element in array.iter() {
         if !work.spend() {
             break;

@@ -55,7 +55,7 @@ fn storage_with_old_bytes_behind_the_document() {
 fn wipe_off_then_on() {
     let mut doc = with_a_dirty_free_block();
     doc.set_wipe(true);
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     doc.push(root, "a text of 17 byte").unwrap();
     doc.push(root, New::object(3)).unwrap();
     valid(&doc);
@@ -65,9 +65,9 @@ fn wipe_off_then_on() {
 /// blocks hold, so they are zeroed as they are taken.
 #[test]
 fn dirty_free_blocks_of_a_foreign_document() {
-    let mut doc = DocBuf::from_bytes(with_a_dirty_free_block().as_bytes()).unwrap();
+    let mut doc = DocBuf::from_bytes_unvalidated(with_a_dirty_free_block().as_bytes()).unwrap();
     doc.validate().unwrap();
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     doc.push(root, "a text of 17 byte").unwrap();
     doc.push(root, New::object(3)).unwrap();
     valid(&doc);
@@ -206,8 +206,8 @@ fn foreign_push_with_a_false_capacity() {
     e.end_array().unwrap();
     let mut bytes = e.finish().unwrap().to_vec();
     bytes[32 + 8] = 200;
-    let mut doc = DocBuf::from_bytes(&bytes).unwrap();
-    let root = doc.root().unwrap();
+    let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
+    let root = doc.root_id().unwrap();
     for _ in 0..10 {
         assert_eq!(doc.push(root, 5).unwrap_err().kind(), ErrorKind::OutOfBounds);
         assert_eq!(doc.as_bytes(), bytes);
@@ -228,8 +228,8 @@ fn foreign_record_with_a_false_capacity() {
     for (at, v) in [(33, 200), (57, 200)] {
         let mut bytes = bytes.clone();
         bytes[at] = v;
-        let mut doc = DocBuf::from_bytes(&bytes).unwrap();
-        let root = doc.root().unwrap();
+        let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
+        let root = doc.root_id().unwrap();
         for i in 0..20 {
             let error = doc.set(root, &*format!("k{i}"), 5).unwrap_err();
             assert_eq!((error.kind(), error.offset()), (ErrorKind::OutOfBounds, at as u64 & !7));
@@ -373,7 +373,7 @@ fn push_a_row_with_null_among_objects_with_lists() {
         for row in rows {
             for at in 0..3usize {
                 let mut doc = livebuf_json::from_str(document).unwrap();
-                let root = doc.root().unwrap();
+                let root = doc.root_id().unwrap();
                 let row_doc = livebuf_json::from_str(row).unwrap();
                 doc.insert(root, at, row_doc.doc().root()).unwrap();
                 let mut model: serde_json::Value = serde_json::from_str(document).unwrap();
@@ -458,11 +458,11 @@ fn a_refused_rename_of_a_rows_field_changes_nothing() {
         let encoded = livebuf_json::from_str(document).unwrap();
         let mut buffer = encoded.to_vec();
         buffer.resize(buffer.len() + spare, 0);
-        let mut doc = Editor::open(&mut buffer[..]).unwrap();
+        let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
         let mut scratch = vec![0; doc.validate_scratch()];
         doc.validate_in(&mut scratch).unwrap();
         let row = |doc: &Editor<&mut [u8]>, index: usize| {
-            let row = doc.child(doc.root().unwrap(), index).unwrap().unwrap();
+            let row = doc.child(doc.root_id().unwrap(), index).unwrap().unwrap();
             if document.contains("\"o\"") { doc.child(row, "o").unwrap().unwrap() } else { row }
         };
         // A field beside the columns, a hole beside them, rows shifted.
@@ -474,7 +474,7 @@ fn a_refused_rename_of_a_rows_field_changes_nothing() {
             let _ = doc.remove(row(&doc, 0), "gone");
         }
         if before > 2 {
-            let root = doc.root().unwrap();
+            let root = doc.root_id().unwrap();
             let _ = doc.remove(root, 2);
         }
         let before = doc.as_bytes().to_vec();
@@ -519,7 +519,7 @@ fn a_new_key_whose_value_uses_the_same_shape() {
 fn a_detached_table_becomes_an_array_of_a_list() {
     let text = r#"{"rows":[{"a":1,"b":[1]},{"a":2,"b":null},{"a":3,"b":[2,3]}],"lists":[[1],[2,3],[4,5,6],[7]]}"#;
     let mut doc = livebuf_json::from_str(text).unwrap();
-    let rows = doc.detach(doc.root().unwrap(), "rows").unwrap().unwrap();
+    let rows = doc.detach(doc.root_id().unwrap(), "rows").unwrap().unwrap();
     let lists = doc.find("/lists").unwrap().unwrap();
     doc.push(lists, &rows).unwrap();
     valid(&doc);
@@ -540,7 +540,7 @@ fn a_refused_push_into_an_array_of_a_list_changes_nothing() {
             for edit in 0..6 {
                 let mut buffer = livebuf_json::from_str(list).unwrap().to_vec();
                 buffer.resize(buffer.len() + 8 * words, 0);
-                let mut doc = Editor::open(&mut buffer[..]).unwrap();
+                let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
                 let mut scratch = vec![0; doc.validate_scratch()];
                 doc.validate_in(&mut scratch).unwrap();
                 let before = doc.as_bytes().to_vec();
@@ -588,12 +588,12 @@ fn graft_of_a_row_whose_further_fields_repeat_a_key() {
 
     let mut mine = livebuf_json::from_str(r#"{"mine":true}"#).unwrap();
     let before = mine.to_vec();
-    let error = mine.set(mine.root().unwrap(), "row", row).map(drop).unwrap_err();
+    let error = mine.set(mine.root_id().unwrap(), "row", row).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DuplicateKey);
     assert!(before == mine.as_bytes());
     // One that is whole goes.
     let whole = foreign.root().get(1usize).unwrap().unwrap();
-    mine.set(mine.root().unwrap(), "row", whole).unwrap();
+    mine.set(mine.root_id().unwrap(), "row", whole).unwrap();
     valid(&mine);
 }
 
@@ -633,7 +633,7 @@ fn graft_of_an_array_of_a_list_with_missing_elements() {
 
     let mut mine = livebuf_json::from_str(r#"{"mine":true}"#).unwrap();
     let before = mine.to_vec();
-    let error = mine.set(mine.root().unwrap(), "copy", array).map(drop).unwrap_err();
+    let error = mine.set(mine.root_id().unwrap(), "copy", array).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BadCode);
     assert!(before == mine.as_bytes());
 }

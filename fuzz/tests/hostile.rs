@@ -219,8 +219,8 @@ fn circles_of_shapes() {
         refused("shapes in a circle", &bytes, &[ErrorKind::Overlap]);
 
         // Adding keys looks for a shape among them.
-        let mut doc = DocBuf::from_bytes(&bytes).expect("opened");
-        let root = doc.root().expect("an object");
+        let mut doc = DocBuf::from_bytes_unvalidated(&bytes).expect("opened");
+        let root = doc.root_id().expect("an object");
         for number in 0..300 {
             let _ = doc.set(root, &*format!("k{number}"), 1);
         }
@@ -369,7 +369,7 @@ fn aliases_without_end() {
         refused("aliases", &bytes, &[ErrorKind::Overlap]);
         let doc = Doc::open(&bytes).expect("opened");
         walk::checked(doc, 100_000);
-        let spent = doc.root().deep_eq(&doc.root(), &mut 100_000).expect_err("too much");
+        let spent = doc.root().deep_eq(doc.root(), &mut 100_000).expect_err("too much");
         assert_eq!(spent.kind(), ErrorKind::BudgetExceeded);
 
         let mut limits = Limits::default();
@@ -381,7 +381,7 @@ fn aliases_without_end() {
         target.set_limits(limits);
         let spent = target.set_root(doc.root()).expect_err("too much");
         assert_eq!(spent.kind(), ErrorKind::BudgetExceeded);
-        let mut edited = DocBuf::from_bytes(&bytes).expect("opened");
+        let mut edited = DocBuf::from_bytes_unvalidated(&bytes).expect("opened");
         edited.set_limits(limits);
         assert!(edited.compact().is_err());
     }
@@ -419,7 +419,7 @@ fn nesting_of_a_million() {
         deep(doc.validate().map(drop).expect_err("deep"));
         deep(doc.stats().map(drop).expect_err("deep"));
         deep(doc.compacted().map(drop).expect_err("deep"));
-        deep(doc.root().deep_eq(&doc.root(), &mut u64::MAX.clone()).expect_err("deep"));
+        deep(doc.root().deep_eq(doc.root(), &mut u64::MAX.clone()).expect_err("deep"));
         deep(doc.compact_into(&mut [0; 4096]).expect_err("deep"));
         let mut target = DocBuf::new().expect("memory");
         deep(target.set_root(doc.root()).expect_err("deep"));
@@ -429,12 +429,12 @@ fn nesting_of_a_million() {
         let found = doc.pointer(&deepest).expect("sound").expect("there");
         assert_eq!(found.kind(), Kind::Array);
 
-        let mut edited = DocBuf::from_bytes(&bytes).expect("opened");
+        let mut edited = DocBuf::from_bytes_unvalidated(&bytes).expect("opened");
         let node = edited.find(&deepest).expect("sound").expect("there");
         edited.push(node, 1).expect("a scalar nests nothing");
         deep(edited.push(node, New::array(0)).map(drop).expect_err("deep"));
         deep(edited.compact().expect_err("deep"));
-        let root = edited.root().expect("an array");
+        let root = edited.root_id().expect("an array");
         let detached = edited.detach(root, 0usize).expect("sound").expect("there");
         deep(edited.push(root, &detached).map(drop).expect_err("deep"));
         edited.push(root, New::array(0)).expect("room");
@@ -478,26 +478,26 @@ fn deepest_valid_nesting() {
         assert_eq!(depth, usize::from(layout::MAX_NESTING));
         assert_eq!(doc.doc().stats().expect("valid").depth, u64::from(layout::MAX_NESTING));
         let copy = doc.doc().compacted_with(options).expect("compacted");
-        let equal = doc.doc().root().deep_eq(&copy.doc().root(), &mut 100_000);
+        let equal = doc.doc().root().deep_eq(copy.doc().root(), &mut 100_000);
         assert_eq!(equal, Ok(true));
         let mut target = DocBuf::new().expect("memory");
         target.set_limits(limits);
         target.set_root(doc.doc().root()).expect("copied");
-        assert_eq!(target.doc().root().deep_eq(&copy.doc().root(), &mut 100_000), Ok(true));
+        assert_eq!(target.doc().root().deep_eq(copy.doc().root(), &mut 100_000), Ok(true));
         doc.doc().regions(|_| {}).expect("valid");
 
         // Moved, then freed.
-        let root = target.root().expect("an array");
+        let root = target.root_id().expect("an array");
         let count = target.value(root).expect("sound").len().expect("sound").expect("an array");
         let detached = target.detach(root, count - 1).expect("sound").expect("there");
-        let root = target.root().expect("an array");
+        let root = target.root_id().expect("an array");
         target.push(root, &detached).expect("as deep as before");
         target.doc().validate().expect("valid");
         target.set_root(()).expect("freed");
         assert_eq!(target.doc().stats().expect("valid").garbage, 0);
 
         doc.compact().expect("compacted");
-        let root = doc.root().expect("an array");
+        let root = doc.root_id().expect("an array");
         doc.clear(root).expect("freed");
         doc.doc().validate().expect("valid");
     });
@@ -511,14 +511,15 @@ fn dirt_behind_the_document() {
     for (name, bytes) in samples::all() {
         let mut dirty = bytes.clone();
         dirty.resize(bytes.len() + 4096, 0xA5);
-        let mut doc = Editor::open(VecStorage::from_slice(&dirty).expect("memory")).expect(name);
+        let mut doc =
+            Editor::open_unvalidated(VecStorage::from_slice(&dirty).expect("memory")).expect(name);
         doc.validate().expect(name);
         let decisions = Random(bytes.len() as u64).bytes(400);
         let mut input = Input::new(&decisions);
         for _ in 0..30 {
             let new = livebuf_fuzz::fresh::Fresh::decode(&mut input);
             let key = livebuf_fuzz::fresh::key(&mut input);
-            let Some(root) = doc.root() else { break };
+            let Some(root) = doc.root_id() else { break };
             let array = doc.value(root).is_ok_and(|root: Value<'_>| root.kind() == Kind::Array);
             let _ =
                 new.with_new(

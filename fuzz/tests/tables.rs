@@ -76,9 +76,9 @@ fn edits_write_few_bytes() {
     };
     let bytes = Tree::Array((0..100).map(row).collect()).to_document().to_vec();
     let storage = livebuf::VecStorage::from_slice(&bytes).unwrap();
-    let mut doc = Editor::open_with(storage, Written::default()).unwrap();
+    let mut doc = Editor::open_unvalidated_with(storage, Written::default()).unwrap();
     doc.validate().unwrap();
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let mut pushed = Vec::new();
     for number in 100..20_000 {
         let fresh = row(number).to_document();

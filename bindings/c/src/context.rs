@@ -366,7 +366,7 @@ fn copied(allocator: livebuf_allocator, bytes: &[u8]) -> Result<*mut livebuf_doc
     Context::make(allocator, Holds::Nothing, |keeper| {
         let mut memory = keeper.allocated(bytes.len().max(FIRST))?;
         memory.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-        Ok(livebuf_doc::with_editor(Editor::open(memory)?))
+        Ok(livebuf_doc::with_editor(Editor::open_unvalidated(memory)?))
     })
 }
 
@@ -504,7 +504,8 @@ pub unsafe extern "C" fn livebuf_map_file(
                     let (pointer, capacity) = (bytes.as_mut_ptr(), bytes.len());
                     let memory = Memory { pointer, capacity, owner };
                     let new = mode == livebuf_map_mode::LIVEBUF_MAP_CREATE as u32;
-                    let editor = if new { Editor::create(memory) } else { Editor::open(memory) };
+                    let editor =
+                        if new { Editor::create(memory) } else { Editor::open_unvalidated(memory) };
                     Ok(livebuf_doc::with_editor(editor?))
                 }
                 Holds::Mapped(file) => {

@@ -365,7 +365,7 @@ pub unsafe extern "C" fn livebuf_open(
     let made = || -> Result<Editor<Memory>> {
         let memory = not_null(buffer, capacity)?;
         Doc::open(memory.bytes().get(..length).unwrap_or(memory.bytes()))?;
-        Ok(Editor::open(memory)?)
+        Ok(Editor::open_unvalidated(memory)?)
     };
     // SAFETY: the caller's word.
     unsafe { place_editor(doc, made()) }

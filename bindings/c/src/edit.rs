@@ -43,7 +43,7 @@ impl livebuf_node {
 }
 
 fn root_of(editor: &Editor<Memory>) -> Result<NodeId> {
-    editor.root().ok_or(livebuf_error::of(livebuf_code::LIVEBUF_WRONG_TYPE))
+    editor.root_id().ok_or(livebuf_error::of(livebuf_code::LIVEBUF_WRONG_TYPE))
 }
 
 /// Kinds of new values.
@@ -554,7 +554,7 @@ unsafe fn set_child(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_root_node(doc: *const livebuf_doc) -> livebuf_node {
     // SAFETY: the caller's word.
-    livebuf_node::of(unsafe { doc.as_ref() }.and_then(|doc| doc.editor().ok()?.root()))
+    livebuf_node::of(unsafe { doc.as_ref() }.and_then(|doc| doc.editor().ok()?.root_id()))
 }
 
 /// The place of the object or array at a JSON pointer of `length` bytes.

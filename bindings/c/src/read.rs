@@ -8,7 +8,8 @@ use core::ffi::c_char;
 use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr;
 
-use livebuf::{Key, Kind, Lookup, Value, ValueParts};
+use livebuf::raw::ValueParts;
+use livebuf::{Key, Kind, Lookup, Value};
 
 use crate::document::{bytes_of, livebuf_doc};
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};

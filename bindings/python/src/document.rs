@@ -95,7 +95,7 @@ pub(crate) struct Document {
 impl Document {
     pub(crate) fn open(memory: Memory) -> PyResult<Document> {
         // Memory that can be written is edited, if it is opened at all.
-        let opened = Editor::open(memory).map_err(|failure| match failure.kind() {
+        let opened = Editor::open_unvalidated(memory).map_err(|failure| match failure.kind() {
             ErrorKind::ReadOnly => error::unknown_feature(),
             _ => error::raise(failure),
         });
@@ -309,7 +309,7 @@ fn root<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     let state = document.lock(py);
     let editor = state.whole()?;
     let value = editor.doc().root();
-    match editor.root() {
+    match editor.root_id() {
         None => decode::scalar(py, &value),
         Some(node) => child(py, &state, slf, (value.kind(), node), Above::Nothing),
     }
@@ -382,7 +382,7 @@ impl Document {
             if let Ok(text) = key.cast_exact::<PyString>()
                 && value.kind() == Kind::Object
                 && let Some(name) = lookup(text)?
-                && let Some(node) = editor.root()
+                && let Some(node) = editor.root_id()
             {
                 match found(py, editor, value.get(name).map_err(Fault::Core)?, node)? {
                     Found::Scalar(value) => return Ok(value),
@@ -393,7 +393,7 @@ impl Document {
                 }
             } else if value.kind() == Kind::Array
                 && let Ok(index) = key.extract::<usize>()
-                && let Some(node) = editor.root()
+                && let Some(node) = editor.root_id()
             {
                 match found(py, editor, value.get(index).map_err(Fault::Core)?, node)? {
                     Found::Scalar(value) => return Ok(value),
@@ -533,7 +533,8 @@ impl Document {
             return Err(error::unknown_feature());
         }
         if let Some(editor) = state.editor.take() {
-            state.editor = Some(Editor::open(editor.into_parts().0).map_err(error::raise)?);
+            state.editor =
+                Some(Editor::open_unvalidated(editor.into_parts().0).map_err(error::raise)?);
         }
         state.edits += 1;
         state.layout = new_layout();

@@ -1,6 +1,6 @@
 //! `livebuf.Object`: a view of an object, as a `MutableMapping`.
 
-use livebuf::Position;
+use livebuf::raw::Position;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;

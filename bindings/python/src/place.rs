@@ -448,7 +448,7 @@ impl View {
         let editor = state.editor()?;
         let above = match self.parent() {
             Some(parent) => parent.node(py, state)?,
-            None => editor.root().ok_or(GONE)?,
+            None => editor.root_id().ok_or(GONE)?,
         };
         let node = match self.step(py) {
             None => above,
@@ -727,7 +727,7 @@ impl Aside {
             let copy = copy.bind(py);
             let copied = copy.get().lock(py);
             let (Ok(editor), mut path) = (copied.editor(), self.path.clone()) else { continue };
-            let Some(node) = editor.root() else { continue };
+            let Some(node) = editor.root_id() else { continue };
             let hash = match step {
                 Some(step) => views.below(self.hash, step.into()),
                 None => ROOT,

@@ -23,7 +23,7 @@ pub trait Document: Send + Sync + 'static {
 
 impl Document for DocBuf {
     fn valid(&self) -> Result<Doc<'_, Valid>> {
-        DocBuf::valid(self).map_or_else(|| self.doc().validate(), Ok)
+        DocBuf::valid(self).or_else(|_| self.doc().validate())
     }
 }
 

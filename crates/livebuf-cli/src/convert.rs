@@ -369,7 +369,7 @@ pub(crate) fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result
         Kind::Array => {
             let Some(array) = value.as_array()? else { return Ok(true) };
             use ColumnType::{Arrays, Cells, F32, F64, Objects};
-            if !matches!(array.column(), Cells | Objects | Arrays | F32 | F64) {
+            if !matches!(array.column_type(), Cells | Objects | Arrays | F32 | F64) {
                 return Ok(true);
             }
             for element in array {

@@ -123,7 +123,7 @@ fn filter(editing: &Editing, edit: &Edit<'_>) -> Outcome {
     let bytes = source.doc(path)?.as_bytes();
     let failure = |error| Failure::document(path, error);
     let storage = VecStorage::from_slice(bytes).map_err(failure)?;
-    let mut editor = Editor::open_with(storage, Changes::default()).map_err(failure)?;
+    let mut editor = Editor::open_unvalidated_with(storage, Changes::default()).map_err(failure)?;
     apply(path, editing, &mut editor, edit)?;
     let mut out = Out::binary(hint)?;
     out.write(editor.as_bytes())?;
@@ -164,7 +164,9 @@ fn apply<S: Storage, O: Observer>(
         Edit::Set { pointer, value, parents: false } => {
             editor.set_pointer(pointer, value.value()).map(drop)
         }
-        Edit::Set { pointer, value, parents: true } => set_with_parents(editor, pointer, value),
+        Edit::Set { pointer, value, parents: true } => {
+            editor.set_pointer_with_parents(pointer, value.value())
+        }
         Edit::Remove { pointer } => match editor.remove_pointer(pointer) {
             Ok(false) => {
                 return Err(Failure::No(format!("{}: {pointer} is not there", name(path))));
@@ -196,38 +198,6 @@ fn kind_at<S: Storage, O: Observer>(
     pointer: &str,
 ) -> livebuf::Result<Option<Kind>> {
     Ok(editor.doc().pointer(pointer)?.map(|value| value.kind()))
-}
-
-/// One edit whatever is missing: the new value is wrapped in what is to lie around it.
-fn set_with_parents<S: Storage, O: Observer>(
-    editor: &mut Editor<S, O>,
-    pointer: &str,
-    value: &Given,
-) -> livebuf::Result<()> {
-    // The longest beginning of the pointer that is there.
-    let mut there = pointer;
-    while editor.doc().pointer(there)?.is_none() {
-        // The whole document is always there.
-        there = there.rsplit_once('/').map_or("", |(parent, _)| parent);
-    }
-    let missing: Vec<&str> = pointer[there.len()..].split('/').skip(1).collect();
-    let [first, below @ ..] = &missing[..] else {
-        return editor.set_pointer(pointer, value.value()).map(drop);
-    };
-    let place = format!("{there}/{first}");
-    let Some((last, around)) = below.split_last() else {
-        return editor.set_pointer(&place, value.value()).map(drop);
-    };
-    let mut wrapped = DocBuf::new()?;
-    let container = |token: &str| if token == "-" { New::array(0) } else { New::object(1) };
-    let mut way = String::new();
-    wrapped.set_root(container(below[0]))?;
-    for (at, token) in around.iter().enumerate() {
-        wrapped.set_pointer(&format!("{way}/{token}"), container(below[at + 1]))?;
-        way = format!("{way}/{}", if *token == "-" { "0" } else { token });
-    }
-    wrapped.set_pointer(&format!("{way}/{last}"), value.value())?;
-    editor.set_pointer(&place, wrapped.doc().root()).map(drop)
 }
 
 fn named(kind: Kind) -> &'static str {

@@ -28,7 +28,7 @@ pub enum ErrorKind {
     OutputLimit,
     /// The document is damaged, or a value is of a kind this version cannot print.
     Document,
-    /// The writer reported an error.
+    /// The reader or writer reported an error.
     Io,
 }
 
@@ -118,8 +118,17 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn io(cause: io::Error) -> Error {
-        let mut error = Error::new(ErrorKind::Io, "writing JSON failed");
+    pub(crate) fn writing(cause: io::Error) -> Error {
+        Error::io("writing JSON failed", cause)
+    }
+
+    #[cold]
+    pub(crate) fn reading(cause: io::Error) -> Error {
+        Error::io("reading JSON failed", cause)
+    }
+
+    fn io(message: &'static str, cause: io::Error) -> Error {
+        let mut error = Error::new(ErrorKind::Io, message);
         error.0.cause = Some(Cause::Io(cause));
         error
     }
@@ -147,7 +156,7 @@ impl Error {
         }
     }
 
-    /// The writer's error behind this one, if there is one.
+    /// The reader's or writer's error behind this one, if there is one.
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.0.cause {
             Some(Cause::Io(cause)) => Some(cause),

@@ -3,10 +3,9 @@
 //!
 //! ```
 //! let document = livebuf_json::from_str(r#"{"id": 18446744073709551615, "pi": 3.141592653589793238}"#)?;
-//! let root = document.valid().unwrap().root();
-//! assert_eq!(root.get("id").unwrap().as_u64(), Some(u64::MAX));
-//! assert_eq!(livebuf_json::to_string(root)?, r#"{"id":18446744073709551615,"pi":3.141592653589793238}"#);
-//! # Ok::<(), livebuf_json::Error>(())
+//! assert_eq!(document.get("id")?.unwrap().as_u64(), Some(u64::MAX));
+//! assert_eq!(livebuf_json::to_string(&document)?, r#"{"id":18446744073709551615,"pi":3.141592653589793238}"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Text is read strictly by RFC 8259: UTF-8 only, one value and nothing behind it, no
@@ -32,10 +31,10 @@ mod write;
 pub use error::{Error, ErrorKind, Position};
 pub use lines::{Documents, documents, from_lines};
 pub use livebuf::{DuplicateKeys, Limits};
-pub use options::{ReadOptions, from_slice, from_slice_with, from_str};
+pub use options::{ReadOptions, from_reader, from_slice, from_slice_with, from_str};
 pub use print::{
-    PrintOptions, default_max_bytes, to_string, to_string_pretty, to_string_with, to_vec,
-    to_vec_with, to_writer,
+    Display, PrintOptions, default_max_bytes, display, to_string, to_string_pretty, to_string_with,
+    to_vec, to_vec_with, to_writer,
 };
 pub use read::NumberPolicy;
 pub use write::NonFinite;

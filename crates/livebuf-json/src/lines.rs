@@ -18,7 +18,7 @@ use crate::read::{Failure, read_exact, read_fast};
 ///
 /// ```
 /// let document = livebuf_json::from_lines(b"{\"a\":1}\n\n[2]\r\n", &Default::default())?;
-/// let text = livebuf_json::to_string(document.valid().unwrap().root())?;
+/// let text = livebuf_json::to_string(&document)?;
 /// assert_eq!(text, r#"[{"a":1},[2]]"#);
 /// # Ok::<(), livebuf_json::Error>(())
 /// ```

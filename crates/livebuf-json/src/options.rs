@@ -1,5 +1,6 @@
 //! Options of reading, and reading one value by them.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -152,6 +153,24 @@ pub fn from_slice(text: &[u8]) -> Result<DocBuf, Error> {
 /// As [`from_slice`].
 pub fn from_str(text: &str) -> Result<DocBuf, Error> {
     from_slice(text.as_bytes())
+}
+
+/// Reads JSON text into a document, all of what a reader gives; as [`from_slice`].
+///
+/// The text is in memory as a whole, beside the document.
+///
+/// # Errors
+/// As [`from_slice`], and [`ErrorKind::Io`](crate::ErrorKind::Io) with the reader's error.
+///
+/// ```
+/// let document = livebuf_json::from_reader(&br#"{"lap": 55}"#[..])?;
+/// assert_eq!(livebuf_json::to_string(&document)?, r#"{"lap":55}"#);
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
+pub fn from_reader(mut reader: impl io::Read) -> Result<DocBuf, Error> {
+    let mut text = Vec::new();
+    reader.read_to_end(&mut text).map_err(Error::reading)?;
+    from_slice(&text)
 }
 
 /// Reads JSON text into a document by the options; as [`from_slice`].

@@ -4,13 +4,11 @@
 //! bounded by its limit. Every value and every bracket adds to the output, so the output
 //! limit bounds the work, on damaged documents too; members that are missing are counted.
 
-use std::any::TypeId;
-use std::io;
+use std::{fmt, io};
 
 use livebuf::layout::MAX_NESTING;
-use livebuf::{
-    Array, ArrayIter, Checked, ColumnType, Element, Fields, Kind, Mode, RowSlots, Slots, Value,
-};
+use livebuf::raw::{RowSlots, Slots};
+use livebuf::{Array, ArrayIter, AsValue, ColumnType, Element, Fields, Kind, Mode, Valid, Value};
 
 use crate::error::{Error, ErrorKind};
 use crate::write::{NonFinite, Piece, Printer};
@@ -21,7 +19,7 @@ use crate::write::{NonFinite, Piece, Printer};
 /// use livebuf_json::PrintOptions;
 ///
 /// let document = livebuf_json::from_str(r#"{"a":[1,{}]}"#)?;
-/// let text = livebuf_json::to_string_with(document.valid().unwrap().root(), &PrintOptions::new().indent("\t"))?;
+/// let text = livebuf_json::to_string_with(&document, &PrintOptions::new().indent("\t"))?;
 /// assert_eq!(text, "{\n\t\"a\": [\n\t\t1,\n\t\t{}\n\t]\n}");
 /// # Ok::<(), livebuf_json::Error>(())
 /// ```
@@ -119,7 +117,7 @@ impl PrintOptions {
     }
 }
 
-/// Prints a value as compact JSON.
+/// Prints a value as compact JSON; of a document its root.
 ///
 /// Linear in the text. Bytes become a string of their base64 (standard alphabet, with
 /// padding); f64 become their shortest digits that read back the same, always with a
@@ -131,11 +129,13 @@ impl PrintOptions {
 ///
 /// ```
 /// let document = livebuf_json::from_str(r#"{ "b": 1.50, "a": [1e2, "\u00e9\u0000"] }"#)?;
-/// let text = livebuf_json::to_string(document.valid().unwrap().root())?;
+/// let text = livebuf_json::to_string(&document)?;
 /// assert_eq!(text, r#"{"b":1.5,"a":[100.0,"é\u0000"]}"#);
-/// # Ok::<(), livebuf_json::Error>(())
+/// let part = livebuf_json::to_string(document.pointer("/a")?.unwrap())?;
+/// assert_eq!(part, r#"[100.0,"é\u0000"]"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn to_string<M: Mode>(value: Value<'_, M>) -> Result<String, Error> {
+pub fn to_string<'a>(value: impl AsValue<'a>) -> Result<String, Error> {
     to_string_with(value, &PrintOptions::new())
 }
 
@@ -143,7 +143,7 @@ pub fn to_string<M: Mode>(value: Value<'_, M>) -> Result<String, Error> {
 ///
 /// # Errors
 /// As [`to_string`].
-pub fn to_string_pretty<M: Mode>(value: Value<'_, M>) -> Result<String, Error> {
+pub fn to_string_pretty<'a>(value: impl AsValue<'a>) -> Result<String, Error> {
     to_string_with(value, &PrintOptions::pretty())
 }
 
@@ -151,8 +151,8 @@ pub fn to_string_pretty<M: Mode>(value: Value<'_, M>) -> Result<String, Error> {
 ///
 /// # Errors
 /// As [`to_string`].
-pub fn to_string_with<M: Mode>(
-    value: Value<'_, M>,
+pub fn to_string_with<'a>(
+    value: impl AsValue<'a>,
     options: &PrintOptions,
 ) -> Result<String, Error> {
     // Only UTF-8 went in, but this crate may not promise that to the compiler.
@@ -163,7 +163,7 @@ pub fn to_string_with<M: Mode>(
 ///
 /// # Errors
 /// As [`to_string`].
-pub fn to_vec<M: Mode>(value: Value<'_, M>) -> Result<Vec<u8>, Error> {
+pub fn to_vec<'a>(value: impl AsValue<'a>) -> Result<Vec<u8>, Error> {
     to_vec_with(value, &PrintOptions::new())
 }
 
@@ -171,7 +171,7 @@ pub fn to_vec<M: Mode>(value: Value<'_, M>) -> Result<Vec<u8>, Error> {
 ///
 /// # Errors
 /// As [`to_string`].
-pub fn to_vec_with<M: Mode>(value: Value<'_, M>, options: &PrintOptions) -> Result<Vec<u8>, Error> {
+pub fn to_vec_with<'a>(value: impl AsValue<'a>, options: &PrintOptions) -> Result<Vec<u8>, Error> {
     print(value, options, None)
 }
 
@@ -182,21 +182,69 @@ pub fn to_vec_with<M: Mode>(value: Value<'_, M>, options: &PrintOptions) -> Resu
 ///
 /// # Errors
 /// As [`to_string`], and [`ErrorKind::Io`] with the writer's error.
-pub fn to_writer<M: Mode>(
+pub fn to_writer<'a>(
     mut writer: impl io::Write,
-    value: Value<'_, M>,
+    value: impl AsValue<'a>,
     options: &PrintOptions,
 ) -> Result<(), Error> {
     print(value, options, Some(&mut writer)).map(drop)
 }
 
-fn print<'w, M: Mode>(
+/// A value to be formatted as JSON: `format!("{}", display(&document))` is compact, `{:#}`
+/// over many lines.
+///
+/// Meant for messages and logs: where printing fails, the error takes the text's place, in
+/// angle brackets. [`to_string`] answers it.
+///
+/// ```
+/// let document = livebuf_json::from_str(r#"{ "lap": 55 }"#)?;
+/// assert_eq!(format!("{}", livebuf_json::display(&document)), r#"{"lap":55}"#);
+/// assert_eq!(format!("{:#}", livebuf_json::display(&document)), "{\n  \"lap\": 55\n}");
+/// # Ok::<(), livebuf_json::Error>(())
+/// ```
+pub fn display<'a>(value: impl AsValue<'a>) -> Display<'a> {
+    Display { value: value.as_value().checked(), valid: value.as_valid() }
+}
+
+/// A value that is formatted as JSON: [`display`].
+#[derive(Clone, Copy, Debug)]
+pub struct Display<'a> {
+    value: Value<'a>,
+    valid: Option<Value<'a, Valid>>,
+}
+
+impl fmt::Display for Display<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options = if f.alternate() { PrintOptions::pretty() } else { PrintOptions::new() };
+        let text = match self.valid {
+            Some(value) => to_string_with(value, &options),
+            None => to_string_with(self.value, &options),
+        };
+        match text {
+            Ok(text) => f.write_str(&text),
+            Err(error) => write!(f, "<{error}>"),
+        }
+    }
+}
+
+fn print<'a, 'w>(
+    value: impl AsValue<'a>,
+    options: &'w PrintOptions,
+    writer: Option<&'w mut dyn io::Write>,
+) -> Result<Vec<u8>, Error> {
+    match value.as_valid() {
+        Some(value) => print_value(value, true, options, writer),
+        None => print_value(value.as_value().checked(), false, options, writer),
+    }
+}
+
+fn print_value<'w, M: Mode>(
     value: Value<'_, M>,
+    validated: bool,
     options: &'w PrintOptions,
     writer: Option<&'w mut dyn io::Write>,
 ) -> Result<Vec<u8>, Error> {
     let length = value.document_length();
-    let validated = TypeId::of::<M>() != TypeId::of::<Checked>();
     let default = || default_max_bytes(length, validated);
     let budget = options.max_bytes.unwrap_or_else(default);
     let indent = options.indent.as_deref();
@@ -563,7 +611,7 @@ fn columns<M: Mode, const PRETTY: bool>(
     array: &Array<'_, M>,
     depth: usize,
 ) -> Result<bool, Error> {
-    match array.column() {
+    match array.column_type() {
         ColumnType::I8 => {
             column::<i8, M, PRETTY>(printer, array, depth, |p, value| p.i64(value.into()))
         }

@@ -111,7 +111,7 @@ impl<'w> Printer<'w> {
 
     fn hand_over(&mut self) -> Result<(), Error> {
         if let Some(writer) = &mut self.writer {
-            writer.write_all(&self.out[..self.at]).map_err(Error::io)?;
+            writer.write_all(&self.out[..self.at]).map_err(Error::writing)?;
             self.written += self.at as u64;
             self.at = 0;
         }
@@ -123,7 +123,7 @@ impl<'w> Printer<'w> {
         self.spend()?;
         self.hand_over()?;
         if let Some(writer) = &mut self.writer {
-            writer.flush().map_err(Error::io)?;
+            writer.flush().map_err(Error::writing)?;
         }
         self.out.truncate(self.at);
         Ok(self.out)

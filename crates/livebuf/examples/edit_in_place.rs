@@ -20,7 +20,7 @@ fn main() -> livebuf::Result<()> {
     println!("lap:     {:?}", received.root().get(&LAP)?.and_then(|lap| lap.as_i64()));
 
     // Edit it where it lies.
-    let root = message.root().expect("an object");
+    let root = message.root_id().expect("an object");
     message.set(root, &LAP, 56)?;
     message.set(root, "event", "pit")?;
     message.set(root, "driver", "Ada")?;

@@ -30,6 +30,13 @@ macro_rules! kinds {
                 match self { $(ErrorKind::$name => $message,)+ }
             }
         }
+
+        /// What went wrong in words, without place and numbers.
+        impl fmt::Display for ErrorKind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.message())
+            }
+        }
     };
 }
 
@@ -81,9 +88,11 @@ kinds! {
     NoSpace = 22, "the buffer is too small";
     /// The handle's place was freed or shifted since the handle was taken.
     StaleHandle = 23, "the handle is stale";
-    /// The value is not of the type the call needs.
+    /// The value is not of the type the call needs; where a JSON pointer leads to it,
+    /// `detail` is the length of that part of the pointer.
     WrongType = 24, "the value is of another type";
-    /// No such key, index or path.
+    /// No such key, index or path; where a JSON pointer names it, `detail` is the length of
+    /// that part of the pointer.
     NotFound = 25, "no such key, index or path";
     /// The index is past the end; `detail` is the length.
     IndexOutOfRange = 26, "the index is past the end";
@@ -110,6 +119,38 @@ kinds! {
     /// An edit ended half way, because memory changed that nobody else may write. The editor
     /// refuses all further edits: go back to a copy, or open and validate the document anew.
     Broken = 37, "an earlier edit ended half way: go back to a copy of the document";
+}
+
+impl ErrorKind {
+    /// Whether a document's bytes are at fault, so that no other call can help: they were
+    /// cut, changed or made wrongly. [`NotADocument`](Self::NotADocument) is not among
+    /// these, nor what this version is too old for, nor what a new value may have, too:
+    /// see [`Error::is_damage`].
+    ///
+    /// ```
+    /// use livebuf::{Doc, json};
+    /// let bytes = json!({"lap": 55}).to_vec();
+    /// let error = Doc::open(&bytes[..40]).unwrap_err();
+    /// assert!(error.kind().is_damage());
+    /// assert_eq!(error.kind().to_string(), "the document is cut short");
+    /// ```
+    pub const fn is_damage(self) -> bool {
+        matches!(
+            self,
+            ErrorKind::Truncated
+                | ErrorKind::OutOfBounds
+                | ErrorKind::Misaligned
+                | ErrorKind::WrongBlock
+                | ErrorKind::BadCode
+                | ErrorKind::BadCount
+                | ErrorKind::BadText
+                | ErrorKind::BadCell
+                | ErrorKind::Overlap
+                | ErrorKind::BadIndex
+                | ErrorKind::BadFreeList
+                | ErrorKind::NotZero
+        )
+    }
 }
 
 /// What went wrong and where. 24 bytes (20 where `u64` is aligned to four), `Copy`, built on cold paths only.
@@ -145,6 +186,13 @@ impl Error {
         self.kind as u8
     }
 
+    /// Whether the document is damaged, as [`ErrorKind::is_damage`] says; and where a key
+    /// occurs twice in it, or the text of a number is none.
+    pub const fn is_damage(&self) -> bool {
+        let in_document = matches!(self.kind, ErrorKind::DuplicateKey | ErrorKind::BadNumber);
+        self.kind.is_damage() || (in_document && self.offset != 0)
+    }
+
     /// Byte offset in the document (0 where no place applies).
     pub const fn offset(&self) -> u64 {
         self.offset
@@ -177,6 +225,12 @@ impl fmt::Display for Error {
             | ErrorKind::StringLimit
             | ErrorKind::ElementLimit
             | ErrorKind::BudgetExceeded => write!(f, " of {}", self.detail),
+            ErrorKind::WrongType if self.detail != 0 => {
+                write!(f, ": that at the pointer's first {} bytes", self.detail)
+            }
+            ErrorKind::NotFound if self.detail != 0 => {
+                write!(f, ": the pointer's first {} bytes lead nowhere", self.detail)
+            }
             ErrorKind::IndexOutOfRange => write!(f, ": the length is {}", self.detail),
             ErrorKind::ScratchTooSmall => write!(f, ": {} bytes are needed", self.detail),
             ErrorKind::Io => write!(f, " (error {})", self.detail),

@@ -58,10 +58,15 @@ pub use store::storage::VecStorage;
 pub use store::storage::{Exclusive, Storage};
 pub use view::validate::{Region, RegionKind, Stats};
 pub use view::{
-    Array, ArrayIter, Bound, Checked, Column, ColumnPath, Doc, Element, Fields, Key, Keys, Kind,
-    Lookup, Mode, Object, Ordered, Pointer, Position, RowSlots, Scalar, Slots, Table, Valid, Value,
-    ValueParts, Values,
+    Array, ArrayIter, AsValue, Bound, Checked, Column, ColumnPath, Doc, Element, Fields, Key, Keys,
+    Kind, Lookup, Mode, Object, Ordered, Pointer, Scalar, Table, Valid, Value, Values, View,
 };
+
+/// For bindings of other languages, and for what prepares something once for many objects
+/// alike: parts of views that outlive borrows, and objects by their slots.
+pub mod raw {
+    pub use crate::view::{Position, RowSlots, Slots, ValueParts};
+}
 
 /// Which bytes and 4 KiB pages of a document reads touch (for tests and the demo).
 #[cfg(feature = "trace")]

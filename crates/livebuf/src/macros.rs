@@ -32,18 +32,21 @@ use alloc::vec::Vec;
 ///
 /// A value may be any expression of a boolean, a number, text, `Option`, slice
 /// or `Vec` of such (`u8`s become bytes), [`New`], a [`Value`], [`Doc`] or
-/// [`DocBuf`]. For types of your own see `to_doc`. A key is a literal or an
-/// expression of text. Variables are borrowed, not moved. As elsewhere, the last
-/// of equal keys counts.
+/// [`DocBuf`]. With the feature `serde` it may be of any other type that implements
+/// `Serialize`: structs, maps, tuples. A key is a literal or an expression of text.
+/// Variables are borrowed, not moved. As elsewhere, the last of equal keys counts.
 ///
 /// # Panics
 /// Where the document cannot be built, which literals cannot bring about:
 /// beyond the limits of nesting, string or document size, for a value of a
 /// damaged document (validate it first), for a [`New::Number`] that is no
-/// number, and for a [`New::Detached`]. An [`Encoder`] answers errors instead.
+/// number, for a [`New::Detached`], and where a `Serialize` reports an error. An
+/// [`Encoder`] answers errors instead.
 #[macro_export]
 macro_rules! json {
     ($($json:tt)+) => {{
+        #[allow(unused_imports)]
+        use $crate::macros::OrSerialize as _;
         let mut builder = $crate::macros::Builder::new();
         $crate::json_internal!(@value done builder $($json)+);
         builder.finish()
@@ -94,7 +97,7 @@ macro_rules! json_internal {
     };
 
     (@value $mode:ident $builder:ident null $(, $($rest:tt)*)?) => {
-        $builder.value(&());
+        $builder.null();
         $crate::json_internal!($mode $builder $($($rest)*)?);
     };
     (@value $mode:ident $builder:ident [$($array:tt)*] $(, $($rest:tt)*)?) => {
@@ -110,7 +113,7 @@ macro_rules! json_internal {
         $crate::json_internal!($mode $builder $($($rest)*)?);
     };
     (@value $mode:ident $builder:ident $value:expr $(, $($rest:tt)*)?) => {
-        $builder.value(&$value);
+        $crate::macros::Given(&$value).put(&mut $builder);
         $crate::json_internal!($mode $builder $($($rest)*)?);
     };
 }
@@ -119,7 +122,8 @@ macro_rules! json_internal {
 #[doc(hidden)]
 pub struct Builder {
     encoder: Encoder,
-    result: Result<()>,
+    /// In words, since it can only end the program.
+    result: Result<(), String>,
 }
 
 impl Default for Builder {
@@ -135,9 +139,9 @@ impl Builder {
         Builder { encoder: Encoder::new(), result: Ok(()) }
     }
 
-    fn event(&mut self, with: impl FnOnce(&mut Encoder) -> Result<()>) {
+    fn event<E: ToString>(&mut self, with: impl FnOnce(&mut Encoder) -> Result<(), E>) {
         if self.result.is_ok() {
-            self.result = with(&mut self.encoder);
+            self.result = with(&mut self.encoder).map_err(|error| error.to_string());
         }
     }
 
@@ -145,8 +149,8 @@ impl Builder {
         self.event(|encoder| encoder.key(key.as_ref()));
     }
 
-    pub fn value<T: JsonValue + ?Sized>(&mut self, value: &T) {
-        self.event(|encoder| value.put(encoder));
+    pub fn null(&mut self) {
+        self.event(Encoder::null);
     }
 
     pub fn begin_array(&mut self) {
@@ -167,19 +171,47 @@ impl Builder {
 
     #[track_caller]
     pub fn finish(self) -> DocBuf {
-        match self.result.and_then(|()| self.encoder.finish()) {
+        let finished = match self.result {
+            Ok(()) => self.encoder.finish().map_err(|error| error.to_string()),
+            Err(error) => Err(error),
+        };
+        match finished {
             Ok(doc) => doc,
             Err(error) => panic!("json!: {error}"),
         }
     }
 }
 
-/// What an expression in [`json!`](crate::json) may be.
+/// The value of an expression. Its own `put` is found first, where the type has one: bytes
+/// and number text are kept then, which `Serialize` cannot tell from others.
 #[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a value in `json!`",
-    note = "for a type that implements serde's `Serialize`, put `&livebuf::to_doc(&value)?` there"
-)]
+#[derive(Debug)]
+pub struct Given<'v, T: ?Sized>(pub &'v T);
+
+#[doc(hidden)]
+#[allow(missing_docs)]
+impl<T: JsonValue + ?Sized> Given<'_, T> {
+    pub fn put(&self, builder: &mut Builder) {
+        builder.event(|encoder| self.0.put(encoder));
+    }
+}
+
+/// `put` for all other types.
+#[doc(hidden)]
+pub trait OrSerialize {
+    /// The events of the value.
+    fn put(&self, builder: &mut Builder);
+}
+
+#[cfg(feature = "serde")]
+impl<T: serde_core::Serialize + ?Sized> OrSerialize for Given<'_, T> {
+    fn put(&self, builder: &mut Builder) {
+        builder.event(|encoder| self.0.serialize(encoder));
+    }
+}
+
+/// What an expression in [`json!`](crate::json) may be without serde.
+#[doc(hidden)]
 pub trait JsonValue {
     /// The events of the value.
     ///

@@ -126,7 +126,7 @@ fn a_file_is_edited_in_place_and_cut_to_size() {
     let mut bytes = same.to_vec();
     bytes.resize(bytes.len() + 3000, 0xEE);
     fs::write(&path, &bytes).unwrap();
-    let mut editor = Editor::open(MappedStorage::open(&path).unwrap()).unwrap();
+    let mut editor = Editor::open_unvalidated(MappedStorage::open(&path).unwrap()).unwrap();
     editor.validate().unwrap();
     for number in 0..1000 {
         editor.set_pointer("/-", &*format!("text {number}")).unwrap();
@@ -276,10 +276,10 @@ fn a_session_commits_again_and_again() {
     let mut edit = FileEdit::open(&path).unwrap();
     let editor = edit.editor();
     editor.validate().unwrap();
-    let list = editor.child(editor.root().unwrap(), "laps").unwrap().unwrap();
+    let list = editor.child(editor.root_id().unwrap(), "laps").unwrap().unwrap();
     let mut model = laps(1000);
     model.validate().unwrap();
-    let model_list = model.child(model.root().unwrap(), "laps").unwrap().unwrap();
+    let model_list = model.child(model.root_id().unwrap(), "laps").unwrap().unwrap();
     let mut before = now();
     for round in 0..60i64 {
         // Growing by more than the room made so far, at places all over, and shrinking.
@@ -325,7 +325,7 @@ fn lent_bytes_are_part_of_each_commit() {
     let place = Place::new("lent");
     let path = place.file("laps.lbuf", laps(100).as_bytes());
     let storage = FileStorage::open(&path).unwrap();
-    let mut editor = Editor::open(storage).unwrap();
+    let mut editor = Editor::open_unvalidated(storage).unwrap();
     // The last lap's byte is the document's last that is not zero.
     let at = editor.as_bytes().iter().rposition(|&byte| byte == 99).unwrap();
     editor.storage().lend(at as u64, 1);
@@ -681,7 +681,7 @@ fn fill_the_disk() {
     let path = place.join("laps.lbuf");
     let before = fs::read(&path).unwrap();
 
-    let mut editor = Editor::open(MappedStorage::open(&path).unwrap()).unwrap();
+    let mut editor = Editor::open_unvalidated(MappedStorage::open(&path).unwrap()).unwrap();
     editor.validate().unwrap();
     let mut pushed = 0;
     let error = loop {

@@ -44,7 +44,7 @@ fn reading_and_editing_allocate_nothing() {
     let rows = doc.root().get("rows").unwrap().as_array().unwrap();
     assert_eq!(rows.iter().filter_map(|row| row.get(&key)?.as_i64()).sum::<i64>(), 3);
     for (key, value) in doc.root().as_object().unwrap().iter() {
-        assert!(doc.root().get(key).unwrap().deep_eq(&value, &mut 100).unwrap());
+        assert!(doc.root().get(key).unwrap().deep_eq(value, &mut 100).unwrap());
     }
 
     let mut edit = Editor::create(&mut buffer[..]).unwrap();

@@ -25,7 +25,7 @@ fn key(index: u64) -> String {
 
 /// Look-ups and edits all over a map; the most pages that each touches.
 fn most_pages(doc: &mut DocBuf) -> (usize, usize) {
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let (mut most_found, mut most_edited) = (0, 0);
     for index in (0..1_000_000).step_by(9_973) {
         let name = key(index);

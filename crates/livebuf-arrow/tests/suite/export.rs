@@ -374,7 +374,7 @@ fn arrays_of_other_things() {
 #[test]
 fn an_emptied_table() {
     let mut document = DocBuf::clone(&rows(|n| format!(r#"{{"id":{n},"s":"s{n}"}}"#)));
-    document.clear(document.root().unwrap()).unwrap();
+    document.clear(document.root_id().unwrap()).unwrap();
     let batch = export(&Arc::new(document));
     assert_eq!(batch.num_rows(), 0);
 }

@@ -44,7 +44,7 @@ pub(crate) fn demo(args: &Demo) -> Outcome {
     let mut show = Show { out: Out::new(), colours: colours() };
     let document =
         livebuf_json::from_slice(&text).map_err(|error| not_read(&path, &text, false, &error))?;
-    let valid = document.valid().ok_or_else(|| Failure::trouble("the document is not trusted"))?;
+    let valid = document.valid().map_err(|_| Failure::trouble("the document is not trusted"))?;
     let tree: Json = serde_json::from_slice(&text)
         .map_err(|error| Failure::trouble(format!("{title}: serde_json says: {error}")))?;
     let picked = pick::pick(valid.root());
@@ -220,7 +220,7 @@ fn with_room<O: Observer>(
     let bytes = document.as_bytes();
     let mut storage = VecStorage::with_capacity((bytes.len() + bytes.len() / 8 + 65_536) as u64)?;
     storage.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-    let mut editor = Editor::open_with(storage, observer)?;
+    let mut editor = Editor::open_unvalidated_with(storage, observer)?;
     editor.validate()?;
     Ok(editor)
 }
@@ -328,7 +328,7 @@ impl Show {
             };
             let mut start = with_room(document, Changes::default()).map_err(failure)?;
             before(&mut start).map_err(failure)?;
-            let start = DocBuf::from_bytes(start.as_bytes()).map_err(failure)?;
+            let start = DocBuf::from_bytes_unvalidated(start.as_bytes()).map_err(failure)?;
             let time = on_fresh(
                 || with_room(&start, ()),
                 |editor| editor.as_mut().map(|editor| edit.apply(editor, value)).is_ok(),

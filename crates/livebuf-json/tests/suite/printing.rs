@@ -4,7 +4,7 @@ use std::io;
 
 use livebuf::{DocBuf, Encoder};
 use livebuf_json::{
-    ErrorKind, NonFinite, PrintOptions, ReadOptions, from_slice_with, from_str, to_string,
+    ErrorKind, NonFinite, PrintOptions, ReadOptions, display, from_slice_with, from_str, to_string,
     to_string_pretty, to_string_with, to_vec, to_writer,
 };
 
@@ -287,4 +287,34 @@ fn objects_with_nothing_but_holes_are_empty() {
     let document = livebuf::Doc::open(&bytes).unwrap().validate().unwrap();
     assert_eq!(to_string(document.root()).unwrap(), "[{},{},{}]");
     assert_eq!(to_string_pretty(document.root()).unwrap(), "[\n  {},\n  {},\n  {}\n]");
+}
+
+#[test]
+fn what_is_displayed_is_json_or_says_why_not() {
+    let document = from_str(r#"{"a":[1,{"b":"é"}]}"#).unwrap();
+    assert_eq!(display(&document).to_string(), to_string(&document).unwrap());
+    assert_eq!(format!("{:#}", display(document.doc())), to_string_pretty(&document).unwrap());
+
+    let mut damaged = built(|encoder| encoder.str("text, longer than a cell")).to_vec();
+    let at = damaged.windows(4).position(|text| text == b"text").unwrap();
+    damaged[at] = 0xFF;
+    let text = display(livebuf::Doc::open(&damaged).unwrap()).to_string();
+    assert!(text.starts_with("<the document is damaged: text is not UTF-8"), "{text}");
+}
+
+#[test]
+fn documents_come_from_readers() {
+    struct Broken;
+    impl io::Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("broken"))
+        }
+    }
+    let document = livebuf_json::from_reader(io::Read::chain(&b"[1,"[..], &b"2]"[..])).unwrap();
+    assert_eq!(to_string(&document).unwrap(), "[1,2]");
+    let error = livebuf_json::from_reader(Broken).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert_eq!(error.to_string(), "reading JSON failed: broken");
+    let error = livebuf_json::from_reader(&b"[1,\n]"[..]).unwrap_err();
+    assert_eq!(error.position().unwrap().line, 2);
 }

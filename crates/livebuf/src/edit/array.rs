@@ -215,7 +215,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// ```
     /// let mut doc = livebuf::json!([1, "two", 3.0]);
-    /// let list = doc.root().unwrap();
+    /// let list = doc.root_id().unwrap();
     /// doc.swap(list, 0, 2)?;
     /// doc.truncate(list, 2)?;
     /// assert_eq!(format!("{:?}", doc.doc().root().as_array()?.unwrap()), r#"[3.0, "two"]"#);

@@ -57,7 +57,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::WrongType`] where the root is a scalar.
     pub fn root_mut(&mut self) -> Result<NodeMut<'_, S, O>> {
-        match self.root() {
+        match self.root_id() {
             Some(node) => Ok(NodeMut::new(self, node)),
             None => Err(Error::new(ErrorKind::WrongType, 0)),
         }
@@ -91,6 +91,12 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
         self.editor.handles.give(self.node.home, self.node.row, self.node.depth)
     }
 
+    /// The bounds that edits keep to.
+    #[cfg(feature = "serde")]
+    pub(crate) fn limits(&self) -> crate::format::layout::Limits {
+        self.editor.limits()
+    }
+
     /// The container as a value.
     ///
     /// # Errors
@@ -114,7 +120,14 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
         result
     }
 
-    fn cursor(&mut self, node: Option<NodeId>) -> Option<NodeMut<'_, S, O>> {
+    /// An edit of the container by its handle.
+    pub(super) fn edit<T>(&mut self, edit: impl FnOnce(&mut Editor<S, O>, NodeId) -> T) -> T {
+        let node = self.begin();
+        let result = edit(self.editor, node);
+        self.end(result)
+    }
+
+    pub(super) fn cursor(&mut self, node: Option<NodeId>) -> Option<NodeMut<'_, S, O>> {
         node.map(|node| NodeMut::new(self.editor, node))
     }
 
@@ -145,9 +158,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
         at: impl Child,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeMut<'_, S, O>>> {
-        let node = self.begin();
-        let child = self.editor.set(node, at, new);
-        let child = self.end(child)?;
+        let child = self.edit(|editor, node| editor.set(node, at, new))?;
         Ok(self.cursor(child))
     }
 
@@ -156,9 +167,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// # Errors
     /// As [`Editor::push`].
     pub fn push<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeMut<'_, S, O>>> {
-        let node = self.begin();
-        let child = self.editor.push(node, new);
-        let child = self.end(child)?;
+        let child = self.edit(|editor, node| editor.push(node, new))?;
         Ok(self.cursor(child))
     }
 
@@ -171,9 +180,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
         index: usize,
         new: impl Into<New<'v>>,
     ) -> Result<Option<NodeMut<'_, S, O>>> {
-        let node = self.begin();
-        let child = self.editor.insert(node, index, new);
-        let child = self.end(child)?;
+        let child = self.edit(|editor, node| editor.insert(node, index, new))?;
         Ok(self.cursor(child))
     }
 
@@ -182,9 +189,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// # Errors
     /// As [`Editor::remove`].
     pub fn remove(&mut self, at: impl Child) -> Result<bool> {
-        let node = self.begin();
-        let result = self.editor.remove(node, at);
-        self.end(result)
+        self.edit(|editor, node| editor.remove(node, at))
     }
 
     /// [`Editor::detach`].
@@ -192,9 +197,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// # Errors
     /// As [`Editor::detach`].
     pub fn detach(&mut self, at: impl Child) -> Result<Option<Detached>> {
-        let node = self.begin();
-        let result = self.editor.detach(node, at);
-        self.end(result)
+        self.edit(|editor, node| editor.detach(node, at))
     }
 
     /// [`Editor::pop`].
@@ -202,9 +205,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// # Errors
     /// As [`Editor::pop`].
     pub fn pop(&mut self) -> Result<bool> {
-        let node = self.begin();
-        let result = self.editor.pop(node);
-        self.end(result)
+        self.edit(|editor, node| editor.pop(node))
     }
 
     /// [`Editor::swap`].
@@ -212,9 +213,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// # Errors
     /// As [`Editor::swap`].
     pub fn swap(&mut self, a: usize, b: usize) -> Result<()> {
-        let node = self.begin();
-        let result = self.editor.swap(node, a, b);
-        self.end(result)
+        self.edit(|editor, node| editor.swap(node, a, b))
     }
 
     /// [`Editor::truncate`].
@@ -222,9 +221,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// # Errors
     /// As [`Editor::truncate`].
     pub fn truncate(&mut self, length: usize) -> Result<()> {
-        let node = self.begin();
-        let result = self.editor.truncate(node, length);
-        self.end(result)
+        self.edit(|editor, node| editor.truncate(node, length))
     }
 
     /// [`Editor::clear`].
@@ -232,9 +229,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// # Errors
     /// As [`Editor::clear`].
     pub fn clear(&mut self) -> Result<()> {
-        let node = self.begin();
-        let result = self.editor.clear(node);
-        self.end(result)
+        self.edit(|editor, node| editor.clear(node))
     }
 
     /// [`Editor::rename`].
@@ -242,9 +237,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// # Errors
     /// As [`Editor::rename`].
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
-        let node = self.begin();
-        let result = self.editor.rename(node, from, to);
-        self.end(result)
+        self.edit(|editor, node| editor.rename(node, from, to))
     }
 
     /// [`Editor::reserve`].
@@ -252,8 +245,6 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     /// # Errors
     /// As [`Editor::reserve`].
     pub fn reserve(&mut self, additional: usize) -> Result<()> {
-        let node = self.begin();
-        let result = self.editor.reserve(node, additional);
-        self.end(result)
+        self.edit(|editor, node| editor.reserve(node, additional))
     }
 }

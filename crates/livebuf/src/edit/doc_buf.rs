@@ -3,8 +3,8 @@
 use super::Editor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::space::Observer;
-use crate::store::storage::Storage;
-use crate::view::{Doc, Mode};
+use crate::store::storage::{Exclusive, Storage};
+use crate::view::{AsValue, Checked, Doc, Mode, Valid, Value};
 
 impl<M: Mode> Doc<'_, M> {
     /// Writes a compact copy of the document to another buffer, without an
@@ -19,13 +19,33 @@ impl<M: Mode> Doc<'_, M> {
     }
 }
 
+/// The document's value. An editor on storage that others can write is read by
+/// [`Editor::doc`].
+impl<'a, S: Exclusive, O: Observer> AsValue<'a> for &'a Editor<S, O> {
+    type Mode = Checked;
+
+    fn as_value(self) -> Value<'a, Checked> {
+        self.doc().root()
+    }
+
+    fn as_valid(self) -> Option<Value<'a, Valid>> {
+        self.valid().ok().map(Doc::root)
+    }
+}
+
+impl<S: Storage, O: Observer> core::fmt::Debug for Editor<S, O> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.doc().fmt(f)
+    }
+}
+
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// A copy of the document in other storage, byte for byte: as trusted as this one,
     /// with this one's limits. Its handles are its own.
     ///
     /// # Errors
     /// What the storage says when it cannot hold the document;
-    /// [`ErrorKind::ReadOnly`] as [`open_with`](Self::open_with).
+    /// [`ErrorKind::ReadOnly`] as [`open_unvalidated`](Self::open_unvalidated).
     ///
     /// ```
     /// let doc = livebuf::json!({"lap": 55});
@@ -45,7 +65,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Some(place) => place.copy_from_slice(bytes),
             None => return Err(Error::new(ErrorKind::NoSpace, storage.bytes().len() as u64)),
         }
-        let mut copy = Editor::open(storage)?;
+        let mut copy = Editor::open_unvalidated(storage)?;
         copy.set_limits(*self.space.limits());
         copy.space.trusted = self.space.trusted;
         copy.space.clean_list = self.space.clean_list;
@@ -79,13 +99,34 @@ mod owned {
             Editor::create(VecStorage::default())
         }
 
-        /// A copy of a document's bytes, foreign until it is validated.
+        /// A copy of a document's bytes, validated: one linear pass.
+        ///
+        /// # Errors
+        /// What is damaged, with its offset; as [`Doc::open`].
+        ///
+        /// ```
+        /// use livebuf::DocBuf;
+        /// let received = livebuf::json!({"lap": 55}).to_vec();
+        /// let mut doc = DocBuf::open(&received)?;
+        /// doc.set_pointer("/lap", 56)?;
+        /// assert_eq!(doc.valid()?.pointer("/lap").unwrap(), 56);
+        /// assert!(DocBuf::open(&received[..40]).is_err());
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
+        pub fn open(bytes: &[u8]) -> Result<Self> {
+            let mut doc = DocBuf::from_bytes_unvalidated(bytes)?;
+            doc.validate()?;
+            Ok(doc)
+        }
+
+        /// A copy of a document's bytes, foreign until it is [validated](Self::validate):
+        /// see [`open_unvalidated`](Self::open_unvalidated).
         ///
         /// # Errors
         /// As [`Doc::open`].
-        pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        pub fn from_bytes_unvalidated(bytes: &[u8]) -> Result<Self> {
             let bytes = Doc::open(bytes)?.as_bytes();
-            Editor::open(VecStorage::from_slice(bytes)?)
+            Editor::open_unvalidated(VecStorage::from_slice(bytes)?)
         }
 
         /// The document's bytes.
@@ -153,9 +194,30 @@ mod owned {
         }
     }
 
-    impl core::fmt::Debug for DocBuf {
+    /// An empty document; its root is null.
+    impl Default for DocBuf {
+        fn default() -> Self {
+            // The storage starts with more than a header, so only memory can be missing:
+            // then it ends as other collections do.
+            DocBuf::new().unwrap_or_else(|_| {
+                alloc::alloc::handle_alloc_error(core::alloc::Layout::new::<[u128; 2]>())
+            })
+        }
+    }
+
+    impl<O: Observer> Editor<Vec<u8>, O> {
+        /// The document's bytes, without the room behind them.
+        pub fn into_vec(self) -> Vec<u8> {
+            let used = self.as_bytes().len();
+            let (mut bytes, _) = self.into_parts();
+            bytes.truncate(used);
+            bytes
+        }
+    }
+
+    impl<S: Storage> core::fmt::Debug for Encoder<S> {
         fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-            self.doc().fmt(f)
+            f.debug_struct("Encoder").finish_non_exhaustive()
         }
     }
 
@@ -313,7 +375,7 @@ mod owned {
         /// use livebuf::{Editor, VecStorage};
         ///
         /// let document = livebuf::json!({"laps": [71.5, 70.25]});
-        /// let mut editor = Editor::open(VecStorage::from_slice(document.as_bytes())?)?;
+        /// let mut editor = Editor::open_unvalidated(VecStorage::from_slice(document.as_bytes())?)?;
         /// let mut bytes = 0;
         /// editor.validate_with(|region| bytes += region.length)?;
         /// assert!(editor.is_trusted() && bytes <= editor.as_bytes().len() as u64);

@@ -40,7 +40,7 @@ impl NodeId {
     ///
     /// ```
     /// let doc = livebuf::json!([]);
-    /// let root = doc.root().unwrap();
+    /// let root = doc.root_id().unwrap();
     /// // All four are 0 in no handle.
     /// assert_ne!(root.to_words(), [0; 4]);
     /// ```

@@ -21,6 +21,7 @@ mod object;
 mod row;
 mod rules;
 mod sink;
+mod values;
 
 use column::{Place, Step};
 pub use copy::Detached;
@@ -340,7 +341,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(Editor { space, handles: Handles::new(), detached: 0 })
     }
 
-    /// Opens the document that the storage holds, in constant time. It is foreign.
+    /// Opens the document that the storage holds, in constant time. It is foreign:
+    /// [`validate`](Self::validate) makes it trusted.
     ///
     /// Storage that [cannot be written](Storage::is_writable) can be opened too: what looks
     /// works, and every edit is refused. In other storage, flags of the class that anyone
@@ -350,7 +352,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// As [`Doc::open`], and [`ErrorKind::ReadOnly`] where the document has a
     /// feature that this version can read but not edit.
-    pub fn open_with(storage: S, observer: O) -> Result<Self> {
+    pub fn open_unvalidated_with(storage: S, observer: O) -> Result<Self> {
         let bytes = storage.bytes();
         Doc::open(bytes)?;
         let header = Header::check(bytes)?;
@@ -435,7 +437,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// The root container's handle; `None` where the root is a scalar.
-    pub fn root(&self) -> Option<NodeId> {
+    pub fn root_id(&self) -> Option<NodeId> {
         let raw = self.doc().root().raw();
         self.handle(raw, 1)
     }
@@ -958,8 +960,20 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// place after the last.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] where the parent is missing, [`ErrorKind::WrongType`],
+    /// [`ErrorKind::NotFound`] where a parent is missing, and [`ErrorKind::WrongType`] where
+    /// one is no object or array, or an array and the pointer goes on with no index: the
+    /// error's `detail` is how much of the pointer, in bytes, leads to that parent.
     /// [`ErrorKind::BadPointer`], limits and space.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [{"time": 88.4}]});
+    /// doc.set_pointer("/laps/0/time", 87.9)?;
+    /// let pointer = "/laps/1/tyres/0";
+    /// let error = doc.set_pointer(pointer, "soft").unwrap_err();
+    /// assert_eq!(error.kind(), livebuf::ErrorKind::NotFound);
+    /// assert_eq!(&pointer[..error.detail() as usize], "/laps/1");
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn set_pointer<'v>(
         &mut self,
         pointer: &str,
@@ -973,7 +987,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.push(node, new)
             }
             Container::Array(_) | Container::Listed(..) => {
-                self.set(node, element_index(last)?, new)
+                let index = pointer::index(last).ok_or(Error::with_detail(
+                    ErrorKind::WrongType,
+                    0,
+                    parent.len() as u64,
+                ))?;
+                self.set(node, index as usize, new)
             }
             _ => pointer::with_text(last, |key| self.set(node, key, new)),
         }
@@ -1002,11 +1021,26 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn parent(&self, pointer: &str) -> Result<NodeId> {
         match self.find(pointer)? {
             Some(node) => Ok(node),
-            None if self.doc().root().follow(pointer)?.is_some() => {
-                Err(Error::new(ErrorKind::WrongType, 0))
-            }
-            None => Err(Error::new(ErrorKind::NotFound, 0)),
+            None => Err(self.no_parent(pointer)),
         }
+    }
+
+    /// Why there is no container at a pointer; `detail`: the bytes of the pointer's part at
+    /// fault, from its beginning.
+    #[cold]
+    fn no_parent(&self, pointer: &str) -> Error {
+        let root = self.doc().root();
+        let ends = pointer.match_indices('/').skip(1).map(|(at, _)| at).chain([pointer.len()]);
+        for end in ends {
+            let kind = match root.follow(&pointer[..end]) {
+                Ok(Some(value)) if value.raw().tag > TAG_SPAN_LAST => continue,
+                Ok(Some(_)) => ErrorKind::WrongType,
+                Ok(None) => ErrorKind::NotFound,
+                Err(error) => return error,
+            };
+            return Error::with_detail(kind, 0, end as u64);
+        }
+        Error::new(ErrorKind::NotFound, 0)
     }
 
     // --- one interface to objects and arrays --------------------------------
@@ -1303,13 +1337,6 @@ fn stale(node: NodeId) -> Error {
     Error::new(ErrorKind::StaleHandle, node.home as u64)
 }
 
-fn element_index(token: &str) -> Result<usize> {
-    match pointer::index(token) {
-        Some(index) => Ok(index as usize),
-        None => Err(Error::new(ErrorKind::WrongType, 0)),
-    }
-}
-
 impl<S: Storage> Editor<S> {
     /// [`create_with`](Self::create_with) without an observer.
     ///
@@ -1320,22 +1347,42 @@ impl<S: Storage> Editor<S> {
         Editor::create_with(storage, ())
     }
 
-    /// [`open_with`](Self::open_with) without an observer.
+    /// [`open_unvalidated_with`](Self::open_unvalidated_with) without an observer.
     ///
     /// # Errors
-    /// As [`open_with`](Self::open_with).
-    pub fn open(storage: S) -> Result<Self> {
-        Editor::open_with(storage, ())
+    /// As [`open_unvalidated_with`](Self::open_unvalidated_with).
+    ///
+    /// ```
+    /// let mut received = livebuf::json!({"lap": 55}).to_vec();
+    /// let mut doc = livebuf::Editor::open_unvalidated(&mut received[..])?;
+    /// doc.set_pointer("/lap", 56)?;                    // where the bytes lie
+    /// assert_eq!(doc.pointer("/lap")?.unwrap(), 56);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn open_unvalidated(storage: S) -> Result<Self> {
+        Editor::open_unvalidated_with(storage, ())
     }
 }
 
 impl<S: Exclusive, O: Observer> Editor<S, O> {
-    /// The document with plain answers, where it is trusted and nobody else
-    /// can write its storage.
+    /// The document with plain answers. Constant time: nothing is validated here.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotValidated`] where it is not [trusted](Self::is_trusted): a document
+    /// from elsewhere that [`validate`](Self::validate) did not pass yet.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"lap": 55});
+    /// assert_eq!(doc.valid()?.pointer("/lap").unwrap().as_i64(), Some(55));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[allow(unsafe_code)]
-    pub fn valid(&self) -> Option<Doc<'_, Valid>> {
+    pub fn valid(&self) -> Result<Doc<'_, Valid>> {
+        if !self.space.trusted {
+            return Err(Error::new(ErrorKind::NotValidated, 0));
+        }
         // SAFETY: this editor wrote or validated the bytes, and the storage is exclusive.
-        self.space.trusted.then(|| unsafe { self.doc().assume_valid() })
+        Ok(unsafe { self.doc().assume_valid() })
     }
 }
 

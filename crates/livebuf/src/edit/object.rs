@@ -501,7 +501,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// ```
     /// let mut doc = livebuf::json!({"id": 7, "nmae": "x"});
-    /// let root = doc.root().unwrap();
+    /// let root = doc.root_id().unwrap();
     /// doc.rename(root, "nmae", "name")?;
     /// assert_eq!(format!("{:?}", doc.doc().root().as_object()?.unwrap()), r#"{"id": 7, "name": "x"}"#);
     /// # Ok::<(), livebuf::Error>(())

@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn an_edit_that_ends_half_way_is_the_last_one() {
         let mut doc = crate::json!({"a": 1});
-        let root = doc.root().unwrap();
+        let root = doc.root_id().unwrap();
         let done = doc.carry_out(&Told { bytes: 8, fails: true });
         assert_eq!(done.unwrap_err().kind(), ErrorKind::OutOfBounds);
         let refused = [

@@ -10,7 +10,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::serde_support::ser::{Nested, Number, SERDE_NESTING, SerdeError, Walk};
-use crate::view::{Array, ArrayIter, Doc, Fields, Kind, Mode, Object, Value};
+use crate::view::{Array, ArrayIter, AsValue, Doc, Fields, Kind, Mode, Object, Value};
 use alloc::format;
 use serde_core::de::value::{BorrowedStrDeserializer, SeqDeserializer};
 use serde_core::de::{
@@ -37,29 +37,33 @@ pub fn from_slice<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T> {
     from_doc(Doc::open(bytes)?)
 }
 
-/// A Rust value from a whole document.
+/// A Rust value from a whole document: [`from_value`], as the counterpart of
+/// [`to_doc`](crate::to_doc).
 ///
 /// # Errors
 /// As [`from_value`].
-pub fn from_doc<'de, T: Deserialize<'de>, M: Mode>(doc: Doc<'de, M>) -> Result<T> {
-    from_value(doc.root())
+pub fn from_doc<'de, T: Deserialize<'de>>(doc: impl AsValue<'de>) -> Result<T> {
+    from_value(doc)
 }
 
-/// A Rust value from a value of a document.
+/// A Rust value from a value of a document, or from a whole document. Of an editor's
+/// document text is checked; `doc.valid()?` spares that.
 ///
 /// ```
 /// let doc = livebuf::json!({"drivers": [{"name": "Ada", "laps": [88.4, 87.9]}]});
-/// let laps: Vec<f32> = livebuf::from_value(doc.doc().pointer("/drivers/0/laps")?.unwrap())?;
+/// let laps: Vec<f32> = livebuf::from_value(doc.valid()?.pointer("/drivers/0/laps").unwrap())?;
 /// assert_eq!(laps, [88.4, 87.9]);
-/// # Ok::<(), livebuf::Error>(())
+/// let all: serde_json::Value = livebuf::from_value(&doc)?;
+/// assert_eq!(all["drivers"][0]["name"], "Ada");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// What does not fit the type, with the pointer to it; what is damaged;
 /// nesting beyond [`SERDE_NESTING`], where [`Value::nested`] does not set another limit;
 /// more work than the document's size warrants.
-pub fn from_value<'de, T: Deserialize<'de>, M: Mode>(value: Value<'de, M>) -> Result<T> {
-    T::deserialize(value.nested(SERDE_NESTING))
+pub fn from_value<'de, T: Deserialize<'de>>(value: impl AsValue<'de>) -> Result<T> {
+    T::deserialize(value.as_value().nested(SERDE_NESTING))
 }
 
 /// A value on a walk.

@@ -3,3 +3,4 @@
 pub(crate) mod de;
 pub(crate) mod raw_json;
 pub(crate) mod ser;
+mod values;

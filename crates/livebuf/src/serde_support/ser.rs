@@ -60,12 +60,12 @@ pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, SerdeError> {
 /// What serde reports: an [`Error`] of the document, or a message of a type's
 /// own, with the JSON pointer to the value at fault.
 ///
-/// `?` turns it into an [`Error`] where only the kind matters.
+/// [`error`](Self::error) is the [`Error`] alone, where only the kind matters.
 ///
 /// ```
 /// let doc = livebuf::json!({"laps": [{"time": 88.4}, {"time": "fast"}]});
 /// type Laps = std::collections::BTreeMap<String, Vec<std::collections::BTreeMap<String, f64>>>;
-/// let error = livebuf::from_doc::<Laps, _>(doc.doc()).unwrap_err();
+/// let error = livebuf::from_value::<Laps>(&doc).unwrap_err();
 /// assert_eq!(error.to_string(), "invalid type: string \"fast\", expected f64 at /laps/1/time");
 /// assert_eq!(error.pointer(), "/laps/1/time");
 /// assert_eq!(error.kind(), livebuf::ErrorKind::WrongType);
@@ -144,12 +144,6 @@ impl From<Error> for SerdeError {
     }
 }
 
-impl From<SerdeError> for Error {
-    fn from(error: SerdeError) -> Self {
-        error.0.error
-    }
-}
-
 impl fmt::Display for SerdeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0.message {
@@ -225,7 +219,7 @@ impl fmt::Display for Found<'_> {
 
 /// Name of the struct by which serde_json's numbers pass on their text when
 /// its `arbitrary_precision` is on, as any crate of a program may turn it on.
-const NUMBER_TOKEN: &str = "$serde_json::private::Number";
+pub(crate) const NUMBER_TOKEN: &str = "$serde_json::private::Number";
 
 /// The same of raw JSON text (`serde_json::value::RawValue`).
 const RAW_TOKEN: &str = "$serde_json::private::RawValue";
@@ -891,7 +885,7 @@ impl<'a, M: Mode> Value<'a, M> {
     ///     doc = livebuf::json!([(doc.doc().root())]);
     /// }
     /// let root = doc.doc().root();
-    /// let error = livebuf::from_value::<serde_json::Value, _>(root).unwrap_err();
+    /// let error = livebuf::from_value::<serde_json::Value>(root).unwrap_err();
     /// assert_eq!(error.kind(), livebuf::ErrorKind::NestingLimit);
     /// let value = serde_json::Value::deserialize(root.nested(100))?;
     /// assert_eq!(serde_json::to_string(&root.nested(100)).unwrap(), value.to_string());

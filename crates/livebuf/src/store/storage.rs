@@ -83,6 +83,8 @@ mod sealed {
     impl Sealed for &mut [u8] {}
     #[cfg(feature = "alloc")]
     impl Sealed for super::VecStorage {}
+    #[cfg(feature = "alloc")]
+    impl Sealed for alloc::vec::Vec<u8> {}
 }
 
 /// A fixed buffer of the caller's: it never allocates, and says what is missing.
@@ -201,4 +203,53 @@ mod vec {
     }
 
     impl Exclusive for VecStorage {}
+
+    impl core::fmt::Debug for VecStorage {
+        fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+            write!(f, "VecStorage({} bytes)", self.bytes().len())
+        }
+    }
+
+    /// Bytes that a program has as such, edited where they are; all of them are room for the
+    /// document. [`Editor::into_vec`](crate::Editor::into_vec) gives them back, cut to the
+    /// document.
+    ///
+    /// [`VecStorage`] is aligned to 16 bytes, so that more columns can be read as slices.
+    ///
+    /// ```
+    /// use livebuf::Editor;
+    /// let bytes = livebuf::json!({"lap": 55}).to_vec();
+    /// let mut doc = Editor::open_unvalidated(bytes)?;
+    /// doc.set_pointer("/driver", "a name that needs more room than there is")?;
+    /// let bytes = doc.into_vec();
+    /// assert_eq!(livebuf::Doc::open(&bytes)?.pointer("/lap")?.unwrap(), 55);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    impl Storage for Vec<u8> {
+        /// What lies behind a document in given bytes may be anything.
+        const ZEROED: bool = false;
+
+        #[cfg_attr(not(feature = "small"), inline(always))]
+        fn bytes(&self) -> &[u8] {
+            self
+        }
+
+        #[cfg_attr(not(feature = "small"), inline(always))]
+        fn bytes_mut(&mut self) -> &mut [u8] {
+            self
+        }
+
+        fn grow(&mut self, capacity: u64) -> Result<()> {
+            let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
+            let capacity = usize::try_from(capacity).map_err(|_| refused())?;
+            let more = capacity.saturating_sub(self.len());
+            self.try_reserve(more).map_err(|_| refused())?;
+            // All that was allocated: the next growth finds it there.
+            let length = self.capacity().min(crate::format::layout::MAX_DOCUMENT as usize);
+            self.resize(length.max(capacity), 0);
+            Ok(())
+        }
+    }
+
+    impl Exclusive for Vec<u8> {}
 }

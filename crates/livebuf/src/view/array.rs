@@ -60,7 +60,7 @@ impl<'a, M: Mode> Array<'a, M> {
     }
 
     /// How the elements are stored.
-    pub fn column(&self) -> ColumnType {
+    pub fn column_type(&self) -> ColumnType {
         self.elements.column
     }
 
@@ -136,6 +136,13 @@ impl<'a, M: Mode> IntoIterator for &Array<'a, M> {
 impl<M: Mode> core::fmt::Debug for Array<'_, M> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_list().entries(self.iter().map(M::item_result).map_while(|item| item.ok())).finish()
+    }
+}
+
+impl<M: Mode> core::fmt::Debug for ArrayIter<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let elements = self.clone().map(M::item_result).map_while(|element| element.ok());
+        f.debug_list().entries(elements).finish()
     }
 }
 

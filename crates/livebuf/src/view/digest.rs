@@ -14,7 +14,7 @@ impl<M: Mode> Value<'_, M> {
     /// those with equal digests. FORMAT 13 says what is hashed.
     ///
     /// O(n) but for the members of objects, which are sorted by their keys; recurses
-    /// nowhere. Each value visited takes one from `budget`, and one more for each 64 bytes
+    /// nowhere. Needs the feature `digest`. Each value visited takes one from `budget`, and one more for each 64 bytes
     /// of keys and text: damaged documents cannot make the work unbounded.
     ///
     /// # Errors

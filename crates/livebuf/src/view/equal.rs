@@ -1,6 +1,6 @@
 //! Deep equality of values, in one document or two.
 
-use super::{Checked, Mode, Object, Value};
+use super::{AsValue, Checked, Mode, Object, Value};
 use crate::block::record::Raw;
 use crate::block::walk::{CHUNK, Cursor};
 use crate::error::{Error, ErrorKind, Result};
@@ -22,10 +22,11 @@ impl<M: Mode> Value<'_, M> {
     /// ```
     /// use livebuf::json;
     /// let (a, b) = (json!({"x": [1, 2], "y": null}), json!({"y": null, "x": [1, 2]}));
-    /// assert!(a.doc().root().deep_eq(&b.doc().root(), &mut 100)?);
+    /// assert!(a.doc().root().deep_eq(&b, &mut 100)?);
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    pub fn deep_eq<N: Mode>(&self, other: &Value<'_, N>, budget: &mut u64) -> Result<bool> {
+    pub fn deep_eq<'b>(&self, other: impl AsValue<'b>, budget: &mut u64) -> Result<bool> {
+        let other = other.as_value();
         let mut walk = Equal { one: self.document(), two: other.document(), budget, spent: 0 };
         walk.equal(self.raw(), other.raw(), 0)
     }

@@ -164,6 +164,14 @@ impl<'k> Key<'k> {
     }
 }
 
+/// A key that remembers what this one does.
+impl Clone for Key<'_> {
+    fn clone(&self) -> Self {
+        let guess = |guess: &AtomicU8| AtomicU8::new(guess.load(Ordering::Relaxed));
+        Key { guesses: core::array::from_fn(|at| guess(&self.guesses[at])), ..Key::new(self.text) }
+    }
+}
+
 impl Lookup for &Key<'_> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_object<'a, M: Mode>(self, object: &Object<'a, M>) -> Result<Option<Value<'a, M>>> {

@@ -7,17 +7,21 @@
 //! again. Neither ever panics or reads outside the buffer.
 
 mod array;
+mod as_value;
 #[cfg(feature = "digest")]
 mod digest;
 mod equal;
 mod key;
+mod kind;
 mod object;
 mod scalar;
 mod table;
 pub(crate) mod validate;
 
 pub use array::{Array, ArrayIter, Element};
+pub use as_value::AsValue;
 pub use key::{Bound, Key, Lookup};
+pub use kind::{Kind, View};
 pub use object::{Fields, Keys, Object, Ordered, Position, RowSlots, Slots, Values};
 pub use scalar::Scalar;
 pub(crate) use scalar::from_scalars;
@@ -40,11 +44,41 @@ mod sealed {
 }
 
 /// How a view treats the possibility of damage: [`Checked`] or [`Valid`].
+///
+/// Code that is generic over the mode turns answers into results:
+///
+/// ```
+/// use livebuf::{Mode, Result, Value, json};
+///
+/// fn total<M: Mode>(laps: Value<'_, M>) -> Result<i64> {
+///     let Some(laps) = M::result(laps.as_array())? else { return Ok(0) };
+///     laps.iter().map(|lap| Ok(M::item_result(lap)?.as_i64().unwrap_or(0))).sum()
+/// }
+///
+/// let doc = json!([88, 87]);
+/// assert_eq!(total(doc.doc().root())?, 175);
+/// assert_eq!(total(doc.valid()?.root())?, 175);
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+///
+/// Or it takes [`Value::checked`], which answers alike in both.
 pub trait Mode: sealed::Sealed + Copy + fmt::Debug + 'static {
-    /// What a look-up answers.
+    /// What a look-up answers: `Result<Option<X>>`, or `Option<X>` where all is valid.
     type Out<X>;
-    /// What an iterator yields.
+    /// What an iterator yields: `Result<X>`, or `X` where all is valid.
     type Item<X>;
+
+    /// A look-up's answer as a result.
+    ///
+    /// # Errors
+    /// What is damaged.
+    fn result<X>(out: Self::Out<X>) -> Result<Option<X>>;
+
+    /// What an iterator yields as a result.
+    ///
+    /// # Errors
+    /// What is damaged.
+    fn item_result<X>(item: Self::Item<X>) -> Result<X>;
 
     #[doc(hidden)]
     fn out<X>(result: Result<Option<X>>) -> Self::Out<X>;
@@ -52,12 +86,11 @@ pub trait Mode: sealed::Sealed + Copy + fmt::Debug + 'static {
     fn item<X>(result: Result<X>) -> Option<Self::Item<X>>;
     #[doc(hidden)]
     fn text(bytes: &[u8], offset: u64) -> Result<&str>;
+    /// `otherwise` stands for damage, which a valid document has none of.
     #[doc(hidden)]
-    fn result<X>(out: Self::Out<X>) -> Result<Option<X>>;
+    fn whole<X>(result: Result<X>, otherwise: X) -> Self::Item<X>;
     #[doc(hidden)]
-    fn item_result<X>(item: Self::Item<X>) -> Result<X>;
-    #[doc(hidden)]
-    fn flag(result: Result<bool>) -> Self::Item<bool>;
+    fn valid(self) -> Option<Valid>;
 }
 
 /// The mode of an opened document: look-ups answer `Result<Option<_>>`.
@@ -104,8 +137,12 @@ impl Mode for Checked {
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn flag(result: Result<bool>) -> Result<bool> {
+    fn whole<X>(result: Result<X>, _otherwise: X) -> Result<X> {
         result
+    }
+
+    fn valid(self) -> Option<Valid> {
+        None
     }
 }
 
@@ -141,8 +178,12 @@ impl Mode for Valid {
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn flag(result: Result<bool>) -> bool {
-        result.unwrap_or(false)
+    fn whole<X>(result: Result<X>, otherwise: X) -> X {
+        result.unwrap_or(otherwise)
+    }
+
+    fn valid(self) -> Option<Valid> {
+        Some(self)
     }
 }
 
@@ -162,34 +203,6 @@ impl Mode for Valid {
 pub struct Doc<'a, M = Checked> {
     bytes: &'a [u8],
     mode: M,
-}
-
-/// What a value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Kind {
-    /// JSON null.
-    Null,
-    /// `true` or `false`.
-    Bool,
-    /// An integer that fits `i64`.
-    Int,
-    /// An integer above `i64` that fits `u64`.
-    Uint,
-    /// An IEEE 754 double.
-    Float,
-    /// A number kept as its JSON text, because no other kind holds it exactly.
-    Number,
-    /// Text.
-    String,
-    /// Arbitrary bytes.
-    Bytes,
-    /// An object.
-    Object,
-    /// An array.
-    Array,
-    /// A value of a class this version knows, but of a kind it does not.
-    Reserved,
 }
 
 impl<'a> Doc<'a, Checked> {
@@ -575,31 +588,6 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 }
 
-/// Compares with plain Rust values, by the rules of `as_str`, `as_f64` and so on.
-macro_rules! equal_to {
-    ($($type:ty => |$value:ident, $other:ident| $equal:expr;)+) => {
-        $(
-            impl<M: Mode> PartialEq<$type> for Value<'_, M> {
-                fn eq(&self, $other: &$type) -> bool {
-                    let $value = self.checked();
-                    $equal
-                }
-            }
-        )+
-    };
-}
-equal_to! {
-    str => |value, other| matches!(value.as_str(), Ok(Some(text)) if text == other);
-    &str => |value, other| value == **other;
-    bool => |value, other| value.as_bool() == Some(*other);
-    i32 => |value, other| value.as_i64() == Some(i64::from(*other));
-    i64 => |value, other| value.as_i64() == Some(*other);
-    u32 => |value, other| value.as_u64() == Some(u64::from(*other));
-    u64 => |value, other| value.as_u64() == Some(*other);
-    usize => |value, other| value.as_u64() == Some(*other as u64);
-    f64 => |value, other| value.as_f64() == Some(*other);
-}
-
 /// Containers in each other that `{:#?}` prints.
 const PRINTED: u32 = 16;
 
@@ -673,6 +661,8 @@ impl<M: Mode> AsRef<[u8]> for Doc<'_, M> {
 
 impl<M: Mode> fmt::Debug for Doc<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Doc({} bytes, {:?})", self.bytes.len(), self.root())
+        write!(f, "Doc({} bytes, ", self.bytes.len())?;
+        self.root().fmt(f)?;
+        f.write_str(")")
     }
 }

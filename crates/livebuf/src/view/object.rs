@@ -189,7 +189,7 @@ impl<'a, M: Mode> Object<'a, M> {
 
     /// Whether there is a member with this key.
     pub fn contains_key(&self, lookup: impl Lookup) -> M::Item<bool> {
-        M::flag(lookup.find_in_object(self).map(|found| found.is_some()))
+        M::whole(lookup.find_in_object(self).map(|found| found.is_some()), false)
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -573,6 +573,32 @@ impl<M: Mode> core::fmt::Debug for Object<'_, M> {
     }
 }
 
+impl<M: Mode> core::fmt::Debug for Slots<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Slots({} of shape {})", self.end, self.shape)
+    }
+}
+
+impl<M: Mode> core::fmt::Debug for RowSlots<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "RowSlots({} of shape {})", self.end(), self.shape())
+    }
+}
+
+impl<M: Mode> core::fmt::Debug for Fields<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let members = self.clone().map(M::item_result).map_while(|member| member.ok());
+        f.debug_map().entries(members).finish()
+    }
+}
+
+impl<M: Mode> core::fmt::Debug for Ordered<'_, '_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let members = self.clone().map(M::item_result).map_while(|member| member.ok());
+        f.debug_map().entries(members).finish()
+    }
+}
+
 /// An object's values by slots, rising: [`Object::slots`].
 ///
 /// All whole words: loops over small objects make it and leave it often, and a processor
@@ -782,6 +808,13 @@ macro_rules! half {
         $(#[$doc])*
         #[derive(Clone)]
         pub struct $name<'a, M>(Fields<'a, M>);
+
+        impl<M: Mode> core::fmt::Debug for $name<'_, M> {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                let parts = self.clone().map(M::item_result).map_while(|part| part.ok());
+                f.debug_list().entries(parts).finish()
+            }
+        }
 
         impl<'a, M: Mode> Iterator for $name<'a, M> {
             type Item = M::Item<$item>;

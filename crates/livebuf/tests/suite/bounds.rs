@@ -35,7 +35,7 @@ fn extras_that_name_their_own_table() {
     for home in [table, array, word(&bytes, table + 4), 0, u32::MAX - 7] {
         set_word(&mut bytes, entry, home);
         on_small_stack(|| {
-            let mut doc = DocBuf::from_bytes(&bytes).unwrap();
+            let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
             let row = doc.find("/0").unwrap().unwrap();
             let kinds = [ErrorKind::WrongBlock, ErrorKind::OutOfBounds];
             let mut refused = |edit: &mut dyn FnMut(&mut DocBuf) -> livebuf::Result<()>| {
@@ -54,7 +54,7 @@ fn extras_that_name_their_own_table() {
             refused(&mut |doc| doc.child(row, "c").map(drop));
             refused(&mut |doc| doc.clear(row));
             let root = doc.doc().root();
-            assert!(root.deep_eq(&root, &mut 1000).is_err());
+            assert!(root.deep_eq(root, &mut 1000).is_err());
             assert!(root.get(0).unwrap().unwrap().get("c").is_err());
             assert!(doc.doc().compacted().is_err());
             assert!(doc.doc().validate().is_err());
@@ -102,7 +102,7 @@ fn the_deepest_document_fits_a_small_stack() {
         let doc = nested(layout::MAX_NESTING.into(), kind);
         on_small_stack(|| {
             let mut doc = doc;
-            let checked = DocBuf::from_bytes(doc.as_bytes()).unwrap();
+            let checked = DocBuf::from_bytes_unvalidated(doc.as_bytes()).unwrap();
             checked.doc().validate().unwrap();
             let mut limits = Limits::default();
             limits.nesting = layout::MAX_NESTING;
@@ -111,7 +111,7 @@ fn the_deepest_document_fits_a_small_stack() {
             copy.set_root(doc.doc().root()).unwrap();
             copy.validate().unwrap();
             let root = doc.doc().root();
-            assert!(root.deep_eq(&copy.doc().root(), &mut 10_000).unwrap());
+            assert!(root.deep_eq(copy.doc().root(), &mut 10_000).unwrap());
             let digest = root.digest(&mut 10_000).unwrap();
             assert_eq!(digest, copy.doc().root().digest(&mut 10_000).unwrap());
             let options = EncodeOptions { limits, ..EncodeOptions::default() };
@@ -185,7 +185,7 @@ fn further_fields_are_validated_at_every_depth() {
         let mut doc = rows;
         for _ in 0..depth {
             let mut around = json!([]);
-            around.push(around.root().unwrap(), doc.doc().root()).unwrap();
+            around.push(around.root_id().unwrap(), doc.doc().root()).unwrap();
             doc = around;
         }
         let row = format!("{}/0", "/0".repeat(depth));
@@ -215,8 +215,8 @@ fn freeing_what_holds_itself_does_not_end_the_stack() {
     set_word(&mut bytes, inner.position, ring.cell as u32);
     on_small_stack(|| {
         for edit in 0..3 {
-            let mut doc = DocBuf::from_bytes(&bytes).unwrap();
-            let root = doc.root().unwrap();
+            let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
+            let root = doc.root_id().unwrap();
             match edit {
                 0 => assert!(doc.remove(root, "ring").unwrap()),
                 1 => drop(doc.set(root, "ring", "text").is_ok()),

@@ -32,7 +32,7 @@ impl std::fmt::Debug for Pretty<'_> {
 #[test]
 fn objects() {
     let mut doc = json!({"a": 1});
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     doc.set(root, "b", "text that lies elsewhere").unwrap();
     doc.set(root, "a", ()).unwrap();
     doc.set(root, &Key::new("c"), 2.5).unwrap();
@@ -55,7 +55,7 @@ fn objects() {
 #[test]
 fn arrays() {
     let mut doc = json!([]);
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     doc.push(root, 1).unwrap();
     doc.push(root, 3).unwrap();
     doc.insert(root, 1, 2).unwrap();
@@ -65,7 +65,7 @@ fn arrays() {
     doc.swap(root, 0, 3).unwrap();
     doc.set(root, 1, New::object(0)).unwrap();
     assert_eq!(text(&doc), r#"["four", {}, 3, 1, 5.5]"#);
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     assert!(doc.remove(root, 0).unwrap());
     assert!(doc.pop(root).unwrap());
     assert_eq!(text(&doc), "[{}, 3, 1]");
@@ -74,10 +74,10 @@ fn arrays() {
     assert_eq!(doc.set(root, "key", 0).unwrap_err().kind(), ErrorKind::WrongType);
     doc.truncate(root, 1).unwrap();
     assert_eq!(text(&doc), "[{}]");
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     doc.clear(root).unwrap();
     assert_eq!(text(&doc), "[]");
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     assert!(!doc.pop(root).unwrap());
 }
 
@@ -101,7 +101,7 @@ fn pointers() {
 #[test]
 fn handles_survive_growth_and_moves() {
     let mut doc = json!({"inner": {"a": 1}, "list": []});
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let inner = doc.child(root, "inner").unwrap().unwrap();
     let list = doc.child(root, "list").unwrap().unwrap();
     // The record outgrows its place, twice, then becomes a map; the empty array gets a body.
@@ -123,7 +123,7 @@ fn handles_survive_growth_and_moves() {
 #[test]
 fn stale_and_foreign_handles_are_refused() {
     let mut doc = json!({"gone": {"x": 1}, "kept": [1]});
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let gone = doc.child(root, "gone").unwrap().unwrap();
     let kept = doc.child(root, "kept").unwrap().unwrap();
     doc.remove(root, "gone").unwrap();
@@ -137,7 +137,7 @@ fn stale_and_foreign_handles_are_refused() {
     doc.remove(root, "new").unwrap();
     doc.pop(kept).unwrap();
     let other = json!({"x": 1});
-    let foreign = other.root().unwrap();
+    let foreign = other.root_id().unwrap();
     assert_eq!(doc.set(foreign, "x", 2).unwrap_err().kind(), ErrorKind::StaleHandle);
     // A cursor keeps its own handle fresh.
     let mut root = doc.root_mut().unwrap();
@@ -150,7 +150,7 @@ fn stale_and_foreign_handles_are_refused() {
 #[test]
 fn values_move_without_copying() {
     let mut doc = json!({"from": {"deep": ["a text that lies elsewhere"]}, "to": []});
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let from = doc.child(root, "from").unwrap().unwrap();
     let to = doc.child(root, "to").unwrap().unwrap();
     let used = doc.as_bytes().len();
@@ -161,7 +161,7 @@ fn values_move_without_copying() {
     assert_eq!(text(&doc), r#"{"from": {}, "to": [["a text that lies elsewhere"]]}"#);
     assert!(doc.as_bytes().len() <= used + 64, "the text did not move");
 
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let to = doc.child(root, "to").unwrap().unwrap();
     let detached = doc.detach(to, 0).unwrap().unwrap();
     doc.discard(detached).unwrap();
@@ -175,7 +175,7 @@ fn flags_that_an_editor_does_not_know_are_cleared() {
     let mut bytes = json!({"lap": 55}).to_vec();
     bytes[livebuf::layout::HEADER_IGNORE_FLAGS as usize] = 0x81;
     assert!(livebuf::Doc::open(&bytes).unwrap().validate().is_ok());
-    let doc = DocBuf::from_bytes(&bytes).unwrap();
+    let doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
     assert_eq!(doc.as_bytes(), json!({"lap": 55}).as_bytes());
 }
 
@@ -210,7 +210,7 @@ fn grafts_copy_from_other_documents() {
     let mut doc = json!({"x": 1});
     doc.set_pointer("/rows", source.doc().pointer("/rows").unwrap().unwrap()).unwrap();
     let (a, b) = (doc.doc().pointer("/rows"), source.doc().pointer("/rows"));
-    assert!(a.unwrap().unwrap().deep_eq(&b.unwrap().unwrap(), &mut 10_000).unwrap());
+    assert!(a.unwrap().unwrap().deep_eq(b.unwrap().unwrap(), &mut 10_000).unwrap());
     let stats = doc.doc().validate().and(doc.doc().stats()).unwrap();
     assert!(stats.shapes < 200, "rows share a shape: {stats:?}");
 }
@@ -218,17 +218,17 @@ fn grafts_copy_from_other_documents() {
 #[test]
 fn foreign_documents_are_only_appended_to() {
     let doc = json!({"a": "a text that lies elsewhere", "b": {"x": [1, 2, 3]}});
-    let mut foreign = DocBuf::from_bytes(doc.as_bytes()).unwrap();
-    assert!(!foreign.is_trusted() && foreign.valid().is_none());
-    let root = foreign.root().unwrap();
+    let mut foreign = DocBuf::from_bytes_unvalidated(doc.as_bytes()).unwrap();
+    assert!(!foreign.is_trusted() && foreign.valid().is_err());
+    let root = foreign.root_id().unwrap();
     foreign.set(root, "a", "another text that lies elsewhere").unwrap();
     foreign.remove(root, "b").unwrap();
     let stats = foreign.doc().stats().unwrap();
     assert_eq!(stats.free, 0);
     assert!(stats.garbage >= 26);
     foreign.validate().unwrap();
-    assert!(foreign.valid().is_some());
-    let root = foreign.root().unwrap();
+    assert!(foreign.valid().is_ok());
+    let root = foreign.root_id().unwrap();
     foreign.remove(root, "a").unwrap();
     foreign.set(root, "c", 1).unwrap();
     assert_eq!(text(&foreign), r#"{"c": 1}"#);
@@ -237,7 +237,7 @@ fn foreign_documents_are_only_appended_to() {
 #[test]
 fn records_share_shapes() {
     let mut doc = json!([]);
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     for index in 0..100 {
         let row = doc.push(root, New::object(3)).unwrap().unwrap();
         doc.set(row, "id", index).unwrap();
@@ -265,7 +265,7 @@ fn keys<S: Storage>(doc: &Editor<S>, pointer: &str) -> String {
 #[test]
 fn members_of_records_keep_the_order_of_first_insertion() {
     let mut doc = json!({"a": 1, "b": 2, "c": 3});
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     doc.set(root, "d", 4).unwrap();
     doc.set(root, "b", "another value").unwrap();
     assert_eq!(keys(&doc, ""), "a b c d");
@@ -281,7 +281,7 @@ fn members_of_records_keep_the_order_of_first_insertion() {
 #[test]
 fn members_of_maps_keep_the_order_of_insertion() {
     let mut doc = json!({"a": 1, "b": 2, "c": 3});
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     for index in 0..300 {
         doc.set(root, format!("further {index}").as_str(), index).unwrap();
     }
@@ -303,7 +303,8 @@ fn members_of_rows_have_the_order_of_columns() {
         {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 2, "c": 3}, {"a": 1, "c": 3}, {"a": 1, "b": 2}
     ]);
     assert_eq!(doc.doc().stats().unwrap().table_count, 1);
-    let row = |doc: &DocBuf, index: usize| doc.child(doc.root().unwrap(), index).unwrap().unwrap();
+    let row =
+        |doc: &DocBuf, index: usize| doc.child(doc.root_id().unwrap(), index).unwrap().unwrap();
     for (index, pointer) in ["/0", "/1", "/2", "/3"].into_iter().enumerate() {
         // Missing or removed, a column's field comes back in its place.
         let node = row(&doc, index);
@@ -326,7 +327,7 @@ fn members_of_rows_have_the_order_of_columns() {
     doc.rename(row(&doc, 0), "x", "c").unwrap();
     assert_eq!(keys(&doc, "/0"), "a b c y z");
     // A row that is taken out and hung elsewhere is an object with the same order.
-    let mut cursor = doc.node_mut(doc.root().unwrap()).unwrap();
+    let mut cursor = doc.node_mut(doc.root_id().unwrap()).unwrap();
     let detached = cursor.detach(0usize).unwrap().unwrap();
     cursor.push(&detached).unwrap();
     assert_eq!(keys(&doc, "/3"), "a b c y z");
@@ -340,18 +341,18 @@ fn lists_of_a_claimed_length_do_not_overflow() {
     let mut doc = json!([
         {"a": [[1, 2], [3, 4], [5, 6], [7, 8]]}, {"a": []}, {"a": [[1, 2], [3, 4]]}, {"a": []}
     ]);
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     doc.remove(root, 2usize).unwrap();
-    doc.remove(doc.root().unwrap(), 0usize).unwrap();
+    doc.remove(doc.root_id().unwrap(), 0usize).unwrap();
     let mut bytes = doc.to_vec();
     let list = [9, 1, 0, 0, 2, 0, 0, 0];
     let at = bytes.windows(8).position(|window| window == list).expect("a list of pairs");
     bytes[at + 4..at + 8].copy_from_slice(&0x8000_0001u32.to_le_bytes());
     let storage = livebuf::VecStorage::from_slice(&bytes).unwrap();
-    let mut doc = Editor::open(storage).unwrap();
+    let mut doc = Editor::open_unvalidated(storage).unwrap();
     doc.validate().unwrap();
     let other = json!({"a": [null, null]});
-    let error = doc.push(doc.root().unwrap(), other.doc().root()).unwrap_err();
+    let error = doc.push(doc.root_id().unwrap(), other.doc().root()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ElementLimit);
     assert_eq!(doc.as_bytes(), bytes);
 }
@@ -360,7 +361,7 @@ fn lists_of_a_claimed_length_do_not_overflow() {
 #[test]
 fn detached_values_are_no_parts_of_slices() {
     let mut doc = json!({"a": [1], "b": []});
-    let (root, list) = (doc.root().unwrap(), doc.find("/b").unwrap().unwrap());
+    let (root, list) = (doc.root_id().unwrap(), doc.find("/b").unwrap().unwrap());
     let detached = doc.detach(root, "a").unwrap().unwrap();
     let before = doc.to_vec();
     let parts = [New::from(&detached)];
@@ -401,9 +402,9 @@ fn storage_that_cannot_be_written_is_read_and_every_edit_refused() {
     let mut bytes = json!({"list": [1, 2, [3]], "name": "Ada"}).to_vec();
     bytes[livebuf::layout::HEADER_IGNORE_FLAGS as usize] = 1;
     bytes[livebuf::layout::HEADER_READ_ONLY_FLAGS as usize] = 1;
-    assert_eq!(Editor::open(&mut bytes[..]).err().unwrap().kind(), ErrorKind::ReadOnly);
-    let mut doc = Editor::open(Borrowed(&bytes)).unwrap();
-    let (root, list) = (doc.root().unwrap(), doc.find("/list").unwrap().unwrap());
+    assert_eq!(Editor::open_unvalidated(&mut bytes[..]).err().unwrap().kind(), ErrorKind::ReadOnly);
+    let mut doc = Editor::open_unvalidated(Borrowed(&bytes)).unwrap();
+    let (root, list) = (doc.root_id().unwrap(), doc.find("/list").unwrap().unwrap());
     assert_eq!(doc.doc().pointer("/list/2/0").unwrap().unwrap().as_i64(), Some(3));
     let inner = doc.value(list).unwrap().get(2).unwrap().unwrap();
     assert_eq!(doc.handle_of(&inner, list), doc.child(list, 2).unwrap());
@@ -441,12 +442,12 @@ fn a_copy_in_other_storage_is_as_trusted_as_its_original() {
     doc.remove_pointer("/list/2").unwrap();
     let mut short = [0; 40];
     assert_eq!(doc.copy_to(&mut short[..]).err().unwrap().kind(), ErrorKind::NoSpace);
-    let foreign = DocBuf::from_bytes(doc.as_bytes()).unwrap();
+    let foreign = DocBuf::from_bytes_unvalidated(doc.as_bytes()).unwrap();
     assert!(!foreign.copy_to(VecStorage::default()).unwrap().is_trusted());
     let mut copy = doc.copy_to(VecStorage::default()).unwrap();
     assert!(copy.is_trusted());
     assert_eq!(copy.as_bytes(), doc.as_bytes());
-    assert!(!copy.is_current(doc.root().unwrap()));
+    assert!(!copy.is_current(doc.root_id().unwrap()));
     copy.set_pointer("/name", "another name of some length").unwrap();
     copy.set_pointer("/list/-", "takes what was freed").unwrap();
     assert_eq!(
@@ -460,7 +461,7 @@ fn a_copy_in_other_storage_is_as_trusted_as_its_original() {
 fn plain_rust_values_are_stored() {
     let other = json!({"x": [1]});
     let mut doc = json!({});
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let key = String::from("copy");
     doc.set(root, &key, &other).unwrap();
     for key in ["again", "twice"].iter() {

@@ -97,7 +97,7 @@ fn a_long_loop_that_removes() {
         lines.iter().for_each(|line| encoder.value(&line.doc().root()).unwrap());
         encoder.end_array().unwrap();
         let mut doc = encoder.finish().unwrap();
-        let list = doc.root().unwrap();
+        let list = doc.root_id().unwrap();
         for _ in 0..count - 1 {
             doc.pop(list).unwrap();
         }
@@ -196,7 +196,7 @@ fn the_nesting_limit_holds_for_handles_of_what_moved() {
     let mut limits = doc.limits();
     limits.nesting = 12;
     doc.set_limits(limits);
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let inner = doc.find("/small/inner").unwrap().unwrap();
     let mut last = doc.find("/chain").unwrap().unwrap();
     for _ in 0..6 {
@@ -223,7 +223,7 @@ fn the_nesting_limit_holds_for_handles_of_what_moved() {
 fn handles_of_values_are_of_children_only() {
     for doc in both() {
         let list = doc.find("/items").unwrap().unwrap();
-        let root = doc.root().unwrap();
+        let root = doc.root_id().unwrap();
         let value = |pointer: &str| doc.doc().pointer(pointer).unwrap().unwrap();
         let child = |pointer: &str, parent| doc.handle_of(&value(pointer), parent);
         let row = child("/items/3", list).unwrap();
@@ -259,7 +259,7 @@ fn handles_of_values_are_not_of_siblings() {
     }
     assert!(doc.doc().stats().unwrap().table_count > 0);
     for doc in [&doc, &lists] {
-        let root = doc.root().unwrap();
+        let root = doc.root_id().unwrap();
         let parents: Vec<_> = (0..doc.value(root).unwrap().len().unwrap().unwrap())
             .map(|index| doc.child(root, index).unwrap().unwrap())
             .collect();
@@ -278,7 +278,7 @@ fn handles_of_values_are_not_of_siblings() {
 #[test]
 fn handles_of_values_in_maps_and_further_fields() {
     let mut doc = json!([{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}]);
-    let root = doc.root().unwrap();
+    let root = doc.root_id().unwrap();
     let rows = [0usize, 1].map(|index| doc.child(root, index).unwrap().unwrap());
     for (row, key) in rows.into_iter().zip(["further", "other"]) {
         doc.set(row, key, New::array(0)).unwrap();
@@ -301,7 +301,7 @@ fn handles_of_values_in_maps_and_further_fields() {
 #[test]
 fn edits_of_documents_that_were_not_validated() {
     for doc in both() {
-        let mut doc = DocBuf::from_bytes(doc.as_bytes()).unwrap();
+        let mut doc = DocBuf::from_bytes_unvalidated(doc.as_bytes()).unwrap();
         doc.set_pointer("/items/0/p", 3).unwrap();
         doc.set_pointer("/items/-", 4).unwrap();
         doc.remove_pointer("/items/1").unwrap();
@@ -313,7 +313,7 @@ fn edits_of_documents_that_were_not_validated() {
         let [table, _] = both();
         let mut buffer = table.to_vec();
         buffer.resize(buffer.len() + room, 0xA5);
-        let mut doc = Editor::open(&mut buffer[..]).unwrap();
+        let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
         let result = doc.set_pointer("/items/0/p", 3).map(|_| ()).map_err(|error| error.kind());
         assert_eq!(result.err(), expected);
         doc.doc().validate().unwrap();
@@ -322,7 +322,7 @@ fn edits_of_documents_that_were_not_validated() {
     let [table, _] = both();
     let mut bytes = table.to_vec();
     bytes[17] = 1;
-    let mut doc = DocBuf::from_bytes(&bytes).unwrap();
+    let mut doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
     assert_eq!(doc.set_pointer("/items/0/p", 3).unwrap_err().kind(), ErrorKind::NotZero);
     assert_eq!(doc.as_bytes(), bytes);
 }

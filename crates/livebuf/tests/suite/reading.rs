@@ -144,7 +144,7 @@ fn ranges_prefixes_and_ends() {
 #[test]
 fn columns_are_the_narrowest_and_borrow() {
     fn column(doc: &DocBuf) -> ColumnType {
-        doc.valid().unwrap().root().as_array().unwrap().column()
+        doc.valid().unwrap().root().as_array().unwrap().column_type()
     }
     for (low, high, expected) in [
         (-128, 127, ColumnType::I8),
@@ -290,10 +290,10 @@ fn headers_are_checked_when_opening() {
     let mut bytes = doc.to_vec();
     bytes[6] = 1;
     Doc::open(&bytes).unwrap().validate().unwrap();
-    assert_eq!(DocBuf::from_bytes(&bytes).unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert_eq!(DocBuf::from_bytes_unvalidated(&bytes).unwrap_err().kind(), ErrorKind::ReadOnly);
     bytes[6] = 0;
     bytes[7] = 1;
-    DocBuf::from_bytes(&bytes).unwrap().validate().unwrap();
+    DocBuf::from_bytes_unvalidated(&bytes).unwrap().validate().unwrap();
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn parts_of_other_documents_are_safe() {
     for doc in [doc.doc(), other.doc()] {
         for tag in 0..=u8::MAX {
             for cell in (0..200).chain([u64::MAX, 1 << 63, (1 << 62) + 40, 0x8800_0000 << 32]) {
-                let parts = livebuf::ValueParts { tag, cell, position: cell as u32 };
+                let parts = livebuf::raw::ValueParts { tag, cell, position: cell as u32 };
                 let value = livebuf::Value::from_parts(doc.as_bytes(), parts);
                 assert_eq!(value.parts(), parts);
                 let _ = (value.as_str(), value.as_text_bytes(), value.as_bytes(), value.len());
@@ -398,7 +398,7 @@ fn debug_output_shows_what_is_in_containers() {
     for _ in 0..100 {
         let around = json!([]);
         let mut outer = around;
-        outer.push(outer.root().unwrap(), &deep).unwrap();
+        outer.push(outer.root_id().unwrap(), &deep).unwrap();
         deep = outer;
     }
     let text = format!("{:#?}", deep.doc().root());

@@ -78,12 +78,12 @@ impl FileEdit {
     /// interrupted earlier is finished or dropped first.
     ///
     /// The document is neither read nor validated: it is foreign, as one opened by
-    /// [`Editor::open`]. Validate it to let freed space be reused and wiped.
+    /// [`Editor::open_unvalidated`]. Validate it to let freed space be reused and wiped.
     ///
     /// # Errors
     /// As [`FileStorage::open`].
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        Editor::open(FileStorage::open(path)?).map(FileEdit).map_err(invalid)
+        Editor::open_unvalidated(FileStorage::open(path)?).map(FileEdit).map_err(invalid)
     }
 
     /// The editor. Its changes are private until [`commit`](Self::commit).

@@ -233,7 +233,7 @@ fn edited(
     edit: impl FnOnce(&mut Editor<Unknown, Changes>) -> Result<()>,
 ) -> (Vec<u8>, Vec<(u64, u64)>) {
     let storage = Unknown(VecStorage::from_slice(old).unwrap());
-    let mut editor = Editor::open_with(storage, Changes::default()).unwrap();
+    let mut editor = Editor::open_unvalidated_with(storage, Changes::default()).unwrap();
     editor.validate().unwrap();
     edit(&mut editor).unwrap();
     let ranges = editor.observer().ranges().below(editor.as_bytes().len() as u64);
