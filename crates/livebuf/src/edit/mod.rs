@@ -15,12 +15,14 @@ mod handles;
 mod literal;
 mod object;
 mod table;
+mod template;
 
 pub use copy::Detached;
 pub use cursor::NodeMut;
 pub use handles::NodeId;
 use handles::{Event, Handles};
 use table::{Part, Place};
+pub use template::{Stamp, Stamped, Template};
 
 use crate::block::column::{ColumnType, Elements, row_cell, row_of};
 use crate::block::list::List;
