@@ -13,7 +13,7 @@ fn main() {
         build
     };
     build()
-        .files(["src/tasks.c", "src/rows.c"])
+        .files(["src/tasks.c", "src/rows.c", "src/stamp.c"])
         .flag_if_supported("-Wextra")
         .compile("livebuf_c_tasks");
     if let Some(lite3) = std::env::var_os("LITE3").map(PathBuf::from) {

@@ -15,6 +15,7 @@
 
 mod rows;
 mod rust;
+mod stamp;
 
 use std::ffi::{CString, c_char, c_int};
 use std::hint::black_box;
@@ -371,12 +372,16 @@ fn twitter(json: &[u8]) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    let (mut rows_only, mut data) = (false, None);
+    let (mut rows_only, mut stamps_only, mut data) = (false, false, None);
     for argument in std::env::args_os().skip(1) {
-        match argument == "--rows" {
-            true => rows_only = true,
-            false => data = Some(PathBuf::from(argument)),
+        match argument.to_str() {
+            Some("--rows") => rows_only = true,
+            Some("--stamps") => stamps_only = true,
+            _ => data = Some(PathBuf::from(argument)),
         }
+    }
+    if stamps_only {
+        return stamp::run();
     }
     // Beside the repository, as the Rust benchmark has it.
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/data");
@@ -390,6 +395,7 @@ fn main() -> Result<()> {
         }
     }
     rows::run(json.as_deref().ok())?;
+    stamp::run()?;
     if let Err(error) = &json {
         println!("\nNo twitter.json in {}: {error}", data.display());
     }
