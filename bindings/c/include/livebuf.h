@@ -1702,8 +1702,8 @@ livebuf_status livebuf_template_init(struct livebuf_template *template_,
  * Memory: writes at most `capacity` bytes to `buffer`, which is neither the template's memory
  * nor text of the values; nothing is kept. NULL: LIVEBUF_NULL_ARGUMENT; `values` if `count` is
  * 0. Errors: LIVEBUF_NO_SPACE; LIVEBUF_INDEX_OUT_OF_RANGE where `count` is not that of the
- * places; LIVEBUF_UNSUPPORTED for objects, arrays and copies; LIVEBUF_BAD_TEXT,
- * LIVEBUF_BAD_NUMBER; limits; LIVEBUF_NOT_OPEN. Then `*length` is 0, but for
+ * places; LIVEBUF_UNSUPPORTED for objects and arrays; LIVEBUF_BAD_TEXT, LIVEBUF_BAD_NUMBER;
+ * LIVEBUF_OVERLAP; what is damaged in values that are copied; limits; LIVEBUF_NOT_OPEN. Then `*length` is 0, but for
  * LIVEBUF_NO_SPACE the bytes that the document takes, and `buffer` begins with no document.
  * Threads: any number may stamp from one template at once.
  */

@@ -227,8 +227,8 @@ unsafe fn rest<'v>(value: &livebuf_new, under_edit: &UnderEdit) -> Result<Stampe
 /// Memory: writes at most `capacity` bytes to `buffer`, which is neither the template's memory
 /// nor text of the values; nothing is kept. NULL: LIVEBUF_NULL_ARGUMENT; `values` if `count` is
 /// 0. Errors: LIVEBUF_NO_SPACE; LIVEBUF_INDEX_OUT_OF_RANGE where `count` is not that of the
-/// places; LIVEBUF_UNSUPPORTED for objects, arrays and copies; LIVEBUF_BAD_TEXT,
-/// LIVEBUF_BAD_NUMBER; limits; LIVEBUF_NOT_OPEN. Then `*length` is 0, but for
+/// places; LIVEBUF_UNSUPPORTED for objects and arrays; LIVEBUF_BAD_TEXT, LIVEBUF_BAD_NUMBER;
+/// LIVEBUF_OVERLAP; what is damaged in values that are copied; limits; LIVEBUF_NOT_OPEN. Then `*length` is 0, but for
 /// LIVEBUF_NO_SPACE the bytes that the document takes, and `buffer` begins with no document.
 /// Threads: any number may stamp from one template at once.
 #[unsafe(no_mangle)]
@@ -281,16 +281,12 @@ unsafe fn failed(
     if let Ok(template) = template
         && error.status == livebuf_code::LIVEBUF_NO_SPACE as livebuf_status
     {
-        // The kinds are known to be good up to where room ended; those of the rest are looked
-        // at no further than by their lengths.
+        let under_edit = UnderEdit::memory(buffer, capacity);
         *length = template.stamped_length(&[]);
         for index in 0..count {
-            // SAFETY: the caller's word.
-            let value = unsafe { &*values.add(index) };
-            let long = value.length as usize > livebuf::layout::MAX_INLINE;
-            if matches!(value.kind, kind::STRING | kind::BYTES | kind::NUMBER) && long {
-                *length += (value.length as usize).next_multiple_of(8);
-            }
+            // SAFETY: the caller's word. A value that is wrong adds nothing.
+            let value = unsafe { stamped(&*values.add(index), &under_edit) };
+            *length += value.map_or(0, |value| value.length_behind());
         }
     }
     let own = template.is_ok_and(|template| overlap(template.memory(), (buffer, capacity)));

@@ -620,6 +620,21 @@ static void templates(void) {
     CHECK(length == 0 && out[0] == 0);
   }
 
+  /* Copies of values that are neither. */
+  livebuf_doc source;
+  STATUS(livebuf_init(&source, buffer, sizeof buffer), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&source, livebuf_string("text of another document"), NULL),
+         LIVEBUF_OK);
+  livebuf_value text = livebuf_root(&source);
+  values[2] = livebuf_copy(&text);
+  STATUS(livebuf_stamp(&lap, values, 3, out, 100, &length), LIVEBUF_NO_SPACE);
+  STATUS(livebuf_stamp_doc(&lap, values, 3, &doc, out, length), LIVEBUF_OK);
+  CHECK(is_text(livebuf_get(livebuf_root(&doc), "sec"), "text of another document"));
+  STATUS(livebuf_set_root(&source, livebuf_object(0), NULL), LIVEBUF_OK);
+  STATUS(livebuf_stamp(&lap, values, 3, out, sizeof out, &length), LIVEBUF_STALE_HANDLE);
+  text = livebuf_root(&source);
+  STATUS(livebuf_stamp(&lap, values, 3, out, sizeof out, &length), LIVEBUF_UNSUPPORTED);
+
   /* From a document; what is wrong with places is told by their numbers. */
   STATUS(livebuf_init(&doc, buffer, sizeof buffer), LIVEBUF_OK);
   STATUS(livebuf_set_root(&doc, livebuf_fields(fields, 3), NULL), LIVEBUF_OK);

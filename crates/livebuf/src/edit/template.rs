@@ -14,6 +14,7 @@
 use super::handles::Handles;
 use super::{At, Container, Editor, New, Slot, element_index};
 use crate::block::column::ColumnType;
+use crate::block::record::check_immediate;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u64, round_up};
 use crate::format::cell::{Needle, inline_span, owned_span, span_at};
@@ -24,7 +25,7 @@ use crate::store::space::Space;
 #[cfg(feature = "alloc")]
 use crate::store::storage::VecStorage;
 use crate::store::storage::{Exclusive, Storage};
-use crate::view::{Doc, Valid};
+use crate::view::{Checked, Doc, Valid, Value};
 
 /// Bytes that a place takes in a template's memory: two offsets.
 const PLACE: usize = 8;
@@ -349,13 +350,8 @@ impl<S: Exclusive> Template<S> {
 
     /// Bytes of the document that these values make.
     pub fn stamped_length(&self, values: &[New<'_>]) -> usize {
-        let text = |new: &New<'_>| match new {
-            New::Str(text) | New::Number(text) => text.len(),
-            New::Bytes(bytes) => bytes.len(),
-            _ => 0,
-        };
-        let behind = values.iter().map(text).filter(|&length| length > MAX_INLINE);
-        self.image as usize + behind.map(|length| length.next_multiple_of(8)).sum::<usize>()
+        let behind = |new| Stamped::of(new).map_or(0, |value| value.length_behind());
+        self.image as usize + values.iter().map(behind).sum::<usize>()
     }
 }
 
@@ -576,7 +572,35 @@ impl<'v> Stamped<'v> {
                 Ok(Stamped::Span(TAG_NUMBER, text.as_bytes()))
             }
             New::Number(_) => Err(Error::new(ErrorKind::BadNumber, 0)),
+            New::Copy(ref value) => Stamped::copy(value),
             _ => Err(Error::new(ErrorKind::Unsupported, 0)),
+        }
+    }
+
+    /// A value of another document, checked as one that is copied.
+    fn copy(value: &Value<'v, Checked>) -> Result<Self> {
+        let raw = value.raw();
+        if let Some(text) = value.as_str()? {
+            return Ok(Stamped::Span(TAG_STRING, text.as_bytes()));
+        }
+        if let Some(bytes) = value.as_bytes()? {
+            return Ok(Stamped::Span(TAG_BYTES, bytes));
+        }
+        if let Some(text) = value.as_number_text()? {
+            return Stamped::rest(&New::Number(text));
+        }
+        match raw.tag {
+            TAG_NULL..=TAG_FLOAT => check_immediate(raw).map(|()| Stamped::Cell(raw.tag, raw.cell)),
+            _ => Err(Error::new(ErrorKind::Unsupported, 0)),
+        }
+    }
+
+    /// Bytes that go behind the document.
+    #[inline]
+    pub fn length_behind(&self) -> usize {
+        match *self {
+            Stamped::Span(_, bytes) if bytes.len() > MAX_INLINE => bytes.len().next_multiple_of(8),
+            _ => 0,
         }
     }
 }

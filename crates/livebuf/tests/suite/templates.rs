@@ -73,6 +73,16 @@ fn places_are_anywhere_and_take_any_value() {
         }
         same(stamped.doc(), edited.doc());
     }
+    // Values of other documents, too.
+    let other = json!(["a text of another document", 0.5, null, 18446744073709551615_u64]);
+    let pair = Template::new(&json!({"a": 1}), &["/a"]).unwrap();
+    for value in other.doc().root().as_array().unwrap().unwrap().iter() {
+        let stamped = pair.stamp(&[value.unwrap().into()]).unwrap();
+        let value = value.unwrap();
+        let got = stamped.doc().pointer("/a").unwrap().unwrap();
+        assert!(got.deep_eq(&value, &mut 100).unwrap());
+    }
+    assert_eq!(kind(pair.stamp(&[(&other).into()])), Some((ErrorKind::Unsupported, 0)));
     let scalar = Template::new(&json!(7), &[""]).unwrap();
     let doc = scalar.stamp(&[b"\xFF\0 bytes, eight".into()]).unwrap();
     assert_eq!(doc.doc().root().as_bytes().unwrap(), Some(&b"\xFF\0 bytes, eight"[..]));
