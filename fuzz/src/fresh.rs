@@ -314,7 +314,8 @@ impl Fresh {
     }
 }
 
-fn scalar_new(tree: &Tree) -> New<'_> {
+/// A value that nests nothing, as an editor takes it.
+pub(crate) fn scalar_new(tree: &Tree) -> New<'_> {
     match tree {
         Tree::Null => New::Null,
         Tree::Bool(value) => New::Bool(*value),

@@ -11,7 +11,7 @@
 //! | `walk`, `columns` | asking a document everything, by row and by column |
 //! | `samples` | documents that hold every kind of block; others made by chance |
 //! | `changes` | edits as data, for trees and documents |
-//! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate` | the oracles |
+//! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate`, `templates` | the oracles |
 
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,7 @@ pub mod refusals;
 pub mod samples;
 pub mod shadow;
 pub mod tables;
+pub mod templates;
 pub mod tree;
 pub mod walk;
 
@@ -54,6 +55,11 @@ pub fn refusals(data: &[u8]) {
 /// Damage that knows the structure, and what comes after it: [`mutate::run`].
 pub fn mutations(data: &[u8]) {
     mutate::run(data);
+}
+
+/// Templates of any documents, stamped with any values: [`templates::run`].
+pub fn templates(data: &[u8]) {
+    templates::run(data);
 }
 
 /// Any JSON text against serde_json: [`json::run`].
@@ -88,13 +94,14 @@ pub struct Target {
 }
 
 /// All oracles.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target { name: "edits", run: edits, most: 1_500 },
     Target { name: "bytes", run: bytes, most: 1_500 },
     Target { name: "json", run: json, most: 60 },
     Target { name: "tables", run: tables, most: 700 },
     Target { name: "refusals", run: refusals, most: 100 },
     Target { name: "mutations", run: mutations, most: 500 },
+    Target { name: "templates", run: templates, most: 900 },
 ];
 
 /// Prints a step where `LIVEBUF_FUZZ_TRACE` is set, to read what an input does.

@@ -1,7 +1,7 @@
 //! The oracles in short: seeded inputs, and every input that found something before.
 
 use livebuf_fuzz::input::Random;
-use livebuf_fuzz::{TARGETS, mutate, refusals};
+use livebuf_fuzz::{TARGETS, mutate, refusals, templates};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -88,6 +88,16 @@ fn mutations() {
     assert!(sound > 150, "{sound} are changed and valid");
     let later: usize = met.iter().map(|met| met.later).sum();
     assert!(later > 12_000, "{later} edits after");
+}
+
+/// Enough places are bound, in records and in rows, and enough text is stamped.
+#[test]
+fn stamps() {
+    let met = seeded(900, 2_000, templates::run);
+    let sum = |count: &dyn Fn(&templates::Met) -> usize| met.iter().map(count).sum::<usize>();
+    assert!(sum(&|met| met.places) > 8_000, "{} places", sum(&|met| met.places));
+    assert!(sum(&|met| met.elements) > 2_000, "{} in arrays", sum(&|met| met.elements));
+    assert!(sum(&|met| met.texts) > 1_000, "{} texts", sum(&|met| met.texts));
 }
 
 /// Every edit was refused for want of room somewhere, of every kind of container.

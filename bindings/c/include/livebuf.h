@@ -918,6 +918,35 @@ typedef struct livebuf_node {
 } livebuf_node;
 
 /**
+ * A prepared message: made once from an example by livebuf_template_init, then stamped by
+ * livebuf_stamp with other values in its places. The caller's own variable; the fields may be
+ * read at any time and written never. It may be copied.
+ */
+typedef struct livebuf_template {
+  /**
+   * Bytes from the beginning of its memory that the template keeps. The rest may be used for
+   * something else.
+   */
+  size_t size;
+  /**
+   * Count of places.
+   */
+  size_t count;
+  /**
+   * What livebuf_template_init said. Of a wrong place `detail` is its number, from 0.
+   */
+  struct livebuf_error error;
+  /**
+   * Private.
+   */
+  uint64_t private_state;
+  /**
+   * Private.
+   */
+  uint64_t private_template[3];
+} livebuf_template;
+
+/**
  * Memory from the caller. `reallocate` may be NULL: it is done by the other two then.
  * Alignment as of malloc. The functions are called by the thread that calls the library.
  */
@@ -1643,6 +1672,66 @@ livebuf_status livebuf_rename_n(struct livebuf_doc *doc,
 livebuf_status livebuf_reserve(struct livebuf_doc *doc,
                                struct livebuf_node node,
                                size_t additional);
+
+/**
+ * Prepares messages like `example`: livebuf_copy of a document's root or other value,
+ * livebuf_fields, or a single value. `places` are `count` JSON pointers into it, each ended by
+ * NUL: what differs from message to message. In the example they must hold null, booleans,
+ * numbers, text or bytes; a stamp gives them any of these. The example may be a document that
+ * was not validated: it is read with every check.
+ *
+ * Memory: keeps the first `template->size` bytes of `memory` until the template is not used
+ * any more, and works in all of it: at least twice the example's bytes, eight for each place,
+ * and more where places lie in columns of narrow numbers. `example` does not lie in there; it
+ * and `places` are not kept. `template` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT;
+ * `places` if `count` is 0. Errors: LIVEBUF_NO_SPACE with the missing bytes, LIVEBUF_NOT_FOUND
+ * where the example has no such place, LIVEBUF_WRONG_TYPE where it has an object or array
+ * there, LIVEBUF_KEY_EXISTS where a later place is the same, LIVEBUF_BAD_POINTER; what is
+ * damaged in the example; limits. `template->error` has the details. Threads: as a read of the
+ * example.
+ */
+livebuf_status livebuf_template_init(struct livebuf_template *template_,
+                                     struct livebuf_new example,
+                                     const char *const *places,
+                                     size_t count,
+                                     uint8_t *memory,
+                                     size_t capacity);
+
+/**
+ * Stamps a document into the caller's memory, with a value for each place in their order: a
+ * copy of the example and a few stores. `*length` becomes the document's length; send, store
+ * or open that many bytes of `buffer`. The document is valid. Equal to the same edits of the
+ * example, it may have other bytes.
+ *
+ * Memory: writes at most `capacity` bytes to `buffer`, which is neither the template's memory
+ * nor text of the values; nothing is kept. NULL: LIVEBUF_NULL_ARGUMENT; `values` if `count` is
+ * 0. Errors: LIVEBUF_NO_SPACE; LIVEBUF_INDEX_OUT_OF_RANGE where `count` is not that of the
+ * places; LIVEBUF_UNSUPPORTED for objects and arrays; LIVEBUF_BAD_TEXT, LIVEBUF_BAD_NUMBER;
+ * LIVEBUF_OVERLAP; what is damaged in values that are copied; limits; LIVEBUF_NOT_OPEN. Then `*length` is 0, but for
+ * LIVEBUF_NO_SPACE the bytes that the document takes, and `buffer` begins with no document.
+ * Threads: any number may stamp from one template at once.
+ */
+livebuf_status livebuf_stamp(const struct livebuf_template *template_,
+                             const struct livebuf_new *values,
+                             size_t count,
+                             uint8_t *buffer,
+                             size_t capacity,
+                             size_t *length);
+
+/**
+ * The same, and opens the document to be read and edited. It counts as written by this
+ * library: livebuf_is_trusted.
+ *
+ * Memory: as livebuf_init and livebuf_stamp. NULL: as livebuf_stamp. Errors: as livebuf_stamp,
+ * in `doc->error`; the document is not open then. Threads: as livebuf_stamp, and an edit of
+ * `doc`.
+ */
+livebuf_status livebuf_stamp_doc(const struct livebuf_template *template_,
+                                 const struct livebuf_new *values,
+                                 size_t count,
+                                 struct livebuf_doc *doc,
+                                 uint8_t *buffer,
+                                 size_t capacity);
 
 /**
  * A new document that manages its memory; its root is null. It grows as it needs to;

@@ -189,21 +189,21 @@ impl<'s> Aside<'s> {
 }
 
 /// `livebuf_kind` as what C passes.
-mod kind {
+pub(crate) mod kind {
     use super::livebuf_kind::*;
-    pub(super) const NULL: u32 = LIVEBUF_NEW_NULL as u32;
-    pub(super) const BOOL: u32 = LIVEBUF_NEW_BOOL as u32;
-    pub(super) const INT: u32 = LIVEBUF_NEW_I64 as u32;
-    pub(super) const UINT: u32 = LIVEBUF_NEW_U64 as u32;
-    pub(super) const FLOAT: u32 = LIVEBUF_NEW_F64 as u32;
-    pub(super) const STRING: u32 = LIVEBUF_NEW_STRING as u32;
-    pub(super) const BYTES: u32 = LIVEBUF_NEW_BYTES as u32;
-    pub(super) const NUMBER: u32 = LIVEBUF_NEW_NUMBER as u32;
-    pub(super) const OBJECT: u32 = LIVEBUF_NEW_OBJECT as u32;
-    pub(super) const MAP: u32 = LIVEBUF_NEW_MAP as u32;
-    pub(super) const ARRAY: u32 = LIVEBUF_NEW_ARRAY as u32;
-    pub(super) const COPY: u32 = LIVEBUF_NEW_COPY as u32;
-    pub(super) const FIELDS: u32 = LIVEBUF_NEW_FIELDS as u32;
+    pub(crate) const NULL: u32 = LIVEBUF_NEW_NULL as u32;
+    pub(crate) const BOOL: u32 = LIVEBUF_NEW_BOOL as u32;
+    pub(crate) const INT: u32 = LIVEBUF_NEW_I64 as u32;
+    pub(crate) const UINT: u32 = LIVEBUF_NEW_U64 as u32;
+    pub(crate) const FLOAT: u32 = LIVEBUF_NEW_F64 as u32;
+    pub(crate) const STRING: u32 = LIVEBUF_NEW_STRING as u32;
+    pub(crate) const BYTES: u32 = LIVEBUF_NEW_BYTES as u32;
+    pub(crate) const NUMBER: u32 = LIVEBUF_NEW_NUMBER as u32;
+    pub(crate) const OBJECT: u32 = LIVEBUF_NEW_OBJECT as u32;
+    pub(crate) const MAP: u32 = LIVEBUF_NEW_MAP as u32;
+    pub(crate) const ARRAY: u32 = LIVEBUF_NEW_ARRAY as u32;
+    pub(crate) const COPY: u32 = LIVEBUF_NEW_COPY as u32;
+    pub(crate) const FIELDS: u32 = LIVEBUF_NEW_FIELDS as u32;
 }
 
 impl livebuf_new {
@@ -275,7 +275,7 @@ impl livebuf_new {
     /// # Safety
     /// As [`new_by`](Self::new_by).
     #[cfg_attr(not(feature = "small"), inline(always))]
-    unsafe fn part<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
+    pub(crate) unsafe fn part<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
         // SAFETY: passed on.
         unsafe { self.new_by(under_edit, |pointer, length| outside(under_edit, pointer, length)) }
     }
@@ -292,6 +292,12 @@ impl UnderEdit {
     /// No document is.
     pub(crate) const NONE: UnderEdit =
         UnderEdit { doc: ptr::null(), start: ptr::null(), capacity: 0 };
+
+    /// What is written lies in this memory.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn memory(start: *const u8, capacity: usize) -> Self {
+        UnderEdit { doc: ptr::null(), start, capacity }
+    }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn of(doc: *const livebuf_doc, editor: &Editor<Memory>) -> Self {
@@ -394,7 +400,7 @@ unsafe fn store(
             }
             _ => {
                 let (mut store, mut answer) = (Some(store), None);
-                with_rest(under_edit, new, &mut |new| {
+                with_new(under_edit, new, &mut |new| {
                     answer = store.take().map(|store| store.store(new)).transpose()?;
                     Ok(())
                 })?;
@@ -404,12 +410,12 @@ unsafe fn store(
     }
 }
 
-/// Of the other kinds.
+/// Hands over a new value as the core takes it.
 ///
 /// # Safety
-/// As [`store`].
+/// The value's pointer is good for what its kind says.
 #[inline(never)]
-unsafe fn with_rest(
+pub(crate) unsafe fn with_new(
     under_edit: &UnderEdit,
     new: &livebuf_new,
     then: &mut dyn FnMut(New<'_>) -> livebuf::Result<()>,
@@ -462,7 +468,7 @@ unsafe fn fields_of<'a>(
 /// # Safety
 /// As [`bytes_of`].
 #[cfg_attr(not(feature = "small"), inline(always))]
-unsafe fn outside<'a>(
+pub(crate) unsafe fn outside<'a>(
     under_edit: &UnderEdit,
     pointer: *const u8,
     length: usize,

@@ -548,6 +548,124 @@ static void columns(void) {
   CHECK(!livebuf_column_slice(&column, &count) && count == 0);
 }
 
+/* Prepared messages: from fields, from a document, and every misuse. */
+static void templates(void) {
+  static const char *const PLACES[] = {"/event", "/lap", "/sec"};
+  static uint8_t memory[1024], out[512];
+  livebuf_template lap, other;
+  livebuf_doc doc;
+  size_t length = 7;
+  livebuf_field fields[3] = {livebuf_member("event", livebuf_string("an example")),
+                             livebuf_member("lap", livebuf_i64(0)),
+                             livebuf_member("sec", livebuf_null())};
+  livebuf_new values[3] = {livebuf_string("lap_complete"), livebuf_i64(55), livebuf_f64(88.427)};
+  STATUS(livebuf_template_init(&lap, livebuf_fields(fields, 3), PLACES, 3, memory, sizeof memory),
+         LIVEBUF_OK);
+  CHECK(lap.count == 3 && lap.size > 100 && lap.size < 200 && !lap.error.status);
+  memset(memory + lap.size, 0x5A, sizeof memory - lap.size); /* the rest is free again */
+  memset(out, 0xA5, sizeof out);
+  STATUS(livebuf_stamp(&lap, values, 3, out, sizeof out, &length), LIVEBUF_OK);
+  CHECK(length > 100 && length < 200 && out[length] == 0xA5);
+  STATUS(livebuf_open(&doc, out, length, sizeof out), LIVEBUF_OK);
+  STATUS(livebuf_validate(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+  CHECK(is_text(livebuf_get(livebuf_root(&doc), "event"), "lap_complete"));
+  CHECK(livebuf_get_i64(livebuf_get(livebuf_root(&doc), "lap")) == 55);
+  CHECK(livebuf_get_f64(livebuf_get(livebuf_root(&doc), "sec")) == 88.427);
+
+  /* Every kind of value. A copy of the template is one, too. */
+  other = lap;
+  livebuf_new kinds[][3] = {
+      {livebuf_null(), livebuf_bool(true), livebuf_u64(UINT64_MAX)},
+      {livebuf_string("short"), livebuf_blob("\0\xFF, and more", 12), livebuf_number("1e400")},
+      {livebuf_string(""), livebuf_blob(NULL, 0), livebuf_i64(INT64_MIN)}};
+  for (int i = 0; i < 3; i++) {
+    STATUS(livebuf_stamp_doc(&other, kinds[i], 3, &doc, out, sizeof out), LIVEBUF_OK);
+    CHECK(livebuf_is_trusted(&doc) && doc.bytes == out && doc.capacity == sizeof out);
+    STATUS(livebuf_validate(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+    STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "further", i), LIVEBUF_OK);
+    CHECK(livebuf_count(livebuf_root(&doc)) == 4);
+  }
+  CHECK(livebuf_get_bytes(livebuf_get(livebuf_root(&doc), "lap")).length == 0);
+
+  /* Too small, and then large enough. No message of before stays. */
+  STATUS(livebuf_stamp(&lap, values, 3, out, sizeof out, &length), LIVEBUF_OK);
+  size_t whole = length;
+  for (size_t room = 0; room < whole; room++) {
+    STATUS(livebuf_stamp(&lap, values, 3, out, room, &length), LIVEBUF_NO_SPACE);
+    CHECK(length == whole);
+    if (room >= 4) STATUS(livebuf_open(&doc, out, whole, sizeof out), LIVEBUF_NOT_A_DOCUMENT);
+  }
+  STATUS(livebuf_stamp(&lap, values, 3, out, whole, &length), LIVEBUF_OK);
+  STATUS(livebuf_stamp_doc(&lap, values, 3, &doc, out, whole - 1), LIVEBUF_NO_SPACE);
+  CHECK(doc.error.detail == 1 && !livebuf_exists(livebuf_root(&doc)));
+
+  STATUS(livebuf_stamp(&lap, values, 2, out, sizeof out, &length), LIVEBUF_INDEX_OUT_OF_RANGE);
+  CHECK(length == 0);
+  STATUS(livebuf_stamp(&lap, NULL, 3, out, sizeof out, &length), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_stamp(&lap, values, 3, NULL, 0, &length), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_stamp(&lap, values, 3, out, sizeof out, NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_stamp(NULL, values, 3, out, sizeof out, &length), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_stamp_doc(&lap, values, 3, NULL, out, sizeof out), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_stamp(&lap, values, 3, memory, sizeof memory, &length), LIVEBUF_OVERLAP);
+  STATUS(livebuf_stamp(&lap, values, 3, out, sizeof out, &length), LIVEBUF_OK);
+  livebuf_new own = livebuf_string_n((const char *)out + 32, 12);
+  livebuf_new wrong[] = {livebuf_object(1), livebuf_array(1), livebuf_fields(fields, 3), own,
+                         livebuf_string("\xFF"), livebuf_number("1,5"), livebuf_string(NULL)};
+  int expected[] = {LIVEBUF_UNSUPPORTED, LIVEBUF_UNSUPPORTED, LIVEBUF_UNSUPPORTED,
+                    LIVEBUF_OVERLAP,     LIVEBUF_BAD_TEXT,    LIVEBUF_BAD_NUMBER,
+                    LIVEBUF_NULL_ARGUMENT};
+  for (int i = 0; i < 7; i++) {
+    values[2] = wrong[i];
+    STATUS(livebuf_stamp(&lap, values, 3, out, sizeof out, &length), expected[i]);
+    CHECK(length == 0 && out[0] == 0);
+  }
+
+  /* Copies of values that are neither. */
+  livebuf_doc source;
+  STATUS(livebuf_init(&source, buffer, sizeof buffer), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&source, livebuf_string("text of another document"), NULL),
+         LIVEBUF_OK);
+  livebuf_value text = livebuf_root(&source);
+  values[2] = livebuf_copy(&text);
+  STATUS(livebuf_stamp(&lap, values, 3, out, 100, &length), LIVEBUF_NO_SPACE);
+  STATUS(livebuf_stamp_doc(&lap, values, 3, &doc, out, length), LIVEBUF_OK);
+  CHECK(is_text(livebuf_get(livebuf_root(&doc), "sec"), "text of another document"));
+  STATUS(livebuf_set_root(&source, livebuf_object(0), NULL), LIVEBUF_OK);
+  STATUS(livebuf_stamp(&lap, values, 3, out, sizeof out, &length), LIVEBUF_STALE_HANDLE);
+  text = livebuf_root(&source);
+  STATUS(livebuf_stamp(&lap, values, 3, out, sizeof out, &length), LIVEBUF_UNSUPPORTED);
+
+  /* From a document; what is wrong with places is told by their numbers. */
+  STATUS(livebuf_init(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&doc, livebuf_fields(fields, 3), NULL), LIVEBUF_OK);
+  livebuf_value root = livebuf_root(&doc);
+  livebuf_new example = livebuf_copy(&root);
+  STATUS(livebuf_template_init(&other, example, PLACES, 2, memory, sizeof memory), LIVEBUF_OK);
+  STATUS(livebuf_stamp(&other, values, 2, out, sizeof out, &length), LIVEBUF_OK);
+  static const char *const WRONG[][2] = {
+      {"/lap", "/lop"}, {"/lap", ""}, {"/lap", "lap"}, {"/lap", NULL}, {"/lap", "\xFF"}};
+  int statuses[] = {LIVEBUF_NOT_FOUND, LIVEBUF_WRONG_TYPE, LIVEBUF_BAD_POINTER,
+                    LIVEBUF_NULL_ARGUMENT, LIVEBUF_BAD_TEXT};
+  for (int i = 0; i < 5; i++) {
+    STATUS(livebuf_template_init(&other, example, WRONG[i], 2, memory, sizeof memory),
+           statuses[i]);
+    CHECK(other.error.status == statuses[i] && (i > 2 || other.error.detail == 1));
+    STATUS(livebuf_stamp(&other, values, 2, out, sizeof out, &length), LIVEBUF_NOT_OPEN);
+  }
+  STATUS(livebuf_template_init(&other, example, PLACES, 3, memory, 256), LIVEBUF_NO_SPACE);
+  STATUS(livebuf_template_init(&other, example, PLACES, 3, memory,
+                               256 + (size_t)other.error.detail),
+         LIVEBUF_OK);
+  STATUS(livebuf_template_init(&other, example, PLACES, 3, NULL, 256), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_template_init(&other, example, PLACES, 3, buffer, sizeof buffer),
+         LIVEBUF_OVERLAP);
+  STATUS(livebuf_template_init(NULL, example, PLACES, 3, memory, 256), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_template_init(&other, livebuf_i64(1), NULL, 0, memory, sizeof memory),
+         LIVEBUF_OK);
+  STATUS(livebuf_stamp(&other, NULL, 0, out, sizeof out, &length), LIVEBUF_OK);
+  CHECK(length == 32);
+}
+
 int main(void) {
   long before = allocations;
   all_kinds();
@@ -558,6 +676,7 @@ int main(void) {
   misuse();
   no_space();
   columns();
+  templates();
   CHECK(allocations == before);
   return done("buffer");
 }

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import frames, maps, objects, twitter
+from . import frames, maps, messages, objects, twitter
 from .report import HERE, Report
 from .timing import FULL, QUICK
 
@@ -43,13 +43,14 @@ def main() -> int:
     effort, report = (QUICK if arguments.quick else FULL), Report()
     began = time.monotonic()
     maps.run(effort, report, wanted)
+    messages.run(effort, report, wanted)
     twitter.run(effort, report, wanted, arguments.data)
     objects.run(effort, report, wanted)
     frames.run(effort, report, wanted, arguments.data)
     print(report.text())
     print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
     if arguments.record:
-        inputs = [*maps.INPUTS, *twitter.INPUTS, *objects.INPUTS, *frames.INPUTS]
+        inputs = [*maps.INPUTS, *messages.INPUTS, *twitter.INPUTS, *objects.INPUTS, *frames.INPUTS]
         print(report.record(PEERS, inputs), file=sys.stderr)
     return 1 if report.failed else 0
 

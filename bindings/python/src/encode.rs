@@ -683,7 +683,7 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.first_chunk().copied().unwrap_or([0; N])
 }
 
-fn class_name(object: Borrowed<'_, '_, PyAny>) -> String {
+pub(crate) fn class_name(object: Borrowed<'_, '_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string())
 }
 
@@ -720,32 +720,50 @@ pub(crate) enum Given<'a> {
 }
 
 impl<'a> Given<'a> {
+    /// What needs no walk and no document.
     #[inline]
-    pub(crate) fn of(object: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {
+    pub(crate) fn plain(object: Borrowed<'a, '_, PyAny>) -> Option<Given<'a>> {
         let pointer = object.as_ptr();
         // SAFETY: a live object.
         unsafe {
             if ffi::PyUnicode_CheckExact(pointer) != 0
-                && let Ok(text) = text(object.as_borrowed())
+                && let Ok(text) = text(object)
             {
-                return Ok(Given::Text(text));
+                return Some(Given::Text(text));
             }
             if ffi::PyLong_CheckExact(pointer) != 0 {
                 let mut overflow: c_int = 0;
                 let value = ffi::PyLong_AsLongLongAndOverflow(pointer, &mut overflow);
                 if overflow == 0 {
-                    return Ok(Given::Int(value));
+                    return Some(Given::Int(value));
                 }
             }
             if ffi::PyFloat_CheckExact(pointer) != 0 {
-                return Ok(Given::Float(ffi::PyFloat_AsDouble(pointer)));
+                return Some(Given::Float(ffi::PyFloat_AsDouble(pointer)));
             }
             if pointer == ffi::Py_None() {
-                return Ok(Given::Null);
+                return Some(Given::Null);
             }
             if pointer == ffi::Py_True() || pointer == ffi::Py_False() {
-                return Ok(Given::Bool(pointer == ffi::Py_True()));
+                return Some(Given::Bool(pointer == ffi::Py_True()));
             }
+            if ffi::PyBytes_CheckExact(pointer) != 0 {
+                let start = ffi::PyBytes_AsString(pointer).cast::<u8>();
+                let length = ffi::PyBytes_Size(pointer) as usize;
+                return Some(Given::Bytes(std::slice::from_raw_parts(start, length)));
+            }
+        }
+        None
+    }
+
+    #[inline]
+    pub(crate) fn of(object: &'a Bound<'_, PyAny>) -> PyResult<Given<'a>> {
+        if let Some(given) = Given::plain(object.as_borrowed()) {
+            return Ok(given);
+        }
+        let pointer = object.as_ptr();
+        // SAFETY: a live object.
+        unsafe {
             if ffi::PyDict_CheckExact(pointer) != 0 && ffi::PyDict_Size(pointer) == 0 {
                 return Ok(Given::EmptyObject);
             }
@@ -753,11 +771,22 @@ impl<'a> Given<'a> {
                 return Ok(Given::EmptyArray);
             }
         }
-        if let Ok(bytes) = object.cast_exact::<PyBytes>() {
-            return Ok(Given::Bytes(bytes.as_bytes()));
-        }
         let document = document(object, None, EncodeOptions::default())?;
         Ok(Given::Document(Box::new(document)))
+    }
+
+    /// The value for the core, where it borrows nothing from this.
+    #[inline]
+    pub(crate) fn into_value(self) -> Option<New<'a>> {
+        Some(match self {
+            Given::Null => New::Null,
+            Given::Bool(value) => New::Bool(value),
+            Given::Int(value) => New::Int(value),
+            Given::Float(value) => New::Float(value),
+            Given::Text(text) => New::Str(text),
+            Given::Bytes(bytes) => New::Bytes(bytes),
+            Given::EmptyObject | Given::EmptyArray | Given::Document(_) => return None,
+        })
     }
 
     /// The value for the core.

@@ -9,6 +9,7 @@
 //! | `place` | places of views, and how they outlive edits |
 //! | `object`, `array` | views as dicts and lists |
 //! | `table`, `export` | columns, Arrow, buffers |
+//! | `template` | prepared messages |
 //! | `encode`, `decode`, `codec`, `json` | Python objects and JSON to documents and back |
 //! | `compare`, `error` | `==`; exceptions |
 
@@ -26,6 +27,7 @@ mod memory;
 mod object;
 mod place;
 mod table;
+mod template;
 
 use pyo3::prelude::*;
 
@@ -47,6 +49,8 @@ mod _livebuf {
     use crate::object::{Members, Object, Ordered};
     #[pymodule_export]
     use crate::table::{Column, Table, from_arrow};
+    #[pymodule_export]
+    use crate::template::Template;
 
     use pyo3::prelude::*;
 

@@ -43,7 +43,9 @@ mod view;
 pub use block::column::ColumnType;
 #[cfg(feature = "alloc")]
 pub use edit::DocBuf;
-pub use edit::{Child, Detached, Editor, New, NodeId, NodeMut};
+#[doc(hidden)]
+pub use edit::Stamped;
+pub use edit::{Child, Detached, Editor, New, NodeId, NodeMut, Stamp, Template};
 #[cfg(feature = "alloc")]
 pub use encode::{DuplicateKeys, EncodeOptions, Encoder};
 pub use error::{Error, ErrorKind, Result};

@@ -21,6 +21,7 @@ mod object;
 mod row;
 mod rules;
 mod sink;
+mod template;
 mod values;
 
 use column::{Place, Step};
@@ -28,6 +29,7 @@ pub use copy::Detached;
 pub use cursor::NodeMut;
 pub use handles::NodeId;
 use handles::{Event, Handles};
+pub use template::{Stamp, Stamped, Template};
 
 use crate::block::column::{ColumnType, Elements, row_cell, row_of};
 use crate::block::list::List;

@@ -528,6 +528,18 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.set_used(start + size);
     }
 
+    /// Puts text behind the used bytes, for which [`ensure`](Self::ensure) made room, and
+    /// zeros up to the next multiple of eight: where it is.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn append(&mut self, text: &[u8]) -> u32 {
+        let start = self.used;
+        let end = start as u64 + round_up(text.len() as u64);
+        self.write_u64(end.saturating_sub(8), 0);
+        self.write(start as u64, text);
+        self.set_used(end);
+        start
+    }
+
     /// Gives back what was not carved.
     #[inline]
     pub(crate) fn finish(&mut self, extent: Extent) {

@@ -10,3 +10,4 @@ mod layers;
 mod limits;
 mod reading;
 mod space;
+mod templates;

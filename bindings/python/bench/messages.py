@@ -1,0 +1,67 @@
+"""Small messages of one kind: prepared by a template, and encoded each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import livebuf
+
+from .report import OURS, Report
+from .timing import Contest, Effort
+
+INPUTS = ["Messages: three fields, a text of 12 characters, a small integer, a double"]
+WORKLOAD = "messages/three fields"
+PREPARED = "livebuf.Template"
+
+# Made anew by each turn, as messages are: a dict, or what the template takes.
+VALUES = [("lap_complete", lap, 88.427 + lap / 8) for lap in range(64)]
+
+
+def _dict(dumps: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    return lambda values: dumps({"event": values[0], "lap": values[1], "time_sec": values[2]})
+
+
+def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
+    if not wanted(WORKLOAD):
+        return
+    example = {"event": "", "lap": 0, "time_sec": 0.0}
+    stamp = livebuf.Template(example, ["/event", "/lap", "/time_sec"]).stamp
+    contest = Contest()
+    ours: dict[str, Callable[[Any], bytes]] = {
+        PREPARED: lambda values: stamp(*values),
+        OURS: _dict(livebuf.dumps),
+    }
+    for name, work in ours.items():
+        for values in VALUES:
+            if livebuf.loads(work(values)) != dict(zip(example, values, strict=True)):
+                report.fail(f"{WORKLOAD}: {name} gives another answer")
+                return
+        contest.add(name, work, VALUES)
+    rivals = []
+    for package, name, dumps in _peers(report):
+        contest.add(name, _dict(dumps), VALUES)
+        rivals.append(name)
+        if len(dumps(example)) < 10:
+            report.fail(f"{WORKLOAD}: {package} gives too little")
+    times = contest.run(effort)
+    report.figure("A message of three fields", "WRITE", times)
+    report.ratio(f"{WORKLOAD}, of livebuf.dumps", times[PREPARED] / times[OURS], 0.5)
+    report.against(f"{WORKLOAD}, fastest peer", times, rivals, 1.0, ours=PREPARED)
+
+
+def _peers(report: Report) -> list[tuple[str, str, Callable[[Any], bytes]]]:
+    found: list[tuple[str, str, Callable[[Any], bytes]]] = []
+    try:
+        import orjson
+
+        found.append(("orjson", "orjson", orjson.dumps))
+    except ImportError as error:
+        report.skip(f"messages: orjson: {error}")
+    try:
+        import msgspec
+
+        found.append(("msgspec", "msgspec, msgpack", msgspec.msgpack.Encoder().encode))
+    except ImportError as error:
+        report.skip(f"messages: msgspec: {error}")
+    return found
