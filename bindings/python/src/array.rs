@@ -1,36 +1,23 @@
 //! `livebuf.Array`: a view of an array, as a `MutableSequence`.
 
-use livebuf::{Editor, ErrorKind, NodeId, Storage};
+use livebuf::{Editor, NodeId, Storage};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 
 use crate::compare;
-use crate::decode::{self, CollectorPause};
-use crate::document::{Document, Found, child, fallback, found, is_container};
-use crate::encode::{Given, expected};
-use crate::error::{self, Fault, Held};
-use crate::export::Numbers;
-use crate::object::pointer_below;
-use crate::place::{Above, Change, Effect, Taken, View};
+use crate::decode;
+use crate::encode::Given;
+use crate::error::{self, Fault, Held, expected};
+use crate::export::{self, Numbers};
+use crate::log::{Change, Effect, Taken};
+use crate::pointer::{fallback, pointer_below};
 use crate::table::{Column, Table};
+use crate::view::{Above, Document, Found, Object, child, found, is_container};
 
-/// An array of a document, as a list: edits change the document.
-///
-/// >>> doc = livebuf.from_json('[3, 1, 4, 1, 5]')
-/// >>> digits = doc.root
-/// >>> digits[-1], digits[1:3], digits.count(1)
-/// (5, [1, 4], 2)
-/// >>> digits.append(9); del digits[0]
-/// >>> list(digits)
-/// [1, 4, 1, 5, 9]
-///
-/// Arrays of numbers offer their memory: `memoryview(array)`, `numpy.asarray(array)`.
-#[pyclass(frozen, sequence, weakref, module = "livebuf")]
-pub(crate) struct Array {
-    pub(crate) view: View,
-}
+// For `encode`, which takes it from here.
+pub(crate) use crate::view::Array;
 
 /// Where a Python index leads.
 fn place(index: isize, length: usize) -> Option<usize> {
@@ -39,10 +26,6 @@ fn place(index: isize, length: usize) -> Option<usize> {
 }
 
 impl Array {
-    pub(crate) fn len(&self, py: Python<'_>) -> PyResult<usize> {
-        self.view.read(py, |value| Ok(value.len()?.unwrap_or(0)))
-    }
-
     /// The element at an index from the front; `None` beyond the end.
     #[inline]
     fn at<'py>(slf: &Bound<'py, Self>, index: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -60,52 +43,9 @@ impl Array {
         })
     }
 
-    /// Elements from an index on as plain Python objects, so many that they are made of about
-    /// `most` values; one that alone has more as a view.
-    pub(crate) fn plain_from<'py>(
-        slf: &Bound<'py, Self>,
-        index: usize,
-        most: u64,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let py = slf.py();
-        slf.get().view.reach(py, |document, state, node| {
-            let _pause = CollectorPause::new();
-            let (mut items, mut large) = (Vec::new(), None);
-            let mut left = most;
-            let editor = state.editor()?;
-            let value = editor.value(node)?;
-            let array = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
-            for index in index..array.len() {
-                let Some(value) = array.get(index)? else { break };
-                let within = left.saturating_sub(1);
-                let mut rest = within;
-                match decode::to_python_within(py, &value, &mut rest) {
-                    Ok(item) => items.push(item),
-                    Err(Fault::Core(error)) if error.kind() == ErrorKind::BudgetExceeded => {
-                        if items.is_empty() {
-                            large =
-                                editor.handle_of(&value, node).map(|below| (value.kind(), below));
-                        }
-                        break;
-                    }
-                    Err(fault) => return Err(fault),
-                }
-                left = rest;
-                if left == 0 {
-                    break;
-                }
-            }
-            if let Some(below) = large {
-                let above = Above::Array(Some(slf.clone().unbind()), index);
-                items.push(child(py, state, document, below, above)?);
-            }
-            Ok(items)
-        })
-    }
-
     /// An index that must be there.
     fn index_of(&self, key: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let length = self.len(key.py())?;
+        let length = self.view.len(key.py())?;
         let index = match key.extract::<isize>() {
             Ok(index) => index,
             Err(failure) if failure.is_instance_of::<PyOverflowError>(key.py()) => isize::MAX,
@@ -116,7 +56,7 @@ impl Array {
 
     /// The indexes of a slice, and its first when it has none.
     fn indexes(&self, slice: &Bound<'_, PySlice>) -> PyResult<(Vec<usize>, usize, isize)> {
-        let length = self.len(slice.py())?;
+        let length = self.view.len(slice.py())?;
         let found = slice.indices(isize::try_from(length)?)?;
         let indexes = (0..found.slicelength)
             .map(|step| (found.start + step as isize * found.step) as usize)
@@ -227,7 +167,7 @@ impl Array {
         let index = slf.get().index_of(key)?;
         match Self::at(slf, index)? {
             Some(item) => Ok(item),
-            None => Err(error::index(slf.py(), index as isize, slf.get().len(slf.py())?)),
+            None => Err(error::index(slf.py(), index as isize, slf.get().view.len(slf.py())?)),
         }
     }
 
@@ -284,7 +224,7 @@ impl Array {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.len(py)
+        self.view.len(py)
     }
 
     fn __iter__(slf: &Bound<'_, Self>) -> Elements {
@@ -360,7 +300,7 @@ impl Array {
     fn insert(&self, index: isize, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = value.py();
         let given = Given::of(value)?;
-        let length = self.len(py)?;
+        let length = self.view.len(py)?;
         let index = match index < 0 {
             true => index.saturating_add_unsigned(length).max(0) as usize,
             false => (index as usize).min(length),
@@ -381,7 +321,7 @@ impl Array {
     #[pyo3(signature = (index=-1, /), text_signature = "($self, index=-1, /)")]
     fn pop<'py>(slf: &Bound<'py, Self>, index: isize) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let length = slf.get().len(py)?;
+        let length = slf.get().view.len(py)?;
         let found = place(index, length).ok_or_else(|| error::index(py, index, length))?;
         let value = slf.get().view.read(py, |value| match value.get(found)? {
             Some(value) => {
@@ -402,7 +342,7 @@ impl Array {
 
     /// Turns the order of the elements around.
     fn reverse(&self, py: Python<'_>) -> PyResult<()> {
-        let length = self.len(py)?;
+        let length = self.view.len(py)?;
         // One in the middle stays.
         let change = Change::shifts([
             Effect::Elements(0, length / 2),
@@ -420,7 +360,7 @@ impl Array {
 
     /// Exchanges two elements.
     fn swap(&self, py: Python<'_>, one: isize, other: isize) -> PyResult<()> {
-        let length = self.len(py)?;
+        let length = self.view.len(py)?;
         let find = |index| place(index, length).ok_or_else(|| error::index(py, index, length));
         let (one, other) = (find(one)?, find(other)?);
         let change = Change::shifts([Effect::element(one), Effect::element(other)]);
@@ -502,12 +442,12 @@ impl Array {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let length = slf.get().len(slf.py())?;
+        let length = slf.get().view.len(slf.py())?;
         let mut shown = Vec::new();
         for index in 0..length.min(4) {
             match Self::at(slf, index)? {
                 Some(item) if item.is_instance_of::<Self>() => shown.push("[…]".to_owned()),
-                Some(item) if item.is_instance_of::<crate::object::Object>() => {
+                Some(item) if item.is_instance_of::<Object>() => {
                     shown.push("{…}".to_owned());
                 }
                 Some(item) => {
@@ -532,12 +472,12 @@ impl Array {
         flags: std::os::raw::c_int,
     ) -> PyResult<()> {
         let numbers = Numbers::new(slf.clone().unbind(), Vec::new());
-        crate::export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
+        export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
     }
 
     #[allow(unsafe_code)]
     unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer) {
-        crate::export::release(slf.get().view.document(slf.py()).get(), view);
+        export::release(slf.get().view.document(slf.py()).get(), view);
     }
 }
 

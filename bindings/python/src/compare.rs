@@ -5,12 +5,9 @@ use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList};
 
-use crate::array::Array;
-use crate::decode;
-use crate::document::DETACH;
+use crate::decode::{self, CollectorPause};
 use crate::error::Fault;
-use crate::object::Object;
-use crate::place::{View, with_both};
+use crate::view::{Above, Array, DETACH, Object, View, child, with_both};
 
 /// The answer to a comparison of a document's value.
 pub(crate) fn answer<'py>(
@@ -81,7 +78,7 @@ fn plain_equal(
     }
     let mut index = 0;
     while index < length {
-        let part = Array::plain_from(array, index, PART)?;
+        let part = plain_from(array, index, PART)?;
         if part.is_empty() {
             return Ok(Some(false));
         }
@@ -99,6 +96,48 @@ fn plain_equal(
 
 /// Values that become Python objects at once.
 const PART: u64 = 4096;
+
+/// Elements from an index on as plain Python objects, so many that they are made of about
+/// `most` values; one that alone has more as a view.
+fn plain_from<'py>(
+    array: &Bound<'py, Array>,
+    index: usize,
+    most: u64,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let py = array.py();
+    array.get().view.reach(py, |document, state, node| {
+        let _pause = CollectorPause::new();
+        let (mut items, mut large) = (Vec::new(), None);
+        let mut left = most;
+        let editor = state.editor()?;
+        let value = editor.value(node)?;
+        let elements = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
+        for index in index..elements.len() {
+            let Some(value) = elements.get(index)? else { break };
+            let within = left.saturating_sub(1);
+            let mut rest = within;
+            match decode::to_python_within(py, &value, &mut rest) {
+                Ok(item) => items.push(item),
+                Err(Fault::Core(error)) if error.kind() == ErrorKind::BudgetExceeded => {
+                    if items.is_empty() {
+                        large = editor.handle_of(&value, node).map(|below| (value.kind(), below));
+                    }
+                    break;
+                }
+                Err(fault) => return Err(fault),
+            }
+            left = rest;
+            if left == 0 {
+                break;
+            }
+        }
+        if let Some(below) = large {
+            let above = Above::Array(Some(array.clone().unbind()), index);
+            items.push(child(py, state, document, below, above)?);
+        }
+        Ok(items)
+    })
+}
 
 /// Compares two views, in their documents.
 fn views(py: Python<'_>, one: &View, other: &View) -> PyResult<bool> {

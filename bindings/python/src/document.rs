@@ -1,183 +1,35 @@
-//! `livebuf.Document`: a document over any memory, and its lock.
-//!
-//! All that looks at or changes the bytes holds the lock. While it is held no Python code
-//! runs that could come back here: whoever makes objects meanwhile that the collector knows
-//! pauses it ([`CollectorPause`]). Who waits for the lock is detached from the interpreter.
+//! `livebuf.Document`: its methods, and documents in files.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use livebuf::mapped::{self, FileStorage, MappedFile, MappedStorage};
-use livebuf::{Doc, DocBuf, Editor, ErrorKind, Kind, NodeId, Storage, Value};
+use livebuf::{Doc, Editor, ErrorKind, Kind, Storage};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyOSError, PyResourceWarning, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 
-use crate::array::Array;
 use crate::compare;
-use crate::decode::{self, CollectorPause};
+use crate::decode;
+use crate::edit::{Aside, edit};
 use crate::encode::{self, Given, lookup};
 use crate::error::{self, Fault, Held};
-use crate::lock::{Guard, Lock};
+use crate::export;
+use crate::log::{Change, Step, Taken};
 use crate::memory::{Access, Memory};
-use crate::object::Object;
-use crate::place::{Above, Aside, Change, Log, ROOT, Step, Taken, View, Views, unescaped};
+use crate::pointer::{fallback, look, unescaped};
+use crate::view::{Above, Found, Object, ROOT, State, child, found, new_layout};
 
-/// From so many bytes on, work that needs no Python objects lets other threads run.
-pub(crate) const DETACH: usize = 4096;
-
-/// What the lock protects.
-pub(crate) struct State {
-    /// `None` when closed.
-    editor: Option<Editor<Memory>>,
-    pub(crate) log: Log,
-    /// Counts edits, for iterators.
-    pub(crate) edits: u64,
-    /// Changes where members come to lie otherwise, for iterators: another in each document.
-    pub(crate) layout: u64,
-}
-
-impl State {
-    #[inline(always)]
-    pub(crate) fn editor(&self) -> Held<&Editor<Memory>> {
-        self.editor.as_ref().ok_or(Fault::Closed)
-    }
-
-    #[inline(always)]
-    pub(crate) fn editor_mut(&mut self) -> Held<&mut Editor<Memory>> {
-        self.editor.as_mut().ok_or(Fault::Closed)
-    }
-}
-
-impl State {
-    /// The document, if nobody else made it longer or shorter in its memory: then the header
-    /// names another length than the editor knows.
-    #[inline(always)]
-    pub(crate) fn whole(&self) -> Held<&Editor<Memory>> {
-        let editor = self.editor()?;
-        let at = livebuf::layout::HEADER_USED as usize;
-        match editor.storage().bytes().get(at..at + 4) {
-            Some(used) if used == (editor.as_bytes().len() as u32).to_le_bytes() => Ok(editor),
-            _ => Err(Fault::Outdated),
-        }
-    }
-}
-
-/// A number for [`State::layout`] that no other document has.
-fn new_layout() -> u64 {
-    static LAYOUTS: AtomicU64 = AtomicU64::new(0);
-    LAYOUTS.fetch_add(1, Ordering::Relaxed)
-}
-
-/// A document: JSON-like data in one buffer, read without parsing and edited in place.
-///
-/// `Document(buffer)` opens the document that a buffer holds, in constant time: `bytes`
-/// (read-only), `bytearray` (grows as needed), `memoryview`, `mmap`, shared memory, anything
-/// with the buffer protocol. Nothing is copied.
-///
-/// >>> import livebuf
-/// >>> doc = livebuf.from_json('{"name": "Ada", "laps": [71, 70]}')
-/// >>> doc["name"], doc["laps"][1]
-/// ('Ada', 70)
-/// >>> doc["name"] = "Grace"
-/// >>> livebuf.Document(bytes(doc))["name"]
-/// 'Grace'
-#[pyclass(frozen, weakref, module = "livebuf")]
-pub(crate) struct Document {
-    state: Lock<State>,
-    /// Exports that look at the bytes.
-    exports: AtomicUsize,
-    views: Views,
-}
+// For `encode`, which takes it from here.
+pub(crate) use crate::view::Document;
 
 impl Document {
-    pub(crate) fn open(memory: Memory) -> PyResult<Document> {
-        // Memory that can be written is edited, if it is opened at all.
-        let opened = Editor::open(memory).map_err(|failure| match failure.kind() {
-            ErrorKind::ReadOnly => error::unknown_feature(),
-            _ => error::raise(failure),
-        });
-        Ok(Document::around(opened?))
-    }
-
-    fn around(editor: Editor<Memory>) -> Document {
-        Document {
-            state: Lock::new(State {
-                editor: Some(editor),
-                log: Log::default(),
-                edits: 0,
-                layout: new_layout(),
-            }),
-            exports: AtomicUsize::new(0),
-            views: Views::default(),
-        }
-    }
-
-    /// A new document in memory of its own.
-    pub(crate) fn owned(py: Python<'_>, document: &DocBuf) -> PyResult<Document> {
-        let memory = Memory::own(py, document.as_bytes().len())?;
-        Ok(Document::around(document.copy_to(memory).map_err(error::raise)?))
-    }
-
-    #[inline]
-    pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> Guard<'a, State> {
-        self.state.lock(py)
-    }
-
-    /// Whether somebody has the lock.
-    #[inline(always)]
-    pub(crate) fn is_locked(&self, py: Python<'_>) -> bool {
-        self.state.is_locked(py)
-    }
-
-    /// Runs the work of who has the lock while other Python threads run.
-    pub(crate) fn detach<R: Send>(&self, py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
-        self.state.detach(py, work)
-    }
-
-    /// A value of a document as a document of its own, for views of what an edit takes away.
-    pub(crate) fn copy_of(py: Python<'_>, value: &Value<'_>, of: &State) -> Held<Py<Document>> {
-        let _pause = CollectorPause::new();
-        let mut editor = Editor::create(Memory::nothing())?;
-        editor.set_limits(of.editor()?.limits());
-        editor.set_root(*value)?;
-        let copy = Document::around(editor);
-        // Iterators that go on there see that they must look again.
-        copy.lock(py).edits = of.edits;
-        Ok(Py::new(py, copy)?)
-    }
-
-    /// Views that live.
-    #[inline(always)]
-    pub(crate) fn views(&self) -> &Views {
-        &self.views
-    }
-
-    pub(crate) fn exports(&self) -> &AtomicUsize {
-        &self.exports
-    }
-
-    /// What every edit begins with: nobody looks at the bytes, and they are ours.
-    pub(crate) fn begin_edit(&self, py: Python<'_>, state: &mut State) -> Held<()> {
-        if self.exports.load(Ordering::Acquire) > 0 {
-            return Err(Fault::Exported);
-        }
-        state.whole()?;
-        state.edits += 1;
-        let editor = state.editor()?;
-        if editor.storage().access() == Access::CopyOnWrite {
-            let memory = Memory::own(py, editor.as_bytes().len())?;
-            state.editor = Some(editor.copy_to(memory)?);
-        }
-        Ok(())
-    }
-
     /// Writes what was edited to the document's file.
     fn commit(&self, py: Python<'_>, state: &State) -> PyResult<()> {
         let memory = state.editor()?.storage();
-        let lent = self.exports.load(Ordering::Acquire) > 0;
+        let lent = self.exports().load(Ordering::Acquire) > 0;
         let written = self.detach(py, || match (memory.to_commit(), memory.shared_with_others()) {
             (Some(file), _) if lent => file.commit().map(drop),
             (Some(file), _) => file.commit_returned().map(drop),
@@ -186,121 +38,6 @@ impl Document {
         });
         written.map_err(|failure| os_error(py, failure, None))
     }
-
-    /// Runs long work on the document detached from the interpreter, holding the lock.
-    pub(crate) fn detached<R: Send>(
-        &self,
-        py: Python<'_>,
-        state: &mut State,
-        work: impl FnOnce(&mut Editor<Memory>) -> livebuf::Result<R> + Send,
-    ) -> Held<R> {
-        state.whole()?;
-        let editor = state.editor_mut()?;
-        Ok(match editor.as_bytes().len() {
-            0..DETACH => work(editor)?,
-            _ => self.detach(py, || work(editor))?,
-        })
-    }
-}
-
-impl Drop for Document {
-    /// Edits that nobody committed are rolled back, which should not go unnoticed.
-    fn drop(&mut self) {
-        Python::try_attach(|py| {
-            let state = self.lock(py);
-            let Some(file) = state.editor.as_ref().and_then(|editor| editor.storage().to_commit())
-            else {
-                return;
-            };
-            if file.changed().0 == 0 {
-                return;
-            }
-            let message = c"a document opened with \"r+\" was neither closed nor flushed: its \
-                            edits are rolled back";
-            if let Err(failure) = PyErr::warn(py, &py.get_type::<PyResourceWarning>(), message, 1) {
-                failure.write_unraisable(py, None);
-            }
-        });
-    }
-}
-
-/// Edits. A document that was not validated is, where an edit needs that: once, in linear time.
-pub(crate) fn edit<R>(
-    state: &mut State,
-    mut edit: impl FnMut(&mut Editor<Memory>) -> Held<R>,
-) -> Held<R> {
-    let mut result = edit(state.editor_mut()?);
-    if let Err(Fault::Core(error)) = &result
-        && error.kind() == ErrorKind::NotValidated
-    {
-        state.editor_mut()?.validate()?;
-        result = edit(state.editor_mut()?);
-    }
-    match result {
-        Err(Fault::Core(error))
-            if error.kind() == ErrorKind::NoSpace && state.editor()?.storage().is_bytearray() =>
-        {
-            Err(Fault::Held)
-        }
-        result => result,
-    }
-}
-
-/// A child, as far as it needs no view.
-pub(crate) enum Found<'py, C = (Kind, NodeId)> {
-    Nothing,
-    Scalar(Bound<'py, PyAny>),
-    Container(C),
-}
-
-/// Whether a value is given out as a view.
-#[inline(always)]
-pub(crate) fn is_container(kind: Kind) -> bool {
-    matches!(kind, Kind::Object | Kind::Array)
-}
-
-/// What was looked up below a container.
-#[inline(always)]
-pub(crate) fn found<'py>(
-    py: Python<'py>,
-    editor: &Editor<Memory>,
-    value: Option<Value<'_>>,
-    under: NodeId,
-) -> Held<Found<'py>> {
-    let Some(value) = value else { return Ok(Found::Nothing) };
-    let kind = value.kind();
-    if !is_container(kind) {
-        return Ok(Found::Scalar(decode::scalar(py, &value)?));
-    }
-    Ok(match editor.handle_of(&value, under) {
-        Some(node) => Found::Container((kind, node)),
-        None => Found::Nothing,
-    })
-}
-
-/// A view of a container.
-pub(crate) fn child<'py>(
-    py: Python<'py>,
-    state: &State,
-    document: &Bound<'_, Document>,
-    value: (Kind, NodeId),
-    above: Above,
-) -> Held<Bound<'py, PyAny>> {
-    let (kind, node) = value;
-    let _pause = CollectorPause::new();
-    let view = View::new(document.clone().unbind(), above, node, state);
-    Ok(match kind {
-        Kind::Object => {
-            let object = Bound::new(py, Object { view })?;
-            object.get().view.keep(py);
-            object.into_any()
-        }
-        _ => {
-            let array = Bound::new(py, Array { view })?;
-            array.get().view.keep(py);
-            array.into_any()
-        }
-    })
 }
 
 /// The root as a Python object.
@@ -323,12 +60,6 @@ fn members<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     }
     let class = root.get_type().name()?.to_string();
     Err(Fault::WrongType(format!("the document's root is no object, but of type {class}")))
-}
-
-/// What a missing argument is.
-pub(crate) enum Fallback<'py> {
-    Raise,
-    Give(Bound<'py, PyAny>),
 }
 
 #[pymethods]
@@ -524,7 +255,7 @@ impl Document {
         if storage.is_bytes() {
             return Ok(());
         }
-        if self.exports.load(Ordering::Acquire) > 0 {
+        if self.exports().load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported.into());
         }
         let document = Doc::open(storage.bytes()).map_err(error::raise)?;
@@ -668,7 +399,7 @@ impl Document {
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.lock(py);
         let editor = state.whole()?;
-        if self.exports.load(Ordering::Acquire) > 0 {
+        if self.exports().load(Ordering::Acquire) > 0 {
             // One may be written through.
             return Ok(PyBytes::new(py, editor.as_bytes()));
         }
@@ -735,7 +466,7 @@ impl Document {
             Some(_) => self.commit(py, &state)?,
             None => {}
         }
-        if self.exports.load(Ordering::Acquire) > 0 {
+        if self.exports().load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported.into());
         }
         let Some(editor) = state.editor.take() else { return Ok(()) };
@@ -769,64 +500,15 @@ impl Document {
         view: *mut pyo3::ffi::Py_buffer,
         flags: std::os::raw::c_int,
     ) -> PyResult<()> {
-        crate::export::document(&slf, view, flags)
+        export::document(&slf, view, flags)
     }
 
     #[allow(unsafe_code)]
     unsafe fn __releasebuffer__(&self, view: *mut pyo3::ffi::Py_buffer) {
-        crate::export::release(self, view);
+        export::release(self, view);
     }
 }
 
-/// The one further argument, if there is one.
-pub(crate) fn fallback<'py>(default: &Bound<'py, PyTuple>) -> PyResult<Fallback<'py>> {
-    match default.len() {
-        0 => Ok(Fallback::Raise),
-        1 => Ok(Fallback::Give(default.get_item(0)?)),
-        _ => Err(PyTypeError::new_err("one default at most")),
-    }
-}
-
-/// What is at a JSON pointer below a value; of a container only that it is there.
-pub(crate) fn look<'py>(py: Python<'py>, value: &Value<'_>, pointer: &str) -> Held<Found<'py, ()>> {
-    Ok(match value.pointer(pointer)? {
-        None => Found::Nothing,
-        Some(value) if is_container(value.kind()) => Found::Container(()),
-        Some(value) => Found::Scalar(decode::scalar(py, &value)?),
-    })
-}
-
-impl<'py> Found<'py, ()> {
-    /// The value; for a container a view, which needs the views above it from `place` on.
-    pub(crate) fn or_follow(
-        self,
-        place: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
-        pointer: &str,
-        fallback: Fallback<'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        match (self, fallback) {
-            (Found::Scalar(value), _) => Ok(value),
-            (Found::Container(()), _) => follow(place()?, pointer),
-            (Found::Nothing, Fallback::Give(default)) => Ok(default),
-            (Found::Nothing, Fallback::Raise) => {
-                Python::attach(|py| Err(error::missing_key(py, pointer)))
-            }
-        }
-    }
-}
-
-/// Goes down a pointer that was found to lead somewhere, view by view.
-fn follow<'py>(mut place: Bound<'py, PyAny>, pointer: &str) -> PyResult<Bound<'py, PyAny>> {
-    for token in pointer.split('/').skip(1) {
-        place = match place.cast::<Object>() {
-            Ok(_) => place.get_item(unescaped(token))?,
-            Err(_) => place.get_item(token.parse::<usize>()?)?,
-        };
-    }
-    Ok(place)
-}
-
-/// Edits what a pointer leads to: sets or `removes` it. False where the edit says that it
 /// found nothing.
 fn edit_at(
     slf: &Bound<'_, Document>,

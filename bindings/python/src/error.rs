@@ -233,6 +233,13 @@ pub(crate) fn index(py: Python<'_>, index: isize, length: usize) -> PyErr {
     make(py, |c| &c.index, message, ErrorKind::IndexOutOfRange, None)
 }
 
+/// An argument that must be of a class.
+pub(crate) fn expected(what: &str, object: &Bound<'_, PyAny>) -> PyErr {
+    let class = object.get_type().name();
+    let class = class.map_or_else(|_| "object".into(), |name| name.to_string());
+    wrong_type(object.py(), format!("{what} is wanted, not {class}"))
+}
+
 /// A value of another type than a call needs.
 pub(crate) fn wrong_type(py: Python<'_>, message: String) -> PyErr {
     make(py, |c| &c.wrong_type, message, ErrorKind::WrongType, None)

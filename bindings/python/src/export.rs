@@ -10,9 +10,8 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use crate::array::Array;
-use crate::document::Document;
 use crate::error::{self, Fault, Held};
+use crate::view::{Array, Document};
 
 /// All used bytes, read-only.
 pub(crate) fn document(

@@ -6,12 +6,10 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use crate::array::Array;
-use crate::document::{DETACH, Document};
 use crate::encode;
 use crate::error::{self, Fault, Held};
 use crate::memory::Export;
-use crate::object::Object;
+use crate::view::{Array, DETACH, Document, Object};
 
 /// Reads JSON text (RFC 8259, strictly) into a document: numbers exactly, keys in their order.
 ///

@@ -15,7 +15,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 
-use crate::encode::expected;
+use crate::error::expected;
 
 /// Who may change the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,25 +8,14 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::compare;
 use crate::decode::{self, CollectorPause};
-use crate::document::{Document, Fallback, Found, child, fallback, found, is_container, look};
 use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
-use crate::place::{Above, Change, Effect, Taken, View};
+use crate::log::{Change, Effect, Taken};
+use crate::pointer::{Fallback, fallback, pointer_below};
+use crate::view::{Above, Document, Found, child, found, is_container};
 
-/// An object of a document, as a dict: edits change the document.
-///
-/// >>> doc = livebuf.from_json('{"name": "Ada", "born": 1815}')
-/// >>> ada = doc.root
-/// >>> ada["born"] += 0
-/// >>> sorted(ada), len(ada), ada.get("died")
-/// (['born', 'name'], 2, None)
-/// >>> match ada:
-/// ...     case {"name": name}: print(name)
-/// Ada
-#[pyclass(frozen, mapping, weakref, module = "livebuf")]
-pub(crate) struct Object {
-    pub(crate) view: View,
-}
+// For `encode`, which takes it from here.
+pub(crate) use crate::view::Object;
 
 impl Object {
     #[inline]
@@ -123,10 +112,6 @@ impl Object {
         })
     }
 
-    fn len(&self, py: Python<'_>) -> PyResult<usize> {
-        self.view.read(py, |value| Ok(value.len()?.unwrap_or(0)))
-    }
-
     fn ordered<'py>(
         slf: &Bound<'py, Self>,
         list: impl FnOnce(&livebuf::Object<'_, livebuf::Checked>) -> Held<Vec<Bound<'py, PyString>>>,
@@ -178,7 +163,7 @@ impl Object {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.len(py)
+        self.view.len(py)
     }
 
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -410,18 +395,6 @@ impl Object {
         let more = if length > items.len() { ", …" } else { "" };
         Ok(format!("<livebuf.Object of {length}: {keys}{more}>"))
     }
-}
-
-/// The value at a pointer below a view.
-pub(crate) fn pointer_below<'py>(
-    place: &Bound<'py, PyAny>,
-    view: &View,
-    pointer: &str,
-    fallback: Fallback<'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = place.py();
-    let found = view.read(py, |value| look(py, value, pointer))?;
-    found.or_follow(|| Ok(place.clone()), pointer, fallback)
 }
 
 /// Members that were read at once.

@@ -13,12 +13,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyTuple};
 
-use crate::array::Array;
 use crate::decode::{self, CollectorPause};
-use crate::document::Document;
-use crate::encode::{Given, expected};
-use crate::error::{self, Held};
+use crate::encode::Given;
+use crate::error::{self, Held, expected};
 use crate::export::{self, Numbers};
+use crate::view::{Array, Document};
 
 /// An array as columns: what Arrow, polars, pyarrow, pandas and DuckDB take, without a row
 /// becoming a Python object.
@@ -171,7 +170,7 @@ impl Table {
     /// Count of rows.
     #[getter]
     fn num_rows(&self, py: Python<'_>) -> PyResult<usize> {
-        self.array.get().len(py)
+        self.array.get().view.len(py)
     }
 
     /// Whether the array is stored as columns. Others can be exported too, but have no columns
