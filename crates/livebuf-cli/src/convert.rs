@@ -6,7 +6,7 @@ use crate::progress;
 use crate::sink::{
     NewFile, Out, check_new_file, directory, is_stdout, is_temporary, refuse_terminal,
 };
-use crate::source::{Source, patiently, read};
+use crate::source::{Source, not_opened, patiently, read};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::FileEdit;
 use livebuf::{
@@ -413,8 +413,8 @@ pub(crate) fn compact(args: &Compact) -> Outcome {
     }
     // The lock is held until the new file has the name: whoever waits for it then
     // finds that the old one is gone, and opens the new.
-    let mut edit = patiently(|| FileEdit::open(&args.file))
-        .map_err(|error| crate::edit::not_opened(&args.file, &error))?;
+    let mut edit =
+        patiently(|| FileEdit::open(&args.file)).map_err(|error| not_opened(&args.file, &error))?;
     let doc = edit.editor().doc();
     let compacted = compacted(&args.file, doc)?;
     let mut file = NewFile::create(&args.file, true)?;

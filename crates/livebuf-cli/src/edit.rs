@@ -6,11 +6,10 @@ use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::look::bad_pointer;
 use crate::progress;
 use crate::sink::{Out, refuse_terminal};
-use crate::source::{Source, not_a_document, patiently, read, tally};
+use crate::source::{Source, not_opened, patiently, read, tally};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::{Changes, FileEdit};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Observer, Storage, VecStorage};
-use std::io;
 use std::path::Path;
 
 /// What is done to a document.
@@ -81,18 +80,6 @@ pub(crate) fn push(args: &Push) -> Outcome {
     let value = Given::read(&args.value, args.string)?;
     let edit = Edit::Push { pointer: &args.pointer, value: &value };
     run(&args.file, &args.editing, &edit, args.value == "-" && !args.string)
-}
-
-/// What opening a file for an edit says when it fails.
-pub(crate) fn not_opened(path: &Path, error: &io::Error) -> Failure {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<livebuf::Error>()) {
-        // Look at the bytes again for a better word.
-        Some(&inner) => match Source::open(path) {
-            Ok(source) => not_a_document(path, source.bytes(), inner),
-            Err(_) => Failure::document(path, inner),
-        },
-        None => Failure::io(path, error),
-    }
 }
 
 fn run(path: &Path, editing: &Editing, edit: &Edit<'_>, input_is_taken: bool) -> Outcome {

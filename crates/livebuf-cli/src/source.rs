@@ -114,6 +114,18 @@ pub(crate) fn not_a_document(path: &Path, bytes: &[u8], error: livebuf::Error) -
     }
 }
 
+/// Why a file could not be opened for an edit.
+pub(crate) fn not_opened(path: &Path, error: &io::Error) -> Failure {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<livebuf::Error>()) {
+        // Reads the file again: its bytes may tell more.
+        Some(&inner) => match Source::open(path) {
+            Ok(source) => not_a_document(path, source.bytes(), inner),
+            Err(_) => Failure::document(path, inner),
+        },
+        None => Failure::io(path, error),
+    }
+}
+
 /// All bytes of a file or of standard input.
 pub(crate) fn read(path: &Path) -> Outcome<Vec<u8>> {
     let failure = |error: io::Error| Failure::io(path, &error);
