@@ -23,10 +23,14 @@
 //! next commit of a session writes its journal to the same place. Closing the file
 //! cuts it to its used bytes.
 
-use super::{Access, allocate, invalid, map_private, open_locked, refused, round_up_to_page};
 use crate::edit::Editor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::HEADER_USED;
+#[cfg(target_os = "linux")]
+use crate::mapped::file::forget_pages;
+use crate::mapped::file::{
+    Access, allocate, invalid, map_private, open_locked, refused, rename_durably, round_up_to_page,
+};
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::Doc;
@@ -108,7 +112,7 @@ impl FileEdit {
         // An open file cannot be renamed over there.
         #[cfg(windows)]
         drop(self);
-        super::rename_durably(temporary, path)
+        rename_durably(temporary, path)
     }
 }
 
@@ -295,7 +299,7 @@ impl FileStorage {
     /// Gives back the memory of pages that are in the file by now.
     fn release(&self, ranges: &[(u64, u64)], used: u64) {
         #[cfg(target_os = "linux")]
-        super::forget_pages(&self.map, ranges, used);
+        forget_pages(&self.map, ranges, used);
         #[cfg(not(target_os = "linux"))]
         let _ = (ranges, used);
     }
