@@ -236,7 +236,7 @@ impl Document {
     }
 
     /// Removes the value at a JSON pointer. What is not there raises `MissingKeyError`.
-    fn del_pointer(slf: &Bound<'_, Self>, pointer: &Bound<'_, PyString>) -> PyResult<()> {
+    fn remove_pointer(slf: &Bound<'_, Self>, pointer: &Bound<'_, PyString>) -> PyResult<()> {
         let (py, text) = (slf.py(), pointer.to_str()?);
         match edit_at(slf, text, true, |editor| Ok(editor.remove_pointer(text)?))? {
             true => Ok(()),
@@ -383,7 +383,7 @@ impl Document {
     /// Whether this library wrote or validated the document, so that space that edits free
     /// is reused.
     #[getter]
-    fn validated(&self, py: Python<'_>) -> PyResult<bool> {
+    fn trusted(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py).editor()?.is_trusted())
     }
 
