@@ -1,7 +1,7 @@
 //! What the command line takes: every command, argument and option.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Documents that hold JSON-like data, are read without parsing and edited in place.
@@ -86,12 +86,12 @@ pub(crate) struct FromJson {
     /// 000001.lbuf, 000002.lbuf and so on
     #[arg(long, requires = "lines", requires = "output")]
     pub(crate) each: bool,
-    /// Refuse objects in which a key occurs twice (by default the last one counts)
-    #[arg(long)]
-    pub(crate) refuse_duplicates: bool,
-    /// Keep every number as its text, so that 1.50 and 1E3 come back as they were
-    #[arg(long)]
-    pub(crate) keep_number_text: bool,
+    /// What counts where a key occurs twice in an object
+    #[arg(long, value_name = "WHICH", default_value = "last")]
+    pub(crate) duplicate_keys: Duplicates,
+    /// How numbers are kept
+    #[arg(long, value_name = "HOW", default_value = "exact")]
+    pub(crate) numbers: Numbers,
     /// Store arrays of like objects as objects, not as columns
     #[arg(long)]
     pub(crate) no_tables: bool,
@@ -101,6 +101,33 @@ pub(crate) struct FromJson {
     /// Deepest nesting of arrays and objects
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(..=2000))]
     pub(crate) nesting: u16,
+}
+
+/// What counts where a key occurs twice in an object.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Duplicates {
+    /// The last of the values
+    Last,
+    /// The JSON is refused
+    Error,
+}
+
+/// How numbers are kept.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Numbers {
+    /// By their value
+    Exact,
+    /// As their text, so that 1.50 and 1E3 come back as they were
+    Text,
+}
+
+/// What infinities and NaN become, which JSON does not have.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum NonFinite {
+    /// Nothing: the document is not printed
+    Error,
+    /// null
+    Null,
 }
 
 /// The widths that columns of numbers have.
@@ -117,9 +144,9 @@ pub(crate) struct ToJson {
     /// Over many lines, indented
     #[arg(long)]
     pub(crate) pretty: bool,
-    /// Print infinities and NaN, which JSON does not have, as null
-    #[arg(long)]
-    pub(crate) null_for_non_finite: bool,
+    /// What infinities and NaN become, which JSON does not have
+    #[arg(long, value_name = "WHAT", default_value = "error")]
+    pub(crate) non_finite: NonFinite,
     /// Do not validate the document: less work, but damage is only found where it stops the
     /// printing, and the JSON may be wrong without a word
     #[arg(long)]

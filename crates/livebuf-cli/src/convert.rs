@@ -1,6 +1,6 @@
 //! Whole documents: from JSON, to JSON, laid out anew.
 
-use crate::args::{Compact, FromJson, ToJson};
+use crate::args::{self, Compact, Duplicates, FromJson, Numbers, ToJson};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{
@@ -26,10 +26,14 @@ impl FromJson {
     fn options(&self) -> ReadOptions {
         let mut limits = Limits::default();
         limits.nesting = self.nesting;
-        let (numbers, duplicates) = (
-            if self.keep_number_text { NumberPolicy::AllText } else { NumberPolicy::Exact },
-            if self.refuse_duplicates { DuplicateKeys::Refuse } else { DuplicateKeys::LastWins },
-        );
+        let numbers = match self.numbers {
+            Numbers::Exact => NumberPolicy::Exact,
+            Numbers::Text => NumberPolicy::AllText,
+        };
+        let duplicates = match self.duplicate_keys {
+            Duplicates::Last => DuplicateKeys::LastWins,
+            Duplicates::Error => DuplicateKeys::Refuse,
+        };
         ReadOptions::new()
             .numbers(numbers)
             .duplicate_keys(duplicates)
@@ -207,9 +211,10 @@ pub(crate) fn to_json(args: &ToJson) -> Outcome {
         true => PrintOptions::new(),
         false => print_options(args.pretty),
     };
-    if args.null_for_non_finite {
-        options = options.non_finite(NonFinite::Null);
-    }
+    options = options.non_finite(match args.non_finite {
+        args::NonFinite::Error => NonFinite::Error,
+        args::NonFinite::Null => NonFinite::Null,
+    });
     match target {
         None => print_at_once(args, source, &options),
         Some(path) => {
@@ -239,7 +244,7 @@ fn not_converted(args: &ToJson, error: &livebuf_json::Error) -> Failure {
     let failure = not_printed(&args.file, error);
     match error.kind() {
         livebuf_json::ErrorKind::NotFinite => {
-            failure.with_hint("--null-for-non-finite prints null for it")
+            failure.with_hint("--non-finite null prints null for it")
         }
         livebuf_json::ErrorKind::OutputLimit => {
             failure.with_hint("without --no-validate there is no such limit")

@@ -127,7 +127,7 @@ fn not_finite(args: &Get, pointer: &str, value: Value<'_>) -> Failure {
         "{}: {place} {holds} an infinity or NaN, which JSON does not have",
         name(&args.file)
     ))
-    .with_hint("livebuf to-json --null-for-non-finite prints the document with null for it")
+    .with_hint("livebuf to-json --non-finite null prints the document with null for it")
 }
 
 pub(crate) fn keys(args: &Keys) -> Outcome {
