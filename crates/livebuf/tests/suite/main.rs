@@ -9,3 +9,4 @@ mod layers;
 mod limits;
 mod reading;
 mod space;
+mod words;
