@@ -1,4 +1,4 @@
-//! Files: opened and locked, mapped, made longer, renamed so that it lasts.
+//! Files: opening and locking, mapping, making longer, renaming durably.
 //!
 //! The unsafe code of mapping is here and nowhere else.
 #![allow(unsafe_code)]
@@ -13,13 +13,13 @@ pub(crate) fn round_up_to_page(length: u64) -> u64 {
     length.next_multiple_of(4096)
 }
 
-/// The core's error for a system's.
+/// An error of the system as one of the core.
 pub(crate) fn refused(error: &io::Error) -> Error {
     let number = error.raw_os_error().and_then(|number| u64::try_from(number).ok());
     Error::with_detail(ErrorKind::Io, 0, number.unwrap_or(0))
 }
 
-/// A system's error that carries the core's.
+/// An error of the core as one of the system.
 pub(crate) fn invalid(error: Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
@@ -35,7 +35,7 @@ pub fn sync_directory_of(path: &Path) -> io::Result<()> {
             Some(parent) if parent != Path::new("") => parent,
             _ => Path::new("."),
         };
-        // Who may not read a directory cannot wait for it.
+        // Without the right to read a directory one cannot wait for it.
         let synced = File::open(directory).and_then(|directory| directory.sync_all());
         if let Err(error) = synced
             && error.kind() != io::ErrorKind::PermissionDenied
@@ -59,14 +59,14 @@ pub(crate) fn rename_durably(from: &Path, to: &Path) -> io::Result<()> {
 pub(crate) enum Access {
     Read,
     Write,
-    /// Readers may go on, editors may not; takes the right to write.
+    /// Readers may go on, editors may not. Needs the right to write the file.
     Replace,
 }
 
-/// Opens a regular file and locks it; the file that has the name when locked.
+/// Opens a regular file and locks it: the file that still has the name once it is locked.
 ///
-/// A lock that is given back can last for a moment: a process that is being started has the
-/// files of the one that starts it until its program begins. So this tries for 20 ms.
+/// A lock that was given back can last for a moment. A process that is being started shares the
+/// files of its parent until its program begins. So this tries for 20 ms.
 pub(crate) fn open_locked(path: &Path, access: Access) -> io::Result<File> {
     let mut tries = 20;
     loop {
@@ -116,7 +116,7 @@ pub(crate) fn lock(file: &File, access: Access) -> io::Result<()> {
             let message = "the file is locked: it is open elsewhere, in this process or another";
             Err(io::Error::new(io::ErrorKind::WouldBlock, message))
         }
-        // A file system without locks: reading is as safe as the others make it.
+        // The file system has no locks. Reading is then as safe as other programs make it.
         Err(TryLockError::Error(error))
             if access != Access::Write && error.kind() == io::ErrorKind::Unsupported =>
         {
@@ -129,9 +129,9 @@ pub(crate) fn lock(file: &File, access: Access) -> io::Result<()> {
 // --- mapping --------------------------------------------------------------------
 
 pub(crate) fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the file is a regular one whose lock we hold for as long as the
-    // map lives, so no program that keeps to the locks writes or cuts it; what
-    // others do is outside of what a process can promise (see the module's text).
+    // SAFETY: this is a regular file, and we hold its lock as long as the map lives. So no
+    // program that respects the locks writes or cuts it. No process can promise what others do
+    // (see the module's documentation).
     unsafe { MmapOptions::new().map(file) }
 }
 
@@ -140,16 +140,17 @@ pub(crate) fn map_shared(file: &File) -> io::Result<MmapMut> {
     unsafe { MmapOptions::new().map_mut(file) }
 }
 
-/// Maps the first bytes of a file so that what is written stays in this process.
+/// Maps the first bytes of a file. What is written to the map stays in this process.
 pub(crate) fn map_private(file: &File, length: u64) -> io::Result<MmapMut> {
     let length = usize::try_from(length).map_err(|_| io::ErrorKind::FileTooLarge)?;
-    // Only touched pages take memory; the system need not set aside the rest.
+    // Only touched pages take memory, so the system need not reserve any for the rest.
     // SAFETY: as for `map`, with the exclusive lock; the file is at least this long.
     unsafe { MmapOptions::new().len(length).no_reserve_swap().map_copy(file) }
 }
 
-/// Gives back the memory of a private map's pages that hold what the file holds. Those
-/// that `ranges` end in, and others between them, are looked up in the file again.
+/// Gives back the memory of a private map's pages whose bytes are in the file: those of
+/// `ranges`, whole pages, and pages between near ranges. The next look reads them from the
+/// file.
 #[cfg(target_os = "linux")]
 pub(crate) fn forget_pages(map: &MmapMut, ranges: &[(u64, u64)], limit: u64) {
     /// A multiple of every size of pages.
@@ -179,8 +180,8 @@ pub(crate) fn forget_pages(map: &MmapMut, ranges: &[(u64, u64)], limit: u64) {
 
 // --- room -----------------------------------------------------------------------
 
-/// Makes a file longer, by blocks of the disk and not by promise: a full disk is
-/// an error here, and no signal later. After an error the length is as before.
+/// Makes a file longer and allocates the blocks on the disk. A full disk is an error here,
+/// instead of a signal later. After an error the length is as before.
 pub(crate) fn allocate(file: &File, from: u64, to: u64) -> io::Result<()> {
     let before = file.metadata()?.len();
     let done = allocate_blocks(file, from, to)
@@ -199,7 +200,7 @@ fn allocate_blocks(file: &File, from: u64, to: u64) -> io::Result<()> {
         return match fallocate(file, FallocateFlags::empty(), from, to - from) {
             Ok(()) => Ok(()),
             Err(Errno::INTR) => continue,
-            // The file system cannot; writing zeros does the same.
+            // The file system cannot allocate. Writing zeros does the same.
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => write_zeros(file, from, to),
             Err(error) => Err(error.into()),
         };
@@ -213,7 +214,7 @@ fn allocate_blocks(file: &File, from: u64, to: u64) -> io::Result<()> {
 
 #[cfg(windows)]
 fn allocate_blocks(file: &File, _from: u64, to: u64) -> io::Result<()> {
-    // Takes the clusters at once.
+    // This allocates the clusters at once.
     if file.metadata()?.len() < to { file.set_len(to) } else { Ok(()) }
 }
 

@@ -1,25 +1,27 @@
 //! Documents in files, mapped into memory.
 //!
 //! * [`MappedFile`] reads: a look-up brings in the pages it touches and no others.
-//! * [`FileEdit`] edits a private copy of the pages it touches, and writes what
-//!   changed when it is told to commit: whatever happens, the file is as before or
-//!   as after. [`FileStorage`] is the same for an [`Editor`](crate::Editor) of yours.
+//! * [`FileEdit`] edits a private copy of the pages it touches, and writes the changes when it
+//!   is told to commit. Whatever happens, the file is as before or as after. [`FileStorage`] is
+//!   the same for your own [`Editor`](crate::Editor).
 //! * [`write()`] and [`replace`] put a new file in place of an old one, whole or not at all.
-//! * [`MappedStorage`] edits in the file's own memory, which other processes may map
-//!   and see at once. Nothing protects it from half an edit: it is for sharing, by
-//!   rules that its text states.
+//! * [`MappedStorage`] edits in the file's own memory, which other processes may map and see at
+//!   once. Nothing protects the file from half an edit. Its documentation states the rules for
+//!   sharing it.
 //!
 //! # Locks and other programs
 //!
-//! Opening takes the lock of `File::lock` on the document: shared to read,
-//! exclusive to edit. Everything in this module keeps to it, and so programs
-//! that use it do not see each other's edits half done. The locks are advisory:
-//! a program that ignores them and writes the file while it is mapped changes
-//! bytes under a reader, and one that cuts it short makes the next access a
-//! signal (SIGBUS), which ends the process. So never open a document's file to
-//! write over it: rename a new file over it, as [`write()`] does.
-//! That is why this storage is not [`Exclusive`](crate::Exclusive): its views
-//! check text each time they give it out.
+//! Opening takes the lock of `File::lock` on the document: shared to read, exclusive to edit.
+//! Everything in this module respects it. So programs that use it do not see each other's edits
+//! half done.
+//!
+//! The locks are advisory. A program may ignore them and write the file while it is mapped:
+//! then bytes change while they are read. If it cuts the file short, the next access is a
+//! signal (SIGBUS), which ends the process. So never open a document's file to write over it.
+//! Rename a new file over it, as [`write()`] does.
+//!
+//! That is why this storage is not [`Exclusive`](crate::Exclusive): its views check text each
+//! time they return it.
 
 mod file;
 mod journal;
@@ -62,8 +64,8 @@ pub struct MappedFile {
 impl MappedFile {
     /// Maps a file and takes its shared lock, which others may hold too.
     ///
-    /// An edit that was interrupted after its journal was complete is finished
-    /// first, which takes the right to write the file.
+    /// An interrupted edit whose journal is complete is finished first. That needs the right to
+    /// write the file.
     ///
     /// # Errors
     /// What the system reports; [`io::ErrorKind::WouldBlock`] while the file is
@@ -82,7 +84,7 @@ impl MappedFile {
             match opened {
                 Ok(Some(file)) => return Ok(MappedFile { map: map(&file)?, _file: file }),
                 Ok(None) => {}
-                // Others that open the file may be about to finish the same edit.
+                // Other processes that open the file may be finishing the same edit.
                 Err(error)
                     if error.kind() == io::ErrorKind::WouldBlock
                         && waits < 50
@@ -109,19 +111,19 @@ impl MappedFile {
     }
 }
 
-/// A document's file that is edited in its own memory, live, for other processes to see:
+/// A document's file that is edited in its own memory, for other processes to see at once:
 /// [`Storage`] for an [`Editor`](crate::Editor).
 ///
 /// Its rules:
-/// * Every write of an edit is at once in the memory of whoever maps the file, and on the
-///   disk when the system sees fit.
-/// * A process that dies during an edit, and a machine that stops, leave the file between
-///   two states. Validate it afterwards. [`FileEdit`] does not have this fault.
-/// * This takes the exclusive lock, so there is one editor, and [`MappedFile`] opens the
-///   file only before or after. Who looks meanwhile maps the file without a lock, and
-///   agrees with the editor when to look: during an edit, answers may be wrong or errors.
-/// * The file grows by steps, ahead of need; who mapped it before maps it again.
-///   [`finish`](Self::finish) cuts what is not used.
+/// * Every process that maps the file sees each write of an edit at once. The system decides
+///   when it is on the disk.
+/// * If a process dies during an edit, or the machine stops, the file may hold half an edit.
+///   Validate it afterwards. [`FileEdit`] does not have this fault.
+/// * This takes the exclusive lock. So there is one editor, and [`MappedFile`] opens the file
+///   only before or after. Other processes map the file without a lock, and agree with the
+///   editor when to look. During an edit, answers may be wrong or errors.
+/// * The file grows in steps, ahead of need. Processes that mapped it before must map it again.
+///   [`finish`](Self::finish) cuts off what is not used.
 ///
 /// ```
 /// use livebuf::{Editor, New, mapped::MappedStorage};
@@ -154,7 +156,7 @@ impl MappedStorage {
     ///
     /// # Errors
     /// What the system reports; [`io::ErrorKind::WouldBlock`] while another
-    /// process holds the file; [`io::ErrorKind::InvalidData`] with an [`Error`]
+    /// process holds the file; [`io::ErrorKind::InvalidData`] with an [`Error`](crate::Error)
     /// inside where the file holds no document.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
@@ -219,7 +221,8 @@ impl MappedStorage {
 }
 
 impl Storage for MappedStorage {
-    // New room comes from the system, and what was past the used bytes was cut.
+    // New room comes from the system as zeros, and opening cut off what was behind the used
+    // bytes.
     const ZEROED: bool = true;
 
     fn bytes(&self) -> &[u8] {
@@ -239,7 +242,7 @@ impl Storage for MappedStorage {
         // a crash leaves little behind.
         let target = capacity.max(length + length / 8).max(length + STEP);
         let target = round_up_to_page(target);
-        // A fuller disk may still hold what is needed now.
+        // A nearly full disk may still have what is needed now.
         allocate(&self.file, length, target)
             .or_else(|_| allocate(&self.file, length, capacity))
             .map_err(|error| refused(&error))?;
@@ -264,9 +267,9 @@ const STEP: u64 = 64 << 10;
 /// Writes a document to a file, whole or not at all: to a temporary file beside it,
 /// which is then renamed. Waits until it is on the disk.
 ///
-/// Who has the old file open to read keeps reading the old one. Symbolic links and the
-/// file's rights stay; other names of the file (hard links) keep the old one. What is not
-/// a regular file (a pipe, a device) is written as it is.
+/// Processes that have the old file open keep reading the old one. Symbolic links and the
+/// file's rights stay. Other names of the file (hard links) keep the old one. A pipe or a
+/// device is written directly.
 ///
 /// ```
 /// # let directory = std::env::temp_dir().join(format!("livebuf-doc-n-{}", std::process::id()));
@@ -317,8 +320,8 @@ pub fn replace(temporary: &Path, path: &Path) -> io::Result<()> {
     rename_durably(temporary, &path)
 }
 
-/// Where a new file goes, and the old one there, locked: it must not be replaced while
-/// somebody edits it, whose commits would go to a file without a name.
+/// The path where a new file goes, and the old file there, locked. It must not be replaced
+/// while somebody edits it: those commits would go to a file without a name.
 fn to_replace(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     match fs::canonicalize(path) {
         Ok(path) => {
@@ -330,13 +333,13 @@ fn to_replace(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     }
 }
 
-/// A new file beside another, with the rights of the old one there.
+/// Makes a new file beside another, with the rights of the old one there.
 fn temporary_beside(path: &Path, old: Option<&File>) -> io::Result<(File, PathBuf)> {
     use core::sync::atomic::{AtomicU32, Ordering};
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    // Nobody may read it meanwhile who may not read the old one.
+    // Those who may not read the old file must not read this one meanwhile.
     #[cfg(unix)]
     if let Some(old) = old {
         use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -355,7 +358,7 @@ fn temporary_beside(path: &Path, old: Option<&File>) -> io::Result<(File, PathBu
                 }
                 return Ok((file, temporary));
             }
-            // Of a process that died, and had the same number.
+            // It is of a process that died and had the same number.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
         }
