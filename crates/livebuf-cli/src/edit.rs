@@ -1,4 +1,4 @@
-//! Edits: of a file in place, old or new whatever happens; of standard input, as a filter.
+//! Edits of a file, all or nothing, and of standard input, as a filter.
 
 use crate::args::{Editing, Push, Remove, Set};
 use crate::convert::{not_read, too_deep};
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// What is done to a document.
 enum Edit<'a> {
-    /// `path` is the way to make below `pointer`, where it is not there.
+    /// With `parents` the missing containers on the way are made.
     Set {
         pointer: &'a str,
         value: &'a Given,
@@ -101,7 +101,7 @@ fn run(path: &Path, editing: &Editing, edit: &Edit<'_>, input_is_taken: bool) ->
     Ok(())
 }
 
-/// A document from standard input, edited, to standard output.
+/// Edits a document from standard input, and writes it to standard output.
 fn filter(editing: &Editing, edit: &Edit<'_>) -> Outcome {
     let hint = "send it to a file or a pipe";
     refuse_terminal(hint)?;
@@ -134,7 +134,7 @@ fn apply<S: Storage, O: Observer>(
     editor: &mut Editor<S, O>,
     edit: &Edit<'_>,
 ) -> Outcome {
-    // A document as deep as the format allows can be edited at its depths.
+    // Documents may be as deep as the format allows, and are edited there, too.
     let mut limits = editor.limits();
     limits.nesting = MAX_NESTING;
     editor.set_limits(limits);
@@ -185,16 +185,16 @@ fn kind_at<S: Storage, O: Observer>(
     Ok(editor.doc().pointer(pointer)?.map(|value| value.kind()))
 }
 
-/// One edit whatever is missing: the new value is wrapped in what is to lie around it.
+/// Makes one edit: the new value is first wrapped in the containers that are missing around it.
 fn set_with_parents<S: Storage, O: Observer>(
     editor: &mut Editor<S, O>,
     pointer: &str,
     value: &Given,
 ) -> livebuf::Result<()> {
-    // The longest beginning of the pointer that is there.
+    // The longest beginning of the pointer that leads to a value.
     let mut there = pointer;
     while editor.doc().pointer(there)?.is_none() {
-        // The whole document is always there.
+        // This ends: the empty pointer leads to the root.
         there = there.rsplit_once('/').map_or("", |(parent, _)| parent);
     }
     let missing: Vec<&str> = pointer[there.len()..].split('/').skip(1).collect();
@@ -234,7 +234,7 @@ fn place(pointer: &str) -> &str {
     if pointer.is_empty() { "the root" } else { pointer }
 }
 
-/// Why an edit failed, in the words of the command line.
+/// Why an edit failed, in the terms of the command line.
 fn explain<S: Storage, O: Observer>(
     path: &Path,
     editor: &Editor<S, O>,
@@ -245,7 +245,7 @@ fn explain<S: Storage, O: Observer>(
         Edit::Set { pointer, .. } => (*pointer, true),
         Edit::Remove { pointer } | Edit::Push { pointer, .. } => (*pointer, false),
     };
-    // The first part of the pointer that is not there, or the last that is.
+    // The longest beginning of the pointer that leads to a value.
     let mut there = pointer;
     while kind_at(editor, there).ok().flatten().is_none() && !there.is_empty() {
         there = there.rsplit_once('/').map_or("", |(parent, _)| parent);
