@@ -19,7 +19,7 @@ use crate::view::{Above, Document, Found, Object, child, found, is_container};
 // For `encode`, which takes it from here.
 pub(crate) use crate::view::Array;
 
-/// Where a Python index leads.
+/// The index from the front that a Python index means; `None` beyond the ends.
 fn place(index: isize, length: usize) -> Option<usize> {
     let index = if index < 0 { index.checked_add_unsigned(length)? } else { index };
     usize::try_from(index).ok().filter(|&index| index < length)
@@ -43,7 +43,7 @@ impl Array {
         })
     }
 
-    /// An index that must be there.
+    /// An index from the front, of an element that must be there.
     fn index_of(&self, key: &Bound<'_, PyAny>) -> PyResult<usize> {
         let length = self.view.len(key.py())?;
         let index = match key.extract::<isize>() {
@@ -54,7 +54,7 @@ impl Array {
         place(index, length).ok_or_else(|| error::index(key.py(), index, length))
     }
 
-    /// The indexes of a slice, and its first when it has none.
+    /// The indexes of a slice, where it begins (also if it is empty), and its step.
     fn indexes(&self, slice: &Bound<'_, PySlice>) -> PyResult<(Vec<usize>, usize, isize)> {
         let length = self.view.len(slice.py())?;
         let found = slice.indices(isize::try_from(length)?)?;
@@ -84,7 +84,7 @@ impl Array {
         let change = Change { taken: Taken::Elements(first, end), shifted };
         self.view.edit_many(py, true, change, |editor, node, changed| {
             if !editor.storage().can_grow() {
-                // Tried on a copy first, which fails where this would: all or nothing.
+                // Tried on a copy first, which fails where this would: so it is all or nothing.
                 let pointer = self.view.pointer(py)?;
                 let mut room = vec![0; editor.storage().bytes().len()];
                 let mut copy = editor.copy_to(&mut room[..])?;
@@ -102,7 +102,7 @@ impl Array {
             let mut cursor = editor.node_mut(node)?;
             for item in items {
                 if let Err(failure) = cursor.push(item.value()) {
-                    // All or none.
+                    // All or none are added.
                     cursor.truncate(length)?;
                     return Err(failure.into());
                 }
@@ -133,7 +133,7 @@ fn splice<S: Storage>(
     Ok(())
 }
 
-/// The elements of an iterable, which runs Python code: before any lock.
+/// The elements of an iterable. This runs Python code, so it comes before any lock.
 fn collect<'py>(items: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     items.try_iter()?.collect()
 }
@@ -316,8 +316,8 @@ impl Array {
         })
     }
 
-    /// Removes an element, the last by default, and gives it: plain Python objects where
-    /// it was a container.
+    /// Removes an element, the last by default, and returns it. A container is returned as
+    /// plain Python objects.
     #[pyo3(signature = (index=-1, /), text_signature = "($self, index=-1, /)")]
     fn pop<'py>(slf: &Bound<'py, Self>, index: isize) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
@@ -340,10 +340,10 @@ impl Array {
         slf.get().remove_at(slf.py(), index)
     }
 
-    /// Turns the order of the elements around.
+    /// Reverses the order of the elements.
     fn reverse(&self, py: Python<'_>) -> PyResult<()> {
         let length = self.view.len(py)?;
-        // One in the middle stays.
+        // With an odd count the middle one stays.
         let change = Change::shifts([
             Effect::Elements(0, length / 2),
             Effect::Elements(length.div_ceil(2), length),
@@ -380,7 +380,7 @@ impl Array {
         })
     }
 
-    /// The value at a JSON pointer (RFC 6901) below; as `Document.pointer`.
+    /// The value at a JSON pointer (RFC 6901) below this array, as `Document.pointer`.
     #[pyo3(signature = (pointer, *default))]
     fn pointer<'py>(
         slf: &Bound<'py, Self>,
@@ -402,12 +402,12 @@ impl Array {
         Column { array: slf.clone().unbind(), path: Vec::new() }
     }
 
-    /// The elements as a numpy array that shows the document's memory, where they are stored
-    /// as numbers of one type.
+    /// The elements as a numpy array on the document's memory, if they are stored as numbers of
+    /// one type.
     ///
-    /// Edits raise `ExportedError` while it lives, unless `copy=True`. With `writable=True`
-    /// what is written into it changes the document. Raises `WrongTypeError` for arrays of
-    /// anything else.
+    /// Edits raise `ExportedError` while the numpy array lives, unless `copy=True`. With
+    /// `writable=True` writing to it changes the document. Raises `WrongTypeError` for arrays
+    /// of anything else.
     #[pyo3(signature = (*, copy=false, writable=false))]
     fn numpy<'py>(
         slf: &Bound<'py, Self>,
@@ -464,7 +464,7 @@ impl Array {
         Ok(format!("<livebuf.Array of {length}: {}{more}>", shown.join(", ")))
     }
 
-    /// The buffer protocol, by which C hands over a structure to fill.
+    /// The buffer protocol: C passes a structure to fill.
     #[allow(unsafe_code)]
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,

@@ -1,4 +1,5 @@
-//! `==` as dicts and lists have it, without making Python objects of what is compared.
+//! `==` as dicts and lists have it. Documents are compared without making Python objects of
+//! them.
 
 use livebuf::{Array as Elements, Checked, Error, ErrorKind, Kind, Object as Members, Value};
 use pyo3::basic::CompareOp;
@@ -39,8 +40,8 @@ fn view<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a View> {
     }
 }
 
-/// Compares with Python objects, a part at a time: what they are compared by is Python code,
-/// which runs without the document's lock. `None` where nothing such could be equal.
+/// Compares with Python objects, a part at a time. Comparing them runs Python code, so it
+/// happens without the document's lock. `None` where no object of that class could be equal.
 fn plain_equal(
     py: Python<'_>,
     one: &Bound<'_, PyAny>,
@@ -83,7 +84,7 @@ fn plain_equal(
             return Ok(Some(false));
         }
         for item in part {
-            // The comparisons before may have changed either.
+            // Earlier comparisons may have changed either of the two.
             let Ok(theirs) = list.get_item(index) else { return Ok(Some(false)) };
             if !item.eq(theirs)? {
                 return Ok(Some(false));
@@ -97,8 +98,8 @@ fn plain_equal(
 /// Values that become Python objects at once.
 const PART: u64 = 4096;
 
-/// Elements from an index on as plain Python objects, so many that they are made of about
-/// `most` values; one that alone has more as a view.
+/// Elements from an index on as plain Python objects. Takes elements until they are made of
+/// about `most` values. A single element with more values is returned as a view.
 fn plain_from<'py>(
     array: &Bound<'py, Array>,
     index: usize,
@@ -269,7 +270,7 @@ impl<'a> Number<'a> {
         match (self, other) {
             (Number::Int(one), Number::Int(other)) => one == other,
             (Number::Float(one), Number::Float(other)) => one == other,
-            // Beyond 2^100 a cast ends at the bounds, and none of these integers is there.
+            // A cast of a float beyond 2^100 gives a bound of the type. No integer here is one.
             (Number::Int(int), Number::Float(float)) | (Number::Float(float), Number::Int(int)) => {
                 float.fract() == 0.0 && *float as i128 == *int
             }
@@ -283,7 +284,7 @@ impl<'a> Number<'a> {
     }
 
     /// The exact value: whether it is negative, its digits without zeros at the ends, and the
-    /// power of ten of the last. `None` where that has no 64 bits.
+    /// power of ten of the last digit. `None` where that power does not fit 64 bits.
     fn digits(&self) -> Option<(bool, Vec<u8>, i64)> {
         let printed = match self {
             Number::Int(int) => int.to_string().into_bytes(),

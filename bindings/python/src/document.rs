@@ -26,7 +26,7 @@ use crate::view::{Above, Found, Object, ROOT, State, child, found, new_layout};
 pub(crate) use crate::view::Document;
 
 impl Document {
-    /// Writes what was edited to the document's file.
+    /// Writes the edits to the document's file.
     fn commit(&self, py: Python<'_>, state: &State) -> PyResult<()> {
         let memory = state.editor()?.storage();
         let lent = self.exports().load(Ordering::Acquire) > 0;
@@ -69,7 +69,7 @@ impl Document {
         Document::open(Memory::of(buffer)?)
     }
 
-    /// A new document from Python objects: `dumps`, to be edited.
+    /// A new document from Python objects: as `dumps`, but to be edited.
     #[classmethod]
     #[pyo3(signature = (obj, *, default=None, tables=true, min_width=1))]
     fn from_python(
@@ -104,7 +104,7 @@ impl Document {
         slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // What lies right below the root is found without a view of the root.
+        // What lies directly below the root is found without making a view of the root.
         let (py, document) = (slf.py(), slf.get());
         let state = document.lock(py);
         let (mut missing, mut container) = (false, None);
@@ -177,25 +177,25 @@ impl Document {
         members(slf)?.call_method1("get", (key, default))
     }
 
-    /// The keys of the root; with `doc[key]` what `dict(doc)` and `{**doc}` take.
+    /// The keys of the root. With `doc[key]` this makes `dict(doc)` and `{**doc}` work.
     ///
-    /// This and `values` and `items` raise `WrongTypeError` where the root is no object.
+    /// `keys`, `values` and `items` raise `WrongTypeError` where the root is no object.
     fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         members(slf)?.call_method0("keys")
     }
 
-    /// The values of the root, an object.
+    /// The values of the root, which must be an object.
     fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         members(slf)?.call_method0("values")
     }
 
-    /// The keys and values of the root, an object.
+    /// The keys and values of the root, which must be an object.
     fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         members(slf)?.call_method0("items")
     }
 
-    /// The value at a JSON pointer (RFC 6901); `""` is the root. Without a default a pointer
-    /// that leads nowhere raises `MissingKeyError`.
+    /// The value at a JSON pointer (RFC 6901); `""` is the root. Raises `MissingKeyError` where
+    /// there is no value, unless you give a default.
     ///
     /// >>> doc = livebuf.from_json('{"users": [{"name": "Ada"}]}')
     /// >>> doc.pointer("/users/0/name")
@@ -235,7 +235,7 @@ impl Document {
         Ok(())
     }
 
-    /// Removes the value at a JSON pointer. What is not there raises `MissingKeyError`.
+    /// Removes the value at a JSON pointer. Raises `MissingKeyError` where there is no value.
     fn remove_pointer(slf: &Bound<'_, Self>, pointer: &Bound<'_, PyString>) -> PyResult<()> {
         let (py, text) = (slf.py(), pointer.to_str()?);
         match edit_at(slf, text, true, |editor| Ok(editor.remove_pointer(text)?))? {
@@ -244,11 +244,11 @@ impl Document {
         }
     }
 
-    /// Looks again at memory that others write too: another `Document` in it, or another
-    /// process. Needed after they edited; nobody may edit meanwhile. Views go on where their
-    /// path still leads to a container. The document counts as not validated.
+    /// Looks again at memory that others write too: another `Document` on it, or another
+    /// process. Call it after they edited, while nobody edits. Views stay good if their path
+    /// still leads to a container. The document is not trusted afterwards.
     ///
-    /// Raises `DamagedError` where the memory holds no document, which is then as it was.
+    /// Raises `DamagedError` where the memory holds no document. This one is then as before.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.lock(py);
         let storage = state.editor()?.storage();
@@ -338,7 +338,7 @@ impl Document {
     fn copy(&self, py: Python<'_>) -> PyResult<Document> {
         let state = self.lock(py);
         let editor = state.whole()?;
-        // What was validated stays so.
+        // The copy of a trusted document is trusted.
         match editor.is_trusted() {
             true => {
                 let memory = Memory::own(py, editor.as_bytes().len())?;
@@ -348,7 +348,8 @@ impl Document {
         }
     }
 
-    /// A copy in memory of its own, which can be edited: for documents that cannot.
+    /// A copy in memory of its own, which can be edited. Use it where the document is
+    /// read-only.
     fn editable(&self, py: Python<'_>) -> PyResult<Document> {
         self.copy(py)
     }
@@ -395,12 +396,13 @@ impl Document {
 
     /// The document's bytes, ready to send or store.
     ///
-    /// Constant time for memory of its own: the next edit then moves to other memory.
+    /// Takes constant time if the document lies in memory of its own. The next edit then moves
+    /// it to other memory.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.lock(py);
         let editor = state.whole()?;
         if self.exports().load(Ordering::Acquire) > 0 {
-            // One may be written through.
+            // Somebody may write through an export, so this copies.
             return Ok(PyBytes::new(py, editor.as_bytes()));
         }
         Ok(editor.storage().to_bytes(py, editor.as_bytes().len()))
@@ -443,23 +445,24 @@ impl Document {
     /// all, and waits until they are on the disk. Views, arrays and buffers stay good. Does
     /// nothing for other documents.
     ///
-    /// Raises `OSError`; the file is as before then, and the edits are still there.
+    /// Raises `OSError`. The file is then as before, and the edits are still in the document.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let state = self.lock(py);
         self.commit(py, &state)
     }
 
-    /// Lets the memory go. What was edited in a file opened with `"r+"` is written to it
-    /// first, as by `flush()`; with `commit=False` it is rolled back.
-    /// Views raise `ClosedError` from then on. Closing again does nothing.
+    /// Releases the memory. Edits of a file opened with `"r+"` are written to it first, as by
+    /// `flush()`. With `commit=False` they are rolled back. From then on views raise
+    /// `ClosedError`. Closing again does nothing.
     ///
-    /// Raises `ExportedError` while a memoryview, numpy array or Arrow export lives, and
-    /// `OSError` where the edits cannot be written: the document is still open then.
+    /// Raises `ExportedError` while a memoryview, numpy array or Arrow export lives. Raises
+    /// `OSError` where the edits cannot be written: the document then stays open.
     #[pyo3(signature = (*, commit=true))]
     fn close(&self, py: Python<'_>, commit: bool) -> PyResult<()> {
         let mut state = self.lock(py);
         let Some(editor) = &state.editor else { return Ok(()) };
-        // Before all else: it must not depend on whether the memory can go.
+        // First of all: whether edits are committed must not depend on whether the memory can
+        // be released.
         match editor.storage().to_commit() {
             Some(file) if !commit => file.roll_back(),
             Some(file) if file.is_rolled_back() => {}
@@ -481,19 +484,19 @@ impl Document {
         slf
     }
 
-    /// Closes: after an exception without committing.
+    /// Closes the document. After an exception the edits are rolled back.
     #[pyo3(signature = (*exception))]
     fn __exit__(&self, py: Python<'_>, exception: &Bound<'_, PyTuple>) -> PyResult<()> {
         let failed = exception.get_item(0).is_ok_and(|class| !class.is_none());
         let closed = self.close(py, !failed);
         if closed.as_ref().is_err_and(|error| error.is_instance_of::<PyOSError>(py)) {
-            // The edits could not be written, and nobody will try again.
+            // The edits could not be written, and nobody will try again: roll them back.
             self.close(py, false)?;
         }
         closed
     }
 
-    /// The buffer protocol, by which C hands over a structure to fill.
+    /// The buffer protocol: C passes a structure to fill.
     #[allow(unsafe_code)]
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,
@@ -517,7 +520,7 @@ fn edit_at(
     change: impl FnMut(&mut Editor<Memory>) -> Held<bool>,
 ) -> PyResult<bool> {
     let (py, document) = (slf.py(), slf.get());
-    // What ends here may run Python code as it goes: after the lock.
+    // Dropping these may run Python code, so it happens after the lock.
     let mut trash = Vec::new();
     let mut state = document.lock(py);
     document.begin_edit(py, &mut state)?;
@@ -535,7 +538,7 @@ fn edit_at(
     Ok(changed)
 }
 
-/// Says where a pointer leads nowhere.
+/// Adds to an error at which part of the pointer there is nothing.
 fn explain(fault: Fault, state: &State, pointer: &str) -> Held<Fault> {
     let Fault::Core(error) = &fault else { return Ok(fault) };
     use ErrorKind::{IndexOutOfRange, NotFound, WrongType};
@@ -573,7 +576,7 @@ fn explain(fault: Fault, state: &State, pointer: &str) -> Held<Fault> {
     })
 }
 
-/// What an edit at a pointer does to views; nothing where the pointer leads nowhere.
+/// Prepares views for an edit at a pointer. `None` where the pointer leads nowhere.
 fn aside_at(
     slf: &Bound<'_, Document>,
     state: &State,
@@ -586,7 +589,7 @@ fn aside_at(
         let step = match value.kind() {
             Kind::Array => match token.parse() {
                 Ok(index) => Step::Index(index),
-                // The place after the last, or an error.
+                // The place behind the last element, or an error.
                 Err(_) => return Ok(None),
             },
             _ => Step::Key(unescaped(token).into()),
@@ -614,28 +617,27 @@ fn aside_at(
     Aside::of(py, slf, state, &value, ROOT, || Ok(Vec::new()), change).map(Some)
 }
 
-/// A document in memory of its own: what unpickling calls.
+/// A document in memory of its own. Unpickling calls this.
 #[pyfunction]
 pub(crate) fn _restore(py: Python<'_>, bytes: &Bound<'_, PyBytes>) -> PyResult<Document> {
     Document::open(Memory::copy(py, bytes.as_bytes())?)
 }
 
-/// Opens the document in a file, mapped into memory: only the pages that are looked at are
-/// read.
+/// Opens the document in a file, mapped into memory. Only pages that are looked at are read.
 ///
-/// Modes: `"r"` reads; `"r+"` edits the file; `"c"` edits a copy in memory that is
-/// made by the first edit, and leaves the file alone. The file is locked as long as it is
-/// open: shared by `"r"` and `"c"`, exclusive by `"r+"`.
+/// Modes: `"r"` reads. `"r+"` edits the file. `"c"` edits a copy in memory, which the first
+/// edit makes; the file stays as it is. The file is locked while it is open: shared for `"r"`
+/// and `"c"`, exclusive for `"r+"`.
 ///
-/// Edits with `"r+"` are private until `flush()` or `close()` writes them to the file, whole
-/// or not at all: a process that is killed, or a power cut, leaves all of them or none. Use it
-/// as a context manager: an exception in the `with` block rolls back, and so does a document
-/// that is dropped without being closed. Until then edits take memory for the pages that they
-/// change.
+/// Edits with `"r+"` are private until `flush()` or `close()` writes them to the file, whole or
+/// not at all. A killed process or a power cut leaves all of them or none. Use the document as
+/// a context manager: an exception in the `with` block rolls the edits back. So does dropping
+/// the document without closing it. Until they are written, edits take memory for the pages
+/// that they change.
 ///
-/// `"r+"` with `shared=True` edits in the file's own memory instead: who maps the file
-/// sees each edit at once, half done too, and a process that is killed during an edit may
-/// leave it damaged. For processes that share a file, by a lock of theirs.
+/// `"r+"` with `shared=True` edits in the file's own memory instead. Other processes that map
+/// the file see each edit at once, also half done. A process that is killed during an edit may
+/// leave the file damaged. It is for processes that share a file and have a lock of their own.
 #[pyfunction]
 #[pyo3(signature = (path, mode="r", *, shared=false))]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, mode: &str, shared: bool) -> PyResult<Document> {
@@ -668,7 +670,7 @@ pub(crate) fn _write(py: Python<'_>, path: PathBuf, bytes: &Bound<'_, PyBytes>) 
     written.map_err(|failure| os_error(py, failure, Some(&path)))
 }
 
-/// The `OSError` of a system's error, with its number and the file's name.
+/// An `OSError` for a system's error, with its number and the file's name.
 fn os_error(py: Python<'_>, failure: io::Error, path: Option<&Path>) -> PyErr {
     if let Some(inner) = failure.get_ref().and_then(|inner| inner.downcast_ref()) {
         return error::core(py, inner);
@@ -686,7 +688,7 @@ fn os_error(py: Python<'_>, failure: io::Error, path: Option<&Path>) -> PyErr {
         let module = py.import("errno")?;
         module.getattr(name)?.extract()
     });
-    // Python puts the number before the text.
+    // Python puts the number before the text itself.
     let mut message = failure.to_string();
     if let Some(start) = message.find(" (os error ")
         && let Some(length) = message[start..].find(')')

@@ -1,9 +1,10 @@
 //! Edits, and how views outlive them.
 //!
-//! An edit that takes a place away first copies what is there into a document of its own,
-//! if views of it live: the document knows them all ([`Views`](crate::view::Views)). They and
-//! the views below them then go on in that copy ([`Aside`]). An edit that shifts places is put
-//! into the document's [`Log`](crate::log::Log): views that find their place there are stale.
+//! An edit may take a place away while views of it live. The document knows these views
+//! ([`Views`](crate::view::Views)). The edit first copies the place into a document of its own.
+//! The views, and those below them, then go on in that copy ([`Aside`]). An edit may also shift
+//! places. It is then put into the document's [`Log`](crate::log::Log), and views whose place
+//! it shifted are stale.
 
 use std::ptr;
 use std::sync::atomic::Ordering;
@@ -18,7 +19,7 @@ use crate::memory::{Access, Memory};
 use crate::view::{Above, Document, ROOT, State, View, is_container};
 
 impl Document {
-    /// What every edit begins with: nobody looks at the bytes, and they are ours.
+    /// Begins an edit: makes sure that nobody looks at the bytes and that they are ours.
     pub(crate) fn begin_edit(&self, py: Python<'_>, state: &mut State) -> Held<()> {
         if self.exports().load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported);
@@ -33,20 +34,21 @@ impl Document {
         Ok(())
     }
 
-    /// A value of a document as a document of its own, for views of what an edit takes away.
+    /// A copy of a value as a document of its own, for views of a place that an edit takes
+    /// away.
     pub(crate) fn copy_of(py: Python<'_>, value: &Value<'_>, of: &State) -> Held<Py<Document>> {
         let _pause = CollectorPause::new();
         let mut editor = Editor::create(Memory::nothing())?;
         editor.set_limits(of.editor()?.limits());
         editor.set_root(*value)?;
         let copy = Document::around(editor);
-        // Iterators that go on there see that they must look again.
+        // Iterators that go on in the copy see by this that they must read again.
         copy.lock(py).edits = of.edits;
         Ok(Py::new(py, copy)?)
     }
 }
 
-/// Edits. A document that was not validated is, where an edit needs that: once, in linear time.
+/// Runs an edit. If it needs a validated document, validates this one and runs it again.
 pub(crate) fn edit<R>(
     state: &mut State,
     mut edit: impl FnMut(&mut Editor<Memory>) -> Held<R>,
@@ -69,8 +71,8 @@ pub(crate) fn edit<R>(
 }
 
 impl View {
-    /// Edits the container. The last argument is to become true once something has changed,
-    /// also where the edit fails afterwards: then the change is told to other views.
+    /// Edits the container. `edit` sets its last argument to true once something has changed,
+    /// also if it fails afterwards: other views must learn of the change.
     pub(crate) fn edit<R>(
         &self,
         py: Python<'_>,
@@ -80,8 +82,8 @@ impl View {
         self.edit_many(py, false, change, edit)
     }
 
-    /// The same for edits of several steps, which cannot be begun again: what they may need
-    /// is made sure of `before`.
+    /// The same for edits of several steps, which cannot be repeated. `before` says that the
+    /// document must be validated before, since a step may need it.
     pub(crate) fn edit_many<R>(
         &self,
         py: Python<'_>,
@@ -90,7 +92,7 @@ impl View {
         mut edit: impl FnMut(&mut Editor<Memory>, NodeId, &mut bool) -> Held<R>,
     ) -> PyResult<R> {
         let document = self.document(py);
-        // What ends here may run Python code as it goes: after the lock.
+        // Dropping these may run Python code, so it happens after the lock.
         let mut trash = Vec::new();
         let mut state = document.get().lock(py);
         if self.has_left(&document) {
@@ -102,7 +104,7 @@ impl View {
         if before && !state.editor()?.is_trusted() {
             state.editor_mut()?.validate().map_err(Fault::Core)?;
         }
-        // Views on the way here are not below.
+        // The edit does not affect this view and those above it: are there others?
         let aside = match document.get().views().len() > self.depth() {
             true => {
                 let value = state.editor()?.value(node).map_err(Fault::Core)?;
@@ -125,19 +127,20 @@ pub(crate) struct Aside {
     /// The container's path.
     path: Vec<Step>,
     hash: u64,
-    /// Copies of what the edit takes away while views of it live; of the whole root, no step.
+    /// Copies of what the edit takes away while views of it live. A copy of the whole root has
+    /// no step.
     copies: Vec<(Option<Step>, Py<Document>)>,
     shifted: Vec<Effect>,
 }
 
-/// What is dropped when the lock was given back.
+/// Objects to drop after the lock was given back.
 pub(crate) struct Trash(#[allow(dead_code, reason = "dropped")] (Py<Document>, Above));
 
 impl Aside {
-    /// Copies what an edit will take away, as far as there are views of it.
+    /// Copies the places that an edit will take away, as far as there are views of them.
     ///
     /// # Errors
-    /// What cannot be copied; then nothing is to be edited.
+    /// A place that cannot be copied. Then the edit must not be made.
     pub(crate) fn of(
         py: Python<'_>,
         document: &Bound<'_, Document>,
@@ -149,15 +152,15 @@ impl Aside {
     ) -> Held<Aside> {
         let Change { taken, mut shifted } = change;
         let count = container.len()?.unwrap_or(0);
-        // Behind the last is nothing to shift.
+        // Nothing lies behind the last element, so nothing is shifted there.
         shifted.retain(|effect| !matches!(effect, Effect::Elements(first, _) if *first >= count));
         let views = document.get().views();
         let mut aside = Aside { path: Vec::new(), hash, copies: Vec::new(), shifted };
         if !state.editor()?.storage().is_writable() {
             return Ok(aside);
         }
-        // Views of taken places: those below them keep these. Hashes of paths may be equal
-        // by chance; then a copy is made that nobody takes.
+        // Whether there is a view of a taken place. (Views below keep the view above them.)
+        // Hashes of paths may be equal by chance: then a copy is made that nobody uses.
         let is_viewed = |step: StepRef<'_>| {
             let mut views = views.with_hash(py, views.below(hash, step));
             views.any(|view| view.is_good(py, &state.log))
@@ -192,7 +195,7 @@ impl Aside {
                     is_viewed.then(|| Some(step.to_step()))
                 });
                 steps.extend(viewed);
-                // One place may have several.
+                // A place may have several views.
                 steps.sort_unstable();
                 steps.dedup();
             }
@@ -213,7 +216,7 @@ impl Aside {
         Ok(aside)
     }
 
-    /// Whether a view is what a step from the container leads to.
+    /// Whether a view is of the place that a step from the container leads to.
     fn is_above(&self, py: Python<'_>, view: &View, step: Option<StepRef<'_>>) -> bool {
         view.path(py).is_ok_and(|path| match (path.split_last(), step) {
             (Some((last, above)), Some(step)) => {
@@ -224,7 +227,7 @@ impl Aside {
         })
     }
 
-    /// After the edit: takes views to the copies, and makes others stale.
+    /// After the edit: moves views to the copies, and makes shifted ones stale.
     pub(crate) fn settle(
         self,
         py: Python<'_>,
@@ -262,27 +265,27 @@ impl Aside {
     }
 }
 
-/// Takes views to a copy of what they show.
+/// Moves views to a copy of what they show.
 struct Mover<'a, 'py> {
     py: Python<'py>,
     document: &'a Bound<'py, Document>,
     state: &'a State,
     copy: &'a Bound<'py, Document>,
-    /// The copy's.
+    /// The editor of the copy.
     editor: &'a Editor<Memory>,
     seen: u64,
 }
 
 impl Mover<'_, '_> {
-    /// Takes one view; `above` is what is above it then, if that changes.
+    /// Moves one view. `above` is what is above it afterwards, if that changes.
     fn take(&self, view: &View, above: Option<Above>, node: NodeId, trash: &mut Vec<Trash>) {
         let (document, above) = view.move_to(self.copy, above, node, self.seen);
         trash.push(Trash((document, above)));
         view.keep(self.py);
     }
 
-    /// Takes the views below views that were taken: of each place that the copy has too.
-    /// What cannot be read of it stays behind, and is stale.
+    /// Moves the views below views that were moved, as far as the copy has their places. Views
+    /// of what cannot be read stay behind, and are stale.
     fn take_below(
         &self,
         taken: Vec<&View>,

@@ -45,7 +45,7 @@ mod place {
     pub(crate) use crate::view::View;
 }
 
-// Free-threaded interpreters turn their lock on for it (`lock`).
+// Free-threaded interpreters turn their global lock on for this module, which `lock` needs.
 /// The compiled part of `livebuf`.
 #[pymodule(gil_used = true)]
 mod _livebuf {

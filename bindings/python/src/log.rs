@@ -1,4 +1,4 @@
-//! Places in a document as keys and indexes, and the edits that shift them.
+//! Places in a document as keys and indexes, and the edits that shift places.
 
 use std::collections::VecDeque;
 
@@ -11,12 +11,12 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// What now is at other places below a container than it was.
+/// Places below a container whose values an edit moved elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
-    /// The member got another key.
+    /// The member with this key: it got another key.
     Member(Box<str>),
-    /// The elements from the first index up to but not including the second.
+    /// The elements from the first index up to the second, which is not included.
     Elements(usize, usize),
 }
 
@@ -51,7 +51,7 @@ impl Event {
         }
     }
 
-    /// Whether no place is hit by `earlier` and not by this.
+    /// Whether this event hits all places that `earlier` hits.
     fn covers(&self, earlier: &Event) -> bool {
         self.path == earlier.path
             && match (&self.effect, &earlier.effect) {
@@ -65,7 +65,7 @@ impl Event {
 
 pub(crate) const SHIFTED: &str = "an edit shifted its place; look it up again";
 
-/// Most edits that are remembered for the views that have not looked since.
+/// Most edits that are remembered for views that were not used since.
 const REMEMBERED: usize = 4096;
 
 /// Edits that shifted places, the newest last.
@@ -73,7 +73,7 @@ const REMEMBERED: usize = 4096;
 pub(crate) struct Log {
     number: u64,
     events: VecDeque<Event>,
-    /// Number of the newest event that is not remembered any more.
+    /// Number of the newest event that is forgotten.
     forgotten: u64,
 }
 
@@ -87,7 +87,7 @@ impl Log {
     pub(crate) fn push(&mut self, path: Vec<Step>, effect: Effect) {
         self.number += 1;
         let event = Event { number: self.number, path, effect };
-        // Views made between the two are younger than the earlier one.
+        // Views made between the two are younger than the earlier event, so it may go.
         if self.events.back().is_some_and(|last| event.covers(last)) {
             self.events.pop_back();
         }
@@ -99,7 +99,7 @@ impl Log {
         self.events.push_back(event);
     }
 
-    /// Whether a place that was good at event `seen` still is.
+    /// Checks that no event since number `seen` hit a place.
     pub(crate) fn check(&self, seen: u64, path: impl FnOnce() -> Held<Vec<Step>>) -> Held<()> {
         if seen == self.number {
             return Ok(());
@@ -116,15 +116,15 @@ impl Log {
     }
 }
 
-/// What an edit takes away from a container. Views of what is taken go on over a private
-/// copy of it: a document of its own, which the edit makes beforehand.
+/// What an edit takes away from a container. The edit copies it beforehand, into a document of
+/// its own. Views of it go on there.
 #[derive(Clone, Copy)]
 pub(crate) enum Taken<'a> {
     Nothing,
     /// The whole document's value.
     Root,
     Member(&'a str),
-    /// The elements from the first index up to but not including the second.
+    /// The elements from the first index up to the second, which is not included.
     Elements(usize, usize),
     All,
 }
@@ -132,7 +132,7 @@ pub(crate) enum Taken<'a> {
 /// What an edit does to places below a container.
 pub(crate) struct Change<'a> {
     pub(crate) taken: Taken<'a>,
-    /// Places whose views are stale afterwards.
+    /// Places whose views become stale.
     pub(crate) shifted: Vec<Effect>,
 }
 
@@ -147,14 +147,14 @@ impl<'a> Change<'a> {
         Change { taken: Taken::Nothing, shifted: effects.into() }
     }
 
-    /// An element goes, and those behind it move up.
+    /// An element is removed, and those behind it move up.
     pub(crate) fn removes(index: usize) -> Change<'static> {
         let next = index.saturating_add(1);
         Change { taken: Taken::Elements(index, next), shifted: vec![Effect::from(next)] }
     }
 }
 
-/// A [`Step`] that is not kept.
+/// A [`Step`] that borrows its key.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum StepRef<'a> {
     Key(&'a str),

@@ -40,7 +40,7 @@ impl Object {
         })
     }
 
-    /// Some members from a position on, and where the next begin; `None` after the last.
+    /// Reads members from a position on, at most `most`. Tells where the next begin.
     fn some<'py>(
         slf: &Bound<'py, Self>,
         from: Option<Position>,
@@ -222,7 +222,7 @@ impl Object {
         }
     }
 
-    /// Removes a key and gives its value: plain Python objects where it was a container.
+    /// Removes a key and returns its value. A container is returned as plain Python objects.
     #[pyo3(signature = (key, /, *default))]
     fn pop<'py>(
         slf: &Bound<'py, Self>,
@@ -248,7 +248,7 @@ impl Object {
         }
     }
 
-    /// Removes the last member and gives its key and value.
+    /// Removes the last member and returns its key and value.
     fn popitem<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let py = slf.py();
         let last = slf.get().view.read(py, |value| {
@@ -265,7 +265,7 @@ impl Object {
         Ok((key.into_any(), value))
     }
 
-    /// The value under a key, which is set to `default` first if it is missing.
+    /// The value under a key. If the key is missing it is set to `default` first.
     #[pyo3(signature = (key, default=None, /))]
     fn setdefault<'py>(
         slf: &Bound<'py, Self>,
@@ -280,7 +280,7 @@ impl Object {
         Self::__getitem__(slf, key)
     }
 
-    /// Sets many keys, from a mapping, from pairs, or named.
+    /// Sets many keys: from a mapping, from pairs, or by name.
     #[pyo3(signature = (other=None, /, **named))]
     fn update(
         slf: &Bound<'_, Self>,
@@ -323,8 +323,9 @@ impl Object {
         })
     }
 
-    /// Members whose keys lie from `start` up to but not including `stop`, ordered by the
-    /// keys' UTF-8 bytes. `None` is no bound. In big objects the first is found in O(log n).
+    /// Members whose keys lie from `start` up to `stop`, which is not included. They are
+    /// ordered by the keys' UTF-8 bytes. `None` is no bound. In big objects the first is found
+    /// in O(log n).
     ///
     /// >>> doc = livebuf.from_json('{"b": 2, "a": 1, "c": 3}')
     /// >>> list(doc.root.range("a", "c"))
@@ -354,7 +355,7 @@ impl Object {
         })
     }
 
-    /// The value at a JSON pointer (RFC 6901) below; as `Document.pointer`.
+    /// The value at a JSON pointer (RFC 6901) below this object, as `Document.pointer`.
     #[pyo3(signature = (pointer, *default))]
     fn pointer<'py>(
         slf: &Bound<'py, Self>,
@@ -408,7 +409,7 @@ struct Part<'py> {
     layout: u64,
 }
 
-/// What an iteration gives.
+/// What an iterator yields.
 #[derive(Clone, Copy, PartialEq)]
 enum Want {
     Keys,
@@ -419,20 +420,20 @@ enum Want {
 /// Members that are read at once.
 const MANY: usize = 64;
 
-/// An iterator of an object's members in their order. Adding and removing members ends it
+/// An iterator of an object's members in their order. If members are added or removed it ends
 /// with `RuntimeError`, as in dicts.
 #[pyclass(module = "livebuf")]
 pub(crate) struct Members {
     object: Py<Object>,
     want: Want,
     ready: std::vec::IntoIter<Py<PyAny>>,
-    /// Where those that are ready began, and how many were given before them and of them.
+    /// Where the ready members begin, how many were yielded before them, and how many of them.
     begin: Option<Position>,
     before: usize,
     given: usize,
     next: Next,
     length: Option<usize>,
-    /// The document's, when they were read.
+    /// The document's edits and layout when they were read.
     edits: u64,
     layout: u64,
 }
@@ -474,12 +475,12 @@ impl Members {
             self.given += 1;
             return Ok(Some(item));
         }
-        // The first few are often all that is wanted.
+        // The first few members are often all that is wanted.
         let mut most = if matches!(self.next, Next::Begin) { 8 } else { MANY };
-        // Those that were ready are read again after an edit.
+        // After an edit the ready members are read again.
         let mut skipped = 0;
         match self.next {
-            // Positions meant another layout: counted from the front.
+            // Positions belong to another layout: count from the front.
             _ if !unchanged && layout != self.layout => {
                 skipped = self.before + self.given;
                 (self.begin, self.before) = (None, 0);
@@ -505,14 +506,14 @@ impl Members {
                 self.given += 1;
                 Ok(Some(item))
             }
-            // All that were ready had been given when the edit came.
+            // All ready members had been yielded when the edit came.
             None if matches!(self.next, Next::At(_)) => self.__next__(py),
             None => Ok(None),
         }
     }
 }
 
-/// An iterator of the members with some keys.
+/// An iterator of the members with certain keys.
 #[pyclass(module = "livebuf")]
 pub(crate) struct Ordered {
     object: Py<Object>,
@@ -531,7 +532,7 @@ impl Ordered {
     ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
         while let Some(key) = self.keys.pop_front() {
             let key = key.into_bound(py).into_any();
-            // One that was removed meanwhile is passed over.
+            // A member that was removed meanwhile is skipped.
             if let Some(value) = Object::find(self.object.bind(py), &key)? {
                 return Ok(Some((key, value)));
             }

@@ -9,18 +9,18 @@ use crate::decode;
 use crate::error::{self, Held};
 use crate::view::{Found, Object, View, is_container};
 
-/// A token of a JSON pointer as the key that it names.
+/// The key that a token of a JSON pointer names.
 pub(crate) fn unescaped(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }
 
-/// What a missing argument is.
+/// What to do where there is no value.
 pub(crate) enum Fallback<'py> {
     Raise,
     Give(Bound<'py, PyAny>),
 }
 
-/// The one further argument, if there is one.
+/// The default, if one was given.
 pub(crate) fn fallback<'py>(default: &Bound<'py, PyTuple>) -> PyResult<Fallback<'py>> {
     match default.len() {
         0 => Ok(Fallback::Raise),
@@ -29,7 +29,7 @@ pub(crate) fn fallback<'py>(default: &Bound<'py, PyTuple>) -> PyResult<Fallback<
     }
 }
 
-/// What is at a JSON pointer below a value; of a container only that it is there.
+/// The value at a JSON pointer below `value`. For a container it only says that there is one.
 pub(crate) fn look<'py>(py: Python<'py>, value: &Value<'_>, pointer: &str) -> Held<Found<'py, ()>> {
     Ok(match value.pointer(pointer)? {
         None => Found::Nothing,
@@ -39,7 +39,8 @@ pub(crate) fn look<'py>(py: Python<'py>, value: &Value<'_>, pointer: &str) -> He
 }
 
 impl<'py> Found<'py, ()> {
-    /// The value; for a container a view, which needs the views above it from `place` on.
+    /// The value. For a container this is a view. A view needs those above it, so the way goes
+    /// from `place` on.
     pub(crate) fn or_follow(
         self,
         place: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
@@ -69,7 +70,7 @@ pub(crate) fn pointer_below<'py>(
     found.or_follow(|| Ok(place.clone()), pointer, fallback)
 }
 
-/// Goes down a pointer that was found to lead somewhere, view by view.
+/// Goes down a pointer, view by view. It was found to lead somewhere.
 fn follow<'py>(mut place: Bound<'py, PyAny>, pointer: &str) -> PyResult<Bound<'py, PyAny>> {
     for token in pointer.split('/').skip(1) {
         place = match place.cast::<Object>() {

@@ -1,15 +1,15 @@
-//! Documents and the views of them: what the classes hold, and how a view finds its place.
+//! Documents and views of them: what the classes hold, and how a view finds its place.
 //!
-//! The methods that Python calls stand in `document.rs`, `object.rs` and `array.rs`, above
-//! all that they use. The structs know each other, so they stand together here.
+//! The methods that Python calls are in `document.rs`, `object.rs` and `array.rs`, which use
+//! this file. The structs here refer to each other, so they are in one file.
 //!
-//! All that looks at or changes the bytes holds the document's lock. While it is held no
-//! Python code runs that could come back here: whoever makes objects meanwhile that the
-//! collector knows pauses it ([`CollectorPause`]). Who waits for the lock is detached from the
-//! interpreter.
+//! Code that reads or changes the bytes holds the document's lock. While it is held, no Python
+//! code may run that could come back here. Making objects can start the garbage collector, so
+//! it is paused meanwhile ([`CollectorPause`]). A thread that waits for the lock is detached
+//! from the interpreter.
 //!
-//! A view keeps a handle of the core and the chain of views above it. Handles go stale by
-//! many edits; then a view is found again along its chain.
+//! A view keeps a handle of the core and the chain of views above it. Many edits can make a
+//! handle stale. The view is then found again along its chain.
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, UnsafeCell};
@@ -37,9 +37,9 @@ pub(crate) struct State {
     /// `None` when closed.
     pub(crate) editor: Option<Editor<Memory>>,
     pub(crate) log: Log,
-    /// Counts edits, for iterators.
+    /// Count of edits, for iterators.
     pub(crate) edits: u64,
-    /// Changes where members come to lie otherwise, for iterators: another in each document.
+    /// Changes when members get other positions, for iterators. No two documents have the same.
     pub(crate) layout: u64,
 }
 
@@ -56,8 +56,8 @@ impl State {
 }
 
 impl State {
-    /// The document, if nobody else made it longer or shorter in its memory: then the header
-    /// names another length than the editor knows.
+    /// The document, unless somebody else made it longer or shorter in its memory. Then its
+    /// header names another length than the editor knows.
     #[inline(always)]
     pub(crate) fn whole(&self) -> Held<&Editor<Memory>> {
         let editor = self.editor()?;
@@ -91,14 +91,14 @@ pub(crate) fn new_layout() -> u64 {
 #[pyclass(frozen, weakref, module = "livebuf")]
 pub(crate) struct Document {
     state: Lock<State>,
-    /// Exports that look at the bytes.
+    /// Count of exports that look at the bytes.
     exports: AtomicUsize,
     views: Views,
 }
 
 impl Document {
     pub(crate) fn open(memory: Memory) -> PyResult<Document> {
-        // Memory that can be written is edited, if it is opened at all.
+        // A document in writable memory must be editable, or it is not opened.
         let opened = Editor::open(memory).map_err(|failure| match failure.kind() {
             ErrorKind::ReadOnly => error::unknown_feature(),
             _ => error::raise(failure),
@@ -130,18 +130,18 @@ impl Document {
         self.state.lock(py)
     }
 
-    /// Whether somebody has the lock.
+    /// Whether a thread has the lock.
     #[inline(always)]
     pub(crate) fn is_locked(&self, py: Python<'_>) -> bool {
         self.state.is_locked(py)
     }
 
-    /// Runs the work of who has the lock while other Python threads run.
+    /// Does work while other Python threads run. This thread must have the lock.
     pub(crate) fn detach<R: Send>(&self, py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
         self.state.detach(py, work)
     }
 
-    /// Views that live.
+    /// The views that live.
     #[inline(always)]
     pub(crate) fn views(&self) -> &Views {
         &self.views
@@ -151,7 +151,7 @@ impl Document {
         &self.exports
     }
 
-    /// Runs long work on the document detached from the interpreter, holding the lock.
+    /// Does long work on the document, detached from the interpreter and with the lock held.
     pub(crate) fn detached<R: Send>(
         &self,
         py: Python<'_>,
@@ -168,7 +168,7 @@ impl Document {
 }
 
 impl Drop for Document {
-    /// Edits that nobody committed are rolled back, which should not go unnoticed.
+    /// Edits that nobody committed are rolled back. This warns of it.
     fn drop(&mut self) {
         Python::try_attach(|py| {
             let state = self.lock(py);
@@ -219,7 +219,8 @@ pub(crate) struct Array {
     pub(crate) view: View,
 }
 
-/// What is above a view. Without a view of its own the container above is the root.
+/// What is above a view. `Nothing` is above a view of the root. `None` stands for the root
+/// where there is no view of it.
 pub(crate) enum Above {
     Nothing,
     Object(Option<Py<Object>>, Py<PyString>),
@@ -230,7 +231,7 @@ pub(crate) enum Above {
 struct Place {
     document: Py<Document>,
     above: Above,
-    /// Of the path, by the hasher of the document's [`Views`]; 0 until it is asked for.
+    /// Hash of the path, by the hasher of the document's [`Views`]; 0 until it is needed.
     hash: Cell<u64>,
     node: NodeId,
     /// Number of the newest event when the node was found.
@@ -239,20 +240,21 @@ struct Place {
 
 /// A container of a document, as an [`Object`] or [`Array`] knows it.
 ///
-/// Its place is looked at by attached threads, one at a time. It is changed by who has the
-/// lock of its document, and by nobody who waits or runs Python code meanwhile.
+/// Attached threads look at its place, one at a time. Only a thread that has the document's
+/// lock changes it, and does not wait or run Python code meanwhile.
 pub(crate) struct View(UnsafeCell<Place>);
 
-// SAFETY: as the type says; the module asks for an interpreter lock.
+// SAFETY: as the type says. The module asks for the interpreter's lock.
 unsafe impl Sync for View {}
 
-/// The views of a document that live: a few as they come, more by the hashes of their paths.
+/// The views of a document that live: a few in the order in which they came, more by the hashes
+/// of their paths.
 ///
-/// Looked at and changed by attached threads, one at a time, none of which runs Python code
-/// meanwhile. A view is here from the moment on at which it lies in a Python object.
+/// Attached threads read and change this, one at a time, and run no Python code meanwhile. A
+/// view is in here from the moment at which it lies in a Python object.
 #[derive(Default)]
 pub(crate) struct Views {
-    /// Views that come and go with a look-up are here, which takes less time.
+    /// Views that live as long as a look-up fit in here, which is faster than the table.
     few: [Cell<Option<NonNull<View>>>; 8],
     table: UnsafeCell<HashTable<NonNull<View>>>,
     hasher: DefaultHashBuilder,
@@ -268,7 +270,7 @@ pub(crate) const ROOT: u64 = 1;
 
 impl Views {
     fn table(&self) -> &HashTable<NonNull<View>> {
-        // SAFETY: attached threads take turns, and no caller keeps it.
+        // SAFETY: attached threads take turns, and no caller keeps the reference.
         unsafe { &*self.table.get() }
     }
 
@@ -292,7 +294,7 @@ impl Views {
         // SAFETY: as in `table`.
         let table = unsafe { &mut *self.table.get() };
         table.insert_unique(hash, view.into(), |other| {
-            // SAFETY: what is in the table lives, and had its hash when it came.
+            // SAFETY: views in the table live. Their hashes were set when they came.
             unsafe { other.as_ref() }.place().hash.get()
         });
     }
@@ -325,7 +327,7 @@ impl Views {
         hash: u64,
     ) -> impl Iterator<Item = &'a View> {
         let few = self.few.iter().filter_map(Cell::get);
-        // SAFETY: what is here lives.
+        // SAFETY: views in here live.
         let views = few.chain(self.table().iter_hash(hash).copied()).map(|v| unsafe { v.as_ref() });
         views.filter(move |view| view.hash(py) == hash)
     }
@@ -341,7 +343,7 @@ impl Views {
             StepRef::Key(key) => self.hasher.hash_one((hash, key)),
             StepRef::Index(index) => self.hasher.hash_one((hash, index)),
         };
-        // 0 is for hashes that nobody asked for.
+        // 0 stands for a hash that was not needed yet.
         hash.max(1)
     }
 
@@ -357,20 +359,21 @@ impl Drop for View {
 }
 
 impl View {
-    /// A view of a handle that was just found. It must be [kept](Self::keep) where it stays.
+    /// A view of a handle that was just found. Call [`keep`](Self::keep) once it has its final
+    /// place in memory.
     pub(crate) fn new(document: Py<Document>, above: Above, node: NodeId, state: &State) -> View {
         let seen = state.log.number();
         View(UnsafeCell::new(Place { document, above, hash: Cell::new(0), node, seen }))
     }
 
-    /// Makes the view, which is where it stays, known to its document.
+    /// Tells the document of the view, which must not move in memory any more.
     #[inline(always)]
     pub(crate) fn keep(&self, py: Python<'_>) {
         self.place().document.get().views().add(py, self);
     }
 
-    /// Puts the view into another document, which [`keep`](Self::keep) must tell of it. Gives
-    /// what it held before. Both documents' locks are held.
+    /// Moves the view to another document. Call [`keep`](Self::keep) afterwards. Returns what
+    /// the view held before. The locks of both documents must be held.
     pub(crate) fn move_to(
         &self,
         document: &Bound<'_, Document>,
@@ -411,13 +414,14 @@ impl View {
         hash.get()
     }
 
-    /// The document that the view is of now: where its place is taken, another.
+    /// The document that the view belongs to now. It is another one after an edit took the
+    /// view's place away.
     #[inline(always)]
     pub(crate) fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
         self.place().document.bind(py).clone()
     }
 
-    /// Whether the view came to another document while it waited for the lock of this.
+    /// Whether the view went to another document while this thread waited for the lock.
     #[inline(always)]
     pub(crate) fn has_left(&self, document: &Bound<'_, Document>) -> bool {
         !self.place().document.is(document)
@@ -431,7 +435,7 @@ impl View {
         }
     }
 
-    /// Views on the way from the root, this one included.
+    /// Count of views on the way from the root, this one included.
     pub(crate) fn depth(&self) -> usize {
         std::iter::successors(Some(self), |view| view.parent()).count()
     }
@@ -451,7 +455,8 @@ impl View {
         let mut path = Vec::new();
         let mut view = Some(self);
         while let Some(at) = view {
-            // What went to another document took its views along, save those that were stale.
+            // Views that went to another document took those below along, except for stale
+            // ones.
             if !at.place().document.is(&self.place().document) {
                 return Err(Fault::Stale(SHIFTED));
             }
@@ -475,7 +480,7 @@ impl View {
         Ok(pointer)
     }
 
-    /// The handle, found again where it is stale.
+    /// The handle. A stale one is found again.
     #[inline]
     pub(crate) fn node(&self, py: Python<'_>, state: &State) -> Held<NodeId> {
         let &Place { node, seen, .. } = self.place();
@@ -504,19 +509,19 @@ impl View {
         Ok(node)
     }
 
-    /// Whether it is stale, by what the document remembers.
+    /// Whether no event in the log made it stale.
     pub(crate) fn is_good(&self, py: Python<'_>, log: &Log) -> bool {
         log.check(self.place().seen, || self.path(py)).is_ok()
     }
 
-    /// Looks at the document that the view is of, under its lock.
+    /// Calls `look` with the view's document, under its lock.
     #[inline(always)]
     fn look<R>(
         &self,
         py: Python<'_>,
         look: impl FnOnce(&Bound<'_, Document>, &mut State) -> R,
     ) -> R {
-        // Who has the lock keeps the view, and so the document, where they are.
+        // The view, and so the document, stays where it is while the lock is held.
         let document = self.place().document.bind(py);
         match document.get().is_locked(py) {
             false => look(document, &mut document.get().lock(py)),
@@ -546,7 +551,7 @@ impl View {
         self.look(py, |_, state| (state.edits, state.layout))
     }
 
-    /// Looks at the container.
+    /// Calls `look` with the container's value.
     #[inline]
     pub(crate) fn read<R>(
         &self,
@@ -564,7 +569,7 @@ impl View {
         self.read(py, |value| Ok(value.len()?.unwrap_or(0)))
     }
 
-    /// Looks at the container, and may make views below it.
+    /// Calls `look` with the container's handle, to read it and to make views below it.
     #[inline]
     pub(crate) fn reach<R>(
         &self,
@@ -579,7 +584,7 @@ impl View {
     }
 }
 
-/// Looks at the containers of two views at once.
+/// Calls `look` with the containers of two views.
 pub(crate) fn with_both<R>(
     py: Python<'_>,
     one: &View,
@@ -587,7 +592,7 @@ pub(crate) fn with_both<R>(
     look: impl FnOnce(Value<'_>, Value<'_>) -> Held<R>,
 ) -> PyResult<R> {
     let (document, second) = (one.document(py), other.document(py));
-    // In one order everywhere, so that no two threads wait for each other.
+    // Locks are taken in one order everywhere, so that no two threads wait for each other.
     let ordered = match document.as_ptr() <= second.as_ptr() {
         true => (&document, &second),
         false => (&second, &document),
@@ -609,20 +614,20 @@ pub(crate) fn with_both<R>(
     Ok(look(value, second_editor.value(second_node).map_err(Fault::Core)?)?)
 }
 
-/// A child, as far as it needs no view.
+/// The result of a look-up below a container. A container has no view yet.
 pub(crate) enum Found<'py, C = (Kind, NodeId)> {
     Nothing,
     Scalar(Bound<'py, PyAny>),
     Container(C),
 }
 
-/// Whether a value is given out as a view.
+/// Whether Python gets a view of a value.
 #[inline(always)]
 pub(crate) fn is_container(kind: Kind) -> bool {
     matches!(kind, Kind::Object | Kind::Array)
 }
 
-/// What was looked up below a container.
+/// The result for a value that was looked up below a container.
 #[inline(always)]
 pub(crate) fn found<'py>(
     py: Python<'py>,
