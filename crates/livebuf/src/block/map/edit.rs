@@ -287,7 +287,7 @@ pub(super) fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u6
 struct IndexPlan {
     leaf: u32,
     slot: u32,
-    /// Of the leaf.
+    /// Count of the leaf's slots in use, and its capacity.
     count: u32,
     capacity: u32,
     /// The key's head in the leaf.
@@ -300,7 +300,7 @@ struct IndexPlan {
     halves: u32,
 }
 
-/// What happens to the index besides a new slot in the leaf.
+/// What an insertion does to the index besides adding a slot to the leaf.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 enum NewNodes {
@@ -333,7 +333,7 @@ impl IndexPlan {
         IndexPlan::plan_more(bytes, map, key)
     }
 
-    /// The same where prefixes become shorter or nodes are added.
+    /// Plans an insertion that also shortens prefixes or adds nodes.
     #[inline(never)]
     fn plan_more(bytes: &[u8], map: &Map, key: &[u8]) -> Result<IndexPlan> {
         if map.root == 0 {

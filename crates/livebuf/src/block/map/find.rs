@@ -266,8 +266,8 @@ pub(super) struct Seek {
     pub(super) path: Path,
     /// The entry, where the key is there (at the leaf's slot).
     pub(super) found: Option<u32>,
-    /// From this node of the path on, the keys all lie on one side of the
-    /// target and some prefixes are longer than what it shares with them.
+    /// From this node of the path on, all keys lie on one side of the target. Some prefixes
+    /// there are longer than what the target shares with the keys.
     pub(super) outside: u8,
     /// Count of bytes the target shares with the keys from there on.
     pub(super) shared: u32,
@@ -356,8 +356,7 @@ fn search_leaf(bytes: &[u8], entries: u32, leaf: Node<'_>, target: Target<'_>) -
     Ok(Position { slot: high, found: None, shared, order })
 }
 
-/// The same among the slots that have the target's head, the last of which is
-/// before `high`.
+/// Finds the target's place among the slots that have its head. They end before `high`.
 #[inline(never)]
 fn search_ties(
     bytes: &[u8],
