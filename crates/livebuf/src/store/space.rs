@@ -705,7 +705,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.find_among(aux, size, SCAN)
     }
 
-    /// The same among at least `most` blocks of each class.
+    /// The same, looking at up to `most` blocks of each class. In the last class it looks at
+    /// `SCAN_LAST` at least.
     fn find_among(&mut self, aux: &Aux, size: u64, most: usize) -> Option<Found> {
         if !self.trusted || (aux.free_bytes as u64) < size {
             return None;
