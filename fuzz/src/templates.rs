@@ -204,7 +204,7 @@ fn refused(document: &DocBuf, places: &[String], input: &mut Input<'_>) {
     let (place, kind) = match input.byte() % 4 {
         0 => ("/no such key of any/object", ErrorKind::NotFound),
         1 => ("no slash", ErrorKind::BadPointer),
-        2 if document.root().is_some() => ("", ErrorKind::WrongType),
+        2 if document.root_id().is_some() => ("", ErrorKind::WrongType),
         3 if at > 0 => (wrong[input.below(at)], ErrorKind::KeyExists),
         _ => return,
     };

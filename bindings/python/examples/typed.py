@@ -59,7 +59,7 @@ def documents() -> None:
     nothing: int = doc.pointer("/laps/9", 0)
     assert nothing == 0
     doc.set_pointer("/laps/0/pits", 1)
-    doc.del_pointer("/laps/0/pits")
+    doc.remove_pointer("/laps/0/pits")
     for key, value in race.items():
         assert key in race and value is not None
     assert [key for key, _ in race.range("d", "e")] == ["driver"]

@@ -1,48 +1,31 @@
 //! `livebuf.Array`: a view of an array, as a `MutableSequence`.
 
-use livebuf::{Editor, ErrorKind, NodeId, Storage};
+use livebuf::{Editor, NodeId, Storage};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySlice, PyTuple};
 
 use crate::compare;
-use crate::decode::{self, CollectorPause};
-use crate::document::{Document, Found, child, fallback, found, is_container};
-use crate::encode::{Given, expected};
-use crate::error::{self, Fault, Held};
-use crate::export::Numbers;
-use crate::object::pointer_below;
-use crate::place::{Above, Change, Effect, Taken, View};
+use crate::decode;
+use crate::encode::Given;
+use crate::error::{self, Fault, Held, expected};
+use crate::export::{self, Numbers};
+use crate::log::{Change, Effect, Taken};
+use crate::pointer::{fallback, pointer_below};
 use crate::table::{Column, Table};
+use crate::view::{Above, Document, Found, Object, child, found, is_container};
 
-/// An array of a document, as a list: edits change the document.
-///
-/// >>> doc = livebuf.from_json('[3, 1, 4, 1, 5]')
-/// >>> digits = doc.root
-/// >>> digits[-1], digits[1:3], digits.count(1)
-/// (5, [1, 4], 2)
-/// >>> digits.append(9); del digits[0]
-/// >>> list(digits)
-/// [1, 4, 1, 5, 9]
-///
-/// Arrays of numbers offer their memory: `memoryview(array)`, `numpy.asarray(array)`.
-#[pyclass(frozen, sequence, weakref, module = "livebuf")]
-pub(crate) struct Array {
-    pub(crate) view: View,
-}
+// For `encode`, which takes it from here.
+pub(crate) use crate::view::Array;
 
-/// Where a Python index leads.
+/// The index from the front that a Python index means; `None` beyond the ends.
 fn place(index: isize, length: usize) -> Option<usize> {
     let index = if index < 0 { index.checked_add_unsigned(length)? } else { index };
     usize::try_from(index).ok().filter(|&index| index < length)
 }
 
 impl Array {
-    pub(crate) fn len(&self, py: Python<'_>) -> PyResult<usize> {
-        self.view.read(py, |value| Ok(value.len()?.unwrap_or(0)))
-    }
-
     /// The element at an index from the front; `None` beyond the end.
     #[inline]
     fn at<'py>(slf: &Bound<'py, Self>, index: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -60,52 +43,9 @@ impl Array {
         })
     }
 
-    /// Elements from an index on as plain Python objects, so many that they are made of about
-    /// `most` values; one that alone has more as a view.
-    pub(crate) fn plain_from<'py>(
-        slf: &Bound<'py, Self>,
-        index: usize,
-        most: u64,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let py = slf.py();
-        slf.get().view.reach(py, |document, state, node| {
-            let _pause = CollectorPause::new();
-            let (mut items, mut large) = (Vec::new(), None);
-            let mut left = most;
-            let editor = state.editor()?;
-            let value = editor.value(node)?;
-            let array = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
-            for index in index..array.len() {
-                let Some(value) = array.get(index)? else { break };
-                let within = left.saturating_sub(1);
-                let mut rest = within;
-                match decode::to_python_within(py, &value, &mut rest) {
-                    Ok(item) => items.push(item),
-                    Err(Fault::Core(error)) if error.kind() == ErrorKind::BudgetExceeded => {
-                        if items.is_empty() {
-                            large =
-                                editor.handle_of(&value, node).map(|below| (value.kind(), below));
-                        }
-                        break;
-                    }
-                    Err(fault) => return Err(fault),
-                }
-                left = rest;
-                if left == 0 {
-                    break;
-                }
-            }
-            if let Some(below) = large {
-                let above = Above::Array(Some(slf.clone().unbind()), index);
-                items.push(child(py, state, document, below, above)?);
-            }
-            Ok(items)
-        })
-    }
-
-    /// An index that must be there.
+    /// An index from the front, of an element that must be there.
     fn index_of(&self, key: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let length = self.len(key.py())?;
+        let length = self.view.len(key.py())?;
         let index = match key.extract::<isize>() {
             Ok(index) => index,
             Err(failure) if failure.is_instance_of::<PyOverflowError>(key.py()) => isize::MAX,
@@ -114,9 +54,9 @@ impl Array {
         place(index, length).ok_or_else(|| error::index(key.py(), index, length))
     }
 
-    /// The indexes of a slice, and its first when it has none.
+    /// The indexes of a slice, where it begins (also if it is empty), and its step.
     fn indexes(&self, slice: &Bound<'_, PySlice>) -> PyResult<(Vec<usize>, usize, isize)> {
-        let length = self.len(slice.py())?;
+        let length = self.view.len(slice.py())?;
         let found = slice.indices(isize::try_from(length)?)?;
         let indexes = (0..found.slicelength)
             .map(|step| (found.start + step as isize * found.step) as usize)
@@ -144,7 +84,7 @@ impl Array {
         let change = Change { taken: Taken::Elements(first, end), shifted };
         self.view.edit_many(py, true, change, |editor, node, changed| {
             if !editor.storage().can_grow() {
-                // Tried on a copy first, which fails where this would: all or nothing.
+                // Tried on a copy first, which fails where this would: so it is all or nothing.
                 let pointer = self.view.pointer(py)?;
                 let mut room = vec![0; editor.storage().bytes().len()];
                 let mut copy = editor.copy_to(&mut room[..])?;
@@ -162,7 +102,7 @@ impl Array {
             let mut cursor = editor.node_mut(node)?;
             for item in items {
                 if let Err(failure) = cursor.push(item.value()) {
-                    // All or none.
+                    // All or none are added.
                     cursor.truncate(length)?;
                     return Err(failure.into());
                 }
@@ -193,7 +133,7 @@ fn splice<S: Storage>(
     Ok(())
 }
 
-/// The elements of an iterable, which runs Python code: before any lock.
+/// The elements of an iterable. This runs Python code, so it comes before any lock.
 fn collect<'py>(items: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
     items.try_iter()?.collect()
 }
@@ -227,7 +167,7 @@ impl Array {
         let index = slf.get().index_of(key)?;
         match Self::at(slf, index)? {
             Some(item) => Ok(item),
-            None => Err(error::index(slf.py(), index as isize, slf.get().len(slf.py())?)),
+            None => Err(error::index(slf.py(), index as isize, slf.get().view.len(slf.py())?)),
         }
     }
 
@@ -284,7 +224,7 @@ impl Array {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.len(py)
+        self.view.len(py)
     }
 
     fn __iter__(slf: &Bound<'_, Self>) -> Elements {
@@ -360,7 +300,7 @@ impl Array {
     fn insert(&self, index: isize, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = value.py();
         let given = Given::of(value)?;
-        let length = self.len(py)?;
+        let length = self.view.len(py)?;
         let index = match index < 0 {
             true => index.saturating_add_unsigned(length).max(0) as usize,
             false => (index as usize).min(length),
@@ -376,12 +316,12 @@ impl Array {
         })
     }
 
-    /// Removes an element, the last by default, and gives it: plain Python objects where
-    /// it was a container.
+    /// Removes an element, the last by default, and returns it. A container is returned as
+    /// plain Python objects.
     #[pyo3(signature = (index=-1, /), text_signature = "($self, index=-1, /)")]
     fn pop<'py>(slf: &Bound<'py, Self>, index: isize) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let length = slf.get().len(py)?;
+        let length = slf.get().view.len(py)?;
         let found = place(index, length).ok_or_else(|| error::index(py, index, length))?;
         let value = slf.get().view.read(py, |value| match value.get(found)? {
             Some(value) => {
@@ -400,10 +340,10 @@ impl Array {
         slf.get().remove_at(slf.py(), index)
     }
 
-    /// Turns the order of the elements around.
+    /// Reverses the order of the elements.
     fn reverse(&self, py: Python<'_>) -> PyResult<()> {
-        let length = self.len(py)?;
-        // One in the middle stays.
+        let length = self.view.len(py)?;
+        // With an odd count the middle one stays.
         let change = Change::shifts([
             Effect::Elements(0, length / 2),
             Effect::Elements(length.div_ceil(2), length),
@@ -420,7 +360,7 @@ impl Array {
 
     /// Exchanges two elements.
     fn swap(&self, py: Python<'_>, one: isize, other: isize) -> PyResult<()> {
-        let length = self.len(py)?;
+        let length = self.view.len(py)?;
         let find = |index| place(index, length).ok_or_else(|| error::index(py, index, length));
         let (one, other) = (find(one)?, find(other)?);
         let change = Change::shifts([Effect::element(one), Effect::element(other)]);
@@ -440,7 +380,7 @@ impl Array {
         })
     }
 
-    /// The value at a JSON pointer (RFC 6901) below; as `Document.pointer`.
+    /// The value at a JSON pointer (RFC 6901) below this array, as `Document.pointer`.
     #[pyo3(signature = (pointer, *default))]
     fn pointer<'py>(
         slf: &Bound<'py, Self>,
@@ -462,12 +402,12 @@ impl Array {
         Column { array: slf.clone().unbind(), path: Vec::new() }
     }
 
-    /// The elements as a numpy array that shows the document's memory, where they are stored
-    /// as numbers of one type.
+    /// The elements as a numpy array on the document's memory, if they are stored as numbers of
+    /// one type.
     ///
-    /// Edits raise `ExportedError` while it lives, unless `copy=True`. With `writable=True`
-    /// what is written into it changes the document. Raises `WrongTypeError` for arrays of
-    /// anything else.
+    /// Edits raise `ExportedError` while the numpy array lives, unless `copy=True`. With
+    /// `writable=True` writing to it changes the document. Raises `WrongTypeError` for arrays
+    /// of anything else.
     #[pyo3(signature = (*, copy=false, writable=false))]
     fn numpy<'py>(
         slf: &Bound<'py, Self>,
@@ -502,12 +442,12 @@ impl Array {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let length = slf.get().len(slf.py())?;
+        let length = slf.get().view.len(slf.py())?;
         let mut shown = Vec::new();
         for index in 0..length.min(4) {
             match Self::at(slf, index)? {
                 Some(item) if item.is_instance_of::<Self>() => shown.push("[…]".to_owned()),
-                Some(item) if item.is_instance_of::<crate::object::Object>() => {
+                Some(item) if item.is_instance_of::<Object>() => {
                     shown.push("{…}".to_owned());
                 }
                 Some(item) => {
@@ -524,7 +464,7 @@ impl Array {
         Ok(format!("<livebuf.Array of {length}: {}{more}>", shown.join(", ")))
     }
 
-    /// The buffer protocol, by which C hands over a structure to fill.
+    /// The buffer protocol: C passes a structure to fill.
     #[allow(unsafe_code)]
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,
@@ -532,12 +472,12 @@ impl Array {
         flags: std::os::raw::c_int,
     ) -> PyResult<()> {
         let numbers = Numbers::new(slf.clone().unbind(), Vec::new());
-        crate::export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
+        export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
     }
 
     #[allow(unsafe_code)]
     unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer) {
-        crate::export::release(slf.get().view.document(slf.py()).get(), view);
+        export::release(slf.get().view.document(slf.py()).get(), view);
     }
 }
 

@@ -1,16 +1,14 @@
-//! `==` as dicts and lists have it, without making Python objects of what is compared.
+//! `==` as dicts and lists have it. Documents are compared without making Python objects of
+//! them.
 
 use livebuf::{Array as Elements, Checked, Error, ErrorKind, Kind, Object as Members, Value};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList};
 
-use crate::array::Array;
-use crate::decode;
-use crate::document::DETACH;
+use crate::decode::{self, CollectorPause};
 use crate::error::Fault;
-use crate::object::Object;
-use crate::place::{View, with_both};
+use crate::view::{Above, Array, DETACH, Object, View, child, with_both};
 
 /// The answer to a comparison of a document's value.
 pub(crate) fn answer<'py>(
@@ -42,8 +40,8 @@ fn view<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a View> {
     }
 }
 
-/// Compares with Python objects, a part at a time: what they are compared by is Python code,
-/// which runs without the document's lock. `None` where nothing such could be equal.
+/// Compares with Python objects, a part at a time. Comparing them runs Python code, so it
+/// happens without the document's lock. `None` where no object of that class could be equal.
 fn plain_equal(
     py: Python<'_>,
     one: &Bound<'_, PyAny>,
@@ -81,12 +79,12 @@ fn plain_equal(
     }
     let mut index = 0;
     while index < length {
-        let part = Array::plain_from(array, index, PART)?;
+        let part = plain_from(array, index, PART)?;
         if part.is_empty() {
             return Ok(Some(false));
         }
         for item in part {
-            // The comparisons before may have changed either.
+            // Earlier comparisons may have changed either of the two.
             let Ok(theirs) = list.get_item(index) else { return Ok(Some(false)) };
             if !item.eq(theirs)? {
                 return Ok(Some(false));
@@ -99,6 +97,48 @@ fn plain_equal(
 
 /// Values that become Python objects at once.
 const PART: u64 = 4096;
+
+/// Elements from an index on as plain Python objects. Takes elements until they are made of
+/// about `most` values. A single element with more values is returned as a view.
+fn plain_from<'py>(
+    array: &Bound<'py, Array>,
+    index: usize,
+    most: u64,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let py = array.py();
+    array.get().view.reach(py, |document, state, node| {
+        let _pause = CollectorPause::new();
+        let (mut items, mut large) = (Vec::new(), None);
+        let mut left = most;
+        let editor = state.editor()?;
+        let value = editor.value(node)?;
+        let elements = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
+        for index in index..elements.len() {
+            let Some(value) = elements.get(index)? else { break };
+            let within = left.saturating_sub(1);
+            let mut rest = within;
+            match decode::to_python_within(py, &value, &mut rest) {
+                Ok(item) => items.push(item),
+                Err(Fault::Core(error)) if error.kind() == ErrorKind::BudgetExceeded => {
+                    if items.is_empty() {
+                        large = editor.handle_of(&value, node).map(|below| (value.kind(), below));
+                    }
+                    break;
+                }
+                Err(fault) => return Err(fault),
+            }
+            left = rest;
+            if left == 0 {
+                break;
+            }
+        }
+        if let Some(below) = large {
+            let above = Above::Array(Some(array.clone().unbind()), index);
+            items.push(child(py, state, document, below, above)?);
+        }
+        Ok(items)
+    })
+}
 
 /// Compares two views, in their documents.
 fn views(py: Python<'_>, one: &View, other: &View) -> PyResult<bool> {
@@ -230,7 +270,7 @@ impl<'a> Number<'a> {
         match (self, other) {
             (Number::Int(one), Number::Int(other)) => one == other,
             (Number::Float(one), Number::Float(other)) => one == other,
-            // Beyond 2^100 a cast ends at the bounds, and none of these integers is there.
+            // A cast of a float beyond 2^100 gives a bound of the type. No integer here is one.
             (Number::Int(int), Number::Float(float)) | (Number::Float(float), Number::Int(int)) => {
                 float.fract() == 0.0 && *float as i128 == *int
             }
@@ -244,7 +284,7 @@ impl<'a> Number<'a> {
     }
 
     /// The exact value: whether it is negative, its digits without zeros at the ends, and the
-    /// power of ten of the last. `None` where that has no 64 bits.
+    /// power of ten of the last digit. `None` where that power does not fit 64 bits.
     fn digits(&self) -> Option<(bool, Vec<u8>, i64)> {
         let printed = match self {
             Number::Int(int) => int.to_string().into_bytes(),

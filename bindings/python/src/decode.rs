@@ -1,7 +1,7 @@
 //! Values of documents as Python objects.
 //!
-//! Text is checked by Python while it is copied, so it is read unchecked. Nothing here
-//! runs Python code: it is called while documents are locked, and the collector is paused.
+//! Python checks text while it copies it, so it is read unchecked. Nothing here runs Python
+//! code, since documents are locked meanwhile. For that the garbage collector is paused.
 #![allow(unsafe_code)]
 
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 
 use crate::error::{Fault, Held};
 
-/// As `text.is_ascii()`, which goes through the last up to 31 bytes one by one.
+/// As `text.is_ascii()`, which looks at up to 31 last bytes one by one.
 #[cfg(not(feature = "abi3"))]
 #[inline]
 fn is_ascii(text: &[u8]) -> bool {
@@ -29,7 +29,7 @@ fn is_ascii(text: &[u8]) -> bool {
     all & HIGH == 0
 }
 
-/// Text that is expected to be UTF-8, which is checked here.
+/// Text that should be UTF-8. Python checks it.
 #[inline]
 pub(crate) fn text<'py>(py: Python<'py>, text: &[u8]) -> Held<Bound<'py, PyString>> {
     #[cfg(not(feature = "abi3"))]
@@ -45,7 +45,7 @@ pub(crate) fn text<'py>(py: Python<'py>, text: &[u8]) -> Held<Bound<'py, PyStrin
             return Ok(string.cast_into_unchecked());
         }
     }
-    // SAFETY: bytes and their length.
+    // SAFETY: a pointer to bytes and their length.
     unsafe {
         let length = text.len() as ffi::Py_ssize_t;
         let object = ffi::PyUnicode_DecodeUTF8(text.as_ptr().cast(), length, std::ptr::null());
@@ -57,11 +57,11 @@ pub(crate) fn text<'py>(py: Python<'py>, text: &[u8]) -> Held<Bound<'py, PyStrin
     }
 }
 
-/// A number that its text holds: an `int`, or a `Decimal` where it is none.
+/// A number that is stored as text: an `int`, or a `Decimal` where it is no integer.
 fn number<'py>(py: Python<'py>, text: &str) -> Held<Bound<'py, PyAny>> {
     if text != "-0" && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') {
         let digits = std::ffi::CString::new(text).map_err(|_| bad_number())?;
-        // SAFETY: a C string; the end is not asked for.
+        // SAFETY: a C string; the pointer for the end may be null.
         let object = unsafe { ffi::PyLong_FromString(digits.as_ptr(), std::ptr::null_mut(), 10) };
         if object.is_null() {
             // Longer than `sys.set_int_max_str_digits` allows.
@@ -110,22 +110,22 @@ pub(crate) fn scalar<'py>(py: Python<'py>, value: &Value<'_, Checked>) -> Held<B
     })
 }
 
-/// Values that a document of so many bytes may become, unless told otherwise: as many as a
-/// valid one can have (FORMAT 6.1). In damaged documents values can alias, so that a few
-/// bytes stand for objects without end.
+/// How many values a document of so many bytes may become by default: as many as a valid one
+/// can have (FORMAT 6.1). In damaged documents values can alias, so that a few bytes stand for
+/// objects without end.
 pub(crate) fn default_budget(bytes: usize) -> u64 {
     136 * bytes as u64
 }
 
-/// Keeps the cyclic garbage collector from running while objects are made: a finaliser could
-/// want the lock that is held, and searching what is just being made is in vain. From Python
-/// 3.12 on it does not run by itself in the middle of a call.
+/// Pauses the cyclic garbage collector while objects are made. A finaliser could want the lock
+/// that is held, and new objects are no garbage yet. From Python 3.12 on the collector does not
+/// run in the middle of a call anyway.
 pub(crate) struct CollectorPause(bool);
 
 impl CollectorPause {
     #[inline(always)]
     pub(crate) fn new() -> CollectorPause {
-        // SAFETY: called by who is attached.
+        // SAFETY: this thread is attached.
         CollectorPause(unsafe { ffi::PyGC_Disable() } != 0)
     }
 }
@@ -134,7 +134,7 @@ impl Drop for CollectorPause {
     #[inline(always)]
     fn drop(&mut self) {
         if self.0 {
-            // SAFETY: as when it was turned off.
+            // SAFETY: this thread is attached, as it was when the collector was paused.
             unsafe { ffi::PyGC_Enable() };
         }
     }
@@ -143,28 +143,28 @@ impl Drop for CollectorPause {
 /// Keys of a shape as Python strings.
 struct Keys<'py> {
     keys: Vec<Bound<'py, PyString>>,
-    /// A dict with all of them, to be copied: cheaper than one that grows.
+    /// A dict with all of them, to be copied: that is faster than filling an empty one.
     all: Option<Bound<'py, PyDict>>,
 }
 
-/// From so many keys on a dict would grow as it is filled.
+/// With so many keys or more, a dict would be resized while it is filled.
 const MANY_KEYS: usize = 6;
 
-/// Levels that are read by recursion. What is deeper waits on the heap, so that no document
-/// ends the stack of a thread, however small it is. Without recursion, twitter.json and
-/// citm_catalog.json take 1.76 times as long: shapes' keys and dicts are not made once.
+/// Levels that are read by recursion. Deeper levels wait on the heap, so that no document
+/// overflows a small stack. Without recursion, twitter.json and citm_catalog.json take 1.76
+/// times as long, since keys and dicts are then not made once for each shape.
 const RECURSION: u32 = 64;
 
 struct Decoder<'py> {
     py: Python<'py>,
     keys: HashMap<u32, Rc<Keys<'py>>>,
-    /// Values of objects that are not whole yet.
+    /// Values of objects that are not complete yet.
     values: Vec<Bound<'py, PyAny>>,
     budget: u64,
     limit: u64,
 }
 
-/// A value as plain Python objects, at most `limit` of them.
+/// A value as plain Python objects, made of at most `limit` values.
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
     value: &Value<'_, Checked>,
@@ -173,7 +173,7 @@ pub(crate) fn to_python<'py>(
     to_python_within(py, value, &mut { limit })
 }
 
-/// The same for one of many values, which share what is left.
+/// The same for one of many values that share a budget.
 pub(crate) fn to_python_within<'py>(
     py: Python<'py>,
     value: &Value<'_, Checked>,
@@ -295,7 +295,7 @@ impl<'py> Decoder<'py> {
         Ok(Level::Dict(PyDict::new(self.py), object.iter(), None))
     }
 
-    /// An object of fields by slots, of which any may have no value.
+    /// An object whose fields lie in slots. Slots may be without a value.
     #[inline]
     fn fields<'a>(
         &mut self,
@@ -306,7 +306,7 @@ impl<'py> Decoder<'py> {
     ) -> Held<Bound<'py, PyAny>> {
         let first = self.values.len();
         let all = keys.all.as_ref().filter(|_| keys.keys.len() == end);
-        // Values wait as long as none is missing.
+        // Values are collected first, as long as no slot is without one.
         let mut dict = all.is_none().then(|| PyDict::new(self.py));
         for item in slots {
             let (slot, value) = item?;
@@ -330,7 +330,7 @@ impl<'py> Decoder<'py> {
         .into_any())
     }
 
-    /// Puts the values that wait into a dict, under the first keys.
+    /// Puts the collected values into a dict, under the first keys.
     fn gathered(
         &mut self,
         dict: Bound<'py, PyDict>,
@@ -386,7 +386,7 @@ impl<'py> Decoder<'py> {
 /// A list or dict that is being filled, and what is still to be put into it.
 enum Level<'a, 'py> {
     List(Bound<'py, PyList>, ArrayIter<'a, Checked>),
-    /// With the key of the value that is made next.
+    /// With the key of the value that comes next.
     Dict(Bound<'py, PyDict>, Fields<'a, Checked>, Option<Bound<'py, PyString>>),
 }
 
@@ -441,8 +441,8 @@ struct List<'py>(Bound<'py, PyList>, usize);
 
 impl<'py> List<'py> {
     fn new(py: Python<'py>, count: usize) -> Held<List<'py>> {
-        // SAFETY: a new list, whose places are null until they are filled; it is given out
-        // when all are, and dropping it before is allowed.
+        // SAFETY: a new list, whose places are null until they are filled. It is returned when
+        // all are. It may be dropped before.
         let list = unsafe {
             Bound::from_owned_ptr_or_err(py, ffi::PyList_New(count as ffi::Py_ssize_t))?
                 .cast_into_unchecked()
@@ -455,7 +455,7 @@ impl<'py> List<'py> {
         let mut next = 0;
         for item in items.take(count) {
             let item = item?;
-            // SAFETY: an index below the length; the reference goes to the list.
+            // SAFETY: an index below the length. The list takes over the reference.
             unsafe {
                 #[cfg(not(feature = "abi3"))]
                 ffi::PyList_SET_ITEM(list.as_ptr(), next as ffi::Py_ssize_t, item.into_ptr());

@@ -1,183 +1,35 @@
-//! `livebuf.Document`: a document over any memory, and its lock.
-//!
-//! All that looks at or changes the bytes holds the lock. While it is held no Python code
-//! runs that could come back here: whoever makes objects meanwhile that the collector knows
-//! pauses it ([`CollectorPause`]). Who waits for the lock is detached from the interpreter.
+//! `livebuf.Document`: its methods, and documents in files.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 use livebuf::mapped::{self, FileStorage, MappedFile, MappedStorage};
-use livebuf::{Doc, DocBuf, Editor, ErrorKind, Kind, NodeId, Storage, Value};
+use livebuf::{Doc, Editor, ErrorKind, Kind, Storage};
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyOSError, PyResourceWarning, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 
-use crate::array::Array;
 use crate::compare;
-use crate::decode::{self, CollectorPause};
+use crate::decode;
+use crate::edit::{Aside, edit};
 use crate::encode::{self, Given, lookup};
 use crate::error::{self, Fault, Held};
-use crate::lock::{Guard, Lock};
+use crate::export;
+use crate::log::{Change, Step, Taken};
 use crate::memory::{Access, Memory};
-use crate::object::Object;
-use crate::place::{Above, Aside, Change, Log, ROOT, Step, Taken, View, Views, unescaped};
+use crate::pointer::{fallback, look, unescaped};
+use crate::view::{Above, Found, Object, ROOT, State, child, found, new_layout};
 
-/// From so many bytes on, work that needs no Python objects lets other threads run.
-pub(crate) const DETACH: usize = 4096;
-
-/// What the lock protects.
-pub(crate) struct State {
-    /// `None` when closed.
-    editor: Option<Editor<Memory>>,
-    pub(crate) log: Log,
-    /// Counts edits, for iterators.
-    pub(crate) edits: u64,
-    /// Changes where members come to lie otherwise, for iterators: another in each document.
-    pub(crate) layout: u64,
-}
-
-impl State {
-    #[inline(always)]
-    pub(crate) fn editor(&self) -> Held<&Editor<Memory>> {
-        self.editor.as_ref().ok_or(Fault::Closed)
-    }
-
-    #[inline(always)]
-    pub(crate) fn editor_mut(&mut self) -> Held<&mut Editor<Memory>> {
-        self.editor.as_mut().ok_or(Fault::Closed)
-    }
-}
-
-impl State {
-    /// The document, if nobody else made it longer or shorter in its memory: then the header
-    /// names another length than the editor knows.
-    #[inline(always)]
-    pub(crate) fn whole(&self) -> Held<&Editor<Memory>> {
-        let editor = self.editor()?;
-        let at = livebuf::layout::HEADER_USED as usize;
-        match editor.storage().bytes().get(at..at + 4) {
-            Some(used) if used == (editor.as_bytes().len() as u32).to_le_bytes() => Ok(editor),
-            _ => Err(Fault::Outdated),
-        }
-    }
-}
-
-/// A number for [`State::layout`] that no other document has.
-fn new_layout() -> u64 {
-    static LAYOUTS: AtomicU64 = AtomicU64::new(0);
-    LAYOUTS.fetch_add(1, Ordering::Relaxed)
-}
-
-/// A document: JSON-like data in one buffer, read without parsing and edited in place.
-///
-/// `Document(buffer)` opens the document that a buffer holds, in constant time: `bytes`
-/// (read-only), `bytearray` (grows as needed), `memoryview`, `mmap`, shared memory, anything
-/// with the buffer protocol. Nothing is copied.
-///
-/// >>> import livebuf
-/// >>> doc = livebuf.from_json('{"name": "Ada", "laps": [71, 70]}')
-/// >>> doc["name"], doc["laps"][1]
-/// ('Ada', 70)
-/// >>> doc["name"] = "Grace"
-/// >>> livebuf.Document(bytes(doc))["name"]
-/// 'Grace'
-#[pyclass(frozen, weakref, module = "livebuf")]
-pub(crate) struct Document {
-    state: Lock<State>,
-    /// Exports that look at the bytes.
-    exports: AtomicUsize,
-    views: Views,
-}
+// For `encode`, which takes it from here.
+pub(crate) use crate::view::Document;
 
 impl Document {
-    pub(crate) fn open(memory: Memory) -> PyResult<Document> {
-        // Memory that can be written is edited, if it is opened at all.
-        let opened = Editor::open_unvalidated(memory).map_err(|failure| match failure.kind() {
-            ErrorKind::ReadOnly => error::unknown_feature(),
-            _ => error::raise(failure),
-        });
-        Ok(Document::around(opened?))
-    }
-
-    fn around(editor: Editor<Memory>) -> Document {
-        Document {
-            state: Lock::new(State {
-                editor: Some(editor),
-                log: Log::default(),
-                edits: 0,
-                layout: new_layout(),
-            }),
-            exports: AtomicUsize::new(0),
-            views: Views::default(),
-        }
-    }
-
-    /// A new document in memory of its own.
-    pub(crate) fn owned(py: Python<'_>, document: &DocBuf) -> PyResult<Document> {
-        let memory = Memory::own(py, document.as_bytes().len())?;
-        Ok(Document::around(document.copy_to(memory).map_err(error::raise)?))
-    }
-
-    #[inline]
-    pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> Guard<'a, State> {
-        self.state.lock(py)
-    }
-
-    /// Whether somebody has the lock.
-    #[inline(always)]
-    pub(crate) fn is_locked(&self, py: Python<'_>) -> bool {
-        self.state.is_locked(py)
-    }
-
-    /// Runs the work of who has the lock while other Python threads run.
-    pub(crate) fn detach<R: Send>(&self, py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
-        self.state.detach(py, work)
-    }
-
-    /// A value of a document as a document of its own, for views of what an edit takes away.
-    pub(crate) fn copy_of(py: Python<'_>, value: &Value<'_>, of: &State) -> Held<Py<Document>> {
-        let _pause = CollectorPause::new();
-        let mut editor = Editor::create(Memory::nothing())?;
-        editor.set_limits(of.editor()?.limits());
-        editor.set_root(*value)?;
-        let copy = Document::around(editor);
-        // Iterators that go on there see that they must look again.
-        copy.lock(py).edits = of.edits;
-        Ok(Py::new(py, copy)?)
-    }
-
-    /// Views that live.
-    #[inline(always)]
-    pub(crate) fn views(&self) -> &Views {
-        &self.views
-    }
-
-    pub(crate) fn exports(&self) -> &AtomicUsize {
-        &self.exports
-    }
-
-    /// What every edit begins with: nobody looks at the bytes, and they are ours.
-    pub(crate) fn begin_edit(&self, py: Python<'_>, state: &mut State) -> Held<()> {
-        if self.exports.load(Ordering::Acquire) > 0 {
-            return Err(Fault::Exported);
-        }
-        state.whole()?;
-        state.edits += 1;
-        let editor = state.editor()?;
-        if editor.storage().access() == Access::CopyOnWrite {
-            let memory = Memory::own(py, editor.as_bytes().len())?;
-            state.editor = Some(editor.copy_to(memory)?);
-        }
-        Ok(())
-    }
-
-    /// Writes what was edited to the document's file.
+    /// Writes the edits to the document's file.
     fn commit(&self, py: Python<'_>, state: &State) -> PyResult<()> {
         let memory = state.editor()?.storage();
-        let lent = self.exports.load(Ordering::Acquire) > 0;
+        let lent = self.exports().load(Ordering::Acquire) > 0;
         let written = self.detach(py, || match (memory.to_commit(), memory.shared_with_others()) {
             (Some(file), _) if lent => file.commit().map(drop),
             (Some(file), _) => file.commit_returned().map(drop),
@@ -186,121 +38,6 @@ impl Document {
         });
         written.map_err(|failure| os_error(py, failure, None))
     }
-
-    /// Runs long work on the document detached from the interpreter, holding the lock.
-    pub(crate) fn detached<R: Send>(
-        &self,
-        py: Python<'_>,
-        state: &mut State,
-        work: impl FnOnce(&mut Editor<Memory>) -> livebuf::Result<R> + Send,
-    ) -> Held<R> {
-        state.whole()?;
-        let editor = state.editor_mut()?;
-        Ok(match editor.as_bytes().len() {
-            0..DETACH => work(editor)?,
-            _ => self.detach(py, || work(editor))?,
-        })
-    }
-}
-
-impl Drop for Document {
-    /// Edits that nobody committed are rolled back, which should not go unnoticed.
-    fn drop(&mut self) {
-        Python::try_attach(|py| {
-            let state = self.lock(py);
-            let Some(file) = state.editor.as_ref().and_then(|editor| editor.storage().to_commit())
-            else {
-                return;
-            };
-            if file.changed().0 == 0 {
-                return;
-            }
-            let message = c"a document opened with \"r+\" was neither closed nor flushed: its \
-                            edits are rolled back";
-            if let Err(failure) = PyErr::warn(py, &py.get_type::<PyResourceWarning>(), message, 1) {
-                failure.write_unraisable(py, None);
-            }
-        });
-    }
-}
-
-/// Edits. A document that was not validated is, where an edit needs that: once, in linear time.
-pub(crate) fn edit<R>(
-    state: &mut State,
-    mut edit: impl FnMut(&mut Editor<Memory>) -> Held<R>,
-) -> Held<R> {
-    let mut result = edit(state.editor_mut()?);
-    if let Err(Fault::Core(error)) = &result
-        && error.kind() == ErrorKind::NotValidated
-    {
-        state.editor_mut()?.validate()?;
-        result = edit(state.editor_mut()?);
-    }
-    match result {
-        Err(Fault::Core(error))
-            if error.kind() == ErrorKind::NoSpace && state.editor()?.storage().is_bytearray() =>
-        {
-            Err(Fault::Held)
-        }
-        result => result,
-    }
-}
-
-/// A child, as far as it needs no view.
-pub(crate) enum Found<'py, C = (Kind, NodeId)> {
-    Nothing,
-    Scalar(Bound<'py, PyAny>),
-    Container(C),
-}
-
-/// Whether a value is given out as a view.
-#[inline(always)]
-pub(crate) fn is_container(kind: Kind) -> bool {
-    matches!(kind, Kind::Object | Kind::Array)
-}
-
-/// What was looked up below a container.
-#[inline(always)]
-pub(crate) fn found<'py>(
-    py: Python<'py>,
-    editor: &Editor<Memory>,
-    value: Option<Value<'_>>,
-    under: NodeId,
-) -> Held<Found<'py>> {
-    let Some(value) = value else { return Ok(Found::Nothing) };
-    let kind = value.kind();
-    if !is_container(kind) {
-        return Ok(Found::Scalar(decode::scalar(py, &value)?));
-    }
-    Ok(match editor.handle_of(&value, under) {
-        Some(node) => Found::Container((kind, node)),
-        None => Found::Nothing,
-    })
-}
-
-/// A view of a container.
-pub(crate) fn child<'py>(
-    py: Python<'py>,
-    state: &State,
-    document: &Bound<'_, Document>,
-    value: (Kind, NodeId),
-    above: Above,
-) -> Held<Bound<'py, PyAny>> {
-    let (kind, node) = value;
-    let _pause = CollectorPause::new();
-    let view = View::new(document.clone().unbind(), above, node, state);
-    Ok(match kind {
-        Kind::Object => {
-            let object = Bound::new(py, Object { view })?;
-            object.get().view.keep(py);
-            object.into_any()
-        }
-        _ => {
-            let array = Bound::new(py, Array { view })?;
-            array.get().view.keep(py);
-            array.into_any()
-        }
-    })
 }
 
 /// The root as a Python object.
@@ -325,12 +62,6 @@ fn members<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
     Err(Fault::WrongType(format!("the document's root is no object, but of type {class}")))
 }
 
-/// What a missing argument is.
-pub(crate) enum Fallback<'py> {
-    Raise,
-    Give(Bound<'py, PyAny>),
-}
-
 #[pymethods]
 impl Document {
     #[new]
@@ -338,7 +69,7 @@ impl Document {
         Document::open(Memory::of(buffer)?)
     }
 
-    /// A new document from Python objects: `dumps`, to be edited.
+    /// A new document from Python objects: as `dumps`, but to be edited.
     #[classmethod]
     #[pyo3(signature = (obj, *, default=None, tables=true, min_width=1))]
     fn from_python(
@@ -373,7 +104,7 @@ impl Document {
         slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // What lies right below the root is found without a view of the root.
+        // What lies directly below the root is found without making a view of the root.
         let (py, document) = (slf.py(), slf.get());
         let state = document.lock(py);
         let (mut missing, mut container) = (false, None);
@@ -446,25 +177,25 @@ impl Document {
         members(slf)?.call_method1("get", (key, default))
     }
 
-    /// The keys of the root; with `doc[key]` what `dict(doc)` and `{**doc}` take.
+    /// The keys of the root. With `doc[key]` this makes `dict(doc)` and `{**doc}` work.
     ///
-    /// This and `values` and `items` raise `WrongTypeError` where the root is no object.
+    /// `keys`, `values` and `items` raise `WrongTypeError` where the root is no object.
     fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         members(slf)?.call_method0("keys")
     }
 
-    /// The values of the root, an object.
+    /// The values of the root, which must be an object.
     fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         members(slf)?.call_method0("values")
     }
 
-    /// The keys and values of the root, an object.
+    /// The keys and values of the root, which must be an object.
     fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         members(slf)?.call_method0("items")
     }
 
-    /// The value at a JSON pointer (RFC 6901); `""` is the root. Without a default a pointer
-    /// that leads nowhere raises `MissingKeyError`.
+    /// The value at a JSON pointer (RFC 6901); `""` is the root. Raises `MissingKeyError` where
+    /// there is no value, unless you give a default.
     ///
     /// >>> doc = livebuf.from_json('{"users": [{"name": "Ada"}]}')
     /// >>> doc.pointer("/users/0/name")
@@ -504,8 +235,8 @@ impl Document {
         Ok(())
     }
 
-    /// Removes the value at a JSON pointer. What is not there raises `MissingKeyError`.
-    fn del_pointer(slf: &Bound<'_, Self>, pointer: &Bound<'_, PyString>) -> PyResult<()> {
+    /// Removes the value at a JSON pointer. Raises `MissingKeyError` where there is no value.
+    fn remove_pointer(slf: &Bound<'_, Self>, pointer: &Bound<'_, PyString>) -> PyResult<()> {
         let (py, text) = (slf.py(), pointer.to_str()?);
         match edit_at(slf, text, true, |editor| Ok(editor.remove_pointer(text)?))? {
             true => Ok(()),
@@ -513,18 +244,18 @@ impl Document {
         }
     }
 
-    /// Looks again at memory that others write too: another `Document` in it, or another
-    /// process. Needed after they edited; nobody may edit meanwhile. Views go on where their
-    /// path still leads to a container. The document counts as not validated.
+    /// Looks again at memory that others write too: another `Document` on it, or another
+    /// process. Call it after they edited, while nobody edits. Views stay good if their path
+    /// still leads to a container. The document is not trusted afterwards.
     ///
-    /// Raises `DamagedError` where the memory holds no document, which is then as it was.
+    /// Raises `DamagedError` where the memory holds no document. This one is then as before.
     fn refresh(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.lock(py);
         let storage = state.editor()?.storage();
         if storage.is_bytes() {
             return Ok(());
         }
-        if self.exports.load(Ordering::Acquire) > 0 {
+        if self.exports().load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported.into());
         }
         let document = Doc::open(storage.bytes()).map_err(error::raise)?;
@@ -608,7 +339,7 @@ impl Document {
     fn copy(&self, py: Python<'_>) -> PyResult<Document> {
         let state = self.lock(py);
         let editor = state.whole()?;
-        // What was validated stays so.
+        // The copy of a trusted document is trusted.
         match editor.is_trusted() {
             true => {
                 let memory = Memory::own(py, editor.as_bytes().len())?;
@@ -618,7 +349,8 @@ impl Document {
         }
     }
 
-    /// A copy in memory of its own, which can be edited: for documents that cannot.
+    /// A copy in memory of its own, which can be edited. Use it where the document is
+    /// read-only.
     fn editable(&self, py: Python<'_>) -> PyResult<Document> {
         self.copy(py)
     }
@@ -653,7 +385,7 @@ impl Document {
     /// Whether this library wrote or validated the document, so that space that edits free
     /// is reused.
     #[getter]
-    fn validated(&self, py: Python<'_>) -> PyResult<bool> {
+    fn trusted(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py).editor()?.is_trusted())
     }
 
@@ -665,12 +397,13 @@ impl Document {
 
     /// The document's bytes, ready to send or store.
     ///
-    /// Constant time for memory of its own: the next edit then moves to other memory.
+    /// Takes constant time if the document lies in memory of its own. The next edit then moves
+    /// it to other memory.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.lock(py);
         let editor = state.whole()?;
-        if self.exports.load(Ordering::Acquire) > 0 {
-            // One may be written through.
+        if self.exports().load(Ordering::Acquire) > 0 {
+            // Somebody may write through an export, so this copies.
             return Ok(PyBytes::new(py, editor.as_bytes()));
         }
         Ok(editor.storage().to_bytes(py, editor.as_bytes().len()))
@@ -713,30 +446,31 @@ impl Document {
     /// all, and waits until they are on the disk. Views, arrays and buffers stay good. Does
     /// nothing for other documents.
     ///
-    /// Raises `OSError`; the file is as before then, and the edits are still there.
+    /// Raises `OSError`. The file is then as before, and the edits are still in the document.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let state = self.lock(py);
         self.commit(py, &state)
     }
 
-    /// Lets the memory go. What was edited in a file opened with `"r+"` is written to it
-    /// first, as by `flush()`; with `commit=False` it is rolled back.
-    /// Views raise `ClosedError` from then on. Closing again does nothing.
+    /// Releases the memory. Edits of a file opened with `"r+"` are written to it first, as by
+    /// `flush()`. With `commit=False` they are rolled back. From then on views raise
+    /// `ClosedError`. Closing again does nothing.
     ///
-    /// Raises `ExportedError` while a memoryview, numpy array or Arrow export lives, and
-    /// `OSError` where the edits cannot be written: the document is still open then.
+    /// Raises `ExportedError` while a memoryview, numpy array or Arrow export lives. Raises
+    /// `OSError` where the edits cannot be written: the document then stays open.
     #[pyo3(signature = (*, commit=true))]
     fn close(&self, py: Python<'_>, commit: bool) -> PyResult<()> {
         let mut state = self.lock(py);
         let Some(editor) = &state.editor else { return Ok(()) };
-        // Before all else: it must not depend on whether the memory can go.
+        // First of all: whether edits are committed must not depend on whether the memory can
+        // be released.
         match editor.storage().to_commit() {
             Some(file) if !commit => file.roll_back(),
             Some(file) if file.is_rolled_back() => {}
             Some(_) => self.commit(py, &state)?,
             None => {}
         }
-        if self.exports.load(Ordering::Acquire) > 0 {
+        if self.exports().load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported.into());
         }
         let Some(editor) = state.editor.take() else { return Ok(()) };
@@ -751,83 +485,34 @@ impl Document {
         slf
     }
 
-    /// Closes: after an exception without committing.
+    /// Closes the document. After an exception the edits are rolled back.
     #[pyo3(signature = (*exception))]
     fn __exit__(&self, py: Python<'_>, exception: &Bound<'_, PyTuple>) -> PyResult<()> {
         let failed = exception.get_item(0).is_ok_and(|class| !class.is_none());
         let closed = self.close(py, !failed);
         if closed.as_ref().is_err_and(|error| error.is_instance_of::<PyOSError>(py)) {
-            // The edits could not be written, and nobody will try again.
+            // The edits could not be written, and nobody will try again: roll them back.
             self.close(py, false)?;
         }
         closed
     }
 
-    /// The buffer protocol, by which C hands over a structure to fill.
+    /// The buffer protocol: C passes a structure to fill.
     #[allow(unsafe_code)]
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,
         view: *mut pyo3::ffi::Py_buffer,
         flags: std::os::raw::c_int,
     ) -> PyResult<()> {
-        crate::export::document(&slf, view, flags)
+        export::document(&slf, view, flags)
     }
 
     #[allow(unsafe_code)]
     unsafe fn __releasebuffer__(&self, view: *mut pyo3::ffi::Py_buffer) {
-        crate::export::release(self, view);
+        export::release(self, view);
     }
 }
 
-/// The one further argument, if there is one.
-pub(crate) fn fallback<'py>(default: &Bound<'py, PyTuple>) -> PyResult<Fallback<'py>> {
-    match default.len() {
-        0 => Ok(Fallback::Raise),
-        1 => Ok(Fallback::Give(default.get_item(0)?)),
-        _ => Err(PyTypeError::new_err("one default at most")),
-    }
-}
-
-/// What is at a JSON pointer below a value; of a container only that it is there.
-pub(crate) fn look<'py>(py: Python<'py>, value: &Value<'_>, pointer: &str) -> Held<Found<'py, ()>> {
-    Ok(match value.pointer(pointer)? {
-        None => Found::Nothing,
-        Some(value) if is_container(value.kind()) => Found::Container(()),
-        Some(value) => Found::Scalar(decode::scalar(py, &value)?),
-    })
-}
-
-impl<'py> Found<'py, ()> {
-    /// The value; for a container a view, which needs the views above it from `place` on.
-    pub(crate) fn or_follow(
-        self,
-        place: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
-        pointer: &str,
-        fallback: Fallback<'py>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        match (self, fallback) {
-            (Found::Scalar(value), _) => Ok(value),
-            (Found::Container(()), _) => follow(place()?, pointer),
-            (Found::Nothing, Fallback::Give(default)) => Ok(default),
-            (Found::Nothing, Fallback::Raise) => {
-                Python::attach(|py| Err(error::missing_key(py, pointer)))
-            }
-        }
-    }
-}
-
-/// Goes down a pointer that was found to lead somewhere, view by view.
-fn follow<'py>(mut place: Bound<'py, PyAny>, pointer: &str) -> PyResult<Bound<'py, PyAny>> {
-    for token in pointer.split('/').skip(1) {
-        place = match place.cast::<Object>() {
-            Ok(_) => place.get_item(unescaped(token))?,
-            Err(_) => place.get_item(token.parse::<usize>()?)?,
-        };
-    }
-    Ok(place)
-}
-
-/// Edits what a pointer leads to: sets or `removes` it. False where the edit says that it
 /// found nothing.
 fn edit_at(
     slf: &Bound<'_, Document>,
@@ -836,7 +521,7 @@ fn edit_at(
     change: impl FnMut(&mut Editor<Memory>) -> Held<bool>,
 ) -> PyResult<bool> {
     let (py, document) = (slf.py(), slf.get());
-    // What ends here may run Python code as it goes: after the lock.
+    // Dropping these may run Python code, so it happens after the lock.
     let mut trash = Vec::new();
     let mut state = document.lock(py);
     document.begin_edit(py, &mut state)?;
@@ -854,7 +539,7 @@ fn edit_at(
     Ok(changed)
 }
 
-/// Says where a pointer leads nowhere.
+/// Adds to an error at which part of the pointer there is nothing.
 fn explain(fault: Fault, state: &State, pointer: &str) -> Held<Fault> {
     let Fault::Core(error) = &fault else { return Ok(fault) };
     use ErrorKind::{IndexOutOfRange, NotFound, WrongType};
@@ -892,7 +577,7 @@ fn explain(fault: Fault, state: &State, pointer: &str) -> Held<Fault> {
     })
 }
 
-/// What an edit at a pointer does to views; nothing where the pointer leads nowhere.
+/// Prepares views for an edit at a pointer. `None` where the pointer leads nowhere.
 fn aside_at(
     slf: &Bound<'_, Document>,
     state: &State,
@@ -905,7 +590,7 @@ fn aside_at(
         let step = match value.kind() {
             Kind::Array => match token.parse() {
                 Ok(index) => Step::Index(index),
-                // The place after the last, or an error.
+                // The place behind the last element, or an error.
                 Err(_) => return Ok(None),
             },
             _ => Step::Key(unescaped(token).into()),
@@ -933,28 +618,27 @@ fn aside_at(
     Aside::of(py, slf, state, &value, ROOT, || Ok(Vec::new()), change).map(Some)
 }
 
-/// A document in memory of its own: what unpickling calls.
+/// A document in memory of its own. Unpickling calls this.
 #[pyfunction]
 pub(crate) fn _restore(py: Python<'_>, bytes: &Bound<'_, PyBytes>) -> PyResult<Document> {
     Document::open(Memory::copy(py, bytes.as_bytes())?)
 }
 
-/// Opens the document in a file, mapped into memory: only the pages that are looked at are
-/// read.
+/// Opens the document in a file, mapped into memory. Only pages that are looked at are read.
 ///
-/// Modes: `"r"` reads; `"r+"` edits the file; `"c"` edits a copy in memory that is
-/// made by the first edit, and leaves the file alone. The file is locked as long as it is
-/// open: shared by `"r"` and `"c"`, exclusive by `"r+"`.
+/// Modes: `"r"` reads. `"r+"` edits the file. `"c"` edits a copy in memory, which the first
+/// edit makes; the file stays as it is. The file is locked while it is open: shared for `"r"`
+/// and `"c"`, exclusive for `"r+"`.
 ///
-/// Edits with `"r+"` are private until `flush()` or `close()` writes them to the file, whole
-/// or not at all: a process that is killed, or a power cut, leaves all of them or none. Use it
-/// as a context manager: an exception in the `with` block rolls back, and so does a document
-/// that is dropped without being closed. Until then edits take memory for the pages that they
-/// change.
+/// Edits with `"r+"` are private until `flush()` or `close()` writes them to the file, whole or
+/// not at all. A killed process or a power cut leaves all of them or none. Use the document as
+/// a context manager: an exception in the `with` block rolls the edits back. So does dropping
+/// the document without closing it. Until they are written, edits take memory for the pages
+/// that they change.
 ///
-/// `"r+"` with `shared=True` edits in the file's own memory instead: who maps the file
-/// sees each edit at once, half done too, and a process that is killed during an edit may
-/// leave it damaged. For processes that share a file, by a lock of theirs.
+/// `"r+"` with `shared=True` edits in the file's own memory instead. Other processes that map
+/// the file see each edit at once, also half done. A process that is killed during an edit may
+/// leave the file damaged. It is for processes that share a file and have a lock of their own.
 #[pyfunction]
 #[pyo3(signature = (path, mode="r", *, shared=false))]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, mode: &str, shared: bool) -> PyResult<Document> {
@@ -987,7 +671,7 @@ pub(crate) fn _write(py: Python<'_>, path: PathBuf, bytes: &Bound<'_, PyBytes>) 
     written.map_err(|failure| os_error(py, failure, Some(&path)))
 }
 
-/// The `OSError` of a system's error, with its number and the file's name.
+/// An `OSError` for a system's error, with its number and the file's name.
 fn os_error(py: Python<'_>, failure: io::Error, path: Option<&Path>) -> PyErr {
     if let Some(inner) = failure.get_ref().and_then(|inner| inner.downcast_ref()) {
         return error::core(py, inner);
@@ -1005,7 +689,7 @@ fn os_error(py: Python<'_>, failure: io::Error, path: Option<&Path>) -> PyErr {
         let module = py.import("errno")?;
         module.getattr(name)?.extract()
     });
-    // Python puts the number before the text.
+    // Python puts the number before the text itself.
     let mut message = failure.to_string();
     if let Some(start) = message.find(" (os error ")
         && let Some(length) = message[start..].find(')')

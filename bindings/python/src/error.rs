@@ -1,7 +1,7 @@
 //! Errors as Python exceptions: which class each kind becomes.
 //!
-//! The classes are Python's, in `livebuf/_errors.py`: they join two families, which a
-//! class made here cannot.
+//! The classes are written in Python, in `livebuf/_errors.py`: each has two base classes, which
+//! a class made here cannot have.
 
 use livebuf::ErrorKind;
 use pyo3::exceptions::PyMemoryError;
@@ -28,7 +28,7 @@ struct Classes {
 
 static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
 
-/// The classes; made when the module is, since importing runs Python code.
+/// Loads the classes, when the module is loaded: importing runs Python code.
 pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
     classes(py).map(|_| ())
 }
@@ -57,37 +57,37 @@ fn classes(py: Python<'_>) -> PyResult<&Classes> {
     })
 }
 
-/// What goes wrong while a document is locked. It becomes a Python exception when the
-/// lock is given back, since making one runs Python code.
+/// What goes wrong while a document is locked. It becomes a Python exception after the lock was
+/// given back, since making one runs Python code.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// An error of the core.
     Core(livebuf::Error),
-    /// A view's place is gone: why.
+    /// A view's place is gone, and why.
     Stale(&'static str),
     /// The document was closed.
     Closed,
-    /// Others edited the document in its memory.
+    /// Somebody else edited the document in its memory.
     Outdated,
-    /// Others look at the document's bytes.
+    /// Something else looks at the document's bytes.
     Exported,
-    /// A value of an unexpected type: what was found where.
+    /// A value of an unexpected type: what was found, and where.
     WrongType(String),
-    /// Nothing of this name is there.
+    /// There is nothing with this name.
     Missing(String),
-    /// No such index.
+    /// There is no such index.
     Index(String),
-    /// What Python cannot hold.
+    /// A value that Python cannot hold.
     Limit(String),
-    /// A bytearray cannot grow, since others look at it.
+    /// A bytearray cannot grow, since something else looks at it.
     Held,
     /// An error of printing JSON.
     Json(Box<livebuf_json::Error>),
-    /// Already a Python exception.
+    /// A Python exception already.
     Python(PyErr),
 }
 
-/// Shorthand for what happens under a document's lock.
+/// The result of work under a document's lock.
 pub(crate) type Held<T> = Result<T, Fault>;
 
 impl From<livebuf::Error> for Fault {
@@ -208,7 +208,7 @@ pub(crate) fn raise(error: livebuf::Error) -> PyErr {
     Fault::Core(error).into()
 }
 
-/// A document that this version must not edit.
+/// The error for a document that this version must not edit.
 pub(crate) fn unknown_feature() -> PyErr {
     Python::attach(|py| {
         let message = "the document uses a feature that this library can read but not edit: \
@@ -217,23 +217,30 @@ pub(crate) fn unknown_feature() -> PyErr {
     })
 }
 
-/// An error about a value that cannot be stored.
+/// The error for a value that cannot be stored.
 pub(crate) fn encode(py: Python<'_>, message: String, kind: ErrorKind) -> PyErr {
     make(py, |c| &c.encode, message, kind, None)
 }
 
-/// A key that an object does not have.
+/// The error for a key that an object does not have.
 pub(crate) fn missing_key(py: Python<'_>, key: &str) -> PyErr {
     make(py, |c| &c.missing_key, key.to_owned(), ErrorKind::NotFound, None)
 }
 
-/// An index beyond the end.
+/// The error for an index beyond the end.
 pub(crate) fn index(py: Python<'_>, index: isize, length: usize) -> PyErr {
     let message = format!("index {index} is out of range: the array has {length} elements");
     make(py, |c| &c.index, message, ErrorKind::IndexOutOfRange, None)
 }
 
-/// A value of another type than a call needs.
+/// The error for an argument that should be `what`, and is an object of another class.
+pub(crate) fn expected(what: &str, object: &Bound<'_, PyAny>) -> PyErr {
+    let class = object.get_type().name();
+    let class = class.map_or_else(|_| "object".into(), |name| name.to_string());
+    wrong_type(object.py(), format!("{what} is wanted, not {class}"))
+}
+
+/// The error for a value of another type than a call needs.
 pub(crate) fn wrong_type(py: Python<'_>, message: String) -> PyErr {
     make(py, |c| &c.wrong_type, message, ErrorKind::WrongType, None)
 }
@@ -248,14 +255,14 @@ pub(crate) fn json(
     let Some(place) = error.position() else { return printing(py, error) };
     let mut offset = place.offset as usize;
     if input.is_instance_of::<PyString>() {
-        // Bytes that continue a character are none.
+        // Counts characters: bytes that continue one do not count.
         let before = text.get(..offset).unwrap_or(text);
         offset = before.iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
     }
     match classes(py) {
         Ok(classes) => {
             let mut message = error.to_string();
-            // The class says where by itself, as Python's does.
+            // The exception's class adds the position itself, as Python's does.
             if let Some(cut) = message.find(&format!(", at {place}")) {
                 message.truncate(cut);
             }

@@ -10,9 +10,8 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use crate::array::Array;
-use crate::document::Document;
 use crate::error::{self, Fault, Held};
+use crate::view::{Array, Document};
 
 /// All used bytes, read-only.
 pub(crate) fn document(
@@ -23,8 +22,8 @@ pub(crate) fn document(
     let py = owner.py();
     let state = owner.get().lock(py);
     let bytes = state.whole()?.as_bytes();
-    // SAFETY: a structure of the caller's to fill; the bytes stay in place until the count
-    // of exports, which is raised under the same lock, is lowered again.
+    // SAFETY: the caller passes a structure to fill. The bytes stay in place until the count of
+    // exports is lowered again. It is raised under the same lock.
     let filled = unsafe {
         let start = bytes.as_ptr().cast_mut().cast::<c_void>();
         let length = bytes.len() as ffi::Py_ssize_t;
@@ -39,9 +38,9 @@ pub(crate) fn document(
     Ok(())
 }
 
-/// Gives back what [`document`] or [`numbers`] filled.
+/// Releases what [`document`] or [`numbers`] filled.
 pub(crate) fn release(document: &Document, view: *mut ffi::Py_buffer) {
-    // SAFETY: the structure that was filled, with what was put into it.
+    // SAFETY: the structure was filled here, and has what was put into it.
     unsafe {
         let internal = (*view).internal.cast::<Layout>();
         if !internal.is_null() {
@@ -51,7 +50,7 @@ pub(crate) fn release(document: &Document, view: *mut ffi::Py_buffer) {
     document.exports().fetch_sub(1, Ordering::AcqRel);
 }
 
-/// What a buffer's pointers lead to.
+/// What a buffer's pointers to its shape and strides point at.
 struct Layout {
     shape: ffi::Py_ssize_t,
     stride: ffi::Py_ssize_t,
@@ -65,7 +64,7 @@ pub(crate) struct Numbers {
     writable: bool,
 }
 
-/// Where numbers lie.
+/// Where numbers lie in memory.
 struct Slots {
     start: *const u8,
     count: usize,
@@ -73,7 +72,7 @@ struct Slots {
     format: &'static CStr,
 }
 
-/// A column of the table of a value, or, by no path, the value as a column.
+/// A column of a value's table; the value itself as a column where the path is empty.
 pub(crate) fn column<'a>(
     value: &Value<'a, Checked>,
     path: &[String],
@@ -105,10 +104,10 @@ pub(crate) fn column<'a>(
     }
 }
 
-/// Name of the one column of an array that holds no objects, for Arrow too.
+/// Name of the one column of an array that holds no objects. Arrow exports use it, too.
 pub(crate) const VALUES: &str = "value";
 
-/// Whether an array without columns can hold objects, by how it is stored.
+/// Whether an array without columns may hold objects, judged by how it is stored.
 pub(crate) fn holds_objects(array: &livebuf::Array<'_, Checked>) -> bool {
     use ColumnType::{Cells, Objects};
     match array.as_column().column_type() {
@@ -126,7 +125,7 @@ fn missing_column<'a>(path: &[String], names: impl IntoIterator<Item = &'a str>)
     Fault::Missing(format!("the table has no column {path:?}; its columns are {names}"))
 }
 
-/// The memory of a column whose values are all there and of one type of number.
+/// The memory of a column of numbers of one type, if no value is missing.
 fn slots(column: &livebuf::Column<'_, Checked>) -> Option<Slots> {
     macro_rules! of {
         ($($kind:ident $type:ty, $format:literal;)+) => {
@@ -171,7 +170,7 @@ pub(crate) fn numbers(
                 return Err(livebuf::Error::new(livebuf::ErrorKind::ReadOnly, 0).into());
             }
         }
-        // Found again: the edit's beginning may have moved the document.
+        // Found again, since the beginning of the edit may have moved the document.
         let node = view_of_array.node(py, state)?;
         let value = state.editor()?.value(node)?;
         let Some(slots) = slots(&column(&value, &numbers.path)?) else {
@@ -187,7 +186,7 @@ pub(crate) fn numbers(
             stride: slots.size as ffi::Py_ssize_t,
         });
         let layout = Box::into_raw(layout);
-        // SAFETY: a structure of the caller's to fill; memory and layout stay until the
+        // SAFETY: the caller passes a structure to fill. Memory and layout stay until the
         // buffer is released.
         unsafe {
             (*view).buf = slots.start.cast_mut().cast();

@@ -6,19 +6,18 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-use crate::array::Array;
-use crate::document::{DETACH, Document};
 use crate::encode;
 use crate::error::{self, Fault, Held};
 use crate::memory::Export;
-use crate::object::Object;
+use crate::view::{Array, DETACH, Document, Object};
 
-/// Reads JSON text (RFC 8259, strictly) into a document: numbers exactly, keys in their order.
+/// Reads JSON text (RFC 8259, strictly) into a document. Numbers are kept exactly, and keys in
+/// their order.
 ///
 /// Takes `str`, and UTF-8 in `bytes`, `bytearray`, `memoryview` and others. With `lines=True`
-/// the text is JSON lines, and the document an array with an element for each line.
-/// `numbers="text"` keeps every number as it is written. Of equal keys the last counts;
-/// `duplicate_keys="error"` refuses them.
+/// the text is JSON lines, and the document is an array with an element for each line.
+/// `numbers="text"` keeps every number as it is written. If a key occurs twice in an object,
+/// the last one counts; with `duplicate_keys="error"` that is an error.
 ///
 /// Raises `JSONError`, which is a `json.JSONDecodeError`.
 ///
@@ -57,7 +56,7 @@ pub(crate) fn from_json(
     let text = match data.cast::<PyString>() {
         Ok(string) => match string.to_str() {
             Ok(text) => text.as_bytes(),
-            // Half a surrogate pair: read on as bytes, to say where it is.
+            // It has half a surrogate pair. Reading it as bytes tells where.
             Err(_) => {
                 encoded = string.call_method1("encode", ("utf-8", "surrogatepass"))?;
                 encoded.cast::<PyBytes>()?.as_bytes()
@@ -79,8 +78,8 @@ pub(crate) fn from_json(
         true => livebuf_json::from_lines(text, &options),
         false => livebuf_json::from_slice_with(text, &options),
     };
-    // A buffer that others can write is copied out of their reach only as far as it is
-    // parsed: what is read is checked as it is read.
+    // Others may write to the buffer while it is parsed. That is safe: what is read is checked
+    // as it is read.
     let made = if text.len() < DETACH { read() } else { py.detach(read) };
     let made = made.map_err(|failure| error::json(py, &failure, data, text))?;
     Document::owned(py, &made)
@@ -88,13 +87,13 @@ pub(crate) fn from_json(
 
 /// Prints JSON text, as UTF-8 bytes: a document, a view, or anything that `dumps` takes.
 ///
-/// `indent` is a number of spaces, or what to indent by; without it the text is compact.
+/// `indent` is a number of spaces, or the text to indent by. Without it the text is compact.
 /// Byte strings become base64. Infinities and NaN raise `EncodeError`, or become null with
 /// `non_finite="null"`.
 ///
-/// At most `max_bytes` are printed, else `LimitError` is raised: by default 8,192 for each byte
-/// of a validated document, 1,024 of another. Only damaged documents and much indentation
-/// come there.
+/// Prints at most `max_bytes`, and raises `LimitError` for more. By default this is 8,192 for
+/// each byte of a trusted document, and 1,024 of another. Only damaged documents and much
+/// indentation exceed it.
 ///
 /// >>> livebuf.to_json(livebuf.from_json('{ "a": [1, 2.50] }'))
 /// b'{"a":[1,2.5]}'

@@ -4,53 +4,71 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | `error` | exceptions |
+//! | `lock` | the lock of a document |
+//! | `decode` | values to Python objects |
 //! | `memory` | where bytes live: Python objects, mapped files |
-//! | `document`, `lock` | `Document`, and its lock |
-//! | `place` | places of views, and how they outlive edits |
-//! | `object`, `array` | views as dicts and lists |
-//! | `table`, `export` | columns, Arrow, buffers |
+//! | `log` | places by keys and indexes, and edits that shift them |
+//! | `view` | what documents, objects and arrays hold; how a view finds its place |
+//! | `edit` | edits, and how views outlive them |
+//! | `encode` | Python objects to documents |
+//! | `pointer`, `compare`, `export` | JSON pointers; `==`; buffers |
+//! | `table`, `object`, `array`, `document` | the methods of the classes |
 //! | `template` | prepared messages |
-//! | `encode`, `decode`, `codec`, `json` | Python objects and JSON to documents and back |
-//! | `compare`, `error` | `==`; exceptions |
+//! | `codec`, `json` | `dumps`, `loads`; JSON text |
+//!
+//! Files use those above them in this table, and none below: a test of the core reads every
+//! path (`crates/livebuf/tests/suite/layers.rs`).
 
 mod array;
 mod codec;
 mod compare;
 mod decode;
 mod document;
+mod edit;
 mod encode;
 mod error;
 mod export;
 mod json;
 mod lock;
+mod log;
 mod memory;
 mod object;
-mod place;
+mod pointer;
 mod table;
 mod template;
+mod view;
 
 use pyo3::prelude::*;
 
-// Free-threaded interpreters turn their lock on for it (`lock`).
+// For `encode`, which takes them from here.
+mod place {
+    pub(crate) use crate::log::Step;
+    pub(crate) use crate::view::View;
+}
+
+// Free-threaded interpreters turn their global lock on for this module, which `lock` needs.
 /// The compiled part of `livebuf`.
 #[pymodule(gil_used = true)]
 mod _livebuf {
     #[pymodule_export]
-    use crate::array::{Array, Elements};
+    use crate::array::Elements;
     #[pymodule_export]
     use crate::codec::{_loads, dumps};
     #[pymodule_export]
-    use crate::document::{_restore, _write, Document, open};
+    use crate::document::{_restore, _write, open};
     #[pymodule_export]
     use crate::export::Numbers;
     #[pymodule_export]
     use crate::json::{from_json, to_json};
     #[pymodule_export]
-    use crate::object::{Members, Object, Ordered};
+    use crate::object::{Members, Ordered};
     #[pymodule_export]
     use crate::table::{Column, Table, from_arrow};
     #[pymodule_export]
     use crate::template::Template;
+    #[pymodule_export]
+    use crate::view::{Array, Document, Object};
 
     use pyo3::prelude::*;
 

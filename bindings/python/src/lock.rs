@@ -12,16 +12,19 @@ use pyo3::prelude::*;
 
 /// A value that one thread at a time looks at.
 ///
-/// Threads that are attached to the interpreter take turns (the module asks for that also
-/// where they need not), so a flag tells who has the lock; the two atomic operations of a
-/// mutex take a tenth of a look-up's time. A thread may work detached while it has the lock;
-/// others then wait in a queue. Mostly whoever runs takes a free lock: handing it over at
-/// each call costs a switch of threads, a hundred times a look-up. But the first in the queue
-/// gets it handed over once it waited for [`PATIENCE`].
+/// Threads that are attached to the interpreter take turns. (The module asks for that on
+/// interpreters without a global lock, too.) So a plain flag tells whether the lock is taken.
+/// The two atomic operations of a mutex would take a tenth of a look-up's time.
+///
+/// A thread may detach while it has the lock. Others then wait in a queue. A free lock goes to
+/// the thread that asks for it: handing it over at each call would cost a switch of threads, a
+/// hundred times a look-up. But the first thread in the queue gets the lock once it has waited
+/// for [`PATIENCE`].
 pub(crate) struct Lock<T> {
     taken: Cell<bool>,
     queue: UnsafeCell<VecDeque<Waiting>>,
-    /// Number of who was handed the lock and has not noticed yet; 0 for nobody.
+    /// Number of the waiting thread that was handed the lock and has not noticed yet; 0 for
+    /// none.
     handed_to: Cell<u64>,
     numbers: Cell<u64>,
     value: UnsafeCell<T>,
@@ -34,18 +37,18 @@ struct Waiting {
     since: Instant,
 }
 
-/// How long others may take the lock before one that waits for it.
+/// How long others may take the lock before a thread that waits for it.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-// SAFETY: flag, queue and numbers are touched by attached threads only, one at a time; the
-// value by who has the lock, and what one leaves to the next is handed over with the
-// interpreter's own lock.
+// SAFETY: only attached threads touch the flag, the queue and the numbers, one at a time. Only
+// the thread that has the lock touches the value. The interpreter's lock makes its changes
+// visible to the next thread.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
-/// The lock, until this is dropped.
+/// Holds the lock until it is dropped.
 pub(crate) struct Guard<'a, T> {
     lock: &'a Lock<T>,
-    /// It ends in the thread in which it began, attached.
+    /// It must be dropped in the thread in which it was made, attached.
     stays: PhantomData<*mut ()>,
 }
 
@@ -60,7 +63,7 @@ impl<T: Send> Lock<T> {
         }
     }
 
-    /// Waits for the lock, if need be letting other Python threads run meanwhile.
+    /// Waits for the lock. Other Python threads run meanwhile.
     #[inline]
     pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> Guard<'a, T> {
         if self.taken.get() {
@@ -70,7 +73,7 @@ impl<T: Send> Lock<T> {
         Guard { lock: self, stays: PhantomData }
     }
 
-    /// Whether somebody has the lock.
+    /// Whether a thread has the lock.
     #[inline(always)]
     pub(crate) fn is_locked(&self, _attached: Python<'_>) -> bool {
         self.taken.get()
@@ -96,7 +99,7 @@ impl<T: Send> Lock<T> {
         }
     }
 
-    /// Runs the work of who has the lock while other Python threads run.
+    /// Does work while other Python threads run. This thread must have the lock.
     pub(crate) fn detach<R: Send>(&self, py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
         debug_assert!(self.taken.get());
         py.detach(work)
@@ -107,7 +110,8 @@ impl<T> Lock<T> {
     #[allow(clippy::mut_from_ref, reason = "for attached threads, of which one runs")]
     #[inline(always)]
     fn queue(&self) -> &mut VecDeque<Waiting> {
-        // SAFETY: as the type says; no caller keeps it while another could run.
+        // SAFETY: attached threads run one at a time, and no caller keeps the reference while
+        // another could run.
         unsafe { &mut *self.queue.get() }
     }
 
@@ -131,7 +135,7 @@ impl<T> Deref for Guard<'_, T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: who has the lock, has the value.
+        // SAFETY: this thread has the lock, so no other touches the value.
         unsafe { &*self.lock.value.get() }
     }
 }

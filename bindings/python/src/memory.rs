@@ -1,7 +1,7 @@
 //! Where a document's bytes live: in Python objects and in mapped files.
 //!
-//! Invariant: `start` and `length` describe memory that the owner keeps in place and
-//! initialised, until `grow` or the end of the [`Memory`].
+//! Invariant: `start` and `length` describe memory that is initialised. The owner keeps it in
+//! place until `grow` or until the [`Memory`] is dropped.
 #![allow(unsafe_code)]
 
 use std::os::raw::c_int;
@@ -15,25 +15,26 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 
-use crate::encode::expected;
+use crate::error::expected;
 
 /// Who may change the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Access {
     /// We may.
     Write,
-    /// Others read them too: the first edit moves to memory of our own.
+    /// Others read them, too. The first edit moves to memory of our own.
     CopyOnWrite,
     /// Nobody: edits are refused.
     Never,
 }
 
 enum Owner {
-    /// No memory yet: what grows becomes memory of our own.
+    /// No memory yet. Growing allocates memory of our own.
     Nobody,
-    /// The caller's `bytes`; or our own, longer than `length` where there is spare room.
+    /// The caller's `bytes`. Or our own `bytes`, which is longer than `length` where it has
+    /// spare room.
     Bytes(Py<PyBytes>),
-    /// Grows as the document does.
+    /// The caller's `bytearray`, which grows as the document does.
     ByteArray(Py<PyByteArray>, Export),
     /// Any other exporter of a buffer.
     Buffer(#[allow(dead_code, reason = "keeps the memory")] Export),
@@ -49,7 +50,7 @@ pub(crate) struct Memory {
     start: *mut u8,
     length: usize,
     access: Access,
-    /// Our own `bytes` were given out: as if [`Access::CopyOnWrite`].
+    /// Our own `bytes` was given to the caller: access is [`Access::CopyOnWrite`] from then on.
     shared: AtomicBool,
     owner: Owner,
 }
@@ -60,7 +61,7 @@ unsafe impl Send for Memory {}
 // SAFETY: as above; nothing changes through a shared reference.
 unsafe impl Sync for Memory {}
 
-/// Spare room of memory of our own: edits of a copy rarely need more.
+/// Spare room in memory of our own. Edits of a copy rarely need more.
 fn spare(used: usize) -> usize {
     (used / 8).max(512)
 }
@@ -82,8 +83,8 @@ impl Memory {
 
     fn with_capacity(py: Python<'_>, length: usize, capacity: usize) -> PyResult<Memory> {
         let size = ffi::Py_ssize_t::try_from(capacity).map_err(|_| PyMemoryError::new_err(()))?;
-        // SAFETY: a new object of this size, whose first `length` bytes are set before
-        // anybody can see it; the rest is set when `length` grows over it.
+        // SAFETY: a new object of this size. Its first `length` bytes are set before anybody
+        // can see it. The rest is set when `length` grows over it.
         unsafe {
             let object = ffi::PyBytes_FromStringAndSize(ptr::null(), size);
             let bytes: Bound<'_, PyBytes> =
@@ -152,7 +153,7 @@ impl Memory {
         !matches!(self.owner, Owner::Buffer(_) | Owner::File(_))
     }
 
-    /// Whether it lies in a `bytes`, which nobody else can write.
+    /// Whether the document lies in a `bytes`, which nobody else can write.
     pub(crate) fn is_bytes(&self) -> bool {
         matches!(self.owner, Owner::Bytes(_))
     }
@@ -184,7 +185,7 @@ impl Memory {
         }
     }
 
-    /// The same.
+    /// The same, by value.
     pub(crate) fn into_shared(self) -> Option<MappedStorage> {
         match self.owner {
             Owner::Shared(file) => Some(file),
@@ -192,15 +193,15 @@ impl Memory {
         }
     }
 
-    /// Tells of bytes that are given out to be written.
+    /// Notes bytes of a file that others may now write.
     pub(crate) fn lend(&self, start: *const u8, length: usize) {
         if let Owner::Session(file) = &self.owner {
             file.lend((start as usize - self.start as usize) as u64, length as u64);
         }
     }
 
-    /// The first `used` bytes as a Python object: the one they lie in where that is
-    /// possible, which the next edit then leaves alone.
+    /// The first `used` bytes as a Python object. Where possible it is the object that they lie
+    /// in: the next edit then moves elsewhere.
     pub(crate) fn to_bytes<'py>(&self, py: Python<'py>, used: usize) -> Bound<'py, PyBytes> {
         if let Owner::Bytes(bytes) = &self.owner {
             let bytes = bytes.bind(py);
@@ -214,13 +215,13 @@ impl Memory {
         PyBytes::new(py, self.bytes().get(..used).unwrap_or_default())
     }
 
-    /// Makes room in memory of our own, in place where it was allocated so.
+    /// Makes room in memory of our own, in place if there is spare room.
     fn grow_own(&mut self, py: Python<'_>, wanted: usize, ahead: usize) -> Result<()> {
         if wanted > self.allocated() {
             self.reallocate(py, ahead)
                 .map_err(|_| Error::with_detail(ErrorKind::Io, 0, wanted as u64))?;
         }
-        // A little ahead, so that small edits do not come here each time.
+        // Goes a little further than wanted, so that small edits need not come here each time.
         let length = ahead.min(self.length + (1 << 16)).max(wanted).min(self.allocated());
         // SAFETY: all bytes up to the allocation's end are ours.
         unsafe { ptr::write_bytes(self.start.add(self.length), 0, length - self.length) };
@@ -236,8 +237,9 @@ impl Memory {
             && unsafe { ffi::Py_REFCNT(bytes.as_ptr()) } == 1
         {
             let size = ffi::Py_ssize_t::try_from(capacity)?;
-            // SAFETY: what `_PyBytes_Resize` does, but that a refusal leaves the object as it
-            // was: nobody else knows it, its bytes follow its header, and a zero follows them.
+            // SAFETY: does what `_PyBytes_Resize` does, but keeps the object where it cannot be
+            // resized. Nobody else knows the object. Its bytes follow its header, and a zero
+            // follows them.
             unsafe {
                 let object = bytes.as_ptr();
                 let header = self.start.offset_from_unsigned(object.cast());
@@ -285,22 +287,22 @@ impl Memory {
         }
     }
 
-    /// Where growing ends; at least `capacity`.
+    /// The capacity to grow to; at least `capacity`.
     fn ahead(&self, capacity: usize) -> usize {
         let more = if self.length < 1 << 20 { self.length } else { self.length / 4 };
         capacity.max(self.length + more).max(512)
     }
 }
 
-/// Makes our own `bytes`, which nobody else has seen, shorter than what was allocated for
-/// it, without moving it. False where that cannot be.
+/// Makes our own `bytes` shorter without moving it. Nobody else has seen the object yet. False
+/// where it cannot be done.
 #[cfg(not(feature = "abi3"))]
 fn cut(bytes: &Bound<'_, PyBytes>, used: usize) -> bool {
     let spare = bytes.as_bytes().len().saturating_sub(used);
-    // More than this is better copied than kept.
+    // With more spare room than this it is better to copy.
     if spare > 0 && spare <= used / 4 + 512 {
-        // SAFETY: the object is ours alone and longer; its size is not needed to free it.
-        // What follows the last byte must be zero.
+        // SAFETY: the object is ours alone, and longer. Freeing it does not need its size. A
+        // zero must follow the last byte.
         unsafe {
             (*bytes.as_ptr().cast::<ffi::PyVarObject>()).ob_size = used as ffi::Py_ssize_t;
             *ffi::PyBytes_AsString(bytes.as_ptr()).add(used) = 0;
@@ -325,9 +327,10 @@ impl Storage for Memory {
 
     #[inline(always)]
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the type's invariant. Where others can write the memory too (a bytearray,
-        // shared memory), they are told not to while we read; the core gives wrong answers
-        // or errors then, and keeps no reference into it across calls.
+        // SAFETY: the type's invariant. Others may be able to write the memory too (a
+        // bytearray, shared memory); the documentation tells them not to while we read. If they
+        // do, the core gives wrong answers or errors. It keeps no reference into the memory
+        // across calls.
         unsafe { std::slice::from_raw_parts(self.start, self.length) }
     }
 
@@ -362,15 +365,16 @@ impl Storage for Memory {
                 let array = array.bind(py);
                 export.release();
                 let size = ffi::Py_ssize_t::try_from(wanted).map_err(|_| refused())?;
-                // SAFETY: a bytearray; where it refuses (others look at it, or there is no
-                // memory) it is as it was.
+                // SAFETY: a bytearray. If it refuses (something looks at it, or there is no
+                // memory) it is as before.
                 let resized = unsafe { ffi::PyByteArray_Resize(array.as_ptr(), size) };
                 if resized != 0 {
                     drop(PyErr::take(py));
                 }
                 match Export::new(array.as_any()) {
                     Ok(renewed) => *export = renewed,
-                    // Nothing is left to work on; an empty document is an error everywhere.
+                    // There is nothing left to work on. An empty document is an error
+                    // everywhere.
                     Err(_) => {
                         (self.start, self.length) = (ptr::NonNull::dangling().as_ptr(), 0);
                         return Err(refused());
@@ -382,7 +386,7 @@ impl Storage for Memory {
                     let missing = (wanted - old) as u64;
                     return Err(Error::with_detail(ErrorKind::NoSpace, old as u64, missing));
                 }
-                // SAFETY: new bytes of a bytearray are not set.
+                // SAFETY: these bytes are the bytearray's, and new: they are not set yet.
                 unsafe { ptr::write_bytes(self.start.add(old), 0, self.length - old) };
                 Ok(())
             }),
@@ -406,7 +410,7 @@ impl Storage for Memory {
     }
 }
 
-/// A `Py_buffer`: as long as it lives its exporter keeps the bytes in place.
+/// A `Py_buffer`. As long as it lives, its exporter keeps the bytes in place.
 pub(crate) struct Export(Box<ffi::Py_buffer>);
 
 // SAFETY: it may be used and released from any thread that is attached.
@@ -415,7 +419,7 @@ unsafe impl Send for Export {}
 unsafe impl Sync for Export {}
 
 impl Export {
-    /// Contiguous bytes, writable where the exporter lets us.
+    /// Contiguous bytes, writable if the exporter allows that.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Export> {
         Export::with_flags(object, ffi::PyBUF_SIMPLE)
     }
@@ -455,8 +459,8 @@ impl Export {
     /// The elements' format (PEP 3118) and the lengths of the dimensions.
     pub(crate) fn shape(&self) -> (&str, &[ffi::Py_ssize_t]) {
         let view = &*self.0;
-        // SAFETY: as asked for by flags, `format` is a C string and `shape` has `ndim`
-        // lengths, or they are null.
+        // SAFETY: by the flags that were asked for, `format` is a C string and `shape` has
+        // `ndim` lengths. Otherwise they are null.
         unsafe {
             let format = match view.format.is_null() {
                 true => "B",

@@ -8,25 +8,14 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::compare;
 use crate::decode::{self, CollectorPause};
-use crate::document::{Document, Fallback, Found, child, fallback, found, is_container, look};
 use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
-use crate::place::{Above, Change, Effect, Taken, View};
+use crate::log::{Change, Effect, Taken};
+use crate::pointer::{Fallback, fallback, pointer_below};
+use crate::view::{Above, Document, Found, child, found, is_container};
 
-/// An object of a document, as a dict: edits change the document.
-///
-/// >>> doc = livebuf.from_json('{"name": "Ada", "born": 1815}')
-/// >>> ada = doc.root
-/// >>> ada["born"] += 0
-/// >>> sorted(ada), len(ada), ada.get("died")
-/// (['born', 'name'], 2, None)
-/// >>> match ada:
-/// ...     case {"name": name}: print(name)
-/// Ada
-#[pyclass(frozen, mapping, weakref, module = "livebuf")]
-pub(crate) struct Object {
-    pub(crate) view: View,
-}
+// For `encode`, which takes it from here.
+pub(crate) use crate::view::Object;
 
 impl Object {
     #[inline]
@@ -51,7 +40,7 @@ impl Object {
         })
     }
 
-    /// Some members from a position on, and where the next begin; `None` after the last.
+    /// Reads members from a position on, at most `most`. Tells where the next begin.
     fn some<'py>(
         slf: &Bound<'py, Self>,
         from: Option<Position>,
@@ -123,10 +112,6 @@ impl Object {
         })
     }
 
-    fn len(&self, py: Python<'_>) -> PyResult<usize> {
-        self.view.read(py, |value| Ok(value.len()?.unwrap_or(0)))
-    }
-
     fn ordered<'py>(
         slf: &Bound<'py, Self>,
         list: impl FnOnce(&livebuf::Object<'_, livebuf::Checked>) -> Held<Vec<Bound<'py, PyString>>>,
@@ -178,7 +163,7 @@ impl Object {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.len(py)
+        self.view.len(py)
     }
 
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -237,7 +222,7 @@ impl Object {
         }
     }
 
-    /// Removes a key and gives its value: plain Python objects where it was a container.
+    /// Removes a key and returns its value. A container is returned as plain Python objects.
     #[pyo3(signature = (key, /, *default))]
     fn pop<'py>(
         slf: &Bound<'py, Self>,
@@ -263,7 +248,7 @@ impl Object {
         }
     }
 
-    /// Removes the last member and gives its key and value.
+    /// Removes the last member and returns its key and value.
     fn popitem<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let py = slf.py();
         let last = slf.get().view.read(py, |value| {
@@ -280,7 +265,7 @@ impl Object {
         Ok((key.into_any(), value))
     }
 
-    /// The value under a key, which is set to `default` first if it is missing.
+    /// The value under a key. If the key is missing it is set to `default` first.
     #[pyo3(signature = (key, default=None, /))]
     fn setdefault<'py>(
         slf: &Bound<'py, Self>,
@@ -295,7 +280,7 @@ impl Object {
         Self::__getitem__(slf, key)
     }
 
-    /// Sets many keys, from a mapping, from pairs, or named.
+    /// Sets many keys: from a mapping, from pairs, or by name.
     #[pyo3(signature = (other=None, /, **named))]
     fn update(
         slf: &Bound<'_, Self>,
@@ -338,8 +323,9 @@ impl Object {
         })
     }
 
-    /// Members whose keys lie from `start` up to but not including `stop`, ordered by the
-    /// keys' UTF-8 bytes. `None` is no bound. In big objects the first is found in O(log n).
+    /// Members whose keys lie from `start` up to `stop`, which is not included. They are
+    /// ordered by the keys' UTF-8 bytes. `None` is no bound. In big objects the first is found
+    /// in O(log n).
     ///
     /// >>> doc = livebuf.from_json('{"b": 2, "a": 1, "c": 3}')
     /// >>> list(doc.root.range("a", "c"))
@@ -369,7 +355,7 @@ impl Object {
         })
     }
 
-    /// The value at a JSON pointer (RFC 6901) below; as `Document.pointer`.
+    /// The value at a JSON pointer (RFC 6901) below this object, as `Document.pointer`.
     #[pyo3(signature = (pointer, *default))]
     fn pointer<'py>(
         slf: &Bound<'py, Self>,
@@ -412,18 +398,6 @@ impl Object {
     }
 }
 
-/// The value at a pointer below a view.
-pub(crate) fn pointer_below<'py>(
-    place: &Bound<'py, PyAny>,
-    view: &View,
-    pointer: &str,
-    fallback: Fallback<'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = place.py();
-    let found = view.read(py, |value| look(py, value, pointer))?;
-    found.or_follow(|| Ok(place.clone()), pointer, fallback)
-}
-
 /// Members that were read at once.
 struct Part<'py> {
     items: Vec<Bound<'py, PyAny>>,
@@ -435,7 +409,7 @@ struct Part<'py> {
     layout: u64,
 }
 
-/// What an iteration gives.
+/// What an iterator yields.
 #[derive(Clone, Copy, PartialEq)]
 enum Want {
     Keys,
@@ -446,20 +420,20 @@ enum Want {
 /// Members that are read at once.
 const MANY: usize = 64;
 
-/// An iterator of an object's members in their order. Adding and removing members ends it
+/// An iterator of an object's members in their order. If members are added or removed it ends
 /// with `RuntimeError`, as in dicts.
 #[pyclass(module = "livebuf")]
 pub(crate) struct Members {
     object: Py<Object>,
     want: Want,
     ready: std::vec::IntoIter<Py<PyAny>>,
-    /// Where those that are ready began, and how many were given before them and of them.
+    /// Where the ready members begin, how many were yielded before them, and how many of them.
     begin: Option<Position>,
     before: usize,
     given: usize,
     next: Next,
     length: Option<usize>,
-    /// The document's, when they were read.
+    /// The document's edits and layout when they were read.
     edits: u64,
     layout: u64,
 }
@@ -501,12 +475,12 @@ impl Members {
             self.given += 1;
             return Ok(Some(item));
         }
-        // The first few are often all that is wanted.
+        // The first few members are often all that is wanted.
         let mut most = if matches!(self.next, Next::Begin) { 8 } else { MANY };
-        // Those that were ready are read again after an edit.
+        // After an edit the ready members are read again.
         let mut skipped = 0;
         match self.next {
-            // Positions meant another layout: counted from the front.
+            // Positions belong to another layout: count from the front.
             _ if !unchanged && layout != self.layout => {
                 skipped = self.before + self.given;
                 (self.begin, self.before) = (None, 0);
@@ -532,14 +506,14 @@ impl Members {
                 self.given += 1;
                 Ok(Some(item))
             }
-            // All that were ready had been given when the edit came.
+            // All ready members had been yielded when the edit came.
             None if matches!(self.next, Next::At(_)) => self.__next__(py),
             None => Ok(None),
         }
     }
 }
 
-/// An iterator of the members with some keys.
+/// An iterator of the members with certain keys.
 #[pyclass(module = "livebuf")]
 pub(crate) struct Ordered {
     object: Py<Object>,
@@ -558,7 +532,7 @@ impl Ordered {
     ) -> PyResult<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
         while let Some(key) = self.keys.pop_front() {
             let key = key.into_bound(py).into_any();
-            // One that was removed meanwhile is passed over.
+            // A member that was removed meanwhile is skipped.
             if let Some(value) = Object::find(self.object.bind(py), &key)? {
                 return Ok(Some((key, value)));
             }

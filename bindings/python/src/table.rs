@@ -13,24 +13,22 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods, PyTuple};
 
-use crate::array::Array;
 use crate::decode::{self, CollectorPause};
-use crate::document::Document;
-use crate::encode::{Given, expected};
-use crate::error::{self, Held};
+use crate::encode::Given;
+use crate::error::{self, Held, expected};
 use crate::export::{self, Numbers};
+use crate::view::{Array, Document};
 
-/// An array as columns: what Arrow, polars, pyarrow, pandas and DuckDB take, without a row
-/// becoming a Python object.
+/// An array as columns, for Arrow, polars, pyarrow, pandas and DuckDB. No row becomes a Python
+/// object.
 ///
-/// It offers the Arrow PyCapsule interface (`__arrow_c_stream__`) and nothing of a sequence:
+/// It has the Arrow PyCapsule interface (`__arrow_c_stream__`), and is no sequence:
 /// `polars.DataFrame(array.table)`, `pyarrow.table(array.table)`,
 /// `pandas.DataFrame.from_arrow(array.table)`.
 ///
-/// Numbers are exported as 64 bits wide (`narrow=True` keeps the width they are stored by),
-/// text as `Utf8` (see `with_options`). Columns that lie in the document as Arrow
-/// wants them are borrowed, and then edits raise `ExportedError` while the export lives;
-/// `copy=True` escapes that.
+/// Numbers are exported 64 bits wide (`narrow=True` keeps the width they are stored by), text
+/// as `Utf8` (see `with_options`). Columns whose bytes are as Arrow needs them are not copied.
+/// Edits then raise `ExportedError` while the export lives; `copy=True` avoids that.
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Table {
     pub(crate) array: Py<Array>,
@@ -38,17 +36,17 @@ pub(crate) struct Table {
     pub(crate) copy: bool,
 }
 
-/// A document's bytes as long as something was exported from them.
+/// A document's bytes, kept in place while an export of them lives.
 struct Exported {
     start: *const u8,
     length: usize,
-    /// Validated, and in memory that nobody can write.
+    /// Whether it is validated and lies in memory that nobody can write.
     is_valid: bool,
     /// Keeps the memory.
     document: Py<Document>,
 }
 
-// SAFETY: the bytes may be read from any thread; nobody changes them while this lives.
+// SAFETY: any thread may read the bytes. Nobody changes them while this lives.
 unsafe impl Send for Exported {}
 // SAFETY: as above.
 unsafe impl Sync for Exported {}
@@ -59,7 +57,8 @@ impl livebuf_arrow::Document for Exported {
         let bytes = unsafe { std::slice::from_raw_parts(self.start, self.length) };
         let document = Doc::open(bytes)?;
         match self.is_valid {
-            // SAFETY: it was validated, in `bytes` that only its editor could change.
+            // SAFETY: it was validated, and lies in a `bytes` that only its editor could
+            // change.
             true => Ok(unsafe { document.assume_valid() }),
             false => document.validate(),
         }
@@ -83,7 +82,7 @@ impl Table {
             let pointer = view.pointer(py)?;
             let is_bytes = state.editor()?.storage().is_bytes();
             if is_bytes && !state.editor()?.is_trusted() && !self.copy {
-                // Once, and not for each export.
+                // Validated once, instead of for each export.
                 document.get().detached(py, state, |editor| editor.validate())?;
             }
             let bytes = state.whole()?.as_bytes();
@@ -106,10 +105,11 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// The same columns, exported otherwise: `narrow` keeps the width that numbers are stored
-    /// by, `copy` leaves the document free to be edited, `text` is `"utf8"`, `"large"` or
-    /// `"view"`, `batch_rows` the rows of a record batch. More than `max_cells` rows times
-    /// columns, by default 64 for each byte of the document, raise `LimitError`.
+    /// The same columns with other options for the export. `narrow` keeps the width that
+    /// numbers are stored by. `copy` lets the document be edited while the export lives. `text`
+    /// is `"utf8"`, `"large"` or `"view"`. `batch_rows` is the count of rows in a record batch.
+    /// Rows times columns above `max_cells`, by default 64 for each byte of the document, raise
+    /// `LimitError`.
     #[pyo3(signature = (
         *, narrow=false, copy=false, text="utf8", batch_rows=None, max_cells=None
     ))]
@@ -153,7 +153,7 @@ impl Table {
         let raise = |failure: livebuf_arrow::Error| error::arrow(py, &failure);
         if let Some(capsule) = requested_schema {
             let schema = capsule.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
-            // SAFETY: the name says what is in it, and the capsule keeps it.
+            // SAFETY: a capsule with this name holds a schema, and keeps it alive.
             exporter = exporter.requested_schema(unsafe { schema.as_ref() }).map_err(raise)?;
         }
         let stream = py.detach(|| exporter.stream()).map_err(raise)?;
@@ -171,11 +171,11 @@ impl Table {
     /// Count of rows.
     #[getter]
     fn num_rows(&self, py: Python<'_>) -> PyResult<usize> {
-        self.array.get().len(py)
+        self.array.get().view.len(py)
     }
 
     /// Whether the array is stored as columns. Others can be exported too, but have no columns
-    /// to look at in place.
+    /// to read in place.
     #[getter]
     fn stored(&self, py: Python<'_>) -> PyResult<bool> {
         self.array.get().view.read(py, |value| match value.as_array()? {
@@ -184,8 +184,8 @@ impl Table {
         })
     }
 
-    /// Keys of the columns that the array is stored as, in their order; `["value"]` for an
-    /// array that holds no objects, whose elements are its one column.
+    /// Keys of the columns that the array is stored as, in their order. An array that holds no
+    /// objects has one column, its elements: `["value"]`.
     #[getter]
     fn column_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.array.get().view.read(py, |value| {
@@ -198,7 +198,7 @@ impl Table {
         })
     }
 
-    /// A column by its key, or by keys down through objects within the rows.
+    /// A column by its key, or by several keys that lead down through nested objects.
     ///
     /// Raises `MissingKeyError` where there is none of that name, `WrongTypeError` where the
     /// objects of the array are not stored as columns.
@@ -263,8 +263,8 @@ impl Column {
         })
     }
 
-    /// The rows whose number lies between two, both included. Two `int`s find integers,
-    /// else floats are found.
+    /// The rows whose number lies between two bounds, both included. Two `int`s find integers,
+    /// otherwise floats are found.
     fn filter(&self, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         let py = low.py();
         match (low.extract::<i64>(), high.extract::<i64>()) {
@@ -363,7 +363,7 @@ pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, skip_nulls: bool) -> PyResult<
     let made = if data.hasattr("__arrow_c_stream__")? {
         let capsule = data.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
         let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-        // SAFETY: the name says what is in it; it is ours to take once.
+        // SAFETY: a capsule with this name holds a stream. The consumer may take it once.
         let stream = unsafe { ArrowArrayStream::take(stream.cast().as_ptr()) };
         py.detach(|| livebuf_arrow::from_stream(stream, &options))
     } else if data.hasattr("__arrow_c_array__")? {
@@ -371,7 +371,7 @@ pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, skip_nulls: bool) -> PyResult<
             data.call_method0("__arrow_c_array__")?.extract()?;
         let schema = schema.pointer_checked(Some(c"arrow_schema"))?;
         let array = array.pointer_checked(Some(c"arrow_array"))?;
-        // SAFETY: as above; the interface says that they belong together.
+        // SAFETY: as above. The interface says that the two belong together.
         let batch = unsafe {
             let array = ArrowArray::take(array.cast().as_ptr());
             RecordBatch::new(ArrowSchema::take(schema.cast().as_ptr()), array)

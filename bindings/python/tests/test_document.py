@@ -55,7 +55,7 @@ class TestBytes:
             lambda: doc.root.popitem(),
             lambda: doc.__delitem__("n"),
             lambda: doc.set_pointer("/n", 2),
-            lambda: doc.del_pointer("/n"),
+            lambda: doc.remove_pointer("/n"),
             lambda: setattr(doc, "root", 5),
             lambda: doc.compact(),
             lambda: doc.root.rename("n", "m"),
@@ -116,7 +116,7 @@ class TestOwnMemory:
             lambda d: d.__setitem__("n", 2),
             lambda d: d["list"].__setitem__(0, 9),
             lambda d: d.set_pointer("/n", 2),
-            lambda d: d.del_pointer("/n"),
+            lambda d: d.remove_pointer("/n"),
             lambda d: d.root.clear(),
             lambda d: setattr(d, "root", [1]),
             lambda d: d.compact(),
@@ -431,7 +431,7 @@ class TestClosing:
             lambda: doc.pointer("/n"),
             lambda: doc.pointer("/n", 5),
             lambda: doc.set_pointer("/n", 5),
-            lambda: doc.del_pointer("/n"),
+            lambda: doc.remove_pointer("/n"),
             lambda: doc.get("n"),
             lambda: doc == VALUE,
             lambda: doc.validate(),
@@ -444,7 +444,7 @@ class TestClosing:
             lambda: doc.flush(),
             lambda: doc.nbytes,
             lambda: doc.readonly,
-            lambda: doc.validated,
+            lambda: doc.trusted,
             lambda: bytes(doc),
             lambda: memoryview(doc),
             lambda: pickle.dumps(doc),
@@ -555,7 +555,7 @@ class TestPointers:
     def test_malformed(self) -> None:
         doc = Document.from_python({"a": 1})
         for pointer in ("a", "/a~", "/~2", "a/b"):
-            for action in (doc.pointer, doc.del_pointer, doc.root.pointer):
+            for action in (doc.pointer, doc.remove_pointer, doc.root.pointer):
                 with pytest.raises(livebuf.PointerError):
                     action(pointer)
             with pytest.raises(livebuf.PointerError):
@@ -584,13 +584,13 @@ class TestPointers:
 
     def test_delete(self) -> None:
         doc = Document.from_python({"a": [1, 2, {"b": 2}], "c": 3})
-        doc.del_pointer("/a/0")
-        doc.del_pointer("/a/1/b")
-        doc.del_pointer("/c")
+        doc.remove_pointer("/a/0")
+        doc.remove_pointer("/a/1/b")
+        doc.remove_pointer("/c")
         assert doc == {"a": [2, {}]}
         for pointer in ("/c", "/a/5", "/a/-", "/a/0/x"):
             with pytest.raises((KeyError, IndexError, TypeError)):
-                doc.del_pointer(pointer)
+                doc.remove_pointer(pointer)
         assert doc == {"a": [2, {}]}
 
 
@@ -645,16 +645,16 @@ class TestWhole:
 
     def test_validate(self) -> None:
         doc = Document(bytearray(payload(sample())))
-        assert not doc.validated
+        assert not doc.trusted
         doc.validate()
-        assert doc.validated
-        assert Document.from_python(1).validated
+        assert doc.trusted
+        assert Document.from_python(1).trusted
         damaged = bytearray(payload(sample()))
         damaged[-40:-8] = b"\xee" * 32
         doc = Document(damaged)
         with pytest.raises(livebuf.DamagedError) as caught:
             doc.validate()
-        assert caught.value.offset is not None and not doc.validated
+        assert caught.value.offset is not None and not doc.trusted
 
     def test_digest(self) -> None:
         one = Document.from_python({"a": [1, 2.5, "x"], "b": {"c": None}})
@@ -783,7 +783,7 @@ class TestRefresh:
         other.refresh()
         assert other == one == {"s": "y" * 40, "l": [1, "z" * 30, 2]}
         # Views go on where their path leads.
-        assert view == [1, "z" * 30, 2] and not other.validated
+        assert view == [1, "z" * 30, 2] and not other.trusted
         other.validate()
         view.append(3)
         other["s"] = ""
@@ -797,7 +797,7 @@ class TestRefresh:
         doc = Document.from_python({"a": [1]})
         view = doc["a"]
         doc.refresh()
-        assert doc.validated and view == [1]
+        assert doc.trusted and view == [1]
         Document(livebuf.dumps(1)).refresh()
 
     def test_of_what_is_no_document_any_more(self) -> None:

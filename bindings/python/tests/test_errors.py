@@ -287,7 +287,7 @@ def test_pointers_say_where_they_end() -> None:
     for action in (
         lambda: doc.pointer("a/b"),
         lambda: doc.set_pointer("a", 1),
-        lambda: doc.del_pointer("a"),
+        lambda: doc.remove_pointer("a"),
         lambda: doc["a"].pointer("b"),
     ):
         with pytest.raises(livebuf.PointerError, match='must be empty or begin with "/"'):

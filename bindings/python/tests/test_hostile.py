@@ -187,7 +187,7 @@ def edits(doc: Document, chance: random.Random) -> Iterator[Callable[[], Any]]:
     yield lambda: doc.root.append([1]) if isinstance(doc.root, livebuf.Array) else None
     yield lambda: doc.root.pop() if isinstance(doc.root, livebuf.Array) else None
     yield lambda: doc.set_pointer("/rows/1/at/x", 77)
-    yield lambda: doc.del_pointer("/deep/0")
+    yield lambda: doc.remove_pointer("/deep/0")
     yield lambda: doc.root.rename("name", "renamed")
     yield lambda: doc.compact()
 

@@ -165,7 +165,7 @@ class TestStale:
         ("cleared", lambda d: d.root.clear(), nothing, lambda p: p != ""),
         ("cleared below", lambda d: d["a"].clear(), nothing, below("/a/x", "/a/y")),
         ("root", lambda d: setattr(d, "root", {"a": {"x": []}}), nothing, lambda p: True),
-        ("root removed", lambda d: d.del_pointer(""), nothing, lambda p: True),
+        ("root removed", lambda d: d.remove_pointer(""), nothing, lambda p: True),
         ("root by pointer", lambda d: d.set_pointer("", [1]), nothing, lambda p: True),
         ("renamed", lambda d: d.root.rename("a", "b"), below("/a"), nothing),
         (
@@ -259,10 +259,10 @@ class TestStale:
             below("/rows/2/tags"),
         ),
         ("pointer set", lambda d: d.set_pointer("/a/y", 1), nothing, below("/a/y")),
-        ("pointer removed", lambda d: d.del_pointer("/a/y"), nothing, below("/a/y")),
+        ("pointer removed", lambda d: d.remove_pointer("/a/y"), nothing, below("/a/y")),
         (
             "pointer into array",
-            lambda d: d.del_pointer("/list/2"),
+            lambda d: d.remove_pointer("/list/2"),
             below("/list/3"),
             below("/list/2"),
         ),
@@ -626,7 +626,7 @@ class TestExports:
         lambda d: d.compact(),
         lambda d: setattr(d, "root", 5),
         lambda d: d.set_pointer("/numbers/0", 5),
-        lambda d: d.del_pointer("/numbers/0"),
+        lambda d: d.remove_pointer("/numbers/0"),
         lambda d: d["rows"][0].__setitem__("id", 5),
     ]
 

@@ -1,7 +1,7 @@
 //! What the command line takes: every command, argument and option.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Documents that hold JSON-like data, are read without parsing and edited in place.
@@ -10,8 +10,8 @@ use std::path::PathBuf;
 /// input. POINTER is a JSON pointer (RFC 6901): "/users/0/name"; "" is the whole
 /// document; in a key, ~1 stands for / and ~0 for ~.
 ///
-/// Exit status: 0 yes; 1 the answer is no (get, keys, remove: not there;
-/// validate: damaged); 2 trouble.
+/// Exit status: 0 success; 1 the answer is no (get, keys, remove: not there; validate:
+/// damaged); 2 an error.
 #[derive(Debug, Parser)]
 #[command(name = "livebuf", version, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -25,20 +25,20 @@ pub(crate) enum Command {
     FromJson(FromJson),
     /// Print a document as JSON
     ///
-    /// The document is validated while it is printed. Where it is damaged, or has what JSON
-    /// has not, a message says so and the exit status is 2. JSON of up to 1 MiB is printed
-    /// when all is known to be right. Longer JSON is printed as it is made, so that a part of
-    /// it may come before such a message. With -o, OUT is made whole or not at all.
+    /// The document is validated while it is printed. If it is damaged, or has values that JSON
+    /// cannot hold, a message says so and the exit status is 2. JSON of up to 1 MiB is only
+    /// printed once everything is known to be right. Longer JSON is printed as it is made, so a
+    /// part of it may come before such a message. With -o, OUT is made whole or not at all.
     ToJson(ToJson),
     /// Print the values at pointers as JSON, one a line
     ///
-    /// Pointers to nothing are passed over: the other values are printed, the first such
-    /// pointer is named on standard error, and the exit status is 1. On trouble with the
-    /// document or a pointer (status 2), no value is printed.
+    /// Pointers to nothing are skipped: the other values are printed, the first such pointer is
+    /// named on standard error, and the exit status is 1. If there is an error in the document
+    /// or in a pointer (status 2), no value is printed.
     Get(Get),
     /// Set the value at a pointer, in place
     Set(Set),
-    /// Take the value at a pointer out, in place
+    /// Remove the value at a pointer, in place
     Remove(Remove),
     /// Append to the array at a pointer, in place
     Push(Push),
@@ -46,18 +46,18 @@ pub(crate) enum Command {
     Keys(Keys),
     /// Check a document from end to end
     Validate(Validate),
-    /// Tell where a document's bytes go, against its JSON
+    /// Show how many bytes each part of a document takes, and its size as JSON
     ///
     /// Columns of tables are listed by their paths, in which * stands for each element of an
     /// array: /users/*/age. (The other commands take an element's number there.)
     Stats(Stats),
     /// Print a document's bytes with their meaning
     Inspect(Inspect),
-    /// Lay a document out anew: no free space, no garbage but padding
+    /// Write a document anew: no free space, no garbage but padding
     Compact(Compact),
     /// Print a completion script for a shell
     Completions(Completions),
-    /// Show on a JSON file what a document costs and saves
+    /// Show with a JSON file what a document costs and saves
     Demo(Demo),
 }
 
@@ -86,12 +86,12 @@ pub(crate) struct FromJson {
     /// 000001.lbuf, 000002.lbuf and so on
     #[arg(long, requires = "lines", requires = "output")]
     pub(crate) each: bool,
-    /// Refuse objects in which a key occurs twice (by default the last one counts)
-    #[arg(long)]
-    pub(crate) refuse_duplicates: bool,
-    /// Keep every number as its text, so that 1.50 and 1E3 come back as they were
-    #[arg(long)]
-    pub(crate) keep_number_text: bool,
+    /// What counts where a key occurs twice in an object
+    #[arg(long, value_name = "WHICH", default_value = "last")]
+    pub(crate) duplicate_keys: Duplicates,
+    /// How numbers are kept
+    #[arg(long, value_name = "HOW", default_value = "exact")]
+    pub(crate) numbers: Numbers,
     /// Store arrays of like objects as objects, not as columns
     #[arg(long)]
     pub(crate) no_tables: bool,
@@ -101,6 +101,33 @@ pub(crate) struct FromJson {
     /// Deepest nesting of arrays and objects
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(..=2000))]
     pub(crate) nesting: u16,
+}
+
+/// What counts where a key occurs twice in an object.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Duplicates {
+    /// The last of the values
+    Last,
+    /// The JSON is refused
+    Error,
+}
+
+/// How numbers are kept.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Numbers {
+    /// By their value
+    Exact,
+    /// As their text, so that 1.50 and 1E3 come back as they were
+    Text,
+}
+
+/// What infinities and NaN become, which JSON does not have.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum NonFinite {
+    /// Nothing: the document is not printed
+    Error,
+    /// null
+    Null,
 }
 
 /// The widths that columns of numbers have.
@@ -114,14 +141,14 @@ pub(crate) struct ToJson {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) output: Output,
-    /// Over many lines, indented
+    /// Print indented, on many lines
     #[arg(long)]
     pub(crate) pretty: bool,
-    /// Print infinities and NaN, which JSON does not have, as null
-    #[arg(long)]
-    pub(crate) null_for_non_finite: bool,
-    /// Do not validate the document: less work, but damage is only found where it stops the
-    /// printing, and the JSON may be wrong without a word
+    /// What infinities and NaN become, which JSON does not have
+    #[arg(long, value_name = "WHAT", default_value = "error")]
+    pub(crate) non_finite: NonFinite,
+    /// Do not validate the document. This is less work, but finds damage only where it stops
+    /// the printing: the JSON may be wrong without a message
     #[arg(long)]
     pub(crate) no_validate: bool,
 }
@@ -130,13 +157,13 @@ pub(crate) struct ToJson {
 pub(crate) struct Get {
     /// The document
     pub(crate) file: PathBuf,
-    /// Where the values are
+    /// Pointers to the values
     #[arg(required = true, value_name = "POINTER")]
     pub(crate) pointers: Vec<String>,
     /// Print text as it is, without quotes and escapes, and bytes as they are
     #[arg(short, long)]
     pub(crate) raw: bool,
-    /// Over many lines, indented
+    /// Print indented, on many lines
     #[arg(long)]
     pub(crate) pretty: bool,
 }
@@ -147,8 +174,8 @@ pub(crate) struct Editing {
     /// Say how many bytes of the document were written
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Do not read the whole document first. Space that the edit frees is then neither
-    /// reused nor wiped, for who knows what else refers to it
+    /// Do not validate the whole document first. Space that the edit frees is then neither
+    /// reused nor wiped, since something else may refer to it
     #[arg(long)]
     pub(crate) no_validate: bool,
 }
@@ -157,7 +184,8 @@ pub(crate) struct Editing {
 pub(crate) struct Set {
     /// The document (- edits standard input and writes to standard output)
     pub(crate) file: PathBuf,
-    /// Where: a member is set or added, an element set; /list/- appends to a list
+    /// Where to set it: adds or replaces a member, replaces an element; /list/- appends to a
+    /// list
     pub(crate) pointer: String,
     /// The new value as JSON (- reads it from standard input)
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
@@ -165,7 +193,7 @@ pub(crate) struct Set {
     /// The value is text, not JSON
     #[arg(long)]
     pub(crate) string: bool,
-    /// Make the objects on the way that are not there (and an array for -)
+    /// Make missing objects on the way (and an array for -)
     #[arg(short, long)]
     pub(crate) parents: bool,
     #[command(flatten)]
@@ -176,7 +204,7 @@ pub(crate) struct Set {
 pub(crate) struct Remove {
     /// The document (- edits standard input and writes to standard output)
     pub(crate) file: PathBuf,
-    /// What to take out
+    /// What to remove
     pub(crate) pointer: String,
     #[command(flatten)]
     pub(crate) editing: Editing,
@@ -205,7 +233,7 @@ pub(crate) struct Keys {
     /// Which object (by default the whole document)
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) pointer: String,
-    /// Only keys that begin so, ordered by their bytes
+    /// Only keys that begin with this, ordered by their bytes
     #[arg(long, value_name = "P", conflicts_with_all = ["from", "to"])]
     pub(crate) prefix: Option<String>,
     /// Only keys from this one on, ordered by their bytes
@@ -223,8 +251,8 @@ pub(crate) struct Keys {
 pub(crate) struct Validate {
     /// The document
     pub(crate) file: PathBuf,
-    /// Do not say whether it is valid or damaged, the exit status tells (0 or 1). Trouble
-    /// (status 2: no such file, not a document) is still reported on standard error
+    /// Do not print whether it is valid or damaged: the exit status tells (0 or 1). Any other
+    /// error (status 2: no such file, not a document) is still reported on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -239,7 +267,7 @@ pub(crate) struct Stats {
 pub(crate) struct Inspect {
     /// The document
     pub(crate) file: PathBuf,
-    /// Only what the value here occupies
+    /// Only the bytes of the value here
     pub(crate) pointer: Option<String>,
 }
 
@@ -253,7 +281,7 @@ pub(crate) struct Compact {
     /// Write over a file OUT that exists
     #[arg(short, long)]
     pub(crate) force: bool,
-    /// Say how many bytes it was and is
+    /// Print how many bytes it had and has
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -266,7 +294,7 @@ pub(crate) struct Completions {
 
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// A JSON file; by default what "cargo metadata" says of the workspace here
+    /// A JSON file; by default what "cargo metadata" prints for the workspace here
     pub(crate) file: Option<PathBuf>,
     /// Also write the document to this file, and make the edits there
     #[arg(short, long, value_name = "OUT")]

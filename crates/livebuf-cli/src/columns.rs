@@ -8,7 +8,7 @@ use livebuf::{Checked, Column, ColumnType, Kind, Stats, Value};
 /// Most columns that are listed.
 const MOST: usize = 200;
 
-/// Containers nested deeper than this are not looked through.
+/// Containers nested deeper than this are not searched for tables.
 const DEEPEST: usize = 64;
 
 /// Lists all columns of tables: where they are (`*` for each element), their type, how many
@@ -37,7 +37,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// The tables at and below a value. What is damaged is passed over.
+    /// The tables at and below a value. Damaged parts are skipped.
     fn of_value(&mut self, value: Value<'_, Checked>, depth: usize) {
         if depth > DEEPEST {
             return;

@@ -1,12 +1,12 @@
-//! Whole documents: from JSON, to JSON, laid out anew.
+//! Whole documents: from JSON, to JSON, compacted.
 
-use crate::args::{Compact, FromJson, ToJson};
+use crate::args::{self, Compact, Duplicates, FromJson, Numbers, ToJson};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{
     NewFile, Out, check_new_file, directory, is_stdout, is_temporary, refuse_terminal,
 };
-use crate::source::{Source, patiently, read};
+use crate::source::{Source, not_opened, patiently, read};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::FileEdit;
 use livebuf::{
@@ -26,10 +26,14 @@ impl FromJson {
     fn options(&self) -> ReadOptions {
         let mut limits = Limits::default();
         limits.nesting = self.nesting;
-        let (numbers, duplicates) = (
-            if self.keep_number_text { NumberPolicy::AllText } else { NumberPolicy::Exact },
-            if self.refuse_duplicates { DuplicateKeys::Refuse } else { DuplicateKeys::LastWins },
-        );
+        let numbers = match self.numbers {
+            Numbers::Exact => NumberPolicy::Exact,
+            Numbers::Text => NumberPolicy::AllText,
+        };
+        let duplicates = match self.duplicate_keys {
+            Duplicates::Last => DuplicateKeys::LastWins,
+            Duplicates::Error => DuplicateKeys::Refuse,
+        };
         ReadOptions::new()
             .numbers(numbers)
             .duplicate_keys(duplicates)
@@ -56,7 +60,7 @@ pub(crate) fn from_json(args: &FromJson) -> Outcome {
     if args.each {
         return from_each_line(args, output.unwrap_or(Path::new("")));
     }
-    // What cannot be written is known before the work is done.
+    // Refused before the work is done, if it cannot be written.
     let target = output.filter(|_| !is_stdout(output));
     match target {
         Some(path) => check_new_file(path, args.output.force)?,
@@ -89,7 +93,7 @@ pub(crate) fn from_json(args: &FromJson) -> Outcome {
     }
 }
 
-/// Documents `000001.lbuf` … in a directory, all of them or none.
+/// Makes documents `000001.lbuf` and so on in a directory: all of them or none.
 fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
     let failure = |path: &Path, error: &io::Error| Failure::io(path, error);
     if output == Path::new("-") {
@@ -129,7 +133,7 @@ fn from_each_line(args: &FromJson, output: &Path) -> Outcome {
     Ok(())
 }
 
-/// Why text becomes no document: where, and what may be meant.
+/// The error for text that is no JSON: where, and what the user may have meant.
 pub(crate) fn not_read(
     path: &Path,
     text: &[u8],
@@ -143,7 +147,7 @@ pub(crate) fn not_read(
     }
     match error.kind() {
         livebuf_json::ErrorKind::Syntax | livebuf_json::ErrorKind::UnexpectedEnd => {
-            // One value on its first line, and more behind it: JSON lines.
+            // A whole value on the first line, and more text behind it: this is JSON lines.
             let first = text.split(|&byte| byte == b'\n').next().unwrap_or(text);
             let more = first.len() + 1 < text.len();
             if !lines && more && livebuf_json::from_slice(first).is_ok() {
@@ -159,7 +163,7 @@ pub(crate) fn not_read(
     }
 }
 
-/// Valid JSON, but nested beyond a limit: the caller's or, at the most, the format's.
+/// How JSON that is nested too deeply is described: the limit is the caller's, or the format's.
 pub(crate) fn too_deep(error: &livebuf_json::Error) -> String {
     let limit = error.core_error().map(|error| error.detail());
     let what = match limit {
@@ -174,11 +178,11 @@ pub(crate) fn too_deep(error: &livebuf_json::Error) -> String {
     }
 }
 
-/// What printing says when it fails.
+/// The error of a failed printing.
 pub(crate) fn not_printed(path: &Path, error: &livebuf_json::Error) -> Failure {
     match (error.io_error(), error.core_error()) {
         (Some(error), _) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-            // The validation stopped it.
+            // The validation found damage and stopped the printing.
             Some(&damage) => Failure::document(path, damage),
             None => Failure::output(error),
         },
@@ -188,8 +192,8 @@ pub(crate) fn not_printed(path: &Path, error: &livebuf_json::Error) -> Failure {
 }
 
 pub(crate) fn print_options(pretty: bool) -> PrintOptions {
-    // Documents are validated before they are printed whole, or meanwhile, so the text is
-    // bounded by what they hold.
+    // Documents are validated before they are printed, or at the same time. So the text's
+    // length is bounded by what they hold.
     let options = if pretty { PrintOptions::pretty() } else { PrintOptions::new() };
     options.max_bytes(u64::MAX).nesting(MAX_NESTING.into())
 }
@@ -202,14 +206,15 @@ pub(crate) fn to_json(args: &ToJson) -> Outcome {
     }
     let source = Source::open(&args.file)?;
     let mut options = match args.no_validate {
-        // The bound of documents that were not validated, in which values can alias.
+        // The limit for documents that were not validated, in which values can alias.
         true if args.pretty => PrintOptions::pretty(),
         true => PrintOptions::new(),
         false => print_options(args.pretty),
     };
-    if args.null_for_non_finite {
-        options = options.non_finite(NonFinite::Null);
-    }
+    options = options.non_finite(match args.non_finite {
+        args::NonFinite::Error => NonFinite::Error,
+        args::NonFinite::Null => NonFinite::Null,
+    });
     match target {
         None => print_at_once(args, source, &options),
         Some(path) => {
@@ -234,12 +239,12 @@ pub(crate) fn to_json(args: &ToJson) -> Outcome {
     }
 }
 
-/// What `to-json` says when printing fails.
+/// The error of `to-json` when printing fails.
 fn not_converted(args: &ToJson, error: &livebuf_json::Error) -> Failure {
     let failure = not_printed(&args.file, error);
     match error.kind() {
         livebuf_json::ErrorKind::NotFinite => {
-            failure.with_hint("--null-for-non-finite prints null for it")
+            failure.with_hint("--non-finite null prints null for it")
         }
         livebuf_json::ErrorKind::OutputLimit => {
             failure.with_hint("without --no-validate there is no such limit")
@@ -248,7 +253,7 @@ fn not_converted(args: &ToJson, error: &livebuf_json::Error) -> Failure {
     }
 }
 
-/// Counts what goes through.
+/// Counts the bytes that are written through it.
 struct Counted<'a, W> {
     writer: W,
     done: &'a AtomicU64,
@@ -268,7 +273,7 @@ impl<W: io::Write> io::Write for Counted<'_, W> {
 
 /// Prints to standard output while another thread validates.
 fn print_at_once(args: &ToJson, source: Source, options: &PrintOptions) -> Outcome {
-    // For the rest of the process: where nobody reads on, or the printing fails, the end of
+    // It lives as long as the process: if nobody reads on, or the printing fails, the end of
     // the validation is not waited for.
     let source: &'static Source = Box::leak(Box::new(source));
     let doc = source.doc(&args.file)?;
@@ -292,8 +297,8 @@ fn print_at_once(args: &ToJson, source: Source, options: &PrintOptions) -> Outco
     }
 }
 
-/// Standard output that begins when all is known to be right, or the text is too long to be
-/// kept until then.
+/// Standard output that keeps the text until everything is known to be right, or until the text
+/// gets too long to be kept.
 struct AtOnce {
     out: Out,
     kept: Vec<u8>,
@@ -305,7 +310,7 @@ impl AtOnce {
     /// Most bytes of text that are kept: some milliseconds of printing.
     const KEPT: usize = 1 << 20;
 
-    /// What the validation says, if it is through with the document or is waited for.
+    /// The validation's result, if it is finished or `wait` asks for it.
     fn valid(&mut self, wait: bool) -> livebuf::Result<()> {
         match self.validation.take_if(|validation| wait || validation.is_finished()) {
             Some(validation) => {
@@ -323,7 +328,7 @@ impl AtOnce {
         Ok(())
     }
 
-    /// The end of the text.
+    /// Ends the text.
     fn finish(&mut self, path: &Path) -> Outcome {
         let damaged = |error| Failure::document(path, error);
         if !self.begun {
@@ -353,8 +358,8 @@ impl io::Write for AtOnce {
     }
 }
 
-/// Whether nothing in a validated value stops its printing. Nesting is bounded
-/// by validity.
+/// Whether a validated value can be printed as JSON without an error. Its nesting is bounded,
+/// since it is valid.
 pub(crate) fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result<bool> {
     match value.kind() {
         Kind::Float => Ok(any_float || value.as_f64().is_some_and(f64::is_finite)),
@@ -411,10 +416,10 @@ pub(crate) fn compact(args: &Compact) -> Outcome {
         }
         return told(args, doc.as_bytes(), &compacted);
     }
-    // The lock is held until the new file has the name: whoever waits for it then
-    // finds that the old one is gone, and opens the new.
-    let mut edit = patiently(|| FileEdit::open(&args.file))
-        .map_err(|error| crate::edit::not_opened(&args.file, &error))?;
+    // The lock is held until the new file has the name. Those who wait for it then find that
+    // the old file is gone, and open the new one.
+    let mut edit =
+        patiently(|| FileEdit::open(&args.file)).map_err(|error| not_opened(&args.file, &error))?;
     let doc = edit.editor().doc();
     let compacted = compacted(&args.file, doc)?;
     let mut file = NewFile::create(&args.file, true)?;
@@ -424,7 +429,7 @@ pub(crate) fn compact(args: &Compact) -> Outcome {
 }
 
 fn compacted(path: &Path, doc: Doc<'_, Checked>) -> Outcome<DocBuf> {
-    // Whatever the format allows was made, and can be made anew.
+    // Any nesting that the format allows can be compacted.
     let mut options = EncodeOptions::default();
     options.limits.nesting = MAX_NESTING;
     let compacted = || doc.validate()?.compacted_with(options);

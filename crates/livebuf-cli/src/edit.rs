@@ -1,4 +1,4 @@
-//! Edits: of a file in place, old or new whatever happens; of standard input, as a filter.
+//! Edits of a file, all or nothing, and of standard input, as a filter.
 
 use crate::args::{Editing, Push, Remove, Set};
 use crate::convert::{not_read, too_deep};
@@ -6,16 +6,15 @@ use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::look::bad_pointer;
 use crate::progress;
 use crate::sink::{Out, refuse_terminal};
-use crate::source::{Source, not_a_document, patiently, read, tally};
+use crate::source::{Source, not_opened, patiently, read, tally};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::{Changes, FileEdit};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Observer, Storage, VecStorage};
-use std::io;
 use std::path::Path;
 
 /// What is done to a document.
 enum Edit<'a> {
-    /// `path` is the way to make below `pointer`, where it is not there.
+    /// With `parents` the missing containers on the way are made.
     Set {
         pointer: &'a str,
         value: &'a Given,
@@ -83,18 +82,6 @@ pub(crate) fn push(args: &Push) -> Outcome {
     run(&args.file, &args.editing, &edit, args.value == "-" && !args.string)
 }
 
-/// What opening a file for an edit says when it fails.
-pub(crate) fn not_opened(path: &Path, error: &io::Error) -> Failure {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<livebuf::Error>()) {
-        // Look at the bytes again for a better word.
-        Some(&inner) => match Source::open(path) {
-            Ok(source) => not_a_document(path, source.bytes(), inner),
-            Err(_) => Failure::document(path, inner),
-        },
-        None => Failure::io(path, error),
-    }
-}
-
 fn run(path: &Path, editing: &Editing, edit: &Edit<'_>, input_is_taken: bool) -> Outcome {
     if path == Path::new("-") {
         if input_is_taken {
@@ -114,7 +101,7 @@ fn run(path: &Path, editing: &Editing, edit: &Edit<'_>, input_is_taken: bool) ->
     Ok(())
 }
 
-/// A document from standard input, edited, to standard output.
+/// Edits a document from standard input, and writes it to standard output.
 fn filter(editing: &Editing, edit: &Edit<'_>) -> Outcome {
     let hint = "send it to a file or a pipe";
     refuse_terminal(hint)?;
@@ -147,7 +134,7 @@ fn apply<S: Storage, O: Observer>(
     editor: &mut Editor<S, O>,
     edit: &Edit<'_>,
 ) -> Outcome {
-    // A document as deep as the format allows can be edited at its depths.
+    // Documents may be as deep as the format allows, and are edited there, too.
     let mut limits = editor.limits();
     limits.nesting = MAX_NESTING;
     editor.set_limits(limits);
@@ -217,7 +204,7 @@ fn place(pointer: &str) -> &str {
     if pointer.is_empty() { "the root" } else { pointer }
 }
 
-/// Why an edit failed, in the words of the command line.
+/// Why an edit failed, in the terms of the command line.
 fn explain<S: Storage, O: Observer>(
     path: &Path,
     editor: &Editor<S, O>,
@@ -228,7 +215,7 @@ fn explain<S: Storage, O: Observer>(
         Edit::Set { pointer, .. } => (*pointer, true),
         Edit::Remove { pointer } | Edit::Push { pointer, .. } => (*pointer, false),
     };
-    // The first part of the pointer that is not there, or the last that is.
+    // The longest beginning of the pointer that leads to a value.
     let mut there = pointer;
     while kind_at(editor, there).ok().flatten().is_none() && !there.is_empty() {
         there = there.rsplit_once('/').map_or("", |(parent, _)| parent);

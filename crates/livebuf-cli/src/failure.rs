@@ -1,4 +1,4 @@
-//! How a command ends when it does not end well: the status and what is said.
+//! How a command fails: its exit status and its message.
 
 use livebuf::ErrorKind;
 use std::fmt::Display;
@@ -10,9 +10,9 @@ use std::path::Path;
 pub(crate) enum Failure {
     /// The answer is no (status 1), and why.
     No(String),
-    /// Trouble (status 2): what, where, and what to do.
+    /// An error (status 2): what is wrong, where, and what to do.
     Trouble(String),
-    /// Whoever read our output has read enough.
+    /// The reader of our output closed it.
     BrokenPipe,
 }
 
@@ -36,7 +36,7 @@ impl Failure {
         }
     }
 
-    /// What the document itself answered.
+    /// An error of the document itself.
     pub(crate) fn document(path: &Path, error: livebuf::Error) -> Failure {
         let name = name(path);
         Failure::Trouble(match error.kind() {
@@ -57,7 +57,7 @@ impl Failure {
     }
 }
 
-/// Whether an error says that bytes are a document, and damaged.
+/// Whether an error says that bytes are a document, but a damaged one.
 pub(crate) fn is_damage(error: livebuf::Error) -> bool {
     use ErrorKind::*;
     matches!(
@@ -79,7 +79,7 @@ pub(crate) fn is_damage(error: livebuf::Error) -> bool {
     )
 }
 
-/// A path as it is spoken of.
+/// A path as messages name it.
 pub(crate) fn name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
 }
@@ -90,13 +90,13 @@ fn reason(error: &io::Error) -> String {
     let text = text.split(" (os error").next().unwrap_or(&text);
     let mut letters = text.chars();
     match letters.next() {
-        // "No such file …" reads on in the middle of a line.
+        // "No such file …" is printed in the middle of a line.
         Some(first) => first.to_lowercase().chain(letters).collect(),
         None => text.to_owned(),
     }
 }
 
-/// A count with its thousands set apart.
+/// A number with commas between its thousands.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,4 +1,4 @@
-//! Looking: single values, keys, whether a document is whole, where its bytes go.
+//! Reading: single values, keys, validation, statistics.
 
 use crate::args::{Get, Keys, Stats, Validate};
 use crate::columns;
@@ -37,8 +37,8 @@ fn not_there(path: &Path, pointer: &str) -> Failure {
 pub(crate) fn get(args: &Get) -> Outcome {
     let source = Source::open(&args.file)?;
     let doc = source.doc(&args.file)?;
-    // All of it is rendered before anything is printed: damage, a bad pointer and what
-    // JSON has not are known before.
+    // All values are rendered before any is printed. So damage, bad pointers and values that
+    // JSON cannot hold are found before.
     let mut missing = None;
     let mut rendered = Vec::new();
     let mut room = KEPT;
@@ -71,16 +71,16 @@ pub(crate) fn get(args: &Get) -> Outcome {
 /// Most bytes of JSON that [`get`] keeps in memory.
 const KEPT: u64 = 16 << 20;
 
-/// A value of which nothing stops the printing any more.
+/// A value that is certain to be printed without an error.
 enum Rendered<'d> {
     Json(String),
     Text(&'d str),
     Bytes(&'d [u8]),
-    /// Too long to be kept: looked through, to be rendered as it is printed.
+    /// Too long to be kept. It was checked, and is rendered when it is printed.
     Long(Value<'d>),
 }
 
-/// `room` is what memory is left for rendered values.
+/// `room` is how many bytes of memory are left for rendered values.
 fn render<'d>(
     args: &Get,
     pointer: &str,
@@ -108,7 +108,7 @@ fn render<'d>(
             Ok(Rendered::Json(text))
         }
         Err(error) if error.kind() == livebuf_json::ErrorKind::OutputLimit => {
-            // Where values alias, the text could be without end.
+            // In a damaged document values may alias, so that the text would have no end.
             value.regions(|_| {}).map_err(damaged)?;
             if !is_printable(value, false).map_err(damaged)? {
                 livebuf_json::to_writer(io::sink(), value, &options)
@@ -127,7 +127,7 @@ fn not_finite(args: &Get, pointer: &str, value: Value<'_>) -> Failure {
         "{}: {place} {holds} an infinity or NaN, which JSON does not have",
         name(&args.file)
     ))
-    .with_hint("livebuf to-json --null-for-non-finite prints the document with null for it")
+    .with_hint("livebuf to-json --non-finite null prints the document with null for it")
 }
 
 pub(crate) fn keys(args: &Keys) -> Outcome {
@@ -152,7 +152,7 @@ pub(crate) fn keys(args: &Keys) -> Outcome {
         if args.raw {
             return out.line(key);
         }
-        // serde_json's escapes are those of livebuf-json.
+        // serde_json escapes as livebuf-json does.
         serde_json::to_writer(out.writer(), key).map_err(|error| Failure::output(&error.into()))?;
         out.line("")
     })?;
@@ -188,7 +188,7 @@ pub(crate) fn validate(args: &Validate) -> Outcome {
     };
     let doc = match valid() {
         Ok(doc) => doc,
-        // Damaged is an answer; what cannot be judged is trouble.
+        // "Damaged" is an answer. Other errors mean that there is none.
         Err(error) if is_damage(error) || error.kind() == ErrorKind::NestingLimit => {
             let message = format!("{name}: damaged: {error}");
             return Err(Failure::No(if args.quiet { String::new() } else { message }));
@@ -227,7 +227,7 @@ pub(crate) fn stats(args: &Stats) -> Outcome {
         let mut counter = Counter::default();
         let json = match livebuf_json::to_writer(&mut counter, doc.root(), &options) {
             Ok(()) => Ok(counter.0),
-            // The statistics come of a validation, so this is no damage: a reserved tag.
+            // The statistics come from a validation, so this is no damage but a reserved tag.
             Err(error) if error.kind() == livebuf_json::ErrorKind::Document => Err(error),
             Err(error) => return Err(not_printed(&args.file, &error)),
         };
@@ -248,7 +248,7 @@ pub(crate) fn stats(args: &Stats) -> Outcome {
         ("header and aux", stats.overhead),
         ("live", stats.live()),
         ("free", stats.free),
-        // Nothing reaches either of them, so the statistics have them as one.
+        // Nothing refers to either of them, so the statistics cannot tell them apart.
         ("garbage and padding", stats.garbage),
         ("used", stats.used),
     ] {

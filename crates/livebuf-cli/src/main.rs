@@ -3,8 +3,8 @@
 //! | module | job |
 //! |---|---|
 //! | `args` | what the command line takes |
-//! | `failure` | how a command ends when it does not end well |
-//! | `source`, `sink`, `progress` | what is read and written, and a sign of life |
+//! | `failure` | errors and the exit status |
+//! | `source`, `sink`, `progress` | input, output, and progress on a terminal |
 //! | `convert`, `look`, `edit`, `inspect`, `demo` | the commands |
 
 mod args;
@@ -46,14 +46,14 @@ fn told(message: &str) {
     anstream::eprintln!("{style}livebuf:{style:#} {message}");
 }
 
-/// Where a file grows beyond its limit (`ulimit -f`), Unix kills the writer, which
-/// would leave temporary files behind. With the signal held back the write fails
-/// with EFBIG instead and is reported. Threads to come inherit this.
+/// Where a file grows beyond its limit (`ulimit -f`), Unix sends a signal that ends the
+/// process, which would leave temporary files behind. With the signal blocked the write fails
+/// with EFBIG instead, and is reported. New threads inherit this.
 fn survive_large_files() {
     #[cfg(unix)]
     {
         use nix::sys::signal::{SigSet, Signal};
-        // Blocked instead of ignored: nix has that without `unsafe`, and it is as good.
+        // Blocked instead of ignored, which works as well and needs no `unsafe` with nix.
         let _ = SigSet::from(Signal::SIGXFSZ).thread_block();
     }
 }
@@ -77,7 +77,7 @@ fn run(command: Command) -> Outcome {
 }
 
 fn completions(shell: clap_complete::Shell) -> Outcome {
-    // Into memory first: clap_complete panics where a pipe is closed.
+    // Written to memory first: clap_complete panics where a pipe is closed.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "livebuf", &mut script);
     let mut out = sink::Out::new();

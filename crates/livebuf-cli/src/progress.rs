@@ -1,4 +1,4 @@
-//! A sign of life on a terminal, for work over a second.
+//! Progress on a terminal, for work that takes more than a second.
 
 use crate::failure::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-/// How long work may take before anything is shown.
+/// How long work may take before progress is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Does work; where it takes over a second, says what it is and for how long.
+/// Does work. If it takes more than a second, shows what it is and how long it takes.
 pub(crate) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     counting(what, None, |_| work())
 }
 
-/// The same for work that counts the bytes it is through with: says how many, or, where the
-/// total is known, which share that is.
+/// The same for work that counts the bytes it has done. Shows how many, or their share where
+/// the total is known.
 pub(crate) fn counting<T>(
     what: &str,
     total: Option<u64>,
@@ -54,7 +54,7 @@ pub(crate) fn counting<T>(
     })
 }
 
-/// What is said of bytes done. The end is told by going away, so there are no 100 %.
+/// The progress by bytes done. The line disappears at the end, so it never shows 100 %.
 fn share(bytes: u64, total: Option<u64>) -> String {
     match total {
         _ if bytes == 0 => String::new(),
@@ -77,7 +77,7 @@ mod tests {
             (0, None, ""),
             (1, Some(3), ", 33 %"),
             (3, Some(3), ", 99 %"),
-            // More than there is, as where bytes are counted twice.
+            // More than there are, as when bytes are counted twice.
             (9, Some(3), ", 99 %"),
             (1, Some(0), ", 99 %"),
             (u64::MAX / 2, Some(u64::MAX), ", 49 %"),

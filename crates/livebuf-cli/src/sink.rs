@@ -17,7 +17,7 @@ impl Out {
         Out(BufWriter::with_capacity(64 << 10, io::stdout().lock()))
     }
 
-    /// For bytes that are no text: a terminal would make nonsense of them.
+    /// For binary output. It is refused on a terminal.
     pub(crate) fn binary(hint: &str) -> Outcome<Out> {
         refuse_terminal(hint)?;
         Ok(Out::new())
@@ -57,14 +57,14 @@ pub(crate) fn colours() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
-/// Temporary files and directories, to be taken away when the command is interrupted.
+/// Temporary files and directories, which are removed if the command is interrupted.
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Takes a temporary file or directory away should the command be interrupted.
+/// Has a temporary file or directory removed if the command is interrupted.
 pub(crate) fn is_temporary(path: &Path) {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
-        // Without a handler an interrupt leaves a file named .livebuf-…tmp.
+        // Without a handler an interrupt would leave a file named .livebuf-…tmp.
         let _ = ctrlc::set_handler(|| {
             let paths = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
             for path in paths.iter() {
@@ -92,7 +92,7 @@ pub(crate) fn check_new_file(path: &Path, force: bool) -> Outcome {
     }
 }
 
-/// A file under way: a temporary one beside it, renamed when it is whole.
+/// A new file: a temporary file beside it, which is renamed when it is complete.
 pub(crate) struct NewFile {
     file: BufWriter<Target>,
     path: PathBuf,
@@ -101,7 +101,7 @@ pub(crate) struct NewFile {
 
 enum Target {
     Temporary(NamedTempFile),
-    /// A pipe or device is written as it is: it has no contents to spoil.
+    /// A pipe or device is written directly: it has no contents that could be lost.
     Special(File),
 }
 
@@ -119,7 +119,7 @@ impl Write for Target {
 }
 
 impl NewFile {
-    /// Begins a file that must not exist yet, unless forced.
+    /// Begins a file. It must not exist yet, unless `force` is given.
     pub(crate) fn create(path: &Path, force: bool) -> Outcome<NewFile> {
         NewFile::begin(path, force).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(path),
@@ -134,7 +134,7 @@ impl NewFile {
             Err(error) => return Err(error),
         };
         let buffered = |file| BufWriter::with_capacity(64 << 10, file);
-        // A new file's rights, less the umask; or those of the file that it replaces.
+        // The rights of a new file (less the umask), or of the file that it replaces.
         #[cfg(unix)]
         let mut mode = 0o666;
         let mut path = path.to_path_buf();
@@ -156,7 +156,7 @@ impl NewFile {
             {
                 mode = mode_of(&metadata);
             }
-            // Behind links, so that they stay.
+            // The path behind symbolic links, so that they stay.
             path = fs::canonicalize(path)?;
         }
         let mut builder = tempfile::Builder::new();
@@ -176,7 +176,7 @@ impl NewFile {
         self.file.write_all(bytes).map_err(|error| Failure::io(&self.path, &error))
     }
 
-    /// Gives the file its name, and waits until that is on the disk.
+    /// Renames the file to its name, and waits until that is on the disk.
     pub(crate) fn finish(self) -> Outcome {
         self.rename(None)
     }
@@ -195,7 +195,7 @@ impl NewFile {
         };
         file.as_file().sync_all().map_err(|error| failure(&error))?;
         if force {
-            // Removed by itself where it was not renamed.
+            // If it was not renamed, it is removed when this is dropped.
             let temporary = file.into_temp_path();
             match edit {
                 Some(edit) => edit.replace_by(&temporary, &path),

@@ -21,7 +21,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// A file, mapped; standard input and whatever cannot be mapped, read.
+    /// Maps a file. Reads standard input and whatever cannot be mapped.
     pub(crate) fn open(path: &Path) -> Outcome<Source> {
         if path == Path::new("-") {
             return read(path).map(Source::Read);
@@ -49,7 +49,7 @@ impl Source {
         Doc::open(self.bytes()).map_err(|error| not_a_document(path, self.bytes(), error))
     }
 
-    /// The document, validated: what would be wrong is known before a byte is printed.
+    /// The document, validated: damage is found before a byte is printed.
     pub(crate) fn validated(&self, path: &Path) -> Outcome<Doc<'_, Checked>> {
         let doc = self.doc(path)?;
         validate(path, doc).map_err(|error| Failure::document(path, error))?;
@@ -57,7 +57,7 @@ impl Source {
     }
 }
 
-/// Validates, and shows how far it is.
+/// Validates, and shows the progress.
 pub(crate) fn validate(path: &Path, doc: Doc<'_, Checked>) -> livebuf::Result<()> {
     let total = doc.as_bytes().len() as u64;
     progress::counting(&format!("validating {}", name(path)), Some(total), |done| {
@@ -65,11 +65,11 @@ pub(crate) fn validate(path: &Path, doc: Doc<'_, Checked>) -> livebuf::Result<()
     })
 }
 
-/// Counts the bytes that a validation is through with.
+/// Counts the bytes that a validation has finished.
 pub(crate) fn tally(done: &AtomicU64) -> impl FnMut(Region) {
     let mut bytes = 0;
     move |region| {
-        // Shared text is met as often as it is referred to.
+        // The validation meets shared text each time that something refers to it.
         if region.kind != RegionKind::SharedText {
             bytes += region.length;
             done.store(bytes, Ordering::Relaxed);
@@ -77,7 +77,7 @@ pub(crate) fn tally(done: &AtomicU64) -> impl FnMut(Region) {
     }
 }
 
-/// Calls again for a while where a file is locked.
+/// Calls `open` again for a while if the file is locked.
 pub(crate) fn patiently<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let start = Instant::now();
     loop {
@@ -111,6 +111,18 @@ pub(crate) fn not_a_document(path: &Path, bytes: &[u8], error: livebuf::Error) -
             ))
         }
         _ => failure("not a LiveBuf document"),
+    }
+}
+
+/// Why a file could not be opened for an edit.
+pub(crate) fn not_opened(path: &Path, error: &io::Error) -> Failure {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<livebuf::Error>()) {
+        // Reads the file again: its bytes may tell more.
+        Some(&inner) => match Source::open(path) {
+            Ok(source) => not_a_document(path, source.bytes(), inner),
+            Err(_) => Failure::document(path, inner),
+        },
+        None => Failure::io(path, error),
     }
 }
 

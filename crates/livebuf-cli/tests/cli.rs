@@ -142,10 +142,10 @@ fn numbers_keys_and_lines_are_taken_as_told() {
     place.yes("from-json in.json -o exact.lbuf");
     let exact = "{\"b\":1.5,\"a\":2,\"big\":123456789012345678901}\n";
     assert_eq!(place.yes("to-json exact.lbuf"), exact);
-    place.yes("from-json --keep-number-text in.json -o text.lbuf");
+    place.yes("from-json --numbers text in.json -o text.lbuf");
     assert!(place.yes("to-json text.lbuf").starts_with("{\"b\":1.50,"));
     says(
-        place.run("from-json --refuse-duplicates in.json -o no.lbuf"),
+        place.run("from-json --duplicate-keys error in.json -o no.lbuf"),
         2,
         &["in.json", "twice", "line 1, column"],
     );
@@ -239,10 +239,10 @@ fn what_json_has_not_is_an_error_before_anything_is_printed() {
     }
     document.push(list, f64::NAN).unwrap();
     place.file("nan.lbuf", document.as_bytes());
-    says(place.run("to-json nan.lbuf"), 2, &["nan.lbuf", "--null-for-non-finite"]);
-    says(place.run("to-json nan.lbuf -o nan.json"), 2, &["--null-for-non-finite"]);
+    says(place.run("to-json nan.lbuf"), 2, &["nan.lbuf", "--non-finite null"]);
+    says(place.run("to-json nan.lbuf -o nan.json"), 2, &["--non-finite null"]);
     assert_eq!(place.names(), ["nan.lbuf"]);
-    assert!(place.yes("to-json --null-for-non-finite nan.lbuf").ends_with("99999.0,null]\n"));
+    assert!(place.yes("to-json --non-finite null nan.lbuf").ends_with("99999.0,null]\n"));
     says(place.run("get nan.lbuf /100000"), 2, &["nan.lbuf"]);
     assert_eq!(place.yes("get nan.lbuf /1"), "1.0\n");
     place.yes("stats nan.lbuf");
@@ -271,13 +271,13 @@ fn to_json_begins_before_all_is_known() {
     assert!(output.stdout.starts_with(b"[0.0,1.0,2.0,"), "nothing was printed");
     assert!(output.stdout.len() > 1 << 20, "{}", output.stdout.len());
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    for word in ["livebuf: nan.lbuf: ", "--null-for-non-finite", "is cut short or wrong"] {
+    for word in ["livebuf: nan.lbuf: ", "--non-finite null", "is cut short or wrong"] {
         assert!(text.contains(word), "{word:?} is not in: {text}");
     }
     // Into a file nothing goes that is not whole.
-    says(place.run("to-json nan.lbuf -o nan.json"), 2, &["--null-for-non-finite"]);
+    says(place.run("to-json nan.lbuf -o nan.json"), 2, &["--non-finite null"]);
     assert_eq!(place.names(), ["nan.lbuf"]);
-    let json = place.yes("to-json --null-for-non-finite nan.lbuf");
+    let json = place.yes("to-json --non-finite null nan.lbuf");
     assert!(json.ends_with("199999.0,null]\n"));
 }
 
@@ -552,7 +552,7 @@ fn get_prints_all_its_output_or_none() {
             ("get nan.lbuf /event /list /time_sec", "/list holds an infinity or NaN"),
             ("get nan.lbuf /list/0 /time_sec", "/time_sec is an infinity or NaN"),
         ] {
-            says(place.run(line), 2, &["nan.lbuf: ", what, "livebuf to-json --null"]);
+            says(place.run(line), 2, &["nan.lbuf: ", what, "livebuf to-json --non-finite null"]);
         }
         let root = place.command(&["get", "nan.lbuf", "/event", ""]).assert();
         says(root, 2, &["the root holds an infinity or NaN"]);

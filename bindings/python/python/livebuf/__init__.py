@@ -110,11 +110,11 @@ def loads(data: Buffer, *, type: Any = None, max_values: int | None = None) -> A
 
     With `type` as an object of that type: a dataclass, `NamedTuple`, `TypedDict`, or what they
     are made of (`list[...]`, `dict[str, ...]`, `X | None`, `Literal`, enums, `datetime`, `UUID`,
-    `Decimal`, ...). Fields that the type does not have are passed over unread; fields that
-    are missing take their defaults, or raise `WrongTypeError`.
+    `Decimal`, ...). Fields that the type does not have are skipped, unread. Missing fields
+    take their defaults, or raise `WrongTypeError`.
 
-    At most `max_values` values are made, by default 136 for each byte, as many as a
-    valid document can have: in damaged ones a few bytes can stand for values without end.
+    Makes at most `max_values` values, by default 136 for each byte. A valid document has no
+    more. In a damaged one a few bytes can stand for values without end.
 
     >>> import dataclasses
     >>> @dataclasses.dataclass
@@ -145,9 +145,9 @@ def dump(
 ) -> None:
     """Writes `dumps(obj)` to a file: a path, or a binary file that is open for writing.
 
-    At a path the file appears whole or not at all: it is written beside and renamed, and is
-    on the disk afterwards. Who has the old file open keeps reading the old one; while
-    somebody edits it (`open(path, "r+")`) this raises `BlockingIOError`.
+    At a path the file appears whole or not at all: a temporary file beside it is renamed. The
+    file is on the disk afterwards. Processes that have the old file open keep reading the old
+    one. Raises `BlockingIOError` while somebody edits it (`open(path, "r+")`).
     """
     payload = dumps(obj, default=default, tables=tables)
     if isinstance(file, (str, os.PathLike)):
@@ -182,8 +182,8 @@ def load(file: _Source, *, type: Any = None, max_values: int | None = None) -> A
 
 
 def default(obj: object) -> Any:
-    """Documents and views as what JSON libraries know: hand it to `orjson.dumps(..., default=)`
-    or `json.dumps(..., default=)`.
+    """Turns documents and views into plain Python objects, for JSON libraries. Pass it to
+    `orjson.dumps(..., default=)` or `json.dumps(..., default=)`.
 
     >>> import json
     >>> doc = livebuf.from_json('{"laps": [71, 70]}')

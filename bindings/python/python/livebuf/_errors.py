@@ -31,7 +31,7 @@ class Error(Exception):
 
 
 class DamagedError(Error):
-    """The bytes are no document, or a damaged one, or of a newer version."""
+    """The bytes are no document, a damaged one, or one of a newer version."""
 
 
 class JSONError(Error, json.JSONDecodeError):
@@ -78,14 +78,15 @@ class ReadOnlyError(Error, TypeError):
 
 
 class StaleError(Error, RuntimeError):
-    """An edit shifted the view's place: its key or index now means another. Look it up again.
+    """An edit shifted the view's place: its key or index now belongs to another value. Look it
+    up again.
 
-    Of a document: somebody else edited it in its memory. Call `refresh()`.
+    For a document it means that somebody else edited it in its memory. Call `refresh()`.
     """
 
 
 class LimitError(Error, ValueError):
-    """A limit: of a string, key or document, of nesting, of elements, of a buffer's room."""
+    """Something exceeds a limit: a string, key, document or array, the nesting, a buffer."""
 
 
 class PointerError(Error, ValueError):

@@ -25,7 +25,7 @@ Convert = Callable[[Any], Any]
 
 
 class _Mismatch(Exception):
-    """A value that is not of its type; the path grows on the way out."""
+    """A value that is not of its type. Each level on the way out adds to the path."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class _Mismatch(Exception):
 
 
 class _Budget(threading.local):
-    """Values that the call of this thread may still make."""
+    """Count of values that the call in this thread may still make."""
 
     left = 0
 
@@ -191,7 +191,7 @@ def _literal(values: tuple[Any, ...]) -> Convert:
 
 
 def _fields(target: Any, required: dict[str, bool], build: Callable[..., Any]) -> Convert:
-    """An object with known keys; others are not looked at."""
+    """An object with known keys. Other keys are not read."""
     hints = typing.get_type_hints(target, include_extras=False)
     # Made at first use, since types may refer to themselves.
     made: list[tuple[str, Convert, bool]] = []
@@ -216,8 +216,8 @@ def _fields(target: Any, required: dict[str, bool], build: Callable[..., Any]) -
 
 
 def _keys(target: Any) -> dict[str, bool]:
-    """Keys of a `TypedDict`, and whether they must be there. What it says of itself is wrong
-    where its annotations are text."""
+    """Keys of a `TypedDict`, and whether they are required. (Its own `__required_keys__` is
+    wrong where annotations are strings.)"""
     keys: dict[str, bool] = {}
     for name, hint in typing.get_type_hints(target, include_extras=True).items():
         origin = typing.get_origin(hint)
@@ -272,7 +272,7 @@ def _of_class(target: Any) -> Convert:
 
 
 def _namedtuple(target: Any, hints: list[Any]) -> Convert:
-    """An array, as `dumps` makes of it, or an object with its fields' names."""
+    """From an array, as `dumps` stores it, or from an object with its fields' names."""
     # Made at first use, since types may refer to themselves.
     items: list[Convert] = []
     defaults = target._field_defaults
@@ -323,7 +323,7 @@ def _known(target: Any) -> Convert:
 
 
 def converter(target: Any) -> Convert:
-    """What makes a `target` of a value of a document."""
+    """The function that makes a `target` from a value of a document."""
     try:
         return _known(target)
     except TypeError as error:

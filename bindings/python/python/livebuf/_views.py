@@ -1,4 +1,4 @@
-"""Dict views of objects, and what else is as simple in Python."""
+"""Dict views of objects, and other small parts that are simplest in Python."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 //! `livebuf demo`: what a document costs and saves, shown on the reader's own JSON.
 //!
-//! Everything is measured on the spot and once more proved at the end: the
-//! edited document must print what serde_json prints after the same edits.
+//! Everything is measured here and now, and checked at the end: the edited document must print
+//! what serde_json prints after the same edits.
 
 mod pick;
 mod time;
@@ -25,12 +25,12 @@ use time::{on_fresh, repeated, shown};
 struct Edit {
     verb: &'static str,
     pointer: String,
-    /// The new value; none to remove.
+    /// The new value; `None` to remove.
     value: Option<Json>,
 }
 
 pub(crate) fn demo(args: &Demo) -> Outcome {
-    // What cannot be written is known before the show begins.
+    // Refused before the demo begins, if it cannot be written.
     if let Some(path) = &args.output {
         check_new_file(path, args.force)?;
     }
@@ -60,7 +60,7 @@ pub(crate) fn demo(args: &Demo) -> Outcome {
     show.out.finish()
 }
 
-/// What cargo says of the workspace here, or of what is at hand of it.
+/// What cargo prints for the workspace here, or, offline, for as much of it as is there.
 fn cargo_metadata() -> Outcome<Vec<u8>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut said = String::new();
@@ -83,7 +83,7 @@ fn cargo_metadata() -> Outcome<Vec<u8>> {
 
 // --- counting what reads touch ------------------------------------------------------
 
-/// Does the work; how many bytes of documents it read, where this build can count them.
+/// Does the work. Returns how many bytes of documents it read, if this build can count them.
 fn bytes_read(work: impl FnOnce()) -> Option<u64> {
     #[cfg(feature = "trace")]
     {
@@ -136,7 +136,7 @@ fn edits(doc: Doc<'_, Valid>, picked: &Picked) -> Vec<Edit> {
             Some(Kind::Object) => serde_json::json!({"name": "pushed", "by": "livebuf demo"}),
             _ => Json::from("pushed by livebuf demo"),
         };
-        // Twice: the first may have to move the array, to where it has room.
+        // Done twice: the first push may have to move the array to where it has room.
         for _ in 0..2 {
             edits.push(Edit { verb: "push", pointer: array.clone(), value: Some(value.clone()) });
         }
@@ -197,7 +197,7 @@ impl Edit {
         if self.verb == "remove" {
             let Some((parent, key)) = self.pointer.rsplit_once('/') else { return };
             if let Some(Json::Object(members)) = tree.pointer_mut(parent) {
-                // As removing from a document does: the others keep their order.
+                // As removing from a document does it: the others keep their order.
                 members.shift_remove(&key.replace("~1", "/").replace("~0", "~"));
             }
             return;
@@ -212,7 +212,7 @@ impl Edit {
     }
 }
 
-/// A trusted document in a buffer with some room, as one that is edited has.
+/// A trusted document in a buffer with some room, as edited documents have.
 fn with_room<O: Observer>(
     document: &DocBuf,
     observer: O,
@@ -237,7 +237,7 @@ const FIRST: usize = 47;
 
 impl Show {
     fn title(&mut self, text: &str) -> Outcome {
-        // What is known already is shown while the next part is measured.
+        // Flushed, so that known figures are shown while the next part is measured.
         self.out.flush()?;
         let style = match self.colours {
             true => Style::new().bold().fg_color(Some(AnsiColor::Cyan.into())),
@@ -252,7 +252,7 @@ impl Show {
         self.out.line(text.trim_end())
     }
 
-    /// A row that stands for the way without documents.
+    /// A row for the same work without documents.
     fn dim(&mut self, what: &str, cells: [&str; 3]) -> Outcome {
         let style = if self.colours { AnsiColor::Yellow.on_default() } else { Style::new() };
         let [a, b, c] = cells;
@@ -319,7 +319,8 @@ impl Show {
         let values: Vec<DocBuf> =
             edits.iter().map(Edit::new_value).collect::<livebuf::Result<_>>().map_err(failure)?;
         for (at, (edit, value)) in edits.iter().zip(&values).enumerate() {
-            // Each on a fresh copy with the edits before it, so that all runs find the same.
+            // Each run gets a fresh copy with the edits before it, so that all runs find the
+            // same.
             let before = |editor: &mut Editor<VecStorage, _>| {
                 edits[..at]
                     .iter()

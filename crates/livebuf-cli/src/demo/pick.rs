@@ -2,7 +2,7 @@
 
 use livebuf::{Kind, Valid, Value};
 
-/// Pointers into the document; what it does not have is missing.
+/// Pointers into the document. What it does not have is `None`.
 #[derive(Debug, Default)]
 pub(super) struct Picked {
     /// A text, as deep as texts go.
@@ -17,7 +17,7 @@ pub(super) struct Picked {
     pub(super) member: Option<String>,
 }
 
-/// What is looked for, in the order of the document.
+/// What is searched for, in the order of the document.
 #[derive(Clone, Copy, PartialEq)]
 enum Sought {
     Text { depth: usize },
@@ -38,7 +38,7 @@ struct Census {
     array: Option<String>,
 }
 
-/// Text that shows well in a line.
+/// Text that fits well in a line.
 fn is_good_text(value: Value<'_, Valid>) -> bool {
     value.as_str().is_some_and(|text| (4..=48).contains(&text.len()))
 }
@@ -51,8 +51,8 @@ fn is_scalar(kind: Kind) -> bool {
     !matches!(kind, Kind::Object | Kind::Array)
 }
 
-/// What is done with a value: its pointer, its depth, the value, whether it is a
-/// member. False ends the walk.
+/// Called with a value's pointer, its depth, the value, and whether it is a member. False ends
+/// the walk.
 type Look<'l> = dyn FnMut(&str, usize, Value<'_, Valid>, bool) -> bool + 'l;
 
 /// Calls `with` for every value below the root, in the document's order.
@@ -83,7 +83,7 @@ fn walk(value: Value<'_, Valid>, pointer: &mut String, depth: usize, with: &mut 
     true
 }
 
-/// Number `place` of what is sought.
+/// Number `place` of the values that are searched for.
 fn nth(root: Value<'_, Valid>, sought: Sought, place: usize, not: &[&str]) -> Option<String> {
     let (mut seen, mut found) = (0, None);
     walk(root, &mut String::new(), 0, &mut |pointer, depth, value, is_member| {
@@ -92,7 +92,7 @@ fn nth(root: Value<'_, Valid>, sought: Sought, place: usize, not: &[&str]) -> Op
             Sought::Number => is_number(value.kind()),
             Sought::Scalar => is_scalar(value.kind()),
             Sought::Member => {
-                // Nothing that another step needs lies in it.
+                // It holds nothing that another step needs.
                 is_member
                     && is_scalar(value.kind())
                     && !not.iter().any(|other| other.starts_with(pointer))

@@ -1,7 +1,7 @@
 //! Timing: the fastest of many runs, within a budget.
 //!
-//! Not the median: on a busy machine that of long runs (parsing JSON) grows and
-//! that of short ones (a look-up) does not, which would flatter us.
+//! Not the median. On a busy machine the median of long runs (parsing JSON) grows, and that of
+//! short runs (a look-up) does not. That would flatter us.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 /// How long all runs of one measurement may take together.
 const BUDGET: Duration = Duration::from_millis(300);
 
-/// Nanoseconds of one run of work that can be repeated as it is, in batches
-/// long enough for the clock.
+/// Nanoseconds of work that can be repeated as it is. It is repeated in batches that are long
+/// enough for the clock.
 pub(super) fn repeated<T>(mut work: impl FnMut() -> T) -> f64 {
     let mut batch = 1u32;
     let once = |batch: u32, work: &mut dyn FnMut()| {
@@ -34,8 +34,8 @@ pub(super) fn repeated<T>(mut work: impl FnMut() -> T) -> f64 {
     fastest
 }
 
-/// Nanoseconds of work on something that must be made anew for every run (which
-/// is not counted). Holds the clock's own time, some 30 ns.
+/// Nanoseconds of work on something that is made anew for every run. Making it does not count.
+/// Includes the clock's own time, some 30 ns.
 pub(super) fn on_fresh<S, T>(
     mut make: impl FnMut() -> S,
     mut work: impl FnMut(&mut S) -> T,

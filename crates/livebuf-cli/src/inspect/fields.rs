@@ -1,6 +1,6 @@
 //! Regions taken apart into fields of up to eight bytes, each with its meaning.
 //!
-//! Reads only what the validator has been over, and still checks every access.
+//! Reads only regions that the validator has checked, and still checks every access.
 
 use crate::failure::{counted, grouped};
 use livebuf::layout::*;
@@ -12,7 +12,7 @@ pub(super) struct Field {
     pub(super) offset: u64,
     pub(super) length: u64,
     pub(super) meaning: String,
-    /// Which member or element of the region's container it is part of.
+    /// The member or element of the region's container that it is part of.
     pub(super) member: Option<Member>,
 }
 
@@ -22,12 +22,12 @@ pub(super) enum Member {
     Index(u64),
 }
 
-/// Knows what the headers met so far say of data that lies apart from them.
+/// Remembers what headers say about data that lies elsewhere.
 pub(super) struct Fields<'a> {
     bytes: &'a [u8],
-    /// Of arrays' data, by its offset: what the header says.
+    /// What an array's header says, by its data's offset.
     columns: HashMap<u64, Column>,
-    /// Of maps' entries, by their offset: how many are in use, and the capacity.
+    /// How many of a map's entries are used, and their capacity, by their offset.
     entries: HashMap<u64, (u64, u64)>,
 }
 
@@ -40,7 +40,7 @@ struct Column {
     capacity: u64,
 }
 
-/// A region's fields under way.
+/// The fields of a region, as they are collected.
 struct Row {
     at: u64,
     fields: Vec<Field>,
@@ -103,7 +103,7 @@ fn column_name(code: u8) -> &'static str {
     NAMES.get(code as usize).unwrap_or(&"reserved")
 }
 
-/// What a code of gaps says of a column's slots.
+/// What a gaps code says about a column's slots.
 fn gaps_name(code: u8) -> &'static str {
     match code {
         GAPS_NULL => ", some null",
@@ -155,7 +155,7 @@ impl<'a> Fields<'a> {
         self.number(offset, 4)
     }
 
-    /// Notes what a header says of data elsewhere.
+    /// Remembers what a header says about data elsewhere.
     pub(super) fn learn(&mut self, region: &Region) {
         let offset = region.offset;
         let word = |at: u32| self.word(offset + u64::from(at));
@@ -195,8 +195,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The fields of a region, from its first byte on; text and what is free is
-    /// left to be printed as it is.
+    /// The fields of a region, from its first byte on. Text and free bytes have none: they are
+    /// printed as they are.
     pub(super) fn of(&self, region: &Region) -> Vec<Field> {
         let mut row = Row { at: region.offset, fields: Vec::new() };
         let offset = region.offset;
@@ -278,7 +278,7 @@ impl<'a> Fields<'a> {
         (place, self.slice(offset, length))
     }
 
-    /// What a cell says of its value.
+    /// The value of a cell, as text.
     fn value(&self, tag: u8, cell: u64) -> String {
         let number = self.number(cell, 8);
         match tag {
@@ -436,7 +436,7 @@ impl<'a> Fields<'a> {
         self.column_header(row, "");
     }
 
-    /// A column's header, at the place that comes next.
+    /// A column's header, at the next place.
     fn column_header(&self, row: &mut Row, name: &str) {
         let header = row.at;
         let Column { code, gaps, count, capacity } = self.column(header);
@@ -462,7 +462,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Whose column a table or list is.
+    /// The column that a table or list belongs to.
     fn owner(&self, nested: u64) -> String {
         let owner = self.word(nested + u64::from(NESTED_OWNER));
         match self.byte(owner) {
@@ -537,8 +537,8 @@ fn bits(row: &mut Row, length: u64, meaning: &str) {
     }
 }
 
-/// Joins narrow fields to lines of at most `width` bytes, and what is unused to
-/// one run.
+/// Joins narrow fields to lines of at most `width` bytes, and neighbouring unused fields to
+/// one.
 pub(super) fn joined(fields: Vec<Field>, width: u64) -> Vec<Field> {
     let mut lines: Vec<Field> = Vec::new();
     for field in fields {

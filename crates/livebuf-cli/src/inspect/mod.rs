@@ -1,7 +1,7 @@
 //! `livebuf inspect`: a document's bytes, each with its meaning in FORMAT's words.
 //!
-//! The validator tells which regions there are; `fields` takes a region apart;
-//! here they are put in order and printed.
+//! The validator finds the regions. `fields` splits a region into fields. This file puts them
+//! in order and prints them.
 
 mod fields;
 
@@ -20,7 +20,7 @@ use std::path::Path;
 
 /// Bytes in a line.
 const WIDTH: u64 = 8;
-/// Columns of a terminal before the meaning of bytes, and left for it.
+/// Columns of a terminal before the meaning of bytes, and columns for the meaning.
 const MARGIN: usize = 37;
 const ROOM: u16 = 80 - MARGIN as u16;
 /// Longest run of bytes that is printed whole where it has no structure.
@@ -47,7 +47,7 @@ pub(crate) fn inspect(args: &Inspect) -> Outcome {
     }
 }
 
-/// What a region is called, and its colour.
+/// Name and colour of a kind of region.
 fn called(kind: RegionKind) -> (&'static str, AnsiColor) {
     match kind {
         RegionKind::Header => ("header", AnsiColor::Magenta),
@@ -70,7 +70,7 @@ fn called(kind: RegionKind) -> (&'static str, AnsiColor) {
     }
 }
 
-/// Text as lines that have room beside the bytes.
+/// Splits text into lines that fit beside the bytes.
 fn wrapped(text: &str) -> Vec<String> {
     if text.len() <= usize::from(ROOM) {
         return vec![text.to_owned()];
@@ -97,8 +97,8 @@ impl<'a> Printer<'a> {
         Printer { bytes, out: Out::new(), colours, fields: Fields::new(bytes) }
     }
 
-    /// All bytes in order. The first damage, where the document is damaged: what
-    /// was reached before it is printed, and the rest as not reached.
+    /// Prints all bytes in order. In a damaged document it prints what was reached before the
+    /// first damage, and the rest as not reached. Returns the damage.
     fn document(&mut self, doc: Doc<'_, Checked>) -> Outcome<Option<livebuf::Error>> {
         let mut regions = Vec::new();
         let damage = doc.regions(|region| regions.push(region)).err();
@@ -106,7 +106,7 @@ impl<'a> Printer<'a> {
         Ok(damage)
     }
 
-    /// What one value occupies: its cell, and its blocks with all below them.
+    /// Prints the bytes of one value: its cell, and its blocks with everything below them.
     fn value(
         &mut self,
         path: &Path,
@@ -126,7 +126,7 @@ impl<'a> Printer<'a> {
             return Ok(damage);
         };
         if let Some(parent) = find(path, doc, parent)? {
-            // A container's own blocks are met before those of its children.
+            // The walk visits a container's own blocks before those of its children.
             let mut own = Vec::new();
             let holds = [RegionKind::Record, RegionKind::Entries, RegionKind::Data];
             let walked = parent.regions(|region| {
@@ -148,7 +148,7 @@ impl<'a> Printer<'a> {
         Ok(damage)
     }
 
-    /// The part of a container's block that holds one member.
+    /// Prints the part of a container's block that holds one member.
     fn cell(&mut self, region: &Region, member: Option<Member>) -> Outcome {
         let (name, colour) = called(region.kind);
         let mut fields = self.fields.of(region);
@@ -162,7 +162,7 @@ impl<'a> Printer<'a> {
     }
 
     fn regions(&mut self, mut regions: Vec<Region>, gaps: bool, damaged: bool) -> Outcome {
-        // Headers of arrays and maps tell what their data is.
+        // Headers of arrays and maps say what their data is.
         regions.iter().for_each(|region| self.fields.learn(region));
         regions.sort_by_key(|region| (region.offset, region.length, region.kind));
         regions.dedup();
@@ -230,7 +230,7 @@ impl<'a> Printer<'a> {
         self.out.line(&text)
     }
 
-    /// Bytes with their meaning beside the first line of them.
+    /// Prints bytes, with their meaning beside their first line.
     fn line(&mut self, offset: u64, length: u64, meaning: &str, colour: AnsiColor) -> Outcome {
         if length == 0 {
             return Ok(());
@@ -253,7 +253,7 @@ impl<'a> Printer<'a> {
         meaning.try_for_each(|more| self.out.line(&format!("{:MARGIN$}{more}", "")))
     }
 
-    /// Bytes without structure, with their letters.
+    /// Prints bytes without structure, with their letters.
     fn plain(&mut self, offset: u64, length: u64, colour: AnsiColor) -> Outcome {
         if length > 2 * WIDTH && self.is_zero(offset, length) {
             return self.line(offset, length, "", colour);

@@ -21,8 +21,8 @@ pub(crate) struct Blanks {
 }
 
 impl Blanks {
-    /// Of the columns of the table or list that `column` leads to, where `outer` tells of
-    /// `column` itself. `length`: that of the arrays in a list of fixed length.
+    /// The blanks of the columns in the table or list that `column` leads to. `outer` is those
+    /// of `column` itself. `length` is the length of the arrays, in a list of fixed length.
     pub(crate) fn below(column: Elements, length: u32, outer: Option<Blanks>) -> Option<Blanks> {
         if column.column == ColumnType::List {
             return None;
@@ -30,11 +30,12 @@ impl Blanks {
         if column.gaps != GAPS_NONE {
             return Some(Blanks { around: column, per: length as u64 });
         }
-        // The lengths of lists within each other multiply to a count of elements.
+        // Fixed lengths of lists inside each other multiply: so many elements belong to a slot.
         outer.map(|outer| Blanks { per: outer.per.saturating_mul(length as u64), ..outer })
     }
 
-    /// Of the columns in a table or list at `within`; 0 for an array by itself.
+    /// The blanks of the columns in the table or list at `within`, which is 0 for an array that
+    /// is in neither.
     pub(crate) fn within(bytes: &[u8], within: u32) -> Result<Option<Blanks>> {
         let (mut within, mut per) = (within, 1u64);
         for _ in 0..MAX_COLUMN_DEPTH {
@@ -63,7 +64,7 @@ impl Blanks {
         Ok(self.around.gap(bytes, around)?.is_some())
     }
 
-    /// Hands `with` every blank slot below `end`.
+    /// Calls `with` on every blank slot below `end`.
     fn each(&self, bytes: &[u8], end: u32, with: &mut dyn FnMut(u32) -> Result<()>) -> Result<()> {
         let per = self.per.max(1);
         let around = (end as u64).div_ceil(per) as u32;
@@ -74,7 +75,7 @@ impl Blanks {
     }
 }
 
-/// Whether a slot is blank, where blanks are told at all.
+/// Whether a slot is blank. Without `blanks` no slot is.
 pub(crate) fn is_blank(bytes: &[u8], blanks: Option<Blanks>, slot: u32) -> Result<bool> {
     match blanks {
         Some(blanks) => blanks.has(bytes, slot),
@@ -82,7 +83,7 @@ pub(crate) fn is_blank(bytes: &[u8], blanks: Option<Blanks>, slot: u32) -> Resul
     }
 }
 
-/// Hands `with` the slots of a range that a column with gaps has no value for.
+/// Calls `with` on the slots of a range that have no value in a column with gaps.
 fn each_gap(
     bytes: &[u8],
     column: Elements,
@@ -109,8 +110,8 @@ fn each_gap(
     Ok(())
 }
 
-/// Checks that the absent slots of a column, or of an array in a list, are 0 and that a
-/// list gives them no elements. Linear in the slots; nothing where there are no gaps.
+/// Checks that the absent slots of a column, or of an array in a list, are 0, and that they
+/// have no elements in a list. Linear in the slots; does nothing where there are no gaps.
 ///
 /// # Errors
 /// [`ErrorKind::NotZero`]; [`ErrorKind::BadCount`] for elements of an absent array.

@@ -49,13 +49,13 @@ pub enum ColumnType {
     Objects = 13,
     /// Arrays: 4-byte homes.
     Arrays = 14,
-    /// No values at all: null, or missing in some rows of a table.
+    /// No values at all: all null, or null and missing in some rows of a table.
     Null = 15,
     /// Like objects, as the columns of a table.
     Struct = 16,
-    /// Arrays, their elements behind each other in one column.
+    /// Arrays: their elements lie behind each other in one column.
     List = 17,
-    /// The same, all of one length.
+    /// The same for arrays that all have one length.
     FixedList = 18,
 }
 
@@ -82,7 +82,7 @@ impl ColumnType {
         matches!(self, ColumnType::Struct | ColumnType::List | ColumnType::FixedList)
     }
 
-    /// Bytes of an element of a fixed whole width; 0 for those that have none.
+    /// Bytes of an element whose width is fixed and whole; 0 for other columns.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) const fn width(self) -> u64 {
         match self {
@@ -103,8 +103,9 @@ impl ColumnType {
         }
     }
 
-    /// Bytes of keys that a slot pays for (FORMAT 6.3), by the bits it takes; of nested
-    /// columns 0, as what they hold pays for them.
+    /// Bytes of keys that a table may have for each slot of this column (FORMAT 6.3). It
+    /// follows from the slot's width in bits. 0 for nested columns, where the columns below
+    /// them count.
     pub(crate) const fn worth(self) -> u64 {
         match self {
             ColumnType::Cells => 9 * KEY_BYTES,
@@ -113,7 +114,8 @@ impl ColumnType {
         }
     }
 
-    /// Bytes of `count` elements, a multiple of eight; of the least table or list.
+    /// Bytes of `count` elements, a multiple of eight. For nested columns, the bytes of the
+    /// smallest table or list.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) const fn data_size(self, count: u32) -> u64 {
         match self {
@@ -132,7 +134,7 @@ impl ColumnType {
         gaps_size(gaps, count as u64) + values
     }
 
-    /// The column for the same values as nodes by themselves.
+    /// The column that holds the same values as objects and arrays with homes of their own.
     pub(crate) fn plain(self) -> ColumnType {
         match self {
             ColumnType::Struct => ColumnType::Objects,
@@ -141,7 +143,7 @@ impl ColumnType {
         }
     }
 
-    /// The integers that the column holds, where it holds integers.
+    /// The least and the greatest integer of a column of integers; `None` for other columns.
     pub(crate) const fn integers(self) -> Option<(i128, i128)> {
         Some(match self {
             ColumnType::I8 => (i8::MIN as i128, i8::MAX as i128),
@@ -156,7 +158,7 @@ impl ColumnType {
         })
     }
 
-    /// Whether this value can be stored, and as what bits.
+    /// The bits that the column stores for this value; `None` where it cannot hold the value.
     pub(crate) fn fit(self, tag: u8, cell: u64) -> Option<u64> {
         match (self, tag) {
             (ColumnType::Cells, _) => Some(cell),
@@ -222,24 +224,24 @@ pub(crate) struct Elements {
     pub(crate) bare: bool,
 }
 
-/// What a slot without a value holds instead.
+/// What a slot without a value stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Gap {
     Null,
     Missing,
 }
 
-/// Marks a row of a table or an element of a list in a cell's upper half: what lies in
-/// the document itself never has it, so that no document can name a row.
+/// A mark in the upper half of a node's cell: the node is a row of a table or an array in a
+/// list. Only cells in memory have it. So no document can refer to a row.
 const ROW: u32 = 1 << 31;
 
-/// The cell of row `index` of a table or list: known in memory only.
+/// The cell of row `index` of a table or list. It exists in memory only.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn row_cell(nested: u32, index: u32) -> u64 {
     nested as u64 | ((index | ROW) as u64) << 32
 }
 
-/// The row that a node's cell names, if it is one.
+/// The row that a node's cell names, if it names one.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn row_of(cell: u64) -> Option<u32> {
     let high = (cell >> 32) as u32;
@@ -261,7 +263,7 @@ impl Elements {
         Ok(elements)
     }
 
-    /// The header by itself: its data may lie anywhere.
+    /// Reads the header alone. Its data is not checked, and may lie anywhere.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn header(bytes: &[u8], block: Block) -> Result<Elements> {
         let offset = block.offset;
@@ -280,14 +282,14 @@ impl Elements {
         Err(block.unexpected())
     }
 
-    /// The header at `offset` by itself.
+    /// Reads the header at `offset` alone.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn header_at(bytes: &[u8], offset: u32) -> Result<Elements> {
         Elements::header(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
     }
 
-    /// What the column whose header is at `offset` has for a row. Its other bytes are not
-    /// looked at, so that reading one value costs one value; each load is checked.
+    /// The value of a row, in the column whose header is at `offset`. Reads nothing else of the
+    /// column, so one value costs one value. Each load is checked.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn one(bytes: &[u8], offset: u32, row: u32) -> Result<Raw> {
         let column = Elements::header_at(bytes, offset)?;
@@ -297,8 +299,8 @@ impl Elements {
         column.element_inlined(bytes, row)
     }
 
-    /// Refuses counts that the bytes cannot hold where the data does not tell: every slot
-    /// takes a bit at least.
+    /// Null and nested columns have no data to bound `count`. Refuses more than eight slots for
+    /// each byte of the document.
     fn check_slots(&self, bytes: &[u8]) -> Result<()> {
         let free = self.column == ColumnType::Null && self.gaps == GAPS_NONE;
         let beyond = self.count as u64 > 8 * bytes.len() as u64;
@@ -320,7 +322,7 @@ impl Elements {
         Elements::at_inlined(bytes, offset)
     }
 
-    /// [`at`](Self::at) for the loops of readers.
+    /// [`at`](Self::at), inlined for the loops of readers.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn at_inlined(bytes: &[u8], offset: u32) -> Result<Elements> {
         Elements::load_inlined(bytes, Block { offset, header: load_u64(bytes, offset as u64)? })
@@ -352,7 +354,7 @@ impl Elements {
         self.column.slots_size(self.gaps, self.capacity)
     }
 
-    /// Whether slots take bytes in the column itself, so that there can be room for more.
+    /// Whether slots take bytes in the column itself, so that it can have spare room.
     pub(crate) fn has_slots(&self) -> bool {
         !self.column.is_nested() || self.gaps != GAPS_NONE
     }
@@ -395,10 +397,10 @@ impl Elements {
         self.element_inlined(bytes, index)
     }
 
-    /// [`element`](Self::element) for the loops of readers.
+    /// [`element`](Self::element), inlined for the loops of readers.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn element_inlined(&self, bytes: &[u8], index: u32) -> Result<Raw> {
-        // Damaged offsets of lists may lead anywhere: loads are checked.
+        // A damaged list's offsets may lead anywhere, so loads are checked.
         let slot = self.first.wrapping_add(index) & !ROW;
         if let Some(gap) = self.gap(bytes, slot)? {
             let tag = if gap == Gap::Null { TAG_NULL } else { TAG_HOLE };
@@ -407,7 +409,7 @@ impl Elements {
         self.slot_inlined(bytes, slot)
     }
 
-    /// What a slot that has a value holds.
+    /// The value of a slot that has one.
     pub(crate) fn slot(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
         self.slot_inlined(bytes, slot)
     }
@@ -415,7 +417,7 @@ impl Elements {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn slot_inlined(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
         let data = self.values_at();
-        // By constants: one branch on the column tells the width, too.
+        // Each arm loads a constant width, so one branch chooses the column and the width.
         let at = |width: u64| data + slot as u64 * width;
         let int = |value: i64| Raw::unplaced(TAG_INT, value as u64);
         let float = |value: f64| Raw::unplaced(TAG_FLOAT, value.to_bits());
@@ -457,9 +459,9 @@ impl Elements {
     }
 }
 
-/// Writing. What is written is planned before, so that it fits; none of this can fail.
+/// Writing. The plan of the edit has made sure that all of it fits, so nothing here can fail.
 impl Elements {
-    /// A column without gaps whose header is at `offset`, where it is still to be written.
+    /// A column without gaps at `offset`. Its header is still to be written.
     pub(crate) fn new(
         offset: u32,
         column: ColumnType,
@@ -484,12 +486,12 @@ impl Elements {
         space.write_u64((self.offset + ARRAY_CAPACITY) as u64, second);
     }
 
-    /// Says in the header how many elements there are.
+    /// Writes the count of elements to the header.
     pub(crate) fn set_count<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, count: u32) {
         space.write_u32((self.offset + ARRAY_COUNT) as u64, count);
     }
 
-    /// Says in the header for how many elements there is room.
+    /// Writes the capacity in elements to the header.
     pub(crate) fn set_capacity<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,
@@ -498,8 +500,8 @@ impl Elements {
         space.write_u32((self.offset + ARRAY_CAPACITY) as u64, capacity);
     }
 
-    /// Writes a value that the column can hold, or the lack of one. Of structs and lists
-    /// only that is said here: what they hold is in columns of their own.
+    /// Writes a value that the column can hold, or that the slot has none. For structs and
+    /// lists it only writes whether there is one: what they hold is in columns of their own.
     #[inline]
     pub(crate) fn put<S: Storage, O: Observer>(
         &self,
@@ -530,8 +532,8 @@ impl Elements {
         }
     }
 
-    /// Says of a slot that it holds a value, or what it means that it does not. The value
-    /// stays.
+    /// Writes to the bitmaps whether a slot holds a value, and if not, whether it is null or
+    /// missing. The slot's own bytes stay.
     pub(crate) fn set_gap<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,
@@ -549,7 +551,8 @@ impl Elements {
         }
     }
 
-    /// Moves slots to another place, with what they are without; what they leave is zero.
+    /// Moves slots to another place in the column, with their bits in the bitmaps. The slots
+    /// that they leave become zero.
     pub(crate) fn move_slots<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,
@@ -587,8 +590,8 @@ impl Elements {
         self.clear(space, left(from, to, count));
     }
 
-    /// Copies the values of a column without gaps to a place with more room: the column
-    /// there, its header still to be written.
+    /// Copies the values of a column without gaps to a larger place. Returns the column there;
+    /// its header is still to be written.
     pub(crate) fn move_to<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,
@@ -600,7 +603,7 @@ impl Elements {
         Elements { data, capacity, ..*self }
     }
 
-    /// Makes slots zero, as those without a value are. Gaps stay.
+    /// Makes slots zero, as slots without a value are. The bitmaps stay.
     pub(crate) fn clear<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,
@@ -655,7 +658,8 @@ fn move_bits<S: Storage, O: Observer>(
     left(from, to, count).for_each(|slot| set_bit(space, bits, slot, false));
 }
 
-/// The slots that a move leaves; of one downwards, those that it passes over, too.
+/// The slots that are left behind by a move. A move downwards by more than `count` also leaves
+/// those that it passes over.
 fn left(from: u32, to: u32, count: u32) -> Range<u32> {
     if to > from { from..to.min(from + count) } else { to + count..from + count }
 }

@@ -5,7 +5,7 @@
 //!      kind  form  place  length  zero   bits    owner   zero    elements  offsets
 //! ```
 //!
-//! A list never moves while it lives: its headers have fixed places, their data has not.
+//! A list never moves while it lives: its headers keep their places. Their data may move.
 
 use crate::block::column::{ColumnType, Elements, row_of};
 use crate::block::owner::Owner;
@@ -77,7 +77,7 @@ impl List {
         Ok(offsets)
     }
 
-    /// First element of array `row`, and how many there are.
+    /// Index of the first element of array `row`, and how many elements it has.
     #[inline]
     pub(crate) fn bounds(&self, bytes: &[u8], row: u32) -> Result<(u64, u64)> {
         if let Some(length) = self.length {
@@ -109,7 +109,7 @@ impl List {
     }
 }
 
-/// The elements of the array that a node's cell names.
+/// The elements of the array whose row a node's cell names.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn elements_of(bytes: &[u8], cell: u64) -> Result<Elements> {
     match row_of(cell) {

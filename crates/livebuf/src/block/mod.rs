@@ -1,4 +1,4 @@
-//! The blocks of a document: what each one's bytes say, and how they are written.
+//! The blocks of a document: how the bytes of each are read and written.
 
 pub(crate) mod absent;
 pub(crate) mod column;

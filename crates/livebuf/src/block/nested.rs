@@ -1,5 +1,5 @@
-//! What the columns of tables and lists lead to, column by column: for validation. Row by
-//! row, a few bytes of columns would cost many times as many steps.
+//! Walks what the columns of tables and lists lead to, column by column, for validation. A walk
+//! row by row could take many steps for each byte of a document.
 
 use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{ColumnType, Elements};
@@ -12,13 +12,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice};
 use crate::format::layout::*;
 
-/// A place among the slots below a struct or list column. All below it is known to be
-/// right, but for what the slots lead to.
+/// A place in the walk through the slots below a struct or list column. The columns there are
+/// already checked. What their slots lead to is not.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns {
     /// The table or list where the walk began.
     first: u32,
-    /// The table or list at hand, and which of its columns; behind the last come the extras.
+    /// The current table or list, and the number of its column. The number behind the last
+    /// column stands for the extras.
     block: u32,
     column: u32,
     /// The next slot of the column, or entry of the extras.
@@ -35,15 +36,15 @@ pub(crate) enum Found {
 }
 
 impl Columns {
-    /// All below the column of an array, `above` containers around the array.
+    /// Begins at the column of an array, with `above` containers around the array.
     pub(crate) fn new(column: Elements, above: u16) -> Columns {
         // The array, and its rows or the arrays in it.
         let above = above.saturating_add(2);
         Columns { first: column.data, block: column.data, column: 0, slot: 0, above }
     }
 
-    /// The next container that a slot leads to, and how many are around it. Scalars that
-    /// may lie elsewhere are handed to `scalar`.
+    /// The next container that a slot leads to, and the count of containers around it. Calls
+    /// `scalar` on scalars that may lie elsewhere.
     pub(crate) fn next(
         &mut self,
         bytes: &[u8],
@@ -107,7 +108,7 @@ impl Columns {
             let slot = self.slot;
             self.slot += 1;
             let raw = column.slot(bytes, slot)?;
-            // Slots without a value are 0; a member that is missing is, too.
+            // Slots without a value are 0, and so are missing members.
             if raw.cell == 0
                 && if cells {
                     raw.tag == TAG_HOLE && (in_table || self.is_blank(bytes, slot)?)
@@ -129,7 +130,7 @@ impl Columns {
         is_blank(bytes, Blanks::within(bytes, self.block)?, slot)
     }
 
-    /// To what comes behind the table or list at hand; false where it is the first.
+    /// Leaves the current table or list for what comes behind it. False where it is the first.
     fn up(&mut self, bytes: &[u8]) -> Result<bool> {
         if self.block == self.first {
             return Ok(false);
@@ -142,7 +143,8 @@ impl Columns {
     }
 }
 
-/// Slots of a column with a value, and those that are null, where `slots` are not blank.
+/// Counts the slots of a column that have a value, and those that are null. `slots` is the
+/// count of its slots that are not blank.
 pub(crate) fn count_slots(bytes: &[u8], column: Elements, slots: u64) -> Result<(u64, u64)> {
     if column.gaps == GAPS_NONE {
         return Ok((slots, 0));
@@ -160,7 +162,8 @@ pub(crate) fn count_slots(bytes: &[u8], column: Elements, slots: u64) -> Result<
     })
 }
 
-/// Slots of the elements of a list that are not blank, where `arrays` are there.
+/// Counts the slots of a list's elements that are not blank. `arrays` is the count of its
+/// arrays that are there.
 pub(crate) fn count_elements(bytes: &[u8], list: List, arrays: u64) -> Result<u64> {
     Ok(match list.length {
         Some(length) => arrays * length as u64,
@@ -168,8 +171,9 @@ pub(crate) fn count_elements(bytes: &[u8], list: List, arrays: u64) -> Result<u6
     })
 }
 
-/// Bytes of keys that a slot of a column pays for, where all tables below pay for their own
-/// (FORMAT 6.3). Whoever calls has seen that columns nest no deeper than they may.
+/// Bytes of keys that a table may have for each slot of a column (FORMAT 6.3). An error where a
+/// table below has more keys than its own columns allow. The caller has checked how deep
+/// columns nest.
 pub(crate) fn worth(bytes: &[u8], column: Elements) -> Result<u64> {
     let worth = match column.column {
         ColumnType::Struct => {
@@ -185,7 +189,7 @@ pub(crate) fn worth(bytes: &[u8], column: Elements) -> Result<u64> {
         }
         ColumnType::List => {
             worth(bytes, List::load(bytes, column.data)?.child(bytes)?)?;
-            // The offset of each array.
+            // An offset for each array.
             KEY_BYTES
         }
         ColumnType::FixedList => {

@@ -22,15 +22,15 @@ pub(crate) struct Raw {
 
 impl Raw {
     pub(crate) const NULL: Raw = Raw::unplaced(TAG_NULL, 0);
-    /// What is where there is no value.
+    /// Stands for a value that is not there.
     pub(crate) const HOLE: Raw = Raw::unplaced(TAG_HOLE, 0);
 
-    /// A value whose cell lies nowhere.
+    /// A value whose cell is not in the document.
     pub(crate) const fn unplaced(tag: u8, cell: u64) -> Raw {
         Raw { tag, cell, position: 0 }
     }
 
-    /// The object of this home.
+    /// The object whose home this is.
     pub(crate) const fn object(home: u32) -> Raw {
         Raw::unplaced(TAG_OBJECT, home as u64)
     }
@@ -67,7 +67,7 @@ impl Block {
         self.header as u8
     }
 
-    /// The error of a block of this kind where others are due.
+    /// The error for a block of this kind where another kind must be.
     #[cold]
     pub(crate) fn unexpected(&self) -> Error {
         Error::new(ErrorKind::WrongBlock, self.offset as u64)
@@ -153,7 +153,7 @@ impl Record {
 
     // --- writing ------------------------------------------------------------
 
-    /// A record of this header at `offset`, where it is still to be written.
+    /// A record with this header at `offset`. The header is still to be written.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn new(offset: u32, capacity: u32, used: u32, live: u32, shape: u32) -> Record {
         Record { offset, header: Record::header_word(capacity, used, live, shape) }
@@ -176,7 +176,8 @@ impl Record {
         put_tagged(space, (self.offset + RECORD_CELLS) as u64, index, tag, cell);
     }
 
-    /// Adds a field at the end, for which there is room. The record is `shape`'s then.
+    /// Adds a field at the end, where there must be room for it. From then on the record uses
+    /// `shape`.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn append<S: Storage, O: Observer>(
         self,
@@ -201,8 +202,8 @@ impl Record {
         self.set_live(space, self.live() + 1);
     }
 
-    /// Makes field `index` a hole. True where the record is empty then: it has no shape any
-    /// more, so that any may serve it next.
+    /// Makes field `index` a hole. True if the record is empty then. It has no shape any more,
+    /// so its next field may choose any.
     pub(crate) fn take<S: Storage, O: Observer>(self, space: &mut Space<S, O>, index: u32) -> bool {
         let live = self.live().saturating_sub(1);
         self.put(space, index, (TAG_HOLE, 0));
@@ -221,12 +222,13 @@ impl Record {
         Record::new(self.offset, self.capacity(), 0, 0, 0).write_header(space);
     }
 
-    /// Names another shape.
+    /// Makes the record use another shape.
     pub(crate) fn set_shape<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, shape: u32) {
         space.write_u32((self.offset + RECORD_SHAPE) as u64, shape);
     }
 
-    /// Copies the fields to a larger place: the record there, its header still to be written.
+    /// Copies the fields to a larger place. Returns the record there; its header is still to be
+    /// written.
     pub(crate) fn copy_to<S: Storage, O: Observer>(
         self,
         space: &mut Space<S, O>,
@@ -279,7 +281,7 @@ pub(crate) fn tagged(bytes: &[u8], base: u64, index: u32) -> Result<Raw> {
     })
 }
 
-/// Hands `with` every field that holds a value: (index, value).
+/// Calls `with` on every field that holds a value, as (index, value).
 pub(crate) fn each_field(
     bytes: &[u8],
     record: Record,

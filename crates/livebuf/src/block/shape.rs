@@ -5,8 +5,8 @@
 //!      kind  capacity  count  flags  older  fingerprints, key cells
 //! ```
 //!
-//! A record uses the first n keys of its shape. Shapes hang in a list from the
-//! newest to the oldest; the header points at the newest.
+//! A record uses the first n keys of its shape. Shapes are linked from the newest to the
+//! oldest. The header has the newest one's offset.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u32, load_u64};
@@ -67,7 +67,8 @@ impl Shape {
         while base < used {
             // Eight fingerprints at a time; reads past the last stay inside the block.
             let word = load_u64(bytes, self.offset + (SHAPE_FINGERPRINTS + base) as u64)? ^ wanted;
-            // High bits mark zero bytes; false marks above a true one are refuted below.
+            // A high bit marks a zero byte. Marks above the lowest may be false: comparing keys
+            // tells.
             let mut marks = word.wrapping_sub(ONES) & !word & (ONES << 7);
             while marks != 0 {
                 let index = base + marks.trailing_zeros() / 8;
@@ -88,12 +89,12 @@ impl Shape {
 /// How many of the newest shapes are looked at before a new one is made.
 const NEWEST: usize = 64;
 
-/// Where the shape of a record that gets one more key comes from.
+/// Where the shape comes from when a record gets one more key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
-    /// The shape has the key at the record's end already (perhaps another shape than before).
+    /// This shape has the key at the record's end already. It may be another shape than before.
     Follow { shape: u32 },
-    /// The record is at the tip of a shape with room: the key is added in place.
+    /// The record uses all keys of a shape that has room: the key is added to the shape.
     Extend { shape: Shape },
     /// A new shape of this capacity, beginning with the first keys of `from` (0 for none).
     Make { from: u32, capacity: u32 },
@@ -109,7 +110,7 @@ impl Step {
         }
     }
 
-    /// Whether the key's text must be stored.
+    /// Whether the key's text has to be stored.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn stores_key(&self) -> bool {
         !matches!(self, Step::Follow { .. })
@@ -184,7 +185,7 @@ pub(crate) fn plan_step(
     plan_other(bytes, shape, used, needle, hint)
 }
 
-/// Among the newest shapes, or a new one.
+/// Plans to use one of the newest shapes, or a new one.
 #[inline(never)]
 fn plan_other(
     bytes: &[u8],
@@ -211,8 +212,8 @@ fn plan_other(
     Ok(Step::Make { from: shape.map_or(0, |shape| shape.offset as u32), capacity })
 }
 
-/// Carries a planned step out for a record of `used` fields that leaves `old`:
-/// the shape that the record now uses.
+/// Carries out a planned step for a record of `used` fields that leaves the shape `old`.
+/// Returns the shape that the record uses now.
 ///
 /// `key_cell` is the new key's cell where [`Step::stores_key`] holds.
 #[cfg_attr(not(feature = "small"), inline(always))]
@@ -227,7 +228,7 @@ pub(crate) fn commit_step<S: Storage, O: Observer>(
 ) -> u32 {
     let shape = match step {
         Step::Extend { shape } => {
-            // As it is now: what was built since may use it, too.
+            // Loaded again: since the plan, the value may have been built with this shape, too.
             let shape = Shape::load(space.bytes(), shape.offset).unwrap_or(shape);
             put_key(space, shape, used, key_cell, fingerprint);
             return shape.offset as u32;
@@ -253,7 +254,8 @@ pub(crate) fn commit_step<S: Storage, O: Observer>(
     shape
 }
 
-/// A private shape at the head of the list; its first `count` keys are yet to be written.
+/// Makes a private shape at the head of the list. Its first `count` keys are still to be
+/// written.
 pub(crate) fn create<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     capacity: u32,
@@ -287,7 +289,7 @@ pub(crate) fn copy_keys<S: Storage, O: Observer>(
     target
 }
 
-/// Writes key `index` and counts it: the shape with the key.
+/// Writes key `index` and counts it. Returns the shape with the key.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn put_key<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
@@ -296,7 +298,7 @@ pub(crate) fn put_key<S: Storage, O: Observer>(
     cell: u64,
     fingerprint: u8,
 ) -> Shape {
-    // Words as they are loaded: a processor waits long for a part just stored.
+    // Writes all eight bytes, as they are loaded: a load waits for a narrower store before it.
     let (word_at, shift) =
         (shape.offset + (SHAPE_FINGERPRINTS + (index & !7)) as u64, 8 * (index & 7));
     let word = load_u64(space.bytes(), word_at).unwrap_or(0);
@@ -310,7 +312,7 @@ pub(crate) fn put_key<S: Storage, O: Observer>(
     Shape { count: index + 1, ..shape }
 }
 
-/// A record that did not make this shape uses it now: it is private no more.
+/// Another record uses this shape from now on, so it is not private any more.
 pub(crate) fn adopt<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32) {
     if let Ok(loaded) = Shape::load(space.bytes(), shape as u64)
         && loaded.is_private()
@@ -319,8 +321,8 @@ pub(crate) fn adopt<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32
     }
 }
 
-/// A record uses this shape (0: none) no more: a private one is freed, where it
-/// is found near the head of the list. Keys' text stays: other shapes may share it.
+/// A record stops using this shape (0: none). A private shape is freed if it is found near the
+/// head of the list. The keys' text stays, since other shapes may share it.
 pub(crate) fn leave<S: Storage, O: Observer>(space: &mut Space<S, O>, shape: u32) {
     if shape == 0 || !space.trusted {
         return;

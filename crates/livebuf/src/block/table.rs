@@ -5,7 +5,7 @@
 //!      kind  columns  place  shape  rows   bits    owner   extras  column headers
 //! ```
 //!
-//! A table never moves while it lives: its headers have fixed places, their data has not.
+//! A table never moves while it lives: its headers keep their places. Their data may move.
 
 use crate::block::column::{ColumnType, Elements};
 use crate::block::owner::Owner;
@@ -38,7 +38,7 @@ impl Table {
             return Err(Error::new(ErrorKind::WrongBlock, at));
         }
         if first & 0xFF00 == 0 {
-            // Rows of no columns would cost no bytes.
+            // Without columns any count of rows would take no bytes.
             return Err(Error::new(ErrorKind::BadCount, at));
         }
         Ok(Table {
@@ -76,7 +76,7 @@ impl Table {
         Ok(shape.find(bytes, self.columns, &Needle::new(key))?.is_some())
     }
 
-    /// Rows and objects of the extras.
+    /// The extras: rows, and objects with their further fields.
     pub(crate) fn extras(&self, bytes: &[u8]) -> Result<Option<Elements>> {
         if self.extras == 0 {
             return Ok(None);
@@ -88,7 +88,7 @@ impl Table {
         Ok(Some(extras))
     }
 
-    /// Where a row stands in the extras, or would, and the home of its object.
+    /// The place of a row in the extras, or where it would be, and the home of its object.
     pub(crate) fn find_extra(&self, bytes: &[u8], row: u32) -> Result<(u32, Option<u32>)> {
         let Some(extras) = self.extras(bytes)? else { return Ok((0, None)) };
         let (mut low, mut high) = (0, extras.count);
@@ -110,24 +110,24 @@ impl Table {
             return Ok(0);
         }
         match self.find_extra(bytes, row)? {
-            // No object is in the header: this is no way to say that there is none.
+            // 0 is no home. It must not read as a row without further fields.
             (_, Some(0)) => Err(Error::new(ErrorKind::WrongBlock, self.extras as u64)),
             (_, home) => Ok(home.unwrap_or(0)),
         }
     }
 }
 
-/// Row and home of an entry of the extras.
+/// The row and the home of an entry of the extras.
 pub(crate) fn extra(raw: Raw) -> (u32, u32) {
     ((raw.cell >> 32) as u32, raw.cell as u32)
 }
 
-/// The entry of a row and the home of its object.
+/// The entry for a row and the home of its object.
 pub(crate) fn extra_entry(row: u32, home: u32) -> (u8, u64) {
     (TAG_INT, home as u64 | (row as u64) << 32)
 }
 
-/// Writing. What is written is planned before, so that it fits; none of this can fail.
+/// Writing. The plan of the edit has made sure that all of it fits, so nothing here can fail.
 impl Table {
     /// Writes the header; the columns' headers are still to be written. `bits` is where the
     /// bitmaps of the rows lie, 0 for none.
@@ -150,7 +150,7 @@ impl Table {
         space.write_u32((self.offset + TABLE_ROWS) as u64, rows);
     }
 
-    /// Names the array with the extras.
+    /// Writes the offset of the array with the extras.
     pub(crate) fn set_extras<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, extras: u32) {
         space.write_u32((self.offset + TABLE_EXTRAS) as u64, extras);
     }

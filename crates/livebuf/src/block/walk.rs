@@ -17,7 +17,7 @@ use crate::format::layout::*;
 /// Levels that one call of a walker handles.
 pub(crate) const CHUNK: usize = 64;
 
-/// An object or array: what holds its children.
+/// An object or array: the block that holds its children.
 #[derive(Clone, Copy)]
 pub(crate) enum Node {
     Record(Record),
@@ -30,7 +30,7 @@ pub(crate) enum Node {
 }
 
 impl Node {
-    /// What a node's tag and cell lead to.
+    /// The container that a node's tag and cell lead to.
     pub(crate) fn of(bytes: &[u8], raw: Raw) -> Result<Node> {
         match (raw.tag, row_of(raw.cell)) {
             (TAG_OBJECT, Some(row)) => {
@@ -52,7 +52,7 @@ impl Node {
         }
     }
 
-    /// Places of members, holes included; 0 for arrays.
+    /// Count of places for members, holes included; 0 for arrays.
     pub(crate) fn places(&self, bytes: &[u8]) -> Result<u32> {
         Ok(match *self {
             Node::Record(record) => record.used(),
@@ -100,17 +100,17 @@ impl Node {
     }
 }
 
-/// A place in a container: the children still to come.
+/// A place in a container: the children from there on are still to come.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor {
     pub(crate) node: Node,
     index: u32,
-    /// Of a row: the home of the object with its further fields, 0 for none.
+    /// In a row: the home of the object with its further fields, 0 for none.
     extra: u32,
 }
 
 impl Cursor {
-    /// What a walker's stack holds where there is nothing yet.
+    /// Fills a walker's stack before it is used.
     pub(crate) const NONE: Cursor = Cursor { node: Node::Map(0), index: 0, extra: 0 };
 
     /// All children of a container.
@@ -123,8 +123,8 @@ impl Cursor {
         Ok(Cursor { node, index: 0, extra })
     }
 
-    /// The children that may hold something outside the container: none of a
-    /// numeric or boolean column.
+    /// The children that may hold something outside of the container. A column of numbers or
+    /// booleans has none.
     pub(crate) fn references(bytes: &[u8], raw: Raw) -> Result<Cursor> {
         let mut cursor = Cursor::new(bytes, raw)?;
         if let Node::Array(elements) = cursor.node
@@ -135,7 +135,7 @@ impl Cursor {
         Ok(cursor)
     }
 
-    /// Leaves a row's further fields out; their home, 0 for none.
+    /// Leaves out a row's further fields. Returns the home of their object, 0 for none.
     pub(crate) fn take_extra(&mut self) -> u32 {
         core::mem::take(&mut self.extra)
     }
@@ -144,7 +144,7 @@ impl Cursor {
         Node::of(bytes, Raw::object(self.extra))
     }
 
-    /// Places of all members, those of a row's further fields and holes included.
+    /// Count of places for all members, holes and a row's further fields included.
     pub(crate) fn places(&self, bytes: &[u8]) -> Result<u32> {
         let further = if self.extra == 0 { 0 } else { self.extra(bytes)?.places(bytes)? };
         Ok(self.node.places(bytes)?.saturating_add(further))
@@ -200,8 +200,9 @@ impl Cursor {
     }
 }
 
-/// Hands `stop` every container in `raw`, which has `above` containers around it, each
-/// before what is in it, and how deep it is, until the answer is yes; whether it was.
+/// Calls `stop` on every container in `raw` with its depth, outer containers first, until it
+/// answers true. `above` is the count of containers around `raw`. Returns whether `stop`
+/// answered true.
 pub(crate) fn each_container(
     bytes: &[u8],
     raw: Raw,
@@ -261,20 +262,20 @@ pub(crate) fn holds_references(column: ColumnType) -> bool {
     matches!(column, Cells | String | Objects | Arrays | Struct | List | FixedList)
 }
 
-/// The work that a walk over a document may cause, by its bytes: values, and bytes of text
-/// and of keys. A valid document cannot exceed it; a damaged one, whose values alias, is
-/// stopped.
+/// The work that a walk over a document may do, by the document's bytes. It counts values,
+/// bytes of text and bytes of keys. A walk over a valid document cannot exceed it. In a damaged
+/// one values may alias; such a walk is stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
     values: u64,
     text: u64,
     keys: u64,
-    /// What there was at first.
+    /// What was left at first.
     most: [u64; 3],
 }
 
 impl Allowance {
-    /// Values for each byte. Each takes a bit of its own at least, and is in at most
+    /// Values for each byte. A value takes a bit of its own at least. It is in at most
     /// [`MAX_COLUMN_DEPTH`] rows and arrays that take none.
     const VALUES: u64 = 8 * (1 + MAX_COLUMN_DEPTH as u64);
     /// Bytes of text for each byte. What is not inline is owned, or has at most 1,024 bytes
@@ -307,7 +308,7 @@ impl Allowance {
         spend(&mut self.keys, length as u64, self.most[2])
     }
 
-    /// A container with places for so many members. Holes cost time, too.
+    /// Counts a container with places for so many members. Holes take time, too, so they count.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn container(&mut self, places: u32) -> Result<()> {
         self.value()?;

@@ -1,4 +1,4 @@
-//! Checked access to a document's bytes, the only core file that may hold `unsafe`.
+//! Checked access to a document's bytes: the only place that loads from them.
 //!
 //! Every load names its offset and fails with [`ErrorKind::OutOfBounds`]; all
 //! offset arithmetic is done in 64 bits, so nothing wraps on any target. Loads
@@ -6,9 +6,9 @@
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Inlined, unlike other errors: where a valid view drops the error, the
-/// compiler then drops its making too, and look-ups need no spills (a third of
-/// the time of finding one of a hundred tweets).
+/// Inlined, unlike other errors. A valid view drops the error, and the compiler then drops the
+/// code that makes it. Otherwise look-ups spill registers, which is a third of the time of
+/// finding one of a hundred tweets.
 #[cfg_attr(not(feature = "small"), inline(always))]
 fn out_of_bounds(offset: u64, length: u64) -> Error {
     Error::with_detail(ErrorKind::OutOfBounds, offset, length)
@@ -77,7 +77,7 @@ pub(crate) fn text(bytes: &[u8], offset: u64) -> Result<&str> {
 /// The bytes as text, unchecked.
 ///
 /// # Safety
-/// The bytes are UTF-8: a validator saw them and nobody could write since.
+/// The bytes must be UTF-8: a validator checked them, and nobody could write them since.
 #[cfg_attr(not(feature = "small"), inline(always))]
 #[allow(unsafe_code)]
 pub(crate) unsafe fn text_unchecked(bytes: &[u8]) -> &str {
@@ -87,8 +87,8 @@ pub(crate) unsafe fn text_unchecked(bytes: &[u8]) -> &str {
     unsafe { core::str::from_utf8_unchecked(bytes) }
 }
 
-/// Whether two keys are equal; short ones by few overlapping loads, which
-/// beats a call of the library's comparison.
+/// Whether two keys are equal. Short keys are compared by a few overlapping loads, which is
+/// faster than a call of the library's comparison.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
@@ -112,8 +112,8 @@ pub(crate) const fn round_up(value: u64) -> u64 {
     (value + 7) & !7
 }
 
-/// What reads touch, for tests and the demo; compiles to nothing without the
-/// `trace` feature.
+/// Counts what reads touch, for tests and the demo. Compiles to nothing without the `trace`
+/// feature.
 #[cfg(not(feature = "trace"))]
 mod trace {
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -127,7 +127,7 @@ pub(crate) mod trace {
     use std::vec::Vec;
 
     std::thread_local! {
-        /// All that reads cost while nobody counts is to look at this.
+        /// Whether this thread counts. While it does not, reads only look at this.
         static COUNTING: Cell<bool> = const { Cell::new(false) };
         /// Ranges (first byte, byte after the last), in the order of reads.
         static READS: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
@@ -148,7 +148,8 @@ pub(crate) mod trace {
         })
     }
 
-    /// Stops counting; the 4 KiB pages (of the document, not of memory) that were touched.
+    /// Stops counting. Returns the 4 KiB pages that were touched: pages of the document, not of
+    /// memory.
     pub fn stop() -> Vec<u64> {
         COUNTING.set(false);
         let reads = READS.with(|reads| core::mem::take(&mut *reads.borrow_mut()));

@@ -83,7 +83,7 @@ pub(crate) fn span_at_position(bytes: &[u8], position: u64) -> Result<&[u8]> {
     span_bytes(bytes, load_u64(bytes, position)?, position)
 }
 
-/// A key as searched for: its text, and its cell where it fits one.
+/// A key to be searched for: its text, and its cell if the text fits into one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needle<'k> {
     pub(crate) text: &'k [u8],
@@ -105,7 +105,7 @@ impl<'k> Needle<'k> {
         Needle { text, cell: 0, fingerprint: fingerprint(fold(first, last, text.len())) }
     }
 
-    /// The same in constants, where slices cannot be read as words.
+    /// The same in constants: const code cannot read slices as words.
     pub(crate) const fn constant(text: &'k [u8]) -> Self {
         let (cell, mix) = if text.len() <= MAX_INLINE {
             (inline_span(text), inline_span(text))
@@ -141,7 +141,7 @@ const fn fold(first: u64, last: u64, length: usize) -> u64 {
     first ^ last.rotate_left(29) ^ length as u64
 }
 
-/// Up to seven bytes as a little-endian number, by few overlapping loads.
+/// Up to seven bytes as a little-endian number, by a few overlapping loads.
 #[cfg_attr(not(feature = "small"), inline(always))]
 fn pack(text: &[u8]) -> u64 {
     match *text {

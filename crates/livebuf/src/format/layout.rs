@@ -1,4 +1,4 @@
-//! FORMAT.md as constants: every number of the byte layout, and nothing else.
+//! FORMAT.md as constants: the numbers of the byte layout, and the limits.
 //!
 //! Each item names its section. Sizes and offsets are in bytes.
 
@@ -54,7 +54,7 @@ pub const TAG_STRING: u8 = 0x10;
 pub const TAG_BYTES: u8 = 0x11;
 /// A span holding a JSON number's text.
 pub const TAG_NUMBER: u8 = 0x12;
-/// A node: an object, at home in a record, map or empty block.
+/// A node: an object. Its home is a record, a map or an empty block.
 pub const TAG_OBJECT: u8 = 0x20;
 /// A node: an array.
 pub const TAG_ARRAY: u8 = 0x21;
@@ -74,8 +74,8 @@ pub const SPAN_OWNED: u32 = 1 << 30;
 pub const MAX_SPAN: u32 = (1 << 30) - 1;
 /// Most bytes that a cell holds itself.
 pub const MAX_INLINE: usize = 7;
-/// Most bytes of a span that is not owned: bounds the work of checking what many
-/// cells may share.
+/// Most bytes of a span that is not owned. Many cells may share one, so this bounds the work of
+/// checking it for each of them.
 pub const MAX_SHARED: u32 = 1024;
 
 // --- FORMAT 4 to 9: block kinds (first byte of a block) ---------------------
@@ -96,7 +96,7 @@ pub const KIND_EMPTY_ARRAY: u8 = 6;
 pub const KIND_AUX: u8 = 7;
 /// The columns of an array of like objects.
 pub const KIND_TABLE: u8 = 8;
-/// The elements of an array of arrays, behind each other.
+/// The elements of an array of arrays, one array behind the other.
 pub const KIND_LIST: u8 = 9;
 
 // --- FORMAT 4: shapes -------------------------------------------------------
@@ -140,7 +140,7 @@ pub const fn record_size(capacity: u32) -> u32 {
 
 // --- FORMAT 3.4: tagged cells, in groups of eight ---------------------------
 
-/// Bytes of `count` tagged cells: eight tags, then up to eight cells, and again.
+/// Bytes of `count` tagged cells: groups of eight tags and up to eight cells.
 pub const fn tagged_size(count: u64) -> u64 {
     8 * count + 8 * count.div_ceil(8)
 }
@@ -195,13 +195,14 @@ pub const fn gaps_size(gaps: u8, count: u64) -> u64 {
     }
 }
 
-/// Most levels of struct and list columns within each other.
+/// Most levels of struct and list columns inside each other.
 pub const MAX_COLUMN_DEPTH: usize = 16;
 
-/// Bytes of keys that each byte of a table's row pays for.
+/// Bytes of keys that a table may have for each byte of its rows (FORMAT 6.3).
 pub const KEY_BYTES: u64 = 1024;
 
-/// Most that a slot of a struct or list column pays for: what one of homes does.
+/// Most bytes of keys that a slot of a struct or list column counts for: as many as a slot of a
+/// column of homes.
 pub const NESTED_WORTH: u64 = 4 * KEY_BYTES;
 
 /// Offset of a table's count of columns.
@@ -212,7 +213,7 @@ pub const TABLE_SHAPE: u32 = 4;
 pub const TABLE_ROWS: u32 = 8;
 /// Offset of the offset of a table's or list's bitmaps.
 pub const NESTED_BITS: u32 = 12;
-/// Offset of which column of its owner a table or list is the data of.
+/// Offset of the number of the owner's column that a table or list is the data of.
 pub const NESTED_COLUMN: u32 = 2;
 /// Offset of the offset of a table's or list's owner: an array, a table or a list.
 pub const NESTED_OWNER: u32 = 16;
@@ -237,7 +238,7 @@ pub const LIST_FORM: u32 = 1;
 pub const LIST_LENGTH: u32 = 4;
 /// Offset of the header of a list's elements.
 pub const LIST_CHILD: u32 = 24;
-/// Offset of the header of a list's offsets, behind which its size ends.
+/// Offset of the header of a list's offsets. The list ends behind this header.
 pub const LIST_OFFSETS: u32 = 40;
 /// Size of a list of fixed length.
 pub const FIXED_LIST_SIZE: u32 = 40;
@@ -261,7 +262,7 @@ pub const MAP_ROOT: u32 = 20;
 /// Offset of the hash block's offset (reserved, zero).
 pub const MAP_HASH: u32 = 24;
 
-/// Bytes of `count` entries: eight tags, then up to eight (key, value) pairs, and again.
+/// Bytes of `count` entries: groups of eight tags and up to eight pairs of key and value.
 pub const fn entries_size(count: u64) -> u64 {
     16 * count + 8 * count.div_ceil(8)
 }
@@ -331,9 +332,9 @@ pub const FREE_SIZE: u32 = 4;
 
 // --- limits -----------------------------------------------------------------
 
-/// Settings that bound what a document may become and what a walk may cost.
+/// Settings that bound how large a document may become and how much work a walk may do.
 ///
-/// A limit above the format's own is cut to it.
+/// A limit above the format's own counts as the format's.
 ///
 /// ```
 /// use livebuf::{DocBuf, ErrorKind, Limits, New};
@@ -359,8 +360,8 @@ pub struct Limits {
     pub elements: u32,
     /// Deepest nesting of containers; a scalar at the root has depth 0.
     pub nesting: u16,
-    /// Most values of another document that are copied or encoded anew at once. Whatever it
-    /// says, they are no more than a valid document of that size can hold (`docs/limits.md`).
+    /// Most values of another document that one call copies or encodes anew. It is never more
+    /// than a valid document of that size can hold (`docs/limits.md`).
     pub budget: u64,
 }
 
@@ -371,7 +372,7 @@ pub const MAX_ELEMENTS: u32 = i32::MAX as u32;
 pub const MAX_NESTING: u16 = 2_000;
 
 impl Limits {
-    /// These limits, cut to the format's.
+    /// These limits, none above the format's own.
     pub(crate) fn cut(self) -> Self {
         Limits {
             document: self.document.min(MAX_DOCUMENT),

@@ -1,4 +1,4 @@
-//! Where bytes live, and which of them are taken.
+//! Where a document's bytes lie, and which of them are free.
 
 pub(crate) mod space;
 pub(crate) mod storage;

@@ -1,13 +1,13 @@
 //! Space: the one `write` through which every edit goes, and the free list.
 //!
-//! Owns the storage, the observer and the count of used bytes. An edit first
-//! calls [`Space::ensure`], which may fail and changes no used byte; then
-//! [`Space::take`] and [`Space::free`], which cannot fail. Blocks are multiples
-//! of eight bytes; whoever refers to one knows its size (FORMAT 8).
+//! A [`Space`] owns the storage, the observer and the count of used bytes. An edit first calls
+//! [`Space::ensure`], which may fail and changes no used byte. Then it calls [`Space::take`]
+//! and [`Space::free`], which cannot fail. Sizes of blocks are multiples of eight bytes. A
+//! block does not state its size: the code that refers to it knows it (FORMAT 8).
 //!
-//! Free blocks hang in lists by power of two. When an eighth of the document is
-//! free and enough was freed since, the lists are sorted by address, neighbours
-//! merged and the tail given back.
+//! Free blocks are linked in lists, one for each power of two. When an eighth of the document
+//! is free, and enough was freed since the last time, the lists are sorted by address. Then
+//! neighbours are merged, and free bytes at the end are given back.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u32, load_u64, round_up, slice};
@@ -16,9 +16,9 @@ use crate::store::storage::Storage;
 
 /// Sees every change of a document's bytes, in order.
 ///
-/// Undo logs, deltas for the wire and durable files hang on this hook. Changes
-/// reported past the end of the reported used length are part of the document
-/// once the header's used count (bytes 20 to 23) covers them.
+/// Undo logs, deltas for the network and durable files are made with this hook. A change may be
+/// reported behind the used bytes. It becomes part of the document once the header's used count
+/// (bytes 20 to 23) covers it.
 ///
 /// ```
 /// use livebuf::{Editor, New, Observer, VecStorage};
@@ -49,7 +49,7 @@ use crate::store::storage::Storage;
 /// # Ok::<(), livebuf::Error>(())
 /// ```
 pub trait Observer {
-    /// False makes the compiler drop the hook.
+    /// With false the compiler drops the calls.
     const ACTIVE: bool = true;
 
     /// `new` replaced `old` at `offset`; both have the same length.
@@ -73,12 +73,12 @@ impl<O: Observer> Observer for &mut O {
     }
 }
 
-/// Zeroed bytes taken for one edit, to be carved into blocks.
+/// Zeroed bytes that were taken for one edit, to be cut into blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Extent {
     cursor: u64,
     end: u64,
-    /// Bytes that may be skipped to begin a block at a page.
+    /// Bytes that may be skipped so that a block begins at a page.
     spare: u64,
     /// What was skipped: (offset, size).
     gap: (u64, u64),
@@ -93,8 +93,8 @@ impl Extent {
         offset as u32
     }
 
-    /// The same, at the next page where the bytes would lie across two and as many
-    /// as must be skipped were taken in excess.
+    /// The same. Bytes that would lie across two pages begin at the next page instead, if
+    /// enough bytes were taken in excess to skip.
     pub(crate) fn carve_in_page(&mut self, size: u64) -> u32 {
         let left = PAGE - self.cursor % PAGE;
         if left < size && left <= self.spare {
@@ -119,7 +119,7 @@ struct Found {
     size: u32,
 }
 
-/// The aux block's place and counts: loaded at once, changed, stored at once.
+/// The aux block's place and counts. They are loaded once, changed, and stored once.
 #[derive(Clone, Copy)]
 pub(crate) struct Aux {
     pub(crate) at: u64,
@@ -130,7 +130,7 @@ pub(crate) struct Aux {
 }
 
 impl Aux {
-    /// The word that leads to the first block of a class.
+    /// Offset of the word that leads to the first block of a class.
     fn head(&self, class: u32) -> u64 {
         self.at + AUX_HEADS as u64 + 4 * class as u64
     }
@@ -139,8 +139,9 @@ impl Aux {
         free_class(size, self.classes)
     }
 
-    /// An eighth of `used` is free, and sorting is paid for: by what was freed
-    /// since the last merge, or by a request large against the count of blocks.
+    /// Whether it is time to sort and merge: an eighth of `used` is free, and the work pays. It
+    /// pays if enough was freed since the last merge, or if the request is large compared with
+    /// the count of free blocks.
     fn worth_merging(&self, used: u32, size: u64) -> bool {
         let (freed, blocks) = (self.freed, self.free_blocks);
         self.free_bytes > used / 8
@@ -148,13 +149,13 @@ impl Aux {
     }
 }
 
-/// What memory is mapped and files are read by.
+/// Bytes of a page, the unit in which memory is mapped and files are read.
 const PAGE: u64 = 4096;
 
-/// How many blocks of one class are looked at before going to the next. Of 8,
-/// 16 and 32 only 32 keeps log-uniform lengths under twice what is live.
+/// How many blocks of one class are looked at before the next class. Of 8, 16 and 32 only 32
+/// keeps documents with log-uniform lengths below twice their live bytes.
 const SCAN: usize = 32;
-/// The same in the last class, which has no next.
+/// The same for the last class, which no other follows.
 const SCAN_LAST: usize = 64;
 /// Up to this many free blocks, a full buffer is searched for neighbours that could merge.
 const MERGE_CHECK: u32 = 512;
@@ -168,13 +169,13 @@ pub(crate) struct Space<S, O> {
     clean_from: u64,
     /// Every block of the free list is known to be zero but for its first word.
     pub(crate) clean_list: bool,
-    /// A bit for each class that may have free blocks; without, it has none.
+    /// A bit for each class that may have free blocks. A class without its bit has none.
     filled: u32,
     /// The last [`ensure`](Self::ensure) counted on merging free blocks.
     must_merge: bool,
-    /// Above so many free bytes the document is to be squeezed.
+    /// With more free bytes than this the document may be squeezed.
     squeeze_above: u32,
-    /// There are more.
+    /// The document is to be squeezed: it has more free bytes than it should.
     pub(crate) must_squeeze: bool,
     /// We wrote or validated this document: freed space may be reused.
     pub(crate) trusted: bool,
@@ -186,7 +187,7 @@ pub(crate) struct Space<S, O> {
 
 /// A document of fewer used bytes begins with a small aux block.
 const SMALL: u32 = 4096;
-/// No document is squeezed for less.
+/// A document with fewer free bytes is never squeezed.
 const SQUEEZE: u32 = 4096;
 
 impl<S: Storage, O: Observer> Space<S, O> {
@@ -210,7 +211,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
     }
 
-    /// For a document just begun or encoded: nothing is free, all behind it is zero.
+    /// For a document just created or encoded: nothing is free, and all bytes behind it are
+    /// zero.
     #[cfg(feature = "alloc")]
     pub(crate) fn clean(storage: S, observer: O, used: u32, limits: Limits) -> Self {
         let space = Space::new(storage, observer, used, true, limits);
@@ -239,7 +241,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.trusted = false;
     }
 
-    /// Every edit asks this first.
+    /// Refuses edits of a read-only storage, and after an edit that ended half way. Every edit
+    /// asks this first.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn editable(&self) -> Result<()> {
         match (self.storage.is_writable(), self.broken) {
@@ -256,14 +259,14 @@ impl<S: Storage, O: Observer> Space<S, O> {
         bytes.get(..self.used as usize).unwrap_or(bytes)
     }
 
-    /// Bytes behind the used ones, as scratch memory, and the used ones. The scratch memory
-    /// is zero before and must be afterwards. `None` where there are not so many.
+    /// The used bytes, and `size` bytes behind them as scratch memory. The scratch memory is
+    /// zero, and must be zero again afterwards. `None` where there are fewer bytes.
     pub(crate) fn scratch(&mut self, size: usize) -> Option<(&[u8], &mut [u8])> {
         let used = self.used as usize;
         if self.storage.bytes().len().checked_sub(used)? < size {
             return None;
         }
-        // By the way that observers see.
+        // Through `zero`, so that observers and storages see it.
         self.zero(used as u64, size as u64);
         let (used, room) = self.storage.bytes_mut().split_at_mut_checked(used)?;
         Some((used, room.get_mut(..size)?))
@@ -292,8 +295,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
 
     // --- the one way to change a byte ---------------------------------------
 
-    /// Puts `new` at `offset`. Places are checked when an edit is planned; one
-    /// outside (a bug) is not written.
+    /// Writes `new` at `offset`. The plan of the edit has checked the range. A range outside of
+    /// the document would be a bug, and is not written.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write(&mut self, offset: u64, new: &[u8]) {
         let start = offset as usize;
@@ -479,8 +482,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if !self.trusted {
             return None;
         }
-        // Merged before it is looked for, not when bytes are freed: who only
-        // removes does not pay for what nobody asks for.
+        // Merge on demand: edits that only remove never pay for it.
         let mut aux = self.aux()?;
         if core::mem::take(&mut self.must_merge) || aux.worth_merging(self.used, 0) {
             aux = self.merge(aux);
@@ -490,7 +492,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             aux = self.merge(aux);
             found = self.find(&aux, size);
         }
-        // What was promised may lie deep in its class since merging sorted it.
+        // Merging sorts the lists, so the promised block may now lie deep in its class.
         if found.is_none() && !self.tail_holds(size) {
             found = self.find_among(&aux, size, usize::MAX);
         }
@@ -540,7 +542,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         start
     }
 
-    /// Gives back what was not carved.
+    /// Gives back what was taken and not cut into blocks.
     #[inline]
     pub(crate) fn finish(&mut self, extent: Extent) {
         if extent.cursor < extent.end {
@@ -551,7 +553,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
     }
 
-    /// Frees a block (multiples of eight). On a document that is not trusted
+    /// Frees a block; place and size are multiples of eight. In a document that is not trusted
     /// the bytes only become garbage.
     pub(crate) fn free(&mut self, offset: u64, size: u64) {
         if size == 0 || !self.trusted {
@@ -581,7 +583,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 self.extend(aux_size);
                 (self.start_aux(aux, classes), offset, size)
             }
-            // A full buffer without a free list: the bytes are lost until compaction.
+            // A full buffer without a free list: the bytes are lost until the document is
+            // compacted.
             None => return,
         };
         if size > 0 {
@@ -589,12 +592,13 @@ impl<S: Storage, O: Observer> Space<S, O> {
             aux.freed = aux.freed.saturating_add(1);
         }
         self.set_counts(&aux);
-        // Three times what is not free: squeezing costs a third of what freeing did.
+        // More than three times as many bytes are free as are not. So squeezing copies a third
+        // of what was freed, at most.
         self.must_squeeze |=
             aux.free_bytes > self.squeeze_above && aux.free_bytes / 3 > self.used - aux.free_bytes;
     }
 
-    /// Squeezing gained nothing: not again before there is twice as much.
+    /// Squeezing gained nothing. It is tried again when twice as many bytes are free.
     #[cfg(feature = "alloc")]
     pub(crate) fn defer_squeezing(&mut self) {
         let free = self.aux().map_or(0, |aux| aux.free_bytes);
@@ -646,7 +650,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         aux
     }
 
-    /// Puts a block in its list and counts it; the counts are yet to be stored.
+    /// Puts a block in its list and counts it. The caller stores the counts.
     fn push_free(&mut self, aux: &mut Aux, block: u64, size: u64) {
         self.link(aux, block, size);
         aux.free_bytes = aux.free_bytes.saturating_add(size as u32);
@@ -724,7 +728,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.find_among(aux, size, SCAN)
     }
 
-    /// The same among at least `most` blocks of each class.
+    /// The same, looking at up to `most` blocks of each class. In the last class it looks at
+    /// `SCAN_LAST` at least.
     fn find_among(&mut self, aux: &Aux, size: u64, most: usize) -> Option<Found> {
         if !self.trusted || (aux.free_bytes as u64) < size {
             return None;
@@ -739,7 +744,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 self.filled &= !(1 << class);
             }
             let scan = if class == aux.classes - 1 { most.max(SCAN_LAST) } else { most };
-            // The best of a few; all of a larger class would do.
+            // The best fit among a few blocks. In a larger class every block fits.
             let mut best: Option<Found> = None;
             for _ in 0..scan {
                 if block == 0 {

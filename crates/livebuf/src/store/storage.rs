@@ -5,9 +5,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Memory that an editor works on.
 ///
-/// The whole of [`bytes`](Storage::bytes) is capacity; how much of it is used
-/// the document's header says. An implementation that answers inconsistently
-/// can damage its document, never memory.
+/// All of [`bytes`](Storage::bytes) is capacity. The document's header says how much of it is
+/// used. An implementation whose answers contradict each other can damage its document, but
+/// never memory.
 ///
 /// ```
 /// use livebuf::{Editor, New, Result, Storage, VecStorage};
@@ -42,8 +42,8 @@ pub trait Storage {
     /// True where every byte that was never written is zero.
     const ZEROED: bool;
 
-    /// True where the storage never grows, and so nothing should be allocated for it: an
-    /// editor then remembers less (see [`NodeId`](crate::NodeId)).
+    /// True where the storage never grows. An editor then allocates nothing, and so it
+    /// remembers fewer edits for its handles (see [`NodeId`](crate::NodeId)).
     const FIXED: bool = false;
 
     /// All bytes, used or not.
@@ -59,9 +59,9 @@ pub trait Storage {
         true
     }
 
-    /// Told of every change before it is made: these bytes of
-    /// [`bytes_mut`](Self::bytes_mut) are written next. For storages that carry
-    /// changes elsewhere, to a file for instance; others leave it out.
+    /// Called before each change: these bytes of [`bytes_mut`](Self::bytes_mut) are written
+    /// next. It is for storages that carry changes elsewhere, to a file for instance. Others do
+    /// nothing here.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn will_change(&mut self, _offset: u64, _length: u64) {}
 
@@ -118,8 +118,8 @@ mod vec {
     use super::{Error, ErrorKind, Exclusive, Result, Storage};
     use alloc::vec::Vec;
 
-    /// The unit of allocation: gives the document a 16-byte aligned base
-    /// (8-byte where the target aligns `u128` so).
+    /// The unit of allocation. It aligns the document to 16 bytes, or to 8 bytes where `u128`
+    /// is aligned so.
     type Line = u128;
 
     /// From this size on the buffer grows by a quarter.
@@ -156,12 +156,12 @@ mod vec {
 
         fn resize(&mut self, capacity: u64) -> Result<()> {
             self.reserve(capacity)?;
-            // What fits a reservation fits a `usize`.
+            // The reservation succeeded, so the length fits a `usize`.
             self.lines.resize(capacity.div_ceil(16) as usize, 0);
             Ok(())
         }
 
-        /// Allocates for `capacity` bytes; those not asked for yet stay untouched.
+        /// Allocates `capacity` bytes. Those that nobody asked for yet are not touched.
         fn reserve(&mut self, capacity: u64) -> Result<()> {
             let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
             let lines = usize::try_from(capacity.div_ceil(16)).map_err(|_| refused())?;
@@ -188,8 +188,8 @@ mod vec {
             if capacity <= length {
                 return Ok(());
             }
-            // In proportion, so that n pushes copy O(n) elements; large blocks by
-            // less, since the allocator moves them without copying. Never past
+            // Grows in proportion, so that n pushes copy O(n) elements. Large blocks grow by a
+            // smaller share, since the allocator moves them without copying. Never grows past
             // what a document can use.
             let reserved = self.lines.capacity() as u64 * 16;
             if capacity > reserved {

@@ -11,3 +11,4 @@ mod limits;
 mod reading;
 mod space;
 mod templates;
+mod words;

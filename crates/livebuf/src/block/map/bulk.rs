@@ -43,10 +43,9 @@ pub(crate) const fn index_size(count: usize) -> u64 {
     nodes as u64 * node_size(capacity(count) as u32) as u64
 }
 
-/// The index over `sorted` entry numbers (no key twice) of a document in which
-/// the entries are written, to be placed at `root`: fills `nodes`, which is zero and
-/// has its [`index_size`]. The root lies first and the leaves last, so that its top
-/// is together.
+/// Makes the index over `sorted` entry numbers, whose entries are written and whose keys
+/// differ. It is to be placed at `root`. Fills `nodes`, which is zero and has [`index_size`]
+/// bytes. The root comes first and the leaves last, so that the top levels lie together.
 pub(crate) fn build(
     bytes: &[u8],
     entries: u32,
@@ -58,7 +57,7 @@ pub(crate) fn build(
     let capacity = capacity(sorted.len());
     let size = node_size(capacity as u32) as usize;
     let mut blocks = nodes.chunks_exact_mut(size);
-    // Where the next child lies: children follow their level, in its order.
+    // Offset of the next child. Children lie behind their parents' level, in its order.
     let mut below = root + size as u64;
     for level in (0..levels).rev() {
         for run in sorted.chunks(spans[level]) {
@@ -90,7 +89,7 @@ pub(crate) fn build(
 /// Most entries of [`index`]: a record's fields and one more.
 const MOST: usize = MAX_FIELDS + 1;
 
-/// The first eight bytes of a key as a number that orders as they do, zero-padded.
+/// The first eight bytes of a key, zero-padded, as a number. Numbers order as the bytes do.
 pub(crate) fn first_eight(key: &[u8]) -> u64 {
     let mut first = [0; 8];
     let length = key.len().min(8);

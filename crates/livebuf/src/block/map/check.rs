@@ -8,7 +8,7 @@ use crate::format::bytes::{load_u8, load_u64};
 use crate::format::cell::{owned_span, span_length};
 use crate::format::layout::*;
 
-/// A node on the way to the leaf at hand.
+/// A node on the way to the current leaf.
 #[derive(Clone, Copy)]
 struct Frame {
     offset: u32,
@@ -37,7 +37,7 @@ pub(crate) fn check_index(
     let mut seen = 0u32;
     let mut next = Some((map.root, None));
     loop {
-        // Down to the first leaf of a subtree.
+        // Goes down to the first leaf of a subtree.
         while let Some((offset, above)) = next.take() {
             let node = check_node(bytes, offset, above)?;
             visit(offset, node_size(node.capacity() as u32))?;
@@ -88,7 +88,7 @@ pub(crate) fn check_index(
                 }
             }
         }
-        // Up to a node with a slot left.
+        // Goes up to a node that has a slot left.
         let Some(last) = previous else { return Err(damaged(map.root)) };
         loop {
             let Some(top) = depth.checked_sub(1) else {
@@ -104,7 +104,7 @@ pub(crate) fn check_index(
                 next = Some((node.child(frame.slot), Some(node.level)));
                 break;
             }
-            // All keys between lie between these two, so they share it too.
+            // All keys between these two share the prefix, too.
             let (least, greatest) =
                 (key_of(bytes, map.entries, frame.first)?, key_of(bytes, map.entries, last)?);
             if common_prefix(least, greatest) < node.prefix as usize {
@@ -134,7 +134,7 @@ fn check_header(bytes: &[u8], map: &Map) -> Result<()> {
     Ok(())
 }
 
-/// A node by itself. `above` is its parent's level.
+/// Checks one node. `above` is its parent's level.
 fn check_node<'a>(bytes: &'a [u8], offset: u32, above: Option<u8>) -> Result<Node<'a>> {
     if !offset.is_multiple_of(8) {
         return Err(Error::new(ErrorKind::Misaligned, u64::from(offset)));
@@ -168,8 +168,8 @@ fn check_key<'a>(bytes: &'a [u8], map: &Map, number: u32) -> Result<&'a [u8]> {
         return Err(Error::new(ErrorKind::BadIndex, entry.tag_at));
     }
     let cell = load_u64(bytes, entry.key)?;
-    // Comparing keys costs their length; text that belongs to one key bounds that by
-    // the document's size, and this bounds the rest.
+    // Comparing keys takes time by their length. The document's size bounds that for text that
+    // belongs to one key. This bounds it for shared text.
     if owned_span(cell).is_none() && span_length(cell) > MAX_SHARED {
         return Err(Error::new(ErrorKind::BadCell, entry.key));
     }

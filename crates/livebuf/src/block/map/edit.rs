@@ -1,11 +1,11 @@
 //! Editing a map: insert, remove, rename, reserve (FORMAT 7).
 //!
-//! Every edit is planned first: `plan_…` reads and checks all that the edit
-//! will touch and says how many bytes it needs; the edit then only writes and
-//! cannot fail. What a commit still reads (keys, to renew heads) was reachable
-//! when planned; on damaged bytes a key that is not counts as empty, which
-//! makes the index wrong, not the memory. How many blocks are carved is decided
-//! in the plan alone.
+//! Every edit is planned first. `plan_…` reads and checks all that the edit will touch, and
+//! says how many bytes it needs. The edit then only writes, and cannot fail.
+//!
+//! A commit reads keys again to renew heads. They could be read when the edit was planned. In a
+//! damaged document a key may be gone by then: it counts as empty, so that the index is wrong,
+//! but no memory is. The plan alone decides how many blocks are cut.
 
 use super::find::{
     Hit, Path, Seek, Target, common_prefix, edge_key, find_slot, first_key, locate, seek,
@@ -26,7 +26,7 @@ const FIRST_SLOTS: usize = 7;
 const FIRST_ENTRIES: u32 = 8;
 /// From this many used entries on, holes are squeezed when they are the majority.
 const SQUEEZE: u32 = 16;
-/// From this capacity on, a table used to a quarter gives half of itself back.
+/// From this capacity on, a table gives half of itself back when only a quarter is used.
 const GIVE_BACK: u32 = 64;
 
 // --- create, reserve, free --------------------------------------------------
@@ -67,8 +67,8 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    /// Growth so that `additional` more entries fit: in place by an eighth where
-    /// the table ends the document, else to another place by half.
+    /// Plans room for `additional` more entries. A table that ends the document grows in place
+    /// by an eighth. Others move, and grow by half.
     fn plan(bytes: &[u8], map: &Map, additional: u32) -> Growth {
         let capacity = map.capacity;
         let needed = map.used.saturating_add(additional);
@@ -135,8 +135,8 @@ pub(crate) fn reserve<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64
     }
 }
 
-/// Frees the table and the index. The header and what keys and values own are
-/// the caller's, who frees those first.
+/// Frees the table and the index. The caller frees the header, and before that what keys and
+/// values own.
 pub(crate) fn free_body<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
     if !space.trusted {
@@ -155,7 +155,7 @@ fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
     for _ in 0..map.live {
         let mut next = path;
         let more = next.step_leaf(space.bytes(), false) == Ok(true);
-        // The nodes that the next path does not share are done with.
+        // Nodes that the next path does not share are finished.
         for at in (0..path.depth as usize).rev() {
             let node = path.nodes[at];
             if more && next.nodes[at] == node {
@@ -172,7 +172,7 @@ fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
     }
 }
 
-/// The whole entry table lies in the document.
+/// Checks that the whole entry table lies in the document.
 fn checked_table(bytes: &[u8], map: &Map) -> Result<()> {
     let size = entries_size(u64::from(map.capacity));
     check(bytes, u64::from(map.entries), size)
@@ -188,8 +188,8 @@ pub(crate) enum Place {
     New(InsertPlan),
 }
 
-/// A planned insertion, good until the document changes. Flat and small: it is
-/// moved about, and what was just written in parts is slow to read as a whole.
+/// A planned insertion, good until the document changes. It is flat and small because it is
+/// moved often: reading what was just written in parts is slow.
 pub(crate) struct InsertPlan {
     growth: Growth,
     index: IndexPlan,
@@ -201,7 +201,7 @@ impl InsertPlan {
         self.growth.fresh + u64::from(self.index.fresh)
     }
 
-    /// Bytes to take in excess, if they are to be had, so that new nodes lie in one page.
+    /// Bytes to take in excess, if there are any, so that new nodes lie in one page.
     pub(crate) fn spare(&self) -> u64 {
         if self.index.halves > 0 { NODE_SIZE - 8 } else { 0 }
     }
@@ -286,7 +286,7 @@ pub(super) fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u6
 struct IndexPlan {
     leaf: u32,
     slot: u32,
-    /// Of the leaf.
+    /// Count of the leaf's slots in use, and its capacity.
     count: u32,
     capacity: u32,
     /// The key's head in the leaf.
@@ -294,18 +294,18 @@ struct IndexPlan {
     /// Bytes of the new nodes.
     fresh: u32,
     nodes: NewNodes,
-    /// For [`NewNodes::More`], how many of the last nodes on the way are split; if
-    /// that is all, there is a new root.
+    /// For [`NewNodes::More`]: how many of the last nodes on the way are split. If all are, a
+    /// new root is made.
     halves: u32,
 }
 
-/// What happens to the index besides a new slot in the leaf.
+/// What an insertion does to the index besides adding a slot to the leaf.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 enum NewNodes {
-    /// Nothing, not even that: the key is there.
+    /// No new slot either: the key is there.
     Taken,
-    /// Nothing.
+    /// Nothing else.
     None,
     /// A first leaf is made.
     First,
@@ -332,7 +332,7 @@ impl IndexPlan {
         IndexPlan::plan_more(bytes, map, key)
     }
 
-    /// The same where prefixes become shorter or nodes are added.
+    /// Plans an insertion that also shortens prefixes or adds nodes.
     #[inline(never)]
     fn plan_more(bytes: &[u8], map: &Map, key: &[u8]) -> Result<IndexPlan> {
         if map.root == 0 {
@@ -371,7 +371,7 @@ impl IndexPlan {
                 halves += 1;
             }
             if halves == MAX_LEVELS {
-                // 31 to the power of 11 insertions make this of an empty map.
+                // An empty map gets here after 31 to the power of 11 insertions.
                 let limit = u64::from(map.live);
                 return Err(Error::with_detail(ErrorKind::ElementLimit, map.at, limit));
             }
@@ -410,7 +410,7 @@ impl IndexPlan {
         let &IndexPlan { leaf, head, nodes, .. } = self;
         let (count, capacity) = (self.count as usize, self.capacity as usize);
         let mut slot = self.slot as usize;
-        // The way to the leaf, now that nobody has to carry it: the entry has the key.
+        // Finds the way to the leaf again by the entry's key, so that plans need not carry it.
         let target = key_of(space.bytes(), map.entries, number).map(Target::at);
         let way = match (map.root, target) {
             (1.., Ok(target)) => seek(space.bytes(), map.entries, map.root, target).ok(),
@@ -455,9 +455,9 @@ impl IndexPlan {
     }
 }
 
-/// Where the key leaves the common prefix of nodes it will be below, their
-/// prefixes become shorter. The bytes that come before the old heads are the
-/// same for all keys there, so no key needs to be read.
+/// Shortens the prefixes of nodes that the new key will be below, to where it differs from
+/// them. The bytes that come before the old heads are the same for all keys there, so no key
+/// needs to be read.
 fn shorten_prefixes<S: Storage, O: Observer>(space: &mut Space<S, O>, seek: &Seek) {
     for at in seek.outside as usize..seek.path.depth as usize {
         let offset = seek.path.nodes[at];
@@ -564,7 +564,7 @@ fn split_node<S: Storage, O: Observer>(
         insert_slot(space, right, (moved, SLOTS), position - left, slot);
     }
     if level > 0 {
-        // The least separator of a node stands for "less than any".
+        // A node's least separator stands for "less than any key".
         space.write_u32(head_at(right, 0), 0);
     }
 }
@@ -596,8 +596,8 @@ fn renew_prefix_at<S: Storage, O: Observer>(
     }
 }
 
-/// Makes a node's prefix as long as its keys allow, if that is worth the reading:
-/// heads that still differ in their first two bytes are left.
+/// Makes a node's prefix as long as its keys allow, if reading them pays. Heads that differ in
+/// their first two bytes are good enough.
 fn renew_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, entries: u32, offset: u32) {
     let bytes = space.bytes();
     let Ok(node) = Node::load(bytes, offset) else { return };
@@ -691,9 +691,9 @@ pub(crate) fn plan_remove(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<
     Ok(Some(RemovePlan { entry, number, slot }))
 }
 
-/// Takes an entry out and leaves a hole. What its key and value own is the
-/// caller's, who may have freed it before. When holes are the majority they are
-/// squeezed out, which gives the entries new numbers.
+/// Takes an entry out and leaves a hole. The caller frees what its key and value own, before or
+/// after. When most entries are holes they are squeezed out, which gives the entries new
+/// numbers.
 pub(crate) fn remove<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     map: &Map,
@@ -724,8 +724,8 @@ pub(crate) fn remove<S: Storage, O: Observer>(
     }
 }
 
-/// Frees a leaf with one slot and the nodes left empty by that; a root with one
-/// child gives way to it.
+/// Frees a leaf with one slot, and the nodes above that it leaves empty. A root with one child
+/// is replaced by it.
 #[cold]
 fn remove_leaf<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path: &Path) {
     let mut top = 0;
@@ -743,7 +743,7 @@ fn remove_leaf<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path
         }
         space.free(u64::from(offset), u64::from(node_size(capacity as u32)));
     }
-    // Levels descend, so this ends.
+    // Levels fall, so this ends.
     while top != 0 {
         let Ok(node) = Node::load(space.bytes(), top) else { break };
         if node.level == 0 || node.count > 1 {
@@ -759,9 +759,9 @@ fn remove_leaf<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path
     }
 }
 
-/// Moves the live entries together, in order. Linear, without searching or
-/// memory: while an entry moves, its slot in the index and half of its key cell
-/// trade places, so that the entry knows the slot that must learn its number.
+/// Moves the live entries together, in order. Takes linear time, no search and no memory. While
+/// an entry moves, half of its key cell and its slot in the index are exchanged. So the entry
+/// knows the slot that needs its new number.
 fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
     let entries = u64::from(map.entries);
@@ -870,8 +870,8 @@ pub(crate) fn plan_rename(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> R
     if index.nodes == NewNodes::Taken {
         return Ok(RenamePlace::Found);
     }
-    // The old key leaves first, which may change the new one's way, but never
-    // makes it longer: this is enough for every node on it to split.
+    // The old key leaves first. That may change the new key's way, but never makes it longer.
+    // So this is enough to split every node on it.
     let fresh = NODE_SIZE * (depth(bytes, map.root)? + 1);
     Ok(RenamePlace::New(RenamePlan { map: *map, number, old, fresh }))
 }

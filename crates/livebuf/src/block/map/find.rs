@@ -1,11 +1,10 @@
 //! Searching a map's index: one key, the place of a key, a range (FORMAT 7.4).
 //!
-//! A node's prefix is common to all keys of its subtree, but a search does not
-//! verify it on the way: a present key shares it, so its heads lead to its
-//! leaf, and one comparison there decides. Only who needs the place of an
-//! absent key ([`seek`]) asks, once, how much it shares with a key it arrived
-//! at: the first node on the way with a longer prefix has all its keys on one
-//! side of the wanted one.
+//! A node's prefix is common to all keys of its subtree. A search does not compare it on the
+//! way. If the key is there, it shares the prefix, so the heads lead to its leaf, and one
+//! comparison there decides. Only [`seek`], which finds the place of an absent key, compares
+//! more. It asks once how many bytes the key shares with a key that it arrived at. The first
+//! node on the way with a longer prefix has all its keys on one side of the wanted one.
 
 use core::cmp::Ordering;
 use core::ops::Bound;
@@ -34,7 +33,7 @@ pub(super) struct Hit {
     pub(super) slot: usize,
 }
 
-/// The place of a key in the index under `root` (0: none).
+/// Finds a key in the index under `root` (0: none).
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn find_slot(
     bytes: &[u8],
@@ -59,8 +58,8 @@ pub(super) fn find_slot(
                 let target = Target::at(needle.text);
                 slot = last_separator_at_most(bytes, entries, node, slot, target)?;
             } else {
-                // One separator with the same head: most keys that share it are to
-                // its right, so look there first, without fetching the separator.
+                // One separator has the same head. Most keys with that head are to its right,
+                // so look there first, without fetching the separator.
                 tied = true;
             }
         }
@@ -90,8 +89,7 @@ pub(super) fn find_slot(
     if tied { find_slowly(bytes, entries, root, needle) } else { Ok(None) }
 }
 
-/// The same where heads alone do not decide, in a small root leaf, or in a
-/// damaged index.
+/// The same where heads alone do not decide, in a small root leaf and in a damaged index.
 #[inline(never)]
 fn find_slowly(bytes: &[u8], entries: u32, root: u32, needle: &Needle<'_>) -> Result<Option<Hit>> {
     let target = Target::at(needle.text);
@@ -126,11 +124,11 @@ fn is_at(bytes: &[u8], position: u64, needle: &Needle<'_>) -> Result<bool> {
         && key.last_chunk::<8>() == text.last_chunk::<8>())
 }
 
-/// A place among the keys: that of a key, or right after all that begin with it.
+/// A place among the keys: that of a key, or right behind all keys that begin with it.
 #[derive(Clone, Copy)]
 pub(super) struct Target<'k> {
     text: &'k [u8],
-    /// The text is followed by endless bytes greater than any.
+    /// The text counts as followed by endless bytes greater than any.
     beyond: bool,
 }
 
@@ -183,8 +181,8 @@ pub(super) fn common_prefix(one: &[u8], other: &[u8]) -> usize {
     shared + one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }
 
-/// Nodes from the root to a leaf, and the slot taken in each. The leaf's is a
-/// position: it may be one past the last.
+/// Nodes from the root to a leaf, and the slot taken in each. In the leaf it is a place, which
+/// may be one past the last slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path {
     pub(super) nodes: [u32; MAX_LEVELS],
@@ -240,8 +238,8 @@ impl Path {
         Ok(path)
     }
 
-    /// Goes to the next leaf's first slot, or the one before's last; false where
-    /// there is none.
+    /// Goes to the first slot of the next leaf, or to the last slot of the leaf before. False
+    /// where there is no such leaf.
     pub(super) fn step_leaf(&mut self, bytes: &[u8], back: bool) -> Result<bool> {
         let inner = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
         for at in (0..inner).rev() {
@@ -268,8 +266,8 @@ pub(super) struct Seek {
     pub(super) path: Path,
     /// The entry, where the key is there (at the leaf's slot).
     pub(super) found: Option<u32>,
-    /// From this node of the path on, the keys all lie on one side of the
-    /// target and some prefixes are longer than what it shares with them.
+    /// From this node of the path on, all keys lie on one side of the target. Some prefixes
+    /// there are longer than what the target shares with the keys.
     pub(super) outside: u8,
     /// Count of bytes the target shares with the keys from there on.
     pub(super) shared: u32,
@@ -277,7 +275,7 @@ pub(super) struct Seek {
     pub(super) neighbour: u32,
 }
 
-/// What a descent notes of the nodes it passes, the leaf last.
+/// What a descent remembers of the nodes that it passes, the leaf last.
 trait Track {
     fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32);
 }
@@ -287,7 +285,7 @@ impl Track for () {
     fn pass(&mut self, _: usize, _: u32, _: usize, _: u32) {}
 }
 
-/// The longest prefix passed.
+/// The longest prefix among the passed nodes.
 impl Track for u32 {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn pass(&mut self, _: usize, _: u32, _: usize, prefix: u32) {
@@ -352,14 +350,13 @@ fn search_leaf(bytes: &[u8], entries: u32, leaf: Node<'_>, target: Target<'_>) -
     let entry = leaf.child(before);
     let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
     if order == Ordering::Equal {
-        // On damaged bytes only, where heads lie.
+        // Only in damaged documents, where heads are wrong.
         return Ok(Position { slot: before, found: Some(entry), shared, order });
     }
     Ok(Position { slot: high, found: None, shared, order })
 }
 
-/// The same among the slots that have the target's head, the last of which is
-/// before `high`.
+/// Finds the target's place among the slots that have its head. They end before `high`.
 #[inline(never)]
 fn search_ties(
     bytes: &[u8],
@@ -387,7 +384,7 @@ fn search_ties(
     }
 }
 
-/// The place of a key where the nodes above its leaf do not matter.
+/// The place of a key, without the nodes above its leaf.
 pub(super) struct Spot<'a> {
     pub(super) offset: u32,
     pub(super) leaf: Full<'a>,
@@ -395,7 +392,7 @@ pub(super) struct Spot<'a> {
     pub(super) found: Option<u32>,
 }
 
-/// Finds that in the index under `root` (not 0). `None` where the root is a
+/// Finds a key in the index under `root` (not 0). `None` where the root is a
 /// small leaf, or the key does not share some prefix: only [`seek`] knows then.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn locate<'a>(
@@ -450,8 +447,8 @@ pub(super) fn seek(bytes: &[u8], entries: u32, root: u32, target: Target<'_>) ->
     let Some(outside) = outside.filter(|_| found.is_none()) else {
         return Ok(Seek { path, found, outside: path.depth, shared, neighbour: 0 });
     };
-    // Every key below that node begins as the one compared does: go to the end
-    // of them that faces the target.
+    // Every key below that node begins as the compared one does. Go to that end of them that
+    // faces the target.
     let last = order == Ordering::Greater;
     path.go_down(bytes, outside, path.nodes[outside], last)?;
     let (leaf, slot) = path.leaf();
@@ -521,8 +518,8 @@ pub(crate) struct Range {
     front: Path,
     /// The last entry still to come.
     back: Path,
-    /// At most so many more: an index that leads twice to one leaf cannot make
-    /// a walk longer than the map. 0 when done.
+    /// At most so many more; 0 when done. A damaged index may lead to one leaf twice, which
+    /// then cannot make a walk longer than the map.
     left: u32,
 }
 
@@ -591,7 +588,7 @@ impl Range {
                 path
             }
         };
-        // Paths in one tree of even depth order as their slots do.
+        // In a tree of even depth paths order as their slots do.
         let left = if front.slots > back.slots { 0 } else { map.live };
         Ok(Range { front, back, left })
     }
@@ -611,7 +608,7 @@ impl Range {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn take(&mut self, bytes: &[u8], back: bool) -> Option<Result<u32>> {
         let left = self.left.checked_sub(1)?;
-        // After an error the range is at its end.
+        // An error ends the range.
         self.left = 0;
         let result = self.step(bytes, back);
         if let Ok((_, more)) = result {

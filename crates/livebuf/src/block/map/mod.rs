@@ -1,8 +1,8 @@
 //! Maps: objects too big for a record (FORMAT 7).
 //!
-//! An entry table in insertion order, and over it a B+tree of entry numbers
-//! ordered by key bytes. The table answers "in which order", the tree "which",
-//! "from where to where", and no choice of keys can make either slow.
+//! An entry table in insertion order, and over it a B+tree of entry numbers, ordered by the
+//! keys' bytes. The table gives the order of members. The tree finds a key or a range of keys.
+//! No choice of keys can make either slow.
 //!
 //! ```text
 //!  map      [4 0 0 0][live][used][capacity][entries][root][hash 0][0]

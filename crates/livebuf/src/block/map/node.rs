@@ -121,10 +121,10 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Three independent comparisons choose a quarter, which is then counted as a
-/// whole: two dependent loads where a binary search has six, and every line the
-/// count needs is already on its way. Unused heads are zero and thus never
-/// greater, so counting the greater ones needs no mask.
+/// Three comparisons that do not depend on each other choose a quarter of the heads. The heads
+/// of that quarter are then all counted. So there are two dependent loads, where a binary
+/// search has six, and the lines to be counted are already being fetched. Unused heads are zero
+/// and thus never greater, so counting the greater ones needs no mask.
 #[cfg_attr(not(feature = "small"), inline(always))]
 fn at_most_of_63(words: &[[u8; 4]; WORDS], count: usize, head: u32) -> usize {
     let at = |slot: usize| u32::from_le_bytes(words[slot]);
@@ -141,8 +141,8 @@ fn at_most_of_63(words: &[[u8; 4]; WORDS], count: usize, head: u32) -> usize {
     count.min(start + greater.trailing_zeros() as usize - 1)
 }
 
-/// A full-size node seen as words: two of header, 63 heads, 63 children. What a
-/// search goes down by: one pointer, where a [`Node`] is five registers.
+/// A full-size node as words: two of header, 63 heads, 63 children. A search goes down by this:
+/// it is one pointer, where a [`Node`] is five registers.
 #[derive(Clone, Copy)]
 pub(super) struct Full<'a>(&'a [[u8; 4]; WORDS + 2]);
 

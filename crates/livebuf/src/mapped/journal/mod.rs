@@ -1,14 +1,14 @@
-//! Edits of a document's file that a crash leaves old or new.
+//! Edits of a document's file: after a crash the file is as before an edit or as after.
 //!
-//! An edit is made on a private copy of the pages it touches, and the places it
-//! changes are noted. Committing writes them to a journal, waits until that is on
-//! the disk, then writes them to their places, and waits again. Whoever opens the
-//! file next and finds a complete journal makes it durable and writes its changes
-//! once more. An incomplete one means nothing: the document was not yet touched.
+//! An edit is made on a private copy of the pages that it touches, and the places of its
+//! changes are noted. Committing writes the changes to a journal and waits until it is on the
+//! disk. Then it writes them to their places and waits again. The next to open the file may
+//! find a complete journal. It syncs the journal and writes its changes once more. An
+//! incomplete journal means nothing: the document was not touched yet.
 //!
-//! The journal lies at the end of the document's own file, behind its used bytes
-//! and the room that the edit needs. So it goes wherever the file goes: under other
-//! names, to other directories, into copies. Numbers are little-endian:
+//! The journal lies at the end of the document's own file, behind its used bytes and the room
+//! that the edit needs. So it goes wherever the file goes: to other names, to other
+//! directories, into copies. Numbers are little-endian:
 //!
 //! ```text
 //!  for each range, ascending, without overlap:
@@ -18,15 +18,18 @@
 //!      [CRC-32 of all before 4][magic 8]
 //! ```
 //!
-//! A commit that is done zeroes the magic, without waiting for the disk: should the
-//! journal come back after a power cut, it says what the document holds already. The
-//! next commit of a session writes its journal to the same place. Closing the file
-//! cuts it to its used bytes.
+//! A finished commit zeroes the magic and does not wait for the disk. After a power cut the
+//! journal may come back. It then says what the document already holds. The next commit of a
+//! session writes its journal to the same place. Closing the file cuts it to its used bytes.
 
-use super::{Access, allocate, invalid, map_private, open_locked, refused, round_up_to_page};
 use crate::edit::Editor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::HEADER_USED;
+#[cfg(target_os = "linux")]
+use crate::mapped::file::forget_pages;
+use crate::mapped::file::{
+    Access, allocate, invalid, map_private, open_locked, refused, rename_durably, round_up_to_page,
+};
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::Doc;
@@ -40,17 +43,16 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Last bytes of a file with a journal; the fifth is its version.
+/// The last bytes of a file with a journal. The fifth byte is the journal's version.
 const MAGIC: [u8; 8] = [0xAB, b'L', b'B', b'J', 2, 0, 0, 0];
 /// Bytes of a journal behind its ranges.
 const FOOTER: usize = 32;
 
-/// One edit, or several, of a document's file, all or nothing.
+/// One edit or several of a document's file, all or nothing.
 ///
-/// Nothing reaches the file before [`commit`](Self::commit); after a crash at any
-/// moment the file is as before or as after. Then the next edits can begin: the
-/// editor and its handles stay good. What was not committed when this is dropped
-/// never was.
+/// Nothing reaches the file before [`commit`](Self::commit). After a crash at any moment the
+/// file is as before or as after. After a commit the next edits can begin: the editor and its
+/// handles stay good. When this is dropped, changes that were not committed are lost.
 ///
 /// ```
 /// use livebuf::mapped::FileEdit;
@@ -77,8 +79,8 @@ impl FileEdit {
     /// Opens a document's file and takes its exclusive lock. An edit that was
     /// interrupted earlier is finished or dropped first.
     ///
-    /// The document is neither read nor validated: it is foreign, as one opened by
-    /// [`Editor::open_unvalidated`]. Validate it to let freed space be reused and wiped.
+    /// The document is neither read nor validated. It is foreign, as one opened by
+    /// [`Editor::open_unvalidated`]. Validate it so that freed space is reused and wiped.
     ///
     /// # Errors
     /// As [`FileStorage::open`].
@@ -99,8 +101,8 @@ impl FileEdit {
         self.0.storage().commit()
     }
 
-    /// Renames a finished file over this document's, and closes this one without
-    /// committing. Who waits for the lock then opens the new file.
+    /// Renames a finished file over this document's, and closes this one without committing.
+    /// Those who wait for the lock then open the new file.
     ///
     /// # Errors
     /// As [`replace`](super::replace).
@@ -108,7 +110,7 @@ impl FileEdit {
         // An open file cannot be renamed over there.
         #[cfg(windows)]
         drop(self);
-        super::rename_durably(temporary, path)
+        rename_durably(temporary, path)
     }
 }
 
@@ -122,8 +124,8 @@ impl core::fmt::Debug for FileEdit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Committed {
-    /// Bytes of the document that edits wrote, each counted once. (Some between them may
-    /// be written as they were, where that takes fewer calls.)
+    /// Bytes of the document that edits wrote, each counted once. (The commit may also write
+    /// some unchanged bytes between them, where that takes fewer calls.)
     pub bytes: u64,
     /// In how many places.
     pub places: u64,
@@ -131,12 +133,12 @@ pub struct Committed {
     pub used: u64,
 }
 
-/// The private copy that a [`FileEdit`] edits: the file's pages until they are
-/// written, then the process's own until they are committed.
+/// The private copy that a [`FileEdit`] edits. Pages are the file's until they are written.
+/// Then they are the process's own, until they are committed.
 ///
-/// [`Storage`] for an [`Editor`] (an [`Encoder`](crate::Encoder) needs zeroed one).
+/// [`Storage`] for an [`Editor`]. (An [`Encoder`](crate::Encoder) needs a storage of zeros.)
 pub struct FileStorage {
-    // Dropped before the file, whose cutting it may be in the way of.
+    // Dropped before the file: the map may prevent that the file is cut.
     map: MmapMut,
     session: Mutex<Session>,
 }
@@ -148,16 +150,16 @@ struct Session {
     changes: Ranges,
     /// Bytes that others write without telling, until they are [taken back](FileStorage::commit).
     lent: Ranges,
-    /// To be cut to this when it is closed.
+    /// Closing cuts the file to this length.
     length: u64,
     /// How much the file was made longer for edits.
     grown: u64,
     /// Why nothing can be committed any more.
     broken: Option<String>,
     rolled_back: bool,
-    /// The file has a journal that the next to open it needs.
+    /// The file has a journal that the next one to open it needs.
     journal_stays: bool,
-    /// Who opened it. A process that is forked has the file too, and leaves it alone.
+    /// The process that opened it. A forked process has the file too, and must leave it alone.
     process: u32,
 }
 
@@ -186,7 +188,7 @@ impl FileStorage {
         recover(&mut &file)?;
         let map = map_private(&file, file.metadata()?.len())?;
         Doc::open(&map).map_err(invalid)?;
-        // Spare room behind the document is left as it is until there is a commit.
+        // Spare room behind the document stays as it is until the first commit.
         let length = map.len() as u64;
         let session = Session {
             file,
@@ -203,7 +205,8 @@ impl FileStorage {
     }
 
     fn session(&self) -> MutexGuard<'_, Session> {
-        // Nothing panics while the lock is held; if it did, what it guards holds.
+        // Nothing panics while the lock is held. If something did, the state would still be
+        // sound.
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -213,7 +216,7 @@ impl FileStorage {
         if session.broken.is_some() { (0, 0) } else { session.changes.count() }
     }
 
-    /// Nothing is committed from now on: what was not is lost when this is dropped.
+    /// From now on nothing is committed. Changes that were not are lost when this is dropped.
     pub fn roll_back(&self) {
         let mut session = self.session();
         session.rolled_back = true;
@@ -225,8 +228,8 @@ impl FileStorage {
         self.session().rolled_back
     }
 
-    /// Notes bytes that others will write through pointers of their own. They are part
-    /// of every commit from now on, until one by [`commit_returned`](Self::commit_returned).
+    /// Notes bytes that others will write through pointers of their own. Every commit from now
+    /// on writes them, up to one by [`commit_returned`](Self::commit_returned).
     pub fn lend(&self, offset: u64, length: u64) {
         self.session().lent.add(offset, offset.saturating_add(length));
     }
@@ -235,10 +238,10 @@ impl FileStorage {
     /// waits until they are on the disk. Nothing is written where nothing changed.
     ///
     /// # Errors
-    /// What the system reports. The file is as before then, and the changes are still
-    /// to be committed; unless the message says that the changes are complete in the
-    /// journal: then the next to open the file finishes the commit, and this session can
-    /// commit nothing more.
+    /// What the system reports. The file is then as before, and the changes are still to be
+    /// committed. There is one exception, which the message names: the changes are complete in
+    /// the journal. Then the next one to open the file finishes the commit, and this session
+    /// can commit nothing more.
     pub fn commit(&self) -> io::Result<Committed> {
         let mut session = self.session();
         let session = &mut *session;
@@ -281,8 +284,8 @@ impl FileStorage {
         Ok(Committed { bytes, places: ranges.len() as u64, used })
     }
 
-    /// [`commit`](Self::commit), and what was [lent](Self::lend) is the editor's alone
-    /// again: nobody writes it by other ways any more.
+    /// As [`commit`](Self::commit). From then on nobody else writes the bytes that were
+    /// [lent](Self::lend): they are the editor's alone again.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -292,10 +295,10 @@ impl FileStorage {
         Ok(committed)
     }
 
-    /// Gives back the memory of pages that are in the file by now.
+    /// Gives back the memory of pages that are in the file now.
     fn release(&self, ranges: &[(u64, u64)], used: u64) {
         #[cfg(target_os = "linux")]
-        super::forget_pages(&self.map, ranges, used);
+        forget_pages(&self.map, ranges, used);
         #[cfg(not(target_os = "linux"))]
         let _ = (ranges, used);
     }
@@ -334,14 +337,14 @@ impl Storage for FileStorage {
             // Its end is the file's end, and must stay so.
             return Err(Error::new(ErrorKind::ReadOnly, 0));
         }
-        // The file gets the room now: when the journal is written it is too late
-        // to learn that the disk is full. At first a page more than needed, then half of
-        // what it grew by so far, so that n edits map it anew O(log n) times.
+        // The file gets the room now: once the journal is written, it is too late to learn that
+        // the disk is full. At first this is a page more than needed, later half of what the
+        // file grew by so far. So n edits map it anew O(log n) times.
         let target = round_up_to_page(capacity + 4096 + session.grown / 2);
         let target = match allocate(&session.file, length, target) {
             Ok(()) => target,
             Err(_) => {
-                // A fuller disk may still hold what is needed now.
+                // A nearly full disk may still have what is needed now.
                 allocate(&session.file, length, capacity).map_err(|error| refused(&error))?;
                 capacity
             }
@@ -365,7 +368,8 @@ pub struct Changes(Arc<Mutex<Ranges>>);
 
 impl Changes {
     fn ranges(&self) -> MutexGuard<'_, Ranges> {
-        // Nothing panics while the lock is held; if it did, the ranges hold.
+        // Nothing panics while the lock is held. If something did, the ranges would still be
+        // sound.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -416,7 +420,7 @@ impl Ranges {
     }
 }
 
-/// Ranges that are near each other as one, which costs less than a write for each.
+/// Joins ranges that are near each other: one write costs less than two.
 fn joined(ranges: &[(u64, u64)]) -> Vec<(u64, u64)> {
     const NEAR: u64 = 128;
     let mut joined: Vec<(u64, u64)> = Vec::new();
@@ -453,9 +457,9 @@ fn claimed(footer: &[u8]) -> Option<u64> {
 }
 
 impl Journal {
-    /// The journal that makes of a file's document `new`, which differs in `ranges` only.
+    /// The journal that turns a file's document into `new`, which differs in `ranges` only.
     fn of(ranges: &[(u64, u64)], new: &[u8]) -> Journal {
-        // Everything fits 32 bits, as documents do; but the journal itself.
+        // Everything fits 32 bits, as documents do, except for the journal's own length.
         let word = |number: u64| (number as u32).to_le_bytes();
         let size: u64 = ranges.iter().map(|(start, end)| 8 + end - start).sum();
         let length = size + FOOTER as u64;
@@ -517,16 +521,16 @@ impl Journal {
         let mut before = place;
         let stored = medium.length().and_then(|end| {
             before = end;
-            // It ends where the file ends. That never gets shorter here, so that a journal
-            // is found at one place only, whatever the disk has of it.
+            // The journal ends where the file ends, and the file never gets shorter here. So a
+            // journal is found at one place only, whichever part of it is on the disk.
             place = place.max(end.saturating_sub(length));
             medium.write(place, &self.0)?;
             medium.sync()
         });
         let last = place + length - MAGIC.len() as u64;
         if let Err(error) = stored {
-            // The document was not touched, and what is left of the journal must not be
-            // found complete.
+            // The document was not touched. Nobody may find what is left of the journal
+            // complete.
             let gone = medium
                 .write(last, &[0; MAGIC.len()])
                 .or_else(|_| medium.set_length(before.min(place)))
@@ -535,7 +539,7 @@ impl Journal {
             return Err(Failed { error, durable: !gone });
         }
         self.apply(medium).map_err(|error| Failed { error, durable: true })?;
-        // Should this fail the journal says again what is in the document anyway.
+        // If this fails, the journal says again what the document already holds.
         let _ = medium.write(last, &[0; MAGIC.len()]);
         Ok(())
     }
@@ -579,9 +583,9 @@ fn journal_in(medium: &mut impl Medium) -> io::Result<Option<(u64, Journal)>> {
 /// Finishes what a journal at the file's end says; the caller holds the exclusive lock.
 pub(super) fn recover(medium: &mut impl Medium) -> io::Result<()> {
     let Some((place, journal)) = journal_in(medium)? else { return Ok(()) };
-    // Its process may have died before it was on the disk. If the power failed while it
-    // is applied, the document would be torn and the journal gone. It is written again,
-    // because systems forget what an earlier, failed sync did not write.
+    // The process that wrote the journal may have died before it was on the disk. A power
+    // failure while it is applied would then leave a torn document and no journal. So it is
+    // written again: systems forget what an earlier, failed sync did not write.
     medium.write(place, &journal.0)?;
     medium.sync()?;
     journal.apply(medium)?;
@@ -603,15 +607,15 @@ pub(super) fn finish(path: &Path) -> io::Result<()> {
 }
 
 /// Whether a complete journal lies in a file, so that it must not be read as it is.
-/// (Beside an incomplete one the document is whole.)
+/// (An incomplete journal means that the document is whole.)
 pub(super) fn is_due(file: &File) -> io::Result<bool> {
     Ok(journal_in(&mut &*file)?.is_some())
 }
 
 // --- the file -----------------------------------------------------------------------
 
-/// What committing does to a file, one step a call, so that tests can stop
-/// between any two and lose what was not synced.
+/// What a commit does to a file, one step for each call. Tests can stop between any two steps
+/// and lose what was not synced.
 pub(super) trait Medium {
     fn length(&mut self) -> io::Result<u64>;
     /// Bytes of the file, fewer where it ends.
