@@ -1,21 +1,71 @@
 //! LiveBuf: a JSON-compatible binary document that is read without parsing and
 //! edited in place, in one contiguous buffer.
 //!
-//! The layers, lowest first. Code uses its own layer and those above it in this table; the
-//! test `layers` reads every `use` line.
+//! ```
+//! use livebuf::{Doc, DocBuf, Key, New, json};
 //!
-//! | layer | holds |
+//! let mut doc = json!({"users": [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Grace"}]});
+//!
+//! // Edit in place: by pointer, by handle, or by a cursor.
+//! doc.set_pointer("/users/0/name", "Augusta Ada King")?;
+//! let users = doc.find("/users")?.unwrap();
+//! let third = doc.push(users, New::object(2))?.unwrap();
+//! doc.set(third, "id", 3)?;
+//! doc.pointer_mut("/users")?.unwrap().remove(1)?;
+//!
+//! // Read: nothing is parsed.
+//! assert_eq!(doc.pointer("/users/0/name")?.unwrap(), "Augusta Ada King");
+//!
+//! // The bytes are the document: send or store them, and open them in constant time.
+//! let sent: &[u8] = doc.as_bytes();
+//! let opened = Doc::open(sent)?;
+//! assert_eq!(opened.pointer("/users/1/id")?.unwrap().as_i64(), Some(3));
+//!
+//! // Validated once, answers are plain: `Option` instead of `Result<Option>`.
+//! let valid = opened.validate()?;
+//! static ID: Key = Key::new("id");                    // remembers where it was found
+//! let users = valid.pointer("/users").unwrap().as_array().unwrap();
+//! assert_eq!(users.iter().filter_map(|user| user.get(&ID)?.as_i64()).sum::<i64>(), 4);
+//!
+//! // A copy of one's own, to be edited.
+//! let mut copy = DocBuf::open(sent)?;
+//! copy.remove_pointer("/users/1")?;
+//! # Ok::<(), livebuf::Error>(())
+//! ```
+//!
+//! # Where to look
+//!
+//! | for | see |
 //! |---|---|
-//! | `error` | what can go wrong, with stable numbers |
-//! | `format` | `docs/FORMAT.md` as constants; checked access, eight-byte cells, number and pointer grammar |
-//! | `store` | where bytes live; the one `write`, the free list |
-//! | `block` | shape, record, column, table, list, map: what each block's bytes say, read and written |
-//! | `view` | [`Doc`], [`Value`], [`Object`], [`Array`], [`Table`]; validating, digests |
-//! | `encode` | events to a whole document: [`Encoder`] |
-//! | `edit` | [`Editor`], [`New`], [`NodeId`], [`NodeMut`], [`DocBuf`] |
-//! | `serde_support` | Rust values to documents and back |
-//! | `macros` | [`json!`] |
-//! | `mapped` | documents in files |
+//! | a document in memory of its own, as `serde_json::Value` is used | [`DocBuf`], [`json!`] |
+//! | a document in other memory, edited without an allocator | [`Editor`] |
+//! | a document that is only read | [`Doc`] |
+//! | what is in it | [`Value`], [`View`] to match on, [`Object`], [`Array`] |
+//! | like objects, read by column | [`Table`], [`Column`] |
+//! | places that outlive edits; a cursor | [`NodeId`], [`NodeMut`] |
+//! | Rust types | [`to_doc`], [`from_value`], [`Editor::set_value`] |
+//! | a document from events | [`Encoder`] |
+//! | files | [`mapped`] |
+//! | JSON text | the crate `livebuf-json` |
+//!
+//! # Trust
+//!
+//! A [`Doc`] that was only opened is [`Checked`]: each answer is checked as it is given, and
+//! says what is damaged. After [`Doc::validate`], or in a document that this program made
+//! ([`Editor::valid`]), it is [`Valid`]: the same calls answer without a `Result`. No bytes
+//! make either panic.
+//!
+//! # Features
+//!
+//! | feature | brings | default |
+//! |---|---|---|
+//! | `std` | files; turns `alloc` on | yes |
+//! | `serde` | Rust types to documents and back; turns `alloc` on | yes |
+//! | `alloc` | [`DocBuf`], [`Encoder`], [`json!`] | by the above |
+//! | `digest` | `Value::digest`: SHA-256 of values | no |
+//! | `small` | half the code, slower | no |
+//!
+//! Without any, documents are read, and edited in fixed buffers, by `no_std` programs.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -24,6 +74,21 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+// The layers, lowest first. Code uses its own layer and those above it in this table; the
+// test `layers` reads every `use` line.
+//
+// | layer | holds |
+// |---|---|
+// | `error` | what can go wrong, with stable numbers |
+// | `format` | `docs/FORMAT.md` as constants; checked access, eight-byte cells, number and pointer grammar |
+// | `store` | where bytes live; the one `write`, the free list |
+// | `block` | shape, record, column, table, list, map: what each block's bytes say, read and written |
+// | `view` | `Doc`, `Value`, `Object`, `Array`, `Table`; validating, digests |
+// | `encode` | events to a whole document: `Encoder` |
+// | `edit` | `Editor`, `New`, `NodeId`, `NodeMut`, `DocBuf` |
+// | `serde_support` | Rust values to documents and back |
+// | `macros` | `json!` |
+// | `mapped` | documents in files |
 mod block;
 mod edit;
 #[cfg(feature = "alloc")]

@@ -28,6 +28,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], limits and space.
+    ///
+    /// ```
+    /// use livebuf::{New, json};
+    /// let mut doc = json!([1]);
+    /// let list = doc.root_id().unwrap();
+    /// doc.push(list, 2)?;
+    /// let object = doc.push(list, New::object(1))?.unwrap();
+    /// doc.set(object, "lap", 3)?;
+    /// assert_eq!(doc.pointer("/2/lap")?.unwrap(), 3);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn push<'v>(&mut self, node: NodeId, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
         self.space.editable()?;
@@ -93,6 +104,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::IndexOutOfRange`], and as [`push`](Self::push).
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!([1, 3]);
+    /// let list = doc.root_id().unwrap();
+    /// doc.insert(list, 1, 2)?;
+    /// doc.insert(list, 3, 4)?;
+    /// assert_eq!(format!("{:?}", doc.root().as_array()?.unwrap()), "[1, 2, 3, 4]");
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn insert<'v>(
         &mut self,
         node: NodeId,
@@ -199,6 +219,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!([1]);
+    /// let list = doc.root_id().unwrap();
+    /// assert!(doc.pop(list)?);
+    /// assert!(!doc.pop(list)?);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn pop(&mut self, node: NodeId) -> Result<bool> {
         let elements = self.array(self.resolve(node)?)?;
         match elements.count {

@@ -56,6 +56,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::WrongType`] where the root is a scalar.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"lap": 55});
+    /// let mut root = doc.root_mut()?;
+    /// root.set("lap", 56)?;
+    /// root.set("driver", "Ada")?;
+    /// assert_eq!(doc.get("lap")?.unwrap(), 56);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn root_mut(&mut self) -> Result<NodeMut<'_, S, O>> {
         match self.root_id() {
             Some(node) => Ok(NodeMut::new(self, node)),
@@ -67,6 +76,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [88.4]});
+    /// let laps = doc.find("/laps")?.unwrap();
+    /// doc.node_mut(laps)?.push(87.9)?;
+    /// assert_eq!(doc.pointer("/laps/1")?.unwrap(), 87.9);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn node_mut(&mut self, node: NodeId) -> Result<NodeMut<'_, S, O>> {
         let node = self.enter(node)?;
         self.container(node)?;
@@ -84,6 +101,14 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
 
     /// The container's handle. It is current: no call through this cursor or
     /// one taken from it can free the container.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": []});
+    /// let laps = doc.pointer_mut("/laps")?.unwrap().id();
+    /// doc.push(laps, 88.4)?;
+    /// assert_eq!(doc.pointer("/laps/0")?.unwrap(), 88.4);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn id(&self) -> NodeId {
         if self.squeezed != self.editor.handles.squeezes {
             return self.editor.resolve(self.node).unwrap_or(self.node);
@@ -101,6 +126,14 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     ///
     /// # Errors
     /// What is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [88.4]});
+    /// let mut laps = doc.pointer_mut("/laps")?.unwrap();
+    /// laps.push(87.9)?;
+    /// assert_eq!(laps.value()?.len()?, Some(2));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn value(&self) -> Result<Value<'_, Checked>> {
         self.editor.value(self.id())
     }
@@ -135,6 +168,16 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     ///
     /// # Errors
     /// As [`Editor::child`].
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"drivers": [{"name": "Ada"}]});
+    /// let mut root = doc.root_mut()?;
+    /// let mut drivers = root.get_mut("drivers")?.unwrap();
+    /// drivers.get_mut(0)?.unwrap().set("laps", 55)?;
+    /// drivers.push("nobody")?;
+    /// assert!(drivers.get_mut(1)?.is_none());              // no container
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn get_mut(&mut self, at: impl Child) -> Result<Option<NodeMut<'_, S, O>>> {
         let child = self.editor.child(self.id(), at)?;
         Ok(self.cursor(child))
@@ -144,6 +187,14 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     ///
     /// # Errors
     /// As [`Editor::child`].
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"drivers": [{"name": "Ada"}]});
+    /// let drivers = doc.root_mut()?.into_child("drivers")?.unwrap();
+    /// drivers.into_child(0)?.unwrap().set("name", "Augusta")?;
+    /// assert_eq!(doc.pointer("/drivers/0/name")?.unwrap(), "Augusta");
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn into_child(self, at: impl Child) -> Result<Option<NodeMut<'e, S, O>>> {
         let child = self.editor.child(self.id(), at)?;
         Ok(child.map(|node| NodeMut::new(self.editor, node)))
@@ -153,6 +204,16 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     ///
     /// # Errors
     /// As [`Editor::set`].
+    ///
+    /// ```
+    /// use livebuf::{New, json};
+    /// let mut doc = json!({});
+    /// let mut root = doc.root_mut()?;
+    /// root.set("lap", 55)?;
+    /// root.set("laps", New::array(2))?.unwrap().push(88.4)?;
+    /// assert_eq!(doc.pointer("/laps/0")?.unwrap(), 88.4);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn set<'v>(
         &mut self,
         at: impl Child,
@@ -166,6 +227,16 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     ///
     /// # Errors
     /// As [`Editor::push`].
+    ///
+    /// ```
+    /// use livebuf::{New, json};
+    /// let mut doc = json!([]);
+    /// let mut list = doc.root_mut()?;
+    /// list.push(New::object(1))?.unwrap().set("name", "Ada")?;
+    /// list.push(55)?;
+    /// assert_eq!(doc.pointer("/0/name")?.unwrap(), "Ada");
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn push<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeMut<'_, S, O>>> {
         let child = self.edit(|editor, node| editor.push(node, new))?;
         Ok(self.cursor(child))
@@ -188,6 +259,13 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
     ///
     /// # Errors
     /// As [`Editor::remove`].
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"lap": 55, "driver": "Ada"});
+    /// assert!(doc.root_mut()?.remove("lap")?);
+    /// assert!(doc.get("lap")?.is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn remove(&mut self, at: impl Child) -> Result<bool> {
         self.edit(|editor, node| editor.remove(node, at))
     }

@@ -12,6 +12,16 @@ impl<M: Mode> Doc<'_, M> {
     ///
     /// # Errors
     /// [`ErrorKind::NoSpace`](crate::ErrorKind::NoSpace) with the missing bytes, or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"note": "a note that goes"});
+    /// doc.remove_pointer("/note")?;
+    /// let mut target = [0; 64];
+    /// let length = doc.doc().compact_into(&mut target)?;
+    /// assert!(length < doc.as_bytes().len());
+    /// assert!(livebuf::Doc::open(&target[..length])?.root().is_object());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn compact_into(self, target: &mut [u8]) -> Result<usize> {
         let mut editor = Editor::create(target)?;
         editor.set_root(self.root())?;
@@ -95,6 +105,15 @@ mod owned {
         ///
         /// # Errors
         /// [`ErrorKind::Io`](crate::ErrorKind::Io) where the allocator refuses.
+        ///
+        /// ```
+        /// use livebuf::{DocBuf, New};
+        /// let mut doc = DocBuf::new()?;
+        /// assert!(doc.root().is_null());
+        /// let root = doc.set_root(New::object(1))?.unwrap();
+        /// doc.set(root, "lap", 55)?;
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
         pub fn new() -> Result<Self> {
             Editor::create(VecStorage::default())
         }
@@ -130,6 +149,13 @@ mod owned {
         }
 
         /// The document's bytes.
+        ///
+        /// ```
+        /// let doc = livebuf::json!({"lap": 55});
+        /// let sent = doc.to_vec();
+        /// assert_eq!(livebuf::DocBuf::open(&sent)?.get("lap")?.unwrap(), 55);
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
         pub fn to_vec(&self) -> Vec<u8> {
             self.as_bytes().to_vec()
         }
@@ -146,8 +172,8 @@ mod owned {
         /// Writes the shapes and the header: the finished document.
         ///
         /// # Errors
-        /// [`ErrorKind::BadSequence`] where not exactly one whole value was given;
-        /// [`ErrorKind::DocumentLimit`].
+        /// [`ErrorKind::BadSequence`](crate::ErrorKind::BadSequence) where not exactly one whole value was given;
+        /// [`ErrorKind::DocumentLimit`](crate::ErrorKind::DocumentLimit).
         pub fn finish(self) -> Result<Editor<S>> {
             Ok(Editor::encoded(self.into_storage()?))
         }
@@ -226,6 +252,14 @@ mod owned {
         ///
         /// # Errors
         /// What is damaged.
+        ///
+        /// ```
+        /// let mut doc = livebuf::json!({"note": "a note that goes"});
+        /// doc.remove_pointer("/note")?;
+        /// let compact = doc.doc().compacted()?;
+        /// assert_eq!(compact.as_bytes(), livebuf::json!({}).as_bytes());
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
         pub fn compacted(self) -> Result<DocBuf> {
             self.compacted_with(EncodeOptions::default())
         }
@@ -361,6 +395,15 @@ mod owned {
         ///
         /// # Errors
         /// The first problem with its offset; memory.
+        ///
+        /// ```
+        /// use livebuf::{DocBuf, json};
+        /// let mut doc = DocBuf::from_bytes_unvalidated(json!({"lap": 55}).as_bytes())?;
+        /// assert!(doc.valid().is_err());
+        /// doc.validate()?;
+        /// assert_eq!(doc.valid()?.pointer("/lap").unwrap(), 55);
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
         pub fn validate(&mut self) -> Result<()> {
             self.validate_with(|_| {})
         }

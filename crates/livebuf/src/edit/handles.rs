@@ -19,6 +19,16 @@ use core::sync::atomic::{AtomicU32, Ordering};
 ///
 /// An editor remembers the last 4,096 such changes, or 8 in a fixed buffer. Handles that
 /// were taken before these are refused as stale too, but for the last four that edits used.
+///
+/// ```
+/// let mut doc = livebuf::json!({"laps": [[1], [2]]});
+/// let laps = doc.find("/laps")?.unwrap();
+/// let second = doc.child(laps, 1)?.unwrap();
+/// doc.remove(laps, 0)?;                               // the second is the first now
+/// doc.push(second, 3)?;
+/// assert_eq!(doc.pointer("/laps/0/1")?.unwrap(), 3);
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeId {
     /// Home; of a row or an element of a list, the table or list.

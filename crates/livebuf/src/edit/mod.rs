@@ -70,6 +70,19 @@ pub struct Editor<S, O = ()> {
 }
 
 /// An owned, growable document.
+///
+/// ```
+/// use livebuf::{DocBuf, json};
+///
+/// let mut doc = json!({"driver": "Ada", "laps": []});
+/// doc.set_pointer("/laps/-", 88.4)?;                  // edited in place
+/// doc.root_mut()?.set("driver", "Augusta")?;
+/// assert_eq!(doc.pointer("/laps/0")?.unwrap(), 88.4); // read in place
+///
+/// let received = DocBuf::open(doc.as_bytes())?;       // validated, no parsing
+/// assert_eq!(received.valid()?.pointer("/driver").unwrap(), "Augusta");
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 #[cfg(feature = "alloc")]
 pub type DocBuf = Editor<crate::store::storage::VecStorage>;
 
@@ -144,6 +157,15 @@ pub enum New<'v> {
 
 impl New<'_> {
     /// An empty object with room for `capacity` fields (a guess; it grows).
+    ///
+    /// ```
+    /// use livebuf::{New, json};
+    /// let mut doc = json!({});
+    /// doc.set_pointer("/driver", New::object(2))?;
+    /// doc.set_pointer("/driver/name", "Ada")?;
+    /// assert_eq!(doc.pointer("/driver/name")?.unwrap(), "Ada");
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn object(capacity: usize) -> Self {
         match u8::try_from(capacity) {
             Ok(capacity) => New::Object { capacity },
@@ -152,6 +174,15 @@ impl New<'_> {
     }
 
     /// An empty array with room for `capacity` elements of eight bytes (a guess; it grows).
+    ///
+    /// ```
+    /// use livebuf::{New, json};
+    /// let mut doc = json!({});
+    /// doc.set_pointer("/laps", New::array(100))?;
+    /// doc.set_pointer("/laps/-", 88.4)?;
+    /// assert_eq!(doc.pointer("/laps/0")?.unwrap(), 88.4);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn array(capacity: usize) -> Self {
         New::Array { capacity: u32::try_from(capacity).unwrap_or(u32::MAX) }
     }
@@ -370,6 +401,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Sets the bounds that edits keep to.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({});
+    /// let mut limits = doc.limits();
+    /// limits.string = 100;
+    /// doc.set_limits(limits);
+    /// let error = doc.set_pointer("/note", &"x".repeat(101)).unwrap_err();
+    /// assert_eq!(error.kind(), livebuf::ErrorKind::StringLimit);
+    /// ```
     pub fn set_limits(&mut self, limits: Limits) {
         self.space.set_limits(limits);
     }
@@ -387,6 +427,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     // --- looking ------------------------------------------------------------
 
     /// The document, every answer checked.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"laps": [88.4]});
+    /// let view = doc.doc();
+    /// assert_eq!(view.pointer("/laps/0")?.unwrap().as_f64(), Some(88.4));
+    /// assert_eq!(view.as_bytes(), doc.as_bytes());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn doc(&self) -> Doc<'_, Checked> {
         Doc::over(self.space.bytes())
@@ -399,6 +447,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Whether this editor wrote or validated the document, so that freed space is reused.
+    ///
+    /// ```
+    /// use livebuf::{DocBuf, json};
+    /// let made = json!({"lap": 55});
+    /// assert!(made.is_trusted());
+    /// let mut received = DocBuf::from_bytes_unvalidated(made.as_bytes())?;
+    /// assert!(!received.is_trusted());
+    /// received.validate()?;
+    /// assert!(received.is_trusted());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn is_trusted(&self) -> bool {
         self.space.trusted
     }
@@ -439,6 +498,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// The root container's handle; `None` where the root is a scalar.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"lap": 55});
+    /// let root = doc.root_id().unwrap();
+    /// doc.set(root, "lap", 56)?;
+    /// assert_eq!(doc.get("lap")?.unwrap(), 56);
+    /// assert!(livebuf::json!(55).root_id().is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn root_id(&self) -> Option<NodeId> {
         let raw = self.doc().root().raw();
         self.handle(raw, 1)
@@ -513,6 +581,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"drivers": [{"name": "Ada"}]});
+    /// let drivers = doc.child(doc.root_id().unwrap(), "drivers")?.unwrap();
+    /// let ada = doc.child(drivers, 0)?.unwrap();
+    /// doc.set(ada, "laps", 55)?;
+    /// assert!(doc.child(ada, "laps")?.is_none());          // no container
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn child(&self, node: NodeId, at: impl Child) -> Result<Option<NodeId>> {
         let node = self.resolve(node)?;
         let container = self.container(node)?;
@@ -528,6 +605,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::BadPointer`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"drivers": [{"name": "Ada"}]});
+    /// let ada = doc.find("/drivers/0")?.unwrap();
+    /// doc.set(ada, "laps", 55)?;
+    /// assert_eq!(doc.pointer("/drivers/0/laps")?.unwrap(), 55);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn find(&self, pointer: &str) -> Result<Option<NodeId>> {
         let depth = pointer.bytes().filter(|&byte| byte == b'/').count() + 1;
         let depth = u16::try_from(depth).unwrap_or(u16::MAX);
@@ -538,6 +623,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [88.4]});
+    /// let laps = doc.find("/laps")?.unwrap();
+    /// doc.push(laps, 87.9)?;
+    /// assert_eq!(doc.value(laps)?.get(1)?.unwrap(), 87.9);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn value(&self, node: NodeId) -> Result<Value<'_, Checked>> {
         let node = self.resolve(node)?;
         let (home, row) = (node.home as u64, row_cell(node.home, node.row));
@@ -551,6 +644,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Whether a handle is good: its container was not freed or taken away since.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!([[1], [2]]);
+    /// let (first, second) = (doc.find("/0")?.unwrap(), doc.find("/1")?.unwrap());
+    /// doc.remove_pointer("/0")?;
+    /// assert!(!doc.is_current(first));
+    /// assert_eq!(doc.value(second)?.get(0)?.unwrap(), 2);  // it follows
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn is_current(&self, node: NodeId) -> bool {
         self.resolve(node).is_ok()
     }
@@ -947,6 +1049,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// Limits and space.
+    ///
+    /// ```
+    /// use livebuf::{DocBuf, New};
+    /// let mut doc = DocBuf::new()?;
+    /// let list = doc.set_root(New::array(2))?.unwrap();
+    /// doc.push(list, 55)?;
+    /// assert_eq!(doc.get(0)?.unwrap(), 55);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn set_root<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
         self.space.editable()?;
         let (tag, cell) = (HEADER_ROOT_TAG as u64, HEADER_ROOT_CELL as u64);
@@ -1005,6 +1116,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::BadPointer`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [88.4, 87.9]});
+    /// assert!(doc.remove_pointer("/laps/0")?);
+    /// assert_eq!(doc.pointer("/laps/0")?.unwrap(), 87.9);
+    /// assert!(!doc.remove_pointer("/driver")?);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn remove_pointer(&mut self, pointer: &str) -> Result<bool> {
         let Some((parent, last)) = pointer::split_last(pointer)? else {
             self.set_root(())?;
@@ -1053,6 +1172,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`],
     /// [`ErrorKind::IndexOutOfRange`], limits and space.
+    ///
+    /// ```
+    /// use livebuf::{New, json};
+    /// let mut doc = json!({"lap": 55});
+    /// let root = doc.root_id().unwrap();
+    /// doc.set(root, "lap", 56)?;                          // replaced
+    /// doc.set(root, "driver", "Ada")?;                    // added
+    /// let laps = doc.set(root, "laps", New::array(0))?.unwrap();
+    /// doc.push(laps, 88.4)?;
+    /// assert_eq!(doc.pointer("/laps/0")?.unwrap(), 88.4);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn set<'v>(
         &mut self,
@@ -1182,6 +1313,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"lap": 55, "driver": "Ada"});
+    /// let root = doc.root_id().unwrap();
+    /// assert!(doc.remove(root, "lap")?);
+    /// assert!(!doc.remove(root, "lap")?);
+    /// assert!(doc.get("lap")?.is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn remove(&mut self, node: NodeId, at: impl Child) -> Result<bool> {
         self.space.editable()?;
         let node = self.enter(node)?;
@@ -1233,6 +1373,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`] where it hangs somewhere, or the document was compacted.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"inbox": [{"text": "hello"}]});
+    /// let inbox = doc.find("/inbox")?.unwrap();
+    /// let message = doc.detach(inbox, 0)?.unwrap();
+    /// doc.discard(message)?;
+    /// assert_eq!(doc.value(inbox)?.len()?, Some(0));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn discard(&mut self, detached: Detached) -> Result<()> {
         self.space.editable()?;
         detached.measure(self, NodeId::NONE)?;
@@ -1275,6 +1424,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [88.4, 87.9]});
+    /// let laps = doc.find("/laps")?.unwrap();
+    /// doc.clear(laps)?;
+    /// assert_eq!(doc.value(laps)?.len()?, Some(0));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn clear(&mut self, node: NodeId) -> Result<()> {
         self.space.editable()?;
         let node = self.enter(node)?;
@@ -1299,6 +1456,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`], limits and space.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!([]);
+    /// let list = doc.root_id().unwrap();
+    /// doc.reserve(list, 1000)?;
+    /// let length = doc.as_bytes().len();
+    /// doc.extend(list, 0..1000)?;
+    /// assert_eq!(doc.as_bytes().len(), length);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn reserve(&mut self, node: NodeId, additional: usize) -> Result<()> {
         self.space.editable()?;
         let node = self.enter(node)?;
@@ -1344,6 +1511,14 @@ impl<S: Storage> Editor<S> {
     ///
     /// # Errors
     /// What the storage says when it cannot hold 32 bytes.
+    ///
+    /// ```
+    /// let mut buffer = [0; 256];
+    /// let mut doc = livebuf::Editor::create(&mut buffer[..])?;
+    /// doc.set_root("hello")?;
+    /// assert_eq!(doc.root().as_str()?, Some("hello"));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn create(storage: S) -> Result<Self> {
         Editor::create_with(storage, ())

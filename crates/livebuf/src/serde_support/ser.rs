@@ -51,6 +51,13 @@ pub fn to_doc<T: Serialize + ?Sized>(value: &T) -> Result<DocBuf, SerdeError> {
 ///
 /// # Errors
 /// As [`to_doc`].
+///
+/// ```
+/// let bytes = livebuf::to_vec(&[("lap", 55)])?;
+/// let back: Vec<(String, u8)> = livebuf::from_slice(&bytes)?;
+/// assert_eq!(back, [("lap".to_owned(), 55)]);
+/// # Ok::<(), livebuf::SerdeError>(())
+/// ```
 pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, SerdeError> {
     to_doc(value).map(|doc| doc.to_vec())
 }

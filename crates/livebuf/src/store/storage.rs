@@ -138,6 +138,13 @@ mod vec {
         ///
         /// # Errors
         /// [`ErrorKind::Io`] where the allocator refuses.
+        ///
+        /// ```
+        /// use livebuf::{Editor, VecStorage};
+        /// let mut doc = Editor::create(VecStorage::with_capacity(1 << 16)?)?;
+        /// doc.set_root("no more memory is needed for a while")?;
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
         pub fn with_capacity(capacity: u64) -> Result<Self> {
             let mut storage = VecStorage::default();
             storage.resize(capacity)?;

@@ -7,6 +7,17 @@ use crate::format::bytes::slice;
 use crate::format::layout::GAPS_NONE;
 
 /// An array.
+///
+/// ```
+/// let doc = livebuf::json!([88.5, 87.25, 88.0]);
+/// let laps = doc.valid()?.root().as_array().unwrap();
+/// assert_eq!((laps.len(), laps.get(1).unwrap().as_f64()), (3, Some(87.25)));
+/// assert_eq!(laps.as_slice::<f32>(), Some(&[88.5, 87.25, 88.0][..]));
+/// for lap in &laps {
+///     assert!(lap.is_number());
+/// }
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Array<'a, M> {
     bytes: &'a [u8],
@@ -49,6 +60,12 @@ impl<'a, M: Mode> Array<'a, M> {
     }
 
     /// Count of elements.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([1, "two", null]);
+    /// assert_eq!(doc.valid()?.root().as_array().unwrap().len(), 3);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.elements.count as usize
@@ -60,11 +77,26 @@ impl<'a, M: Mode> Array<'a, M> {
     }
 
     /// How the elements are stored.
+    ///
+    /// ```
+    /// use livebuf::{ColumnType, json};
+    /// let doc = json!([1, 2, 300]);
+    /// assert_eq!(doc.valid()?.root().as_array().unwrap().column_type(), ColumnType::I16);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn column_type(&self) -> ColumnType {
         self.elements.column
     }
 
     /// The element at this index. Constant time.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([1, "two"]);
+    /// let array = doc.valid()?.root().as_array().unwrap();
+    /// assert_eq!(array.get(1).unwrap(), "two");
+    /// assert!(array.get(2).is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn get(&self, index: usize) -> M::Out<Value<'a, M>> {
         M::out(self.element(index))
@@ -80,6 +112,13 @@ impl<'a, M: Mode> Array<'a, M> {
     }
 
     /// The first element; `None` where there is none.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([1, 2, 3]);
+    /// let array = doc.valid()?.root().as_array().unwrap();
+    /// assert_eq!((array.first().unwrap().as_i64(), array.last().unwrap().as_i64()), (Some(1), Some(3)));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn first(&self) -> M::Out<Value<'a, M>> {
         self.get(0)
     }
@@ -90,6 +129,16 @@ impl<'a, M: Mode> Array<'a, M> {
     }
 
     /// All elements in order.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([1, 2, 3]);
+    /// let array = doc.valid()?.root().as_array().unwrap();
+    /// assert_eq!(array.iter().filter_map(|value| value.as_i64()).sum::<i64>(), 6);
+    /// for value in array.iter().rev().take(1) {
+    ///     assert_eq!(value, 3);
+    /// }
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn iter(&self) -> ArrayIter<'a, M> {
         ArrayIter { array: *self, front: 0, back: self.elements.count }
     }

@@ -110,6 +110,13 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// Whether it is a number of any kind, one that is kept as text among them.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([1, 2.5, u128::MAX, "3"]);
+    /// let numbers = doc.valid()?.root().as_array().unwrap().iter().filter(|value| value.is_number());
+    /// assert_eq!(numbers.count(), 3);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn is_number(&self) -> bool {
         matches!(self.kind(), Kind::Int | Kind::Uint | Kind::Float | Kind::Number)
     }

@@ -218,6 +218,15 @@ impl<'a> Doc<'a, Checked> {
     /// [`ErrorKind::NotADocument`], [`ErrorKind::UnsupportedVersion`],
     /// [`ErrorKind::UnsupportedFeature`], [`ErrorKind::Truncated`] or what is
     /// wrong with the header.
+    ///
+    /// ```
+    /// use livebuf::{Doc, json};
+    /// let sent = json!({"lap": 55}).to_vec();
+    /// let doc = Doc::open(&sent)?;
+    /// assert_eq!(doc.root().get("lap")?.unwrap().as_i64(), Some(55));
+    /// assert!(Doc::open(b"{}").is_err());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn open(bytes: &'a [u8]) -> Result<Self> {
         let used = Header::check(bytes)?.used as u64;
         match usize::try_from(used).ok().and_then(|used| bytes.get(..used)) {
@@ -233,6 +242,14 @@ impl<'a> Doc<'a, Checked> {
     ///
     /// # Errors
     /// As [`Doc::open`], except that the header is enough.
+    ///
+    /// ```
+    /// use livebuf::{Doc, ErrorKind, json};
+    /// let sent = json!(["near", "text that lies behind what was fetched so far"]).to_vec();
+    /// let missing = Doc::open_partial(&sent[..64])?.pointer("/1").and_then(|text| text.unwrap().as_str());
+    /// assert_eq!(missing.unwrap_err().kind(), ErrorKind::OutOfBounds);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn open_partial(bytes: &'a [u8]) -> Result<Self> {
         let used = Header::check(bytes)?.used as usize;
         Ok(Doc::over(bytes.get(..used).unwrap_or(bytes)))
@@ -246,6 +263,13 @@ impl<'a, M: Mode> Doc<'a, M> {
     }
 
     /// The root value.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"lap": 55});
+    /// assert!(doc.doc().root().is_object());
+    /// assert_eq!(doc.valid()?.root().get("lap").unwrap(), 55);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn root(self) -> Value<'a, M> {
         // Opening made sure of the header.
@@ -259,6 +283,13 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// # Errors
     /// In checked mode [`ErrorKind::BadPointer`] or what is damaged; a valid
     /// view answers `None` to a malformed pointer.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"a/b": [88.4, 87.9]});
+    /// assert_eq!(doc.doc().pointer("/a~1b/1")?.unwrap(), 87.9);
+    /// assert!(doc.valid()?.pointer("/a~1b/2").is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn pointer(self, pointer: &str) -> M::Out<Value<'a, M>> {
         self.root().pointer(pointer)
     }
@@ -322,6 +353,16 @@ impl Header {
 }
 
 /// One value of a document: a loaded cell. Copying it is cheap.
+///
+/// ```
+/// let doc = livebuf::json!({"driver": "Ada", "laps": [88.4, 87.9]});
+/// let root = doc.valid()?.root();                     // plain answers
+/// assert_eq!(root.get("driver").unwrap().as_str(), Some("Ada"));
+/// assert_eq!(root.pointer("/laps/1").unwrap(), 87.9);
+/// let root = doc.root();                              // every answer checked
+/// assert_eq!(root.get("driver")?.unwrap().as_str()?, Some("Ada"));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Value<'a, M = Checked> {
     bytes: &'a [u8],
@@ -386,6 +427,14 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// What the value is.
+    ///
+    /// ```
+    /// use livebuf::{Kind, json};
+    /// let doc = json!({"lap": 55});
+    /// assert_eq!(doc.root().kind(), Kind::Object);
+    /// assert_eq!(doc.get("lap")?.unwrap().kind(), Kind::Int);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn kind(&self) -> Kind {
         match self.raw.tag {
@@ -410,6 +459,14 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// The boolean.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([true, 1]);
+    /// let root = doc.valid()?.root();
+    /// assert_eq!(root.get(0).unwrap().as_bool(), Some(true));
+    /// assert_eq!(root.get(1).unwrap().as_bool(), None);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn as_bool(&self) -> Option<bool> {
         match self.raw.tag {
@@ -420,12 +477,26 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// The integer, if it is one and fits. `1.0` is not an integer (as in serde_json).
+    ///
+    /// ```
+    /// let doc = livebuf::json!([-5, 1.0, u64::MAX]);
+    /// let answers: Vec<_> = doc.valid()?.root().as_array().unwrap().iter().map(|n| n.as_i64()).collect();
+    /// assert_eq!(answers, [Some(-5), None, None]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn as_i64(&self) -> Option<i64> {
         (self.raw.tag == TAG_INT).then_some(self.raw.cell as i64)
     }
 
     /// The integer, if it is one and not negative. `1.0` is not an integer.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([5, -5, u64::MAX]);
+    /// let answers: Vec<_> = doc.valid()?.root().as_array().unwrap().iter().map(|n| n.as_u64()).collect();
+    /// assert_eq!(answers, [Some(5), None, Some(u64::MAX)]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn as_u64(&self) -> Option<u64> {
         match self.raw.tag {
@@ -437,6 +508,13 @@ impl<'a, M: Mode> Value<'a, M> {
 
     /// The number as a double: floats as they are, integers and number text
     /// rounded to the nearest (`None` for text beyond the range of doubles).
+    ///
+    /// ```
+    /// let doc = livebuf::json!([1, 1.5, "1"]);
+    /// let answers: Vec<_> = doc.valid()?.root().as_array().unwrap().iter().map(|n| n.as_f64()).collect();
+    /// assert_eq!(answers, [Some(1.0), Some(1.5), None]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn as_f64(&self) -> Option<f64> {
         match self.raw.tag {
@@ -472,6 +550,14 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// The text, borrowed from the document.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"name": "Ada"});
+    /// let name: &str = doc.valid()?.root().get("name").unwrap().as_str().unwrap();
+    /// assert_eq!(name, "Ada");
+    /// assert_eq!(doc.get("name")?.unwrap().as_str()?, Some("Ada"));   // checked
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn as_str(&self) -> M::Out<&'a str> {
         M::out(self.span_text(TAG_STRING))
@@ -486,23 +572,52 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// The bytes of a byte string, borrowed from the document.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"key": vec![1u8, 2, 3]});
+    /// assert_eq!(doc.valid()?.pointer("/key").unwrap().as_bytes(), Some(&[1, 2, 3][..]));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn as_bytes(&self) -> M::Out<&'a [u8]> {
         M::out(self.span(TAG_BYTES))
     }
 
     /// The text of a number that is kept as text ([`Kind::Number`]).
+    ///
+    /// ```
+    /// let doc = livebuf::json!([1u128 << 100]);
+    /// let text = doc.valid()?.pointer("/0").unwrap().as_number_text();
+    /// assert_eq!(text, Some("1267650600228229401496703205376"));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn as_number_text(&self) -> M::Out<&'a str> {
         M::out(self.span_text(TAG_NUMBER))
     }
 
     /// The object.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"lap": 55, "driver": "Ada"});
+    /// for (key, value) in doc.valid()?.root().as_object().unwrap() {
+    ///     println!("{key}: {value:?}");
+    /// }
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn as_object(&self) -> M::Out<Object<'a, M>> {
         M::out(self.object())
     }
 
     /// The array.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([88.4, 87.9]);
+    /// for lap in doc.valid()?.root().as_array().unwrap() {
+    ///     assert!(lap.as_f64().unwrap() > 87.0);
+    /// }
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn as_array(&self) -> M::Out<Array<'a, M>> {
         M::out(self.array())
@@ -534,6 +649,14 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// The member with this key, or the element with this index.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"laps": [88.4, 87.9]});
+    /// let root = doc.valid()?.root();
+    /// assert_eq!(root.get("laps").unwrap().get(1).unwrap(), 87.9);
+    /// assert!(root.get("driver").is_none() && root.get(0).is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn get(&self, lookup: impl Lookup) -> M::Out<Value<'a, M>> {
         M::out(lookup.find_in_value(self))
@@ -543,6 +666,13 @@ impl<'a, M: Mode> Value<'a, M> {
     ///
     /// # Errors
     /// As [`Doc::pointer`].
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"drivers": [{"name": "Ada"}]});
+    /// let drivers = doc.valid()?.root().get("drivers").unwrap();
+    /// assert_eq!(drivers.pointer("/0/name").unwrap(), "Ada");
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn pointer(&self, pointer: &str) -> M::Out<Value<'a, M>> {
         M::out(self.follow(pointer))
     }
@@ -573,6 +703,13 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// Count of elements, members, or bytes of text; `None` for other values.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([[1, 2], "text", null]);
+    /// let lengths: Vec<_> = doc.valid()?.root().as_array().unwrap().iter().map(|v| v.len()).collect();
+    /// assert_eq!(lengths, [Some(2), Some(4), None]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn len(&self) -> M::Out<usize> {
         M::out(match self.raw.tag {
             TAG_OBJECT => self.object().map(|object| object.map(|object| object.len())),
@@ -583,6 +720,18 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// The same value with every answer checked.
+    ///
+    /// ```
+    /// use livebuf::{Mode, Result, Value, json};
+    ///
+    /// fn lap<M: Mode>(value: &Value<'_, M>) -> Result<Option<i64>> {
+    ///     Ok(value.checked().get("lap")?.and_then(|lap| lap.as_i64()))
+    /// }
+    ///
+    /// let doc = json!({"lap": 55});
+    /// assert_eq!(lap(&doc.root())?, lap(&doc.valid()?.root())?);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn checked(&self) -> Value<'a, Checked> {
         Value::new(Checked, self.bytes, self.raw)
     }

@@ -16,6 +16,17 @@ use core::ops::Bound as Limit;
 use core::ops::RangeBounds;
 
 /// An object: members in insertion order, found by key.
+///
+/// ```
+/// let doc = livebuf::json!({"driver": "Ada", "lap": 55});
+/// let object = doc.valid()?.root().as_object().unwrap();
+/// assert_eq!(object.len(), 2);
+/// assert_eq!(object.get("lap").unwrap(), 55);
+/// for (key, value) in &object {
+///     println!("{key}: {value:?}");
+/// }
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Object<'a, M> {
     bytes: &'a [u8],
@@ -182,12 +193,29 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// The member with this key. Constant time up to 255 members, else O(log n).
+    ///
+    /// ```
+    /// use livebuf::{Key, json};
+    /// static NAME: Key = Key::new("name");                // remembers where it was found
+    /// let doc = json!({"name": "Ada", "lap": 55});
+    /// let object = doc.valid()?.root().as_object().unwrap();
+    /// assert_eq!(object.get("lap").unwrap(), 55);
+    /// assert_eq!(object.get(&NAME).unwrap(), "Ada");
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn get(&self, lookup: impl Lookup) -> M::Out<Value<'a, M>> {
         M::out(lookup.find_in_object(self))
     }
 
     /// Whether there is a member with this key.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"lap": null});
+    /// let object = doc.valid()?.root().as_object().unwrap();
+    /// assert!(object.contains_key("lap") && !object.contains_key("driver"));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn contains_key(&self, lookup: impl Lookup) -> M::Item<bool> {
         M::whole(lookup.find_in_object(self).map(|found| found.is_some()), false)
     }
@@ -361,6 +389,14 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// All members in insertion order.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"x": 1, "y": 2});
+    /// let object = doc.valid()?.root().as_object().unwrap();
+    /// let pairs: Vec<_> = object.iter().map(|(key, value)| (key, value.as_i64())).collect();
+    /// assert_eq!(pairs, [("x", Some(1)), ("y", Some(2))]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn iter(&self) -> Fields<'a, M> {
         let back = match self.body {
@@ -402,11 +438,25 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// All keys in insertion order.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"x": 1, "y": 2});
+    /// let object = doc.valid()?.root().as_object().unwrap();
+    /// assert_eq!(object.keys().collect::<Vec<_>>(), ["x", "y"]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn keys(&self) -> Keys<'a, M> {
         Keys(self.iter())
     }
 
     /// All values in insertion order.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"x": 1, "y": 2});
+    /// let object = doc.valid()?.root().as_object().unwrap();
+    /// assert_eq!(object.values().filter_map(|value| value.as_i64()).sum::<i64>(), 3);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn values(&self) -> Values<'a, M> {
         Values(self.iter())
     }
@@ -429,12 +479,26 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// Members whose keys begin with `prefix`, ordered by the keys' bytes.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"b": 0, "a2": 1, "a1": 2});
+    /// let object = doc.valid()?.root().as_object().unwrap();
+    /// assert_eq!(object.prefix("a").map(|(key, _)| key).collect::<Vec<_>>(), ["a1", "a2"]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn prefix<'k>(&self, prefix: &'k str) -> Ordered<'a, 'k, M> {
         let prefix = prefix.as_bytes();
         Ordered::new(self, Limit::Included(prefix), Limit::Unbounded, prefix)
     }
 
     /// The member with the smallest key.
+    ///
+    /// ```
+    /// let doc = livebuf::json!({"b": 0, "a": 1, "c": 2});
+    /// let object = doc.valid()?.root().as_object().unwrap();
+    /// assert_eq!((object.first().unwrap().0, object.last().unwrap().0), ("a", "c"));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn first(&self) -> M::Out<(&'a str, Value<'a, M>)> {
         M::out(Ordered::new(self, Limit::Unbounded, Limit::Unbounded, &[]).step(false).transpose())
     }

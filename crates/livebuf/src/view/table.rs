@@ -215,12 +215,29 @@ impl ColumnPath for Pointer<'_> {
 
 impl<'a, M: Mode> Array<'a, M> {
     /// The columns, where the elements are like objects that are stored as such.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let like = json!([{"lap": 1}, {"lap": 2}, {"lap": 3}, {"lap": 4}]);
+    /// let table = like.valid()?.root().as_array().unwrap().table().unwrap();
+    /// assert_eq!((table.rows(), table.width()), (4, 1));
+    /// let mixed = json!([{"lap": 1}, 2]);
+    /// assert!(mixed.valid()?.root().as_array().unwrap().table().is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn table(&self) -> M::Out<Table<'a, M>> {
         M::out(self.as_column().inner())
     }
 
     /// The array as a column.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([88.25, 87.5, 88.0]);
+    /// let laps = doc.valid()?.root().as_array().unwrap().as_column();
+    /// assert_eq!(laps.find(87.5), Some(1));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn as_column(&self) -> Column<'a, M> {
         let (mode, bytes, elements) = self.parts();
@@ -246,6 +263,20 @@ impl<'a, M: Mode> Table<'a, M> {
     }
 
     /// A row as an object; `None` beyond the last, and where there is null.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"lap": 1, "sec": 88.25, "car": {"id": 7}, "tyres": [3, 4]},
+    ///     {"lap": 2, "sec": null, "car": {"id": 7}, "tyres": []},
+    ///     {"lap": 3, "sec": 87.5, "car": {"id": 9}, "tyres": [3]},
+    ///     {"lap": 4, "sec": 88.0, "car": {"id": 9}, "tyres": [5]},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// assert_eq!(table.row(2).unwrap().get("lap").unwrap(), 3);
+    /// assert!(table.row(4).is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn row(&self, index: usize) -> M::Out<Object<'a, M>> {
         M::out(self.object(index))
     }
@@ -262,12 +293,41 @@ impl<'a, M: Mode> Table<'a, M> {
     }
 
     /// A column by key, index, keys through struct columns, or [`Pointer`].
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"lap": 1, "sec": 88.25, "car": {"id": 7}, "tyres": [3, 4]},
+    ///     {"lap": 2, "sec": null, "car": {"id": 7}, "tyres": []},
+    ///     {"lap": 3, "sec": 87.5, "car": {"id": 9}, "tyres": [3]},
+    ///     {"lap": 4, "sec": 88.0, "car": {"id": 9}, "tyres": [5]},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// assert_eq!(table.column("lap").unwrap().get(1).unwrap(), 2);
+    /// assert_eq!(table.column(&["car", "id"]).unwrap().find(9), Some(2));
+    /// assert!(table.column("driver").is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn column(&self, path: impl ColumnPath) -> M::Out<Column<'a, M>> {
         M::out(path.find(self))
     }
 
     /// Keys and columns in their order.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"lap": 1, "sec": 88.25, "car": {"id": 7}, "tyres": [3, 4]},
+    ///     {"lap": 2, "sec": null, "car": {"id": 7}, "tyres": []},
+    ///     {"lap": 3, "sec": 87.5, "car": {"id": 9}, "tyres": [3]},
+    ///     {"lap": 4, "sec": 88.0, "car": {"id": 9}, "tyres": [5]},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// let keys: Vec<_> = table.columns().map(|(key, _)| key).collect();
+    /// assert_eq!(keys, ["lap", "sec", "car", "tyres"]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn columns(&self) -> impl Iterator<Item = M::Item<(&'a str, Column<'a, M>)>> + use<'a, M> {
         let table = *self;
         (0..table.block.columns).filter_map(move |index| {
@@ -338,6 +398,16 @@ impl<M: Mode> core::fmt::Debug for Table<'_, M> {
 }
 
 /// The values that the rows of a table have under one key, or the elements of an array.
+///
+/// ```
+/// let doc = livebuf::json!([{"lap": 1, "sec": 88.5}, {"lap": 2, "sec": null}, {"lap": 3, "sec": 87.25}]);
+/// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+/// let seconds = table.column("sec").unwrap();
+/// assert_eq!(seconds.f64s().flatten().sum::<f64>(), 175.75);
+/// assert_eq!(seconds.filter_f64(87.0, 88.0).collect::<Vec<_>>(), [2]);
+/// assert_eq!(table.column("lap").unwrap().as_slice::<i8>(), Some(&[1, 2, 3][..]));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Column<'a, M> {
     bytes: &'a [u8],
@@ -371,6 +441,21 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// The value of a row; `None` where the field is missing.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"lap": 1, "sec": 88.25, "car": {"id": 7}, "tyres": [3, 4]},
+    ///     {"lap": 2, "sec": null, "car": {"id": 7}, "tyres": []},
+    ///     {"lap": 3, "sec": 87.5, "car": {"id": 9}, "tyres": [3]},
+    ///     {"lap": 4, "sec": 88.0, "car": {"id": 9}, "tyres": [5]},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// let seconds = table.column("sec").unwrap();
+    /// assert_eq!(seconds.get(0).unwrap(), 88.25);
+    /// assert!(seconds.get(1).unwrap().is_null());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[inline]
     pub fn get(&self, row: usize) -> M::Out<Value<'a, M>> {
         M::out(self.value(row))
@@ -403,6 +488,21 @@ impl<'a, M: Mode> Column<'a, M> {
 
     /// The values as a borrowed slice, where they are exactly of this type, none is null
     /// or missing, the buffer's alignment permits and the host is little-endian.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"lap": 1, "sec": 88.25, "car": {"id": 7}, "tyres": [3, 4]},
+    ///     {"lap": 2, "sec": null, "car": {"id": 7}, "tyres": []},
+    ///     {"lap": 3, "sec": 87.5, "car": {"id": 9}, "tyres": [3]},
+    ///     {"lap": 4, "sec": 88.0, "car": {"id": 9}, "tyres": [5]},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// let laps = table.column("lap").unwrap();
+    /// assert_eq!(laps.as_slice::<i8>(), Some(&[1, 2, 3, 4][..]));
+    /// assert!(laps.as_slice::<i64>().is_none());          // narrower
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
         if self.elements.gaps != GAPS_NONE || !self.above.is_none() {
             return None;
@@ -411,6 +511,23 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// The same where some rows are without a value: their slots hold 0.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"lap": 1, "sec": 88.25, "car": {"id": 7}, "tyres": [3, 4]},
+    ///     {"lap": 2, "sec": null, "car": {"id": 7}, "tyres": []},
+    ///     {"lap": 3, "sec": 87.5, "car": {"id": 9}, "tyres": [3]},
+    ///     {"lap": 4, "sec": 88.0, "car": {"id": 9}, "tyres": [5]},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// let seconds = table.column("sec").unwrap();
+    /// assert!(seconds.as_slice::<f32>().is_none());
+    /// assert_eq!(seconds.slots::<f32>(), Some(&[88.25, 0.0, 87.5, 88.0][..]));
+    /// let (bits, first) = seconds.validity().unwrap();
+    /// assert_eq!((bits[0] & 0b1111, first), (0b1101, 0));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn slots<T: Element>(&self) -> Option<&'a [T]> {
         if self.elements.column != T::COLUMN || cfg!(target_endian = "big") {
             return None;
@@ -453,6 +570,23 @@ impl<'a, M: Mode> Column<'a, M> {
 
     /// The elements of all arrays of a list column, one behind the other. Those of row r
     /// are at [`bounds`](Self::bounds)`(r)`.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"lap": 1, "sec": 88.25, "car": {"id": 7}, "tyres": [3, 4]},
+    ///     {"lap": 2, "sec": null, "car": {"id": 7}, "tyres": []},
+    ///     {"lap": 3, "sec": 87.5, "car": {"id": 9}, "tyres": [3]},
+    ///     {"lap": 4, "sec": 88.0, "car": {"id": 9}, "tyres": [5]},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// let tyres = table.column("tyres").unwrap();
+    /// let elements = tyres.elements().unwrap();
+    /// assert_eq!(elements.len(), 4);
+    /// assert_eq!(tyres.bounds(2), Some(2..3));
+    /// assert_eq!(elements.get(2).unwrap(), 3);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn elements(&self) -> M::Out<Column<'a, M>> {
         M::out(self.list().and_then(|list| match list {
             None => Ok(None),
@@ -497,6 +631,19 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// Integers of all rows, `None` where there is none that fits `i64`.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"lap": 1, "sec": 88.25, "car": {"id": 7}, "tyres": [3, 4]},
+    ///     {"lap": 2, "sec": null, "car": {"id": 7}, "tyres": []},
+    ///     {"lap": 3, "sec": 87.5, "car": {"id": 9}, "tyres": [3]},
+    ///     {"lap": 4, "sec": 88.0, "car": {"id": 9}, "tyres": [5]},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// assert_eq!(table.column("lap").unwrap().i64s().flatten().sum::<i64>(), 10);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn i64s(&self) -> impl ExactSizeIterator<Item = Option<i64>> + Clone + use<'a, M> {
         Typed {
             rows: Rows { column: *self, next: 0 },
@@ -505,6 +652,20 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// Numbers of all rows as doubles, by the rules of [`Value::as_f64`].
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"lap": 1, "sec": 88.25, "car": {"id": 7}, "tyres": [3, 4]},
+    ///     {"lap": 2, "sec": null, "car": {"id": 7}, "tyres": []},
+    ///     {"lap": 3, "sec": 87.5, "car": {"id": 9}, "tyres": [3]},
+    ///     {"lap": 4, "sec": 88.0, "car": {"id": 9}, "tyres": [5]},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// let seconds: Vec<_> = table.column("sec").unwrap().f64s().collect();
+    /// assert_eq!(seconds, [Some(88.25), None, Some(87.5), Some(88.0)]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn f64s(&self) -> impl ExactSizeIterator<Item = Option<f64>> + Clone + use<'a, M> {
         let (mode, bytes) = (self.mode, self.bytes);
         Typed {
@@ -518,6 +679,13 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// Texts of all rows, `None` where there is none.
+    ///
+    /// ```
+    /// let doc = livebuf::json!(["Ada", "Grace"]);
+    /// let names = doc.valid()?.root().as_array().unwrap().as_column();
+    /// assert_eq!(names.strs().flatten().collect::<Vec<_>>(), ["Ada", "Grace"]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn strs(&self) -> impl ExactSizeIterator<Item = Option<&'a str>> + Clone + use<'a, M> {
         let (mode, bytes) = (self.mode, self.bytes);
         Typed {
@@ -532,6 +700,20 @@ impl<'a, M: Mode> Column<'a, M> {
     /// where the column is typed.
     ///
     /// An integer finds integers, a float floats by their value (`-0.0` finds `0.0`, NaN nothing).
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"lap": 1, "sec": 88.25, "car": {"id": 7}, "tyres": [3, 4]},
+    ///     {"lap": 2, "sec": null, "car": {"id": 7}, "tyres": []},
+    ///     {"lap": 3, "sec": 87.5, "car": {"id": 9}, "tyres": [3]},
+    ///     {"lap": 4, "sec": 88.0, "car": {"id": 9}, "tyres": [5]},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// assert_eq!(table.column("lap").unwrap().find(3), Some(2));
+    /// assert_eq!(table.column("sec").unwrap().find(()), Some(1));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn find<'v>(&self, value: impl Into<Scalar<'v>>) -> M::Out<usize> {
         M::out(self.find_from(0, &value.into()))
     }
@@ -575,6 +757,20 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// Rows whose float lies between two, both included, rising.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"lap": 1, "sec": 88.25, "car": {"id": 7}, "tyres": [3, 4]},
+    ///     {"lap": 2, "sec": null, "car": {"id": 7}, "tyres": []},
+    ///     {"lap": 3, "sec": 87.5, "car": {"id": 9}, "tyres": [3]},
+    ///     {"lap": 4, "sec": 88.0, "car": {"id": 9}, "tyres": [5]},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// let fast: Vec<_> = table.column("sec").unwrap().filter_f64(87.0, 88.0).collect();
+    /// assert_eq!(fast, [2, 3]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     pub fn filter_f64(
         &self,
         low: f64,

@@ -131,6 +131,15 @@ impl<'a, M: Mode> Doc<'a, M> {
     ///
     /// # Errors
     /// The first problem with its offset; [`ErrorKind::ScratchTooSmall`].
+    ///
+    /// ```
+    /// let sent = livebuf::json!({"lap": 55}).to_vec();
+    /// let doc = livebuf::Doc::open(&sent)?;
+    /// let mut scratch = [0; 64];                          // a quarter of the document's bytes
+    /// assert!(doc.validate_scratch() <= scratch.len());
+    /// assert_eq!(doc.validate_in(&mut scratch)?.pointer("/lap").unwrap(), 55);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[allow(unsafe_code)]
     pub fn validate_in(self, scratch: &mut [u8]) -> Result<Doc<'a, Valid>> {
         self.stats_in(scratch)?;
@@ -142,6 +151,14 @@ impl<'a, M: Mode> Doc<'a, M> {
     ///
     /// # Errors
     /// The first problem with its offset.
+    ///
+    /// ```
+    /// let mut sent = livebuf::json!({"lap": 55}).to_vec();
+    /// assert_eq!(livebuf::Doc::open(&sent)?.validate()?.pointer("/lap").unwrap(), 55);
+    /// sent[40] ^= 0xFF;
+    /// assert!(livebuf::Doc::open(&sent)?.validate().unwrap_err().kind().is_damage());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[cfg(feature = "alloc")]
     pub fn validate(self) -> Result<Doc<'a, Valid>> {
         let mut scratch = alloc::vec![0; self.validate_scratch()];
@@ -168,6 +185,15 @@ impl<'a, M: Mode> Doc<'a, M> {
     ///
     /// # Errors
     /// The first problem with its offset.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [88.4, 87.9], "note": "a note that goes"});
+    /// doc.remove_pointer("/note")?;
+    /// let stats = doc.doc().stats()?;
+    /// assert_eq!((stats.values, stats.array_count), (4, 1));
+    /// assert!(stats.free > 0);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[cfg(feature = "alloc")]
     pub fn stats(self) -> Result<Stats> {
         let mut scratch = alloc::vec![0; self.validate_scratch()];
@@ -179,6 +205,16 @@ impl<'a, M: Mode> Doc<'a, M> {
     ///
     /// # Errors
     /// The first problem with its offset.
+    ///
+    /// ```
+    /// use livebuf::{RegionKind, json};
+    /// let mut records = 0;
+    /// json!({"a": {}, "b": {}}).doc().regions(|region| {
+    ///     records += u32::from(region.kind == RegionKind::Record);
+    /// })?;
+    /// assert_eq!(records, 3);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
     #[cfg(feature = "alloc")]
     pub fn regions(self, visit: impl FnMut(Region)) -> Result<()> {
         let mut scratch = alloc::vec![0; self.validate_scratch()];

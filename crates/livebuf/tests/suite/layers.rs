@@ -30,8 +30,9 @@ const CORE: Files = Files {
     root: "src",
     left_out: &["edit", "encode"],
     knots: &[
-        // Values answer objects and arrays, which answer values; keys look into all three.
-        &["view", "view/array", "view/key", "view/object"],
+        // Values answer objects and arrays, which answer values; keys look into all three, and
+        // what to match on holds them.
+        &["view", "view/array", "view/key", "view/kind", "view/object"],
         // Text of JSON within a value becomes events, and errors are those of serializing.
         &["serde_support/ser", "serde_support/raw_json"],
     ],
