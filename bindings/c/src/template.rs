@@ -82,12 +82,19 @@ unsafe fn make(
         unsafe { place.text() }?;
     }
     let mut made = None;
+    let capacity = capacity.min(isize::MAX as usize);
     let under_edit = UnderEdit::memory(memory, capacity);
     let mut then = |new: New<'_>| {
-        // SAFETY: the caller's word; what is read meanwhile lies elsewhere.
-        let memory = unsafe { bytes_of_mut(memory, capacity) };
-        let memory = memory.map_err(|_| Error::new(livebuf::ErrorKind::NoSpace, 0))?;
-        made = Some(Template::new_in(new, places, memory)?);
+        let half = capacity / 2;
+        let front = Memory::fixed(memory, half);
+        // SAFETY: within the capacity.
+        let back = Memory::fixed(unsafe { memory.add(half) }, capacity - half);
+        // SAFETY: the caller's word; what was written at the beginning stays.
+        made = Some(unsafe {
+            Template::new_between(new, places, front, back, |size| {
+                slice::from_raw_parts_mut(memory, size)
+            })?
+        });
         Ok(())
     };
     // SAFETY: the caller's word.

@@ -213,32 +213,66 @@ impl<'m> Template<&'m mut [u8]> {
         places: &[impl AsRef<str>],
         memory: &'m mut [u8],
     ) -> Result<Self> {
-        let count = count_of(places)?;
         let (front, back) = memory.split_at_mut(memory.len() / 2);
-        let build = || {
-            let mut marked = Editor::create(&mut *back)?;
-            mark(&mut marked, example.into(), places)?;
-            let mut image = Editor::create(&mut *front)?;
-            image.set_root(marked.doc().root())?;
-            finish(&mut image, places)
-        };
-        let image = build().map_err(|error| match error.kind() {
-            // Each half lacks as many.
-            ErrorKind::NoSpace => {
-                Error::with_detail(ErrorKind::NoSpace, error.offset(), 2 * error.detail())
-            }
-            _ => error,
-        })?;
-        let template = Template { memory, image, count };
-        let size = template.size();
-        match template.memory.split_at_mut_checked(size) {
+        let (image, count) = make_in(example.into(), places, front, back)?;
+        let size = image as usize + count as usize * PLACE;
+        match memory.split_at_mut_checked(size) {
             Some((memory, _)) => Ok(Template { memory, image, count }),
             None => Err(Error::new(ErrorKind::NoSpace, 0)),
         }
     }
 }
 
+/// Makes the image and the places behind it in `front`, by work in `back`.
+fn make_in<S: Storage>(
+    example: New<'_>,
+    places: &[impl AsRef<str>],
+    front: S,
+    back: S,
+) -> Result<(u32, u32)> {
+    let count = count_of(places)?;
+    let make = || {
+        let mut marked = Editor::create(back)?;
+        mark(&mut marked, example, places)?;
+        let mut image = Editor::create(front)?;
+        image.set_root(marked.doc().root())?;
+        finish(&mut image, places)
+    };
+    match make() {
+        Ok(image) => Ok((image, count)),
+        // Each half lacks as many.
+        Err(error) if error.kind() == ErrorKind::NoSpace => {
+            Err(Error::with_detail(ErrorKind::NoSpace, error.offset(), 2 * error.detail()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 impl<S: Exclusive> Template<S> {
+    /// [`new_in`](Template::new_in) by the storage that a binding edits in, so that no second
+    /// editor is compiled in: a third of the small C library. `memory` gives what `front`
+    /// lies in, once it is written.
+    ///
+    /// # Safety
+    /// What `memory` gives begins with the bytes that `front` then holds, and nobody else
+    /// writes them.
+    ///
+    /// # Errors
+    /// As [`new_in`](Template::new_in).
+    #[doc(hidden)]
+    #[allow(unsafe_code)]
+    pub unsafe fn new_between<T: Storage>(
+        example: New<'_>,
+        places: &[impl AsRef<str>],
+        front: T,
+        back: T,
+        memory: impl FnOnce(usize) -> S,
+    ) -> Result<Self> {
+        let (image, count) = make_in(example, places, front, back)?;
+        let memory = memory(image as usize + count as usize * PLACE);
+        Ok(Template { memory, image, count })
+    }
+
     /// Count of places.
     pub fn places(&self) -> usize {
         self.count as usize
