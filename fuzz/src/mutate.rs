@@ -168,7 +168,7 @@ fn append(bytes: &mut Vec<u8>, more: &[u8]) -> usize {
     offset
 }
 
-fn mutate(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
+pub(crate) fn mutate(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
     let Some(structure) = Structure::of(bytes) else {
         // The second change of a document that the first one broke.
         return bytes::damage(bytes, input);

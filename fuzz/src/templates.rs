@@ -10,6 +10,7 @@ use crate::bytes;
 use crate::changes::{at_mut, pointer};
 use crate::fresh::{scalar, scalar_new, tree};
 use crate::input::Input;
+use crate::mutate;
 use crate::samples;
 use crate::tree::Tree;
 use livebuf::{Doc, DocBuf, ErrorKind, New, Template};
@@ -217,7 +218,10 @@ fn refused(document: &DocBuf, places: &[String], input: &mut Input<'_>) {
 
 /// A damaged example is refused, or what is stamped is sound.
 fn damaged(mut bytes: Vec<u8>, places: &[String], input: &mut Input<'_>) {
-    bytes::damage(&mut bytes, input);
+    match input.one_in(2) {
+        true => bytes::damage(&mut bytes, input),
+        false => mutate::mutate(&mut bytes, input),
+    }
     let Ok(doc) = Doc::open(&bytes) else { return };
     let values = vec![New::Str("a text of some length"); places.len()];
     if let Ok(template) = Template::new(doc, places) {

@@ -1680,17 +1680,17 @@ livebuf_status livebuf_reserve(struct livebuf_doc *doc,
  * numbers, text or bytes; a stamp gives them any of these. The example may be a document that
  * was not validated: it is read with every check.
  *
- * Memory: keeps the first `template->size` bytes of `memory` until the template is not used
+ * Memory: keeps the first `prepared->size` bytes of `memory` until the template is not used
  * any more, and works in all of it: at least twice the example's bytes, eight for each place,
  * and more where places lie in columns of narrow numbers. `example` does not lie in there; it
- * and `places` are not kept. `template` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT;
- * `places` if `count` is 0. Errors: LIVEBUF_NO_SPACE with the missing bytes, LIVEBUF_NOT_FOUND
- * where the example has no such place, LIVEBUF_WRONG_TYPE where it has an object or array
- * there, LIVEBUF_KEY_EXISTS where a later place is the same, LIVEBUF_BAD_POINTER; what is
- * damaged in the example; limits. `template->error` has the details. Threads: as a read of the
- * example.
+ * and `places` are not kept. `prepared` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT;
+ * `places` if `count` is 0. Errors: LIVEBUF_NO_SPACE, at least `detail` bytes more being
+ * needed, LIVEBUF_NOT_FOUND where the example has no such place, LIVEBUF_WRONG_TYPE where it
+ * has an object or array there, LIVEBUF_KEY_EXISTS where a later place is the same,
+ * LIVEBUF_BAD_POINTER; what is damaged in the example; limits. `prepared->error` has the
+ * details. Threads: as a read of the example.
  */
-livebuf_status livebuf_template_init(struct livebuf_template *template_,
+livebuf_status livebuf_template_init(struct livebuf_template *prepared,
                                      struct livebuf_new example,
                                      const char *const *places,
                                      size_t count,
@@ -1711,7 +1711,7 @@ livebuf_status livebuf_template_init(struct livebuf_template *template_,
  * LIVEBUF_NO_SPACE the bytes that the document takes, and `buffer` begins with no document.
  * Threads: any number may stamp from one template at once.
  */
-livebuf_status livebuf_stamp(const struct livebuf_template *template_,
+livebuf_status livebuf_stamp(const struct livebuf_template *prepared,
                              const struct livebuf_new *values,
                              size_t count,
                              uint8_t *buffer,
@@ -1726,7 +1726,7 @@ livebuf_status livebuf_stamp(const struct livebuf_template *template_,
  * in `doc->error`; the document is not open then. Threads: as livebuf_stamp, and an edit of
  * `doc`.
  */
-livebuf_status livebuf_stamp_doc(const struct livebuf_template *template_,
+livebuf_status livebuf_stamp_doc(const struct livebuf_template *prepared,
                                  const struct livebuf_new *values,
                                  size_t count,
                                  struct livebuf_doc *doc,

@@ -82,12 +82,19 @@ unsafe fn make(
         unsafe { place.text() }?;
     }
     let mut made = None;
+    let capacity = capacity.min(isize::MAX as usize);
     let under_edit = UnderEdit::memory(memory, capacity);
     let mut then = |new: New<'_>| {
-        // SAFETY: the caller's word; what is read meanwhile lies elsewhere.
-        let memory = unsafe { bytes_of_mut(memory, capacity) };
-        let memory = memory.map_err(|_| Error::new(livebuf::ErrorKind::NoSpace, 0))?;
-        made = Some(Template::new_in(new, places, memory)?);
+        let half = capacity / 2;
+        let front = Memory::fixed(memory, half);
+        // SAFETY: within the capacity.
+        let back = Memory::fixed(unsafe { memory.add(half) }, capacity - half);
+        // SAFETY: the caller's word; what was written at the beginning stays.
+        made = Some(unsafe {
+            Template::new_between(new, places, front, back, |size| {
+                slice::from_raw_parts_mut(memory, size)
+            })?
+        });
         Ok(())
     };
     // SAFETY: the caller's word.
@@ -101,25 +108,25 @@ unsafe fn make(
 /// numbers, text or bytes; a stamp gives them any of these. The example may be a document that
 /// was not validated: it is read with every check.
 ///
-/// Memory: keeps the first `template->size` bytes of `memory` until the template is not used
+/// Memory: keeps the first `prepared->size` bytes of `memory` until the template is not used
 /// any more, and works in all of it: at least twice the example's bytes, eight for each place,
 /// and more where places lie in columns of narrow numbers. `example` does not lie in there; it
-/// and `places` are not kept. `template` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT;
-/// `places` if `count` is 0. Errors: LIVEBUF_NO_SPACE with the missing bytes, LIVEBUF_NOT_FOUND
-/// where the example has no such place, LIVEBUF_WRONG_TYPE where it has an object or array
-/// there, LIVEBUF_KEY_EXISTS where a later place is the same, LIVEBUF_BAD_POINTER; what is
-/// damaged in the example; limits. `template->error` has the details. Threads: as a read of the
-/// example.
+/// and `places` are not kept. `prepared` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT;
+/// `places` if `count` is 0. Errors: LIVEBUF_NO_SPACE, at least `detail` bytes more being
+/// needed, LIVEBUF_NOT_FOUND where the example has no such place, LIVEBUF_WRONG_TYPE where it
+/// has an object or array there, LIVEBUF_KEY_EXISTS where a later place is the same,
+/// LIVEBUF_BAD_POINTER; what is damaged in the example; limits. `prepared->error` has the
+/// details. Threads: as a read of the example.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_template_init(
-    template: *mut livebuf_template,
+    prepared: *mut livebuf_template,
     example: livebuf_new,
     places: *const *const c_char,
     count: usize,
     memory: *mut u8,
     capacity: usize,
 ) -> livebuf_status {
-    if template.is_null() {
+    if prepared.is_null() {
         return NULL.status;
     }
     let mut made = livebuf_template {
@@ -141,7 +148,7 @@ pub unsafe extern "C" fn livebuf_template_init(
     }
     let status = made.error.status;
     // SAFETY: the caller's word; what it holds is not looked at.
-    unsafe { template.write(made) };
+    unsafe { prepared.write(made) };
     status
 }
 
@@ -233,7 +240,7 @@ unsafe fn rest<'v>(value: &livebuf_new, under_edit: &UnderEdit) -> Result<Stampe
 /// Threads: any number may stamp from one template at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_stamp(
-    template: *const livebuf_template,
+    prepared: *const livebuf_template,
     values: *const livebuf_new,
     count: usize,
     buffer: *mut u8,
@@ -244,7 +251,7 @@ pub unsafe extern "C" fn livebuf_stamp(
     let Some(length) = (unsafe { length.as_mut() }) else { return NULL.status };
     // SAFETY: the caller's word.
     let stamp = || unsafe {
-        let (template, values, under_edit) = given_all(template, values, count, buffer, capacity)?;
+        let (template, values, under_edit) = given_all(prepared, values, count, buffer, capacity)?;
         let buffer = bytes_of_mut(buffer, capacity.min(isize::MAX as usize))?;
         template.fill_with(buffer, count, |index| match values.get(index) {
             Some(value) => stamped(value, &under_edit),
@@ -257,7 +264,7 @@ pub unsafe extern "C" fn livebuf_stamp(
             OK
         }
         // SAFETY: the caller's word.
-        Err(error) => unsafe { failed(&error, template, values, count, buffer, capacity, length) },
+        Err(error) => unsafe { failed(&error, prepared, values, count, buffer, capacity, length) },
     }
 }
 
@@ -286,7 +293,7 @@ unsafe fn failed(
         for index in 0..count {
             // SAFETY: the caller's word. A value that is wrong adds nothing.
             let value = unsafe { stamped(&*values.add(index), &under_edit) };
-            *length += value.map_or(0, |value| value.length_behind());
+            *length = length.saturating_add(value.map_or(0, |value| value.length_behind()));
         }
     }
     let own = template.is_ok_and(|template| overlap(template.memory(), (buffer, capacity)));
@@ -308,7 +315,7 @@ unsafe fn failed(
 /// `doc`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_stamp_doc(
-    template: *const livebuf_template,
+    prepared: *const livebuf_template,
     values: *const livebuf_new,
     count: usize,
     doc: *mut livebuf_doc,
@@ -317,7 +324,7 @@ pub unsafe extern "C" fn livebuf_stamp_doc(
 ) -> livebuf_status {
     // SAFETY: the caller's word.
     let stamp = || unsafe {
-        let (template, values, under_edit) = given_all(template, values, count, buffer, capacity)?;
+        let (template, values, under_edit) = given_all(prepared, values, count, buffer, capacity)?;
         let mut stamp = template.begin(Memory::fixed(buffer, capacity))?;
         if count != template.places() {
             return Err(livebuf_error {
@@ -336,7 +343,7 @@ pub unsafe extern "C" fn livebuf_stamp_doc(
         // SAFETY: the caller's word.
         Err(error) => unsafe {
             let mut length = 0;
-            failed(&error, template, values, count, buffer, capacity, &mut length);
+            failed(&error, prepared, values, count, buffer, capacity, &mut length);
             place(doc, Err(error))
         },
     }

@@ -26,6 +26,7 @@ use crate::store::space::Space;
 use crate::store::storage::VecStorage;
 use crate::store::storage::{Exclusive, Storage};
 use crate::view::{Checked, Doc, Valid, Value};
+use core::fmt;
 
 /// Bytes that a place takes in a template's memory: two offsets.
 const PLACE: usize = 8;
@@ -170,9 +171,9 @@ fn count_of(places: &[impl AsRef<str>]) -> Result<u32> {
 
 #[cfg(feature = "alloc")]
 impl Template {
-    /// Prepares messages like the example: a document, a value of one, or a
-    /// [`New`]. Linear in its bytes; it is read with every check, so it may be a document
-    /// that was not validated.
+    /// Prepares messages like the example: a document, a value of one, or a [`New`]. Linear in
+    /// its bytes and in the places. It is read with every check, so it may be a document that
+    /// was not validated.
     ///
     /// # Errors
     /// With the number of the place in `detail`: [`ErrorKind::NotFound`] where the example has
@@ -195,7 +196,8 @@ impl<'m> Template<&'m mut [u8]> {
     /// for each place, and more where places lie in columns of narrow numbers.
     ///
     /// # Errors
-    /// As [`new`](Template::new), and [`ErrorKind::NoSpace`] with the missing bytes.
+    /// As [`new`](Template::new), and [`ErrorKind::NoSpace`]: at least `detail` bytes more
+    /// are needed.
     ///
     /// ```
     /// use livebuf::{Doc, New, Template};
@@ -212,32 +214,66 @@ impl<'m> Template<&'m mut [u8]> {
         places: &[impl AsRef<str>],
         memory: &'m mut [u8],
     ) -> Result<Self> {
-        let count = count_of(places)?;
         let (front, back) = memory.split_at_mut(memory.len() / 2);
-        let build = || {
-            let mut marked = Editor::create(&mut *back)?;
-            mark(&mut marked, example.into(), places)?;
-            let mut image = Editor::create(&mut *front)?;
-            image.set_root(marked.doc().root())?;
-            finish(&mut image, places)
-        };
-        let image = build().map_err(|error| match error.kind() {
-            // Each half lacks as many.
-            ErrorKind::NoSpace => {
-                Error::with_detail(ErrorKind::NoSpace, error.offset(), 2 * error.detail())
-            }
-            _ => error,
-        })?;
-        let template = Template { memory, image, count };
-        let size = template.size();
-        match template.memory.split_at_mut_checked(size) {
+        let (image, count) = make_in(example.into(), places, front, back)?;
+        let size = image as usize + count as usize * PLACE;
+        match memory.split_at_mut_checked(size) {
             Some((memory, _)) => Ok(Template { memory, image, count }),
             None => Err(Error::new(ErrorKind::NoSpace, 0)),
         }
     }
 }
 
+/// Makes the image and the places behind it in `front`, by work in `back`.
+fn make_in<S: Storage>(
+    example: New<'_>,
+    places: &[impl AsRef<str>],
+    front: S,
+    back: S,
+) -> Result<(u32, u32)> {
+    let count = count_of(places)?;
+    let make = || {
+        let mut marked = Editor::create(back)?;
+        mark(&mut marked, example, places)?;
+        let mut image = Editor::create(front)?;
+        image.set_root(marked.doc().root())?;
+        finish(&mut image, places)
+    };
+    match make() {
+        Ok(image) => Ok((image, count)),
+        // Each half lacks as many.
+        Err(error) if error.kind() == ErrorKind::NoSpace => {
+            Err(Error::with_detail(ErrorKind::NoSpace, error.offset(), 2 * error.detail()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 impl<S: Exclusive> Template<S> {
+    /// [`new_in`](Template::new_in) by the storage that a binding edits in, so that no second
+    /// editor is compiled in: a third of the small C library. `memory` gives what `front`
+    /// lies in, once it is written.
+    ///
+    /// # Safety
+    /// What `memory` gives begins with the bytes that `front` then holds, and nobody else
+    /// writes them.
+    ///
+    /// # Errors
+    /// As [`new_in`](Template::new_in).
+    #[doc(hidden)]
+    #[allow(unsafe_code)]
+    pub unsafe fn new_between<T: Storage>(
+        example: New<'_>,
+        places: &[impl AsRef<str>],
+        front: T,
+        back: T,
+        memory: impl FnOnce(usize) -> S,
+    ) -> Result<Self> {
+        let (image, count) = make_in(example, places, front, back)?;
+        let memory = memory(image as usize + count as usize * PLACE);
+        Ok(Template { memory, image, count })
+    }
+
     /// Count of places.
     pub fn places(&self) -> usize {
         self.count as usize
@@ -273,11 +309,13 @@ impl<S: Exclusive> Template<S> {
     #[inline]
     pub fn begin<T: Storage>(&self, mut storage: T) -> Result<Stamp<'_, T>> {
         let (image, places) = self.parts();
+        if !storage.is_writable() {
+            return Err(Error::new(ErrorKind::ReadOnly, 0));
+        }
         if storage.bytes().len() < image.len() {
             storage.grow(image.len() as u64)?;
         }
         let mut space = Space::new(storage, (), self.image, true, Limits::default());
-        space.editable()?;
         space.write(0, image);
         Ok(Stamp { space, places })
     }
@@ -352,7 +390,13 @@ impl<S: Exclusive> Template<S> {
     /// Bytes of the document that these values make.
     pub fn stamped_length(&self, values: &[New<'_>]) -> usize {
         let behind = |new| Stamped::of(new).map_or(0, |value| value.length_behind());
-        self.image as usize + values.iter().map(behind).sum::<usize>()
+        values.iter().map(behind).fold(self.image as usize, usize::saturating_add)
+    }
+}
+
+impl<S: Exclusive> fmt::Debug for Template<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Template({} bytes, {} places)", self.image, self.count)
     }
 }
 
@@ -368,8 +412,9 @@ fn spoil(buffer: &mut [u8]) {
 #[allow(unsafe_code)]
 #[inline]
 fn valid(bytes: &[u8]) -> Doc<'_, Valid> {
-    // SAFETY: these bytes are a template's image, which an editor or encoder wrote, and which
-    // nobody else could write; in its places, cells that `put` made of text that is UTF-8.
+    // SAFETY: these bytes are a template's image, which an editor or encoder wrote, in memory
+    // that nobody else could write (`Exclusive`). In its places are cells of what
+    // `Stamped::of` gives for a `New`, whose text is UTF-8.
     unsafe { Doc::over(bytes).assume_valid() }
 }
 
@@ -503,6 +548,8 @@ impl<S: Storage> Stamp<'_, S> {
         if let Some((offset, length)) = owned_span(old) {
             self.space.free(offset as u64, round_up(length as u64));
         }
+        // Not yet edited: the first edit is not to pay for it.
+        self.space.must_squeeze = false;
         Ok(())
     }
 
@@ -529,6 +576,12 @@ impl<S: Exclusive> Stamp<'_, S> {
     #[inline]
     pub fn valid(&self) -> Doc<'_, Valid> {
         valid(self.space.bytes())
+    }
+}
+
+impl<S: Storage> fmt::Debug for Stamp<'_, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stamp({:?})", Doc::over(self.as_bytes()))
     }
 }
 
