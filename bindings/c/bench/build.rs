@@ -1,12 +1,27 @@
-//! Compiles the C side of the benchmark, as a user's program would be.
+//! Compiles the C side of the benchmark, as a user's program would be; with `LITE3` that of
+//! Lite³, too.
+use std::path::PathBuf;
+
 fn main() {
-    println!("cargo::rerun-if-changed=src/tasks.c");
+    println!("cargo::rerun-if-changed=src");
     println!("cargo::rerun-if-changed=../include/livebuf.h");
-    cc::Build::new()
-        .file("src/tasks.c")
-        .include("../include")
-        .std("c11")
-        .opt_level(2)
+    println!("cargo::rerun-if-env-changed=LITE3");
+    println!("cargo::rustc-check-cfg=cfg(lite3)");
+    let build = || {
+        let mut build = cc::Build::new();
+        build.include("../include").std("gnu11").opt_level(2).flag_if_supported("-march=native");
+        build
+    };
+    build()
+        .files(["src/tasks.c", "src/rows.c"])
         .flag_if_supported("-Wextra")
         .compile("livebuf_c_tasks");
+    if let Some(lite3) = std::env::var_os("LITE3").map(PathBuf::from) {
+        println!("cargo::rustc-cfg=lite3");
+        build()
+            .files([lite3.join("src/lite3.c"), "src/lite3.c".into()])
+            .include(lite3.join("include"))
+            .warnings(false)
+            .compile("livebuf_c_lite3");
+    }
 }

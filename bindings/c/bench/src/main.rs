@@ -2,11 +2,18 @@
 //! through both, then they are timed in turns, and the fastest of many batches counts.
 //!
 //! ```text
-//! cargo run --release -p livebuf-c-bench [-- DIRECTORY-OF-TWITTER.JSON]
+//! [LITE3=CHECKOUT] cargo run --release -p livebuf-c-bench [-- DIRECTORY-OF-TWITTER.JSON]
 //! ```
+//!
+//! The second table compares C through LiveBuf with C through Lite³, where `LITE3` names a
+//! directory with Lite³'s `src/lite3.c` and `include/lite3.h`: a checkout, or `vendor/lite3` of
+//! the source distribution of `pylite3` on PyPI. The C code of both, and Lite³ itself, is
+//! compiled with `-O2 -march=native`; LiveBuf's library is the release build. `--rows` prints
+//! this table only.
 // What this measures are calls of C; one comment for all calls of a task says why they may.
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
+mod rows;
 mod rust;
 
 use std::ffi::{CString, c_char, c_int};
@@ -75,6 +82,7 @@ const MOST: u64 = i32::MAX as u64;
 fn contest(operations: usize, mut c: impl FnMut(), mut rust: impl FnMut()) -> [f64; 2] {
     const BATCH: Duration = Duration::from_micros(200);
     const ROUNDS: usize = 2000;
+    const LONGEST: Duration = Duration::from_secs(2);
     let time = |work: &mut dyn FnMut(), repetitions: u32| {
         let start = ThreadTime::now();
         for _ in 0..repetitions {
@@ -91,7 +99,11 @@ fn contest(operations: usize, mut c: impl FnMut(), mut rust: impl FnMut()) -> [f
         repetitions
     });
     let mut best = [f64::INFINITY; 2];
+    let start = ThreadTime::now();
     for _ in 0..ROUNDS {
+        if start.elapsed() > LONGEST {
+            break;
+        }
         for at in [0, 1] {
             let elapsed = time(works[at], repetitions[at]).as_nanos() as f64;
             best[at] = best[at].min(elapsed / f64::from(repetitions[at]) / operations as f64);
@@ -359,16 +371,30 @@ fn twitter(json: &[u8]) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    println!("| task | C, ns | Rust, ns | C / Rust | target |\n|---|---|---|---|---|");
-    small()?;
-    // Beside the repository, as the Rust benchmark has it.
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/data");
-    let data = std::env::args_os().nth(1).map_or_else(|| PathBuf::from(beside), PathBuf::from);
-    match std::fs::read(data.join("twitter.json")) {
-        Ok(json) => twitter(&json),
-        Err(error) => {
-            println!("\nNo twitter.json in {}: {error}", data.display());
-            Ok(())
+    let (mut rows_only, mut data) = (false, None);
+    for argument in std::env::args_os().skip(1) {
+        match argument == "--rows" {
+            true => rows_only = true,
+            false => data = Some(PathBuf::from(argument)),
         }
     }
+    // Beside the repository, as the Rust benchmark has it.
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/data");
+    let data = data.unwrap_or_else(|| PathBuf::from(beside));
+    let json = std::fs::read(data.join("twitter.json"));
+    if !rows_only {
+        println!("| task | C, ns | Rust, ns | C / Rust | target |\n|---|---|---|---|---|");
+        small()?;
+        if let Ok(json) = &json {
+            twitter(json)?;
+        }
+    }
+    rows::run(json.as_deref().ok())?;
+    if let Err(error) = &json {
+        println!("\nNo twitter.json in {}: {error}", data.display());
+    }
+    if !cfg!(lite3) {
+        println!("\nLITE3 named no checkout of Lite³ when this was compiled: not compared.");
+    }
+    Ok(())
 }
