@@ -84,6 +84,21 @@
 #define LIVEBUF_TAG_F64 6
 
 /**
+ * `tag` of text.
+ */
+#define LIVEBUF_TAG_STRING 16
+
+/**
+ * `tag` of an object.
+ */
+#define LIVEBUF_TAG_OBJECT 32
+
+/**
+ * `tag` of an array.
+ */
+#define LIVEBUF_TAG_ARRAY 33
+
+/**
  * Begins at the last instead of the first.
  */
 #define LIVEBUF_DESCENDING 1
@@ -729,15 +744,11 @@ typedef struct livebuf_value {
   /**
    * One of LIVEBUF_TAG_*; 0 where there is no value.
    */
-  uint8_t tag;
+  uint32_t tag;
   /**
    * LIVEBUF_OK, or why there is no value.
    */
-  uint8_t status;
-  /**
-   * Zero.
-   */
-  uint8_t reserved[6];
+  livebuf_status status;
 } livebuf_value;
 
 /**
@@ -825,6 +836,14 @@ typedef struct livebuf_iter {
    * Private.
    */
   uint32_t private_flags;
+  /**
+   * Private: the cell of the next row, where the elements are rows of a table.
+   */
+  uint64_t private_row;
+  /**
+   * Private: how many such rows are left.
+   */
+  uint64_t private_rows;
   /**
    * Private.
    */
@@ -1490,6 +1509,41 @@ livebuf_status livebuf_set_n(struct livebuf_doc *doc,
                              struct livebuf_node *child);
 
 /**
+ * Sets the member with this key of `length` bytes to an integer: livebuf_set_n, faster.
+ *
+ * Memory, NULL, Errors, Threads: as livebuf_set_n.
+ */
+livebuf_status livebuf_set_i64_n(struct livebuf_doc *doc,
+                                 struct livebuf_node node,
+                                 const char *key,
+                                 size_t length,
+                                 int64_t value);
+
+/**
+ * Sets the member with this key of `length` bytes to a double: livebuf_set_n, faster.
+ *
+ * Memory, NULL, Errors, Threads: as livebuf_set_n.
+ */
+livebuf_status livebuf_set_f64_n(struct livebuf_doc *doc,
+                                 struct livebuf_node node,
+                                 const char *key,
+                                 size_t length,
+                                 double value);
+
+/**
+ * Sets the member with this key of `length` bytes to text of `text_length` bytes:
+ * livebuf_set_n, faster.
+ *
+ * Memory, NULL, Errors, Threads: as livebuf_set_n.
+ */
+livebuf_status livebuf_set_str_n(struct livebuf_doc *doc,
+                                 struct livebuf_node node,
+                                 const char *key,
+                                 size_t length,
+                                 const char *text,
+                                 size_t text_length);
+
+/**
  * Sets the member with a remembered key, adding it where it is missing.
  *
  * Memory, NULL, Errors, Threads: as livebuf_set_n; a key that was not made is
@@ -1858,12 +1912,347 @@ extern "C" {
 
 static inline size_t livebuf_length_(const char *text) { return text ? strlen(text) : 0; }
 
+/* --- reading in place ------------------------------------------------------------------ */
+
+/* With gcc and clang, on little-endian machines and where the compiler optimises for speed,
+   the common look-ups are done here instead of by a call: members of records and of tables'
+   rows by a literal key, elements of arrays, text. Each offset is compared with the document's
+   length before it is read. Whatever is rare or looks damaged is left to the library, so the
+   answers are the same. LIVEBUF_NO_INLINE before the #include leaves all to the library.
+   Comments cite the sections of docs/FORMAT.md. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && !defined(LIVEBUF_NO_INLINE)
+#define LIVEBUF_INLINE 1
+#else
+#define LIVEBUF_INLINE 0
+#endif
+
+#if LIVEBUF_INLINE
+
+#define LIVEBUF_ALWAYS_ __attribute__((always_inline)) static inline
+#ifndef LIVEBUF_HOT_
+#define LIVEBUF_HOT_ static inline
+#endif
+
+/* A value without its document. The tag is 0 where there is none, and one of these: */
+typedef struct {
+  uint64_t cell;
+  uint32_t position;
+  uint32_t tag;
+} livebuf_cell_;
+
+#define LIVEBUF_ASK_ 0x100u /* the library knows */
+
+static inline livebuf_cell_ livebuf_cell_of_(uint32_t tag, uint64_t cell, uint64_t position) {
+  livebuf_cell_ made;
+  made.cell = cell;
+  made.position = (uint32_t)position;
+  made.tag = tag;
+  return made;
+}
+
+static inline uint64_t livebuf_load8_(const uint8_t *from) {
+  uint64_t word;
+  memcpy(&word, from, sizeof word);
+  return word;
+}
+
+static inline uint32_t livebuf_load4_(const uint8_t *from) {
+  uint32_t word;
+  memcpy(&word, from, sizeof word);
+  return word;
+}
+
+/* The word that a key's fingerprint is made from; of at most seven bytes its cell (3.3, 4.2).
+   Of a literal the compiler knows it. */
+LIVEBUF_ALWAYS_ uint64_t livebuf_mix_(const char *key,
+                                                                   size_t length) {
+  uint64_t mix = (uint64_t)(0x80 | length) << 56, first, last;
+  if (length > 7) {
+    memcpy(&first, key, 8);
+    memcpy(&last, key + length - 8, 8);
+    return first ^ (last << 29 | last >> 35) ^ length;
+  }
+  if (length > 0) mix |= (uint64_t)(uint8_t)key[0];
+  if (length > 1) mix |= (uint64_t)(uint8_t)key[1] << 8;
+  if (length > 2) mix |= (uint64_t)(uint8_t)key[2] << 16;
+  if (length > 3) mix |= (uint64_t)(uint8_t)key[3] << 24;
+  if (length > 4) mix |= (uint64_t)(uint8_t)key[4] << 32;
+  if (length > 5) mix |= (uint64_t)(uint8_t)key[5] << 40;
+  if (length > 6) mix |= (uint64_t)(uint8_t)key[6] << 48;
+  return mix;
+}
+
+/* Whether `length` bytes, at least eight, are equal. */
+static inline bool livebuf_equal_(const uint8_t *one, const char *other, size_t length) {
+  const uint8_t *two = (const uint8_t *)other;
+  size_t at;
+  for (at = 0; at + 8 < length; at += 8) {
+    if (livebuf_load8_(one + at) != livebuf_load8_(two + at)) return false;
+  }
+  return livebuf_load8_(one + length - 8) == livebuf_load8_(two + length - 8);
+}
+
+/* Index of a key among the first `used` of a shape (4): -1 where it is not there, -2 for the
+   library. */
+LIVEBUF_ALWAYS_ int livebuf_in_shape_(
+    const uint8_t *bytes, uint64_t size, uint64_t shape, uint32_t used, const char *key,
+    size_t length, uint64_t mix) {
+  const uint64_t ones = 0x0101010101010101u;
+  uint64_t wanted = (mix * 0x9E3779B97F4A7C15u >> 56) * ones, keys;
+  uint32_t head, base;
+  if (shape + 8 > size) return -2;
+  head = livebuf_load4_(bytes + shape);
+  if ((head & 0xFF) != 1) return -2;
+  if (used > (head >> 16 & 0xFF)) used = head >> 16 & 0xFF;
+  keys = shape + ((8 + (head >> 8 & 0xFF) + 7) & ~(uint64_t)7);
+  /* The fingerprints end before the keys of as many places do. */
+  if (keys + 8 * (uint64_t)used > size) return -2;
+  for (base = 0; base < used; base += 8) {
+    uint64_t word = livebuf_load8_(bytes + shape + 8 + base) ^ wanted;
+    uint64_t marks = (word - ones) & ~word & ones << 7;
+    for (; marks; marks &= marks - 1) {
+      uint32_t index = base + (uint32_t)__builtin_ctzll(marks) / 8;
+      uint64_t cell;
+      if (index >= used) break;
+      cell = livebuf_load8_(bytes + keys + 8 * (uint64_t)index);
+      if (length <= 7) {
+        if (cell == mix) return (int)index;
+      } else if ((cell >> 32 & 0xBFFFFFFFu) == length) {
+        if ((uint32_t)cell + (uint64_t)length > size) return -2;
+        if (livebuf_equal_(bytes + (uint32_t)cell, key, length)) return (int)index;
+      }
+    }
+  }
+  return -1;
+}
+
+/* What the column with this header has in a slot (6.1, 6.2). */
+LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(
+    const uint8_t *bytes, uint64_t size, uint64_t header, uint32_t slot) {
+  const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
+  uint64_t first, second, data, at;
+  uint32_t column, gaps;
+  float single;
+  double number;
+  if (header + 16 > size) return ask;
+  first = livebuf_load8_(bytes + header);
+  second = livebuf_load8_(bytes + header + 8);
+  column = first >> 8 & 0xFF;
+  gaps = first >> 16 & 0xFF;
+  data = second >> 32;
+  if ((first & 0xFF) != 5 || slot >= first >> 32) return ask;
+  if (gaps) {
+    /* Bitmaps of nested columns lie elsewhere, and two of them are rare. */
+    if (gaps > 2 || column > 12 || data + slot / 8 + 1 > size) return ask;
+    if (!(bytes[data + slot / 8] >> (slot & 7) & 1)) {
+      return livebuf_cell_of_(gaps == 1 ? LIVEBUF_TAG_NULL : 0, 0, 0);
+    }
+    data += ((second & 0xFFFFFFFFu) + 63) / 64 * 8;
+  }
+  switch (column) {
+    case 0: /* tagged cells */
+      at = data + 8 + 8 * (uint64_t)slot + 8 * (slot / 8);
+      if (at + 8 > size) return ask;
+      return livebuf_cell_of_(bytes[data + 72 * (uint64_t)(slot / 8) + slot % 8],
+                              livebuf_load8_(bytes + at), at);
+    case 2:
+      at = data + slot;
+      if (at + 1 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64, (uint64_t)(int64_t)(int8_t)bytes[at], 0);
+    case 3:
+      at = data + 2 * (uint64_t)slot;
+      if (at + 2 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64,
+                              (uint64_t)(int64_t)(int16_t)(bytes[at] | bytes[at + 1] << 8), 0);
+    case 4:
+      at = data + 4 * (uint64_t)slot;
+      if (at + 4 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64,
+                              (uint64_t)(int64_t)(int32_t)livebuf_load4_(bytes + at), 0);
+    case 5:
+      at = data + 8 * (uint64_t)slot;
+      if (at + 8 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64, livebuf_load8_(bytes + at), 0);
+    case 6:
+      at = data + slot;
+      if (at + 1 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64, bytes[at], 0);
+    case 7:
+      at = data + 2 * (uint64_t)slot;
+      if (at + 2 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64, (uint64_t)(bytes[at] | bytes[at + 1] << 8), 0);
+    case 8:
+      at = data + 4 * (uint64_t)slot;
+      if (at + 4 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64, livebuf_load4_(bytes + at), 0);
+    case 9:
+      at = data + 8 * (uint64_t)slot;
+      if (at + 8 > size) return ask;
+      first = livebuf_load8_(bytes + at);
+      return livebuf_cell_of_(first >> 63 ? LIVEBUF_TAG_U64 : LIVEBUF_TAG_I64, first, 0);
+    case 10:
+      at = data + 4 * (uint64_t)slot;
+      if (at + 4 > size) return ask;
+      memcpy(&single, bytes + at, 4);
+      number = single;
+      memcpy(&first, &number, 8);
+      return livebuf_cell_of_(LIVEBUF_TAG_F64, first, 0);
+    case 11:
+      at = data + 8 * (uint64_t)slot;
+      if (at + 8 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_F64, livebuf_load8_(bytes + at), 0);
+    case 12:
+      at = data + 8 * (uint64_t)slot;
+      if (at + 8 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_STRING, livebuf_load8_(bytes + at), at);
+    case 13: /* homes of objects, or of arrays */
+    case 14:
+      at = data + 4 * (uint64_t)slot;
+      if (at + 4 > size) return ask;
+      return livebuf_cell_of_(column == 13 ? LIVEBUF_TAG_OBJECT : LIVEBUF_TAG_ARRAY,
+                              livebuf_load4_(bytes + at), at);
+    case 16: /* a row of a table, named by the table and the upper half of the cell */
+      return livebuf_cell_of_(LIVEBUF_TAG_OBJECT,
+                              data | (uint64_t)(slot | 0x80000000u) << 32, 0);
+    default: return ask;
+  }
+}
+
+/* The member of an object with a key, by the object's cell: a record (5) or a row (6.3). */
+LIVEBUF_HOT_ livebuf_cell_ livebuf_member_(const livebuf_doc *doc, uint64_t object,
+                                                  const char *key, size_t length,
+                                                  uint64_t mix) {
+  const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
+  const livebuf_cell_ none = livebuf_cell_of_(0, 0, 0);
+  const uint8_t *bytes = doc->bytes;
+  uint64_t size = doc->length, home = (uint32_t)object, head, at;
+  uint32_t row = (uint32_t)(object >> 32), used;
+  int found;
+  if (home + 24 > size) return ask;
+  head = livebuf_load8_(bytes + home);
+  if (row & 0x80000000u) {
+    row &= 0x7FFFFFFFu;
+    used = head >> 8 & 0xFF;
+    if ((head & 0xFF) != 8 || !used || row >= livebuf_load4_(bytes + home + 8)) return ask;
+    found = livebuf_in_shape_(bytes, size, head >> 32, used, key, length, mix);
+    /* What no column has may be among the extras. */
+    if (found < 0) return found == -2 || livebuf_load4_(bytes + home + 20) ? ask : none;
+    return livebuf_in_column_(bytes, size, home + 24 + 16 * (uint64_t)found, row);
+  }
+  used = head >> 16 & 0xFF;
+  if ((head & 0xFF) != 2) return ask;
+  if (!used) return none;
+  found = livebuf_in_shape_(bytes, size, head >> 32, used, key, length, mix);
+  if (found < 0) return found == -2 ? ask : none;
+  at = home + 16 + 8 * (uint64_t)found + 8 * ((uint64_t)found / 8);
+  if (at + 8 > size) return ask;
+  return livebuf_cell_of_(bytes[home + 8 + 72 * ((uint64_t)found / 8) + (uint64_t)found % 8],
+                          livebuf_load8_(bytes + at), at);
+}
+
+/* The element of an array, by the array's cell; arrays in lists and such that moved are left to
+   the library. */
+static inline livebuf_cell_ livebuf_element_(const livebuf_doc *doc, uint64_t array,
+                                             size_t index) {
+  livebuf_cell_ found;
+  if (array >> 32 || index > 0x7FFFFFFFu) return livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
+  found = livebuf_in_column_(doc->bytes, doc->length, array, (uint32_t)index);
+  if (!found.tag) found.tag = LIVEBUF_ASK_;
+  return found;
+}
+
+/* A value of the same document, or none. */
+LIVEBUF_ALWAYS_ livebuf_value livebuf_of_(livebuf_value from, livebuf_cell_ found) {
+  livebuf_value value;
+  value.doc = found.tag ? from.doc : NULL;
+  value.cell = found.cell;
+  value.position = found.position;
+  value.generation = from.generation;
+  value.tag = found.tag;
+  value.status = found.tag ? LIVEBUF_OK : LIVEBUF_NOT_FOUND;
+  return value;
+}
+
+/* Whether this is a value of that tag, and its document was not edited since. */
+LIVEBUF_ALWAYS_ bool livebuf_is_(livebuf_value value, uint32_t tag) {
+  return value.tag == tag && value.doc && value.doc->generation == value.generation;
+}
+
+#endif /* LIVEBUF_INLINE */
+
+/* Calls that choose by what the compiler knows of their arguments. */
+#if LIVEBUF_INLINE
+#define LIVEBUF_THIN_ LIVEBUF_ALWAYS_
+#else
+#define LIVEBUF_THIN_ static inline
+#endif
+
 /* Reading. Each is the call it names with text that ends with NUL. */
 
 /** The member of an object with this key. As livebuf_get_n. */
-static inline livebuf_value livebuf_get(livebuf_value object, const char *key) {
-  return livebuf_get_n(object, key, livebuf_length_(key));
+LIVEBUF_THIN_ livebuf_value livebuf_get(livebuf_value object, const char *key) {
+  size_t length = livebuf_length_(key);
+#if LIVEBUF_INLINE
+  if (__builtin_constant_p(length) && livebuf_is_(object, LIVEBUF_TAG_OBJECT)) {
+    livebuf_cell_ found =
+        livebuf_member_(object.doc, object.cell, key, length, livebuf_mix_(key, length));
+    if (found.tag != LIVEBUF_ASK_) return livebuf_of_(object, found);
+  }
+#endif
+  return livebuf_get_n(object, key, length);
 }
+
+#if LIVEBUF_INLINE
+
+/* These have the names of the library's functions, which they call where there is more to do. */
+
+LIVEBUF_ALWAYS_ livebuf_value livebuf_at_(livebuf_value array, size_t index) {
+  if (livebuf_is_(array, LIVEBUF_TAG_ARRAY)) {
+    livebuf_cell_ found = livebuf_element_(array.doc, array.cell, index);
+    if (found.tag != LIVEBUF_ASK_) return livebuf_of_(array, found);
+  }
+  return livebuf_at(array, index);
+}
+#define livebuf_at(array, index) livebuf_at_(array, index)
+
+LIVEBUF_ALWAYS_ livebuf_str livebuf_get_str_(livebuf_value value) {
+  if (livebuf_is_(value, LIVEBUF_TAG_STRING)) {
+    /* 3.3: in the cell itself, or elsewhere. */
+    uint32_t word = (uint32_t)(value.cell >> 32);
+    bool inside = word >> 31;
+    uint64_t at = inside ? value.position : (uint32_t)value.cell;
+    uint32_t length = inside ? word >> 24 & 0x7F : word & 0x3FFFFFFF;
+    if (at + length <= value.doc->length && (!inside || length <= 7)) {
+      livebuf_str text;
+      text.data = (const char *)value.doc->bytes + at;
+      text.length = length;
+      text.generation = value.generation;
+      return text;
+    }
+  }
+  return livebuf_get_str(value);
+}
+#define livebuf_get_str(value) livebuf_get_str_(value)
+
+LIVEBUF_ALWAYS_ bool livebuf_next_(livebuf_iter *iter) {
+  if (iter && iter->private_rows && iter->private_doc->generation == iter->private_generation) {
+    iter->value.doc = iter->private_doc;
+    iter->value.cell = iter->private_row;
+    iter->value.position = 0;
+    iter->value.generation = iter->private_generation;
+    iter->value.tag = LIVEBUF_TAG_OBJECT;
+    iter->value.status = LIVEBUF_OK;
+    iter->index++;
+    iter->private_row += (uint64_t)1 << 32;
+    iter->private_rows--;
+    return true;
+  }
+  return livebuf_next(iter);
+}
+#define livebuf_next(iter) livebuf_next_(iter)
+
+#endif /* LIVEBUF_INLINE */
 
 /** The value at a JSON pointer below this one. As livebuf_pointer_n. */
 static inline livebuf_value livebuf_pointer(livebuf_value value, const char *pointer) {
@@ -2235,7 +2624,7 @@ static inline livebuf_status livebuf_set_bool(livebuf_doc *doc, livebuf_node nod
 /** Sets a member to an integer. */
 static inline livebuf_status livebuf_set_i64(livebuf_doc *doc, livebuf_node node,
                                              const char *key, int64_t value) {
-  return livebuf_set(doc, node, key, livebuf_i64(value));
+  return livebuf_set_i64_n(doc, node, key, livebuf_length_(key), value);
 }
 
 /** Sets a member to an integer without sign. */
@@ -2247,13 +2636,13 @@ static inline livebuf_status livebuf_set_u64(livebuf_doc *doc, livebuf_node node
 /** Sets a member to a double. */
 static inline livebuf_status livebuf_set_f64(livebuf_doc *doc, livebuf_node node,
                                              const char *key, double value) {
-  return livebuf_set(doc, node, key, livebuf_f64(value));
+  return livebuf_set_f64_n(doc, node, key, livebuf_length_(key), value);
 }
 
 /** Sets a member to text that ends with NUL. */
 static inline livebuf_status livebuf_set_str(livebuf_doc *doc, livebuf_node node,
                                              const char *key, const char *value) {
-  return livebuf_set(doc, node, key, livebuf_string(value));
+  return livebuf_set_str_n(doc, node, key, livebuf_length_(key), value, livebuf_length_(value));
 }
 
 /** Sets a member to bytes. */

@@ -125,67 +125,48 @@ const MAX_FIELDS: usize = LIVEBUF_MAX_FIELDS as usize;
 /// Bytes of text that are copied to the stack when they lie in the document under edit.
 const SMALL: usize = 256;
 
-/// Room on the stack. By itself, since as a part of `Aside` it would be zeroed each time.
-pub(crate) type Small = MaybeUninit<[u8; SMALL]>;
-
-/// Where text is put that lies in the document under edit, which may move it.
-pub(crate) struct Aside<'s> {
-    small: &'s mut Small,
-    #[cfg(feature = "std")]
-    large: Option<Box<[u8]>>,
+/// Whether some of these bytes are in the memory of the document under edit, which may move
+/// them: the edit is done with a copy of them then, by [`put_aside`].
+///
+/// # Safety
+/// `doc` is NULL or a document.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn lies_in<T>(doc: *const livebuf_doc, pointer: *const T, length: usize) -> bool {
+    // SAFETY: the caller's word.
+    unsafe { doc.as_ref() }
+        .is_some_and(|doc| overlap((doc.bytes, doc.capacity), (pointer.cast(), length)))
 }
 
-impl<'s> Aside<'s> {
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) fn new(small: &'s mut Small) -> Self {
-        Aside {
-            small,
-            #[cfg(feature = "std")]
-            large: None,
-        }
-    }
-
-    /// The same bytes, outside of the document.
-    ///
-    /// # Safety
-    /// As [`bytes_of`].
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    unsafe fn bytes<'a>(
-        &'a mut self,
-        under_edit: &UnderEdit,
-        pointer: *const u8,
-        length: usize,
-    ) -> Result<&'a [u8]> {
-        match under_edit.has(pointer, length) {
-            // SAFETY: passed on.
-            true => unsafe { self.copy(pointer, length) },
-            // SAFETY: passed on.
-            false => unsafe { storable(pointer, length) },
-        }
-    }
-
-    /// # Safety
-    /// As [`bytes_of`].
-    #[cold]
-    unsafe fn copy(&mut self, pointer: *const u8, length: usize) -> Result<&[u8]> {
-        // SAFETY: passed on.
-        let bytes = unsafe { storable(pointer, length) }?;
-        if length <= SMALL {
-            let place = self.small.as_mut_ptr().cast::<u8>();
-            // SAFETY: there is room, and what is read again was written.
-            unsafe {
-                ptr::copy_nonoverlapping(bytes.as_ptr(), place, length);
-                return Ok(slice::from_raw_parts(place, length));
-            }
+/// Calls `edit` with a copy of text that lies in the document under edit.
+///
+/// # Safety
+/// As [`bytes_of`]; `doc` is a document that nobody else uses now.
+#[cold]
+#[inline(never)]
+unsafe fn put_aside(
+    doc: *mut livebuf_doc,
+    pointer: *const c_void,
+    length: usize,
+    edit: &mut dyn FnMut(*const c_void) -> livebuf_status,
+) -> livebuf_status {
+    // SAFETY: passed on.
+    let error = match unsafe { storable(pointer.cast(), length) } {
+        Ok(bytes) if length <= SMALL => {
+            let mut small = [0; SMALL];
+            small[..length].copy_from_slice(bytes);
+            return edit(small.as_ptr().cast());
         }
         #[cfg(feature = "std")]
-        return Ok(self.large.insert(bytes.into()));
+        Ok(bytes) => return edit(Box::<[u8]>::from(bytes).as_ptr().cast()),
         #[cfg(not(feature = "std"))]
-        Err(livebuf_error {
+        Ok(_) => livebuf_error {
             detail: SMALL as u64,
             ..livebuf_error::of(livebuf_code::LIVEBUF_UNSUPPORTED)
-        })
-    }
+        },
+        Err(error) => error,
+    };
+    // SAFETY: the caller's word.
+    unsafe { doc.as_mut() }.map_or(NULL.status, |doc| doc.status(Err(error)))
 }
 
 /// `livebuf_kind` as what C passes.
@@ -253,19 +234,43 @@ impl livebuf_new {
         }
     }
 
-    /// What the core stores, its text put aside where it lies in the document under edit.
+    /// What the core stores; its text does not lie in the document under edit.
     ///
     /// # Safety
     /// As [`new_by`](Self::new_by).
     #[inline(never)]
-    pub(crate) unsafe fn convert<'a>(
-        &self,
-        under_edit: &UnderEdit,
-        aside: &'a mut Aside<'_>,
-    ) -> Result<New<'a>> {
+    pub(crate) unsafe fn convert<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
+        // SAFETY: passed on.
+        unsafe { self.new_by(under_edit, |pointer, length| storable(pointer, length)) }
+    }
+
+    /// Whether it has text, or bytes, in the memory of the document under edit.
+    ///
+    /// # Safety
+    /// `doc` is NULL or a document.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    unsafe fn lies_in(&self, doc: *const livebuf_doc) -> bool {
+        // SAFETY: all that a union of numbers and a pointer holds may be read as a pointer;
+        // the caller's word.
+        matches!(self.kind, kind::STRING | kind::BYTES | kind::NUMBER)
+            && unsafe { lies_in(doc, self.payload.pointer, self.length as usize) }
+    }
+
+    /// Calls `edit` with the same value, its text put aside.
+    ///
+    /// # Safety
+    /// As [`put_aside`].
+    #[cold]
+    unsafe fn put_aside(
+        self,
+        doc: *mut livebuf_doc,
+        edit: &mut dyn FnMut(livebuf_new) -> livebuf_status,
+    ) -> livebuf_status {
         // SAFETY: passed on.
         unsafe {
-            self.new_by(under_edit, |pointer, length| aside.bytes(under_edit, pointer, length))
+            put_aside(doc, self.payload.pointer, self.length as usize, &mut |pointer| {
+                edit(livebuf_new { payload: livebuf_payload { pointer }, ..self })
+            })
         }
     }
 
@@ -384,10 +389,8 @@ unsafe fn store(
             kind::INT if cfg!(feature = "std") => Ok(store.store(new.payload.integer)?),
             kind::FLOAT if cfg!(feature = "std") => Ok(store.store(new.payload.number)?),
             kind::STRING if cfg!(feature = "std") => {
-                let mut small = MaybeUninit::uninit();
-                let mut aside = Aside::new(&mut small);
                 let (pointer, length) = (new.payload.pointer.cast(), new.length as usize);
-                Ok(store.store(text_in(aside.bytes(under_edit, pointer, length)?)?)?)
+                Ok(store.store(text_in(storable(pointer, length)?)?)?)
             }
             kind::OBJECT if cfg!(feature = "std") => {
                 Ok(store.store(New::object(new.length as usize))?)
@@ -420,10 +423,8 @@ unsafe fn with_rest(
         let fields = unsafe { fields_of(under_edit, new, &mut places) }?;
         return Ok(then(New::Fields(fields))?);
     }
-    let mut small = MaybeUninit::uninit();
-    let mut aside = Aside::new(&mut small);
     // SAFETY: passed on.
-    Ok(then(unsafe { new.convert(under_edit, &mut aside) }?)?)
+    Ok(then(unsafe { new.convert(under_edit) }?)?)
 }
 
 /// # Safety
@@ -490,24 +491,17 @@ unsafe fn storable<'a>(pointer: *const u8, length: usize) -> Result<&'a [u8]> {
     unsafe { bytes_of(pointer, length) }
 }
 
-/// Calls `then` with a key as the core takes it.
+/// A key as the core takes it; it does not lie in the document under edit.
 ///
 /// # Safety
 /// `key` is NULL or good for `length` bytes.
 #[cfg_attr(not(feature = "small"), inline(always))]
-unsafe fn with_text<R>(
-    under_edit: &UnderEdit,
-    key: *const c_char,
-    length: usize,
-    then: impl FnOnce(&str) -> Result<R>,
-) -> Result<R> {
+unsafe fn key_text<'k>(key: *const c_char, length: usize) -> Result<&'k str> {
     if key.is_null() {
         return Err(NULL);
     }
-    let mut small = MaybeUninit::uninit();
-    let mut aside = Aside::new(&mut small);
     // SAFETY: passed on.
-    then(text_in(unsafe { aside.bytes(under_edit, key.cast(), length) }?)?)
+    text_in(unsafe { storable(key.cast(), length) }?)
 }
 
 /// # Safety
@@ -536,6 +530,12 @@ unsafe fn set_child(
     new: &livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
+    // SAFETY: passed on.
+    unsafe {
+        if new.lies_in(doc) {
+            return new.put_aside(doc, &mut |new| set_child(doc, node, at, &new, child));
+        }
+    }
     let work = |editor: &mut Editor<Memory>| {
         let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
         // SAFETY: passed on.
@@ -685,6 +685,12 @@ pub unsafe extern "C" fn livebuf_set_root(
     value: livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if value.lies_in(doc) {
+            return value.put_aside(doc, &mut |value| livebuf_set_root(doc, value, child));
+        }
+    }
     let work = |editor: &mut Editor<Memory>| {
         let under_edit = UnderEdit::of(doc, editor);
         // SAFETY: the caller's word.
@@ -709,17 +715,121 @@ pub unsafe extern "C" fn livebuf_set_n(
     value: livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, key, length) {
+            return put_aside(doc, key.cast(), length, &mut |key| {
+                livebuf_set_n(doc, node, key.cast(), length, value, child)
+            });
+        }
+        if value.lies_in(doc) {
+            return value.put_aside(doc, &mut |value| {
+                livebuf_set_n(doc, node, key, length, value, child)
+            });
+        }
+    }
     let work = |editor: &mut Editor<Memory>| {
         let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
         // SAFETY: the caller's word.
-        unsafe {
-            with_text(&under_edit, key, length, |key| {
-                store(&under_edit, &value, Set(editor, id, key))
-            })
-        }
+        unsafe { store(&under_edit, &value, Set(editor, id, key_text(key, length)?)) }
     };
     // SAFETY: the caller's word.
     unsafe { hand_out(child, edit(doc, work)) }
+}
+
+/// Sets a member to what the core takes, by a key outside of the document.
+///
+/// # Safety
+/// As the exported functions.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn set_to<'v>(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: impl FnOnce() -> Result<New<'v>>,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        let id = node.id(editor)?;
+        // SAFETY: the caller's word.
+        editor.set(id, unsafe { key_text(key, length) }?, value()?)?;
+        Ok(())
+    };
+    // SAFETY: the caller's word.
+    status_of(unsafe { edit(doc, work) })
+}
+
+/// Sets the member with this key of `length` bytes to an integer: livebuf_set_n, faster.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_set_n.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_i64_n(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: i64,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, key, length) {
+            return put_aside(doc, key.cast(), length, &mut |key| {
+                livebuf_set_i64_n(doc, node, key.cast(), length, value)
+            });
+        }
+        set_to(doc, node, key, length, || Ok(New::Int(value)))
+    }
+}
+
+/// Sets the member with this key of `length` bytes to a double: livebuf_set_n, faster.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_set_n.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_f64_n(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: f64,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, key, length) {
+            return put_aside(doc, key.cast(), length, &mut |key| {
+                livebuf_set_f64_n(doc, node, key.cast(), length, value)
+            });
+        }
+        set_to(doc, node, key, length, || Ok(New::Float(value)))
+    }
+}
+
+/// Sets the member with this key of `length` bytes to text of `text_length` bytes:
+/// livebuf_set_n, faster.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_set_n.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_str_n(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    text: *const c_char,
+    text_length: usize,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, key, length) {
+            return put_aside(doc, key.cast(), length, &mut |key| {
+                livebuf_set_str_n(doc, node, key.cast(), length, text, text_length)
+            });
+        }
+        if lies_in(doc, text, text_length) {
+            return put_aside(doc, text.cast(), text_length, &mut |text| {
+                livebuf_set_str_n(doc, node, key, length, text.cast(), text_length)
+            });
+        }
+        set_to(doc, node, key, length, || Ok(New::Str(key_text(text, text_length)?)))
+    }
 }
 
 /// Sets the member with a remembered key, adding it where it is missing.
@@ -771,14 +881,23 @@ pub unsafe extern "C" fn livebuf_set_pointer_n(
     value: livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, pointer, length) {
+            return put_aside(doc, pointer.cast(), length, &mut |pointer| {
+                livebuf_set_pointer_n(doc, pointer.cast(), length, value, child)
+            });
+        }
+        if value.lies_in(doc) {
+            return value.put_aside(doc, &mut |value| {
+                livebuf_set_pointer_n(doc, pointer, length, value, child)
+            });
+        }
+    }
     let work = |editor: &mut Editor<Memory>| {
         let under_edit = UnderEdit::of(doc, editor);
         // SAFETY: the caller's word.
-        unsafe {
-            with_text(&under_edit, pointer, length, |pointer| {
-                store(&under_edit, &value, SetPointer(editor, pointer))
-            })
-        }
+        unsafe { store(&under_edit, &value, SetPointer(editor, key_text(pointer, length)?)) }
     };
     // SAFETY: the caller's word.
     unsafe { hand_out(child, edit(doc, work)) }
@@ -794,6 +913,12 @@ pub unsafe extern "C" fn livebuf_push(
     value: livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if value.lies_in(doc) {
+            return value.put_aside(doc, &mut |value| livebuf_push(doc, node, value, child));
+        }
+    }
     let work = |editor: &mut Editor<Memory>| {
         let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
         // SAFETY: the caller's word.
@@ -814,6 +939,14 @@ pub unsafe extern "C" fn livebuf_insert(
     value: livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if value.lies_in(doc) {
+            return value.put_aside(doc, &mut |value| {
+                livebuf_insert(doc, node, index, value, child)
+            });
+        }
+    }
     let work = |editor: &mut Editor<Memory>| {
         let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
         // SAFETY: the caller's word.
@@ -854,12 +987,18 @@ pub unsafe extern "C" fn livebuf_remove_n(
     key: *const c_char,
     length: usize,
 ) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, key, length) {
+            return put_aside(doc, key.cast(), length, &mut |key| {
+                livebuf_remove_n(doc, node, key.cast(), length)
+            });
+        }
+    }
     let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
+        let id = node.id(editor)?;
         // SAFETY: the caller's word.
-        was_there(unsafe {
-            with_text(&under_edit, key, length, |key| Ok(editor.remove(id, key)?))
-        }?)
+        was_there(editor.remove(id, unsafe { key_text(key, length) }?)?)
     };
     // SAFETY: the caller's word.
     status_of(unsafe { edit(doc, work) })
@@ -904,11 +1043,17 @@ pub unsafe extern "C" fn livebuf_remove_pointer_n(
     pointer: *const c_char,
     length: usize,
 ) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, pointer, length) {
+            return put_aside(doc, pointer.cast(), length, &mut |pointer| {
+                livebuf_remove_pointer_n(doc, pointer.cast(), length)
+            });
+        }
+    }
     let work = |editor: &mut Editor<Memory>| {
-        let under_edit = UnderEdit::of(doc, editor);
-        let remove = |pointer: &str| Ok(editor.remove_pointer(pointer)?);
         // SAFETY: the caller's word.
-        was_there(unsafe { with_text(&under_edit, pointer, length, remove) }?)
+        was_there(editor.remove_pointer(unsafe { key_text(pointer, length) }?)?)
     };
     // SAFETY: the caller's word.
     status_of(unsafe { edit(doc, work) })
@@ -972,14 +1117,24 @@ pub unsafe extern "C" fn livebuf_rename_n(
     to: *const c_char,
     to_length: usize,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
-        // SAFETY: the caller's word.
-        unsafe {
-            with_text(&under_edit, from, from_length, |from| {
-                with_text(&under_edit, to, to_length, |to| Ok(editor.rename(id, from, to)?))
-            })
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, from, from_length) {
+            return put_aside(doc, from.cast(), from_length, &mut |from| {
+                livebuf_rename_n(doc, node, from.cast(), from_length, to, to_length)
+            });
         }
+        if lies_in(doc, to, to_length) {
+            return put_aside(doc, to.cast(), to_length, &mut |to| {
+                livebuf_rename_n(doc, node, from, from_length, to.cast(), to_length)
+            });
+        }
+    }
+    let work = |editor: &mut Editor<Memory>| {
+        let id = node.id(editor)?;
+        // SAFETY: the caller's word.
+        let (from, to) = unsafe { (key_text(from, from_length)?, key_text(to, to_length)?) };
+        Ok(editor.rename(id, from, to)?)
     };
     // SAFETY: the caller's word.
     status_of(unsafe { edit(doc, work) })

@@ -29,11 +29,9 @@ pub struct livebuf_value {
     /// The document's when the value was got. Of an error the upper half of its detail.
     pub generation: u32,
     /// One of LIVEBUF_TAG_*; 0 where there is no value.
-    pub tag: u8,
+    pub tag: u32,
     /// LIVEBUF_OK, or why there is no value.
-    pub status: u8,
-    /// Zero.
-    pub reserved: [u8; 6],
+    pub status: livebuf_status,
 }
 
 const _: () = assert!(size_of::<livebuf_value>() == 24 + size_of::<usize>().next_multiple_of(8));
@@ -51,12 +49,21 @@ pub const LIVEBUF_TAG_U64: u8 = 0x05;
 /// `tag` of a double: `cell` holds its bits.
 pub const LIVEBUF_TAG_F64: u8 = 0x06;
 
+/// `tag` of text.
+pub const LIVEBUF_TAG_STRING: u8 = 0x10;
+/// `tag` of an object.
+pub const LIVEBUF_TAG_OBJECT: u8 = 0x20;
+/// `tag` of an array.
+pub const LIVEBUF_TAG_ARRAY: u8 = 0x21;
+
 /// The header's inline functions look at tags, which are the format's.
 const _: () = {
     use livebuf::layout::*;
     assert!(LIVEBUF_TAG_NULL == TAG_NULL && LIVEBUF_TAG_FALSE == TAG_FALSE);
     assert!(LIVEBUF_TAG_TRUE == TAG_TRUE && LIVEBUF_TAG_I64 == TAG_INT);
     assert!(LIVEBUF_TAG_U64 == TAG_UINT && LIVEBUF_TAG_F64 == TAG_FLOAT);
+    assert!(LIVEBUF_TAG_STRING == TAG_STRING);
+    assert!(LIVEBUF_TAG_OBJECT == TAG_OBJECT && LIVEBUF_TAG_ARRAY == TAG_ARRAY);
 };
 
 /// What a value is.
@@ -158,19 +165,17 @@ impl livebuf_value {
             position: error.detail as u32,
             generation: (error.detail >> 32) as u32,
             tag: 0,
-            status: error.status as u8,
-            reserved: [0; 6],
+            status: error.status,
         }
     }
 
-    const NOT_FOUND: livebuf_value = livebuf_value {
+    pub(crate) const NOT_FOUND: livebuf_value = livebuf_value {
         doc: ptr::null(),
         cell: 0,
         position: 0,
         generation: 0,
         tag: 0,
-        status: livebuf_code::LIVEBUF_NOT_FOUND as u8,
-        reserved: [0; 6],
+        status: livebuf_code::LIVEBUF_NOT_FOUND as livebuf_status,
     };
 
     #[cold]
@@ -179,7 +184,7 @@ impl livebuf_value {
             return NULL; // A zeroed variable.
         }
         livebuf_error {
-            status: self.status as livebuf_status,
+            status: self.status,
             offset: self.cell,
             detail: self.position as u64 | (self.generation as u64) << 32,
             ..livebuf_error::NONE
@@ -197,8 +202,13 @@ impl livebuf_value {
         if doc.generation != self.generation || !doc.is_open() {
             return Err(stale());
         }
+        Ok(Value::from_parts(doc.used(), self.parts()))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn parts(&self) -> ValueParts {
         let livebuf_value { cell, position, tag, .. } = *self;
-        Ok(Value::from_parts(doc.used(), ValueParts { cell, position, tag }))
+        ValueParts { cell, position, tag: tag as u8 }
     }
 
     /// A value of the same document.
@@ -210,7 +220,7 @@ impl livebuf_value {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn of(doc: *const livebuf_doc, generation: u32, value: &Value<'_>) -> Self {
         let ValueParts { cell, position, tag } = value.parts();
-        livebuf_value { doc, cell, position, generation, tag, status: 0, reserved: [0; 6] }
+        livebuf_value { doc, cell, position, generation, tag: tag.into(), status: OK }
     }
 
     /// What a look-up finds, or why not.
@@ -393,8 +403,7 @@ pub extern "C" fn livebuf_type_of(value: livebuf_value) -> livebuf_type {
     if value.doc.is_null() {
         return LIVEBUF_TYPE_NONE;
     }
-    let livebuf_value { cell, position, tag, .. } = value;
-    match Value::from_parts(&[], ValueParts { cell, position, tag }).kind() {
+    match Value::from_parts(&[], value.parts()).kind() {
         Kind::Null => LIVEBUF_TYPE_NULL,
         Kind::Bool => LIVEBUF_TYPE_BOOL,
         Kind::Int => LIVEBUF_TYPE_I64,

@@ -80,7 +80,8 @@ fn items(header: &str) -> Vec<Item<'_>> {
             comment.clear();
             continue;
         }
-        let mut declaration = line.to_owned();
+        // That it is inlined in any case is between us and the compiler.
+        let mut declaration = line.replacen("LIVEBUF_THIN_ ", "static inline ", 1);
         let compound = text.starts_with("typedef struct") || text.starts_with("typedef union");
         let list = text.starts_with("typedef enum");
         let ends = |text: &str| match compound || list {
