@@ -5,6 +5,7 @@
 //! which values, text and iterators of before are known to be stale.
 
 use core::mem::{MaybeUninit, align_of, size_of};
+use core::ptr::NonNull;
 use core::slice;
 
 use livebuf::{Doc, Editor, Error, ErrorKind, Limits, Storage};
@@ -335,13 +336,34 @@ pub unsafe extern "C" fn livebuf_init(
     buffer: *mut u8,
     capacity: usize,
 ) -> livebuf_status {
-    match not_null(buffer, capacity) {
-        // The core's result as it is: taking it apart and putting it together again would
-        // copy the editor twice more. SAFETY: the caller's word.
-        Ok(memory) => unsafe { place_editor(doc, Editor::create(memory)) },
-        // SAFETY: as above.
-        Err(error) => unsafe { place(doc, Err(error)) },
+    let Some(place) = NonNull::new(doc.cast::<MaybeUninit<livebuf_doc>>()) else {
+        return NULL.status;
+    };
+    // SAFETY: the caller's word.
+    let doc = unsafe { &mut *place.as_ptr() };
+    let begun = not_null(buffer, capacity).and_then(|memory| {
+        // SAFETY: the words have the editor's size and alignment.
+        let place = unsafe { &mut *(&raw mut (*doc.as_mut_ptr()).private_editor).cast() };
+        Ok(Editor::create_in(place, memory)?.as_bytes().len())
+    });
+    let (length, error) = match begun {
+        Ok(length) => (length, livebuf_error::NONE),
+        Err(error) => {
+            doc.write(livebuf_doc::closed(error));
+            return error.status;
+        }
+    };
+    let doc = doc.as_mut_ptr();
+    // SAFETY: the caller's word. Field by field, since a document is long to copy.
+    unsafe {
+        (&raw mut (*doc).bytes).write(buffer);
+        (&raw mut (*doc).length).write(length);
+        (&raw mut (*doc).capacity).write(capacity.min(isize::MAX as usize));
+        (&raw mut (*doc).generation).write(1);
+        (&raw mut (*doc).private_state).write(EDITS);
+        (&raw mut (*doc).error).write(error);
     }
+    OK
 }
 
 fn not_null(buffer: *mut u8, capacity: usize) -> Result<Memory> {

@@ -723,31 +723,56 @@ pub unsafe extern "C" fn livebuf_set_n(
             });
         }
         if value.lies_in(doc) {
-            return value.put_aside(doc, &mut |value| {
-                livebuf_set_n(doc, node, key, length, value, child)
-            });
+            return value
+                .put_aside(doc, &mut |value| livebuf_set_n(doc, node, key, length, value, child));
+        }
+    }
+    // These have code of their own, and no place.
+    // SAFETY: the caller's word; the payload is what the kind says.
+    unsafe {
+        let payload = value.payload;
+        let set = match value.kind {
+            kind::INT => Some(livebuf_set_i64_n(doc, node, key, length, payload.integer)),
+            kind::FLOAT => Some(livebuf_set_f64_n(doc, node, key, length, payload.number)),
+            kind::STRING => {
+                let (text, text_length) = (payload.pointer.cast(), value.length as usize);
+                Some(livebuf_set_str_n(doc, node, key, length, text, text_length))
+            }
+            _ => None,
+        };
+        if let Some(status) = set {
+            return hand_out(child, if status == OK { Ok(None) } else { Err(status) });
         }
     }
     let work = |editor: &mut Editor<Memory>| {
         let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
+        let mut answer = None;
         // SAFETY: the caller's word.
-        unsafe { store(&under_edit, &value, Set(editor, id, key_text(key, length)?)) }
+        unsafe {
+            let key = key_text(key, length)?;
+            with_rest(&under_edit, &value, &mut |new| {
+                answer = editor.set(id, key, new)?;
+                Ok(())
+            })?;
+        }
+        Ok(answer)
     };
     // SAFETY: the caller's word.
     unsafe { hand_out(child, edit(doc, work)) }
 }
 
-/// Sets a member to what the core takes, by a key outside of the document.
+/// Sets a member to what `value` gives, by a key outside of the document. By the type of the
+/// value: an enum of them would go through memory.
 ///
 /// # Safety
 /// As the exported functions.
 #[cfg_attr(not(feature = "small"), inline(always))]
-unsafe fn set_to<'v>(
+unsafe fn set_to<'v, V: Into<New<'v>>>(
     doc: *mut livebuf_doc,
     node: livebuf_node,
     key: *const c_char,
     length: usize,
-    value: impl FnOnce() -> Result<New<'v>>,
+    value: impl FnOnce() -> Result<V>,
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| {
         let id = node.id(editor)?;
@@ -777,7 +802,7 @@ pub unsafe extern "C" fn livebuf_set_i64_n(
                 livebuf_set_i64_n(doc, node, key.cast(), length, value)
             });
         }
-        set_to(doc, node, key, length, || Ok(New::Int(value)))
+        set_to(doc, node, key, length, || Ok(value))
     }
 }
 
@@ -799,7 +824,7 @@ pub unsafe extern "C" fn livebuf_set_f64_n(
                 livebuf_set_f64_n(doc, node, key.cast(), length, value)
             });
         }
-        set_to(doc, node, key, length, || Ok(New::Float(value)))
+        set_to(doc, node, key, length, || Ok(value))
     }
 }
 
@@ -828,7 +853,7 @@ pub unsafe extern "C" fn livebuf_set_str_n(
                 livebuf_set_str_n(doc, node, key, length, text.cast(), text_length)
             });
         }
-        set_to(doc, node, key, length, || Ok(New::Str(key_text(text, text_length)?)))
+        set_to(doc, node, key, length, || key_text(text, text_length))
     }
 }
 
@@ -942,9 +967,8 @@ pub unsafe extern "C" fn livebuf_insert(
     // SAFETY: the caller's word.
     unsafe {
         if value.lies_in(doc) {
-            return value.put_aside(doc, &mut |value| {
-                livebuf_insert(doc, node, index, value, child)
-            });
+            return value
+                .put_aside(doc, &mut |value| livebuf_insert(doc, node, index, value, child));
         }
     }
     let work = |editor: &mut Editor<Memory>| {
