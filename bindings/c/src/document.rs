@@ -371,7 +371,7 @@ fn not_null(buffer: *mut u8, capacity: usize) -> Result<Memory> {
 }
 
 /// Opens the document in the first `length` bytes of the caller's memory to be edited, in
-/// constant time. Until livebuf_validate passes it is foreign: freed space is not reused and
+/// constant time. Until livebuf_validate_in passes it is foreign: freed space is not reused and
 /// columns are not changed.
 ///
 /// Memory: as livebuf_init. NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the
@@ -420,7 +420,7 @@ pub(crate) unsafe fn read_only(bytes: *const u8, length: usize) -> Result<livebu
     Ok(livebuf_doc::reader(Doc::open(unsafe { bytes_of(bytes, length) }?)?.as_bytes()))
 }
 
-/// Bytes of scratch memory that livebuf_validate and livebuf_stats_in need: a quarter of the
+/// Bytes of scratch memory that livebuf_validate_in and livebuf_get_stats_in need: a quarter of the
 /// document's.
 ///
 /// Memory: none. NULL and documents that are not open: 0. Errors: none. Threads: a read.
@@ -439,7 +439,7 @@ pub unsafe extern "C" fn livebuf_scratch_size(doc: *const livebuf_doc) -> usize 
 /// if its size is 0. Errors: the first problem, its offset in `doc->error`;
 /// LIVEBUF_SCRATCH_TOO_SMALL. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_validate(
+pub unsafe extern "C" fn livebuf_validate_in(
     doc: *mut livebuf_doc,
     scratch: *mut u8,
     scratch_size: usize,
@@ -524,13 +524,13 @@ impl From<livebuf::Stats> for livebuf_stats {
     }
 }
 
-/// Validates a document and tells where its bytes are. Other than livebuf_validate it
+/// Validates a document and tells where its bytes are. Other than livebuf_validate_in it
 /// changes nothing in what an editor may do.
 ///
 /// Memory: writes `*stats`, and to `scratch` while it runs. NULL: LIVEBUF_NULL_ARGUMENT.
-/// Errors: as livebuf_validate. Threads: an edit.
+/// Errors: as livebuf_validate_in. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_stats_in(
+pub unsafe extern "C" fn livebuf_get_stats_in(
     doc: *mut livebuf_doc,
     scratch: *mut u8,
     scratch_size: usize,

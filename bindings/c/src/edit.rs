@@ -49,23 +49,23 @@ fn root_of(editor: &Editor<Memory>) -> Result<NodeId> {
 /// Kinds of new values.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub enum livebuf_kind {
+pub enum livebuf_new_kind {
     /// Null.
     LIVEBUF_NEW_NULL = 0,
-    /// `integer` is 0 or not.
+    /// `i64` is 0 or not.
     LIVEBUF_NEW_BOOL = 1,
-    /// `integer`
+    /// `i64`
     LIVEBUF_NEW_I64 = 2,
-    /// `natural`
+    /// `u64`
     LIVEBUF_NEW_U64 = 3,
-    /// `number`
+    /// `f64`
     LIVEBUF_NEW_F64 = 4,
     /// `length` bytes of text at `pointer`.
     LIVEBUF_NEW_STRING = 5,
     /// `length` bytes at `pointer`.
     LIVEBUF_NEW_BYTES = 6,
     /// A number's text: `length` bytes at `pointer`.
-    LIVEBUF_NEW_NUMBER = 7,
+    LIVEBUF_NEW_NUMBER_TEXT = 7,
     /// An empty object with room for `length` members.
     LIVEBUF_NEW_OBJECT = 8,
     /// An empty object with an ordered index from the start.
@@ -83,11 +83,11 @@ pub enum livebuf_kind {
 #[derive(Clone, Copy)]
 pub union livebuf_payload {
     /// Of booleans and integers.
-    pub integer: i64,
+    pub i64: i64,
     /// Of integers without sign.
-    pub natural: u64,
+    pub u64: u64,
     /// Of doubles.
-    pub number: f64,
+    pub f64: f64,
     /// Of all that lies elsewhere.
     pub pointer: *const c_void,
 }
@@ -101,7 +101,7 @@ pub struct livebuf_new {
     pub payload: livebuf_payload,
     /// Bytes, members or elements.
     pub length: u32,
-    /// One of enum livebuf_kind.
+    /// One of enum livebuf_new_kind.
     pub kind: u32,
 }
 
@@ -118,9 +118,9 @@ pub struct livebuf_field {
 }
 
 /// Most members that LIVEBUF_NEW_FIELDS takes.
-pub const LIVEBUF_MAX_FIELDS: u32 = 64;
+pub const LIVEBUF_MAX_NEW_FIELDS: u32 = 64;
 
-const MAX_FIELDS: usize = LIVEBUF_MAX_FIELDS as usize;
+const MAX_FIELDS: usize = LIVEBUF_MAX_NEW_FIELDS as usize;
 
 /// Bytes of text that are copied to the stack when they lie in the document under edit.
 const SMALL: usize = 256;
@@ -169,9 +169,9 @@ unsafe fn put_aside(
     unsafe { doc.as_mut() }.map_or(NULL.status, |doc| doc.status(Err(error)))
 }
 
-/// `livebuf_kind` as what C passes.
+/// `livebuf_new_kind` as what C passes.
 mod kind {
-    use super::livebuf_kind::*;
+    use super::livebuf_new_kind::*;
     pub(super) const NULL: u32 = LIVEBUF_NEW_NULL as u32;
     pub(super) const BOOL: u32 = LIVEBUF_NEW_BOOL as u32;
     pub(super) const INT: u32 = LIVEBUF_NEW_I64 as u32;
@@ -179,7 +179,7 @@ mod kind {
     pub(super) const FLOAT: u32 = LIVEBUF_NEW_F64 as u32;
     pub(super) const STRING: u32 = LIVEBUF_NEW_STRING as u32;
     pub(super) const BYTES: u32 = LIVEBUF_NEW_BYTES as u32;
-    pub(super) const NUMBER: u32 = LIVEBUF_NEW_NUMBER as u32;
+    pub(super) const NUMBER: u32 = LIVEBUF_NEW_NUMBER_TEXT as u32;
     pub(super) const OBJECT: u32 = LIVEBUF_NEW_OBJECT as u32;
     pub(super) const MAP: u32 = LIVEBUF_NEW_MAP as u32;
     pub(super) const ARRAY: u32 = LIVEBUF_NEW_ARRAY as u32;
@@ -192,7 +192,7 @@ impl livebuf_new {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn integer(&self) -> Option<i64> {
         // SAFETY: all that a union of numbers and a pointer holds may be read as a number.
-        let integer = unsafe { self.payload.integer };
+        let integer = unsafe { self.payload.i64 };
         let fits = self.kind == kind::INT || self.kind == kind::UINT && integer >= 0;
         fits.then_some(integer)
     }
@@ -213,10 +213,10 @@ impl livebuf_new {
         unsafe {
             Ok(match self.kind {
                 kind::NULL => New::Null,
-                kind::BOOL => New::Bool(payload.integer != 0),
-                kind::INT => New::Int(payload.integer),
-                kind::UINT => New::Uint(payload.natural),
-                kind::FLOAT => New::Float(payload.number),
+                kind::BOOL => New::Bool(payload.i64 != 0),
+                kind::INT => New::Int(payload.i64),
+                kind::UINT => New::Uint(payload.u64),
+                kind::FLOAT => New::Float(payload.f64),
                 kind::OBJECT => New::object(length),
                 kind::MAP => New::Map { capacity: self.length },
                 kind::ARRAY => New::array(length),
@@ -386,8 +386,8 @@ unsafe fn store(
     // pointers are passed on.
     unsafe {
         match new.kind {
-            kind::INT if cfg!(feature = "std") => Ok(store.store(new.payload.integer)?),
-            kind::FLOAT if cfg!(feature = "std") => Ok(store.store(new.payload.number)?),
+            kind::INT if cfg!(feature = "std") => Ok(store.store(new.payload.i64)?),
+            kind::FLOAT if cfg!(feature = "std") => Ok(store.store(new.payload.f64)?),
             kind::STRING if cfg!(feature = "std") => {
                 let (pointer, length) = (new.payload.pointer.cast(), new.length as usize);
                 Ok(store.store(text_in(storable(pointer, length)?)?)?)
@@ -732,8 +732,8 @@ pub unsafe extern "C" fn livebuf_set_n(
     unsafe {
         let payload = value.payload;
         let set = match value.kind {
-            kind::INT => Some(livebuf_set_i64_n(doc, node, key, length, payload.integer)),
-            kind::FLOAT => Some(livebuf_set_f64_n(doc, node, key, length, payload.number)),
+            kind::INT => Some(livebuf_set_i64_n(doc, node, key, length, payload.i64)),
+            kind::FLOAT => Some(livebuf_set_f64_n(doc, node, key, length, payload.f64)),
             kind::STRING => {
                 let (text, text_length) = (payload.pointer.cast(), value.length as usize);
                 Some(livebuf_set_str_n(doc, node, key, length, text, text_length))

@@ -69,31 +69,31 @@ const _: () = {
 /// What a value is.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum livebuf_type {
+pub enum livebuf_kind {
     /// There is no value.
-    LIVEBUF_TYPE_NONE = 0,
+    LIVEBUF_KIND_NONE = 0,
     /// JSON null.
-    LIVEBUF_TYPE_NULL = 1,
+    LIVEBUF_KIND_NULL = 1,
     /// True or false.
-    LIVEBUF_TYPE_BOOL = 2,
+    LIVEBUF_KIND_BOOL = 2,
     /// An integer that fits int64_t.
-    LIVEBUF_TYPE_I64 = 3,
+    LIVEBUF_KIND_I64 = 3,
     /// An integer that only fits uint64_t.
-    LIVEBUF_TYPE_U64 = 4,
+    LIVEBUF_KIND_U64 = 4,
     /// A double.
-    LIVEBUF_TYPE_F64 = 5,
+    LIVEBUF_KIND_F64 = 5,
     /// A number that only its text holds exactly.
-    LIVEBUF_TYPE_NUMBER = 6,
+    LIVEBUF_KIND_NUMBER_TEXT = 6,
     /// Text.
-    LIVEBUF_TYPE_STRING = 7,
+    LIVEBUF_KIND_STRING = 7,
     /// Bytes.
-    LIVEBUF_TYPE_BYTES = 8,
+    LIVEBUF_KIND_BYTES = 8,
     /// An object.
-    LIVEBUF_TYPE_OBJECT = 9,
+    LIVEBUF_KIND_OBJECT = 9,
     /// An array.
-    LIVEBUF_TYPE_ARRAY = 10,
+    LIVEBUF_KIND_ARRAY = 10,
     /// A value of a kind that this version does not know.
-    LIVEBUF_TYPE_RESERVED = 11,
+    LIVEBUF_KIND_RESERVED = 11,
 }
 
 /// Text in a document: not ended by NUL, good until the next edit (livebuf_str_is_current).
@@ -395,26 +395,26 @@ fn bad_text(offset: usize) -> livebuf_error {
 
 /// What a value is.
 ///
-/// Memory: none. NULL: none; what is not there is LIVEBUF_TYPE_NONE. Errors: none.
+/// Memory: none. NULL: none; what is not there is LIVEBUF_KIND_NONE. Errors: none.
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn livebuf_type_of(value: livebuf_value) -> livebuf_type {
-    use livebuf_type::*;
+pub extern "C" fn livebuf_kind_of(value: livebuf_value) -> livebuf_kind {
+    use livebuf_kind::*;
     if value.doc.is_null() {
-        return LIVEBUF_TYPE_NONE;
+        return LIVEBUF_KIND_NONE;
     }
     match Value::from_parts(&[], value.parts()).kind() {
-        Kind::Null => LIVEBUF_TYPE_NULL,
-        Kind::Bool => LIVEBUF_TYPE_BOOL,
-        Kind::Int => LIVEBUF_TYPE_I64,
-        Kind::Uint => LIVEBUF_TYPE_U64,
-        Kind::Float => LIVEBUF_TYPE_F64,
-        Kind::Number => LIVEBUF_TYPE_NUMBER,
-        Kind::String => LIVEBUF_TYPE_STRING,
-        Kind::Bytes => LIVEBUF_TYPE_BYTES,
-        Kind::Object => LIVEBUF_TYPE_OBJECT,
-        Kind::Array => LIVEBUF_TYPE_ARRAY,
-        _ => LIVEBUF_TYPE_RESERVED,
+        Kind::Null => LIVEBUF_KIND_NULL,
+        Kind::Bool => LIVEBUF_KIND_BOOL,
+        Kind::Int => LIVEBUF_KIND_I64,
+        Kind::Uint => LIVEBUF_KIND_U64,
+        Kind::Float => LIVEBUF_KIND_F64,
+        Kind::Number => LIVEBUF_KIND_NUMBER_TEXT,
+        Kind::String => LIVEBUF_KIND_STRING,
+        Kind::Bytes => LIVEBUF_KIND_BYTES,
+        Kind::Object => LIVEBUF_KIND_OBJECT,
+        Kind::Array => LIVEBUF_KIND_ARRAY,
+        _ => LIVEBUF_KIND_RESERVED,
     }
 }
 
@@ -469,7 +469,7 @@ pub unsafe extern "C" fn livebuf_get_bytes(value: livebuf_value) -> livebuf_byte
     }
 }
 
-/// The text of a number that is kept as text (LIVEBUF_TYPE_NUMBER); `data` is NULL for all
+/// The text of a number that is kept as text (LIVEBUF_KIND_NUMBER_TEXT); `data` is NULL for all
 /// else.
 ///
 /// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
@@ -481,13 +481,13 @@ pub unsafe extern "C" fn livebuf_get_number_text(value: livebuf_value) -> livebu
     livebuf_str::of(found.map(str::as_bytes), value.generation)
 }
 
-/// The number in text that no other kind holds exactly (LIVEBUF_TYPE_NUMBER), rounded to the
+/// The number in text that no other kind holds exactly (LIVEBUF_KIND_NUMBER_TEXT), rounded to the
 /// nearest double; `fallback` beyond the range of doubles and for all else. The inline
 /// livebuf_get_f64_or calls it.
 ///
 /// Memory: none. NULL: none. Errors: `fallback`. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_number_or(value: livebuf_value, fallback: f64) -> f64 {
+pub unsafe extern "C" fn livebuf_number_text_f64_or(value: livebuf_value, fallback: f64) -> f64 {
     // SAFETY: the caller's word.
     unsafe { value.view() }.ok().and_then(|view| view.as_f64()).unwrap_or(fallback)
 }
