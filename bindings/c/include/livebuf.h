@@ -202,7 +202,9 @@ typedef struct {
  */
 typedef struct {
   /** Private. */
-  uint32_t private_words[4];
+  uint64_t private_place;
+  /** Private. */
+  uint64_t private_time;
 } livebuf_node;
 
 /** What a new value holds. */
@@ -232,9 +234,9 @@ typedef struct {
 
 #ifdef __cplusplus
 /** The root's place, in every call that takes a place. */
-#define LIVEBUF_ROOT (livebuf_node{{0, 0, 0, 0}})
+#define LIVEBUF_ROOT (livebuf_node{0, 0})
 #else
-#define LIVEBUF_ROOT ((livebuf_node){{0, 0, 0, 0}})
+#define LIVEBUF_ROOT ((livebuf_node){0, 0})
 #endif
 
 /* ==========================================================================================
@@ -2563,7 +2565,7 @@ static inline livebuf_node livebuf_find(const livebuf_doc *doc, const char *poin
 
 #if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_node_exists(livebuf_node node) {
-  return node.private_words[2] != 0;
+  return (uint32_t)node.private_time != 0;
 }
 #endif
 

@@ -15,7 +15,6 @@ use livebuf::{Doc, Editor, Error, ErrorKind, Storage, layout};
 
 use crate::document::{
     GrowResult, Memory, Owner, bytes_of, edit, guard, livebuf_doc, livebuf_stats, read_only,
-    status_of,
 };
 use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 
@@ -635,7 +634,7 @@ pub unsafe extern "C" fn livebuf_free(
 pub unsafe extern "C" fn livebuf_compact(doc: *mut livebuf_doc) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.compact()?);
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// livebuf_validate_in with scratch memory from the system.

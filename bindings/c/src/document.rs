@@ -110,16 +110,11 @@ impl Storage for Memory {
 }
 
 /// Runs what must not panic; if it does all the same, the caller is told.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg(feature = "std")]
 pub(crate) fn guard<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
-    #[cfg(feature = "std")]
-    {
-        use std::panic::{AssertUnwindSafe, catch_unwind};
-        catch_unwind(AssertUnwindSafe(work))
-            .unwrap_or(Err(livebuf_error::of(livebuf_code::LIVEBUF_INTERNAL)))
-    }
-    #[cfg(not(feature = "std"))]
-    work()
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or(Err(livebuf_error::of(livebuf_code::LIVEBUF_INTERNAL)))
 }
 
 /// Bytes from a pointer that may be NULL where there are none.
@@ -254,28 +249,49 @@ impl livebuf_doc {
     }
 }
 
-/// An edit: what it answers, or the status, whose error the document keeps.
+/// An edit: its status; the document keeps the error. What else it answers, `work` puts where
+/// it belongs: answers that are longer than a word go through memory, in pieces that a
+/// processor waits for.
 ///
 /// # Safety
 /// `doc` is NULL or a document that nobody else uses now.
 #[cfg_attr(not(feature = "small"), inline(always))]
-pub(crate) unsafe fn edit<R>(
+pub(crate) unsafe fn edit(
     doc: *mut livebuf_doc,
-    work: impl FnOnce(&mut Editor<Memory>) -> Result<R>,
-) -> core::result::Result<R, livebuf_status> {
+    work: impl FnOnce(&mut Editor<Memory>) -> Result<()>,
+) -> livebuf_status {
     // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return Err(NULL.status) };
-    let result = match doc.editor_mut() {
-        Ok(editor) => guard(|| work(editor)),
-        Err(error) => return Err(doc.fail(error)),
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
+    let place = &raw mut doc.error;
+    let status = match doc.editor_mut() {
+        Ok(editor) => run(move || match work(editor) {
+            Ok(()) => OK,
+            Err(error) => {
+                // SAFETY: of the document, beside the editor.
+                unsafe { place.write(error) };
+                error.status
+            }
+        }),
+        Err(error) => return doc.fail(error),
     };
     doc.renew();
-    result.map_err(|error| doc.fail(error))
+    if status == livebuf_code::LIVEBUF_INTERNAL as livebuf_status {
+        doc.error = livebuf_error::of(livebuf_code::LIVEBUF_INTERNAL);
+    }
+    status
 }
 
-/// The status of an edit.
-pub(crate) fn status_of(result: core::result::Result<(), livebuf_status>) -> livebuf_status {
-    result.err().unwrap_or(OK)
+/// As `guard`, for edits.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn run(work: impl FnOnce() -> livebuf_status) -> livebuf_status {
+    #[cfg(feature = "std")]
+    {
+        use std::panic::{AssertUnwindSafe, catch_unwind};
+        let internal = livebuf_code::LIVEBUF_INTERNAL as livebuf_status;
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or(internal)
+    }
+    #[cfg(not(feature = "std"))]
+    work()
 }
 
 /// Puts a document, or the news that there is none, into the caller's variable.
@@ -646,7 +662,7 @@ pub unsafe extern "C" fn livebuf_set_limits(
         Ok(())
     };
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Whether freed bytes are zeroed. They are by default.
@@ -659,7 +675,7 @@ pub unsafe extern "C" fn livebuf_set_wipe(doc: *mut livebuf_doc, wipe: bool) -> 
         Ok(())
     };
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Whether an editor wrote or validated the document, so that freed space is reused.

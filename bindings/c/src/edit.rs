@@ -7,9 +7,9 @@ use core::{ptr, slice};
 use livebuf::layout::MAX_SPAN;
 use livebuf::{Child, Editor, New, NodeId, Value};
 
-use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap, status_of};
+use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap};
 use crate::read::{key_of, livebuf_key, livebuf_value, text_in};
-use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// A place to edit: an object or array. It stays good when the document grows, when values
 /// move and when other containers are freed. It goes stale, and calls say so, when its own
@@ -20,25 +20,42 @@ use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_statu
 #[derive(Clone, Copy)]
 pub struct livebuf_node {
     /// Private.
-    pub private_words: [u32; 4],
+    pub private_place: u64,
+    /// Private.
+    pub private_time: u64,
 }
 
 /// What stands for no place: stale for every document.
-const NONE: livebuf_node = livebuf_node { private_words: [0, 0, 0, u32::MAX] };
+const NONE: livebuf_node = livebuf_node { private_place: 0, private_time: (u32::MAX as u64) << 32 };
 
 impl livebuf_node {
     fn of(id: Option<NodeId>) -> Self {
-        id.map_or(NONE, |id| livebuf_node { private_words: id.to_words() })
+        id.map_or(NONE, livebuf_node::good)
+    }
+
+    /// As two words, which go by registers.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn good(id: NodeId) -> Self {
+        let [a, b, c, d] = id.to_words().map(u64::from);
+        livebuf_node { private_place: a | b << 32, private_time: c | d << 32 }
     }
 
     /// The handle for a document.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn id(self, editor: &Editor<Memory>) -> Result<NodeId> {
-        if self.private_words == [0; 4] {
+        let (place, time) = (self.private_place, self.private_time);
+        if place | time == 0 {
             return root_of(editor);
         }
         // SAFETY: the words are those of a handle, by the documentation of `livebuf_node`.
-        Ok(unsafe { NodeId::from_words(self.private_words) })
+        Ok(unsafe {
+            NodeId::from_words([
+                place as u32,
+                (place >> 32) as u32,
+                time as u32,
+                (time >> 32) as u32,
+            ])
+        })
     }
 }
 
@@ -268,7 +285,7 @@ impl livebuf_new {
     ) -> livebuf_status {
         // SAFETY: passed on.
         unsafe {
-            put_aside(doc, self.payload.pointer, self.length as usize, &mut |pointer| {
+            put_aside(doc, self.payload.pointer, self.length as usize, &mut move |pointer| {
                 edit(livebuf_new { payload: livebuf_payload { pointer }, ..self })
             })
         }
@@ -336,99 +353,179 @@ type Field<'a> = (&'a str, New<'a>);
 
 /// A call of the editor's that stores a value.
 trait Store {
-    fn store<'v>(self, new: impl Into<New<'v>>) -> livebuf::Result<Option<NodeId>>;
+    fn store<'v>(
+        &self,
+        editor: &mut Editor<Memory>,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeId>>;
 }
 
 macro_rules! stores {
-    ($($name:ident($($place:ident: $type:ty),*) => $call:ident;)+) => {
+    ($($name:ident($($place:ident: $type:ty),*), $editor:ident, $new:ident => $call:expr;)+) => {
         $(
-            struct $name<'e>(&'e mut Editor<Memory>, $($type),*);
+            struct $name($($type),*);
 
-            impl Store for $name<'_> {
+            impl Store for $name {
                 #[cfg_attr(not(feature = "small"), inline(always))]
-                fn store<'v>(self, new: impl Into<New<'v>>) -> livebuf::Result<Option<NodeId>> {
-                    let $name(editor, $($place),*) = self;
-                    editor.$call($($place,)* new)
+                fn store<'v>(
+                    &self,
+                    $editor: &mut Editor<Memory>,
+                    $new: impl Into<New<'v>>,
+                ) -> Result<Option<NodeId>> {
+                    let &$name($($place),*) = self;
+                    Ok($call?)
                 }
             }
         )+
     };
 }
+// SAFETY (of both that take text): the caller of the exported function promised it.
 stores! {
-    SetRoot() => set_root;
-    SetPointer(pointer: &'e str) => set_pointer;
-    Push(id: NodeId) => push;
-    Insert(id: NodeId, index: usize) => insert;
+    SetRoot(), editor, new => editor.set_root(new);
+    SetPointer(pointer: *const c_char, length: usize), editor, new =>
+        // SAFETY: see above.
+        editor.set_pointer(unsafe { key_text(pointer, length) }?, new);
+    SetText(node: livebuf_node, key: *const c_char, length: usize), editor, new =>
+        // SAFETY: see above.
+        editor.set(node.id(editor)?, unsafe { key_text(key, length) }?, new);
+    Push(node: livebuf_node), editor, new => editor.push(node.id(editor)?, new);
+    Insert(node: livebuf_node, index: usize), editor, new =>
+        editor.insert(node.id(editor)?, index, new);
 }
 
-struct Set<'e, C>(&'e mut Editor<Memory>, NodeId, C);
+struct Set<C>(livebuf_node, C);
 
-impl<C: Child> Store for Set<'_, C> {
+impl<C: Child> Store for Set<C> {
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn store<'v>(self, new: impl Into<New<'v>>) -> livebuf::Result<Option<NodeId>> {
-        self.0.set(self.1, self.2, new)
+    fn store<'v>(
+        &self,
+        editor: &mut Editor<Memory>,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeId>> {
+        Ok(editor.set(self.0.id(editor)?, self.1, new)?)
     }
 }
 
-/// Stores a new value as the core takes it. Numbers go there as such: an enum that is put
-/// together here and taken apart there stalls the processor for longer than storing an
+/// Stores what has no place of its own.
+///
+/// # Safety
+/// As the exported functions.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn store_scalar<'v, V: Into<New<'v>>>(
+    doc: *mut livebuf_doc,
+    store: impl Store,
+    value: impl FnOnce() -> Result<V>,
+) -> livebuf_status {
+    let work = move |editor: &mut Editor<Memory>| store.store(editor, value()?).map(|_| ());
+    // SAFETY: passed on.
+    unsafe { edit(doc, work) }
+}
+
+/// Stores a new value as the core takes it. Numbers and text go there as such: an enum that is
+/// put together here and taken apart there stalls the processor for longer than storing an
 /// integer takes. Where size counts, they do not get code of their own.
 ///
 /// # Safety
-/// The value's pointer is good for what its kind says.
+/// As the exported functions.
 #[cfg_attr(not(feature = "small"), inline(always))]
 unsafe fn store(
-    under_edit: &UnderEdit,
+    doc: *mut livebuf_doc,
     new: &livebuf_new,
+    child: *mut livebuf_node,
     store: impl Store,
-) -> Result<Option<NodeId>> {
+) -> livebuf_status {
     // SAFETY: all that a union of numbers and a pointer holds may be read as a number;
     // pointers are passed on.
     unsafe {
-        match new.kind {
-            kind::INT if cfg!(feature = "std") => Ok(store.store(new.payload.i64)?),
-            kind::FLOAT if cfg!(feature = "std") => Ok(store.store(new.payload.f64)?),
+        let (payload, length) = (new.payload, new.length as usize);
+        let status = match new.kind {
+            kind::INT if cfg!(feature = "std") => store_scalar(doc, store, move || Ok(payload.i64)),
+            kind::FLOAT if cfg!(feature = "std") => {
+                store_scalar(doc, store, move || Ok(payload.f64))
+            }
             kind::STRING if cfg!(feature = "std") => {
-                let (pointer, length) = (new.payload.pointer.cast(), new.length as usize);
-                Ok(store.store(text_in(storable(pointer, length)?)?)?)
+                let text = move || text_in(storable(payload.pointer.cast(), length)?);
+                store_scalar(doc, store, text)
             }
             kind::OBJECT if cfg!(feature = "std") => {
-                Ok(store.store(New::object(new.length as usize))?)
+                return store_container(doc, child, move |editor| {
+                    store.store(editor, New::object(length))
+                });
             }
             _ => {
-                let (mut store, mut answer) = (Some(store), None);
-                with_rest(under_edit, new, &mut |new| {
-                    answer = store.take().map(|store| store.store(new)).transpose()?;
-                    Ok(())
-                })?;
-                answer.ok_or(NULL)
+                return store_container(doc, child, move |editor| {
+                    let (under_edit, mut answer) = (UnderEdit::of(doc, editor), None);
+                    with_rest(&under_edit, new, &mut |new| {
+                        answer = store.store(editor, new)?;
+                        Ok(())
+                    })?;
+                    Ok(answer)
+                });
             }
-        }
+        };
+        no_place(child, status)
     }
 }
 
-/// Of the other kinds.
+/// Stores what may have a place.
 ///
 /// # Safety
-/// As [`store`].
+/// As the exported functions.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn store_container(
+    doc: *mut livebuf_doc,
+    child: *mut livebuf_node,
+    store: impl FnOnce(&mut Editor<Memory>) -> Result<Option<NodeId>>,
+) -> livebuf_status {
+    let mut place = NONE;
+    let work = |editor: &mut Editor<Memory>| {
+        if let Some(id) = store(editor)? {
+            place = livebuf_node::good(id);
+        }
+        Ok(())
+    };
+    // SAFETY: passed on.
+    let status = unsafe { edit(doc, work) };
+    // SAFETY: the caller's word.
+    if let Some(child) = unsafe { child.as_mut() } {
+        *child = place;
+    }
+    status
+}
+
+/// # Safety
+/// `child` is NULL or good for writing.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn no_place(child: *mut livebuf_node, status: livebuf_status) -> livebuf_status {
+    // SAFETY: the caller's word.
+    if let Some(child) = unsafe { child.as_mut() } {
+        *child = NONE;
+    }
+    status
+}
+
+/// A value of the other kinds.
+///
+/// # Safety
+/// The value's pointer is good for what its kind says.
 #[inline(never)]
 unsafe fn with_rest(
     under_edit: &UnderEdit,
     new: &livebuf_new,
-    then: &mut dyn FnMut(New<'_>) -> livebuf::Result<()>,
+    then: &mut dyn FnMut(New<'_>) -> Result<()>,
 ) -> Result<()> {
     if new.kind == kind::FIELDS {
         let mut places = MaybeUninit::uninit();
         // SAFETY: passed on.
         let fields = unsafe { fields_of(under_edit, new, &mut places) }?;
-        return Ok(then(New::Fields(fields))?);
+        return then(New::Fields(fields));
     }
     // SAFETY: passed on.
-    Ok(then(unsafe { new.convert(under_edit) }?)?)
+    then(unsafe { new.convert(under_edit) }?)
 }
 
 /// # Safety
-/// As [`store`].
+/// As [`with_rest`].
 unsafe fn fields_of<'a>(
     under_edit: &UnderEdit,
     new: &livebuf_new,
@@ -504,20 +601,6 @@ unsafe fn key_text<'k>(key: *const c_char, length: usize) -> Result<&'k str> {
     text_in(unsafe { storable(key.cast(), length) }?)
 }
 
-/// # Safety
-/// `child` is NULL or good for writing.
-#[cfg_attr(not(feature = "small"), inline(always))]
-unsafe fn hand_out(
-    child: *mut livebuf_node,
-    result: core::result::Result<Option<NodeId>, livebuf_status>,
-) -> livebuf_status {
-    // SAFETY: the caller's word.
-    if let Some(child) = unsafe { child.as_mut() } {
-        *child = livebuf_node::of(result.ok().flatten());
-    }
-    result.err().unwrap_or(OK)
-}
-
 /// Sets a child that the core can name.
 ///
 /// # Safety
@@ -533,16 +616,11 @@ unsafe fn set_child(
     // SAFETY: passed on.
     unsafe {
         if new.lies_in(doc) {
-            return new.put_aside(doc, &mut |new| set_child(doc, node, at, &new, child));
+            return new.put_aside(doc, &mut move |new| set_child(doc, node, at, &new, child));
         }
     }
-    let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
-        // SAFETY: passed on.
-        unsafe { store(&under_edit, new, Set(editor, id, at)) }
-    };
     // SAFETY: passed on.
-    unsafe { hand_out(child, edit(doc, work)) }
+    unsafe { store(doc, new, child, Set(node, at)) }
 }
 
 // --- handles --------------------------------------------------------------------------
@@ -688,16 +766,11 @@ pub unsafe extern "C" fn livebuf_set_root(
     // SAFETY: the caller's word.
     unsafe {
         if value.lies_in(doc) {
-            return value.put_aside(doc, &mut |value| livebuf_set_root(doc, value, child));
+            return value.put_aside(doc, &mut move |value| livebuf_set_root(doc, value, child));
         }
     }
-    let work = |editor: &mut Editor<Memory>| {
-        let under_edit = UnderEdit::of(doc, editor);
-        // SAFETY: the caller's word.
-        unsafe { store(&under_edit, &value, SetRoot(editor)) }
-    };
     // SAFETY: the caller's word.
-    unsafe { hand_out(child, edit(doc, work)) }
+    unsafe { store(doc, &value, child, SetRoot()) }
 }
 
 /// Sets the member with this key of `length` bytes, adding it where it is missing.
@@ -718,70 +791,31 @@ pub unsafe extern "C" fn livebuf_set_n(
     // SAFETY: the caller's word.
     unsafe {
         if lies_in(doc, key, length) {
-            return put_aside(doc, key.cast(), length, &mut |key| {
+            return put_aside(doc, key.cast(), length, &mut move |key| {
                 livebuf_set_n(doc, node, key.cast(), length, value, child)
             });
         }
         if value.lies_in(doc) {
-            return value
-                .put_aside(doc, &mut |value| livebuf_set_n(doc, node, key, length, value, child));
+            return value.put_aside(doc, &mut move |value| {
+                livebuf_set_n(doc, node, key, length, value, child)
+            });
         }
     }
-    // These have code of their own, and no place.
+    // These have code of their own.
     // SAFETY: the caller's word; the payload is what the kind says.
     unsafe {
         let payload = value.payload;
-        let set = match value.kind {
-            kind::INT => Some(livebuf_set_i64_n(doc, node, key, length, payload.i64)),
-            kind::FLOAT => Some(livebuf_set_f64_n(doc, node, key, length, payload.f64)),
+        let status = match value.kind {
+            kind::INT => livebuf_set_i64_n(doc, node, key, length, payload.i64),
+            kind::FLOAT => livebuf_set_f64_n(doc, node, key, length, payload.f64),
             kind::STRING => {
                 let (text, text_length) = (payload.pointer.cast(), value.length as usize);
-                Some(livebuf_set_str_n(doc, node, key, length, text, text_length))
+                livebuf_set_str_n(doc, node, key, length, text, text_length)
             }
-            _ => None,
+            _ => return store(doc, &value, child, SetText(node, key, length)),
         };
-        if let Some(status) = set {
-            return hand_out(child, if status == OK { Ok(None) } else { Err(status) });
-        }
+        no_place(child, status)
     }
-    let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
-        let mut answer = None;
-        // SAFETY: the caller's word.
-        unsafe {
-            let key = key_text(key, length)?;
-            with_rest(&under_edit, &value, &mut |new| {
-                answer = editor.set(id, key, new)?;
-                Ok(())
-            })?;
-        }
-        Ok(answer)
-    };
-    // SAFETY: the caller's word.
-    unsafe { hand_out(child, edit(doc, work)) }
-}
-
-/// Sets a member to what `value` gives, by a key outside of the document. By the type of the
-/// value: an enum of them would go through memory.
-///
-/// # Safety
-/// As the exported functions.
-#[cfg_attr(not(feature = "small"), inline(always))]
-unsafe fn set_to<'v, V: Into<New<'v>>>(
-    doc: *mut livebuf_doc,
-    node: livebuf_node,
-    key: *const c_char,
-    length: usize,
-    value: impl FnOnce() -> Result<V>,
-) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        let id = node.id(editor)?;
-        // SAFETY: the caller's word.
-        editor.set(id, unsafe { key_text(key, length) }?, value()?)?;
-        Ok(())
-    };
-    // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
 }
 
 /// Sets the member with this key of `length` bytes to an integer: livebuf_set_n, faster.
@@ -798,11 +832,11 @@ pub unsafe extern "C" fn livebuf_set_i64_n(
     // SAFETY: the caller's word.
     unsafe {
         if lies_in(doc, key, length) {
-            return put_aside(doc, key.cast(), length, &mut |key| {
+            return put_aside(doc, key.cast(), length, &mut move |key| {
                 livebuf_set_i64_n(doc, node, key.cast(), length, value)
             });
         }
-        set_to(doc, node, key, length, || Ok(value))
+        store_scalar(doc, SetText(node, key, length), move || Ok(value))
     }
 }
 
@@ -820,11 +854,11 @@ pub unsafe extern "C" fn livebuf_set_f64_n(
     // SAFETY: the caller's word.
     unsafe {
         if lies_in(doc, key, length) {
-            return put_aside(doc, key.cast(), length, &mut |key| {
+            return put_aside(doc, key.cast(), length, &mut move |key| {
                 livebuf_set_f64_n(doc, node, key.cast(), length, value)
             });
         }
-        set_to(doc, node, key, length, || Ok(value))
+        store_scalar(doc, SetText(node, key, length), move || Ok(value))
     }
 }
 
@@ -844,16 +878,16 @@ pub unsafe extern "C" fn livebuf_set_str_n(
     // SAFETY: the caller's word.
     unsafe {
         if lies_in(doc, key, length) {
-            return put_aside(doc, key.cast(), length, &mut |key| {
+            return put_aside(doc, key.cast(), length, &mut move |key| {
                 livebuf_set_str_n(doc, node, key.cast(), length, text, text_length)
             });
         }
         if lies_in(doc, text, text_length) {
-            return put_aside(doc, text.cast(), text_length, &mut |text| {
+            return put_aside(doc, text.cast(), text_length, &mut move |text| {
                 livebuf_set_str_n(doc, node, key, length, text.cast(), text_length)
             });
         }
-        set_to(doc, node, key, length, || key_text(text, text_length))
+        store_scalar(doc, SetText(node, key, length), move || key_text(text, text_length))
     }
 }
 
@@ -909,23 +943,18 @@ pub unsafe extern "C" fn livebuf_set_pointer_n(
     // SAFETY: the caller's word.
     unsafe {
         if lies_in(doc, pointer, length) {
-            return put_aside(doc, pointer.cast(), length, &mut |pointer| {
+            return put_aside(doc, pointer.cast(), length, &mut move |pointer| {
                 livebuf_set_pointer_n(doc, pointer.cast(), length, value, child)
             });
         }
         if value.lies_in(doc) {
-            return value.put_aside(doc, &mut |value| {
+            return value.put_aside(doc, &mut move |value| {
                 livebuf_set_pointer_n(doc, pointer, length, value, child)
             });
         }
     }
-    let work = |editor: &mut Editor<Memory>| {
-        let under_edit = UnderEdit::of(doc, editor);
-        // SAFETY: the caller's word.
-        unsafe { store(&under_edit, &value, SetPointer(editor, key_text(pointer, length)?)) }
-    };
     // SAFETY: the caller's word.
-    unsafe { hand_out(child, edit(doc, work)) }
+    unsafe { store(doc, &value, child, SetPointer(pointer, length)) }
 }
 
 /// Adds an element at the end of an array.
@@ -941,16 +970,11 @@ pub unsafe extern "C" fn livebuf_push(
     // SAFETY: the caller's word.
     unsafe {
         if value.lies_in(doc) {
-            return value.put_aside(doc, &mut |value| livebuf_push(doc, node, value, child));
+            return value.put_aside(doc, &mut move |value| livebuf_push(doc, node, value, child));
         }
     }
-    let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
-        // SAFETY: the caller's word.
-        unsafe { store(&under_edit, &value, Push(editor, id)) }
-    };
     // SAFETY: the caller's word.
-    unsafe { hand_out(child, edit(doc, work)) }
+    unsafe { store(doc, &value, child, Push(node)) }
 }
 
 /// Adds an element before the one at an index of an array, or at the end.
@@ -968,16 +992,11 @@ pub unsafe extern "C" fn livebuf_insert(
     unsafe {
         if value.lies_in(doc) {
             return value
-                .put_aside(doc, &mut |value| livebuf_insert(doc, node, index, value, child));
+                .put_aside(doc, &mut move |value| livebuf_insert(doc, node, index, value, child));
         }
     }
-    let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
-        // SAFETY: the caller's word.
-        unsafe { store(&under_edit, &value, Insert(editor, id, index)) }
-    };
     // SAFETY: the caller's word.
-    unsafe { hand_out(child, edit(doc, work)) }
+    unsafe { store(doc, &value, child, Insert(node, index)) }
 }
 
 // --- taking out -----------------------------------------------------------------------
@@ -997,7 +1016,7 @@ unsafe fn remove(doc: *mut livebuf_doc, node: livebuf_node, at: impl Child) -> l
         was_there(editor.remove(id, at)?)
     };
     // SAFETY: passed on.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Takes the member with this key of `length` bytes out; what it held is free and wiped.
@@ -1014,7 +1033,7 @@ pub unsafe extern "C" fn livebuf_remove_n(
     // SAFETY: the caller's word.
     unsafe {
         if lies_in(doc, key, length) {
-            return put_aside(doc, key.cast(), length, &mut |key| {
+            return put_aside(doc, key.cast(), length, &mut move |key| {
                 livebuf_remove_n(doc, node, key.cast(), length)
             });
         }
@@ -1025,7 +1044,7 @@ pub unsafe extern "C" fn livebuf_remove_n(
         was_there(editor.remove(id, unsafe { key_text(key, length) }?)?)
     };
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Takes the member with a remembered key out.
@@ -1070,7 +1089,7 @@ pub unsafe extern "C" fn livebuf_remove_pointer_n(
     // SAFETY: the caller's word.
     unsafe {
         if lies_in(doc, pointer, length) {
-            return put_aside(doc, pointer.cast(), length, &mut |pointer| {
+            return put_aside(doc, pointer.cast(), length, &mut move |pointer| {
                 livebuf_remove_pointer_n(doc, pointer.cast(), length)
             });
         }
@@ -1080,7 +1099,7 @@ pub unsafe extern "C" fn livebuf_remove_pointer_n(
         was_there(editor.remove_pointer(unsafe { key_text(pointer, length) }?)?)
     };
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Takes all members or elements out; the container stays, empty.
@@ -1094,7 +1113,7 @@ pub unsafe extern "C" fn livebuf_clear(
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.clear(node.id(editor)?)?);
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Takes the elements of an array from `length` on out; their room is kept.
@@ -1109,7 +1128,7 @@ pub unsafe extern "C" fn livebuf_truncate(
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.truncate(node.id(editor)?, length)?);
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Exchanges two elements of an array.
@@ -1125,7 +1144,7 @@ pub unsafe extern "C" fn livebuf_swap(
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.swap(node.id(editor)?, first, second)?);
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Gives a member another key, in its place.
@@ -1144,12 +1163,12 @@ pub unsafe extern "C" fn livebuf_rename_n(
     // SAFETY: the caller's word.
     unsafe {
         if lies_in(doc, from, from_length) {
-            return put_aside(doc, from.cast(), from_length, &mut |from| {
+            return put_aside(doc, from.cast(), from_length, &mut move |from| {
                 livebuf_rename_n(doc, node, from.cast(), from_length, to, to_length)
             });
         }
         if lies_in(doc, to, to_length) {
-            return put_aside(doc, to.cast(), to_length, &mut |to| {
+            return put_aside(doc, to.cast(), to_length, &mut move |to| {
                 livebuf_rename_n(doc, node, from, from_length, to.cast(), to_length)
             });
         }
@@ -1161,7 +1180,7 @@ pub unsafe extern "C" fn livebuf_rename_n(
         Ok(editor.rename(id, from, to)?)
     };
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Makes room for `additional` members or elements, so that adding them takes no more space
@@ -1179,5 +1198,5 @@ pub unsafe extern "C" fn livebuf_reserve(
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.reserve(node.id(editor)?, additional)?);
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }

@@ -434,8 +434,8 @@ static void misuse(void) {
   /* Invented places are safe, whatever they hit. */
   for (uint32_t i = 0; i < 512; i++) {
     livebuf_node odd_node = livebuf_root_node(&other);
-    odd_node.private_words[0] = i;
-    odd_node.private_words[1] = i * 77;
+    odd_node.private_place = i;
+    odd_node.private_place |= (uint64_t)i * 77 << 32;
     (void)livebuf_push_i64(&other, odd_node, 1);
     (void)livebuf_count(livebuf_node_value(&other, odd_node));
   }
