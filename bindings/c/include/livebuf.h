@@ -2,33 +2,57 @@
  * LiveBuf: JSON-like documents in one buffer, read without parsing and edited in place.
  * https://github.com/livebuf/livebuf - MIT licence
  *
- * Made from bindings/c/src: do not edit. C11, and C++ where livebuf.hpp is not wanted.
+ *   uint8_t buffer[256];
+ *   livebuf_doc doc;
+ *   livebuf_init_object(&doc, buffer, sizeof buffer, 2);        // no memory is allocated
+ *   livebuf_set_str(&doc, LIVEBUF_ROOT, "event", "lap_complete");
+ *   livebuf_set_i64(&doc, LIVEBUF_ROOT, "lap", 55);
+ *   int64_t lap = livebuf_get_i64(livebuf_get(livebuf_root(&doc), "lap"));
+ *   livebuf_print_json(livebuf_root(&doc));                     // {"event":"lap_complete",...
+ *   send(socket, doc.bytes, doc.length, 0);                     // the bytes are the document
+ *
+ * What you need first:
+ *   begin, open     livebuf_init_object livebuf_init_array livebuf_open livebuf_read
+ *   with memory     livebuf_create livebuf_from_bytes livebuf_load_file livebuf_destroy
+ *   JSON            livebuf_from_json livebuf_from_json_file livebuf_to_json livebuf_print_json
+ *   look up         livebuf_root livebuf_get livebuf_at livebuf_pointer livebuf_foreach
+ *   take a value    livebuf_get_i64 livebuf_get_f64 livebuf_get_bool livebuf_get_str
+ *   ... or fail     livebuf_read_i64 livebuf_read_f64 livebuf_read_bool livebuf_read_str
+ *   set a member    livebuf_set_i64 livebuf_set_f64 livebuf_set_bool livebuf_set_str
+ *   nest, append    livebuf_set_object livebuf_set_array livebuf_push_i64 livebuf_push_str
+ *   take out        livebuf_remove livebuf_remove_at livebuf_clear
+ *   untrusted       livebuf_validate (or livebuf_validate_in, which allocates nothing)
+ *
+ * Sections: 1 types, 2 begin and open, 3 read, 4 set, 5 more reading, 6 more editing, prepared messages,
+ * 7 columns,
+ * 8 documents that manage their memory, 9 validate, measure, limit, 10 JSON, 11 statuses;
+ * then the bodies of the inline functions.
  *
  * Two ways to have a document, one set of calls for both:
- *   the buffer API:  a livebuf_doc of yours over memory of yours. Nothing is allocated;
- *                    livebuf_init, livebuf_open, livebuf_read.
- *   the context API: livebuf_create and its kin return a livebuf_doc that manages its
- *                    memory, until livebuf_destroy. With it come files and JSON.
+ *   the buffer API   a livebuf_doc of yours over memory of yours; nothing is allocated.
+ *   the context API  livebuf_create and its kin return a livebuf_doc that manages its memory
+ *                    until livebuf_destroy.
  *
- * What holds of every call, beside what its own comment says:
- *   Memory   Pointers are good for as many bytes as said with them. Documents outlive their
- *            values, text, iterators and columns, and do not move in memory meanwhile. What
- *            a call keeps it says; all else is looked at during the call only. Text that
- *            lies in the document under edit may be given to the edit.
- *   NULL     is looked for in every pointer, and is an error or has a meaning.
- *   Errors   Reads give values that are not there, with a status inside, and chain:
- *            livebuf_get_i64(livebuf_get(livebuf_root(doc), "a")) is 0 where there is none;
- *            livebuf_read_i64 and its kin return a status. Edits return one, too; 0 is
- *            LIVEBUF_OK, and doc->error has the byte offset (livebuf_error_text). An edit
- *            that fails leaves the document as it was. Values, text, iterators and columns of
- *            before an edit are known to be stale, and places (livebuf_node) when what they
- *            stand for may be gone.
- *   Threads  A read: any number at once, while none edits. An edit: nobody else uses the
- *            document. Different documents have nothing to do with each other.
+ * Rules for every call, beside its own comment:
+ *   Memory   A pointer is good for as many bytes as you say. A document outlives its values,
+ *            text, iterators and columns, and does not move in memory meanwhile. A comment says
+ *            what a call keeps. You may give an edit text that lies in the document itself.
+ *   NULL     Every pointer is compared with NULL, which is an error or has a meaning.
+ *   Errors   A read that finds nothing gives an empty value with a status inside, so calls
+ *            chain: livebuf_get_i64(livebuf_get(livebuf_root(doc), "a")) is 0 then.
+ *            livebuf_read_i64 and its kin return a status. Edits return a status, too: 0 is
+ *            LIVEBUF_OK. An edit that fails changes nothing. doc->error keeps the last error,
+ *            also while later calls succeed: make many edits, then look once
+ *            (livebuf_error_text). livebuf_init and livebuf_clear_error clear it.
+ *            Values, text, iterators and columns from before an edit are known to be stale. So
+ *            are places (livebuf_node) when their container may be gone.
+ *   Threads  Any number of threads may read while none edits. During an edit nobody else may
+ *            use the document. Different documents are independent.
  *
- * No bytes of a document, however damaged, make a call crash, hang or read elsewhere. Beside
- * one counter by which places of different documents are told apart there are no globals;
- * no call looks at the locale or sets errno.
+ * No bytes of a document, however damaged, make a call crash, hang or read elsewhere. There are
+ * no globals but one counter. No call looks at the locale or sets errno.
+ *
+ * Made from bindings/c/src: do not edit. C11, and C++ where livebuf.hpp is not wanted.
  */
 #ifndef LIVEBUF_H
 #define LIVEBUF_H
@@ -38,526 +62,39 @@
 #include <stdint.h>
 #include <string.h>
 
-/**
- * First number of a version: rises when programs must be changed.
- */
-#define LIVEBUF_VERSION_MAJOR 0
+/* Streams need <stdio.h>. LIVEBUF_NO_STDIO before the #include leaves it out. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+#define LIVEBUF_STDIO 1
+#include <stdio.h>
+#include <stdlib.h>
+#else
+#define LIVEBUF_STDIO 0
+#endif
 
-/**
- * Second number of a version. Before 1.0 programs may have to be changed when it rises.
- */
-#define LIVEBUF_VERSION_MINOR 1
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-/**
- * Third number of a version: rises when nothing but errors are mended.
- */
-#define LIVEBUF_VERSION_PATCH 0
+/* ==========================================================================================
+   1. Types
+   ========================================================================================== */
 
-/**
- * `tag` of null.
- */
-#define LIVEBUF_TAG_NULL 1
-
-/**
- * `tag` of false.
- */
-#define LIVEBUF_TAG_FALSE 2
-
-/**
- * `tag` of true.
- */
-#define LIVEBUF_TAG_TRUE 3
-
-/**
- * `tag` of an integer that fits int64_t: `cell` holds it.
- */
-#define LIVEBUF_TAG_I64 4
-
-/**
- * `tag` of an integer that only fits uint64_t: `cell` holds it.
- */
-#define LIVEBUF_TAG_U64 5
-
-/**
- * `tag` of a double: `cell` holds its bits.
- */
-#define LIVEBUF_TAG_F64 6
-
-/**
- * Begins at the last instead of the first.
- */
-#define LIVEBUF_DESCENDING 1
-
-/**
- * `low` itself is left out of a range.
- */
-#define LIVEBUF_LOW_EXCLUDED 2
-
-/**
- * `high` itself is part of a range.
- */
-#define LIVEBUF_HIGH_INCLUDED 4
-
-/**
- * Most members that LIVEBUF_NEW_FIELDS takes.
- */
-#define LIVEBUF_MAX_FIELDS 64
-
-/**
- * Every number keeps its text, so that printing gives back each literal as it was.
- */
-#define LIVEBUF_JSON_TEXT_NUMBERS 1
-
-/**
- * Equal keys in one object are an error; else the last wins, at the place of the first.
- */
-#define LIVEBUF_JSON_UNIQUE_KEYS 2
-
-/**
- * Arrays of like objects do not become columns.
- */
-#define LIVEBUF_JSON_NO_TABLES 4
-
-/**
- * Infinities and NaN are printed as null; else they are an error.
- */
-#define LIVEBUF_JSON_NON_FINITE_NULL 8
-
-/**
- * What a value is.
- */
-typedef enum livebuf_type {
-  /**
-   * There is no value.
-   */
-  LIVEBUF_TYPE_NONE = 0,
-  /**
-   * JSON null.
-   */
-  LIVEBUF_TYPE_NULL = 1,
-  /**
-   * True or false.
-   */
-  LIVEBUF_TYPE_BOOL = 2,
-  /**
-   * An integer that fits int64_t.
-   */
-  LIVEBUF_TYPE_I64 = 3,
-  /**
-   * An integer that only fits uint64_t.
-   */
-  LIVEBUF_TYPE_U64 = 4,
-  /**
-   * A double.
-   */
-  LIVEBUF_TYPE_F64 = 5,
-  /**
-   * A number that only its text holds exactly.
-   */
-  LIVEBUF_TYPE_NUMBER = 6,
-  /**
-   * Text.
-   */
-  LIVEBUF_TYPE_STRING = 7,
-  /**
-   * Bytes.
-   */
-  LIVEBUF_TYPE_BYTES = 8,
-  /**
-   * An object.
-   */
-  LIVEBUF_TYPE_OBJECT = 9,
-  /**
-   * An array.
-   */
-  LIVEBUF_TYPE_ARRAY = 10,
-  /**
-   * A value of a kind that this version does not know.
-   */
-  LIVEBUF_TYPE_RESERVED = 11,
-} livebuf_type;
-
-/**
- * The statuses. To 63 they are those of every language; of the rest, 64 to 95 belong to
- * JSON text and 96 on to this interface.
- */
-typedef enum livebuf_code {
-  /**
-   * No error.
-   */
-  LIVEBUF_OK = 0,
-  /**
-   * The bytes do not begin with a LiveBuf header.
-   */
-  LIVEBUF_NOT_A_DOCUMENT = 1,
-  /**
-   * The document's version is newer than this library.
-   */
-  LIVEBUF_UNSUPPORTED_VERSION = 2,
-  /**
-   * A flag of the "refuse" class is set that this library does not know.
-   */
-  LIVEBUF_UNSUPPORTED_FEATURE = 3,
-  /**
-   * Fewer bytes than the header says are used; `detail` bytes are needed.
-   */
-  LIVEBUF_TRUNCATED = 4,
-  /**
-   * An offset or length points outside the used bytes.
-   */
-  LIVEBUF_OUT_OF_BOUNDS = 5,
-  /**
-   * An offset that must be a multiple of eight is not.
-   */
-  LIVEBUF_MISALIGNED = 6,
-  /**
-   * A block is not of the kind its reference says.
-   */
-  LIVEBUF_WRONG_BLOCK = 7,
-  /**
-   * A tag, column type or other code is not one this version defines.
-   */
-  LIVEBUF_BAD_CODE = 8,
-  /**
-   * Counts disagree with each other or with the room there is.
-   */
-  LIVEBUF_BAD_COUNT = 9,
-  /**
-   * Text is not UTF-8.
-   */
-  LIVEBUF_BAD_TEXT = 10,
-  /**
-   * A cell holds bits its tag does not allow.
-   */
-  LIVEBUF_BAD_CELL = 11,
-  /**
-   * Two blocks overlap, or a block is reached twice.
-   */
-  LIVEBUF_OVERLAP = 12,
-  /**
-   * A fingerprint or index disagrees with the keys.
-   */
-  LIVEBUF_BAD_INDEX = 13,
-  /**
-   * A key occurs twice in one object.
-   */
-  LIVEBUF_DUPLICATE_KEY = 14,
-  /**
-   * The free list is damaged.
-   */
-  LIVEBUF_BAD_FREE_LIST = 15,
-  /**
-   * Bytes that must be zero are not.
-   */
-  LIVEBUF_NOT_ZERO = 16,
-  /**
-   * The work budget of a walk ran out; `detail` is the budget.
-   */
-  LIVEBUF_BUDGET_EXCEEDED = 17,
-  /**
-   * Containers are nested deeper than the limit in `detail`.
-   */
-  LIVEBUF_NESTING_LIMIT = 18,
-  /**
-   * The document would grow past the limit of bytes in `detail`.
-   */
-  LIVEBUF_DOCUMENT_LIMIT = 19,
-  /**
-   * A string or key is longer than the limit of bytes in `detail`.
-   */
-  LIVEBUF_STRING_LIMIT = 20,
-  /**
-   * An array or object would hold more elements than the limit in `detail`.
-   */
-  LIVEBUF_ELEMENT_LIMIT = 21,
-  /**
-   * A fixed buffer is full: `detail` bytes are missing.
-   */
-  LIVEBUF_NO_SPACE = 22,
-  /**
-   * The handle, value, iterator or column is of another state of the document, or of
-   * another document.
-   */
-  LIVEBUF_STALE_HANDLE = 23,
-  /**
-   * The value is not of the type the call needs.
-   */
-  LIVEBUF_WRONG_TYPE = 24,
-  /**
-   * No such key, index or path.
-   */
-  LIVEBUF_NOT_FOUND = 25,
-  /**
-   * The index is past the end; `detail` is the length.
-   */
-  LIVEBUF_INDEX_OUT_OF_RANGE = 26,
-  /**
-   * The key is already there.
-   */
-  LIVEBUF_KEY_EXISTS = 27,
-  /**
-   * The document or its storage cannot be written.
-   */
-  LIVEBUF_READ_ONLY = 28,
-  /**
-   * A JSON pointer (RFC 6901) is malformed.
-   */
-  LIVEBUF_BAD_POINTER = 29,
-  /**
-   * A number's text is not a JSON number.
-   */
-  LIVEBUF_BAD_NUMBER = 30,
-  /**
-   * Not met from C.
-   */
-  LIVEBUF_BAD_SEQUENCE = 31,
-  /**
-   * The system or an allocator refused memory or a file operation; `detail` is the
-   * system's error number, or the bytes asked for.
-   */
-  LIVEBUF_IO = 32,
-  /**
-   * The operation does not support this value.
-   */
-  LIVEBUF_UNSUPPORTED = 33,
-  /**
-   * The scratch memory given is too small: `detail` bytes are needed.
-   */
-  LIVEBUF_SCRATCH_TOO_SMALL = 34,
-  /**
-   * Not met from C.
-   */
-  LIVEBUF_CUSTOM = 35,
-  /**
-   * The edit changes columns of a document that was not validated.
-   */
-  LIVEBUF_NOT_VALIDATED = 36,
-  /**
-   * An earlier edit ended half way, because memory changed that nobody else may write.
-   */
-  LIVEBUF_BROKEN = 37,
-  /**
-   * The text is not JSON (RFC 8259); the error has line and column.
-   */
-  LIVEBUF_JSON_SYNTAX = 64,
-  /**
-   * The JSON text ends inside a value, or holds none.
-   */
-  LIVEBUF_JSON_END = 65,
-  /**
-   * JSON has no infinity and no NaN.
-   */
-  LIVEBUF_JSON_NOT_FINITE = 66,
-  /**
-   * The printed text would be longer than allowed.
-   */
-  LIVEBUF_JSON_OUTPUT_LIMIT = 67,
-  /**
-   * An argument is NULL that must not be.
-   */
-  LIVEBUF_NULL_ARGUMENT = 96,
-  /**
-   * The document was not initialised or opened.
-   */
-  LIVEBUF_NOT_OPEN = 97,
-  /**
-   * An error of the library itself, caught.
-   */
-  LIVEBUF_INTERNAL = 98,
-} livebuf_code;
-
-/**
- * Kinds of new values.
- */
-typedef enum livebuf_kind {
-  /**
-   * Null.
-   */
-  LIVEBUF_NEW_NULL = 0,
-  /**
-   * `integer` is 0 or not.
-   */
-  LIVEBUF_NEW_BOOL = 1,
-  /**
-   * `integer`
-   */
-  LIVEBUF_NEW_I64 = 2,
-  /**
-   * `natural`
-   */
-  LIVEBUF_NEW_U64 = 3,
-  /**
-   * `number`
-   */
-  LIVEBUF_NEW_F64 = 4,
-  /**
-   * `length` bytes of text at `pointer`.
-   */
-  LIVEBUF_NEW_STRING = 5,
-  /**
-   * `length` bytes at `pointer`.
-   */
-  LIVEBUF_NEW_BYTES = 6,
-  /**
-   * A number's text: `length` bytes at `pointer`.
-   */
-  LIVEBUF_NEW_NUMBER = 7,
-  /**
-   * An empty object with room for `length` members.
-   */
-  LIVEBUF_NEW_OBJECT = 8,
-  /**
-   * An empty object with an ordered index from the start.
-   */
-  LIVEBUF_NEW_MAP = 9,
-  /**
-   * An empty array with room for `length` elements of eight bytes.
-   */
-  LIVEBUF_NEW_ARRAY = 10,
-  /**
-   * A copy of the livebuf_value at `pointer`, of another document.
-   */
-  LIVEBUF_NEW_COPY = 11,
-  /**
-   * An object of the `length` livebuf_fields at `pointer`.
-   */
-  LIVEBUF_NEW_FIELDS = 12,
-} livebuf_kind;
-
-/**
- * How the values of a column are stored. Widths are storage only: each integer reads as
- * any other.
- */
-typedef enum livebuf_column_type {
-  /**
-   * Any mix of values.
-   */
-  LIVEBUF_COLUMN_CELLS = 0,
-  /**
-   * Booleans as bits.
-   */
-  LIVEBUF_COLUMN_BOOL = 1,
-  /**
-   * int8_t
-   */
-  LIVEBUF_COLUMN_I8 = 2,
-  /**
-   * int16_t
-   */
-  LIVEBUF_COLUMN_I16 = 3,
-  /**
-   * int32_t
-   */
-  LIVEBUF_COLUMN_I32 = 4,
-  /**
-   * int64_t
-   */
-  LIVEBUF_COLUMN_I64 = 5,
-  /**
-   * uint8_t
-   */
-  LIVEBUF_COLUMN_U8 = 6,
-  /**
-   * uint16_t
-   */
-  LIVEBUF_COLUMN_U16 = 7,
-  /**
-   * uint32_t
-   */
-  LIVEBUF_COLUMN_U32 = 8,
-  /**
-   * uint64_t
-   */
-  LIVEBUF_COLUMN_U64 = 9,
-  /**
-   * float
-   */
-  LIVEBUF_COLUMN_F32 = 10,
-  /**
-   * double
-   */
-  LIVEBUF_COLUMN_F64 = 11,
-  /**
-   * Text.
-   */
-  LIVEBUF_COLUMN_STRING = 12,
-  /**
-   * Objects that differ.
-   */
-  LIVEBUF_COLUMN_OBJECTS = 13,
-  /**
-   * Arrays by themselves.
-   */
-  LIVEBUF_COLUMN_ARRAYS = 14,
-  /**
-   * No values at all.
-   */
-  LIVEBUF_COLUMN_NULL = 15,
-  /**
-   * Like objects, as columns of their own.
-   */
-  LIVEBUF_COLUMN_STRUCT = 16,
-  /**
-   * Arrays, their elements behind each other.
-   */
-  LIVEBUF_COLUMN_LIST = 17,
-  /**
-   * The same, all of one length.
-   */
-  LIVEBUF_COLUMN_FIXED_LIST = 18,
-} livebuf_column_type;
-
-/**
- * How a file is mapped.
- */
-typedef enum livebuf_map_mode {
-  /**
-   * To be read: look-ups bring in the pages they touch and no others.
-   */
-  LIVEBUF_MAP_READ = 0,
-  /**
-   * To be edited in the file itself: every edit is in it at once. A process that dies in an
-   * edit, and a crash of the machine, may leave it between two states; validate it then.
-   */
-  LIVEBUF_MAP_EDIT = 1,
-  /**
-   * The same, a new file; the root is null.
-   */
-  LIVEBUF_MAP_CREATE = 2,
-} livebuf_map_mode;
-
-/**
- * How a call went: LIVEBUF_OK (0) or one of enum livebuf_code.
- */
+/** How a call went: LIVEBUF_OK (0) or one of enum livebuf_code. */
 typedef int livebuf_status;
 
-/**
- * What went wrong and where.
- */
-typedef struct livebuf_error {
-  /**
-   * The status that the call returned.
-   */
+/** What went wrong and where. */
+typedef struct {
+  /** The status that the call returned. */
   livebuf_status status;
-  /**
-   * Line in JSON text, the first is 1; 0 for all else.
-   */
+  /** Line in JSON text, the first is 1; 0 for all else. */
   uint32_t line;
-  /**
-   * Column in JSON text in characters, the first is 1; 0 for all else.
-   */
+  /** Column in JSON text in characters, the first is 1; 0 for all else. */
   uint32_t column;
-  /**
-   * Zero.
-   */
+  /** Zero. */
   uint32_t reserved;
-  /**
-   * Byte offset in the document or the JSON text; 0 where no place applies.
-   */
+  /** Byte offset in the document or the JSON text; 0 where no place applies. */
   uint64_t offset;
-  /**
-   * A number that the status explains: missing bytes, a limit, a length.
-   */
+  /** A number that the status explains: missing bytes, a limit, a length. */
   uint64_t detail;
 } livebuf_error;
 
@@ -568,144 +105,22 @@ typedef struct livebuf_error {
  * The fields may be read at any time and written never. It must not be copied once values
  * were taken from it, since they refer to it by its address.
  */
-typedef struct livebuf_doc {
-  /**
-   * The document: send or store `length` bytes from here.
-   */
+typedef struct {
+  /** The document: send or store `length` bytes from here. */
   const uint8_t *bytes;
-  /**
-   * Bytes of the document.
-   */
+  /** Bytes of the document. */
   size_t length;
-  /**
-   * Bytes of the memory it lies in.
-   */
+  /** Bytes of the memory it lies in. */
   size_t capacity;
-  /**
-   * Rises with every edit.
-   */
+  /** Rises with every edit. */
   uint32_t generation;
-  /**
-   * Private.
-   */
+  /** Private. */
   uint32_t private_state;
-  /**
-   * What the last call that failed said.
-   */
-  struct livebuf_error error;
-  /**
-   * Private.
-   */
+  /** What the last call that failed said. */
+  livebuf_error error;
+  /** Private. */
   uint64_t private_editor[62];
 } livebuf_doc;
-
-/**
- * Where a document's bytes are. All in bytes but the last six.
- */
-typedef struct livebuf_stats {
-  /**
-   * All used bytes.
-   */
-  uint64_t used;
-  /**
-   * Bytes that hold the document's value.
-   */
-  uint64_t live;
-  /**
-   * In the free list, to be reused.
-   */
-  uint64_t free;
-  /**
-   * Neither reachable nor free: compaction gets it back.
-   */
-  uint64_t garbage;
-  /**
-   * Bytes of the header and the aux block.
-   */
-  uint64_t overhead;
-  /**
-   * Shapes (without long keys' text).
-   */
-  uint64_t shapes;
-  /**
-   * Records and forwards.
-   */
-  uint64_t records;
-  /**
-   * Maps' headers and entries.
-   */
-  uint64_t maps;
-  /**
-   * Nodes of maps' indexes.
-   */
-  uint64_t index;
-  /**
-   * Arrays' headers and elements, values of columns among them.
-   */
-  uint64_t arrays;
-  /**
-   * Tables and lists.
-   */
-  uint64_t tables;
-  /**
-   * Text longer than a cell, keys included, each byte once.
-   */
-  uint64_t text;
-  /**
-   * Count of values, containers included.
-   */
-  uint64_t values;
-  /**
-   * Count of objects.
-   */
-  uint64_t objects;
-  /**
-   * Count of arrays.
-   */
-  uint64_t array_count;
-  /**
-   * Count of tables.
-   */
-  uint64_t table_count;
-  /**
-   * Count of columns of tables.
-   */
-  uint64_t columns;
-  /**
-   * Deepest nesting of containers.
-   */
-  uint64_t depth;
-} livebuf_stats;
-
-/**
- * Bounds that edits keep to. 0 stands for the format's own bound.
- */
-typedef struct livebuf_limits {
-  /**
-   * Most bytes a document may use (format: 2^32 - 8).
-   */
-  uint64_t document;
-  /**
-   * Most elements that a walk may visit; 0: 2^33.
-   */
-  uint64_t budget;
-  /**
-   * Most bytes of a string, key or byte string (format: 2^30 - 1).
-   */
-  uint32_t string;
-  /**
-   * Most elements of an array or members of an object (format: 2^31 - 1).
-   */
-  uint32_t elements;
-  /**
-   * Deepest nesting of containers; 0: 1,000, at most 2,000.
-   */
-  uint32_t nesting;
-  /**
-   * Zero.
-   */
-  uint32_t reserved;
-} livebuf_limits;
 
 /**
  * A value of a document: 32 bytes, passed by value. Where there is none, why not.
@@ -713,195 +128,71 @@ typedef struct livebuf_limits {
  * Numbers, booleans and null lie in it and stay good for ever. Text and containers are
  * looked up in the document, and are stale after any edit of it: every call says so then.
  */
-typedef struct livebuf_value {
-  /**
-   * The document; NULL where there is no value.
-   */
-  const struct livebuf_doc *doc;
-  /**
-   * The number, or where the value lies. Of an error its offset.
-   */
+typedef struct {
+  /** The document; NULL where there is no value. */
+  const livebuf_doc *doc;
+  /** The number, or where the value lies. Of an error its offset. */
   uint64_t cell;
-  /**
-   * Private. Of an error the lower half of its detail.
-   */
+  /** Private. Of an error the lower half of its detail. */
   uint32_t position;
-  /**
-   * The document's when the value was got. Of an error the upper half of its detail.
-   */
+  /** The document's when the value was got. Of an error the upper half of its detail. */
   uint32_t generation;
-  /**
-   * One of LIVEBUF_TAG_*; 0 where there is no value.
-   */
-  uint8_t tag;
-  /**
-   * LIVEBUF_OK, or why there is no value.
-   */
-  uint8_t status;
-  /**
-   * Zero.
-   */
-  uint8_t reserved[6];
+  /** One of LIVEBUF_TAG_*; 0 where there is no value. */
+  uint32_t tag;
+  /** LIVEBUF_OK, or why there is no value. */
+  livebuf_status status;
 } livebuf_value;
 
-/**
- * A key that remembers where it was found, so that finding it again in objects of the same
- * kind is one comparison. Made by livebuf_key_init; any number of threads may use it.
- */
-typedef struct livebuf_key {
-  /**
-   * Private.
-   */
-  uint64_t private_state;
-  /**
-   * Private.
-   */
-  uint64_t private_words[7];
-} livebuf_key;
+/** What a value is. */
+typedef enum {
+  /** There is no value. */
+  LIVEBUF_KIND_NONE = 0,
+  /** JSON null. */
+  LIVEBUF_KIND_NULL = 1,
+  /** True or false. */
+  LIVEBUF_KIND_BOOL = 2,
+  /** An integer that fits int64_t. */
+  LIVEBUF_KIND_I64 = 3,
+  /** An integer that only fits uint64_t. */
+  LIVEBUF_KIND_U64 = 4,
+  /** A double. */
+  LIVEBUF_KIND_F64 = 5,
+  /** A number that only its text holds exactly. */
+  LIVEBUF_KIND_NUMBER_TEXT = 6,
+  /** Text. */
+  LIVEBUF_KIND_STRING = 7,
+  /** Bytes. */
+  LIVEBUF_KIND_BYTES = 8,
+  /** An object. */
+  LIVEBUF_KIND_OBJECT = 9,
+  /** An array. */
+  LIVEBUF_KIND_ARRAY = 10,
+  /** A value of a kind that this version does not know. */
+  LIVEBUF_KIND_RESERVED = 11,
+} livebuf_kind;
 
 /**
  * Text in a document: not ended by NUL, good until the next edit (livebuf_str_is_current).
  * In documents that were validated, or written by this library, it is UTF-8.
  */
-typedef struct livebuf_str {
-  /**
-   * The first byte; NULL where there is no text.
-   */
+typedef struct {
+  /** The first byte; NULL where there is no text. */
   const char *data;
-  /**
-   * Count of bytes.
-   */
+  /** Count of bytes. */
   uint32_t length;
-  /**
-   * The document's when the text was got.
-   */
+  /** The document's when the text was got. */
   uint32_t generation;
 } livebuf_str;
 
-/**
- * Bytes in a document: good until the next edit (livebuf_bytes_are_current).
- */
-typedef struct livebuf_bytes {
-  /**
-   * The first byte; NULL where there are none.
-   */
+/** Bytes in a document: good until the next edit (livebuf_bytes_are_current). */
+typedef struct {
+  /** The first byte; NULL where there are none. */
   const uint8_t *data;
-  /**
-   * Count of bytes.
-   */
+  /** Count of bytes. */
   uint32_t length;
-  /**
-   * The document's when the bytes were got.
-   */
+  /** The document's when the bytes were got. */
   uint32_t generation;
 } livebuf_bytes;
-
-/**
- * An iteration: the caller's own variable. Ends, with LIVEBUF_STALE_HANDLE, when the
- * document is edited.
- */
-typedef struct livebuf_iter {
-  /**
-   * The key, where it goes over an object.
-   */
-  struct livebuf_str key;
-  /**
-   * The member or element.
-   */
-  struct livebuf_value value;
-  /**
-   * How many were met before this one.
-   */
-  size_t index;
-  /**
-   * LIVEBUF_OK, or why it ended early.
-   */
-  struct livebuf_error error;
-  /**
-   * Private.
-   */
-  const struct livebuf_doc *private_doc;
-  /**
-   * Private.
-   */
-  uint32_t private_generation;
-  /**
-   * Private.
-   */
-  uint32_t private_flags;
-  /**
-   * Private.
-   */
-  uint64_t private_words[36];
-} livebuf_iter;
-
-/**
- * The values that all rows of a table have under one key, or the elements of an array: the
- * caller's own variable. Stale after any edit of the document.
- */
-typedef struct livebuf_column {
-  /**
-   * Count of rows.
-   */
-  size_t length;
-  /**
-   * One of enum livebuf_column_type.
-   */
-  uint32_t column_type;
-  /**
-   * Private.
-   */
-  uint32_t private_generation;
-  /**
-   * Private.
-   */
-  const struct livebuf_doc *private_doc;
-  /**
-   * Private.
-   */
-  uint64_t private_words[9];
-} livebuf_column;
-
-/**
- * What a new value holds.
- */
-typedef union livebuf_payload {
-  /**
-   * Of booleans and integers.
-   */
-  int64_t integer;
-  /**
-   * Of integers without sign.
-   */
-  uint64_t natural;
-  /**
-   * Of doubles.
-   */
-  double number;
-  /**
-   * Of all that lies elsewhere.
-   */
-  const void *pointer;
-} livebuf_payload;
-
-/**
- * A value to be stored: made by livebuf_i64, livebuf_string and their kin, 16 bytes. It
- * borrows what its pointer leads to until the call that stores it returns.
- */
-typedef struct livebuf_new {
-  /**
-   * The value, or where it is.
-   */
-  union livebuf_payload payload;
-  /**
-   * Bytes, members or elements.
-   */
-  uint32_t length;
-  /**
-   * One of enum livebuf_kind.
-   */
-  uint32_t kind;
-} livebuf_new;
 
 /**
  * A place to edit: an object or array. It stays good when the document grows, when values
@@ -910,124 +201,478 @@ typedef struct livebuf_new {
  * places are stale too, but for the last four that edits used. Zeroed (LIVEBUF_ROOT) it is
  * the root. One of another document is stale. Never change the words.
  */
-typedef struct livebuf_node {
-  /**
-   * Private.
-   */
-  uint32_t private_words[4];
+typedef struct {
+  /** Private. */
+  uint64_t private_place;
+  /** Private. */
+  uint64_t private_time;
 } livebuf_node;
 
-/**
- * A prepared message: made once from an example by livebuf_template_init, then stamped by
- * livebuf_stamp with other values in its places. The caller's own variable; the fields may be
- * read at any time and written never. It may be copied.
- */
-typedef struct livebuf_template {
-  /**
-   * Bytes from the beginning of its memory that the template keeps. The rest may be used for
-   * something else.
-   */
-  size_t size;
-  /**
-   * Count of places.
-   */
-  size_t count;
-  /**
-   * What livebuf_template_init said. Of a wrong place `detail` is its number, from 0.
-   */
-  struct livebuf_error error;
-  /**
-   * Private.
-   */
-  uint64_t private_state;
-  /**
-   * Private.
-   */
-  uint64_t private_template[3];
-} livebuf_template;
+/** What a new value holds. */
+typedef union {
+  /** Of booleans and integers. */
+  int64_t i64;
+  /** Of integers without sign. */
+  uint64_t u64;
+  /** Of doubles. */
+  double f64;
+  /** Of all that lies elsewhere. */
+  const void *pointer;
+} livebuf_payload;
 
 /**
- * Memory from the caller. `reallocate` may be NULL: it is done by the other two then.
- * Alignment as of malloc. The functions are called by the thread that calls the library.
+ * A value to be stored: made by livebuf_i64, livebuf_string and their kin, 16 bytes. It
+ * borrows what its pointer leads to until the call that stores it returns.
  */
-typedef struct livebuf_allocator {
-  /**
-   * `size` bytes, or NULL.
-   */
-  void *(*allocate)(void *user, size_t size);
-  /**
-   * The same bytes in a block of `new_size`, or NULL and all stays as it is.
-   */
-  void *(*reallocate)(void *user, void *block, size_t old_size, size_t new_size);
-  /**
-   * Takes a block back, of the size it was allocated or reallocated with.
-   */
-  void (*release)(void *user, void *block, size_t size);
-  /**
-   * Given to each of the functions.
-   */
-  void *user;
-} livebuf_allocator;
-
-/**
- * How JSON is read and printed; zeroed it is the default.
- */
-typedef struct livebuf_json_options {
-  /**
-   * LIVEBUF_JSON_*
-   */
-  uint32_t flags;
-  /**
-   * Printing: spaces of each level; 0 for all on one line.
-   */
-  uint32_t indent;
-  /**
-   * Printing: most bytes. 0: 1,024 for each byte of the document, or 8,192 if it is trusted
-   * (livebuf_is_trusted); only much white space makes sound documents longer.
-   */
-  uint64_t max_bytes;
-  /**
-   * Reading: fewest bytes of a number in a column, 1, 2, 4 or 8; 0 stands for 1.
-   */
-  uint32_t min_width;
-  /**
-   * Zero.
-   */
-  uint32_t reserved;
-  /**
-   * Reading: limits of the document; NULL for the usual ones.
-   */
-  const struct livebuf_limits *limits;
-} livebuf_json_options;
-
-/**
- * A member of an object that is made at once.
- */
-typedef struct livebuf_field {
-  /**
-   * The key's first byte.
-   */
-  const char *key;
-  /**
-   * The key's length in bytes.
-   */
-  size_t key_length;
-  /**
-   * The member's value; not LIVEBUF_NEW_FIELDS.
-   */
-  struct livebuf_new value;
-} livebuf_field;
+typedef struct {
+  /** The value, or where it is. */
+  livebuf_payload payload;
+  /** Bytes, members or elements. */
+  uint32_t length;
+  /** One of enum livebuf_new_kind. */
+  uint32_t kind;
+} livebuf_new;
 
 #ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
+/** The root's place, in every call that takes a place. */
+#define LIVEBUF_ROOT (livebuf_node{0, 0})
+#else
+#define LIVEBUF_ROOT ((livebuf_node){0, 0})
+#endif
+
+/* ==========================================================================================
+   2. Begin and open a document in memory of yours
+   ========================================================================================== */
 
 /**
- * The version of the library that runs, "0.1.0"; LIVEBUF_VERSION_* is that of the header.
+ * Begins an empty document (its root is null) in the caller's memory. At least 32 bytes.
  *
- * Memory: static. NULL: never. Errors: none. Threads: any.
+ * Memory: keeps `buffer`, `capacity` bytes that nobody else writes, until the document is
+ * not used any more; `doc` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
+ * LIVEBUF_NO_SPACE. Threads: an edit.
  */
-const char *livebuf_version(void);
+livebuf_status livebuf_init(livebuf_doc *doc, uint8_t *buffer, size_t capacity);
+
+/** Begins a document whose root is an empty object with room for so many members (a guess; it
+    grows): livebuf_init, then livebuf_set_root. */
+static inline livebuf_status livebuf_init_object(livebuf_doc *doc, uint8_t *buffer,
+                                                 size_t capacity, size_t members);
+
+/** Begins a document whose root is an empty array with room for so many elements. */
+static inline livebuf_status livebuf_init_array(livebuf_doc *doc, uint8_t *buffer,
+                                                size_t capacity, size_t elements);
+
+/**
+ * Opens the document in the first `length` bytes of the caller's memory to be edited, in
+ * constant time. Until livebuf_validate_in passes it is foreign: freed space is not reused and
+ * columns are not changed.
+ *
+ * Memory: as livebuf_init. NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the
+ * header; LIVEBUF_READ_ONLY where this version can read but not edit it.
+ * Threads: an edit.
+ */
+livebuf_status livebuf_open(livebuf_doc *doc, uint8_t *buffer, size_t length, size_t capacity);
+
+/**
+ * Opens a document to be read only, in constant time. Its bytes are never written.
+ *
+ * Memory: keeps `bytes` until the document is not used any more; `doc` needs no clean-up.
+ * NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the header.
+ * Threads: once open, any number may read at once.
+ */
+livebuf_status livebuf_read(livebuf_doc *doc, const uint8_t *bytes, size_t length);
+
+/* ==========================================================================================
+   3. Read
+   ========================================================================================== */
+
+/**
+ * The root of a document.
+ *
+ * Memory: borrows the document, which must stay where it is. NULL and documents that are
+ * not open: a value that is not there. Errors: in the value. Threads: a read.
+ */
+livebuf_value livebuf_root(const livebuf_doc *doc);
+
+/** The member of an object with this key. As livebuf_get_n. */
+static inline livebuf_value livebuf_get(livebuf_value object, const char *key);
+
+/**
+ * The element of an array at an index. Constant time.
+ *
+ * Memory: borrows as `array`. NULL: none. Errors: in the value: beyond the end, and of what
+ * is no array, there are no elements. Threads: a read.
+ */
+livebuf_value livebuf_at(livebuf_value array, size_t index);
+
+/** The value at a JSON pointer below this one. As livebuf_pointer_n. */
+static inline livebuf_value livebuf_pointer(livebuf_value value, const char *pointer);
+
+/** Whether there is a value. */
+static inline bool livebuf_exists(livebuf_value value);
+
+/** Whether there is a value and it is null. */
+static inline bool livebuf_is_null(livebuf_value value);
+
+/**
+ * What a value is.
+ *
+ * Memory: none. NULL: none; what is not there is LIVEBUF_KIND_NONE. Errors: none.
+ * Threads: any.
+ */
+livebuf_kind livebuf_kind_of(livebuf_value value);
+
+/**
+ * Count of an object's members, an array's elements, or the bytes of text; 0 for all else.
+ * Counting the members of a table's row takes a step for each column.
+ *
+ * Memory: none. NULL: none. Errors: 0. Threads: a read.
+ */
+size_t livebuf_count(livebuf_value value);
+
+/* The value, or 0, false or no text where there is none of that type. */
+
+/** The boolean, or false. */
+static inline bool livebuf_get_bool(livebuf_value value);
+
+/** The integer, or 0. */
+static inline int64_t livebuf_get_i64(livebuf_value value);
+
+/** The integer without sign, or 0. */
+static inline uint64_t livebuf_get_u64(livebuf_value value);
+
+/** The number, or 0. */
+static inline double livebuf_get_f64(livebuf_value value);
+
+/**
+ * The text of a string; `data` is NULL where it is none. Not ended by NUL; UTF-8 in
+ * documents that were validated or written by this library.
+ *
+ * Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
+ * livebuf_read_str tells why. Threads: a read.
+ */
+livebuf_str livebuf_get_str(livebuf_value value);
+
+/**
+ * The bytes of a byte string; `data` is NULL where it is none.
+ *
+ * Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no bytes;
+ * livebuf_read_bytes tells why. Threads: a read.
+ */
+livebuf_bytes livebuf_get_bytes(livebuf_value value);
+
+/** printf of text: printf("name " LIVEBUF_FMT "\n", LIVEBUF_ARG(name)) for a livebuf_str `name`,
+    a variable. Text that is not there prints as nothing. */
+#define LIVEBUF_FMT "%.*s"
+/** The arguments for LIVEBUF_FMT. */
+#define LIVEBUF_ARG(text) (int)(text).length, ((text).data ? (text).data : "")
+
+/** Whether text is this, which ends with NUL. */
+static inline bool livebuf_str_equals(livebuf_str text, const char *other);
+
+/* The value, or a fallback. */
+
+/** The boolean, or `fallback` where it is none. */
+static inline bool livebuf_get_bool_or(livebuf_value value, bool fallback);
+
+/** The integer, or `fallback` where it is none that fits. 1.0 is not an integer. */
+static inline int64_t livebuf_get_i64_or(livebuf_value value, int64_t fallback);
+
+/** The integer, or `fallback` where it is none or negative. 1.0 is not an integer. */
+static inline uint64_t livebuf_get_u64_or(livebuf_value value, uint64_t fallback);
+
+/** The number as a double, integers rounded to the nearest; `fallback` where it is none. */
+static inline double livebuf_get_f64_or(livebuf_value value, double fallback);
+
+/** The text, or `fallback`, which ends with NUL. */
+static inline livebuf_str livebuf_get_str_or(livebuf_value value, const char *fallback);
+
+/** The bytes, or `length` bytes of `fallback`. */
+static inline livebuf_bytes livebuf_get_bytes_or(livebuf_value value, const void *fallback,
+                                                 uint32_t length);
+
+/* Checked reading: for where 0 or no text may also be an answer. Each returns LIVEBUF_OK and
+   writes `*result`, or says why not and leaves `*result` as it was:
+     LIVEBUF_WRONG_TYPE     there is a value, of another type;
+     LIVEBUF_NULL_ARGUMENT  `result` is NULL;
+     the value's own status where there is none: LIVEBUF_NOT_FOUND, what is damaged,
+     LIVEBUF_STALE_HANDLE. livebuf_value_error has the byte offset then. */
+
+/** The boolean in `*result`. LIVEBUF_WRONG_TYPE where the value is none. */
+static inline livebuf_status livebuf_read_bool(livebuf_value value, bool *result);
+
+/** The integer in `*result`. LIVEBUF_WRONG_TYPE where the value is no integer, or one that
+    int64_t does not hold (livebuf_kind_of tells them apart). 1.0 is not an integer. */
+static inline livebuf_status livebuf_read_i64(livebuf_value value, int64_t *result);
+
+/** The integer without sign in `*result`. LIVEBUF_WRONG_TYPE where the value is no integer,
+    or one that uint64_t does not hold. 1.0 is not an integer. */
+static inline livebuf_status livebuf_read_u64(livebuf_value value, uint64_t *result);
+
+/** The number in `*result`, rounded to the nearest double. LIVEBUF_WRONG_TYPE where the value
+    is no number, or one beyond the range of doubles. */
+static inline livebuf_status livebuf_read_f64(livebuf_value value, double *result);
+
+/** The text in `*result`. LIVEBUF_WRONG_TYPE where the value is no text. */
+static inline livebuf_status livebuf_read_str(livebuf_value value, livebuf_str *result);
+
+/** The bytes in `*result`. LIVEBUF_WRONG_TYPE where the value is no byte string. */
+static inline livebuf_status livebuf_read_bytes(livebuf_value value, livebuf_bytes *result);
+
+/** The text of a number that is kept as text (LIVEBUF_KIND_NUMBER_TEXT) in `*result`.
+    LIVEBUF_WRONG_TYPE for all else. */
+static inline livebuf_status livebuf_read_number_text(livebuf_value value,
+                                                      livebuf_str *result);
+
+/**
+ * An iteration: the caller's own variable. Ends, with LIVEBUF_STALE_HANDLE, when the
+ * document is edited.
+ */
+typedef struct {
+  /** The key, where it goes over an object. */
+  livebuf_str key;
+  /** The member or element. */
+  livebuf_value value;
+  /** How many were met before this one. */
+  size_t index;
+  /** LIVEBUF_OK, or why it ended early. */
+  livebuf_error error;
+  /** Private. */
+  const livebuf_doc *private_doc;
+  /** Private. */
+  uint32_t private_generation;
+  /** Private. */
+  uint32_t private_flags;
+  /** Private: the cell of the next row, where the elements are rows of a table. */
+  uint64_t private_row;
+  /** Private: how many such rows are left. */
+  uint64_t private_rows;
+  /** Private. */
+  uint64_t private_words[36];
+} livebuf_iter;
+
+/** Goes over an object's members, or an array's elements, in order:
+    livebuf_foreach(lap, laps) sum += livebuf_get_i64(livebuf_get(lap.value, "lap"));
+    `lap` is a livebuf_iter: lap.key, lap.value, lap.index. What is no container has none. To
+    hear of damage, write the loop with livebuf_iterate and livebuf_next, and look at lap.error. */
+#define livebuf_foreach(iter, container)                                                        \
+  for (livebuf_iter iter, *iter##_ = (livebuf_iterate((container), 0, &iter), &iter);           \
+       livebuf_next(iter##_);)
+
+/**
+ * Begins to go over an object's members in insertion order, or an array's elements.
+ * `flags`: LIVEBUF_DESCENDING or 0. Then livebuf_next steps to the first.
+ *
+ * Memory: writes `*iter`, which needs no clean-up; borrows as `value`. NULL:
+ * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE, what is damaged; livebuf_next is false
+ * then. Threads: a read.
+ */
+livebuf_status livebuf_iterate(livebuf_value value, uint32_t flags, livebuf_iter *iter);
+
+/**
+ * Steps to the next member or element: `iter->key` and `iter->value`. False at the end, and
+ * after an error, which `iter->error` tells.
+ *
+ * Memory: what it gives borrows the document's bytes until its next edit. NULL: false.
+ * Errors: LIVEBUF_STALE_HANDLE after an edit, or what is damaged; false from then on.
+ * Threads: a read, and an edit of `*iter`.
+ */
+bool livebuf_next(livebuf_iter *iter);
+
+/** Begins at the last instead of the first. */
+#define LIVEBUF_DESCENDING 1
+
+/* ==========================================================================================
+   4. Set
+   ========================================================================================== */
+
+/* Members of the object at a place: LIVEBUF_ROOT, or what livebuf_set_object, livebuf_child and
+   livebuf_find give. A member that is missing is added. */
+
+/** Sets a member to null. */
+static inline livebuf_status livebuf_set_null(livebuf_doc *doc, livebuf_node node,
+                                              const char *key);
+
+/** Sets a member to a boolean. */
+static inline livebuf_status livebuf_set_bool(livebuf_doc *doc, livebuf_node node,
+                                              const char *key, bool value);
+
+/** Sets a member to an integer. */
+static inline livebuf_status livebuf_set_i64(livebuf_doc *doc, livebuf_node node,
+                                             const char *key, int64_t value);
+
+/** Sets a member to an integer without sign. */
+static inline livebuf_status livebuf_set_u64(livebuf_doc *doc, livebuf_node node,
+                                             const char *key, uint64_t value);
+
+/** Sets a member to a double. */
+static inline livebuf_status livebuf_set_f64(livebuf_doc *doc, livebuf_node node,
+                                             const char *key, double value);
+
+/** Sets a member to text that ends with NUL. */
+static inline livebuf_status livebuf_set_str(livebuf_doc *doc, livebuf_node node,
+                                             const char *key, const char *value);
+
+/** Sets a member to bytes. */
+static inline livebuf_status livebuf_set_bytes(livebuf_doc *doc, livebuf_node node,
+                                               const char *key, const void *bytes,
+                                               size_t length);
+
+/** Sets a member to an empty object, and gives its place. */
+static inline livebuf_status livebuf_set_object(livebuf_doc *doc, livebuf_node node,
+                                                const char *key, size_t members,
+                                                livebuf_node *child);
+
+/** Sets a member to an empty array, and gives its place. */
+static inline livebuf_status livebuf_set_array(livebuf_doc *doc, livebuf_node node,
+                                               const char *key, size_t elements,
+                                               livebuf_node *child);
+
+/** Sets a member. As livebuf_set_n. */
+static inline livebuf_status livebuf_set(livebuf_doc *doc, livebuf_node node, const char *key,
+                                         livebuf_new value);
+
+/* Elements at the end of the array at a place. */
+
+/** Adds null to an array. */
+static inline livebuf_status livebuf_push_null(livebuf_doc *doc, livebuf_node node);
+
+/** Adds a boolean to an array. */
+static inline livebuf_status livebuf_push_bool(livebuf_doc *doc, livebuf_node node, bool value);
+
+/** Adds an integer to an array. */
+static inline livebuf_status livebuf_push_i64(livebuf_doc *doc, livebuf_node node,
+                                              int64_t value);
+
+/** Adds an integer without sign to an array. */
+static inline livebuf_status livebuf_push_u64(livebuf_doc *doc, livebuf_node node,
+                                              uint64_t value);
+
+/** Adds a double to an array. */
+static inline livebuf_status livebuf_push_f64(livebuf_doc *doc, livebuf_node node,
+                                              double value);
+
+/** Adds text that ends with NUL to an array. */
+static inline livebuf_status livebuf_push_str(livebuf_doc *doc, livebuf_node node,
+                                              const char *value);
+
+/** Adds bytes to an array. */
+static inline livebuf_status livebuf_push_bytes(livebuf_doc *doc, livebuf_node node,
+                                                const void *bytes, size_t length);
+
+/**
+ * Adds an element at the end of an array.
+ *
+ * Memory, NULL, Errors, Threads: as livebuf_set_n.
+ */
+livebuf_status livebuf_push(livebuf_doc *doc,
+                            livebuf_node node,
+                            livebuf_new value,
+                            livebuf_node *child);
+
+/* Places of containers. */
+
+/** The place of the object or array under a key. As livebuf_child_n. */
+static inline livebuf_node livebuf_child(const livebuf_doc *doc, livebuf_node node,
+                                         const char *key);
+
+/**
+ * The place of the object or array at an index of an array.
+ *
+ * Memory: none. NULL: a place that is stale. Errors: the same. Threads: a read.
+ */
+livebuf_node livebuf_child_at(const livebuf_doc *doc, livebuf_node node, size_t index);
+
+/** The place of the object or array at a JSON pointer. As livebuf_find_n. */
+static inline livebuf_node livebuf_find(const livebuf_doc *doc, const char *pointer);
+
+/** Whether a call gave a place. */
+static inline bool livebuf_node_exists(livebuf_node node);
+
+/* Take out. */
+
+/** Takes a member out. As livebuf_remove_n. */
+static inline livebuf_status livebuf_remove(livebuf_doc *doc, livebuf_node node,
+                                            const char *key);
+
+/**
+ * Takes the element at an index of an array out; those behind it move up.
+ *
+ * Memory, NULL, Errors, Threads: as livebuf_remove_n.
+ */
+livebuf_status livebuf_remove_at(livebuf_doc *doc, livebuf_node node, size_t index);
+
+/**
+ * Takes all members or elements out; the container stays, empty.
+ *
+ * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE, what is damaged.
+ * Threads: an edit.
+ */
+livebuf_status livebuf_clear(livebuf_doc *doc, livebuf_node node);
+
+/* New values: what to store. They borrow their text until the call that stores them. */
+
+/** Null. */
+static inline livebuf_new livebuf_null(void);
+
+/** A boolean. */
+static inline livebuf_new livebuf_bool(bool boolean);
+
+/** An integer. */
+static inline livebuf_new livebuf_i64(int64_t integer);
+
+/** An integer without sign. */
+static inline livebuf_new livebuf_u64(uint64_t natural);
+
+/** A double, kept by its bits. */
+static inline livebuf_new livebuf_f64(double number);
+
+/** Text that ends with NUL. */
+static inline livebuf_new livebuf_string(const char *text);
+
+/** Text of `length` bytes. */
+static inline livebuf_new livebuf_string_n(const char *text, size_t length);
+
+/** Bytes. */
+static inline livebuf_new livebuf_bytes_n(const void *bytes, size_t length);
+
+/** A number that only its text holds exactly, which ends with NUL. */
+static inline livebuf_new livebuf_number_text(const char *text);
+
+/** An empty object with room for so many members (a guess; it grows). */
+static inline livebuf_new livebuf_object(size_t members);
+
+/** An empty object with an ordered index from the start, for many members. */
+static inline livebuf_new livebuf_map(size_t members);
+
+/** An empty array with room for so many elements of eight bytes (a guess; it grows). */
+static inline livebuf_new livebuf_array(size_t elements);
+
+/** A copy of a value of another document, with all below it. */
+static inline livebuf_new livebuf_copy(const livebuf_value *value);
+
+/** A member of an object that is made at once. */
+typedef struct {
+  /** The key's first byte. */
+  const char *key;
+  /** The key's length in bytes. */
+  size_t key_length;
+  /** The member's value; not LIVEBUF_NEW_FIELDS. */
+  livebuf_new value;
+} livebuf_field;
+
+/** Most members that LIVEBUF_NEW_FIELDS takes. */
+#define LIVEBUF_MAX_NEW_FIELDS 64
+
+/** An object of these members, each key once: one call, one allocation of space. At most
+    LIVEBUF_MAX_NEW_FIELDS, none of which is such an object itself; no text of them lies in the
+    document under edit. */
+static inline livebuf_new livebuf_fields(const livebuf_field *fields, size_t count);
+
+/** A member for livebuf_fields. */
+static inline livebuf_field livebuf_member(const char *key, livebuf_new value);
+
+/* Errors. */
 
 /**
  * What a status means, in English: one line without a full stop.
@@ -1046,114 +691,17 @@ const char *livebuf_strerror(livebuf_status status);
  * any line. NULL: `text` if `capacity` is 0, to ask for the length. Errors: none; an unknown
  * status is "unknown status". Threads: any.
  */
-size_t livebuf_error_text(struct livebuf_error error, char *text, size_t capacity);
+size_t livebuf_error_text(livebuf_error error, char *text, size_t capacity);
 
-/**
- * Begins an empty document (its root is null) in the caller's memory. At least 32 bytes.
- *
- * Memory: keeps `buffer`, `capacity` bytes that nobody else writes, until the document is
- * not used any more; `doc` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
- * LIVEBUF_NO_SPACE. Threads: an edit.
- */
-livebuf_status livebuf_init(struct livebuf_doc *doc, uint8_t *buffer, size_t capacity);
+/** What the last call that failed on this document said. */
+static inline livebuf_error livebuf_last_error(const livebuf_doc *doc);
 
-/**
- * Opens the document in the first `length` bytes of the caller's memory to be edited, in
- * constant time. Until livebuf_validate passes it is foreign: freed space is not reused and
- * columns are not changed.
- *
- * Memory: as livebuf_init. NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the
- * header; LIVEBUF_READ_ONLY where this version can read but not edit it.
- * Threads: an edit.
- */
-livebuf_status livebuf_open(struct livebuf_doc *doc,
-                            uint8_t *buffer,
-                            size_t length,
-                            size_t capacity);
+/** Forgets the last error. Calls that succeed do not. */
+static inline void livebuf_clear_error(livebuf_doc *doc);
 
-/**
- * Opens a document to be read only, in constant time. Its bytes are never written.
- *
- * Memory: keeps `bytes` until the document is not used any more; `doc` needs no clean-up.
- * NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the header.
- * Threads: once open, any number may read at once.
- */
-livebuf_status livebuf_read(struct livebuf_doc *doc, const uint8_t *bytes, size_t length);
-
-/**
- * Bytes of scratch memory that livebuf_validate and livebuf_stats_in need: a quarter of the
- * document's.
- *
- * Memory: none. NULL and documents that are not open: 0. Errors: none. Threads: a read.
- */
-size_t livebuf_scratch_size(const struct livebuf_doc *doc);
-
-/**
- * Checks the whole document in one linear pass. From then on every answer is right and all
- * text is UTF-8, and an editor reuses freed space. Documents from strangers need it; those
- * that this library wrote do not.
- *
- * Memory: writes to `scratch` while it runs. NULL: `doc` LIVEBUF_NULL_ARGUMENT; `scratch`
- * if its size is 0. Errors: the first problem, its offset in `doc->error`;
- * LIVEBUF_SCRATCH_TOO_SMALL. Threads: an edit.
- */
-livebuf_status livebuf_validate(struct livebuf_doc *doc, uint8_t *scratch, size_t scratch_size);
-
-/**
- * Validates a document and tells where its bytes are. Other than livebuf_validate it
- * changes nothing in what an editor may do.
- *
- * Memory: writes `*stats`, and to `scratch` while it runs. NULL: LIVEBUF_NULL_ARGUMENT.
- * Errors: as livebuf_validate. Threads: an edit.
- */
-livebuf_status livebuf_stats_in(struct livebuf_doc *doc,
-                                uint8_t *scratch,
-                                size_t scratch_size,
-                                struct livebuf_stats *stats);
-
-/**
- * Writes a compact copy of the document to other memory, without an allocator: holes,
- * garbage and spare room are left behind. `*length` becomes its length.
- *
- * Memory: writes at most `capacity` bytes to `buffer`, which is not the document's own.
- * NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_SPACE with the missing bytes, or what is
- * damaged. Threads: an edit.
- */
-livebuf_status livebuf_compact_into(struct livebuf_doc *doc,
-                                    uint8_t *buffer,
-                                    size_t capacity,
-                                    size_t *length);
-
-/**
- * Sets the bounds that edits of this document keep to.
- *
- * Memory: copies `*limits`. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY.
- * Threads: an edit.
- */
-livebuf_status livebuf_set_limits(struct livebuf_doc *doc, const struct livebuf_limits *limits);
-
-/**
- * Whether freed bytes are zeroed. They are by default.
- *
- * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY. Threads: an edit.
- */
-livebuf_status livebuf_set_wipe(struct livebuf_doc *doc, bool wipe);
-
-/**
- * Whether an editor wrote or validated the document, so that freed space is reused.
- *
- * Memory: none. NULL and documents that are only read: false. Errors: none.
- * Threads: a read.
- */
-bool livebuf_is_trusted(const struct livebuf_doc *doc);
-
-/**
- * The root of a document.
- *
- * Memory: borrows the document, which must stay where it is. NULL and documents that are
- * not open: a value that is not there. Errors: in the value. Threads: a read.
- */
-struct livebuf_value livebuf_root(const struct livebuf_doc *doc);
+/* ==========================================================================================
+   5. More reading
+   ========================================================================================== */
 
 /**
  * The member of an object with this key of `length` bytes.
@@ -1161,34 +709,7 @@ struct livebuf_value livebuf_root(const struct livebuf_doc *doc);
  * Memory: borrows as `object`. NULL: a value that is not there. Errors: in the value: a
  * value that is no object has no members. Threads: a read.
  */
-struct livebuf_value livebuf_get_n(struct livebuf_value object, const char *key, size_t length);
-
-/**
- * The member of an object with a remembered key.
- *
- * Memory: borrows as `object`. NULL and keys that were not made: a value that is not there.
- * Errors: in the value. Threads: a read.
- */
-struct livebuf_value livebuf_get_key(struct livebuf_value object,
-                                     const struct livebuf_key *key);
-
-/**
- * The integer member of an object with a remembered key, or `fallback` where there is none
- * that fits: livebuf_get_i64_or(livebuf_get_key(object, key), fallback) in one call.
- *
- * Memory: none. NULL: `fallback`. Errors: `fallback`. Threads: a read.
- */
-int64_t livebuf_get_key_i64_or(struct livebuf_value object,
-                               const struct livebuf_key *key,
-                               int64_t fallback);
-
-/**
- * The element of an array at an index. Constant time.
- *
- * Memory: borrows as `array`. NULL: none. Errors: in the value: beyond the end, and of what
- * is no array, there are no elements. Threads: a read.
- */
-struct livebuf_value livebuf_at(struct livebuf_value array, size_t index);
+livebuf_value livebuf_get_n(livebuf_value object, const char *key, size_t length);
 
 /**
  * The value at a JSON pointer (RFC 6901) of `length` bytes below this one; "" is itself.
@@ -1196,60 +717,65 @@ struct livebuf_value livebuf_at(struct livebuf_value array, size_t index);
  * Memory: borrows as `value`. NULL: a value that is not there. Errors: in the value,
  * LIVEBUF_BAD_POINTER among them. Threads: a read.
  */
-struct livebuf_value livebuf_pointer_n(struct livebuf_value value,
-                                       const char *pointer,
-                                       size_t length);
+livebuf_value livebuf_pointer_n(livebuf_value value, const char *pointer, size_t length);
 
 /**
- * What a value is.
- *
- * Memory: none. NULL: none; what is not there is LIVEBUF_TYPE_NONE. Errors: none.
- * Threads: any.
+ * A key that remembers where it was found, so that finding it again in objects of the same
+ * kind is one comparison. Made by livebuf_key_init; any number of threads may use it.
  */
-enum livebuf_type livebuf_type_of(struct livebuf_value value);
+typedef struct {
+  /** Private. */
+  uint64_t private_state;
+  /** Private. */
+  uint64_t private_words[7];
+} livebuf_key;
+
+/** Makes a remembered key. As livebuf_key_init_n. */
+static inline livebuf_status livebuf_key_init(livebuf_key *key, const char *text);
 
 /**
- * Count of an object's members, an array's elements, or the bytes of text; 0 for all else.
- * Counting the members of a table's row takes a step for each column.
+ * Makes a remembered key of `length` bytes of text.
  *
- * Memory: none. NULL: none. Errors: 0. Threads: a read.
+ * Memory: keeps `text`, which must stay as long as the key is used; `key` needs no clean-up.
+ * NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BAD_TEXT; the key finds nothing then.
+ * Threads: as writing a variable.
  */
-size_t livebuf_count(struct livebuf_value value);
+livebuf_status livebuf_key_init_n(livebuf_key *key, const char *text, size_t length);
 
 /**
- * The text of a string; `data` is NULL where it is none. Not ended by NUL; UTF-8 in
- * documents that were validated or written by this library.
+ * The member of an object with a remembered key.
  *
- * Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
- * livebuf_read_str tells why. Threads: a read.
+ * Memory: borrows as `object`. NULL and keys that were not made: a value that is not there.
+ * Errors: in the value. Threads: a read.
  */
-struct livebuf_str livebuf_get_str(struct livebuf_value value);
+livebuf_value livebuf_get_key(livebuf_value object, const livebuf_key *key);
 
 /**
- * The bytes of a byte string; `data` is NULL where it is none.
+ * The integer member of an object with a remembered key, or `fallback` where there is none
+ * that fits: livebuf_get_i64_or(livebuf_get_key(object, key), fallback) in one call.
  *
- * Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no bytes;
- * livebuf_read_bytes tells why. Threads: a read.
+ * Memory: none. NULL: `fallback`. Errors: `fallback`. Threads: a read.
  */
-struct livebuf_bytes livebuf_get_bytes(struct livebuf_value value);
+int64_t livebuf_get_key_i64_or(livebuf_value object, const livebuf_key *key, int64_t fallback);
 
 /**
- * The text of a number that is kept as text (LIVEBUF_TYPE_NUMBER); `data` is NULL for all
+ * The text of a number that is kept as text (LIVEBUF_KIND_NUMBER_TEXT); `data` is NULL for all
  * else.
  *
  * Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
  * livebuf_read_number_text tells why. Threads: a read.
  */
-struct livebuf_str livebuf_get_number_text(struct livebuf_value value);
+livebuf_str livebuf_get_number_text(livebuf_value value);
 
 /**
- * The number in text that no other kind holds exactly (LIVEBUF_TYPE_NUMBER), rounded to the
+ * The number in text that no other kind holds exactly (LIVEBUF_KIND_NUMBER_TEXT), rounded to the
  * nearest double; `fallback` beyond the range of doubles and for all else. The inline
  * livebuf_get_f64_or calls it.
  *
  * Memory: none. NULL: none. Errors: `fallback`. Threads: a read.
  */
-double livebuf_number_or(struct livebuf_value value, double fallback);
+double livebuf_number_text_f64_or(livebuf_value value,
+                                  double fallback);
 
 /**
  * Whether there is a value that can be read. LIVEBUF_OK for a good value of any type: whether
@@ -1259,28 +785,16 @@ double livebuf_number_or(struct livebuf_value value, double fallback);
  * text, bytes or the header of a container; LIVEBUF_STALE_HANDLE after an edit of the
  * document. Threads: a read.
  */
-struct livebuf_error livebuf_value_error(struct livebuf_value value);
+livebuf_error livebuf_value_error(livebuf_value value);
 
-/**
- * Makes a remembered key of `length` bytes of text.
- *
- * Memory: keeps `text`, which must stay as long as the key is used; `key` needs no clean-up.
- * NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BAD_TEXT; the key finds nothing then.
- * Threads: as writing a variable.
- */
-livebuf_status livebuf_key_init_n(struct livebuf_key *key, const char *text, size_t length);
+/** Members with keys from `low` to before `high`. As livebuf_range_n. */
+static inline livebuf_status livebuf_range(livebuf_value object, const char *low,
+                                           const char *high, uint32_t flags,
+                                           livebuf_iter *iter);
 
-/**
- * Begins to go over an object's members in insertion order, or an array's elements.
- * `flags`: LIVEBUF_DESCENDING or 0. Then livebuf_next steps to the first.
- *
- * Memory: writes `*iter`, which needs no clean-up; borrows as `value`. NULL:
- * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE, what is damaged; livebuf_next is false
- * then. Threads: a read.
- */
-livebuf_status livebuf_iterate(struct livebuf_value value,
-                               uint32_t flags,
-                               struct livebuf_iter *iter);
+/** Members whose keys begin so. As livebuf_prefix_n. */
+static inline livebuf_status livebuf_prefix(livebuf_value object, const char *prefix,
+                                            uint32_t flags, livebuf_iter *iter);
 
 /**
  * Begins to go over the members of an object whose keys lie from `low` to before `high`,
@@ -1292,13 +806,13 @@ livebuf_status livebuf_iterate(struct livebuf_value value,
  * `high` until the iteration ends. NULL: `iter` LIVEBUF_NULL_ARGUMENT. Errors:
  * LIVEBUF_WRONG_TYPE, LIVEBUF_BAD_TEXT, what is damaged. Threads: a read.
  */
-livebuf_status livebuf_range_n(struct livebuf_value object,
+livebuf_status livebuf_range_n(livebuf_value object,
                                const char *low,
                                size_t low_length,
                                const char *high,
                                size_t high_length,
                                uint32_t flags,
-                               struct livebuf_iter *iter);
+                               livebuf_iter *iter);
 
 /**
  * Begins to go over the members of an object whose keys begin with `prefix`, ordered by the
@@ -1308,193 +822,59 @@ livebuf_status livebuf_range_n(struct livebuf_value object,
  * until the iteration ends. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_range_n.
  * Threads: a read.
  */
-livebuf_status livebuf_prefix_n(struct livebuf_value object,
+livebuf_status livebuf_prefix_n(livebuf_value object,
                                 const char *prefix,
                                 size_t length,
                                 uint32_t flags,
-                                struct livebuf_iter *iter);
+                                livebuf_iter *iter);
 
-/**
- * Steps to the next member or element: `iter->key` and `iter->value`. False at the end, and
- * after an error, which `iter->error` tells.
- *
- * Memory: what it gives borrows the document's bytes until its next edit. NULL: false.
- * Errors: LIVEBUF_STALE_HANDLE after an edit, or what is damaged; false from then on.
- * Threads: a read, and an edit of `*iter`.
- */
-bool livebuf_next(struct livebuf_iter *iter);
+/** `low` itself is left out of a range. */
+#define LIVEBUF_LOW_EXCLUDED 2
 
-/**
- * The column at a JSON pointer of `length` bytes in an array of like objects: "/id", or
- * "/user/id" through objects in them. "" is the array itself, of any values.
- *
- * Memory: writes `*column`, which needs no clean-up; borrows as `array`. NULL:
- * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE for what is no array;
- * LIVEBUF_NOT_FOUND where there is no such column, be it that the objects are not stored as
- * columns: read them by row then. Threads: a read.
- */
-livebuf_status livebuf_column_n(struct livebuf_value array,
-                                const char *pointer,
-                                size_t length,
-                                struct livebuf_column *column);
+/** `high` itself is part of a range. */
+#define LIVEBUF_HIGH_INCLUDED 4
 
-/**
- * The column with a remembered key in an array of like objects: one comparison.
- *
- * Memory, Errors, Threads: as livebuf_column_n. NULL, and keys that were not made:
- * LIVEBUF_NULL_ARGUMENT.
- */
-livebuf_status livebuf_column_key(struct livebuf_value array,
-                                  const struct livebuf_key *key,
-                                  struct livebuf_column *column);
+/** Whether the document was not edited since the value was got. */
+static inline bool livebuf_value_is_current(livebuf_value value);
 
-/**
- * Count of the columns of an array of like objects; 0 where they are not stored as columns.
- *
- * Memory: none. NULL: none. Errors: 0. Threads: a read.
- */
-size_t livebuf_column_count(struct livebuf_value array);
+/** Whether the document was not edited since the text was got. */
+static inline bool livebuf_str_is_current(const livebuf_doc *doc, livebuf_str text);
 
-/**
- * A column and its key by its number, from 0. Takes a step for each column before it.
- *
- * Memory: as livebuf_column_n; `*key` borrows the document's bytes until its next edit.
- * NULL: `column` LIVEBUF_NULL_ARGUMENT; `key` if it is not wanted. Errors: as
- * livebuf_column_n. Threads: a read.
- */
-livebuf_status livebuf_column_at(struct livebuf_value array,
-                                 size_t index,
-                                 struct livebuf_str *key,
-                                 struct livebuf_column *column);
+/** Whether the document was not edited since the bytes were got. */
+static inline bool livebuf_bytes_are_current(const livebuf_doc *doc, livebuf_bytes bytes);
 
-/**
- * The value of a row.
- *
- * Memory: borrows the document. NULL: a value that is not there. Errors: in the value;
- * LIVEBUF_NOT_FOUND where the field is missing. Threads: a read.
- */
-struct livebuf_value livebuf_column_get(const struct livebuf_column *column, size_t row);
+/* What `tag` of a value says; others are of spans and containers. */
 
-/**
- * The values as a C array of `count` elements of the type `column->column_type` says, where
- * every row has one, they are numbers, the document's memory permits by its alignment
- * and the machine is little-endian. NULL else: read them by livebuf_column_f64s and the like.
- *
- * Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
- * wanted. Errors: NULL. Threads: a read.
- */
-const void *livebuf_column_slice(const struct livebuf_column *column, size_t *count);
+/** `tag` of null. */
+#define LIVEBUF_TAG_NULL 1
 
-/**
- * Copies integers of any width: of `count` rows from `first` on, as many as there are.
- * Rows without one that fits int64_t become `fallback`.
- *
- * Memory: writes to `values`. NULL: 0. Errors: 0, what is damaged `fallback`.
- * Threads: a read. Returns how many were written.
- */
-size_t livebuf_column_i64s(const struct livebuf_column *column,
-                           size_t first,
-                           int64_t *values,
-                           size_t count,
-                           int64_t fallback);
+/** `tag` of false. */
+#define LIVEBUF_TAG_FALSE 2
 
-/**
- * Copies numbers as doubles: of `count` rows from `first` on, as many as there are. Rows
- * without a number become `fallback`.
- *
- * Memory: writes to `values`. NULL: 0. Errors: 0, what is damaged `fallback`.
- * Threads: a read. Returns how many were written.
- */
-size_t livebuf_column_f64s(const struct livebuf_column *column,
-                           size_t first,
-                           double *values,
-                           size_t count,
-                           double fallback);
+/** `tag` of true. */
+#define LIVEBUF_TAG_TRUE 3
 
-/**
- * Copies views of text: of `count` rows from `first` on, as many as there are. Rows without
- * text get a NULL `data`.
- *
- * Memory: writes to `values`, which borrow the document's bytes until its next edit.
- * NULL: 0. Errors: 0, what is damaged is no text. Threads: a read. Returns how many were
- * written.
- */
-size_t livebuf_column_strs(const struct livebuf_column *column,
-                           size_t first,
-                           struct livebuf_str *values,
-                           size_t count);
+/** `tag` of an integer that fits int64_t: `cell` holds it. */
+#define LIVEBUF_TAG_I64 4
 
-/**
- * The first row that holds this null, boolean, number or text; a scan at memory speed where
- * the column is typed. -1 where there is none.
- *
- * Memory: none. NULL: -1. Errors: -1. Threads: a read.
- */
-ptrdiff_t livebuf_column_find(const struct livebuf_column *column, struct livebuf_new value);
+/** `tag` of an integer that only fits uint64_t: `cell` holds it. */
+#define LIVEBUF_TAG_U64 5
 
-/**
- * The place of the root; LIVEBUF_ROOT stands for it in every call.
- *
- * Memory: none. NULL, and where the root is no object or array: a place that is stale.
- * Errors: none. Threads: a read.
- */
-struct livebuf_node livebuf_root_node(const struct livebuf_doc *doc);
+/** `tag` of a double: `cell` holds its bits. */
+#define LIVEBUF_TAG_F64 6
 
-/**
- * The place of the object or array at a JSON pointer of `length` bytes.
- *
- * Memory: none. NULL: a place that is stale. Errors: the same (livebuf_node_exists).
- * Threads: a read.
- */
-struct livebuf_node livebuf_find_n(const struct livebuf_doc *doc,
-                                   const char *pointer,
-                                   size_t length);
+/** `tag` of text. */
+#define LIVEBUF_TAG_STRING 16
 
-/**
- * The place of an object or array that was got as a value of this document, as a child of
- * the place `parent`.
- *
- * Memory: none. NULL: a place that is stale. Errors: the same, for scalars, values that are
- * stale, of other documents or no child of `parent`. Threads: a read.
- */
-struct livebuf_node livebuf_node_of(const struct livebuf_doc *doc,
-                                    struct livebuf_value value,
-                                    struct livebuf_node parent);
+/** `tag` of an object. */
+#define LIVEBUF_TAG_OBJECT 32
 
-/**
- * A place as a value, to be read.
- *
- * Memory: borrows the document. NULL: a value that is not there. Errors: in the value,
- * LIVEBUF_STALE_HANDLE among them. Threads: a read.
- */
-struct livebuf_value livebuf_node_value(const struct livebuf_doc *doc,
-                                        struct livebuf_node node);
+/** `tag` of an array. */
+#define LIVEBUF_TAG_ARRAY 33
 
-/**
- * Whether a place is good in this document.
- *
- * Memory: none. NULL: false. Errors: false. Threads: a read.
- */
-bool livebuf_node_is_current(const struct livebuf_doc *doc, struct livebuf_node node);
-
-/**
- * The place of the object or array under a key of `length` bytes.
- *
- * Memory: none. NULL: a place that is stale. Errors: the same. Threads: a read.
- */
-struct livebuf_node livebuf_child_n(const struct livebuf_doc *doc,
-                                    struct livebuf_node node,
-                                    const char *key,
-                                    size_t length);
-
-/**
- * The place of the object or array at an index of an array.
- *
- * Memory: none. NULL: a place that is stale. Errors: the same. Threads: a read.
- */
-struct livebuf_node livebuf_child_at(const struct livebuf_doc *doc,
-                                     struct livebuf_node node,
-                                     size_t index);
+/* ==========================================================================================
+   6. More editing, prepared messages
+   ========================================================================================== */
 
 /**
  * Replaces the whole document's value. `*child` becomes the place of a new object or array.
@@ -1503,9 +883,7 @@ struct livebuf_node livebuf_child_at(const struct livebuf_doc *doc,
  * not wanted. Errors: LIVEBUF_NO_SPACE, limits, text that is not UTF-8; the document is
  * unchanged then. Threads: an edit.
  */
-livebuf_status livebuf_set_root(struct livebuf_doc *doc,
-                                struct livebuf_new value,
-                                struct livebuf_node *child);
+livebuf_status livebuf_set_root(livebuf_doc *doc, livebuf_new value, livebuf_node *child);
 
 /**
  * Sets the member with this key of `length` bytes, adding it where it is missing.
@@ -1515,12 +893,47 @@ livebuf_status livebuf_set_root(struct livebuf_doc *doc,
  * LIVEBUF_WRONG_TYPE, LIVEBUF_NO_SPACE, limits, text that is not UTF-8; the document is
  * unchanged then. Threads: an edit.
  */
-livebuf_status livebuf_set_n(struct livebuf_doc *doc,
-                             struct livebuf_node node,
+livebuf_status livebuf_set_n(livebuf_doc *doc,
+                             livebuf_node node,
                              const char *key,
                              size_t length,
-                             struct livebuf_new value,
-                             struct livebuf_node *child);
+                             livebuf_new value,
+                             livebuf_node *child);
+
+/**
+ * Sets the member with this key of `length` bytes to an integer: livebuf_set_n, faster.
+ *
+ * Memory, NULL, Errors, Threads: as livebuf_set_n.
+ */
+livebuf_status livebuf_set_i64_n(livebuf_doc *doc,
+                                 livebuf_node node,
+                                 const char *key,
+                                 size_t length,
+                                 int64_t value);
+
+/**
+ * Sets the member with this key of `length` bytes to a double: livebuf_set_n, faster.
+ *
+ * Memory, NULL, Errors, Threads: as livebuf_set_n.
+ */
+livebuf_status livebuf_set_f64_n(livebuf_doc *doc,
+                                 livebuf_node node,
+                                 const char *key,
+                                 size_t length,
+                                 double value);
+
+/**
+ * Sets the member with this key of `length` bytes to text of `text_length` bytes:
+ * livebuf_set_n, faster.
+ *
+ * Memory, NULL, Errors, Threads: as livebuf_set_n.
+ */
+livebuf_status livebuf_set_str_n(livebuf_doc *doc,
+                                 livebuf_node node,
+                                 const char *key,
+                                 size_t length,
+                                 const char *text,
+                                 size_t text_length);
 
 /**
  * Sets the member with a remembered key, adding it where it is missing.
@@ -1528,11 +941,11 @@ livebuf_status livebuf_set_n(struct livebuf_doc *doc,
  * Memory, NULL, Errors, Threads: as livebuf_set_n; a key that was not made is
  * LIVEBUF_NULL_ARGUMENT.
  */
-livebuf_status livebuf_set_key(struct livebuf_doc *doc,
-                               struct livebuf_node node,
-                               const struct livebuf_key *key,
-                               struct livebuf_new value,
-                               struct livebuf_node *child);
+livebuf_status livebuf_set_key(livebuf_doc *doc,
+                               livebuf_node node,
+                               const livebuf_key *key,
+                               livebuf_new value,
+                               livebuf_node *child);
 
 /**
  * Replaces the element at an index of an array.
@@ -1540,11 +953,15 @@ livebuf_status livebuf_set_key(struct livebuf_doc *doc,
  * Memory, NULL, Errors, Threads: as livebuf_set_n; LIVEBUF_INDEX_OUT_OF_RANGE from the
  * array's length on.
  */
-livebuf_status livebuf_set_at(struct livebuf_doc *doc,
-                              struct livebuf_node node,
+livebuf_status livebuf_set_at(livebuf_doc *doc,
+                              livebuf_node node,
                               size_t index,
-                              struct livebuf_new value,
-                              struct livebuf_node *child);
+                              livebuf_new value,
+                              livebuf_node *child);
+
+/** Sets the value at a JSON pointer. As livebuf_set_pointer_n. */
+static inline livebuf_status livebuf_set_pointer(livebuf_doc *doc, const char *pointer,
+                                                 livebuf_new value);
 
 /**
  * Sets the value at a JSON pointer of `length` bytes. What holds it must be there; the last
@@ -1553,32 +970,22 @@ livebuf_status livebuf_set_at(struct livebuf_doc *doc,
  * Memory, NULL, Threads: as livebuf_set_n. Errors: those, LIVEBUF_NOT_FOUND,
  * LIVEBUF_BAD_POINTER.
  */
-livebuf_status livebuf_set_pointer_n(struct livebuf_doc *doc,
+livebuf_status livebuf_set_pointer_n(livebuf_doc *doc,
                                      const char *pointer,
                                      size_t length,
-                                     struct livebuf_new value,
-                                     struct livebuf_node *child);
-
-/**
- * Adds an element at the end of an array.
- *
- * Memory, NULL, Errors, Threads: as livebuf_set_n.
- */
-livebuf_status livebuf_push(struct livebuf_doc *doc,
-                            struct livebuf_node node,
-                            struct livebuf_new value,
-                            struct livebuf_node *child);
+                                     livebuf_new value,
+                                     livebuf_node *child);
 
 /**
  * Adds an element before the one at an index of an array, or at the end.
  *
  * Memory, NULL, Errors, Threads: as livebuf_set_n; LIVEBUF_INDEX_OUT_OF_RANGE beyond the end.
  */
-livebuf_status livebuf_insert(struct livebuf_doc *doc,
-                              struct livebuf_node node,
+livebuf_status livebuf_insert(livebuf_doc *doc,
+                              livebuf_node node,
                               size_t index,
-                              struct livebuf_new value,
-                              struct livebuf_node *child);
+                              livebuf_new value,
+                              livebuf_node *child);
 
 /**
  * Takes the member with this key of `length` bytes out; what it held is free and wiped.
@@ -1586,8 +993,8 @@ livebuf_status livebuf_insert(struct livebuf_doc *doc,
  * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND,
  * LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
  */
-livebuf_status livebuf_remove_n(struct livebuf_doc *doc,
-                                struct livebuf_node node,
+livebuf_status livebuf_remove_n(livebuf_doc *doc,
+                                livebuf_node node,
                                 const char *key,
                                 size_t length);
 
@@ -1596,35 +1003,17 @@ livebuf_status livebuf_remove_n(struct livebuf_doc *doc,
  *
  * Memory, NULL, Errors, Threads: as livebuf_remove_n.
  */
-livebuf_status livebuf_remove_key(struct livebuf_doc *doc,
-                                  struct livebuf_node node,
-                                  const struct livebuf_key *key);
+livebuf_status livebuf_remove_key(livebuf_doc *doc, livebuf_node node, const livebuf_key *key);
 
-/**
- * Takes the element at an index of an array out; those behind it move up.
- *
- * Memory, NULL, Errors, Threads: as livebuf_remove_n.
- */
-livebuf_status livebuf_remove_at(struct livebuf_doc *doc,
-                                 struct livebuf_node node,
-                                 size_t index);
+/** Takes the value at a JSON pointer out. As livebuf_remove_pointer_n. */
+static inline livebuf_status livebuf_remove_pointer(livebuf_doc *doc, const char *pointer);
 
 /**
  * Takes the value at a JSON pointer of `length` bytes out; the root becomes null.
  *
  * Memory, NULL, Errors, Threads: as livebuf_remove_n; LIVEBUF_BAD_POINTER.
  */
-livebuf_status livebuf_remove_pointer_n(struct livebuf_doc *doc,
-                                        const char *pointer,
-                                        size_t length);
-
-/**
- * Takes all members or elements out; the container stays, empty.
- *
- * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE, what is damaged.
- * Threads: an edit.
- */
-livebuf_status livebuf_clear(struct livebuf_doc *doc, struct livebuf_node node);
+livebuf_status livebuf_remove_pointer_n(livebuf_doc *doc, const char *pointer, size_t length);
 
 /**
  * Takes the elements of an array from `length` on out; their room is kept.
@@ -1632,9 +1021,7 @@ livebuf_status livebuf_clear(struct livebuf_doc *doc, struct livebuf_node node);
  * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE,
  * LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
  */
-livebuf_status livebuf_truncate(struct livebuf_doc *doc,
-                                struct livebuf_node node,
-                                size_t length);
+livebuf_status livebuf_truncate(livebuf_doc *doc, livebuf_node node, size_t length);
 
 /**
  * Exchanges two elements of an array.
@@ -1642,10 +1029,11 @@ livebuf_status livebuf_truncate(struct livebuf_doc *doc,
  * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_INDEX_OUT_OF_RANGE,
  * LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
  */
-livebuf_status livebuf_swap(struct livebuf_doc *doc,
-                            struct livebuf_node node,
-                            size_t first,
-                            size_t second);
+livebuf_status livebuf_swap(livebuf_doc *doc, livebuf_node node, size_t first, size_t second);
+
+/** Gives a member another key. As livebuf_rename_n. */
+static inline livebuf_status livebuf_rename(livebuf_doc *doc, livebuf_node node,
+                                            const char *from, const char *to);
 
 /**
  * Gives a member another key, in its place.
@@ -1653,8 +1041,8 @@ livebuf_status livebuf_swap(struct livebuf_doc *doc,
  * Memory: copies the new key. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND,
  * LIVEBUF_KEY_EXISTS, LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits. Threads: an edit.
  */
-livebuf_status livebuf_rename_n(struct livebuf_doc *doc,
-                                struct livebuf_node node,
+livebuf_status livebuf_rename_n(livebuf_doc *doc,
+                                livebuf_node node,
                                 const char *from,
                                 size_t from_length,
                                 const char *to,
@@ -1669,9 +1057,108 @@ livebuf_status livebuf_rename_n(struct livebuf_doc *doc,
  * document is null, which has no members), LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits.
  * Threads: an edit.
  */
-livebuf_status livebuf_reserve(struct livebuf_doc *doc,
-                               struct livebuf_node node,
-                               size_t additional);
+livebuf_status livebuf_reserve(livebuf_doc *doc, livebuf_node node, size_t additional);
+
+/**
+ * The place of the root; LIVEBUF_ROOT stands for it in every call.
+ *
+ * Memory: none. NULL, and where the root is no object or array: a place that is stale.
+ * Errors: none. Threads: a read.
+ */
+livebuf_node livebuf_root_node(const livebuf_doc *doc);
+
+/**
+ * The place of the object or array under a key of `length` bytes.
+ *
+ * Memory: none. NULL: a place that is stale. Errors: the same. Threads: a read.
+ */
+livebuf_node livebuf_child_n(const livebuf_doc *doc,
+                             livebuf_node node,
+                             const char *key,
+                             size_t length);
+
+/**
+ * The place of the object or array at a JSON pointer of `length` bytes.
+ *
+ * Memory: none. NULL: a place that is stale. Errors: the same (livebuf_node_exists).
+ * Threads: a read.
+ */
+livebuf_node livebuf_find_n(const livebuf_doc *doc, const char *pointer, size_t length);
+
+/**
+ * The place of an object or array that was got as a value of this document, as a child of
+ * the place `parent`.
+ *
+ * Memory: none. NULL: a place that is stale. Errors: the same, for scalars, values that are
+ * stale, of other documents or no child of `parent`. Threads: a read.
+ */
+livebuf_node livebuf_node_of(const livebuf_doc *doc, livebuf_value value, livebuf_node parent);
+
+/**
+ * A place as a value, to be read.
+ *
+ * Memory: borrows the document. NULL: a value that is not there. Errors: in the value,
+ * LIVEBUF_STALE_HANDLE among them. Threads: a read.
+ */
+livebuf_value livebuf_node_value(const livebuf_doc *doc, livebuf_node node);
+
+/**
+ * Whether a place is good in this document.
+ *
+ * Memory: none. NULL: false. Errors: false. Threads: a read.
+ */
+bool livebuf_node_is_current(const livebuf_doc *doc, livebuf_node node);
+
+/** Kinds of new values. */
+typedef enum {
+  /** Null. */
+  LIVEBUF_NEW_NULL = 0,
+  /** `i64` is 0 or not. */
+  LIVEBUF_NEW_BOOL = 1,
+  /** `i64` */
+  LIVEBUF_NEW_I64 = 2,
+  /** `u64` */
+  LIVEBUF_NEW_U64 = 3,
+  /** `f64` */
+  LIVEBUF_NEW_F64 = 4,
+  /** `length` bytes of text at `pointer`. */
+  LIVEBUF_NEW_STRING = 5,
+  /** `length` bytes at `pointer`. */
+  LIVEBUF_NEW_BYTES = 6,
+  /** A number's text: `length` bytes at `pointer`. */
+  LIVEBUF_NEW_NUMBER_TEXT = 7,
+  /** An empty object with room for `length` members. */
+  LIVEBUF_NEW_OBJECT = 8,
+  /** An empty object with an ordered index from the start. */
+  LIVEBUF_NEW_MAP = 9,
+  /** An empty array with room for `length` elements of eight bytes. */
+  LIVEBUF_NEW_ARRAY = 10,
+  /** A copy of the livebuf_value at `pointer`, of another document. */
+  LIVEBUF_NEW_COPY = 11,
+  /** An object of the `length` livebuf_fields at `pointer`. */
+  LIVEBUF_NEW_FIELDS = 12,
+} livebuf_new_kind;
+
+/**
+ * A prepared message: made once from an example by livebuf_template_init, then stamped by
+ * livebuf_stamp with other values in its places. The caller's own variable; the fields may be
+ * read at any time and written never. It may be copied.
+ */
+typedef struct {
+  /**
+   * Bytes from the beginning of its memory that the template keeps. The rest may be used for
+   * something else.
+   */
+  size_t size;
+  /** Count of places. */
+  size_t count;
+  /** What livebuf_template_init said. Of a wrong place `detail` is its number, from 0. */
+  livebuf_error error;
+  /** Private. */
+  uint64_t private_state;
+  /** Private. */
+  uint64_t private_template[3];
+} livebuf_template;
 
 /**
  * Prepares messages like `example`: livebuf_copy of a document's root or other value,
@@ -1690,8 +1177,8 @@ livebuf_status livebuf_reserve(struct livebuf_doc *doc,
  * LIVEBUF_BAD_POINTER; what is damaged in the example; limits. `prepared->error` has the
  * details. Threads: as a read of the example.
  */
-livebuf_status livebuf_template_init(struct livebuf_template *prepared,
-                                     struct livebuf_new example,
+livebuf_status livebuf_template_init(livebuf_template *prepared,
+                                     livebuf_new example,
                                      const char *const *places,
                                      size_t count,
                                      uint8_t *memory,
@@ -1711,8 +1198,8 @@ livebuf_status livebuf_template_init(struct livebuf_template *prepared,
  * LIVEBUF_NO_SPACE the bytes that the document takes, and `buffer` begins with no document.
  * Threads: any number may stamp from one template at once.
  */
-livebuf_status livebuf_stamp(const struct livebuf_template *prepared,
-                             const struct livebuf_new *values,
+livebuf_status livebuf_stamp(const livebuf_template *prepared,
+                             const livebuf_new *values,
                              size_t count,
                              uint8_t *buffer,
                              size_t capacity,
@@ -1726,12 +1213,209 @@ livebuf_status livebuf_stamp(const struct livebuf_template *prepared,
  * in `doc->error`; the document is not open then. Threads: as livebuf_stamp, and an edit of
  * `doc`.
  */
-livebuf_status livebuf_stamp_doc(const struct livebuf_template *prepared,
-                                 const struct livebuf_new *values,
+livebuf_status livebuf_stamp_doc(const livebuf_template *prepared,
+                                 const livebuf_new *values,
                                  size_t count,
-                                 struct livebuf_doc *doc,
+                                 livebuf_doc *doc,
                                  uint8_t *buffer,
                                  size_t capacity);
+
+/* ==========================================================================================
+   7. Columns
+   ========================================================================================== */
+
+/**
+ * How the values of a column are stored. Widths are storage only: each integer reads as
+ * any other.
+ */
+typedef enum {
+  /** Any mix of values. */
+  LIVEBUF_COLUMN_CELLS = 0,
+  /** Booleans as bits. */
+  LIVEBUF_COLUMN_BOOL = 1,
+  /** int8_t */
+  LIVEBUF_COLUMN_I8 = 2,
+  /** int16_t */
+  LIVEBUF_COLUMN_I16 = 3,
+  /** int32_t */
+  LIVEBUF_COLUMN_I32 = 4,
+  /** int64_t */
+  LIVEBUF_COLUMN_I64 = 5,
+  /** uint8_t */
+  LIVEBUF_COLUMN_U8 = 6,
+  /** uint16_t */
+  LIVEBUF_COLUMN_U16 = 7,
+  /** uint32_t */
+  LIVEBUF_COLUMN_U32 = 8,
+  /** uint64_t */
+  LIVEBUF_COLUMN_U64 = 9,
+  /** float */
+  LIVEBUF_COLUMN_F32 = 10,
+  /** double */
+  LIVEBUF_COLUMN_F64 = 11,
+  /** Text. */
+  LIVEBUF_COLUMN_STRING = 12,
+  /** Objects that differ. */
+  LIVEBUF_COLUMN_OBJECTS = 13,
+  /** Arrays by themselves. */
+  LIVEBUF_COLUMN_ARRAYS = 14,
+  /** No values at all. */
+  LIVEBUF_COLUMN_NULL = 15,
+  /** Like objects, as columns of their own. */
+  LIVEBUF_COLUMN_STRUCT = 16,
+  /** Arrays, their elements behind each other. */
+  LIVEBUF_COLUMN_LIST = 17,
+  /** The same, all of one length. */
+  LIVEBUF_COLUMN_FIXED_LIST = 18,
+} livebuf_column_type;
+
+/**
+ * The values that all rows of a table have under one key, or the elements of an array: the
+ * caller's own variable. Stale after any edit of the document.
+ */
+typedef struct {
+  /** Count of rows. */
+  size_t length;
+  /** One of enum livebuf_column_type. */
+  uint32_t column_type;
+  /** Private. */
+  uint32_t private_generation;
+  /** Private. */
+  const livebuf_doc *private_doc;
+  /** Private. */
+  uint64_t private_words[9];
+} livebuf_column;
+
+/** The column at a JSON pointer. As livebuf_column_n. */
+static inline livebuf_status livebuf_column_find_path(livebuf_value array, const char *pointer,
+                                                      livebuf_column *column);
+
+/**
+ * The column at a JSON pointer of `length` bytes in an array of like objects: "/id", or
+ * "/user/id" through objects in them. "" is the array itself, of any values.
+ *
+ * Memory: writes `*column`, which needs no clean-up; borrows as `array`. NULL:
+ * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE for what is no array;
+ * LIVEBUF_NOT_FOUND where there is no such column, be it that the objects are not stored as
+ * columns: read them by row then. Threads: a read.
+ */
+livebuf_status livebuf_column_n(livebuf_value array,
+                                const char *pointer,
+                                size_t length,
+                                livebuf_column *column);
+
+/**
+ * The column with a remembered key in an array of like objects: one comparison.
+ *
+ * Memory, Errors, Threads: as livebuf_column_n. NULL, and keys that were not made:
+ * LIVEBUF_NULL_ARGUMENT.
+ */
+livebuf_status livebuf_column_key(livebuf_value array,
+                                  const livebuf_key *key,
+                                  livebuf_column *column);
+
+/**
+ * Count of the columns of an array of like objects; 0 where they are not stored as columns.
+ *
+ * Memory: none. NULL: none. Errors: 0. Threads: a read.
+ */
+size_t livebuf_column_count(livebuf_value array);
+
+/**
+ * A column and its key by its number, from 0. Takes a step for each column before it.
+ *
+ * Memory: as livebuf_column_n; `*key` borrows the document's bytes until its next edit.
+ * NULL: `column` LIVEBUF_NULL_ARGUMENT; `key` if it is not wanted. Errors: as
+ * livebuf_column_n. Threads: a read.
+ */
+livebuf_status livebuf_column_at(livebuf_value array,
+                                 size_t index,
+                                 livebuf_str *key,
+                                 livebuf_column *column);
+
+/**
+ * The value of a row.
+ *
+ * Memory: borrows the document. NULL: a value that is not there. Errors: in the value;
+ * LIVEBUF_NOT_FOUND where the field is missing. Threads: a read.
+ */
+livebuf_value livebuf_column_get(const livebuf_column *column, size_t row);
+
+/**
+ * The values as a C array of `count` elements of the type `column->column_type` says, where
+ * every row has one, they are numbers, the document's memory permits by its alignment
+ * and the machine is little-endian. NULL else: read them by livebuf_column_f64s and the like.
+ *
+ * Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
+ * wanted. Errors: NULL. Threads: a read.
+ */
+const void *livebuf_column_slice(const livebuf_column *column, size_t *count);
+
+/**
+ * Copies integers of any width: of `count` rows from `first` on, as many as there are.
+ * Rows without one that fits int64_t become `fallback`.
+ *
+ * Memory: writes to `values`. NULL: 0. Errors: 0, what is damaged `fallback`.
+ * Threads: a read. Returns how many were written.
+ */
+size_t livebuf_column_i64s(const livebuf_column *column,
+                           size_t first,
+                           int64_t *values,
+                           size_t count,
+                           int64_t fallback);
+
+/**
+ * Copies numbers as doubles: of `count` rows from `first` on, as many as there are. Rows
+ * without a number become `fallback`.
+ *
+ * Memory: writes to `values`. NULL: 0. Errors: 0, what is damaged `fallback`.
+ * Threads: a read. Returns how many were written.
+ */
+size_t livebuf_column_f64s(const livebuf_column *column,
+                           size_t first,
+                           double *values,
+                           size_t count,
+                           double fallback);
+
+/**
+ * Copies views of text: of `count` rows from `first` on, as many as there are. Rows without
+ * text get a NULL `data`.
+ *
+ * Memory: writes to `values`, which borrow the document's bytes until its next edit.
+ * NULL: 0. Errors: 0, what is damaged is no text. Threads: a read. Returns how many were
+ * written.
+ */
+size_t livebuf_column_strs(const livebuf_column *column,
+                           size_t first,
+                           livebuf_str *values,
+                           size_t count);
+
+/**
+ * The first row that holds this null, boolean, number or text; a scan at memory speed where
+ * the column is typed. -1 where there is none.
+ *
+ * Memory: none. NULL: -1. Errors: -1. Threads: a read.
+ */
+ptrdiff_t livebuf_column_find(const livebuf_column *column, livebuf_new value);
+
+/* ==========================================================================================
+   8. Documents that manage their memory: the context API, files
+   ========================================================================================== */
+
+/**
+ * Memory from the caller. `reallocate` may be NULL: it is done by the other two then.
+ * Alignment as of malloc. The functions are called by the thread that calls the library.
+ */
+typedef struct {
+  /** `size` bytes, or NULL. */
+  void *(*allocate)(void *user, size_t size);
+  /** The same bytes in a block of `new_size`, or NULL and all stays as it is. */
+  void *(*reallocate)(void *user, void *block, size_t old_size, size_t new_size);
+  /** Takes a block back, of the size it was allocated or reallocated with. */
+  void (*release)(void *user, void *block, size_t size);
+  /** Given to each of the functions. */
+  void *user;
+} livebuf_allocator;
 
 /**
  * A new document that manages its memory; its root is null. It grows as it needs to;
@@ -1741,8 +1425,7 @@ livebuf_status livebuf_stamp_doc(const struct livebuf_template *prepared,
  * stands for the system's; `error` if it is not wanted. Errors: NULL, with LIVEBUF_IO where
  * memory was refused. Threads: any; each document by one at a time.
  */
-struct livebuf_doc *livebuf_create(const struct livebuf_allocator *allocator,
-                                   struct livebuf_error *error);
+livebuf_doc *livebuf_create(const livebuf_allocator *allocator, livebuf_error *error);
 
 /**
  * The same with memory for a document of `capacity` bytes from the start: until it is
@@ -1752,22 +1435,22 @@ struct livebuf_doc *livebuf_create(const struct livebuf_allocator *allocator,
  * Memory: as livebuf_create. NULL: as livebuf_create. Errors: as livebuf_create, and
  * LIVEBUF_DOCUMENT_LIMIT for more than a document may use. Threads: as livebuf_create.
  */
-struct livebuf_doc *livebuf_create_with_capacity(size_t capacity,
-                                                 const struct livebuf_allocator *allocator,
-                                                 struct livebuf_error *error);
+livebuf_doc *livebuf_create_with_capacity(size_t capacity,
+                                          const livebuf_allocator *allocator,
+                                          livebuf_error *error);
 
 /**
  * A document that manages its memory, with a copy of these bytes. Foreign until
- * livebuf_check passes.
+ * livebuf_validate passes.
  *
  * Memory: as livebuf_create; the bytes are not needed afterwards. NULL: as livebuf_create;
  * `bytes` LIVEBUF_NULL_ARGUMENT. Errors: NULL: what is wrong with the header, LIVEBUF_IO.
  * Threads: as livebuf_create.
  */
-struct livebuf_doc *livebuf_from_bytes(const uint8_t *bytes,
-                                       size_t length,
-                                       const struct livebuf_allocator *allocator,
-                                       struct livebuf_error *error);
+livebuf_doc *livebuf_from_bytes(const uint8_t *bytes,
+                                size_t length,
+                                const livebuf_allocator *allocator,
+                                livebuf_error *error);
 
 /**
  * A document over the caller's bytes, to be read only.
@@ -1776,10 +1459,10 @@ struct livebuf_doc *livebuf_from_bytes(const uint8_t *bytes,
  * livebuf_from_bytes. Errors: NULL: what is wrong with the header, LIVEBUF_IO. Threads: any
  * number may read at once.
  */
-struct livebuf_doc *livebuf_borrow(const uint8_t *bytes,
-                                   size_t length,
-                                   const struct livebuf_allocator *allocator,
-                                   struct livebuf_error *error);
+livebuf_doc *livebuf_borrow(const uint8_t *bytes,
+                            size_t length,
+                            const livebuf_allocator *allocator,
+                            livebuf_error *error);
 
 /**
  * A document that manages its memory, read from a file.
@@ -1788,9 +1471,31 @@ struct livebuf_doc *livebuf_borrow(const uint8_t *bytes,
  * LIVEBUF_NULL_ARGUMENT. Errors: NULL: LIVEBUF_IO with the system's number, what is wrong
  * with the header. Threads: as livebuf_create.
  */
-struct livebuf_doc *livebuf_load_file(const char *path,
-                                      const struct livebuf_allocator *allocator,
-                                      struct livebuf_error *error);
+livebuf_doc *livebuf_load_file(const char *path,
+                               const livebuf_allocator *allocator,
+                               livebuf_error *error);
+
+/**
+ * Writes the document to a file, which is the old one or the new one at any time: a file
+ * beside it is written first and takes its name then.
+ *
+ * Memory: `path` ends with NUL. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with the
+ * system's number, LIVEBUF_NOT_OPEN. Threads: a read, but for `doc->error`.
+ */
+livebuf_status livebuf_save_file(livebuf_doc *doc, const char *path);
+
+/** How a file is mapped. */
+typedef enum {
+  /** To be read: look-ups bring in the pages they touch and no others. */
+  LIVEBUF_MAP_READ = 0,
+  /**
+   * To be edited in the file itself: every edit is in it at once. A process that dies in an
+   * edit, and a crash of the machine, may leave it between two states; validate it then.
+   */
+  LIVEBUF_MAP_EDIT = 1,
+  /** The same, a new file; the root is null. */
+  LIVEBUF_MAP_CREATE = 2,
+} livebuf_map_mode;
 
 /**
  * A document in a mapped file. Takes the file's lock, shared to read and exclusive to edit;
@@ -1801,9 +1506,7 @@ struct livebuf_doc *livebuf_load_file(const char *path,
  * with the system's number (11 for a file that another process holds), what is wrong with
  * the header, LIVEBUF_UNSUPPORTED for other modes. Threads: as livebuf_create.
  */
-struct livebuf_doc *livebuf_map_file(const char *path,
-                                     uint32_t mode,
-                                     struct livebuf_error *error);
+livebuf_doc *livebuf_map_file(const char *path, uint32_t mode, livebuf_error *error);
 
 /**
  * Waits until a mapped file's edits are on the disk; for other documents nothing is done.
@@ -1811,16 +1514,7 @@ struct livebuf_doc *livebuf_map_file(const char *path,
  * Memory: `doc` came from the context API. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO.
  * Threads: a read.
  */
-livebuf_status livebuf_flush(struct livebuf_doc *doc);
-
-/**
- * Writes the document to a file, which is the old one or the new one at any time: a file
- * beside it is written first and takes its name then.
- *
- * Memory: `path` ends with NUL. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with the
- * system's number, LIVEBUF_NOT_OPEN. Threads: a read, but for `doc->error`.
- */
-livebuf_status livebuf_save_file(struct livebuf_doc *doc, const char *path);
+livebuf_status livebuf_flush(livebuf_doc *doc);
 
 /**
  * A copy of the document's bytes, `*length` of them, to be kept or given away.
@@ -1829,9 +1523,7 @@ livebuf_status livebuf_save_file(struct livebuf_doc *doc, const char *path);
  * stands for the system's; `doc`, `length`: NULL. Errors: NULL, in `doc->error`.
  * Threads: a read, but for `doc->error`.
  */
-uint8_t *livebuf_export(struct livebuf_doc *doc,
-                        const struct livebuf_allocator *allocator,
-                        size_t *length);
+uint8_t *livebuf_export(livebuf_doc *doc, const livebuf_allocator *allocator, size_t *length);
 
 /**
  * Frees what livebuf_export and livebuf_to_json_new returned.
@@ -1839,7 +1531,7 @@ uint8_t *livebuf_export(struct livebuf_doc *doc,
  * Memory: gives `block` of `size` bytes back to `allocator`. NULL: `allocator` stands for
  * the system's; a NULL `block` is fine. Errors: none. Threads: any.
  */
-void livebuf_free(const struct livebuf_allocator *allocator, void *block, size_t size);
+void livebuf_free(const livebuf_allocator *allocator, void *block, size_t size);
 
 /**
  * Encodes the document anew in place: the best layout, nothing left over. All places and
@@ -1849,23 +1541,7 @@ void livebuf_free(const struct livebuf_allocator *allocator, void *block, size_t
  * LIVEBUF_NULL_ARGUMENT. Errors: what is damaged, LIVEBUF_READ_ONLY, LIVEBUF_NO_SPACE.
  * Threads: an edit.
  */
-livebuf_status livebuf_compact(struct livebuf_doc *doc);
-
-/**
- * livebuf_validate with scratch memory from the system.
- *
- * Memory: a quarter of the document while it runs. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as
- * livebuf_validate. Threads: an edit.
- */
-livebuf_status livebuf_check(struct livebuf_doc *doc);
-
-/**
- * livebuf_stats_in with scratch memory from the system.
- *
- * Memory: a quarter of the document while it runs. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as
- * livebuf_stats_in. Threads: an edit.
- */
-livebuf_status livebuf_stats_of(struct livebuf_doc *doc, struct livebuf_stats *stats);
+livebuf_status livebuf_compact(livebuf_doc *doc);
 
 /**
  * Ends a document of the context API: memory goes back, a mapped file is cut to the
@@ -1874,7 +1550,185 @@ livebuf_status livebuf_stats_of(struct livebuf_doc *doc, struct livebuf_stats *s
  * Memory: `doc`, its values and text are gone; never for a livebuf_doc of the caller's own.
  * NULL: nothing is done. Errors: none. Threads: nobody else may use it.
  */
-void livebuf_destroy(struct livebuf_doc *doc);
+void livebuf_destroy(livebuf_doc *doc);
+
+/* ==========================================================================================
+   9. Validate, measure, limit
+   ========================================================================================== */
+
+/**
+ * livebuf_validate_in with scratch memory from the system.
+ *
+ * Memory: a quarter of the document while it runs. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as
+ * livebuf_validate_in. Threads: an edit.
+ */
+livebuf_status livebuf_validate(livebuf_doc *doc);
+
+/**
+ * Checks the whole document in one linear pass. From then on every answer is right and all
+ * text is UTF-8, and an editor reuses freed space. Documents from strangers need it; those
+ * that this library wrote do not.
+ *
+ * Memory: writes to `scratch` while it runs. NULL: `doc` LIVEBUF_NULL_ARGUMENT; `scratch`
+ * if its size is 0. Errors: the first problem, its offset in `doc->error`;
+ * LIVEBUF_SCRATCH_TOO_SMALL. Threads: an edit.
+ */
+livebuf_status livebuf_validate_in(livebuf_doc *doc, uint8_t *scratch, size_t scratch_size);
+
+/**
+ * Bytes of scratch memory that livebuf_validate_in and livebuf_get_stats_in need: a quarter of the
+ * document's.
+ *
+ * Memory: none. NULL and documents that are not open: 0. Errors: none. Threads: a read.
+ */
+size_t livebuf_scratch_size(const livebuf_doc *doc);
+
+/**
+ * Whether an editor wrote or validated the document, so that freed space is reused.
+ *
+ * Memory: none. NULL and documents that are only read: false. Errors: none.
+ * Threads: a read.
+ */
+bool livebuf_is_trusted(const livebuf_doc *doc);
+
+/** Where a document's bytes are. All in bytes but the last six. */
+typedef struct {
+  /** All used bytes. */
+  uint64_t used;
+  /** Bytes that hold the document's value. */
+  uint64_t live;
+  /** In the free list, to be reused. */
+  uint64_t free;
+  /** Neither reachable nor free: compaction gets it back. */
+  uint64_t garbage;
+  /** Bytes of the header and the aux block. */
+  uint64_t overhead;
+  /** Shapes (without long keys' text). */
+  uint64_t shapes;
+  /** Records and forwards. */
+  uint64_t records;
+  /** Maps' headers and entries. */
+  uint64_t maps;
+  /** Nodes of maps' indexes. */
+  uint64_t index;
+  /** Arrays' headers and elements, values of columns among them. */
+  uint64_t arrays;
+  /** Tables and lists. */
+  uint64_t tables;
+  /** Text longer than a cell, keys included, each byte once. */
+  uint64_t text;
+  /** Count of values, containers included. */
+  uint64_t values;
+  /** Count of objects. */
+  uint64_t objects;
+  /** Count of arrays. */
+  uint64_t array_count;
+  /** Count of tables. */
+  uint64_t table_count;
+  /** Count of columns of tables. */
+  uint64_t columns;
+  /** Deepest nesting of containers. */
+  uint64_t depth;
+} livebuf_stats;
+
+/**
+ * livebuf_get_stats_in with scratch memory from the system.
+ *
+ * Memory: a quarter of the document while it runs. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as
+ * livebuf_get_stats_in. Threads: an edit.
+ */
+livebuf_status livebuf_get_stats(livebuf_doc *doc, livebuf_stats *stats);
+
+/**
+ * Validates a document and tells where its bytes are. Other than livebuf_validate_in it
+ * changes nothing in what an editor may do.
+ *
+ * Memory: writes `*stats`, and to `scratch` while it runs. NULL: LIVEBUF_NULL_ARGUMENT.
+ * Errors: as livebuf_validate_in. Threads: an edit.
+ */
+livebuf_status livebuf_get_stats_in(livebuf_doc *doc,
+                                    uint8_t *scratch,
+                                    size_t scratch_size,
+                                    livebuf_stats *stats);
+
+/**
+ * Writes a compact copy of the document to other memory, without an allocator: holes,
+ * garbage and spare room are left behind. `*length` becomes its length.
+ *
+ * Memory: writes at most `capacity` bytes to `buffer`, which is not the document's own.
+ * NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_SPACE with the missing bytes, or what is
+ * damaged. Threads: an edit.
+ */
+livebuf_status livebuf_compact_into(livebuf_doc *doc,
+                                    uint8_t *buffer,
+                                    size_t capacity,
+                                    size_t *length);
+
+/** Bounds that edits keep to. 0 stands for the format's own bound. */
+typedef struct {
+  /** Most bytes a document may use (format: 2^32 - 8). */
+  uint64_t document;
+  /** Most elements that a walk may visit; 0: 2^33. */
+  uint64_t budget;
+  /** Most bytes of a string, key or byte string (format: 2^30 - 1). */
+  uint32_t string;
+  /** Most elements of an array or members of an object (format: 2^31 - 1). */
+  uint32_t elements;
+  /** Deepest nesting of containers; 0: 1,000, at most 2,000. */
+  uint32_t nesting;
+  /** Zero. */
+  uint32_t reserved;
+} livebuf_limits;
+
+/**
+ * Sets the bounds that edits of this document keep to.
+ *
+ * Memory: copies `*limits`. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY.
+ * Threads: an edit.
+ */
+livebuf_status livebuf_set_limits(livebuf_doc *doc, const livebuf_limits *limits);
+
+/**
+ * Whether freed bytes are zeroed. They are by default.
+ *
+ * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY. Threads: an edit.
+ */
+livebuf_status livebuf_set_wipe(livebuf_doc *doc, bool wipe);
+
+/* ==========================================================================================
+   10. JSON
+   ========================================================================================== */
+
+/** How JSON is read and printed; zeroed it is the default. */
+typedef struct {
+  /** LIVEBUF_JSON_* */
+  uint32_t flags;
+  /** Printing: spaces of each level; 0 for all on one line. */
+  uint32_t indent;
+  /**
+   * Printing: most bytes. 0: 1,024 for each byte of the document, or 8,192 if it is trusted
+   * (livebuf_is_trusted); only much white space makes sound documents longer.
+   */
+  uint64_t max_bytes;
+  /** Reading: fewest bytes of a number in a column, 1, 2, 4 or 8; 0 stands for 1. */
+  uint32_t min_width;
+  /** Zero. */
+  uint32_t reserved;
+  /** Reading: limits of the document; NULL for the usual ones. */
+  const livebuf_limits *limits;
+} livebuf_json_options;
+
+/** Every number keeps its text, so that printing gives back each literal as it was. */
+#define LIVEBUF_JSON_TEXT_NUMBERS 1
+
+/** Equal keys in one object are an error; else the last wins, at the place of the first. */
+#define LIVEBUF_JSON_REFUSE_DUPLICATE_KEYS 2
+
+/** Arrays of like objects do not become columns. */
+#define LIVEBUF_JSON_NO_TABLES 4
+
+/** Infinities and NaN are printed as null; else they are an error. */
+#define LIVEBUF_JSON_NON_FINITE_NULL 8
 
 /**
  * A document that manages its memory, made from JSON text (RFC 8259, strictly).
@@ -1884,11 +1738,11 @@ void livebuf_destroy(struct livebuf_doc *doc);
  * `text` LIVEBUF_NULL_ARGUMENT. Errors: NULL: LIVEBUF_JSON_SYNTAX and its kin with line,
  * column and offset in the text; limits. Threads: as livebuf_create.
  */
-struct livebuf_doc *livebuf_from_json(const char *text,
-                                      size_t length,
-                                      const struct livebuf_json_options *options,
-                                      const struct livebuf_allocator *allocator,
-                                      struct livebuf_error *error);
+livebuf_doc *livebuf_from_json(const char *text,
+                               size_t length,
+                               const livebuf_json_options *options,
+                               const livebuf_allocator *allocator,
+                               livebuf_error *error);
 
 /**
  * The same in the caller's memory, to be edited there.
@@ -1897,12 +1751,37 @@ struct livebuf_doc *livebuf_from_json(const char *text,
  * the defaults; others LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_from_json, in `doc->error`;
  * LIVEBUF_NO_SPACE with the missing bytes. Threads: an edit.
  */
-livebuf_status livebuf_from_json_in(struct livebuf_doc *doc,
-                                    uint8_t *buffer,
-                                    size_t capacity,
-                                    const char *text,
-                                    size_t length,
-                                    const struct livebuf_json_options *options);
+livebuf_status livebuf_from_json_into(livebuf_doc *doc,
+                                      uint8_t *buffer,
+                                      size_t capacity,
+                                      const char *text,
+                                      size_t length,
+                                      const livebuf_json_options *options);
+
+/**
+ * A document that manages its memory, made from a file with JSON text.
+ *
+ * Memory: livebuf_destroy frees what it returns; `path` ends with NUL. NULL: as
+ * livebuf_from_json; `path` LIVEBUF_NULL_ARGUMENT. Errors: NULL: as livebuf_from_json;
+ * LIVEBUF_IO with the system's number. Threads: as livebuf_create.
+ */
+livebuf_doc *livebuf_from_json_file(const char *path,
+                                    const livebuf_json_options *options,
+                                    const livebuf_allocator *allocator,
+                                    livebuf_error *error);
+
+/**
+ * The same in the caller's memory, to be edited there.
+ *
+ * Memory: as livebuf_init; takes memory from the system while it runs; `path` ends with NUL.
+ * NULL: as livebuf_from_json_into. Errors: as livebuf_from_json_into, and LIVEBUF_IO with the
+ * system's number. Threads: an edit.
+ */
+livebuf_status livebuf_from_json_file_into(livebuf_doc *doc,
+                                           uint8_t *buffer,
+                                           size_t capacity,
+                                           const char *path,
+                                           const livebuf_json_options *options);
 
 /**
  * Prints a value as JSON to memory of the caller's. `*length` becomes the text's length,
@@ -1913,8 +1792,8 @@ livebuf_status livebuf_from_json_in(struct livebuf_doc *doc,
  * is 0, to ask for the length. Errors: LIVEBUF_NO_SPACE, LIVEBUF_JSON_NOT_FINITE, what is
  * damaged; the value's own status. Threads: a read.
  */
-livebuf_status livebuf_to_json(struct livebuf_value value,
-                               const struct livebuf_json_options *options,
+livebuf_status livebuf_to_json(livebuf_value value,
+                               const livebuf_json_options *options,
                                char *text,
                                size_t capacity,
                                size_t *length);
@@ -1926,82 +1805,613 @@ livebuf_status livebuf_to_json(struct livebuf_value value,
  * for the defaults, `allocator` for the system's, `error` if it is not wanted; `length`:
  * NULL. Errors: NULL: as livebuf_to_json, LIVEBUF_IO. Threads: a read.
  */
-char *livebuf_to_json_new(struct livebuf_value value,
-                          const struct livebuf_json_options *options,
-                          const struct livebuf_allocator *allocator,
+char *livebuf_to_json_new(livebuf_value value,
+                          const livebuf_json_options *options,
+                          const livebuf_allocator *allocator,
                           size_t *length,
-                          struct livebuf_error *error);
+                          livebuf_error *error);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+/**
+ * Prints a value as JSON to a file, which is the old one or the new one at any time: a file
+ * beside it is written first and takes its name then.
+ *
+ * Memory: takes memory from the system while it runs; `path` ends with NUL. NULL: `options`
+ * for the defaults, `error` if it is not wanted; `path` LIVEBUF_NULL_ARGUMENT. Errors: as
+ * livebuf_to_json, and LIVEBUF_IO with the system's number. Threads: a read.
+ */
+livebuf_status livebuf_to_json_file(livebuf_value value,
+                                    const livebuf_json_options *options,
+                                    const char *path,
+                                    livebuf_error *error);
 
-/* --- what the compiler puts where it is called --------------------------------------- */
+#if LIVEBUF_STDIO
+
+/** A document that manages its memory, from JSON text that is the rest of a stream. As
+    livebuf_from_json; LIVEBUF_IO where reading failed, or memory. */
+static inline livebuf_doc *livebuf_from_json_stream(FILE *stream,
+                                                    const livebuf_json_options *options,
+                                                    const livebuf_allocator *allocator,
+                                                    livebuf_error *error);
+
+/** Prints a value as JSON to a stream. As livebuf_to_json; LIVEBUF_IO where writing failed. */
+static inline livebuf_status livebuf_to_json_stream(livebuf_value value,
+                                                    const livebuf_json_options *options,
+                                                    FILE *stream);
+
+/** Prints a value as JSON to stdout, and a new line. As livebuf_to_json_stream. */
+static inline livebuf_status livebuf_print_json(livebuf_value value);
+
+/** Prints an error to stderr, as perror does: "what: the buffer is too small: ...". */
+static inline void livebuf_perror(const char *what, livebuf_error error);
+
+#endif /* LIVEBUF_STDIO */
+
+/* ==========================================================================================
+   11. Statuses and versions
+   ========================================================================================== */
+
+/**
+ * The statuses. To 63 they are those of every language; of the rest, 64 to 95 belong to
+ * JSON text and 96 on to this interface.
+ */
+typedef enum {
+  /** No error. */
+  LIVEBUF_OK = 0,
+  /** The bytes do not begin with a LiveBuf header. */
+  LIVEBUF_NOT_A_DOCUMENT = 1,
+  /** The document's version is newer than this library. */
+  LIVEBUF_UNSUPPORTED_VERSION = 2,
+  /** A flag of the "refuse" class is set that this library does not know. */
+  LIVEBUF_UNSUPPORTED_FEATURE = 3,
+  /** Fewer bytes than the header says are used; `detail` bytes are needed. */
+  LIVEBUF_TRUNCATED = 4,
+  /** An offset or length points outside the used bytes. */
+  LIVEBUF_OUT_OF_BOUNDS = 5,
+  /** An offset that must be a multiple of eight is not. */
+  LIVEBUF_MISALIGNED = 6,
+  /** A block is not of the kind its reference says. */
+  LIVEBUF_WRONG_BLOCK = 7,
+  /** A tag, column type or other code is not one this version defines. */
+  LIVEBUF_BAD_CODE = 8,
+  /** Counts disagree with each other or with the room there is. */
+  LIVEBUF_BAD_COUNT = 9,
+  /** Text is not UTF-8. */
+  LIVEBUF_BAD_TEXT = 10,
+  /** A cell holds bits its tag does not allow. */
+  LIVEBUF_BAD_CELL = 11,
+  /** Two blocks overlap, or a block is reached twice. */
+  LIVEBUF_OVERLAP = 12,
+  /** A fingerprint or index disagrees with the keys. */
+  LIVEBUF_BAD_INDEX = 13,
+  /** A key occurs twice in one object. */
+  LIVEBUF_DUPLICATE_KEY = 14,
+  /** The free list is damaged. */
+  LIVEBUF_BAD_FREE_LIST = 15,
+  /** Bytes that must be zero are not. */
+  LIVEBUF_NOT_ZERO = 16,
+  /** The work budget of a walk ran out; `detail` is the budget. */
+  LIVEBUF_BUDGET_EXCEEDED = 17,
+  /** Containers are nested deeper than the limit in `detail`. */
+  LIVEBUF_NESTING_LIMIT = 18,
+  /** The document would grow past the limit of bytes in `detail`. */
+  LIVEBUF_DOCUMENT_LIMIT = 19,
+  /** A string or key is longer than the limit of bytes in `detail`. */
+  LIVEBUF_STRING_LIMIT = 20,
+  /** An array or object would hold more elements than the limit in `detail`. */
+  LIVEBUF_ELEMENT_LIMIT = 21,
+  /** A fixed buffer is full: `detail` bytes are missing. */
+  LIVEBUF_NO_SPACE = 22,
+  /**
+   * The handle, value, iterator or column is of another state of the document, or of
+   * another document.
+   */
+  LIVEBUF_STALE_HANDLE = 23,
+  /** The value is not of the type the call needs. */
+  LIVEBUF_WRONG_TYPE = 24,
+  /** No such key, index or path. */
+  LIVEBUF_NOT_FOUND = 25,
+  /** The index is past the end; `detail` is the length. */
+  LIVEBUF_INDEX_OUT_OF_RANGE = 26,
+  /** The key is already there. */
+  LIVEBUF_KEY_EXISTS = 27,
+  /** The document or its storage cannot be written. */
+  LIVEBUF_READ_ONLY = 28,
+  /** A JSON pointer (RFC 6901) is malformed. */
+  LIVEBUF_BAD_POINTER = 29,
+  /** A number's text is not a JSON number. */
+  LIVEBUF_BAD_NUMBER = 30,
+  /** Not met from C. */
+  LIVEBUF_BAD_SEQUENCE = 31,
+  /**
+   * The system or an allocator refused memory or a file operation; `detail` is the
+   * system's error number, or the bytes asked for.
+   */
+  LIVEBUF_IO = 32,
+  /** The operation does not support this value. */
+  LIVEBUF_UNSUPPORTED = 33,
+  /** The scratch memory given is too small: `detail` bytes are needed. */
+  LIVEBUF_SCRATCH_TOO_SMALL = 34,
+  /** Not met from C. */
+  LIVEBUF_CUSTOM = 35,
+  /** The edit changes columns of a document that was not validated. */
+  LIVEBUF_NOT_VALIDATED = 36,
+  /** An earlier edit ended half way, because memory changed that nobody else may write. */
+  LIVEBUF_BROKEN = 37,
+  /** The text is not JSON (RFC 8259); the error has line and column. */
+  LIVEBUF_JSON_SYNTAX = 64,
+  /** The JSON text ends inside a value, or holds none. */
+  LIVEBUF_JSON_END = 65,
+  /** JSON has no infinity and no NaN. */
+  LIVEBUF_JSON_NOT_FINITE = 66,
+  /** The printed text would be longer than allowed. */
+  LIVEBUF_JSON_OUTPUT_LIMIT = 67,
+  /** An argument is NULL that must not be. */
+  LIVEBUF_NULL_ARGUMENT = 96,
+  /** The document was not initialised or opened. */
+  LIVEBUF_NOT_OPEN = 97,
+  /** An error of the library itself, caught. */
+  LIVEBUF_INTERNAL = 98,
+} livebuf_code;
+
+/** First number of a version: rises when programs must be changed. */
+#define LIVEBUF_VERSION_MAJOR 0
+
+/** Second number of a version. Before 1.0 programs may have to be changed when it rises. */
+#define LIVEBUF_VERSION_MINOR 1
+
+/** Third number of a version: rises when nothing but errors are mended. */
+#define LIVEBUF_VERSION_PATCH 0
 
 /** The version of this header as text; livebuf_version() is that of the library. */
 #define LIVEBUF_VERSION_STRING "0.1.0"
 
-#ifdef __cplusplus
-extern "C" {
-/** Stands for the root in every call that takes a place. */
-#define LIVEBUF_ROOT (livebuf_node{{0, 0, 0, 0}})
-#else
-#define LIVEBUF_ROOT ((livebuf_node){{0, 0, 0, 0}})
-#endif
+/**
+ * The version of the library that runs, "0.1.0"; LIVEBUF_VERSION_* is that of the header.
+ *
+ * Memory: static. NULL: never. Errors: none. Threads: any.
+ */
+const char *livebuf_version(void);
+
+/* ==========================================================================================
+   What the inline functions do
+   ========================================================================================== */
 
 static inline size_t livebuf_length_(const char *text) { return text ? strlen(text) : 0; }
 
-/* Reading. Each is the call it names with text that ends with NUL. */
-
-/** The member of an object with this key. As livebuf_get_n. */
-static inline livebuf_value livebuf_get(livebuf_value object, const char *key) {
-  return livebuf_get_n(object, key, livebuf_length_(key));
+static inline livebuf_status livebuf_not_read_(livebuf_value value, const void *result) {
+  livebuf_status status = result ? livebuf_value_error(value).status : LIVEBUF_NULL_ARGUMENT;
+  if (status == LIVEBUF_OK) status = LIVEBUF_WRONG_TYPE;
+  return status;
 }
 
-/** The value at a JSON pointer below this one. As livebuf_pointer_n. */
+static inline livebuf_new livebuf_new_(uint32_t kind, const void *pointer, size_t length) {
+  livebuf_new value;
+  value.payload.u64 = 0;
+  value.payload.pointer = pointer;
+  value.length = length > UINT32_MAX ? UINT32_MAX : (uint32_t)length;
+  value.kind = kind;
+  return value;
+}
+
+/* --- reading in place ------------------------------------------------------------------ */
+
+/* With gcc and clang, on little-endian machines and where the compiler optimises for speed,
+   the common look-ups are done here instead of by a call: members of records and of tables'
+   rows by a literal key, elements of arrays, text. Each offset is compared with the document's
+   length before it is read. Whatever is rare or looks damaged is left to the library, so the
+   answers are the same. LIVEBUF_NO_INLINE before the #include leaves all to the library.
+   Comments cite the sections of docs/FORMAT.md. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && !defined(LIVEBUF_NO_INLINE)
+#define LIVEBUF_INLINE 1
+#else
+#define LIVEBUF_INLINE 0
+#endif
+
+#if LIVEBUF_INLINE
+
+#define LIVEBUF_ALWAYS_ __attribute__((always_inline)) static inline
+#ifndef LIVEBUF_HOT_
+#define LIVEBUF_HOT_ static inline
+#endif
+
+/* A value without its document. The tag is 0 where there is none, and one of these: */
+typedef struct {
+  uint64_t cell;
+  uint32_t position;
+  uint32_t tag;
+} livebuf_cell_;
+
+#define LIVEBUF_ASK_ 0x100u /* the library knows */
+
+static inline livebuf_cell_ livebuf_cell_of_(uint32_t tag, uint64_t cell, uint64_t position) {
+  livebuf_cell_ made;
+  made.cell = cell;
+  made.position = (uint32_t)position;
+  made.tag = tag;
+  return made;
+}
+
+static inline uint64_t livebuf_load8_(const uint8_t *from) {
+  uint64_t word;
+  memcpy(&word, from, sizeof word);
+  return word;
+}
+
+static inline uint32_t livebuf_load4_(const uint8_t *from) {
+  uint32_t word;
+  memcpy(&word, from, sizeof word);
+  return word;
+}
+
+/* The word that a key's fingerprint is made from; of at most seven bytes its cell (3.3, 4.2).
+   Of a literal the compiler knows it. */
+LIVEBUF_ALWAYS_ uint64_t livebuf_mix_(const char *key,
+                                                                   size_t length) {
+  uint64_t mix = (uint64_t)(0x80 | length) << 56, first, last;
+  if (length > 7) {
+    memcpy(&first, key, 8);
+    memcpy(&last, key + length - 8, 8);
+    return first ^ (last << 29 | last >> 35) ^ length;
+  }
+  if (length > 0) mix |= (uint64_t)(uint8_t)key[0];
+  if (length > 1) mix |= (uint64_t)(uint8_t)key[1] << 8;
+  if (length > 2) mix |= (uint64_t)(uint8_t)key[2] << 16;
+  if (length > 3) mix |= (uint64_t)(uint8_t)key[3] << 24;
+  if (length > 4) mix |= (uint64_t)(uint8_t)key[4] << 32;
+  if (length > 5) mix |= (uint64_t)(uint8_t)key[5] << 40;
+  if (length > 6) mix |= (uint64_t)(uint8_t)key[6] << 48;
+  return mix;
+}
+
+/* Whether `length` bytes, at least eight, are equal. */
+static inline bool livebuf_equal_(const uint8_t *one, const char *other, size_t length) {
+  const uint8_t *two = (const uint8_t *)other;
+  size_t at;
+  for (at = 0; at + 8 < length; at += 8) {
+    if (livebuf_load8_(one + at) != livebuf_load8_(two + at)) return false;
+  }
+  return livebuf_load8_(one + length - 8) == livebuf_load8_(two + length - 8);
+}
+
+/* Index of a key among the first `used` of a shape (4): -1 where it is not there, -2 for the
+   library. */
+LIVEBUF_ALWAYS_ int livebuf_in_shape_(
+    const uint8_t *bytes, uint64_t size, uint64_t shape, uint32_t used, const char *key,
+    size_t length, uint64_t mix) {
+  const uint64_t ones = 0x0101010101010101u;
+  uint64_t wanted = (mix * 0x9E3779B97F4A7C15u >> 56) * ones, keys;
+  uint32_t head, base;
+  if (shape + 8 > size) return -2;
+  head = livebuf_load4_(bytes + shape);
+  if ((head & 0xFF) != 1) return -2;
+  if (used > (head >> 16 & 0xFF)) used = head >> 16 & 0xFF;
+  keys = shape + ((8 + (head >> 8 & 0xFF) + 7) & ~(uint64_t)7);
+  /* The fingerprints end before the keys of as many places do. */
+  if (keys + 8 * (uint64_t)used > size) return -2;
+  for (base = 0; base < used; base += 8) {
+    uint64_t word = livebuf_load8_(bytes + shape + 8 + base) ^ wanted;
+    uint64_t marks = (word - ones) & ~word & ones << 7;
+    for (; marks; marks &= marks - 1) {
+      uint32_t index = base + (uint32_t)__builtin_ctzll(marks) / 8;
+      uint64_t cell;
+      if (index >= used) break;
+      cell = livebuf_load8_(bytes + keys + 8 * (uint64_t)index);
+      if (length <= 7) {
+        if (cell == mix) return (int)index;
+      } else if ((cell >> 32 & 0xBFFFFFFFu) == length) {
+        if ((uint32_t)cell + (uint64_t)length > size) return -2;
+        if (livebuf_equal_(bytes + (uint32_t)cell, key, length)) return (int)index;
+      }
+    }
+  }
+  return -1;
+}
+
+/* What the column with this header has in a slot (6.1, 6.2). */
+LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(
+    const uint8_t *bytes, uint64_t size, uint64_t header, uint32_t slot) {
+  const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
+  uint64_t first, second, data, at;
+  uint32_t column, gaps;
+  float single;
+  double number;
+  if (header + 16 > size) return ask;
+  first = livebuf_load8_(bytes + header);
+  second = livebuf_load8_(bytes + header + 8);
+  column = first >> 8 & 0xFF;
+  gaps = first >> 16 & 0xFF;
+  data = second >> 32;
+  if ((first & 0xFF) != 5 || slot >= first >> 32) return ask;
+  if (gaps) {
+    /* Bitmaps of nested columns lie elsewhere, and two of them are rare. */
+    if (gaps > 2 || column > 12 || data + slot / 8 + 1 > size) return ask;
+    if (!(bytes[data + slot / 8] >> (slot & 7) & 1)) {
+      return livebuf_cell_of_(gaps == 1 ? LIVEBUF_TAG_NULL : 0, 0, 0);
+    }
+    data += ((second & 0xFFFFFFFFu) + 63) / 64 * 8;
+  }
+  switch (column) {
+    case 0: /* tagged cells */
+      at = data + 8 + 8 * (uint64_t)slot + 8 * (slot / 8);
+      if (at + 8 > size) return ask;
+      return livebuf_cell_of_(bytes[data + 72 * (uint64_t)(slot / 8) + slot % 8],
+                              livebuf_load8_(bytes + at), at);
+    case 2:
+      at = data + slot;
+      if (at + 1 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64, (uint64_t)(int64_t)(int8_t)bytes[at], 0);
+    case 3:
+      at = data + 2 * (uint64_t)slot;
+      if (at + 2 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64,
+                              (uint64_t)(int64_t)(int16_t)(bytes[at] | bytes[at + 1] << 8), 0);
+    case 4:
+      at = data + 4 * (uint64_t)slot;
+      if (at + 4 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64,
+                              (uint64_t)(int64_t)(int32_t)livebuf_load4_(bytes + at), 0);
+    case 5:
+      at = data + 8 * (uint64_t)slot;
+      if (at + 8 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64, livebuf_load8_(bytes + at), 0);
+    case 6:
+      at = data + slot;
+      if (at + 1 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64, bytes[at], 0);
+    case 7:
+      at = data + 2 * (uint64_t)slot;
+      if (at + 2 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64, (uint64_t)(bytes[at] | bytes[at + 1] << 8), 0);
+    case 8:
+      at = data + 4 * (uint64_t)slot;
+      if (at + 4 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_I64, livebuf_load4_(bytes + at), 0);
+    case 9:
+      at = data + 8 * (uint64_t)slot;
+      if (at + 8 > size) return ask;
+      first = livebuf_load8_(bytes + at);
+      return livebuf_cell_of_(first >> 63 ? LIVEBUF_TAG_U64 : LIVEBUF_TAG_I64, first, 0);
+    case 10:
+      at = data + 4 * (uint64_t)slot;
+      if (at + 4 > size) return ask;
+      memcpy(&single, bytes + at, 4);
+      number = single;
+      memcpy(&first, &number, 8);
+      return livebuf_cell_of_(LIVEBUF_TAG_F64, first, 0);
+    case 11:
+      at = data + 8 * (uint64_t)slot;
+      if (at + 8 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_F64, livebuf_load8_(bytes + at), 0);
+    case 12:
+      at = data + 8 * (uint64_t)slot;
+      if (at + 8 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_STRING, livebuf_load8_(bytes + at), at);
+    case 13: /* homes of objects, or of arrays */
+    case 14:
+      at = data + 4 * (uint64_t)slot;
+      if (at + 4 > size) return ask;
+      return livebuf_cell_of_(column == 13 ? LIVEBUF_TAG_OBJECT : LIVEBUF_TAG_ARRAY,
+                              livebuf_load4_(bytes + at), at);
+    case 16: /* a row of a table, named by the table and the upper half of the cell */
+      return livebuf_cell_of_(LIVEBUF_TAG_OBJECT,
+                              data | (uint64_t)(slot | 0x80000000u) << 32, 0);
+    default: return ask;
+  }
+}
+
+/* The member of an object with a key, by the object's cell: a record (5) or a row (6.3). */
+LIVEBUF_HOT_ livebuf_cell_ livebuf_member_(const livebuf_doc *doc, uint64_t object,
+                                                  const char *key, size_t length,
+                                                  uint64_t mix) {
+  const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
+  const livebuf_cell_ none = livebuf_cell_of_(0, 0, 0);
+  const uint8_t *bytes = doc->bytes;
+  uint64_t size = doc->length, home = (uint32_t)object, head, at;
+  uint32_t row = (uint32_t)(object >> 32), used;
+  int found;
+  if (home + 24 > size) return ask;
+  head = livebuf_load8_(bytes + home);
+  if (row & 0x80000000u) {
+    row &= 0x7FFFFFFFu;
+    used = head >> 8 & 0xFF;
+    if ((head & 0xFF) != 8 || !used || row >= livebuf_load4_(bytes + home + 8)) return ask;
+    found = livebuf_in_shape_(bytes, size, head >> 32, used, key, length, mix);
+    /* What no column has may be among the extras. */
+    if (found < 0) return found == -2 || livebuf_load4_(bytes + home + 20) ? ask : none;
+    return livebuf_in_column_(bytes, size, home + 24 + 16 * (uint64_t)found, row);
+  }
+  used = head >> 16 & 0xFF;
+  if ((head & 0xFF) != 2) return ask;
+  if (!used) return none;
+  found = livebuf_in_shape_(bytes, size, head >> 32, used, key, length, mix);
+  if (found < 0) return found == -2 ? ask : none;
+  at = home + 16 + 8 * (uint64_t)found + 8 * ((uint64_t)found / 8);
+  if (at + 8 > size) return ask;
+  return livebuf_cell_of_(bytes[home + 8 + 72 * ((uint64_t)found / 8) + (uint64_t)found % 8],
+                          livebuf_load8_(bytes + at), at);
+}
+
+/* The element of an array, by the array's cell; arrays in lists and such that moved are left to
+   the library. */
+static inline livebuf_cell_ livebuf_element_(const livebuf_doc *doc, uint64_t array,
+                                             size_t index) {
+  livebuf_cell_ found;
+  if (array >> 32 || index > 0x7FFFFFFFu) return livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
+  found = livebuf_in_column_(doc->bytes, doc->length, array, (uint32_t)index);
+  if (!found.tag) found.tag = LIVEBUF_ASK_;
+  return found;
+}
+
+/* A value of the same document, or none. */
+LIVEBUF_ALWAYS_ livebuf_value livebuf_of_(livebuf_value from, livebuf_cell_ found) {
+  livebuf_value value;
+  value.doc = found.tag ? from.doc : NULL;
+  value.cell = found.cell;
+  value.position = found.position;
+  value.generation = from.generation;
+  value.tag = found.tag;
+  value.status = found.tag ? LIVEBUF_OK : LIVEBUF_NOT_FOUND;
+  return value;
+}
+
+/* Whether this is a value of that tag, and its document was not edited since. */
+LIVEBUF_ALWAYS_ bool livebuf_is_(livebuf_value value, uint32_t tag) {
+  return value.tag == tag && value.doc && value.doc->generation == value.generation;
+}
+
+#endif /* LIVEBUF_INLINE */
+
+/* Calls that choose by what the compiler knows of their arguments. */
+#if LIVEBUF_INLINE
+#define LIVEBUF_THIN_ LIVEBUF_ALWAYS_
+#else
+#define LIVEBUF_THIN_ static inline
+#endif
+
+#if LIVEBUF_INLINE
+
+/* These have the names of the library's functions, which they call where there is more to do. */
+
+LIVEBUF_ALWAYS_ livebuf_value livebuf_at_(livebuf_value array, size_t index) {
+  if (livebuf_is_(array, LIVEBUF_TAG_ARRAY)) {
+    livebuf_cell_ found = livebuf_element_(array.doc, array.cell, index);
+    if (found.tag != LIVEBUF_ASK_) return livebuf_of_(array, found);
+  }
+  return livebuf_at(array, index);
+}
+#define livebuf_at(array, index) livebuf_at_(array, index)
+
+LIVEBUF_ALWAYS_ livebuf_str livebuf_get_str_(livebuf_value value) {
+  if (livebuf_is_(value, LIVEBUF_TAG_STRING)) {
+    /* 3.3: in the cell itself, or elsewhere. */
+    uint32_t word = (uint32_t)(value.cell >> 32);
+    bool inside = word >> 31;
+    uint64_t at = inside ? value.position : (uint32_t)value.cell;
+    uint32_t length = inside ? word >> 24 & 0x7F : word & 0x3FFFFFFF;
+    if (at + length <= value.doc->length && (!inside || length <= 7)) {
+      livebuf_str text;
+      text.data = (const char *)value.doc->bytes + at;
+      text.length = length;
+      text.generation = value.generation;
+      return text;
+    }
+  }
+  return livebuf_get_str(value);
+}
+#define livebuf_get_str(value) livebuf_get_str_(value)
+
+LIVEBUF_ALWAYS_ bool livebuf_next_(livebuf_iter *iter) {
+  if (iter && iter->private_rows && iter->private_doc->generation == iter->private_generation) {
+    iter->value.doc = iter->private_doc;
+    iter->value.cell = iter->private_row;
+    iter->value.position = 0;
+    iter->value.generation = iter->private_generation;
+    iter->value.tag = LIVEBUF_TAG_OBJECT;
+    iter->value.status = LIVEBUF_OK;
+    iter->index++;
+    iter->private_row += (uint64_t)1 << 32;
+    iter->private_rows--;
+    return true;
+  }
+  return livebuf_next(iter);
+}
+#define livebuf_next(iter) livebuf_next_(iter)
+
+#endif /* LIVEBUF_INLINE */
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_init_object(livebuf_doc *doc, uint8_t *buffer,
+                                                 size_t capacity, size_t members) {
+  livebuf_status status = livebuf_init(doc, buffer, capacity);
+  return status ? status : livebuf_set_root(doc, livebuf_object(members), NULL);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_init_array(livebuf_doc *doc, uint8_t *buffer,
+                                                size_t capacity, size_t elements) {
+  livebuf_status status = livebuf_init(doc, buffer, capacity);
+  return status ? status : livebuf_set_root(doc, livebuf_array(elements), NULL);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+LIVEBUF_THIN_ livebuf_value livebuf_get(livebuf_value object, const char *key) {
+  size_t length = livebuf_length_(key);
+#if LIVEBUF_INLINE
+  if (__builtin_constant_p(length) && livebuf_is_(object, LIVEBUF_TAG_OBJECT)) {
+    livebuf_cell_ found =
+        livebuf_member_(object.doc, object.cell, key, length, livebuf_mix_(key, length));
+    if (found.tag != LIVEBUF_ASK_) return livebuf_of_(object, found);
+  }
+#endif
+  return livebuf_get_n(object, key, length);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_value livebuf_pointer(livebuf_value value, const char *pointer) {
   return livebuf_pointer_n(value, pointer, livebuf_length_(pointer));
 }
+#endif
 
-/** Whether there is a value. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_exists(livebuf_value value) { return value.tag != 0; }
+#endif
 
-/** Whether there is a value and it is null. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_is_null(livebuf_value value) { return value.tag == LIVEBUF_TAG_NULL; }
+#endif
 
-/** Whether the document was not edited since the value was got. */
-static inline bool livebuf_value_is_current(livebuf_value value) {
-  return value.doc && value.doc->generation == value.generation;
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline bool livebuf_get_bool(livebuf_value value) {
+  return livebuf_get_bool_or(value, false);
 }
+#endif
 
-/** Whether the document was not edited since the text was got. */
-static inline bool livebuf_str_is_current(const livebuf_doc *doc, livebuf_str text) {
-  return doc && text.data && doc->generation == text.generation;
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline int64_t livebuf_get_i64(livebuf_value value) { return livebuf_get_i64_or(value, 0); }
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline uint64_t livebuf_get_u64(livebuf_value value) {
+  return livebuf_get_u64_or(value, 0);
 }
+#endif
 
-/** Whether the document was not edited since the bytes were got. */
-static inline bool livebuf_bytes_are_current(const livebuf_doc *doc, livebuf_bytes bytes) {
-  return doc && bytes.data && doc->generation == bytes.generation;
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline double livebuf_get_f64(livebuf_value value) { return livebuf_get_f64_or(value, 0); }
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline bool livebuf_str_equals(livebuf_str text, const char *other) {
+  size_t length = livebuf_length_(other);
+  return text.data && other && text.length == length && !memcmp(text.data, other, length);
 }
+#endif
 
-/** The boolean, or `fallback` where it is none. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_get_bool_or(livebuf_value value, bool fallback) {
   return value.tag == LIVEBUF_TAG_TRUE ? true : value.tag == LIVEBUF_TAG_FALSE ? false : fallback;
 }
+#endif
 
-/** The integer, or `fallback` where it is none that fits. 1.0 is not an integer. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline int64_t livebuf_get_i64_or(livebuf_value value, int64_t fallback) {
   return value.tag == LIVEBUF_TAG_I64 ? (int64_t)value.cell : fallback;
 }
+#endif
 
-/** The integer, or `fallback` where it is none or negative. 1.0 is not an integer. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline uint64_t livebuf_get_u64_or(livebuf_value value, uint64_t fallback) {
   bool fits = value.tag == LIVEBUF_TAG_U64 ||
               (value.tag == LIVEBUF_TAG_I64 && (int64_t)value.cell >= 0);
   return fits ? value.cell : fallback;
 }
+#endif
 
-/** The number as a double, integers rounded to the nearest; `fallback` where it is none. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline double livebuf_get_f64_or(livebuf_value value, double fallback) {
   double number;
   if (value.tag == LIVEBUF_TAG_F64) {
@@ -2010,26 +2420,11 @@ static inline double livebuf_get_f64_or(livebuf_value value, double fallback) {
   }
   if (value.tag == LIVEBUF_TAG_I64) return (double)(int64_t)value.cell;
   if (value.tag == LIVEBUF_TAG_U64) return (double)value.cell;
-  return value.tag ? livebuf_number_or(value, fallback) : fallback;
+  return value.tag ? livebuf_number_text_f64_or(value, fallback) : fallback;
 }
+#endif
 
-/** The boolean, or false. */
-static inline bool livebuf_get_bool(livebuf_value value) {
-  return livebuf_get_bool_or(value, false);
-}
-
-/** The integer, or 0. */
-static inline int64_t livebuf_get_i64(livebuf_value value) { return livebuf_get_i64_or(value, 0); }
-
-/** The integer without sign, or 0. */
-static inline uint64_t livebuf_get_u64(livebuf_value value) {
-  return livebuf_get_u64_or(value, 0);
-}
-
-/** The number, or 0. */
-static inline double livebuf_get_f64(livebuf_value value) { return livebuf_get_f64_or(value, 0); }
-
-/** The text, or `fallback`, which ends with NUL. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_str livebuf_get_str_or(livebuf_value value, const char *fallback) {
   livebuf_str text = livebuf_get_str(value);
   if (!text.data) {
@@ -2038,8 +2433,9 @@ static inline livebuf_str livebuf_get_str_or(livebuf_value value, const char *fa
   }
   return text;
 }
+#endif
 
-/** The bytes, or `length` bytes of `fallback`. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_bytes livebuf_get_bytes_or(livebuf_value value, const void *fallback,
                                                  uint32_t length) {
   livebuf_bytes bytes = livebuf_get_bytes(value);
@@ -2049,38 +2445,26 @@ static inline livebuf_bytes livebuf_get_bytes_or(livebuf_value value, const void
   }
   return bytes;
 }
+#endif
 
-/* Checked reading: for where 0 or no text may also be an answer. Each returns LIVEBUF_OK and
-   writes `*result`, or says why not and leaves `*result` as it was:
-     LIVEBUF_WRONG_TYPE     there is a value, of another type;
-     LIVEBUF_NULL_ARGUMENT  `result` is NULL;
-     the value's own status where there is none: LIVEBUF_NOT_FOUND, what is damaged,
-     LIVEBUF_STALE_HANDLE. livebuf_value_error has the byte offset then. */
-
-static inline livebuf_status livebuf_not_read_(livebuf_value value, const void *result) {
-  livebuf_status status = result ? livebuf_value_error(value).status : LIVEBUF_NULL_ARGUMENT;
-  if (status == LIVEBUF_OK) status = LIVEBUF_WRONG_TYPE;
-  return status;
-}
-
-/** The boolean in `*result`. LIVEBUF_WRONG_TYPE where the value is none. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_bool(livebuf_value value, bool *result) {
   bool is_bool = value.tag == LIVEBUF_TAG_TRUE || value.tag == LIVEBUF_TAG_FALSE;
   if (!result || !is_bool) return livebuf_not_read_(value, result);
   *result = value.tag == LIVEBUF_TAG_TRUE;
   return LIVEBUF_OK;
 }
+#endif
 
-/** The integer in `*result`. LIVEBUF_WRONG_TYPE where the value is no integer, or one that
-    int64_t does not hold (livebuf_type_of tells them apart). 1.0 is not an integer. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_i64(livebuf_value value, int64_t *result) {
   if (!result || value.tag != LIVEBUF_TAG_I64) return livebuf_not_read_(value, result);
   *result = (int64_t)value.cell;
   return LIVEBUF_OK;
 }
+#endif
 
-/** The integer without sign in `*result`. LIVEBUF_WRONG_TYPE where the value is no integer,
-    or one that uint64_t does not hold. 1.0 is not an integer. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_u64(livebuf_value value, uint64_t *result) {
   bool fits = value.tag == LIVEBUF_TAG_U64 ||
               (value.tag == LIVEBUF_TAG_I64 && (int64_t)value.cell >= 0);
@@ -2088,9 +2472,9 @@ static inline livebuf_status livebuf_read_u64(livebuf_value value, uint64_t *res
   *result = value.cell;
   return LIVEBUF_OK;
 }
+#endif
 
-/** The number in `*result`, rounded to the nearest double. LIVEBUF_WRONG_TYPE where the value
-    is no number, or one beyond the range of doubles. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_f64(livebuf_value value, double *result) {
   /* By two fallbacks: a number is what comes out by both. */
   double number = livebuf_get_f64_or(value, 0);
@@ -2100,25 +2484,27 @@ static inline livebuf_status livebuf_read_f64(livebuf_value value, double *resul
   *result = number;
   return LIVEBUF_OK;
 }
+#endif
 
-/** The text in `*result`. LIVEBUF_WRONG_TYPE where the value is no text. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_str(livebuf_value value, livebuf_str *result) {
   livebuf_str text = livebuf_get_str(value);
   if (!result || !text.data) return livebuf_not_read_(value, result);
   *result = text;
   return LIVEBUF_OK;
 }
+#endif
 
-/** The bytes in `*result`. LIVEBUF_WRONG_TYPE where the value is no byte string. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_bytes(livebuf_value value, livebuf_bytes *result) {
   livebuf_bytes bytes = livebuf_get_bytes(value);
   if (!result || !bytes.data) return livebuf_not_read_(value, result);
   *result = bytes;
   return LIVEBUF_OK;
 }
+#endif
 
-/** The text of a number that is kept as text (LIVEBUF_TYPE_NUMBER) in `*result`.
-    LIVEBUF_WRONG_TYPE for all else. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_number_text(livebuf_value value,
                                                       livebuf_str *result) {
   livebuf_str text = livebuf_get_number_text(value);
@@ -2126,138 +2512,249 @@ static inline livebuf_status livebuf_read_number_text(livebuf_value value,
   *result = text;
   return LIVEBUF_OK;
 }
+#endif
 
-/** Whether text is this, which ends with NUL. */
-static inline bool livebuf_str_equals(livebuf_str text, const char *other) {
-  size_t length = livebuf_length_(other);
-  return text.data && other && text.length == length && !memcmp(text.data, other, length);
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_set_null(livebuf_doc *doc, livebuf_node node,
+                                              const char *key) {
+  return livebuf_set(doc, node, key, livebuf_null());
 }
+#endif
 
-/** What the last call that failed on this document said. */
-static inline livebuf_error livebuf_last_error(const livebuf_doc *doc) {
-  livebuf_error none = {LIVEBUF_NULL_ARGUMENT, 0, 0, 0, 0, 0};
-  return doc ? doc->error : none;
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_set_bool(livebuf_doc *doc, livebuf_node node,
+                                              const char *key, bool value) {
+  return livebuf_set(doc, node, key, livebuf_bool(value));
 }
+#endif
 
-/** Makes a remembered key. As livebuf_key_init_n. */
-static inline livebuf_status livebuf_key_init(livebuf_key *key, const char *text) {
-  return livebuf_key_init_n(key, text, livebuf_length_(text));
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_set_i64(livebuf_doc *doc, livebuf_node node,
+                                             const char *key, int64_t value) {
+  return livebuf_set_i64_n(doc, node, key, livebuf_length_(key), value);
 }
+#endif
 
-/** Members with keys from `low` to before `high`. As livebuf_range_n. */
-static inline livebuf_status livebuf_range(livebuf_value object, const char *low,
-                                           const char *high, uint32_t flags,
-                                           livebuf_iter *iter) {
-  return livebuf_range_n(object, low, livebuf_length_(low), high, livebuf_length_(high), flags,
-                         iter);
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_set_u64(livebuf_doc *doc, livebuf_node node,
+                                             const char *key, uint64_t value) {
+  return livebuf_set(doc, node, key, livebuf_u64(value));
 }
+#endif
 
-/** Members whose keys begin so. As livebuf_prefix_n. */
-static inline livebuf_status livebuf_prefix(livebuf_value object, const char *prefix,
-                                            uint32_t flags, livebuf_iter *iter) {
-  return livebuf_prefix_n(object, prefix, livebuf_length_(prefix), flags, iter);
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_set_f64(livebuf_doc *doc, livebuf_node node,
+                                             const char *key, double value) {
+  return livebuf_set_f64_n(doc, node, key, livebuf_length_(key), value);
 }
+#endif
 
-/** The column at a JSON pointer. As livebuf_column_n. */
-static inline livebuf_status livebuf_column_find_path(livebuf_value array, const char *pointer,
-                                                      livebuf_column *column) {
-  return livebuf_column_n(array, pointer, livebuf_length_(pointer), column);
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_set_str(livebuf_doc *doc, livebuf_node node,
+                                             const char *key, const char *value) {
+  return livebuf_set_str_n(doc, node, key, livebuf_length_(key), value, livebuf_length_(value));
 }
+#endif
 
-/* New values: what to store. They borrow their text until the call that stores them. */
-
-static inline livebuf_new livebuf_new_(uint32_t kind, const void *pointer, size_t length) {
-  livebuf_new value;
-  value.payload.natural = 0;
-  value.payload.pointer = pointer;
-  value.length = length > UINT32_MAX ? UINT32_MAX : (uint32_t)length;
-  value.kind = kind;
-  return value;
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_set_bytes(livebuf_doc *doc, livebuf_node node,
+                                               const char *key, const void *bytes,
+                                               size_t length) {
+  return livebuf_set(doc, node, key, livebuf_bytes_n(bytes, length));
 }
+#endif
 
-/** Null. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_set_object(livebuf_doc *doc, livebuf_node node,
+                                                const char *key, size_t members,
+                                                livebuf_node *child) {
+  return livebuf_set_n(doc, node, key, livebuf_length_(key), livebuf_object(members), child);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_set_array(livebuf_doc *doc, livebuf_node node,
+                                               const char *key, size_t elements,
+                                               livebuf_node *child) {
+  return livebuf_set_n(doc, node, key, livebuf_length_(key), livebuf_array(elements), child);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_set(livebuf_doc *doc, livebuf_node node, const char *key,
+                                         livebuf_new value) {
+  return livebuf_set_n(doc, node, key, livebuf_length_(key), value, NULL);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_push_null(livebuf_doc *doc, livebuf_node node) {
+  return livebuf_push(doc, node, livebuf_null(), NULL);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_push_bool(livebuf_doc *doc, livebuf_node node, bool value) {
+  return livebuf_push(doc, node, livebuf_bool(value), NULL);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_push_i64(livebuf_doc *doc, livebuf_node node,
+                                              int64_t value) {
+  return livebuf_push(doc, node, livebuf_i64(value), NULL);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_push_u64(livebuf_doc *doc, livebuf_node node,
+                                              uint64_t value) {
+  return livebuf_push(doc, node, livebuf_u64(value), NULL);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_push_f64(livebuf_doc *doc, livebuf_node node,
+                                              double value) {
+  return livebuf_push(doc, node, livebuf_f64(value), NULL);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_push_str(livebuf_doc *doc, livebuf_node node,
+                                              const char *value) {
+  return livebuf_push(doc, node, livebuf_string(value), NULL);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_push_bytes(livebuf_doc *doc, livebuf_node node,
+                                                const void *bytes, size_t length) {
+  return livebuf_push(doc, node, livebuf_bytes_n(bytes, length), NULL);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_node livebuf_child(const livebuf_doc *doc, livebuf_node node,
+                                         const char *key) {
+  return livebuf_child_n(doc, node, key, livebuf_length_(key));
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_node livebuf_find(const livebuf_doc *doc, const char *pointer) {
+  return livebuf_find_n(doc, pointer, livebuf_length_(pointer));
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline bool livebuf_node_exists(livebuf_node node) {
+  return (uint32_t)node.private_time != 0;
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_remove(livebuf_doc *doc, livebuf_node node,
+                                            const char *key) {
+  return livebuf_remove_n(doc, node, key, livebuf_length_(key));
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_null(void) { return livebuf_new_(LIVEBUF_NEW_NULL, NULL, 0); }
+#endif
 
-/** An integer. */
-static inline livebuf_new livebuf_i64(int64_t integer) {
-  livebuf_new value;
-  value.payload.integer = integer;
-  value.length = 0;
-  value.kind = LIVEBUF_NEW_I64;
-  return value;
-}
-
-/** A boolean. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_bool(bool boolean) {
   livebuf_new value = livebuf_i64(boolean);
   value.kind = LIVEBUF_NEW_BOOL;
   return value;
 }
+#endif
 
-/** An integer without sign. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_new livebuf_i64(int64_t integer) {
+  livebuf_new value;
+  value.payload.i64 = integer;
+  value.length = 0;
+  value.kind = LIVEBUF_NEW_I64;
+  return value;
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_u64(uint64_t natural) {
   livebuf_new value = livebuf_i64((int64_t)natural);
   value.kind = LIVEBUF_NEW_U64;
   return value;
 }
+#endif
 
-/** A double, kept by its bits. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_f64(double number) {
   livebuf_new value;
-  value.payload.number = number;
+  value.payload.f64 = number;
   value.length = 0;
   value.kind = LIVEBUF_NEW_F64;
   return value;
 }
+#endif
 
-/** Text of `length` bytes. */
-static inline livebuf_new livebuf_string_n(const char *text, size_t length) {
-  return livebuf_new_(LIVEBUF_NEW_STRING, text, text ? length : 1);
-}
-
-/** Text that ends with NUL. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_string(const char *text) {
   return livebuf_string_n(text, livebuf_length_(text));
 }
+#endif
 
-/** Bytes. */
-static inline livebuf_new livebuf_blob(const void *bytes, size_t length) {
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_new livebuf_string_n(const char *text, size_t length) {
+  return livebuf_new_(LIVEBUF_NEW_STRING, text, text ? length : 1);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_new livebuf_bytes_n(const void *bytes, size_t length) {
   return livebuf_new_(LIVEBUF_NEW_BYTES, bytes, length);
 }
+#endif
 
-/** A number that only its text holds exactly, which ends with NUL. */
-static inline livebuf_new livebuf_number(const char *text) {
-  return livebuf_new_(LIVEBUF_NEW_NUMBER, text, livebuf_length_(text));
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_new livebuf_number_text(const char *text) {
+  return livebuf_new_(LIVEBUF_NEW_NUMBER_TEXT, text, livebuf_length_(text));
 }
+#endif
 
-/** An empty object with room for so many members (a guess; it grows). */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_object(size_t members) {
   return livebuf_new_(LIVEBUF_NEW_OBJECT, NULL, members);
 }
+#endif
 
-/** An empty object with an ordered index from the start, for many members. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_map(size_t members) {
   return livebuf_new_(LIVEBUF_NEW_MAP, NULL, members);
 }
+#endif
 
-/** An empty array with room for so many elements of eight bytes (a guess; it grows). */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_array(size_t elements) {
   return livebuf_new_(LIVEBUF_NEW_ARRAY, NULL, elements);
 }
+#endif
 
-/** A copy of a value of another document, with all below it. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_copy(const livebuf_value *value) {
   return livebuf_new_(LIVEBUF_NEW_COPY, value, 0);
 }
+#endif
 
-/** An object of these members, each key once: one call, one allocation of space. At most
-    LIVEBUF_MAX_FIELDS, none of which is such an object itself; no text of them lies in the
-    document under edit. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_fields(const livebuf_field *fields, size_t count) {
   return livebuf_new_(LIVEBUF_NEW_FIELDS, fields, count);
 }
+#endif
 
-/** A member for livebuf_fields. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_field livebuf_member(const char *key, livebuf_new value) {
   livebuf_field field;
   field.key = key;
@@ -2265,150 +2762,155 @@ static inline livebuf_field livebuf_member(const char *key, livebuf_new value) {
   field.value = value;
   return field;
 }
+#endif
 
-/* Edits with text that ends with NUL, and without asking for the new place. */
-
-/** Whether a call gave a place. */
-static inline bool livebuf_node_exists(livebuf_node node) {
-  return node.private_words[2] != 0;
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_error livebuf_last_error(const livebuf_doc *doc) {
+  livebuf_error none = {LIVEBUF_NULL_ARGUMENT, 0, 0, 0, 0, 0};
+  return doc ? doc->error : none;
 }
+#endif
 
-/** The place of the object or array under a key. As livebuf_child_n. */
-static inline livebuf_node livebuf_child(const livebuf_doc *doc, livebuf_node node,
-                                         const char *key) {
-  return livebuf_child_n(doc, node, key, livebuf_length_(key));
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline void livebuf_clear_error(livebuf_doc *doc) {
+  if (doc) memset(&doc->error, 0, sizeof doc->error);
 }
+#endif
 
-/** The place of the object or array at a JSON pointer. As livebuf_find_n. */
-static inline livebuf_node livebuf_find(const livebuf_doc *doc, const char *pointer) {
-  return livebuf_find_n(doc, pointer, livebuf_length_(pointer));
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_key_init(livebuf_key *key, const char *text) {
+  return livebuf_key_init_n(key, text, livebuf_length_(text));
 }
+#endif
 
-/** Sets a member. As livebuf_set_n. */
-static inline livebuf_status livebuf_set(livebuf_doc *doc, livebuf_node node, const char *key,
-                                         livebuf_new value) {
-  return livebuf_set_n(doc, node, key, livebuf_length_(key), value, NULL);
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_range(livebuf_value object, const char *low,
+                                           const char *high, uint32_t flags,
+                                           livebuf_iter *iter) {
+  return livebuf_range_n(object, low, livebuf_length_(low), high, livebuf_length_(high), flags,
+                         iter);
 }
+#endif
 
-/** Sets the value at a JSON pointer. As livebuf_set_pointer_n. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_prefix(livebuf_value object, const char *prefix,
+                                            uint32_t flags, livebuf_iter *iter) {
+  return livebuf_prefix_n(object, prefix, livebuf_length_(prefix), flags, iter);
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline bool livebuf_value_is_current(livebuf_value value) {
+  return value.doc && value.doc->generation == value.generation;
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline bool livebuf_str_is_current(const livebuf_doc *doc, livebuf_str text) {
+  return doc && text.data && doc->generation == text.generation;
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline bool livebuf_bytes_are_current(const livebuf_doc *doc, livebuf_bytes bytes) {
+  return doc && bytes.data && doc->generation == bytes.generation;
+}
+#endif
+
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set_pointer(livebuf_doc *doc, const char *pointer,
                                                  livebuf_new value) {
   return livebuf_set_pointer_n(doc, pointer, livebuf_length_(pointer), value, NULL);
 }
+#endif
 
-/** Takes a member out. As livebuf_remove_n. */
-static inline livebuf_status livebuf_remove(livebuf_doc *doc, livebuf_node node,
-                                            const char *key) {
-  return livebuf_remove_n(doc, node, key, livebuf_length_(key));
-}
-
-/** Takes the value at a JSON pointer out. As livebuf_remove_pointer_n. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_remove_pointer(livebuf_doc *doc, const char *pointer) {
   return livebuf_remove_pointer_n(doc, pointer, livebuf_length_(pointer));
 }
+#endif
 
-/** Gives a member another key. As livebuf_rename_n. */
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_rename(livebuf_doc *doc, livebuf_node node,
                                             const char *from, const char *to) {
   return livebuf_rename_n(doc, node, from, livebuf_length_(from), to, livebuf_length_(to));
 }
+#endif
 
-/** Sets a member to null. */
-static inline livebuf_status livebuf_set_null(livebuf_doc *doc, livebuf_node node,
-                                              const char *key) {
-  return livebuf_set(doc, node, key, livebuf_null());
+#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
+static inline livebuf_status livebuf_column_find_path(livebuf_value array, const char *pointer,
+                                                      livebuf_column *column) {
+  return livebuf_column_n(array, pointer, livebuf_length_(pointer), column);
 }
+#endif
 
-/** Sets a member to a boolean. */
-static inline livebuf_status livebuf_set_bool(livebuf_doc *doc, livebuf_node node,
-                                              const char *key, bool value) {
-  return livebuf_set(doc, node, key, livebuf_bool(value));
+#if LIVEBUF_STDIO
+static inline livebuf_doc *livebuf_from_json_stream(FILE *stream,
+                                                    const livebuf_json_options *options,
+                                                    const livebuf_allocator *allocator,
+                                                    livebuf_error *error) {
+  char *text = NULL;
+  size_t length = 0, capacity = 0;
+  bool failed = !stream;
+  livebuf_doc *doc = NULL;
+  while (!failed) {
+    size_t count;
+    if (length == capacity) {
+      size_t wanted = capacity ? 2 * capacity : 4096;
+      char *more = (char *)realloc(text, wanted);
+      failed = !more;
+      if (failed) break;
+      text = more;
+      capacity = wanted;
+    }
+    count = fread(text + length, 1, capacity - length, stream);
+    length += count;
+    if (!count) break;
+  }
+  failed = failed || ferror(stream);
+  if (!failed) {
+    doc = livebuf_from_json(text, length, options, allocator, error);
+  } else if (error) {
+    memset(error, 0, sizeof *error);
+    error->status = stream ? LIVEBUF_IO : LIVEBUF_NULL_ARGUMENT;
+  }
+  free(text);
+  return doc;
 }
+#endif
 
-/** Sets a member to an integer. */
-static inline livebuf_status livebuf_set_i64(livebuf_doc *doc, livebuf_node node,
-                                             const char *key, int64_t value) {
-  return livebuf_set(doc, node, key, livebuf_i64(value));
+#if LIVEBUF_STDIO
+static inline livebuf_status livebuf_to_json_stream(livebuf_value value,
+                                                    const livebuf_json_options *options,
+                                                    FILE *stream) {
+  livebuf_error error;
+  livebuf_status status = LIVEBUF_OK;
+  size_t length;
+  char *text;
+  if (!stream) return LIVEBUF_NULL_ARGUMENT;
+  text = livebuf_to_json_new(value, options, NULL, &length, &error);
+  if (!text) return error.status;
+  if (fwrite(text, 1, length, stream) != length) status = LIVEBUF_IO;
+  livebuf_free(NULL, text, length + 1);
+  return status;
 }
+#endif
 
-/** Sets a member to an integer without sign. */
-static inline livebuf_status livebuf_set_u64(livebuf_doc *doc, livebuf_node node,
-                                             const char *key, uint64_t value) {
-  return livebuf_set(doc, node, key, livebuf_u64(value));
+#if LIVEBUF_STDIO
+static inline livebuf_status livebuf_print_json(livebuf_value value) {
+  livebuf_status status = livebuf_to_json_stream(value, NULL, stdout);
+  if (!status && putchar('\n') == EOF) status = LIVEBUF_IO;
+  return status;
 }
+#endif
 
-/** Sets a member to a double. */
-static inline livebuf_status livebuf_set_f64(livebuf_doc *doc, livebuf_node node,
-                                             const char *key, double value) {
-  return livebuf_set(doc, node, key, livebuf_f64(value));
+#if LIVEBUF_STDIO
+static inline void livebuf_perror(const char *what, livebuf_error error) {
+  char line[160];
+  livebuf_error_text(error, line, sizeof line);
+  fprintf(stderr, "%s%s%s\n", what ? what : "", what && *what ? ": " : "", line);
 }
-
-/** Sets a member to text that ends with NUL. */
-static inline livebuf_status livebuf_set_str(livebuf_doc *doc, livebuf_node node,
-                                             const char *key, const char *value) {
-  return livebuf_set(doc, node, key, livebuf_string(value));
-}
-
-/** Sets a member to bytes. */
-static inline livebuf_status livebuf_set_bytes(livebuf_doc *doc, livebuf_node node,
-                                               const char *key, const void *bytes,
-                                               size_t length) {
-  return livebuf_set(doc, node, key, livebuf_blob(bytes, length));
-}
-
-/** Sets a member to an empty object, and gives its place. */
-static inline livebuf_status livebuf_set_object(livebuf_doc *doc, livebuf_node node,
-                                                const char *key, size_t members,
-                                                livebuf_node *child) {
-  return livebuf_set_n(doc, node, key, livebuf_length_(key), livebuf_object(members), child);
-}
-
-/** Sets a member to an empty array, and gives its place. */
-static inline livebuf_status livebuf_set_array(livebuf_doc *doc, livebuf_node node,
-                                               const char *key, size_t elements,
-                                               livebuf_node *child) {
-  return livebuf_set_n(doc, node, key, livebuf_length_(key), livebuf_array(elements), child);
-}
-
-/** Adds null to an array. */
-static inline livebuf_status livebuf_push_null(livebuf_doc *doc, livebuf_node node) {
-  return livebuf_push(doc, node, livebuf_null(), NULL);
-}
-
-/** Adds a boolean to an array. */
-static inline livebuf_status livebuf_push_bool(livebuf_doc *doc, livebuf_node node, bool value) {
-  return livebuf_push(doc, node, livebuf_bool(value), NULL);
-}
-
-/** Adds an integer to an array. */
-static inline livebuf_status livebuf_push_i64(livebuf_doc *doc, livebuf_node node,
-                                              int64_t value) {
-  return livebuf_push(doc, node, livebuf_i64(value), NULL);
-}
-
-/** Adds an integer without sign to an array. */
-static inline livebuf_status livebuf_push_u64(livebuf_doc *doc, livebuf_node node,
-                                              uint64_t value) {
-  return livebuf_push(doc, node, livebuf_u64(value), NULL);
-}
-
-/** Adds a double to an array. */
-static inline livebuf_status livebuf_push_f64(livebuf_doc *doc, livebuf_node node,
-                                              double value) {
-  return livebuf_push(doc, node, livebuf_f64(value), NULL);
-}
-
-/** Adds text that ends with NUL to an array. */
-static inline livebuf_status livebuf_push_str(livebuf_doc *doc, livebuf_node node,
-                                              const char *value) {
-  return livebuf_push(doc, node, livebuf_string(value), NULL);
-}
-
-/** Adds bytes to an array. */
-static inline livebuf_status livebuf_push_bytes(livebuf_doc *doc, livebuf_node node,
-                                                const void *bytes, size_t length) {
-  return livebuf_push(doc, node, livebuf_blob(bytes, length), NULL);
-}
+#endif
 
 #ifdef __cplusplus
 }

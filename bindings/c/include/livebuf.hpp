@@ -325,14 +325,14 @@ class value {
   static value of(const livebuf_iter &iter) noexcept { return iter.value; }
 
   livebuf_value raw() const noexcept { return value_; }
-  livebuf_type type() const noexcept { return livebuf_type_of(value_); }
+  livebuf_kind kind() const noexcept { return livebuf_kind_of(value_); }
   /// Whether there is a value.
   explicit operator bool() const noexcept { return livebuf_exists(value_); }
   bool exists() const noexcept { return livebuf_exists(value_); }
   bool is_null() const noexcept { return livebuf_is_null(value_); }
-  bool is_object() const noexcept { return type() == LIVEBUF_TYPE_OBJECT; }
-  bool is_array() const noexcept { return type() == LIVEBUF_TYPE_ARRAY; }
-  bool is_string() const noexcept { return type() == LIVEBUF_TYPE_STRING; }
+  bool is_object() const noexcept { return kind() == LIVEBUF_KIND_OBJECT; }
+  bool is_array() const noexcept { return kind() == LIVEBUF_KIND_ARRAY; }
+  bool is_string() const noexcept { return kind() == LIVEBUF_KIND_STRING; }
   /// Members, elements or bytes of text.
   std::size_t size() const noexcept { return livebuf_count(value_); }
   /// Why there is no value, or what is damaged in it. Of its type read() tells.
@@ -481,11 +481,11 @@ bool value::to(T &result) const {
     return exists();
   } else if constexpr (std::is_same_v<T, bool>) {
     result = livebuf_get_bool(value_);
-    return type() == LIVEBUF_TYPE_BOOL;
+    return kind() == LIVEBUF_KIND_BOOL;
   } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
     std::int64_t integer = livebuf_get_i64(value_);
     result = static_cast<T>(integer);
-    return type() == LIVEBUF_TYPE_I64 && result == integer;
+    return kind() == LIVEBUF_KIND_I64 && result == integer;
   } else if constexpr (std::is_integral_v<T>) {
     std::uint64_t integer = livebuf_get_u64(value_);
     result = static_cast<T>(integer);
@@ -493,9 +493,9 @@ bool value::to(T &result) const {
     return is_number && result == integer;
   } else if constexpr (std::is_floating_point_v<T>) {
     result = static_cast<T>(livebuf_get_f64(value_));
-    livebuf_type kind = type();
-    return kind == LIVEBUF_TYPE_F64 || kind == LIVEBUF_TYPE_I64 || kind == LIVEBUF_TYPE_U64 ||
-           (kind == LIVEBUF_TYPE_NUMBER && livebuf_get_f64_or(value_, 1) == result);
+    livebuf_kind held = kind();
+    return held == LIVEBUF_KIND_F64 || held == LIVEBUF_KIND_I64 || held == LIVEBUF_KIND_U64 ||
+           (held == LIVEBUF_KIND_NUMBER_TEXT && livebuf_get_f64_or(value_, 1) == result);
   } else if constexpr (std::is_same_v<T, std::string_view> || std::is_same_v<T, std::string>) {
     livebuf_str text = livebuf_get_str(value_);
     result = T(detail::view(text));
@@ -612,7 +612,7 @@ void simple(const T &from, livebuf_new &to) noexcept {
   } else if constexpr (std::is_same_v<T, array>) {
     to = livebuf_array(from.elements);
   } else if constexpr (std::is_same_v<T, bytes_view>) {
-    to = livebuf_blob(from.data(), from.size());
+    to = livebuf_bytes_n(from.data(), from.size());
   } else {
     std::string_view text(from);
     to = livebuf_string_n(text.data() ? text.data() : "", text.size());
@@ -876,7 +876,7 @@ class document : public editing<document> {
     const livebuf_doc *doc = doc_;
     return doc ? from_bytes(doc->bytes, doc->length) : document(nullptr);
   }
-  status validate() noexcept { return livebuf_check(doc_); }
+  status validate() noexcept { return livebuf_validate(doc_); }
   status compact() noexcept { return livebuf_compact(doc_); }
 
   livebuf_doc *handle() noexcept { return doc_; }
@@ -907,7 +907,7 @@ class buffer : public editing<buffer> {
 
   explicit operator bool() const noexcept { return doc_.length; }
   status validate(void *scratch, std::size_t size) noexcept {
-    return livebuf_validate(&doc_, static_cast<std::uint8_t *>(scratch), size);
+    return livebuf_validate_in(&doc_, static_cast<std::uint8_t *>(scratch), size);
   }
   std::size_t scratch_size() const noexcept { return livebuf_scratch_size(&doc_); }
 

@@ -7,7 +7,7 @@ use core::ptr;
 use livebuf::{Checked, Column, ColumnType, Element, New, Pointer, Scalar, Table, Value};
 
 use crate::document::livebuf_doc;
-use crate::edit::{Aside, UnderEdit, livebuf_new};
+use crate::edit::{UnderEdit, livebuf_new};
 use crate::read::{key_of, livebuf_key, livebuf_str, livebuf_value, stale, text_of};
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
@@ -416,15 +416,13 @@ pub unsafe extern "C" fn livebuf_column_find(
     column: *const livebuf_column,
     value: livebuf_new,
 ) -> isize {
-    let mut small = MaybeUninit::uninit();
-    let mut aside = Aside::new(&mut small);
     // SAFETY: the caller's word.
     let found = unsafe { view_of(column) }.and_then(|column| {
         if let Some(integer) = value.integer() {
             return Ok(column.find(integer)?);
         }
         // SAFETY: the caller's word.
-        let wanted: New<'_> = unsafe { value.convert(&UnderEdit::NONE, &mut aside) }?;
+        let wanted: New<'_> = unsafe { value.convert(&UnderEdit::NONE) }?;
         Ok(column.find(Scalar::try_from(wanted)?)?)
     });
     found.ok().flatten().map_or(-1, |row| row as isize)

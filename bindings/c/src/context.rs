@@ -8,14 +8,13 @@ use core::mem::{MaybeUninit, size_of};
 use core::ptr;
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use livebuf::mapped::{MappedFile, MappedStorage};
 use livebuf::{Doc, Editor, Error, ErrorKind, Storage, layout};
 
 use crate::document::{
     GrowResult, Memory, Owner, bytes_of, edit, guard, livebuf_doc, livebuf_stats, read_only,
-    status_of,
 };
 use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 
@@ -336,7 +335,7 @@ pub unsafe extern "C" fn livebuf_create_with_capacity(
 }
 
 /// A document that manages its memory, with a copy of these bytes. Foreign until
-/// livebuf_check passes.
+/// livebuf_validate passes.
 ///
 /// Memory: as livebuf_create; the bytes are not needed afterwards. NULL: as livebuf_create;
 /// `bytes` LIVEBUF_NULL_ARGUMENT. Errors: NULL: what is wrong with the header, LIVEBUF_IO.
@@ -413,7 +412,7 @@ pub unsafe extern "C" fn livebuf_borrow(
 
 /// # Safety
 /// `path` is NULL or ends with NUL.
-unsafe fn path_of(path: *const c_char) -> Result<PathBuf> {
+pub(crate) unsafe fn path_of(path: *const c_char) -> Result<PathBuf> {
     if path.is_null() {
         return Err(NULL);
     }
@@ -429,7 +428,7 @@ unsafe fn path_of(path: *const c_char) -> Result<PathBuf> {
 }
 
 /// The core's error where it is behind the system's.
-fn from_io(error: io::Error) -> livebuf_error {
+pub(crate) fn from_io(error: io::Error) -> livebuf_error {
     if let Some(&core) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
         return core.into();
     }
@@ -540,6 +539,23 @@ pub unsafe extern "C" fn livebuf_flush(doc: *mut livebuf_doc) -> livebuf_status 
     }
 }
 
+/// Writes a file beside the one of this name, which takes its name then.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let written = std::fs::File::create(&beside)
+        .and_then(|mut file| {
+            io::Write::write_all(&mut file, bytes)?;
+            file.sync_all()
+        })
+        .and_then(|()| std::fs::rename(&beside, path));
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&beside);
+        from_io(error)
+    })
+}
+
 /// Writes the document to a file, which is the old one or the new one at any time: a file
 /// beside it is written first and takes its name then.
 ///
@@ -556,19 +572,7 @@ pub unsafe extern "C" fn livebuf_save_file(
         // SAFETY: the caller's word.
         let path = unsafe { path_of(path) }?;
         let bytes = doc.view()?.as_bytes();
-        let mut beside = path.clone().into_os_string();
-        beside.push(format!(".{}.tmp", std::process::id()));
-        let beside = PathBuf::from(beside);
-        let written = std::fs::File::create(&beside)
-            .and_then(|mut file| {
-                io::Write::write_all(&mut file, bytes)?;
-                file.sync_all()
-            })
-            .and_then(|()| std::fs::rename(&beside, &path));
-        written.map_err(|error| {
-            let _ = std::fs::remove_file(&beside);
-            from_io(error)
-        })
+        replace_file(&path, bytes)
     };
     let result = guard(save);
     doc.status(result)
@@ -631,35 +635,35 @@ pub unsafe extern "C" fn livebuf_free(
 pub unsafe extern "C" fn livebuf_compact(doc: *mut livebuf_doc) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.compact()?);
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
-/// livebuf_validate with scratch memory from the system.
+/// livebuf_validate_in with scratch memory from the system.
 ///
 /// Memory: a quarter of the document while it runs. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as
-/// livebuf_validate. Threads: an edit.
+/// livebuf_validate_in. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_check(doc: *mut livebuf_doc) -> livebuf_status {
+pub unsafe extern "C" fn livebuf_validate(doc: *mut livebuf_doc) -> livebuf_status {
     // SAFETY: the caller's word.
     unsafe {
         let mut scratch = vec![0; crate::document::livebuf_scratch_size(doc)];
-        crate::document::livebuf_validate(doc, scratch.as_mut_ptr(), scratch.len())
+        crate::document::livebuf_validate_in(doc, scratch.as_mut_ptr(), scratch.len())
     }
 }
 
-/// livebuf_stats_in with scratch memory from the system.
+/// livebuf_get_stats_in with scratch memory from the system.
 ///
 /// Memory: a quarter of the document while it runs. NULL: LIVEBUF_NULL_ARGUMENT. Errors: as
-/// livebuf_stats_in. Threads: an edit.
+/// livebuf_get_stats_in. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_stats_of(
+pub unsafe extern "C" fn livebuf_get_stats(
     doc: *mut livebuf_doc,
     stats: *mut livebuf_stats,
 ) -> livebuf_status {
     // SAFETY: the caller's word.
     unsafe {
         let mut scratch = vec![0; crate::document::livebuf_scratch_size(doc)];
-        crate::document::livebuf_stats_in(doc, scratch.as_mut_ptr(), scratch.len(), stats)
+        crate::document::livebuf_get_stats_in(doc, scratch.as_mut_ptr(), scratch.len(), stats)
     }
 }
 

@@ -5,6 +5,7 @@
 //! which values, text and iterators of before are known to be stale.
 
 use core::mem::{MaybeUninit, align_of, size_of};
+use core::ptr::NonNull;
 use core::slice;
 
 use livebuf::{Doc, Editor, Error, ErrorKind, Limits, Storage};
@@ -109,16 +110,11 @@ impl Storage for Memory {
 }
 
 /// Runs what must not panic; if it does all the same, the caller is told.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[cfg(feature = "std")]
 pub(crate) fn guard<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
-    #[cfg(feature = "std")]
-    {
-        use std::panic::{AssertUnwindSafe, catch_unwind};
-        catch_unwind(AssertUnwindSafe(work))
-            .unwrap_or(Err(livebuf_error::of(livebuf_code::LIVEBUF_INTERNAL)))
-    }
-    #[cfg(not(feature = "std"))]
-    work()
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or(Err(livebuf_error::of(livebuf_code::LIVEBUF_INTERNAL)))
 }
 
 /// Bytes from a pointer that may be NULL where there are none.
@@ -253,28 +249,49 @@ impl livebuf_doc {
     }
 }
 
-/// An edit: what it answers, or the status, whose error the document keeps.
+/// An edit: its status; the document keeps the error. What else it answers, `work` puts where
+/// it belongs: answers that are longer than a word go through memory, in pieces that a
+/// processor waits for.
 ///
 /// # Safety
 /// `doc` is NULL or a document that nobody else uses now.
 #[cfg_attr(not(feature = "small"), inline(always))]
-pub(crate) unsafe fn edit<R>(
+pub(crate) unsafe fn edit(
     doc: *mut livebuf_doc,
-    work: impl FnOnce(&mut Editor<Memory>) -> Result<R>,
-) -> core::result::Result<R, livebuf_status> {
+    work: impl FnOnce(&mut Editor<Memory>) -> Result<()>,
+) -> livebuf_status {
     // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return Err(NULL.status) };
-    let result = match doc.editor_mut() {
-        Ok(editor) => guard(|| work(editor)),
-        Err(error) => return Err(doc.fail(error)),
+    let Some(doc) = (unsafe { doc.as_mut() }) else { return NULL.status };
+    let place = &raw mut doc.error;
+    let status = match doc.editor_mut() {
+        Ok(editor) => run(move || match work(editor) {
+            Ok(()) => OK,
+            Err(error) => {
+                // SAFETY: of the document, beside the editor.
+                unsafe { place.write(error) };
+                error.status
+            }
+        }),
+        Err(error) => return doc.fail(error),
     };
     doc.renew();
-    result.map_err(|error| doc.fail(error))
+    if status == livebuf_code::LIVEBUF_INTERNAL as livebuf_status {
+        doc.error = livebuf_error::of(livebuf_code::LIVEBUF_INTERNAL);
+    }
+    status
 }
 
-/// The status of an edit.
-pub(crate) fn status_of(result: core::result::Result<(), livebuf_status>) -> livebuf_status {
-    result.err().unwrap_or(OK)
+/// As `guard`, for edits.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn run(work: impl FnOnce() -> livebuf_status) -> livebuf_status {
+    #[cfg(feature = "std")]
+    {
+        use std::panic::{AssertUnwindSafe, catch_unwind};
+        let internal = livebuf_code::LIVEBUF_INTERNAL as livebuf_status;
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or(internal)
+    }
+    #[cfg(not(feature = "std"))]
+    work()
 }
 
 /// Puts a document, or the news that there is none, into the caller's variable.
@@ -335,13 +352,34 @@ pub unsafe extern "C" fn livebuf_init(
     buffer: *mut u8,
     capacity: usize,
 ) -> livebuf_status {
-    match not_null(buffer, capacity) {
-        // The core's result as it is: taking it apart and putting it together again would
-        // copy the editor twice more. SAFETY: the caller's word.
-        Ok(memory) => unsafe { place_editor(doc, Editor::create(memory)) },
-        // SAFETY: as above.
-        Err(error) => unsafe { place(doc, Err(error)) },
+    let Some(place) = NonNull::new(doc.cast::<MaybeUninit<livebuf_doc>>()) else {
+        return NULL.status;
+    };
+    // SAFETY: the caller's word.
+    let doc = unsafe { &mut *place.as_ptr() };
+    let begun = not_null(buffer, capacity).and_then(|memory| {
+        // SAFETY: the words have the editor's size and alignment.
+        let place = unsafe { &mut *(&raw mut (*doc.as_mut_ptr()).private_editor).cast() };
+        Ok(Editor::create_in(place, memory)?.as_bytes().len())
+    });
+    let (length, error) = match begun {
+        Ok(length) => (length, livebuf_error::NONE),
+        Err(error) => {
+            doc.write(livebuf_doc::closed(error));
+            return error.status;
+        }
+    };
+    let doc = doc.as_mut_ptr();
+    // SAFETY: the caller's word. Field by field, since a document is long to copy.
+    unsafe {
+        (&raw mut (*doc).bytes).write(buffer);
+        (&raw mut (*doc).length).write(length);
+        (&raw mut (*doc).capacity).write(capacity.min(isize::MAX as usize));
+        (&raw mut (*doc).generation).write(1);
+        (&raw mut (*doc).private_state).write(EDITS);
+        (&raw mut (*doc).error).write(error);
     }
+    OK
 }
 
 fn not_null(buffer: *mut u8, capacity: usize) -> Result<Memory> {
@@ -349,7 +387,7 @@ fn not_null(buffer: *mut u8, capacity: usize) -> Result<Memory> {
 }
 
 /// Opens the document in the first `length` bytes of the caller's memory to be edited, in
-/// constant time. Until livebuf_validate passes it is foreign: freed space is not reused and
+/// constant time. Until livebuf_validate_in passes it is foreign: freed space is not reused and
 /// columns are not changed.
 ///
 /// Memory: as livebuf_init. NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the
@@ -398,7 +436,7 @@ pub(crate) unsafe fn read_only(bytes: *const u8, length: usize) -> Result<livebu
     Ok(livebuf_doc::reader(Doc::open(unsafe { bytes_of(bytes, length) }?)?.as_bytes()))
 }
 
-/// Bytes of scratch memory that livebuf_validate and livebuf_stats_in need: a quarter of the
+/// Bytes of scratch memory that livebuf_validate_in and livebuf_get_stats_in need: a quarter of the
 /// document's.
 ///
 /// Memory: none. NULL and documents that are not open: 0. Errors: none. Threads: a read.
@@ -417,7 +455,7 @@ pub unsafe extern "C" fn livebuf_scratch_size(doc: *const livebuf_doc) -> usize 
 /// if its size is 0. Errors: the first problem, its offset in `doc->error`;
 /// LIVEBUF_SCRATCH_TOO_SMALL. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_validate(
+pub unsafe extern "C" fn livebuf_validate_in(
     doc: *mut livebuf_doc,
     scratch: *mut u8,
     scratch_size: usize,
@@ -502,13 +540,13 @@ impl From<livebuf::Stats> for livebuf_stats {
     }
 }
 
-/// Validates a document and tells where its bytes are. Other than livebuf_validate it
+/// Validates a document and tells where its bytes are. Other than livebuf_validate_in it
 /// changes nothing in what an editor may do.
 ///
 /// Memory: writes `*stats`, and to `scratch` while it runs. NULL: LIVEBUF_NULL_ARGUMENT.
-/// Errors: as livebuf_validate. Threads: an edit.
+/// Errors: as livebuf_validate_in. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_stats_in(
+pub unsafe extern "C" fn livebuf_get_stats_in(
     doc: *mut livebuf_doc,
     scratch: *mut u8,
     scratch_size: usize,
@@ -624,7 +662,7 @@ pub unsafe extern "C" fn livebuf_set_limits(
         Ok(())
     };
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Whether freed bytes are zeroed. They are by default.
@@ -637,7 +675,7 @@ pub unsafe extern "C" fn livebuf_set_wipe(doc: *mut livebuf_doc, wipe: bool) -> 
         Ok(())
     };
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Whether an editor wrote or validated the document, so that freed space is reused.

@@ -7,9 +7,9 @@ use core::{ptr, slice};
 use livebuf::layout::MAX_SPAN;
 use livebuf::{Child, Editor, New, NodeId, Value};
 
-use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap, status_of};
+use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap};
 use crate::read::{key_of, livebuf_key, livebuf_value, text_in};
-use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// A place to edit: an object or array. It stays good when the document grows, when values
 /// move and when other containers are freed. It goes stale, and calls say so, when its own
@@ -20,25 +20,42 @@ use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_statu
 #[derive(Clone, Copy)]
 pub struct livebuf_node {
     /// Private.
-    pub private_words: [u32; 4],
+    pub private_place: u64,
+    /// Private.
+    pub private_time: u64,
 }
 
 /// What stands for no place: stale for every document.
-const NONE: livebuf_node = livebuf_node { private_words: [0, 0, 0, u32::MAX] };
+const NONE: livebuf_node = livebuf_node { private_place: 0, private_time: (u32::MAX as u64) << 32 };
 
 impl livebuf_node {
     fn of(id: Option<NodeId>) -> Self {
-        id.map_or(NONE, |id| livebuf_node { private_words: id.to_words() })
+        id.map_or(NONE, livebuf_node::good)
+    }
+
+    /// As two words, which go by registers.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn good(id: NodeId) -> Self {
+        let [a, b, c, d] = id.to_words().map(u64::from);
+        livebuf_node { private_place: a | b << 32, private_time: c | d << 32 }
     }
 
     /// The handle for a document.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn id(self, editor: &Editor<Memory>) -> Result<NodeId> {
-        if self.private_words == [0; 4] {
+        let (place, time) = (self.private_place, self.private_time);
+        if place | time == 0 {
             return root_of(editor);
         }
         // SAFETY: the words are those of a handle, by the documentation of `livebuf_node`.
-        Ok(unsafe { NodeId::from_words(self.private_words) })
+        Ok(unsafe {
+            NodeId::from_words([
+                place as u32,
+                (place >> 32) as u32,
+                time as u32,
+                (time >> 32) as u32,
+            ])
+        })
     }
 }
 
@@ -49,23 +66,23 @@ fn root_of(editor: &Editor<Memory>) -> Result<NodeId> {
 /// Kinds of new values.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub enum livebuf_kind {
+pub enum livebuf_new_kind {
     /// Null.
     LIVEBUF_NEW_NULL = 0,
-    /// `integer` is 0 or not.
+    /// `i64` is 0 or not.
     LIVEBUF_NEW_BOOL = 1,
-    /// `integer`
+    /// `i64`
     LIVEBUF_NEW_I64 = 2,
-    /// `natural`
+    /// `u64`
     LIVEBUF_NEW_U64 = 3,
-    /// `number`
+    /// `f64`
     LIVEBUF_NEW_F64 = 4,
     /// `length` bytes of text at `pointer`.
     LIVEBUF_NEW_STRING = 5,
     /// `length` bytes at `pointer`.
     LIVEBUF_NEW_BYTES = 6,
     /// A number's text: `length` bytes at `pointer`.
-    LIVEBUF_NEW_NUMBER = 7,
+    LIVEBUF_NEW_NUMBER_TEXT = 7,
     /// An empty object with room for `length` members.
     LIVEBUF_NEW_OBJECT = 8,
     /// An empty object with an ordered index from the start.
@@ -83,11 +100,11 @@ pub enum livebuf_kind {
 #[derive(Clone, Copy)]
 pub union livebuf_payload {
     /// Of booleans and integers.
-    pub integer: i64,
+    pub i64: i64,
     /// Of integers without sign.
-    pub natural: u64,
+    pub u64: u64,
     /// Of doubles.
-    pub number: f64,
+    pub f64: f64,
     /// Of all that lies elsewhere.
     pub pointer: *const c_void,
 }
@@ -101,7 +118,7 @@ pub struct livebuf_new {
     pub payload: livebuf_payload,
     /// Bytes, members or elements.
     pub length: u32,
-    /// One of enum livebuf_kind.
+    /// One of enum livebuf_new_kind.
     pub kind: u32,
 }
 
@@ -118,79 +135,60 @@ pub struct livebuf_field {
 }
 
 /// Most members that LIVEBUF_NEW_FIELDS takes.
-pub const LIVEBUF_MAX_FIELDS: u32 = 64;
+pub const LIVEBUF_MAX_NEW_FIELDS: u32 = 64;
 
-const MAX_FIELDS: usize = LIVEBUF_MAX_FIELDS as usize;
+const MAX_FIELDS: usize = LIVEBUF_MAX_NEW_FIELDS as usize;
 
 /// Bytes of text that are copied to the stack when they lie in the document under edit.
 const SMALL: usize = 256;
 
-/// Room on the stack. By itself, since as a part of `Aside` it would be zeroed each time.
-pub(crate) type Small = MaybeUninit<[u8; SMALL]>;
-
-/// Where text is put that lies in the document under edit, which may move it.
-pub(crate) struct Aside<'s> {
-    small: &'s mut Small,
-    #[cfg(feature = "std")]
-    large: Option<Box<[u8]>>,
+/// Whether some of these bytes are in the memory of the document under edit, which may move
+/// them: the edit is done with a copy of them then, by [`put_aside`].
+///
+/// # Safety
+/// `doc` is NULL or a document.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn lies_in<T>(doc: *const livebuf_doc, pointer: *const T, length: usize) -> bool {
+    // SAFETY: the caller's word.
+    unsafe { doc.as_ref() }
+        .is_some_and(|doc| overlap((doc.bytes, doc.capacity), (pointer.cast(), length)))
 }
 
-impl<'s> Aside<'s> {
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) fn new(small: &'s mut Small) -> Self {
-        Aside {
-            small,
-            #[cfg(feature = "std")]
-            large: None,
-        }
-    }
-
-    /// The same bytes, outside of the document.
-    ///
-    /// # Safety
-    /// As [`bytes_of`].
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    unsafe fn bytes<'a>(
-        &'a mut self,
-        under_edit: &UnderEdit,
-        pointer: *const u8,
-        length: usize,
-    ) -> Result<&'a [u8]> {
-        match under_edit.has(pointer, length) {
-            // SAFETY: passed on.
-            true => unsafe { self.copy(pointer, length) },
-            // SAFETY: passed on.
-            false => unsafe { storable(pointer, length) },
-        }
-    }
-
-    /// # Safety
-    /// As [`bytes_of`].
-    #[cold]
-    unsafe fn copy(&mut self, pointer: *const u8, length: usize) -> Result<&[u8]> {
-        // SAFETY: passed on.
-        let bytes = unsafe { storable(pointer, length) }?;
-        if length <= SMALL {
-            let place = self.small.as_mut_ptr().cast::<u8>();
-            // SAFETY: there is room, and what is read again was written.
-            unsafe {
-                ptr::copy_nonoverlapping(bytes.as_ptr(), place, length);
-                return Ok(slice::from_raw_parts(place, length));
-            }
+/// Calls `edit` with a copy of text that lies in the document under edit.
+///
+/// # Safety
+/// As [`bytes_of`]; `doc` is a document that nobody else uses now.
+#[cold]
+#[inline(never)]
+unsafe fn put_aside(
+    doc: *mut livebuf_doc,
+    pointer: *const c_void,
+    length: usize,
+    edit: &mut dyn FnMut(*const c_void) -> livebuf_status,
+) -> livebuf_status {
+    // SAFETY: passed on.
+    let error = match unsafe { storable(pointer.cast(), length) } {
+        Ok(bytes) if length <= SMALL => {
+            let mut small = [0; SMALL];
+            small[..length].copy_from_slice(bytes);
+            return edit(small.as_ptr().cast());
         }
         #[cfg(feature = "std")]
-        return Ok(self.large.insert(bytes.into()));
+        Ok(bytes) => return edit(Box::<[u8]>::from(bytes).as_ptr().cast()),
         #[cfg(not(feature = "std"))]
-        Err(livebuf_error {
+        Ok(_) => livebuf_error {
             detail: SMALL as u64,
             ..livebuf_error::of(livebuf_code::LIVEBUF_UNSUPPORTED)
-        })
-    }
+        },
+        Err(error) => error,
+    };
+    // SAFETY: the caller's word.
+    unsafe { doc.as_mut() }.map_or(NULL.status, |doc| doc.status(Err(error)))
 }
 
-/// `livebuf_kind` as what C passes.
+/// `livebuf_new_kind` as what C passes.
 pub(crate) mod kind {
-    use super::livebuf_kind::*;
+    use super::livebuf_new_kind::*;
     pub(crate) const NULL: u32 = LIVEBUF_NEW_NULL as u32;
     pub(crate) const BOOL: u32 = LIVEBUF_NEW_BOOL as u32;
     pub(crate) const INT: u32 = LIVEBUF_NEW_I64 as u32;
@@ -198,7 +196,7 @@ pub(crate) mod kind {
     pub(crate) const FLOAT: u32 = LIVEBUF_NEW_F64 as u32;
     pub(crate) const STRING: u32 = LIVEBUF_NEW_STRING as u32;
     pub(crate) const BYTES: u32 = LIVEBUF_NEW_BYTES as u32;
-    pub(crate) const NUMBER: u32 = LIVEBUF_NEW_NUMBER as u32;
+    pub(crate) const NUMBER: u32 = LIVEBUF_NEW_NUMBER_TEXT as u32;
     pub(crate) const OBJECT: u32 = LIVEBUF_NEW_OBJECT as u32;
     pub(crate) const MAP: u32 = LIVEBUF_NEW_MAP as u32;
     pub(crate) const ARRAY: u32 = LIVEBUF_NEW_ARRAY as u32;
@@ -211,7 +209,7 @@ impl livebuf_new {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn integer(&self) -> Option<i64> {
         // SAFETY: all that a union of numbers and a pointer holds may be read as a number.
-        let integer = unsafe { self.payload.integer };
+        let integer = unsafe { self.payload.i64 };
         let fits = self.kind == kind::INT || self.kind == kind::UINT && integer >= 0;
         fits.then_some(integer)
     }
@@ -232,10 +230,10 @@ impl livebuf_new {
         unsafe {
             Ok(match self.kind {
                 kind::NULL => New::Null,
-                kind::BOOL => New::Bool(payload.integer != 0),
-                kind::INT => New::Int(payload.integer),
-                kind::UINT => New::Uint(payload.natural),
-                kind::FLOAT => New::Float(payload.number),
+                kind::BOOL => New::Bool(payload.i64 != 0),
+                kind::INT => New::Int(payload.i64),
+                kind::UINT => New::Uint(payload.u64),
+                kind::FLOAT => New::Float(payload.f64),
                 kind::OBJECT => New::object(length),
                 kind::MAP => New::Map { capacity: self.length },
                 kind::ARRAY => New::array(length),
@@ -253,19 +251,43 @@ impl livebuf_new {
         }
     }
 
-    /// What the core stores, its text put aside where it lies in the document under edit.
+    /// What the core stores; its text does not lie in the document under edit.
     ///
     /// # Safety
     /// As [`new_by`](Self::new_by).
     #[inline(never)]
-    pub(crate) unsafe fn convert<'a>(
-        &self,
-        under_edit: &UnderEdit,
-        aside: &'a mut Aside<'_>,
-    ) -> Result<New<'a>> {
+    pub(crate) unsafe fn convert<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
+        // SAFETY: passed on.
+        unsafe { self.new_by(under_edit, |pointer, length| storable(pointer, length)) }
+    }
+
+    /// Whether it has text, or bytes, in the memory of the document under edit.
+    ///
+    /// # Safety
+    /// `doc` is NULL or a document.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    unsafe fn lies_in(&self, doc: *const livebuf_doc) -> bool {
+        // SAFETY: all that a union of numbers and a pointer holds may be read as a pointer;
+        // the caller's word.
+        matches!(self.kind, kind::STRING | kind::BYTES | kind::NUMBER)
+            && unsafe { lies_in(doc, self.payload.pointer, self.length as usize) }
+    }
+
+    /// Calls `edit` with the same value, its text put aside.
+    ///
+    /// # Safety
+    /// As [`put_aside`].
+    #[cold]
+    unsafe fn put_aside(
+        self,
+        doc: *mut livebuf_doc,
+        edit: &mut dyn FnMut(livebuf_new) -> livebuf_status,
+    ) -> livebuf_status {
         // SAFETY: passed on.
         unsafe {
-            self.new_by(under_edit, |pointer, length| aside.bytes(under_edit, pointer, length))
+            put_aside(doc, self.payload.pointer, self.length as usize, &mut move |pointer| {
+                edit(livebuf_new { payload: livebuf_payload { pointer }, ..self })
+            })
         }
     }
 
@@ -337,77 +359,155 @@ type Field<'a> = (&'a str, New<'a>);
 
 /// A call of the editor's that stores a value.
 trait Store {
-    fn store<'v>(self, new: impl Into<New<'v>>) -> livebuf::Result<Option<NodeId>>;
+    fn store<'v>(
+        &self,
+        editor: &mut Editor<Memory>,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeId>>;
 }
 
 macro_rules! stores {
-    ($($name:ident($($place:ident: $type:ty),*) => $call:ident;)+) => {
+    ($($name:ident($($place:ident: $type:ty),*), $editor:ident, $new:ident => $call:expr;)+) => {
         $(
-            struct $name<'e>(&'e mut Editor<Memory>, $($type),*);
+            struct $name($($type),*);
 
-            impl Store for $name<'_> {
+            impl Store for $name {
                 #[cfg_attr(not(feature = "small"), inline(always))]
-                fn store<'v>(self, new: impl Into<New<'v>>) -> livebuf::Result<Option<NodeId>> {
-                    let $name(editor, $($place),*) = self;
-                    editor.$call($($place,)* new)
+                fn store<'v>(
+                    &self,
+                    $editor: &mut Editor<Memory>,
+                    $new: impl Into<New<'v>>,
+                ) -> Result<Option<NodeId>> {
+                    let &$name($($place),*) = self;
+                    Ok($call?)
                 }
             }
         )+
     };
 }
+// SAFETY (of both that take text): the caller of the exported function promised it.
 stores! {
-    SetRoot() => set_root;
-    SetPointer(pointer: &'e str) => set_pointer;
-    Push(id: NodeId) => push;
-    Insert(id: NodeId, index: usize) => insert;
+    SetRoot(), editor, new => editor.set_root(new);
+    SetPointer(pointer: *const c_char, length: usize), editor, new =>
+        // SAFETY: see above.
+        editor.set_pointer(unsafe { key_text(pointer, length) }?, new);
+    SetText(node: livebuf_node, key: *const c_char, length: usize), editor, new =>
+        // SAFETY: see above.
+        editor.set(node.id(editor)?, unsafe { key_text(key, length) }?, new);
+    Push(node: livebuf_node), editor, new => editor.push(node.id(editor)?, new);
+    Insert(node: livebuf_node, index: usize), editor, new =>
+        editor.insert(node.id(editor)?, index, new);
 }
 
-struct Set<'e, C>(&'e mut Editor<Memory>, NodeId, C);
+struct Set<C>(livebuf_node, C);
 
-impl<C: Child> Store for Set<'_, C> {
+impl<C: Child> Store for Set<C> {
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn store<'v>(self, new: impl Into<New<'v>>) -> livebuf::Result<Option<NodeId>> {
-        self.0.set(self.1, self.2, new)
+    fn store<'v>(
+        &self,
+        editor: &mut Editor<Memory>,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeId>> {
+        Ok(editor.set(self.0.id(editor)?, self.1, new)?)
     }
 }
 
-/// Stores a new value as the core takes it. Numbers go there as such: an enum that is put
-/// together here and taken apart there stalls the processor for longer than storing an
+/// Stores what has no place of its own.
+///
+/// # Safety
+/// As the exported functions.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn store_scalar<'v, V: Into<New<'v>>>(
+    doc: *mut livebuf_doc,
+    store: impl Store,
+    value: impl FnOnce() -> Result<V>,
+) -> livebuf_status {
+    let work = move |editor: &mut Editor<Memory>| store.store(editor, value()?).map(|_| ());
+    // SAFETY: passed on.
+    unsafe { edit(doc, work) }
+}
+
+/// Stores a new value as the core takes it. Numbers and text go there as such: an enum that is
+/// put together here and taken apart there stalls the processor for longer than storing an
 /// integer takes. Where size counts, they do not get code of their own.
 ///
 /// # Safety
-/// The value's pointer is good for what its kind says.
+/// As the exported functions.
 #[cfg_attr(not(feature = "small"), inline(always))]
 unsafe fn store(
-    under_edit: &UnderEdit,
+    doc: *mut livebuf_doc,
     new: &livebuf_new,
+    child: *mut livebuf_node,
     store: impl Store,
-) -> Result<Option<NodeId>> {
+) -> livebuf_status {
     // SAFETY: all that a union of numbers and a pointer holds may be read as a number;
     // pointers are passed on.
     unsafe {
-        match new.kind {
-            kind::INT if cfg!(feature = "std") => Ok(store.store(new.payload.integer)?),
-            kind::FLOAT if cfg!(feature = "std") => Ok(store.store(new.payload.number)?),
+        let (payload, length) = (new.payload, new.length as usize);
+        let status = match new.kind {
+            kind::INT if cfg!(feature = "std") => store_scalar(doc, store, move || Ok(payload.i64)),
+            kind::FLOAT if cfg!(feature = "std") => {
+                store_scalar(doc, store, move || Ok(payload.f64))
+            }
             kind::STRING if cfg!(feature = "std") => {
-                let mut small = MaybeUninit::uninit();
-                let mut aside = Aside::new(&mut small);
-                let (pointer, length) = (new.payload.pointer.cast(), new.length as usize);
-                Ok(store.store(text_in(aside.bytes(under_edit, pointer, length)?)?)?)
+                let text = move || text_in(storable(payload.pointer.cast(), length)?);
+                store_scalar(doc, store, text)
             }
             kind::OBJECT if cfg!(feature = "std") => {
-                Ok(store.store(New::object(new.length as usize))?)
+                return store_container(doc, child, move |editor| {
+                    store.store(editor, New::object(length))
+                });
             }
             _ => {
-                let (mut store, mut answer) = (Some(store), None);
-                with_new(under_edit, new, &mut |new| {
-                    answer = store.take().map(|store| store.store(new)).transpose()?;
-                    Ok(())
-                })?;
-                answer.ok_or(NULL)
+                return store_container(doc, child, move |editor| {
+                    let (under_edit, mut answer) = (UnderEdit::of(doc, editor), None);
+                    with_new(&under_edit, new, &mut |new| {
+                        answer = store.store(editor, new)?;
+                        Ok(())
+                    })?;
+                    Ok(answer)
+                });
             }
-        }
+        };
+        no_place(child, status)
     }
+}
+
+/// Stores what may have a place.
+///
+/// # Safety
+/// As the exported functions.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn store_container(
+    doc: *mut livebuf_doc,
+    child: *mut livebuf_node,
+    store: impl FnOnce(&mut Editor<Memory>) -> Result<Option<NodeId>>,
+) -> livebuf_status {
+    let mut place = NONE;
+    let work = |editor: &mut Editor<Memory>| {
+        if let Some(id) = store(editor)? {
+            place = livebuf_node::good(id);
+        }
+        Ok(())
+    };
+    // SAFETY: passed on.
+    let status = unsafe { edit(doc, work) };
+    // SAFETY: the caller's word.
+    if let Some(child) = unsafe { child.as_mut() } {
+        *child = place;
+    }
+    status
+}
+
+/// # Safety
+/// `child` is NULL or good for writing.
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn no_place(child: *mut livebuf_node, status: livebuf_status) -> livebuf_status {
+    // SAFETY: the caller's word.
+    if let Some(child) = unsafe { child.as_mut() } {
+        *child = NONE;
+    }
+    status
 }
 
 /// Hands over a new value as the core takes it.
@@ -418,22 +518,20 @@ unsafe fn store(
 pub(crate) unsafe fn with_new(
     under_edit: &UnderEdit,
     new: &livebuf_new,
-    then: &mut dyn FnMut(New<'_>) -> livebuf::Result<()>,
+    then: &mut dyn FnMut(New<'_>) -> Result<()>,
 ) -> Result<()> {
     if new.kind == kind::FIELDS {
         let mut places = MaybeUninit::uninit();
         // SAFETY: passed on.
         let fields = unsafe { fields_of(under_edit, new, &mut places) }?;
-        return Ok(then(New::Fields(fields))?);
+        return then(New::Fields(fields));
     }
-    let mut small = MaybeUninit::uninit();
-    let mut aside = Aside::new(&mut small);
     // SAFETY: passed on.
-    Ok(then(unsafe { new.convert(under_edit, &mut aside) }?)?)
+    then(unsafe { new.convert(under_edit) }?)
 }
 
 /// # Safety
-/// As [`store`].
+/// As [`with_rest`].
 unsafe fn fields_of<'a>(
     under_edit: &UnderEdit,
     new: &livebuf_new,
@@ -496,38 +594,17 @@ unsafe fn storable<'a>(pointer: *const u8, length: usize) -> Result<&'a [u8]> {
     unsafe { bytes_of(pointer, length) }
 }
 
-/// Calls `then` with a key as the core takes it.
+/// A key as the core takes it; it does not lie in the document under edit.
 ///
 /// # Safety
 /// `key` is NULL or good for `length` bytes.
 #[cfg_attr(not(feature = "small"), inline(always))]
-unsafe fn with_text<R>(
-    under_edit: &UnderEdit,
-    key: *const c_char,
-    length: usize,
-    then: impl FnOnce(&str) -> Result<R>,
-) -> Result<R> {
+unsafe fn key_text<'k>(key: *const c_char, length: usize) -> Result<&'k str> {
     if key.is_null() {
         return Err(NULL);
     }
-    let mut small = MaybeUninit::uninit();
-    let mut aside = Aside::new(&mut small);
     // SAFETY: passed on.
-    then(text_in(unsafe { aside.bytes(under_edit, key.cast(), length) }?)?)
-}
-
-/// # Safety
-/// `child` is NULL or good for writing.
-#[cfg_attr(not(feature = "small"), inline(always))]
-unsafe fn hand_out(
-    child: *mut livebuf_node,
-    result: core::result::Result<Option<NodeId>, livebuf_status>,
-) -> livebuf_status {
-    // SAFETY: the caller's word.
-    if let Some(child) = unsafe { child.as_mut() } {
-        *child = livebuf_node::of(result.ok().flatten());
-    }
-    result.err().unwrap_or(OK)
+    text_in(unsafe { storable(key.cast(), length) }?)
 }
 
 /// Sets a child that the core can name.
@@ -542,13 +619,14 @@ unsafe fn set_child(
     new: &livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
-        // SAFETY: passed on.
-        unsafe { store(&under_edit, new, Set(editor, id, at)) }
-    };
     // SAFETY: passed on.
-    unsafe { hand_out(child, edit(doc, work)) }
+    unsafe {
+        if new.lies_in(doc) {
+            return new.put_aside(doc, &mut move |new| set_child(doc, node, at, &new, child));
+        }
+    }
+    // SAFETY: passed on.
+    unsafe { store(doc, new, child, Set(node, at)) }
 }
 
 // --- handles --------------------------------------------------------------------------
@@ -691,13 +769,14 @@ pub unsafe extern "C" fn livebuf_set_root(
     value: livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        let under_edit = UnderEdit::of(doc, editor);
-        // SAFETY: the caller's word.
-        unsafe { store(&under_edit, &value, SetRoot(editor)) }
-    };
     // SAFETY: the caller's word.
-    unsafe { hand_out(child, edit(doc, work)) }
+    unsafe {
+        if value.lies_in(doc) {
+            return value.put_aside(doc, &mut move |value| livebuf_set_root(doc, value, child));
+        }
+    }
+    // SAFETY: the caller's word.
+    unsafe { store(doc, &value, child, SetRoot()) }
 }
 
 /// Sets the member with this key of `length` bytes, adding it where it is missing.
@@ -715,17 +794,107 @@ pub unsafe extern "C" fn livebuf_set_n(
     value: livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
-        // SAFETY: the caller's word.
-        unsafe {
-            with_text(&under_edit, key, length, |key| {
-                store(&under_edit, &value, Set(editor, id, key))
-            })
-        }
-    };
     // SAFETY: the caller's word.
-    unsafe { hand_out(child, edit(doc, work)) }
+    unsafe {
+        if lies_in(doc, key, length) {
+            return put_aside(doc, key.cast(), length, &mut move |key| {
+                livebuf_set_n(doc, node, key.cast(), length, value, child)
+            });
+        }
+        if value.lies_in(doc) {
+            return value.put_aside(doc, &mut move |value| {
+                livebuf_set_n(doc, node, key, length, value, child)
+            });
+        }
+    }
+    // These have code of their own.
+    // SAFETY: the caller's word; the payload is what the kind says.
+    unsafe {
+        let payload = value.payload;
+        let status = match value.kind {
+            kind::INT => livebuf_set_i64_n(doc, node, key, length, payload.i64),
+            kind::FLOAT => livebuf_set_f64_n(doc, node, key, length, payload.f64),
+            kind::STRING => {
+                let (text, text_length) = (payload.pointer.cast(), value.length as usize);
+                livebuf_set_str_n(doc, node, key, length, text, text_length)
+            }
+            _ => return store(doc, &value, child, SetText(node, key, length)),
+        };
+        no_place(child, status)
+    }
+}
+
+/// Sets the member with this key of `length` bytes to an integer: livebuf_set_n, faster.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_set_n.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_i64_n(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: i64,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, key, length) {
+            return put_aside(doc, key.cast(), length, &mut move |key| {
+                livebuf_set_i64_n(doc, node, key.cast(), length, value)
+            });
+        }
+        store_scalar(doc, SetText(node, key, length), move || Ok(value))
+    }
+}
+
+/// Sets the member with this key of `length` bytes to a double: livebuf_set_n, faster.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_set_n.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_f64_n(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    value: f64,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, key, length) {
+            return put_aside(doc, key.cast(), length, &mut move |key| {
+                livebuf_set_f64_n(doc, node, key.cast(), length, value)
+            });
+        }
+        store_scalar(doc, SetText(node, key, length), move || Ok(value))
+    }
+}
+
+/// Sets the member with this key of `length` bytes to text of `text_length` bytes:
+/// livebuf_set_n, faster.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_set_n.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_str_n(
+    doc: *mut livebuf_doc,
+    node: livebuf_node,
+    key: *const c_char,
+    length: usize,
+    text: *const c_char,
+    text_length: usize,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, key, length) {
+            return put_aside(doc, key.cast(), length, &mut move |key| {
+                livebuf_set_str_n(doc, node, key.cast(), length, text, text_length)
+            });
+        }
+        if lies_in(doc, text, text_length) {
+            return put_aside(doc, text.cast(), text_length, &mut move |text| {
+                livebuf_set_str_n(doc, node, key, length, text.cast(), text_length)
+            });
+        }
+        store_scalar(doc, SetText(node, key, length), move || key_text(text, text_length))
+    }
 }
 
 /// Sets the member with a remembered key, adding it where it is missing.
@@ -777,17 +946,21 @@ pub unsafe extern "C" fn livebuf_set_pointer_n(
     value: livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        let under_edit = UnderEdit::of(doc, editor);
-        // SAFETY: the caller's word.
-        unsafe {
-            with_text(&under_edit, pointer, length, |pointer| {
-                store(&under_edit, &value, SetPointer(editor, pointer))
-            })
-        }
-    };
     // SAFETY: the caller's word.
-    unsafe { hand_out(child, edit(doc, work)) }
+    unsafe {
+        if lies_in(doc, pointer, length) {
+            return put_aside(doc, pointer.cast(), length, &mut move |pointer| {
+                livebuf_set_pointer_n(doc, pointer.cast(), length, value, child)
+            });
+        }
+        if value.lies_in(doc) {
+            return value.put_aside(doc, &mut move |value| {
+                livebuf_set_pointer_n(doc, pointer, length, value, child)
+            });
+        }
+    }
+    // SAFETY: the caller's word.
+    unsafe { store(doc, &value, child, SetPointer(pointer, length)) }
 }
 
 /// Adds an element at the end of an array.
@@ -800,13 +973,14 @@ pub unsafe extern "C" fn livebuf_push(
     value: livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
-        // SAFETY: the caller's word.
-        unsafe { store(&under_edit, &value, Push(editor, id)) }
-    };
     // SAFETY: the caller's word.
-    unsafe { hand_out(child, edit(doc, work)) }
+    unsafe {
+        if value.lies_in(doc) {
+            return value.put_aside(doc, &mut move |value| livebuf_push(doc, node, value, child));
+        }
+    }
+    // SAFETY: the caller's word.
+    unsafe { store(doc, &value, child, Push(node)) }
 }
 
 /// Adds an element before the one at an index of an array, or at the end.
@@ -820,13 +994,15 @@ pub unsafe extern "C" fn livebuf_insert(
     value: livebuf_new,
     child: *mut livebuf_node,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
-        // SAFETY: the caller's word.
-        unsafe { store(&under_edit, &value, Insert(editor, id, index)) }
-    };
     // SAFETY: the caller's word.
-    unsafe { hand_out(child, edit(doc, work)) }
+    unsafe {
+        if value.lies_in(doc) {
+            return value
+                .put_aside(doc, &mut move |value| livebuf_insert(doc, node, index, value, child));
+        }
+    }
+    // SAFETY: the caller's word.
+    unsafe { store(doc, &value, child, Insert(node, index)) }
 }
 
 // --- taking out -----------------------------------------------------------------------
@@ -846,7 +1022,7 @@ unsafe fn remove(doc: *mut livebuf_doc, node: livebuf_node, at: impl Child) -> l
         was_there(editor.remove(id, at)?)
     };
     // SAFETY: passed on.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Takes the member with this key of `length` bytes out; what it held is free and wiped.
@@ -860,15 +1036,21 @@ pub unsafe extern "C" fn livebuf_remove_n(
     key: *const c_char,
     length: usize,
 ) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, key, length) {
+            return put_aside(doc, key.cast(), length, &mut move |key| {
+                livebuf_remove_n(doc, node, key.cast(), length)
+            });
+        }
+    }
     let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
+        let id = node.id(editor)?;
         // SAFETY: the caller's word.
-        was_there(unsafe {
-            with_text(&under_edit, key, length, |key| Ok(editor.remove(id, key)?))
-        }?)
+        was_there(editor.remove(id, unsafe { key_text(key, length) }?)?)
     };
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Takes the member with a remembered key out.
@@ -910,14 +1092,20 @@ pub unsafe extern "C" fn livebuf_remove_pointer_n(
     pointer: *const c_char,
     length: usize,
 ) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, pointer, length) {
+            return put_aside(doc, pointer.cast(), length, &mut move |pointer| {
+                livebuf_remove_pointer_n(doc, pointer.cast(), length)
+            });
+        }
+    }
     let work = |editor: &mut Editor<Memory>| {
-        let under_edit = UnderEdit::of(doc, editor);
-        let remove = |pointer: &str| Ok(editor.remove_pointer(pointer)?);
         // SAFETY: the caller's word.
-        was_there(unsafe { with_text(&under_edit, pointer, length, remove) }?)
+        was_there(editor.remove_pointer(unsafe { key_text(pointer, length) }?)?)
     };
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Takes all members or elements out; the container stays, empty.
@@ -931,7 +1119,7 @@ pub unsafe extern "C" fn livebuf_clear(
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.clear(node.id(editor)?)?);
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Takes the elements of an array from `length` on out; their room is kept.
@@ -946,7 +1134,7 @@ pub unsafe extern "C" fn livebuf_truncate(
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.truncate(node.id(editor)?, length)?);
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Exchanges two elements of an array.
@@ -962,7 +1150,7 @@ pub unsafe extern "C" fn livebuf_swap(
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.swap(node.id(editor)?, first, second)?);
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Gives a member another key, in its place.
@@ -978,17 +1166,27 @@ pub unsafe extern "C" fn livebuf_rename_n(
     to: *const c_char,
     to_length: usize,
 ) -> livebuf_status {
-    let work = |editor: &mut Editor<Memory>| {
-        let (under_edit, id) = (UnderEdit::of(doc, editor), node.id(editor)?);
-        // SAFETY: the caller's word.
-        unsafe {
-            with_text(&under_edit, from, from_length, |from| {
-                with_text(&under_edit, to, to_length, |to| Ok(editor.rename(id, from, to)?))
-            })
+    // SAFETY: the caller's word.
+    unsafe {
+        if lies_in(doc, from, from_length) {
+            return put_aside(doc, from.cast(), from_length, &mut move |from| {
+                livebuf_rename_n(doc, node, from.cast(), from_length, to, to_length)
+            });
         }
+        if lies_in(doc, to, to_length) {
+            return put_aside(doc, to.cast(), to_length, &mut move |to| {
+                livebuf_rename_n(doc, node, from, from_length, to.cast(), to_length)
+            });
+        }
+    }
+    let work = |editor: &mut Editor<Memory>| {
+        let id = node.id(editor)?;
+        // SAFETY: the caller's word.
+        let (from, to) = unsafe { (key_text(from, from_length)?, key_text(to, to_length)?) };
+        Ok(editor.rename(id, from, to)?)
     };
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }
 
 /// Makes room for `additional` members or elements, so that adding them takes no more space
@@ -1006,5 +1204,5 @@ pub unsafe extern "C" fn livebuf_reserve(
 ) -> livebuf_status {
     let work = |editor: &mut Editor<Memory>| Ok(editor.reserve(node.id(editor)?, additional)?);
     // SAFETY: the caller's word.
-    status_of(unsafe { edit(doc, work) })
+    unsafe { edit(doc, work) }
 }

@@ -7,11 +7,12 @@ use core::ffi::c_char;
 use core::mem::{MaybeUninit, align_of, size_of};
 use core::ops::Bound;
 
+use livebuf::layout::TAG_OBJECT;
 use livebuf::{ArrayIter, Checked, Fields, Ordered, Value};
 
 use crate::document::livebuf_doc;
 use crate::read::{livebuf_str, livebuf_value, stale, text_of};
-use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// Begins at the last instead of the first.
 pub const LIVEBUF_DESCENDING: u32 = 1;
@@ -38,6 +39,10 @@ pub struct livebuf_iter {
     pub private_generation: u32,
     /// Private.
     pub private_flags: u32,
+    /// Private: the cell of the next row, where the elements are rows of a table.
+    pub private_row: u64,
+    /// Private: how many such rows are left.
+    pub private_rows: u64,
     /// Private.
     pub private_words: [MaybeUninit<u64>; 36],
 }
@@ -53,44 +58,50 @@ const _: () = assert!(size_of::<Steps>() <= 36 * 8 && align_of::<Steps>() <= 8);
 const _: () = assert!(!core::mem::needs_drop::<Steps>());
 
 const STEPS: u32 = 0x4C42_4900;
+/// The elements are rows of a table, which the header's `livebuf_next` steps through, too.
+const ROWS: u32 = 0x4C42_5200;
 
+/// Begins an iteration in the caller's variable, which is long to copy: `make` writes there.
+///
 /// # Safety
-/// `iter` is NULL or good for writing; `value` of a document; `make`'s answer lives as long
+/// `iter` is NULL or good for writing; `value` of a document; what `make` writes lives as long
 /// as the generation of the document.
+#[cfg_attr(not(feature = "small"), inline(always))]
 unsafe fn begin(
     iter: *mut livebuf_iter,
-    value: livebuf_value,
+    value: &livebuf_value,
     flags: u32,
-    make: impl FnOnce(Value<'static>) -> Result<Steps>,
+    make: impl FnOnce(Value<'static>, &mut livebuf_iter) -> Result<()>,
 ) -> livebuf_status {
     if iter.is_null() {
         return NULL.status;
     }
+    // SAFETY: the caller's word. All fields are written before they are read; those that hold
+    // numbers only may be anything until then.
+    let iter = unsafe { &mut *iter };
+    iter.key = livebuf_str::of(None, 0);
+    iter.value = livebuf_value::NOT_FOUND;
+    iter.index = usize::MAX;
+    iter.error = livebuf_error::NONE;
+    iter.private_doc = value.doc;
+    iter.private_generation = value.generation;
+    iter.private_flags = STEPS | (flags & LIVEBUF_DESCENDING);
+    iter.private_row = 0;
+    iter.private_rows = 0;
     // SAFETY: the caller's word.
-    let made = unsafe { value.view() }.and_then(make);
-    let none = livebuf_error::of(livebuf_code::LIVEBUF_NOT_FOUND);
-    let mut begun = livebuf_iter {
-        key: livebuf_str::of(None, 0),
-        value: livebuf_value::missing(none),
-        index: usize::MAX,
-        error: livebuf_error::NONE,
-        private_doc: value.doc,
-        private_generation: value.generation,
-        private_flags: 0,
-        private_words: [MaybeUninit::uninit(); 36],
-    };
-    match made {
-        Ok(steps) => {
-            // SAFETY: the words have its size and alignment.
-            unsafe { begun.private_words.as_mut_ptr().cast::<Steps>().write(steps) };
-            begun.private_flags = STEPS | (flags & LIVEBUF_DESCENDING);
-        }
-        Err(error) => begun.error = error,
+    if let Err(error) = unsafe { value.view() }.and_then(|value| make(value, iter)) {
+        iter.private_flags = 0;
+        iter.error = error;
     }
-    let status = begun.error.status;
-    // SAFETY: the caller's word.
-    unsafe { iter.write(begun) };
-    status
+    iter.error.status
+}
+
+impl livebuf_iter {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn put(&mut self, steps: Steps) {
+        // SAFETY: the words have its size and alignment.
+        unsafe { self.private_words.as_mut_ptr().cast::<Steps>().write(steps) };
+    }
 }
 
 fn wrong_type() -> livebuf_error {
@@ -109,14 +120,23 @@ pub unsafe extern "C" fn livebuf_iterate(
     flags: u32,
     iter: *mut livebuf_iter,
 ) -> livebuf_status {
-    let make = |value: Value<'static>| {
-        if let Some(array) = value.as_array()? {
-            return Ok(Steps::Elements(array.iter()));
+    let make = |value: Value<'static>, iter: &mut livebuf_iter| {
+        let Some(array) = value.as_array()? else {
+            iter.put(Steps::Fields(value.as_object()?.ok_or_else(wrong_type)?.iter()));
+            return Ok(());
+        };
+        match array.row_cells() {
+            Some((first, count)) if flags & LIVEBUF_DESCENDING == 0 => {
+                iter.private_row = first;
+                iter.private_rows = count.into();
+                iter.private_flags = ROWS;
+            }
+            _ => iter.put(Steps::Elements(array.iter())),
         }
-        Ok(Steps::Fields(value.as_object()?.ok_or_else(wrong_type)?.iter()))
+        Ok(())
     };
     // SAFETY: the caller's word.
-    unsafe { begin(iter, value, flags, make) }
+    unsafe { begin(iter, &value, flags, make) }
 }
 
 /// Begins to go over the members of an object whose keys lie from `low` to before `high`,
@@ -146,14 +166,15 @@ pub unsafe extern "C" fn livebuf_range_n(
             false => Bound::Excluded(unsafe { text_of(text, length) }?),
         })
     };
-    let make = |value: Value<'static>| {
+    let make = |value: Value<'static>, iter: &mut livebuf_iter| {
         let object = value.as_object()?.ok_or_else(wrong_type)?;
         let low = bound(low, low_length, flags & LIVEBUF_LOW_EXCLUDED == 0)?;
         let high = bound(high, high_length, flags & LIVEBUF_HIGH_INCLUDED != 0)?;
-        Ok(Steps::Ordered(object.range((low, high))))
+        iter.put(Steps::Ordered(object.range((low, high))));
+        Ok(())
     };
     // SAFETY: the caller's word.
-    unsafe { begin(iter, object, flags, make) }
+    unsafe { begin(iter, &object, flags, make) }
 }
 
 /// Begins to go over the members of an object whose keys begin with `prefix`, ordered by the
@@ -170,14 +191,15 @@ pub unsafe extern "C" fn livebuf_prefix_n(
     flags: u32,
     iter: *mut livebuf_iter,
 ) -> livebuf_status {
-    let make = |value: Value<'static>| {
+    let make = |value: Value<'static>, iter: &mut livebuf_iter| {
         let object = value.as_object()?.ok_or_else(wrong_type)?;
         // SAFETY: the caller's word.
         let prefix: &'static str = unsafe { text_of(prefix, length) }?;
-        Ok(Steps::Ordered(object.prefix(prefix)))
+        iter.put(Steps::Ordered(object.prefix(prefix)));
+        Ok(())
     };
     // SAFETY: the caller's word.
-    unsafe { begin(iter, object, flags, make) }
+    unsafe { begin(iter, &object, flags, make) }
 }
 
 type Member<'d> = (Option<&'d str>, Value<'d>);
@@ -192,6 +214,10 @@ type Member<'d> = (Option<&'d str>, Value<'d>);
 pub unsafe extern "C" fn livebuf_next(iter: *mut livebuf_iter) -> bool {
     // SAFETY: the caller's word.
     let Some(iter) = (unsafe { iter.as_mut() }) else { return false };
+    if iter.private_flags == ROWS {
+        // SAFETY: the caller's word.
+        return unsafe { next_row(iter) };
+    }
     if iter.private_flags & !LIVEBUF_DESCENDING != STEPS {
         return false;
     }
@@ -219,6 +245,34 @@ pub unsafe extern "C" fn livebuf_next(iter: *mut livebuf_iter) -> bool {
             false
         }
     }
+}
+
+/// The same through the rows of a table.
+///
+/// # Safety
+/// The iteration was begun here, and its document is one.
+unsafe fn next_row(iter: &mut livebuf_iter) -> bool {
+    // SAFETY: the caller's word; documents outlive what borrows them.
+    let current = unsafe { iter.private_doc.as_ref() }
+        .is_some_and(|doc| doc.generation == iter.private_generation && doc.is_open());
+    if !current || iter.private_rows == 0 {
+        iter.private_flags = 0;
+        iter.private_rows = 0;
+        iter.error = if current { livebuf_error::NONE } else { stale() };
+        return false;
+    }
+    iter.index = iter.index.wrapping_add(1);
+    iter.value = livebuf_value {
+        doc: iter.private_doc,
+        cell: iter.private_row,
+        tag: TAG_OBJECT.into(),
+        generation: iter.private_generation,
+        status: OK,
+        ..livebuf_value::NOT_FOUND
+    };
+    iter.private_row = iter.private_row.wrapping_add(1 << 32);
+    iter.private_rows -= 1;
+    true
 }
 
 #[cfg_attr(not(feature = "small"), inline(always))]

@@ -11,7 +11,7 @@ use livebuf_json::{
     from_slice_with, to_vec_with, to_writer,
 };
 
-use crate::context::{livebuf_allocator, made};
+use crate::context::{from_io, livebuf_allocator, made, path_of, replace_file};
 use crate::document::{
     Memory, bytes_of, guard, livebuf_doc, livebuf_is_trusted, livebuf_limits, place_editor,
 };
@@ -21,7 +21,7 @@ use crate::status::{NULL, OK, Result, Text, livebuf_code, livebuf_error, livebuf
 /// Every number keeps its text, so that printing gives back each literal as it was.
 pub const LIVEBUF_JSON_TEXT_NUMBERS: u32 = 1;
 /// Equal keys in one object are an error; else the last wins, at the place of the first.
-pub const LIVEBUF_JSON_UNIQUE_KEYS: u32 = 2;
+pub const LIVEBUF_JSON_REFUSE_DUPLICATE_KEYS: u32 = 2;
 /// Arrays of like objects do not become columns.
 pub const LIVEBUF_JSON_NO_TABLES: u32 = 4;
 /// Infinities and NaN are printed as null; else they are an error.
@@ -70,7 +70,7 @@ impl livebuf_json_options {
         if self.flags & LIVEBUF_JSON_TEXT_NUMBERS != 0 {
             options = options.numbers(NumberPolicy::AllText);
         }
-        if self.flags & LIVEBUF_JSON_UNIQUE_KEYS != 0 {
+        if self.flags & LIVEBUF_JSON_REFUSE_DUPLICATE_KEYS != 0 {
             options = options.duplicate_keys(DuplicateKeys::Refuse);
         }
         if let width @ (1 | 2 | 4 | 8) = self.min_width {
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn livebuf_from_json(
 /// the defaults; others LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_from_json, in `doc->error`;
 /// LIVEBUF_NO_SPACE with the missing bytes. Threads: an edit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_from_json_in(
+pub unsafe extern "C" fn livebuf_from_json_into(
     doc: *mut livebuf_doc,
     buffer: *mut u8,
     capacity: usize,
@@ -195,6 +195,66 @@ pub unsafe extern "C" fn livebuf_from_json_in(
         }
         // SAFETY: the caller's word.
         let document = unsafe { read(text, length, options) }?;
+        Ok(document.copy_to(Memory::fixed(buffer, capacity))?)
+    };
+    // SAFETY: the caller's word.
+    unsafe { place_editor(doc, make()) }
+}
+
+/// # Safety
+/// `path` is NULL or ends with NUL, `options` is NULL or good for reading.
+unsafe fn read_file(path: *const c_char, options: *const livebuf_json_options) -> Result<DocBuf> {
+    // SAFETY: the caller's word.
+    let text = std::fs::read(unsafe { path_of(path) }?).map_err(from_io)?;
+    // SAFETY: the caller's word.
+    unsafe { read(text.as_ptr().cast(), text.len(), options) }
+}
+
+/// A document that manages its memory, made from a file with JSON text.
+///
+/// Memory: livebuf_destroy frees what it returns; `path` ends with NUL. NULL: as
+/// livebuf_from_json; `path` LIVEBUF_NULL_ARGUMENT. Errors: NULL: as livebuf_from_json;
+/// LIVEBUF_IO with the system's number. Threads: as livebuf_create.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_from_json_file(
+    path: *const c_char,
+    options: *const livebuf_json_options,
+    allocator: *const livebuf_allocator,
+    error: *mut livebuf_error,
+) -> *mut livebuf_doc {
+    // SAFETY: the caller's word.
+    match unsafe { read_file(path, options) } {
+        // SAFETY: the caller's word.
+        Ok(document) => unsafe { made(&document, allocator, error) },
+        Err(what) => {
+            // SAFETY: the caller's word.
+            if let Some(error) = unsafe { error.as_mut() } {
+                *error = what;
+            }
+            ptr::null_mut()
+        }
+    }
+}
+
+/// The same in the caller's memory, to be edited there.
+///
+/// Memory: as livebuf_init; takes memory from the system while it runs; `path` ends with NUL.
+/// NULL: as livebuf_from_json_into. Errors: as livebuf_from_json_into, and LIVEBUF_IO with the
+/// system's number. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_from_json_file_into(
+    doc: *mut livebuf_doc,
+    buffer: *mut u8,
+    capacity: usize,
+    path: *const c_char,
+    options: *const livebuf_json_options,
+) -> livebuf_status {
+    let make = || -> Result<Editor<Memory>> {
+        if buffer.is_null() {
+            return Err(NULL);
+        }
+        // SAFETY: the caller's word.
+        let document = unsafe { read_file(path, options) }?;
         Ok(document.copy_to(Memory::fixed(buffer, capacity))?)
     };
     // SAFETY: the caller's word.
@@ -293,4 +353,35 @@ pub unsafe extern "C" fn livebuf_to_json_new(
             ptr::null_mut()
         }
     }
+}
+
+/// Prints a value as JSON to a file, which is the old one or the new one at any time: a file
+/// beside it is written first and takes its name then.
+///
+/// Memory: takes memory from the system while it runs; `path` ends with NUL. NULL: `options`
+/// for the defaults, `error` if it is not wanted; `path` LIVEBUF_NULL_ARGUMENT. Errors: as
+/// livebuf_to_json, and LIVEBUF_IO with the system's number. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_to_json_file(
+    value: livebuf_value,
+    options: *const livebuf_json_options,
+    path: *const c_char,
+    error: *mut livebuf_error,
+) -> livebuf_status {
+    let print = || {
+        // SAFETY: the caller's word.
+        let (view, options, path) = unsafe {
+            (value.view()?, livebuf_json_options::given(options).print(value.doc), path_of(path)?)
+        };
+        guard(|| {
+            let text = to_vec_with(view, &options).map_err(|error| from_json(&error))?;
+            replace_file(&path, &text)
+        })
+    };
+    let what = print().err().unwrap_or(livebuf_error::NONE);
+    // SAFETY: the caller's word.
+    if let Some(error) = unsafe { error.as_mut() } {
+        *error = what;
+    }
+    what.status
 }

@@ -30,11 +30,9 @@ pub struct livebuf_value {
     /// The document's when the value was got. Of an error the upper half of its detail.
     pub generation: u32,
     /// One of LIVEBUF_TAG_*; 0 where there is no value.
-    pub tag: u8,
+    pub tag: u32,
     /// LIVEBUF_OK, or why there is no value.
-    pub status: u8,
-    /// Zero.
-    pub reserved: [u8; 6],
+    pub status: livebuf_status,
 }
 
 const _: () = assert!(size_of::<livebuf_value>() == 24 + size_of::<usize>().next_multiple_of(8));
@@ -52,42 +50,51 @@ pub const LIVEBUF_TAG_U64: u8 = 0x05;
 /// `tag` of a double: `cell` holds its bits.
 pub const LIVEBUF_TAG_F64: u8 = 0x06;
 
+/// `tag` of text.
+pub const LIVEBUF_TAG_STRING: u8 = 0x10;
+/// `tag` of an object.
+pub const LIVEBUF_TAG_OBJECT: u8 = 0x20;
+/// `tag` of an array.
+pub const LIVEBUF_TAG_ARRAY: u8 = 0x21;
+
 /// The header's inline functions look at tags, which are the format's.
 const _: () = {
     use livebuf::layout::*;
     assert!(LIVEBUF_TAG_NULL == TAG_NULL && LIVEBUF_TAG_FALSE == TAG_FALSE);
     assert!(LIVEBUF_TAG_TRUE == TAG_TRUE && LIVEBUF_TAG_I64 == TAG_INT);
     assert!(LIVEBUF_TAG_U64 == TAG_UINT && LIVEBUF_TAG_F64 == TAG_FLOAT);
+    assert!(LIVEBUF_TAG_STRING == TAG_STRING);
+    assert!(LIVEBUF_TAG_OBJECT == TAG_OBJECT && LIVEBUF_TAG_ARRAY == TAG_ARRAY);
 };
 
 /// What a value is.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum livebuf_type {
+pub enum livebuf_kind {
     /// There is no value.
-    LIVEBUF_TYPE_NONE = 0,
+    LIVEBUF_KIND_NONE = 0,
     /// JSON null.
-    LIVEBUF_TYPE_NULL = 1,
+    LIVEBUF_KIND_NULL = 1,
     /// True or false.
-    LIVEBUF_TYPE_BOOL = 2,
+    LIVEBUF_KIND_BOOL = 2,
     /// An integer that fits int64_t.
-    LIVEBUF_TYPE_I64 = 3,
+    LIVEBUF_KIND_I64 = 3,
     /// An integer that only fits uint64_t.
-    LIVEBUF_TYPE_U64 = 4,
+    LIVEBUF_KIND_U64 = 4,
     /// A double.
-    LIVEBUF_TYPE_F64 = 5,
+    LIVEBUF_KIND_F64 = 5,
     /// A number that only its text holds exactly.
-    LIVEBUF_TYPE_NUMBER = 6,
+    LIVEBUF_KIND_NUMBER_TEXT = 6,
     /// Text.
-    LIVEBUF_TYPE_STRING = 7,
+    LIVEBUF_KIND_STRING = 7,
     /// Bytes.
-    LIVEBUF_TYPE_BYTES = 8,
+    LIVEBUF_KIND_BYTES = 8,
     /// An object.
-    LIVEBUF_TYPE_OBJECT = 9,
+    LIVEBUF_KIND_OBJECT = 9,
     /// An array.
-    LIVEBUF_TYPE_ARRAY = 10,
+    LIVEBUF_KIND_ARRAY = 10,
     /// A value of a kind that this version does not know.
-    LIVEBUF_TYPE_RESERVED = 11,
+    LIVEBUF_KIND_RESERVED = 11,
 }
 
 /// Text in a document: not ended by NUL, good until the next edit (livebuf_str_is_current).
@@ -159,19 +166,17 @@ impl livebuf_value {
             position: error.detail as u32,
             generation: (error.detail >> 32) as u32,
             tag: 0,
-            status: error.status as u8,
-            reserved: [0; 6],
+            status: error.status,
         }
     }
 
-    const NOT_FOUND: livebuf_value = livebuf_value {
+    pub(crate) const NOT_FOUND: livebuf_value = livebuf_value {
         doc: ptr::null(),
         cell: 0,
         position: 0,
         generation: 0,
         tag: 0,
-        status: livebuf_code::LIVEBUF_NOT_FOUND as u8,
-        reserved: [0; 6],
+        status: livebuf_code::LIVEBUF_NOT_FOUND as livebuf_status,
     };
 
     #[cold]
@@ -180,7 +185,7 @@ impl livebuf_value {
             return NULL; // A zeroed variable.
         }
         livebuf_error {
-            status: self.status as livebuf_status,
+            status: self.status,
             offset: self.cell,
             detail: self.position as u64 | (self.generation as u64) << 32,
             ..livebuf_error::NONE
@@ -198,8 +203,13 @@ impl livebuf_value {
         if doc.generation != self.generation || !doc.is_open() {
             return Err(stale());
         }
+        Ok(Value::from_parts(doc.used(), self.parts()))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn parts(&self) -> ValueParts {
         let livebuf_value { cell, position, tag, .. } = *self;
-        Ok(Value::from_parts(doc.used(), ValueParts { cell, position, tag }))
+        ValueParts { cell, position, tag: tag as u8 }
     }
 
     /// A value of the same document.
@@ -211,7 +221,7 @@ impl livebuf_value {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn of(doc: *const livebuf_doc, generation: u32, value: &Value<'_>) -> Self {
         let ValueParts { cell, position, tag } = value.parts();
-        livebuf_value { doc, cell, position, generation, tag, status: 0, reserved: [0; 6] }
+        livebuf_value { doc, cell, position, generation, tag: tag.into(), status: OK }
     }
 
     /// What a look-up finds, or why not.
@@ -386,27 +396,26 @@ fn bad_text(offset: usize) -> livebuf_error {
 
 /// What a value is.
 ///
-/// Memory: none. NULL: none; what is not there is LIVEBUF_TYPE_NONE. Errors: none.
+/// Memory: none. NULL: none; what is not there is LIVEBUF_KIND_NONE. Errors: none.
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn livebuf_type_of(value: livebuf_value) -> livebuf_type {
-    use livebuf_type::*;
+pub extern "C" fn livebuf_kind_of(value: livebuf_value) -> livebuf_kind {
+    use livebuf_kind::*;
     if value.doc.is_null() {
-        return LIVEBUF_TYPE_NONE;
+        return LIVEBUF_KIND_NONE;
     }
-    let livebuf_value { cell, position, tag, .. } = value;
-    match Value::from_parts(&[], ValueParts { cell, position, tag }).kind() {
-        Kind::Null => LIVEBUF_TYPE_NULL,
-        Kind::Bool => LIVEBUF_TYPE_BOOL,
-        Kind::Int => LIVEBUF_TYPE_I64,
-        Kind::Uint => LIVEBUF_TYPE_U64,
-        Kind::Float => LIVEBUF_TYPE_F64,
-        Kind::Number => LIVEBUF_TYPE_NUMBER,
-        Kind::String => LIVEBUF_TYPE_STRING,
-        Kind::Bytes => LIVEBUF_TYPE_BYTES,
-        Kind::Object => LIVEBUF_TYPE_OBJECT,
-        Kind::Array => LIVEBUF_TYPE_ARRAY,
-        _ => LIVEBUF_TYPE_RESERVED,
+    match Value::from_parts(&[], value.parts()).kind() {
+        Kind::Null => LIVEBUF_KIND_NULL,
+        Kind::Bool => LIVEBUF_KIND_BOOL,
+        Kind::Int => LIVEBUF_KIND_I64,
+        Kind::Uint => LIVEBUF_KIND_U64,
+        Kind::Float => LIVEBUF_KIND_F64,
+        Kind::Number => LIVEBUF_KIND_NUMBER_TEXT,
+        Kind::String => LIVEBUF_KIND_STRING,
+        Kind::Bytes => LIVEBUF_KIND_BYTES,
+        Kind::Object => LIVEBUF_KIND_OBJECT,
+        Kind::Array => LIVEBUF_KIND_ARRAY,
+        _ => LIVEBUF_KIND_RESERVED,
     }
 }
 
@@ -461,7 +470,7 @@ pub unsafe extern "C" fn livebuf_get_bytes(value: livebuf_value) -> livebuf_byte
     }
 }
 
-/// The text of a number that is kept as text (LIVEBUF_TYPE_NUMBER); `data` is NULL for all
+/// The text of a number that is kept as text (LIVEBUF_KIND_NUMBER_TEXT); `data` is NULL for all
 /// else.
 ///
 /// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
@@ -473,13 +482,13 @@ pub unsafe extern "C" fn livebuf_get_number_text(value: livebuf_value) -> livebu
     livebuf_str::of(found.map(str::as_bytes), value.generation)
 }
 
-/// The number in text that no other kind holds exactly (LIVEBUF_TYPE_NUMBER), rounded to the
+/// The number in text that no other kind holds exactly (LIVEBUF_KIND_NUMBER_TEXT), rounded to the
 /// nearest double; `fallback` beyond the range of doubles and for all else. The inline
 /// livebuf_get_f64_or calls it.
 ///
 /// Memory: none. NULL: none. Errors: `fallback`. Threads: a read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn livebuf_number_or(value: livebuf_value, fallback: f64) -> f64 {
+pub unsafe extern "C" fn livebuf_number_text_f64_or(value: livebuf_value, fallback: f64) -> f64 {
     // SAFETY: the caller's word.
     unsafe { value.view() }.ok().and_then(|view| view.as_f64()).unwrap_or(fallback)
 }

@@ -206,8 +206,8 @@ unsafe fn stamped<'v>(value: &livebuf_new, under_edit: &UnderEdit) -> Result<Sta
     // pointers are passed on.
     unsafe {
         match value.kind {
-            kind::INT => Ok(Stamped::Cell(TAG_INT, value.payload.natural)),
-            kind::FLOAT => Ok(Stamped::Cell(TAG_FLOAT, value.payload.natural)),
+            kind::INT => Ok(Stamped::Cell(TAG_INT, value.payload.u64)),
+            kind::FLOAT => Ok(Stamped::Cell(TAG_FLOAT, value.payload.u64)),
             kind::STRING => {
                 let (pointer, length) = (value.payload.pointer.cast(), value.length as usize);
                 let text = text_in(outside(under_edit, pointer, length)?)?;

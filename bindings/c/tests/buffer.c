@@ -42,12 +42,12 @@ static void all_kinds(void) {
   STATUS(livebuf_set_f64(&doc, LIVEBUF_ROOT, "f64", -0.5), LIVEBUF_OK);
   STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "text", "a text that is long"), LIVEBUF_OK);
   STATUS(livebuf_set_bytes(&doc, LIVEBUF_ROOT, "bytes", "\0\xFF\0", 3), LIVEBUF_OK);
-  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "number", livebuf_number("1e400")), LIVEBUF_OK);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "number", livebuf_number_text("1e400")), LIVEBUF_OK);
   STATUS(livebuf_set_array(&doc, LIVEBUF_ROOT, "list", 4, &list), LIVEBUF_OK);
   STATUS(livebuf_set_n(&doc, LIVEBUF_ROOT, "m\0p", 3, livebuf_map(10), &map), LIVEBUF_OK);
 
   livebuf_value root = livebuf_root(&doc);
-  CHECK(livebuf_count(root) == 10 && livebuf_type_of(root) == LIVEBUF_TYPE_OBJECT);
+  CHECK(livebuf_count(root) == 10 && livebuf_kind_of(root) == LIVEBUF_KIND_OBJECT);
   CHECK(livebuf_is_null(livebuf_get(root, "null")));
   CHECK(livebuf_get_bool(livebuf_get(root, "bool")));
   CHECK(livebuf_get_i64(livebuf_get(root, "i64")) == INT64_MIN);
@@ -64,14 +64,14 @@ static void all_kinds(void) {
   CHECK(bytes.length == 3 && !memcmp(bytes.data, "\0\xFF\0", 3));
   CHECK(livebuf_bytes_are_current(&doc, bytes));
   CHECK(livebuf_get_bytes_or(livebuf_get(root, "text"), "ab", 2).length == 2);
-  CHECK(livebuf_type_of(livebuf_get_n(root, "m\0p", 3)) == LIVEBUF_TYPE_OBJECT);
-  static const livebuf_type TYPES[] = {
-      LIVEBUF_TYPE_NULL, LIVEBUF_TYPE_BOOL,   LIVEBUF_TYPE_I64,   LIVEBUF_TYPE_U64,
-      LIVEBUF_TYPE_F64,  LIVEBUF_TYPE_STRING, LIVEBUF_TYPE_BYTES, LIVEBUF_TYPE_NUMBER,
-      LIVEBUF_TYPE_ARRAY, LIVEBUF_TYPE_OBJECT};
+  CHECK(livebuf_kind_of(livebuf_get_n(root, "m\0p", 3)) == LIVEBUF_KIND_OBJECT);
+  static const livebuf_kind TYPES[] = {
+      LIVEBUF_KIND_NULL, LIVEBUF_KIND_BOOL,   LIVEBUF_KIND_I64,   LIVEBUF_KIND_U64,
+      LIVEBUF_KIND_F64,  LIVEBUF_KIND_STRING, LIVEBUF_KIND_BYTES, LIVEBUF_KIND_NUMBER_TEXT,
+      LIVEBUF_KIND_ARRAY, LIVEBUF_KIND_OBJECT};
   livebuf_iter it;
   STATUS(livebuf_iterate(root, 0, &it), LIVEBUF_OK);
-  while (livebuf_next(&it)) CHECK(livebuf_type_of(it.value) == TYPES[it.index]);
+  while (livebuf_next(&it)) CHECK(livebuf_kind_of(it.value) == TYPES[it.index]);
   CHECK(it.error.status == LIVEBUF_OK && it.index == 9);
   STATUS(livebuf_iterate(root, LIVEBUF_DESCENDING, &it), LIVEBUF_OK);
   CHECK(livebuf_next(&it) && it.key.length == 3 && !memcmp(it.key.data, "m\0p", 3));
@@ -113,9 +113,9 @@ static void all_kinds(void) {
   STATUS(livebuf_remove_pointer(&doc, "/seven"), LIVEBUF_NOT_FOUND);
 
   uint8_t scratch[sizeof buffer / 4];
-  STATUS(livebuf_validate(&doc, scratch, 8), LIVEBUF_SCRATCH_TOO_SMALL);
+  STATUS(livebuf_validate_in(&doc, scratch, 8), LIVEBUF_SCRATCH_TOO_SMALL);
   CHECK(doc.error.detail == livebuf_scratch_size(&doc));
-  STATUS(livebuf_validate(&doc, scratch, sizeof scratch), LIVEBUF_OK);
+  STATUS(livebuf_validate_in(&doc, scratch, sizeof scratch), LIVEBUF_OK);
 }
 
 /* What a checked getter says, and that it writes its variable only then. */
@@ -150,9 +150,9 @@ static void checked(void) {
   STATUS(livebuf_set_u64(&doc, LIVEBUF_ROOT, "most", UINT64_MAX), LIVEBUF_OK);
   STATUS(livebuf_set_f64(&doc, LIVEBUF_ROOT, "half", 0.5), LIVEBUF_OK);
   STATUS(livebuf_set_f64(&doc, LIVEBUF_ROOT, "nought", 0), LIVEBUF_OK);
-  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "huge", livebuf_number("1e400")), LIVEBUF_OK);
-  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "tiny", livebuf_number("1e-400")), LIVEBUF_OK);
-  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "long", livebuf_number("-18446744073709551616")),
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "huge", livebuf_number_text("1e400")), LIVEBUF_OK);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "tiny", livebuf_number_text("1e-400")), LIVEBUF_OK);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "long", livebuf_number_text("-18446744073709551616")),
          LIVEBUF_OK);
   STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "text", "a text that is long"), LIVEBUF_OK);
   STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "empty", ""), LIVEBUF_OK);
@@ -340,8 +340,8 @@ static void copies(void) {
          LIVEBUF_DUPLICATE_KEY);
   fields[1] = livebuf_member("nested", livebuf_fields(fields, 1));
   STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_fields(fields, 2), NULL), LIVEBUF_UNSUPPORTED);
-  livebuf_field many[LIVEBUF_MAX_FIELDS + 1] = {{0}};
-  STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_fields(many, LIVEBUF_MAX_FIELDS + 1), NULL),
+  livebuf_field many[LIVEBUF_MAX_NEW_FIELDS + 1] = {{0}};
+  STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_fields(many, LIVEBUF_MAX_NEW_FIELDS + 1), NULL),
          LIVEBUF_ELEMENT_LIMIT);
   STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_fields(NULL, 1), NULL), LIVEBUF_NULL_ARGUMENT);
   STATUS(livebuf_push(&to, LIVEBUF_ROOT, livebuf_fields(NULL, 0), NULL), LIVEBUF_OK);
@@ -370,8 +370,8 @@ static void misuse(void) {
   memset(&none, 0, sizeof none);
   CHECK(livebuf_value_error(livebuf_get(none, "a")).status == LIVEBUF_NULL_ARGUMENT);
   CHECK(livebuf_count(none) == 0 && !livebuf_get_str(none).data && !livebuf_get_bytes(none).data);
-  CHECK(livebuf_type_of(none) == LIVEBUF_TYPE_NONE && !livebuf_next(&it) && !livebuf_next(NULL));
-  CHECK(livebuf_get_f64_or(none, 2) == 2 && livebuf_number_or(none, 2) == 2);
+  CHECK(livebuf_kind_of(none) == LIVEBUF_KIND_NONE && !livebuf_next(&it) && !livebuf_next(NULL));
+  CHECK(livebuf_get_f64_or(none, 2) == 2 && livebuf_number_text_f64_or(none, 2) == 2);
   STATUS(livebuf_init(NULL, memory, 100), LIVEBUF_NULL_ARGUMENT);
   STATUS(livebuf_init(&doc, NULL, 100), LIVEBUF_NULL_ARGUMENT);
   STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "a", 1), LIVEBUF_NOT_OPEN);
@@ -383,8 +383,8 @@ static void misuse(void) {
   STATUS(livebuf_open(&doc, NULL, 5, 5), LIVEBUF_NULL_ARGUMENT);
   STATUS(livebuf_set_i64(NULL, LIVEBUF_ROOT, "a", 1), LIVEBUF_NULL_ARGUMENT);
   STATUS(livebuf_set_i64(&zeroed, LIVEBUF_ROOT, "a", 1), LIVEBUF_NOT_OPEN);
-  STATUS(livebuf_validate(NULL, NULL, 0), LIVEBUF_NULL_ARGUMENT);
-  STATUS(livebuf_validate(&zeroed, NULL, 0), LIVEBUF_NOT_OPEN);
+  STATUS(livebuf_validate_in(NULL, NULL, 0), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_validate_in(&zeroed, NULL, 0), LIVEBUF_NOT_OPEN);
   CHECK(livebuf_scratch_size(NULL) == 0 && livebuf_scratch_size(&zeroed) == 0);
   STATUS(livebuf_iterate(none, 0, NULL), LIVEBUF_NULL_ARGUMENT);
   STATUS(livebuf_key_init(NULL, "a"), LIVEBUF_NULL_ARGUMENT);
@@ -406,7 +406,7 @@ static void misuse(void) {
   STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "\xFF", "a"), LIVEBUF_BAD_TEXT);
   STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "a", "fine until \xFF"), LIVEBUF_BAD_TEXT);
   CHECK(doc.error.offset == 11);
-  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_number("one")), LIVEBUF_BAD_NUMBER);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_number_text("one")), LIVEBUF_BAD_NUMBER);
   STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_copy(NULL)), LIVEBUF_NULL_ARGUMENT);
   livebuf_new odd = livebuf_i64(1);
   odd.kind = 77;
@@ -434,8 +434,8 @@ static void misuse(void) {
   /* Invented places are safe, whatever they hit. */
   for (uint32_t i = 0; i < 512; i++) {
     livebuf_node odd_node = livebuf_root_node(&other);
-    odd_node.private_words[0] = i;
-    odd_node.private_words[1] = i * 77;
+    odd_node.private_place = i;
+    odd_node.private_place |= (uint64_t)i * 77 << 32;
     (void)livebuf_push_i64(&other, odd_node, 1);
     (void)livebuf_count(livebuf_node_value(&other, odd_node));
   }
@@ -473,10 +473,10 @@ static void misuse(void) {
   STATUS(livebuf_set_wipe(&view, false), LIVEBUF_READ_ONLY);
   CHECK(!livebuf_node_exists(livebuf_find(&view, "")));
   uint8_t scratch[600];
-  STATUS(livebuf_validate(&view, scratch, sizeof scratch), LIVEBUF_OK);
-  STATUS(livebuf_stats_in(&view, scratch, sizeof scratch, &stats), LIVEBUF_OK);
+  STATUS(livebuf_validate_in(&view, scratch, sizeof scratch), LIVEBUF_OK);
+  STATUS(livebuf_get_stats_in(&view, scratch, sizeof scratch, &stats), LIVEBUF_OK);
   CHECK(stats.used == view.length && stats.objects == 1 && stats.values == 3);
-  STATUS(livebuf_stats_in(&view, scratch, sizeof scratch, NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_get_stats_in(&view, scratch, sizeof scratch, NULL), LIVEBUF_NULL_ARGUMENT);
   STATUS(livebuf_compact_into(&view, second, 40, &length), LIVEBUF_NO_SPACE);
   CHECK(view.error.detail > 0);
   STATUS(livebuf_compact_into(&view, NULL, 40, &length), LIVEBUF_NULL_ARGUMENT);
@@ -567,7 +567,7 @@ static void templates(void) {
   STATUS(livebuf_stamp(&lap, values, 3, out, sizeof out, &length), LIVEBUF_OK);
   CHECK(length > 100 && length < 200 && out[length] == 0xA5);
   STATUS(livebuf_open(&doc, out, length, sizeof out), LIVEBUF_OK);
-  STATUS(livebuf_validate(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+  STATUS(livebuf_validate_in(&doc, buffer, sizeof buffer), LIVEBUF_OK);
   CHECK(is_text(livebuf_get(livebuf_root(&doc), "event"), "lap_complete"));
   CHECK(livebuf_get_i64(livebuf_get(livebuf_root(&doc), "lap")) == 55);
   CHECK(livebuf_get_f64(livebuf_get(livebuf_root(&doc), "sec")) == 88.427);
@@ -576,12 +576,12 @@ static void templates(void) {
   other = lap;
   livebuf_new kinds[][3] = {
       {livebuf_null(), livebuf_bool(true), livebuf_u64(UINT64_MAX)},
-      {livebuf_string("short"), livebuf_blob("\0\xFF, and more", 12), livebuf_number("1e400")},
-      {livebuf_string(""), livebuf_blob(NULL, 0), livebuf_i64(INT64_MIN)}};
+      {livebuf_string("short"), livebuf_bytes_n("\0\xFF, and more", 12), livebuf_number_text("1e400")},
+      {livebuf_string(""), livebuf_bytes_n(NULL, 0), livebuf_i64(INT64_MIN)}};
   for (int i = 0; i < 3; i++) {
     STATUS(livebuf_stamp_doc(&other, kinds[i], 3, &doc, out, sizeof out), LIVEBUF_OK);
     CHECK(livebuf_is_trusted(&doc) && doc.bytes == out && doc.capacity == sizeof out);
-    STATUS(livebuf_validate(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+    STATUS(livebuf_validate_in(&doc, buffer, sizeof buffer), LIVEBUF_OK);
     STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "further", i), LIVEBUF_OK);
     CHECK(livebuf_count(livebuf_root(&doc)) == 4);
   }
@@ -610,7 +610,7 @@ static void templates(void) {
   STATUS(livebuf_stamp(&lap, values, 3, out, sizeof out, &length), LIVEBUF_OK);
   livebuf_new own = livebuf_string_n((const char *)out + 32, 12);
   livebuf_new wrong[] = {livebuf_object(1), livebuf_array(1), livebuf_fields(fields, 3), own,
-                         livebuf_string("\xFF"), livebuf_number("1,5"), livebuf_string(NULL)};
+                         livebuf_string("\xFF"), livebuf_number_text("1,5"), livebuf_string(NULL)};
   int expected[] = {LIVEBUF_UNSUPPORTED, LIVEBUF_UNSUPPORTED, LIVEBUF_UNSUPPORTED,
                     LIVEBUF_OVERLAP,     LIVEBUF_BAD_TEXT,    LIVEBUF_BAD_NUMBER,
                     LIVEBUF_NULL_ARGUMENT};
@@ -666,8 +666,61 @@ static void templates(void) {
   CHECK(length == 32);
 }
 
+/* The calls of the first page, and errors that are kept while later calls succeed. */
+static void everyday(void) {
+  uint8_t memory[512];
+  char line[64];
+  livebuf_doc doc;
+  livebuf_node laps;
+  STATUS(livebuf_init_array(&doc, memory, 64, 2), LIVEBUF_OK);
+  STATUS(livebuf_push_i64(&doc, LIVEBUF_ROOT, 7), LIVEBUF_OK);
+  STATUS(livebuf_init_object(&doc, memory, 32, 2), LIVEBUF_NO_SPACE);
+  STATUS(livebuf_init_object(&doc, NULL, 32, 2), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_init_object(&doc, memory, sizeof memory, 2), LIVEBUF_OK);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "event", "lap"), LIVEBUF_OK);
+  STATUS(livebuf_set_array(&doc, LIVEBUF_ROOT, "laps", 4, &laps), LIVEBUF_OK);
+  for (int64_t lap = 1; lap < 5; lap++) livebuf_push_i64(&doc, laps, lap);
+
+  int64_t sum = 0;
+  size_t members = 0;
+  livebuf_value root = livebuf_root(&doc);
+  livebuf_foreach(lap, livebuf_get(root, "laps")) sum += livebuf_get_i64(lap.value);
+  livebuf_foreach(member, root) members += member.key.length;
+  livebuf_foreach(none, livebuf_get(root, "event")) members += 1000;
+  CHECK(sum == 10 && members == 9);
+
+  livebuf_str event = livebuf_get_str(livebuf_get(root, "event"));
+  livebuf_str none = livebuf_get_str(livebuf_get(root, "laps"));
+  snprintf(line, sizeof line, LIVEBUF_FMT "," LIVEBUF_FMT ";", LIVEBUF_ARG(event),
+           LIVEBUF_ARG(none));
+  CHECK(!strcmp(line, "lap,;"));
+
+  /* The last error is kept until it is cleared. */
+  STATUS(livebuf_remove(&doc, LIVEBUF_ROOT, "nothing"), LIVEBUF_NOT_FOUND);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "lap", 5), LIVEBUF_OK);
+  STATUS(doc.error.status, LIVEBUF_NOT_FOUND);
+  livebuf_clear_error(&doc);
+  STATUS(doc.error.status, LIVEBUF_OK);
+
+  /* Key and text in the document under edit, by each of the typed calls. */
+  const char *inside = livebuf_get_str(livebuf_get(livebuf_root(&doc), "event")).data;
+  STATUS(livebuf_set_i64_n(&doc, LIVEBUF_ROOT, inside, 3, 6), LIVEBUF_OK);
+  CHECK(livebuf_get_i64(livebuf_get(livebuf_root(&doc), "lap")) == 6);
+  inside = livebuf_get_str(livebuf_get(livebuf_root(&doc), "event")).data;
+  STATUS(livebuf_set_f64_n(&doc, LIVEBUF_ROOT, inside, 3, 1.5), LIVEBUF_OK);
+  CHECK(livebuf_get_f64(livebuf_get(livebuf_root(&doc), "lap")) > 1);
+  inside = livebuf_get_str(livebuf_get(livebuf_root(&doc), "event")).data;
+  STATUS(livebuf_set_str_n(&doc, LIVEBUF_ROOT, inside, 3, inside, 3), LIVEBUF_OK);
+  CHECK(livebuf_str_equals(livebuf_get_str(livebuf_get(livebuf_root(&doc), "lap")), "lap"));
+  STATUS(livebuf_set_str_n(&doc, LIVEBUF_ROOT, "a", 1, NULL, 0), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set_i64_n(&doc, LIVEBUF_ROOT, NULL, 1, 1), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set_f64_n(NULL, LIVEBUF_ROOT, "a", 1, 1), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set_i64_n(&doc, LIVEBUF_ROOT, "\xFF", 1, 1), LIVEBUF_BAD_TEXT);
+}
+
 int main(void) {
   long before = allocations;
+  everyday();
   all_kinds();
   checked();
   error_texts();

@@ -57,7 +57,7 @@ static void allocators(void) {
       livebuf_value root = livebuf_root(doc);
       CHECK((int64_t)livebuf_count(root) == pushed);
       CHECK(!pushed || livebuf_get_i64(livebuf_at(root, (size_t)pushed - 1)) == pushed - 1);
-      STATUS(livebuf_check(doc), LIVEBUF_OK);
+      STATUS(livebuf_validate(doc), LIVEBUF_OK);
       count.refuse_after = -1;
       size_t length;
       uint8_t *bytes = livebuf_export(doc, &allocator, &length);
@@ -115,11 +115,11 @@ static void bytes(void) {
   CHECK(livebuf_is_trusted(doc));
   livebuf_doc *copy = livebuf_from_bytes(doc->bytes, doc->length, NULL, &error);
   CHECK(copy && !livebuf_is_trusted(copy));
-  STATUS(livebuf_check(copy), LIVEBUF_OK);
+  STATUS(livebuf_validate(copy), LIVEBUF_OK);
   CHECK(livebuf_is_trusted(copy));
   livebuf_doc *view = livebuf_borrow(doc->bytes, doc->length, NULL, &error);
   STATUS(livebuf_set_pointer(view, "/a/0", livebuf_i64(5)), LIVEBUF_READ_ONLY);
-  STATUS(livebuf_check(view), LIVEBUF_OK);
+  STATUS(livebuf_validate(view), LIVEBUF_OK);
   STATUS(livebuf_compact(view), LIVEBUF_READ_ONLY);
   STATUS(livebuf_flush(view), LIVEBUF_OK);
   livebuf_destroy(view);
@@ -131,7 +131,7 @@ static void bytes(void) {
   STATUS(livebuf_remove_pointer(copy, "/a"), LIVEBUF_OK);
   size_t before = copy->length;
   livebuf_stats stats;
-  STATUS(livebuf_stats_of(copy, &stats), LIVEBUF_OK);
+  STATUS(livebuf_get_stats(copy, &stats), LIVEBUF_OK);
   CHECK(stats.free + stats.garbage > 0);
   STATUS(livebuf_compact(copy), LIVEBUF_OK);
   CHECK(copy->length < before && livebuf_count(livebuf_root(copy)) == 0);
@@ -187,7 +187,7 @@ static void files(const char *directory) {
   livebuf_destroy(doc);
 
   doc = livebuf_map_file(path, LIVEBUF_MAP_EDIT, &error);
-  STATUS(livebuf_check(doc), LIVEBUF_OK);
+  STATUS(livebuf_validate(doc), LIVEBUF_OK);
   STATUS(livebuf_set_at(doc, LIVEBUF_ROOT, 7, livebuf_i64(-7), NULL), LIVEBUF_OK);
   livebuf_destroy(doc);
   doc = livebuf_load_file(path, NULL, &error);
@@ -214,7 +214,7 @@ static void json(void) {
   options.limits = &limits;
   CHECK(!livebuf_from_json(deep, strlen(deep), &options, NULL, &error));
   STATUS(error.status, LIVEBUF_NESTING_LIMIT);
-  options.flags = LIVEBUF_JSON_UNIQUE_KEYS;
+  options.flags = LIVEBUF_JSON_REFUSE_DUPLICATE_KEYS;
   CHECK(!livebuf_from_json(twice, strlen(twice), &options, NULL, &error));
   STATUS(error.status, LIVEBUF_DUPLICATE_KEY);
   CHECK(!livebuf_from_json(NULL, 0, NULL, NULL, &error));
@@ -223,11 +223,11 @@ static void json(void) {
   CHECK(!livebuf_from_json("\"\xFF\"", 3, NULL, NULL, &error) && error.status == LIVEBUF_BAD_TEXT);
   CHECK(!livebuf_from_json("{\n\"a\":x}", 8, NULL, NULL, &error));
   CHECK(error.status == LIVEBUF_JSON_SYNTAX && error.line == 2 && error.offset == 6);
-  STATUS(livebuf_from_json_in(&doc, buffer, 40, twice, strlen(twice), NULL), LIVEBUF_NO_SPACE);
+  STATUS(livebuf_from_json_into(&doc, buffer, 40, twice, strlen(twice), NULL), LIVEBUF_NO_SPACE);
   CHECK(doc.error.detail > 0);
-  STATUS(livebuf_from_json_in(&doc, NULL, 40, twice, strlen(twice), NULL),
+  STATUS(livebuf_from_json_into(&doc, NULL, 40, twice, strlen(twice), NULL),
          LIVEBUF_NULL_ARGUMENT);
-  STATUS(livebuf_from_json_in(&doc, buffer, sizeof buffer, twice, strlen(twice), NULL),
+  STATUS(livebuf_from_json_into(&doc, buffer, sizeof buffer, twice, strlen(twice), NULL),
          LIVEBUF_OK);
   STATUS(livebuf_to_json(livebuf_root(&doc), NULL, NULL, 0, &length), LIVEBUF_NO_SPACE);
   CHECK(length == 7);
@@ -251,6 +251,64 @@ static void json(void) {
   STATUS(livebuf_to_json(livebuf_root(exact), NULL, text, sizeof text, NULL), LIVEBUF_OK);
   CHECK(!strcmp(text, literal));
   livebuf_destroy(exact);
+}
+
+/* JSON from and to files and streams. */
+static void json_files(const char *directory) {
+  char path[512], text[128];
+  uint8_t buffer[512];
+  livebuf_error error;
+  livebuf_doc local;
+  snprintf(path, sizeof path, "%s/lap.json", directory);
+  remove(path);
+  CHECK(!livebuf_from_json_file(path, NULL, NULL, &error));
+  STATUS(error.status, LIVEBUF_IO);
+  CHECK(error.detail == 2);
+  FILE *file = fopen(path, "wb");
+  CHECK(file && fputs("{\"lap\": 55, \"times\": [1.5, 2]}\n", file) >= 0 && !fclose(file));
+  livebuf_doc *doc = livebuf_from_json_file(path, NULL, NULL, &error);
+  CHECK(doc && livebuf_get_i64(livebuf_get(livebuf_root(doc), "lap")) == 55);
+  STATUS(livebuf_from_json_file_into(&local, buffer, sizeof buffer, path, NULL), LIVEBUF_OK);
+  CHECK(livebuf_count(livebuf_get(livebuf_root(&local), "times")) == 2);
+  STATUS(livebuf_from_json_file_into(&local, buffer, 40, path, NULL), LIVEBUF_NO_SPACE);
+  STATUS(livebuf_from_json_file_into(&local, buffer, 40, NULL, NULL), LIVEBUF_NULL_ARGUMENT);
+  livebuf_set_i64(doc, LIVEBUF_ROOT, "lap", 56);
+  STATUS(livebuf_to_json_file(livebuf_root(doc), NULL, path, &error), LIVEBUF_OK);
+  STATUS(livebuf_to_json_file(livebuf_root(doc), NULL, "/no/such/place", &error), LIVEBUF_IO);
+  STATUS(livebuf_to_json_file(livebuf_root(NULL), NULL, path, NULL), LIVEBUF_NULL_ARGUMENT);
+  livebuf_destroy(doc);
+
+  file = fopen(path, "rb");
+  doc = file ? livebuf_from_json_stream(file, NULL, NULL, &error) : NULL;
+  CHECK(doc && livebuf_get_i64(livebuf_get(livebuf_root(doc), "lap")) == 56);
+  if (file) fclose(file);
+  file = fopen(path, "w+b");
+  STATUS(livebuf_to_json_stream(livebuf_root(doc), NULL, file), LIVEBUF_OK);
+  if (file) rewind(file);
+  size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+  text[length] = 0;
+  CHECK(!strcmp(text, "{\"lap\":56,\"times\":[1.5,2]}"));
+  /* Long text comes in pieces; at its end there is nothing more. */
+  if (file) rewind(file);
+  fputs("[", file);
+  for (int i = 0; i < 9000; i++) fprintf(file, "%d,", i);
+  fputs("0]", file);
+  rewind(file);
+  livebuf_doc *longer = livebuf_from_json_stream(file, NULL, NULL, &error);
+  CHECK(longer && livebuf_count(livebuf_root(longer)) == 9001);
+  CHECK(!livebuf_from_json_stream(file, NULL, NULL, &error));
+  STATUS(error.status, LIVEBUF_JSON_END);
+  CHECK(!livebuf_from_json_stream(NULL, NULL, NULL, &error));
+  STATUS(error.status, LIVEBUF_NULL_ARGUMENT);
+  livebuf_destroy(longer);
+  fclose(file);
+  file = fopen(path, "rb");
+  STATUS(livebuf_to_json_stream(livebuf_root(doc), NULL, file), LIVEBUF_IO);
+  STATUS(livebuf_to_json_stream(livebuf_root(doc), NULL, NULL), LIVEBUF_NULL_ARGUMENT);
+  if (file) fclose(file);
+  STATUS(livebuf_print_json(livebuf_root(doc)), LIVEBUF_OK);
+  livebuf_perror("as it should be", error);
+  livebuf_destroy(doc);
 }
 
 /* What is printed is bounded by the document's bytes, by more of them if it is known to be
@@ -333,7 +391,7 @@ static void tables(void) {
   livebuf_node fourth = livebuf_node_of(doc, livebuf_at(root, 4), LIVEBUF_ROOT);
   STATUS(livebuf_set_str(doc, fourth, "s", "edited"), LIVEBUF_OK);
   CHECK(livebuf_str_equals(livebuf_get_str(livebuf_pointer(livebuf_root(doc), "/4/s")), "edited"));
-  STATUS(livebuf_check(doc), LIVEBUF_OK);
+  STATUS(livebuf_validate(doc), LIVEBUF_OK);
   livebuf_destroy(doc);
 }
 
@@ -344,6 +402,7 @@ int main(int count, char **arguments) {
   own_text();
   files(count > 1 ? arguments[1] : ".");
   json();
+  json_files(count > 1 ? arguments[1] : ".");
   bounds();
   tables();
   return done("context");

@@ -56,15 +56,47 @@ static void look_at_columns(livebuf_value array) {
   }
 }
 
+/* What the header finds in place is what the library finds. */
+static void same(livebuf_value one, livebuf_value other) {
+  CHECK(one.doc == other.doc && one.tag == other.tag && one.status == other.status);
+  if (other.doc) CHECK(one.cell == other.cell && one.generation == other.generation);
+}
+
+static void look_in_place(livebuf_value value) {
+  static const char *const KEYS[] = {"name", "a key that is longer", "id", "at", "x", "list"};
+  livebuf_value found[] = {livebuf_get(value, "name"), livebuf_get(value, "a key that is longer"),
+                           livebuf_get(value, "id"), livebuf_get(value, "at"),
+                           livebuf_get(value, "x"), livebuf_get(value, "list")};
+  for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+    same(found[i], livebuf_get_n(value, KEYS[i], strlen(KEYS[i])));
+  }
+  for (size_t i = 0; i < 4; i++) {
+    /* The library looks at the whole column before, and may find damage there. */
+    livebuf_value element = (livebuf_at)(value, i);
+    if (livebuf_exists(element)) same(livebuf_at(value, i), element);
+  }
+  livebuf_str text = livebuf_get_str(value), other = (livebuf_get_str)(value);
+  CHECK(text.data == other.data && text.length == other.length);
+  livebuf_iter rows, others;
+  if (livebuf_iterate(value, 0, &rows) || livebuf_iterate(value, 0, &others)) return;
+  bool more = true;
+  for (int i = 0; more && i < 20; i++) {
+    more = livebuf_next(&rows);
+    CHECK(more == (livebuf_next)(&others) && rows.index == others.index);
+    if (more) same(rows.value, others.value);
+  }
+}
+
 static void look(livebuf_value value, int depth) {
   livebuf_iter it;
   if (depth > 40 || --budget < 0) return;
   use(livebuf_get_str(value));
+  if (livebuf_get_str(value).data) look_in_place(value);
   use(livebuf_get_number_text(value));
   livebuf_bytes bytes = livebuf_get_bytes(value);
   for (uint32_t i = 0; i < bytes.length; i++) sink += bytes.data[i];
   sink += (uint64_t)livebuf_get_i64(value) + livebuf_get_u64(value) + livebuf_get_bool(value);
-  sink += (uint64_t)(livebuf_get_f64(value) > 0) + (uint64_t)livebuf_type_of(value);
+  sink += (uint64_t)(livebuf_get_f64(value) > 0) + (uint64_t)livebuf_kind_of(value);
   sink += livebuf_count(value) + (uint64_t)livebuf_value_error(value).status;
   int64_t i64;
   uint64_t u64;
@@ -80,8 +112,9 @@ static void look(livebuf_value value, int depth) {
   if (!livebuf_read_bytes(value, &bytes)) sink += bytes.length;
   char line[160];
   sink += livebuf_error_text(livebuf_value_error(value), line, sizeof line) >= sizeof line;
-  livebuf_type type = livebuf_type_of(value);
-  if (type != LIVEBUF_TYPE_OBJECT && type != LIVEBUF_TYPE_ARRAY) return;
+  livebuf_kind type = livebuf_kind_of(value);
+  if (type != LIVEBUF_KIND_OBJECT && type != LIVEBUF_KIND_ARRAY) return;
+  look_in_place(value);
   look(livebuf_get(value, "name"), depth + 1);
   look(livebuf_get(value, "a key that is longer"), depth + 1);
   look(livebuf_at(value, any() % 8), depth + 1);
@@ -100,7 +133,7 @@ static void look(livebuf_value value, int depth) {
       while (livebuf_next(&it) && --budget > 0) use(it.key);
     }
   }
-  if (type == LIVEBUF_TYPE_ARRAY) look_at_columns(value);
+  if (type == LIVEBUF_KIND_ARRAY) look_at_columns(value);
 }
 
 static void change(livebuf_doc *doc) {
@@ -137,7 +170,7 @@ static size_t sample(uint8_t *memory, size_t capacity, int which) {
       "[[1.5,2.5],[3.5,4.5],[5.5,6.5],[7.5,8.5],[9.5,1.5],[2.5,3.5],[4.5,5.5],[6.5,7.5]]"};
   livebuf_doc doc;
   if (which < 3) {
-    if (livebuf_from_json_in(&doc, memory, capacity, TEXTS[which], strlen(TEXTS[which]), NULL)) {
+    if (livebuf_from_json_into(&doc, memory, capacity, TEXTS[which], strlen(TEXTS[which]), NULL)) {
       return 0;
     }
   } else {
@@ -193,8 +226,8 @@ int main(int count, char **arguments) {
     budget = 4000;
     look(livebuf_root(&doc), 0);
     livebuf_stats stats;
-    bool is_valid = !livebuf_stats_in(&doc, scratch, sizeof scratch, &stats);
-    CHECK(is_valid == !livebuf_validate(&doc, scratch, sizeof scratch));
+    bool is_valid = !livebuf_get_stats_in(&doc, scratch, sizeof scratch, &stats);
+    CHECK(is_valid == !livebuf_validate_in(&doc, scratch, sizeof scratch));
     livebuf_json_options options = {0};
     options.max_bytes = sizeof json;
     (void)livebuf_to_json(livebuf_root(&doc), &options, json, sizeof json, NULL);
@@ -202,12 +235,12 @@ int main(int count, char **arguments) {
     (void)livebuf_compact_into(&doc, scratch, sizeof scratch, &compact);
     /* Edited as far as it lets itself be; validated first every other time. */
     if (!livebuf_open(&doc, bytes, length, length)) {
-      if (any() % 2) (void)livebuf_validate(&doc, scratch, sizeof scratch);
+      if (any() % 2) (void)livebuf_validate_in(&doc, scratch, sizeof scratch);
       bool trusted = livebuf_is_trusted(&doc);
       change(&doc);
       if (trusted) {
         valid++;
-        STATUS(livebuf_validate(&doc, scratch, sizeof scratch), LIVEBUF_OK);
+        STATUS(livebuf_validate_in(&doc, scratch, sizeof scratch), LIVEBUF_OK);
       }
       budget = 1000;
       look(livebuf_root(&doc), 0);

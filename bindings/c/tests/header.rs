@@ -2,6 +2,7 @@
 //! compared with what is committed. `UPDATE=1 cargo test -p livebuf-c --test header` writes
 //! them.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -33,11 +34,10 @@ fn compare(path: &str, made: &str) {
     }
 }
 
-fn header() -> String {
+/// The declarations that cbindgen makes of the exported functions, types and constants.
+fn declarations() -> String {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut config = cbindgen::Config::from_file(manifest.join("cbindgen.toml")).unwrap();
-    config.header = Some(read("src/preamble.h").trim_end().to_owned());
-    config.trailer = Some(read("src/inline.h").trim().to_owned());
+    let config = cbindgen::Config::from_file(manifest.join("cbindgen.toml")).unwrap();
     let mut builder = cbindgen::Builder::new().with_config(config);
     for source in SOURCES {
         builder = builder.with_src(manifest.join(format!("src/{source}.rs")));
@@ -45,6 +45,100 @@ fn header() -> String {
     let mut text = Vec::new();
     builder.generate().unwrap().write(&mut text);
     String::from_utf8(text).unwrap()
+}
+
+/// They by their names, each with its comment, comments of one line as one line.
+fn by_name(text: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let (mut item, mut name) = (String::new(), String::new());
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let next = lines.peek().copied().unwrap_or_default();
+        let short = next.trim_start().strip_prefix("* ").filter(|_| line.trim() == "/**");
+        match short {
+            Some(comment) => {
+                lines.next();
+                let indent = &line[..line.len() - 3];
+                match lines.next_if(|line| line.trim() == "*/") {
+                    Some(_) => item.push_str(&format!("{indent}/** {comment} */\n")),
+                    None => item.push_str(&format!("{line}\n{next}\n")),
+                }
+            }
+            None => {
+                item.push_str(line);
+                item.push('\n');
+            }
+        }
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        if let Some(rest) = line.strip_prefix("#define ") {
+            name = rest.split(' ').next().unwrap_or_default().to_owned();
+        } else if let Some(rest) = line.strip_prefix("} ") {
+            name = rest.trim_end_matches(';').to_owned();
+        } else if line.starts_with("typedef") && line.ends_with(';') {
+            name = line.trim_end_matches(';').rsplit(' ').next().unwrap_or_default().to_owned();
+        } else if let Some((before, _)) = line.split_once('(')
+            && !line.starts_with([' ', '/'])
+        {
+            name = before.rsplit(|letter| !is_word(letter)).next().unwrap_or_default().to_owned();
+        }
+        if line.is_empty() {
+            if !name.is_empty() {
+                found.insert(std::mem::take(&mut name), item.trim().to_owned());
+            }
+            item.clear();
+        }
+    }
+    if !name.is_empty() {
+        found.insert(name, item.trim().to_owned());
+    }
+    found
+}
+
+/// The header: `src/livebuf.h.in`, where `@name` stands for a declaration of the library. An
+/// inline function is declared where it stands there, and defined where `@bodies` stands.
+fn header() -> String {
+    let mut known = by_name(&declarations());
+    let template = read("src/livebuf.h.in");
+    let (mut header, mut bodies) = (String::new(), String::new());
+    let mut lines = template.lines();
+    let (mut documented, mut condition) = (false, None);
+    while let Some(line) = lines.next() {
+        match line.strip_prefix("#endif /* ") {
+            Some(_) => condition = None,
+            None => condition = line.strip_prefix("#if ").or(condition),
+        }
+        let inline = line.starts_with("static inline ") || line.starts_with("LIVEBUF_THIN_ ");
+        if line == "@bodies" {
+            header.push_str(&bodies);
+        } else if let Some(name) = line.strip_prefix('@') {
+            let item = known.remove(name);
+            header.push_str(&item.unwrap_or_else(|| panic!("there is no {name}, or it is twice")));
+            header.push('\n');
+        } else if documented && inline {
+            let mut function = line.to_owned();
+            while !(function.ends_with("\n}") || line.ends_with('}')) {
+                function.push('\n');
+                function.push_str(lines.next().expect("the function ends"));
+            }
+            let (head, _) = function.split_once(" {").expect("a body");
+            header.push_str(&head.replacen("LIVEBUF_THIN_ ", "static inline ", 1));
+            header.push_str(";\n");
+            match condition {
+                Some(what) => bodies.push_str(&format!("#if {what}\n{function}\n#endif\n\n")),
+                None => bodies.push_str(&format!("{function}\n\n")),
+            }
+        } else {
+            header.push_str(line);
+            header.push('\n');
+        }
+        // The end of a comment that documents what follows.
+        documented = line.ends_with("*/")
+            && header
+                .rfind("/**")
+                .is_some_and(|at| !header[at..].trim_end_matches("*/\n").contains("*/"));
+    }
+    assert!(known.is_empty(), "src/livebuf.h.in has no place for {:?}", known.keys());
+    header
 }
 
 #[test]
@@ -80,7 +174,8 @@ fn items(header: &str) -> Vec<Item<'_>> {
             comment.clear();
             continue;
         }
-        let mut declaration = line.to_owned();
+        // That it is inlined in any case is between us and the compiler.
+        let mut declaration = line.replacen("LIVEBUF_THIN_ ", "static inline ", 1);
         let compound = text.starts_with("typedef struct") || text.starts_with("typedef union");
         let list = text.starts_with("typedef enum");
         let ends = |text: &str| match compound || list {

@@ -1,30 +1,39 @@
 #!/bin/sh
-# Bytes of the buffer API (`no_std`, profile `size`): of all its functions, linked as a program
-# that uses each of them would be, and of those that read. For this machine, and for
-# thumbv7em-none-eabi where `rustup target add` brought its core library.
+# Bytes of the buffer API in the small archive (liblivebuf-small.a): programs linked with it as
+# the guide says, and all its functions, and those that read, without anything else. For this
+# machine, and for thumbv7em-none-eabi where `rustup target add` brought its core library.
+# Fails where something is larger than its ceiling here, a little above what it is today.
 set -eu
 cd "$(dirname "$0")/.."
-: "${CARGO:=cargo}" "${TARGET:=../../target}" "${CC:=cc}"
-readers='livebuf_(read|root|get_.*|at|pointer_n|type_of|count|number_or|value_error|key_init_n|iterate|range_n|prefix_n|next|strerror|version)$'
+: "${CARGO:=cargo}" "${TARGET:=../../target}" "${CC:=cc}" "${MAKE:=make}"
+readers='livebuf_(read|root|get_(n|key.*|str|bytes|number_text)|at|pointer_n|kind_of|count|number_text_f64_or|value_error|key_init_n|iterate|range_n|prefix_n|next|strerror|version)$'
 lld=$(find "$(rustc --print sysroot)" -name rust-lld | head -n 1)
+work=$TARGET/size-work
+failed=0
+rm -rf "$work" && mkdir -p "$work"
 
-build() {
-  $CARGO rustc --manifest-path ../../Cargo.toml -q -p livebuf-c --profile size --no-default-features \
-    --features small --crate-type staticlib "$@"
+within() { # what, bytes, ceiling
+  printf '%-44s %7d bytes (at most %d)\n' "$1" "$2" "$3"
+  if [ "$2" -gt "$3" ]; then
+    failed=1
+    echo "  larger than its ceiling in tests/size.sh"
+  fi
 }
-measure() { # title, library, linker
-  title=$1 library=$2
-  shift 2
-  for part in all read; do
-    if [ $part = all ]; then wanted='.'; else wanted=$readers; fi
-    roots=$(grep -E "$wanted" "$TARGET/size-names.txt")
+
+# Code and constants of functions by themselves.
+functions() { # what, ceilings of all and of reading, library, linker
+  what=$1 all=$2 reading=$3 library=$4
+  shift 4
+  for part in all reading; do
+    if [ $part = all ]; then wanted='.' ceiling=$all; else wanted=$readers ceiling=$reading; fi
+    roots=$(grep -E "$wanted" "$work/names.txt")
     arguments=""
     for root in $roots; do arguments="$arguments $("$1" "$root")"; done
-    "$2" $arguments "$library" -o "$TARGET/size.elf" 2> "$TARGET/size.log"
-    printf '%s, %s functions (%s):\n' "$title" "$part" "$(echo "$roots" | wc -l)"
-    others=$(grep -o 'undefined reference to .*' "$TARGET/size.log" | sed 's/.*`//; s/.$//' | sort -u | tr '\n' ' ')
+    "$2" $arguments "$library" -o "$work/functions.elf" 2> "$work/link.log"
+    others=$(grep -o 'undefined reference to .*' "$work/link.log" | sed 's/.*`//; s/.$//' | sort -u | tr '\n' ' ')
     [ -z "$others" ] || echo "  calls of others: $others"
-    size -A "$TARGET/size.elf" | awk '/^\.(text|rodata|data|bss|eh_frame) / { printf "  %-10s %7d\n", $1, $2 }'
+    bytes=$(size -A "$work/functions.elf" | awk '/^\.(text|rodata|data|bss) / { sum += $2 } END { print sum }')
+    within "$what, $part functions ($(echo "$roots" | wc -l))" "$bytes" "$ceiling"
   done
 }
 flag_cc() { echo "-Wl,-u,$1"; }
@@ -32,13 +41,27 @@ link_cc() { "$CC" -nostdlib -static -Wl,--gc-sections,-e,0,--warn-unresolved-sym
 flag_lld() { echo "-u $1"; }
 link_lld() { "$lld" -flavor gnu --gc-sections -e 0 "$@"; }
 
-build
-library=$TARGET/size/liblivebuf_c.a
-nm --defined-only -g "$library" 2> "$TARGET/size.log" | awk '$3 ~ /^livebuf_/ { print $3 }' | sort -u > "$TARGET/size-names.txt"
-measure "$(uname -m)" "$library" flag_cc link_cc
-if rustup target list --installed 2> "$TARGET/size.log" | grep -q thumbv7em-none-eabi; then
-  build --target thumbv7em-none-eabi
-  measure thumbv7em "$TARGET/thumbv7em-none-eabi/size/liblivebuf_c.a" flag_lld link_lld
+"$MAKE" --no-print-directory -s small BUILD_DIR="$work" CARGO="$CARGO"
+library=$work/liblivebuf-small.a
+nm --defined-only -g "$library" 2> "$work/nm.log" | awk '$3 ~ /^livebuf_/ { print $3 }' | sort -u > "$work/names.txt"
+
+program() { # source, its ceiling
+  "$CC" -Os -Iinclude "tests/size/$1.c" -L"$work" -llivebuf-small -Wl,--gc-sections -s -o "$work/$1"
+  within "$1.c, stripped" "$(wc -c < "$work/$1")" "$2"
+}
+echo 'int main(void) { return 0; }' > "$work/nothing.c"
+"$CC" -Os "$work/nothing.c" -s -o "$work/nothing"
+within "a program that does nothing" "$(wc -c < "$work/nothing")" 20000
+program hello 190000
+program read 36000
+"$work/hello" | "$work/read" | grep -qx 'lap_complete 55' || { echo "hello and read do not agree"; failed=1; }
+
+functions "$(uname -m)" 300000 62000 "$library" flag_cc link_cc
+if rustup target list --installed 2> "$work/rustup.log" | grep -q thumbv7em-none-eabi; then
+  $CARGO rustc --manifest-path ../../Cargo.toml -q -p livebuf-c --profile size --no-default-features \
+    --features small --crate-type staticlib --target thumbv7em-none-eabi
+  functions thumbv7em 230000 58000 "$TARGET/thumbv7em-none-eabi/size/liblivebuf_c.a" flag_lld link_lld
 else
   echo "skipped: thumbv7em-none-eabi (rustup target add thumbv7em-none-eabi)"
 fi
+exit $failed

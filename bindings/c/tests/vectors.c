@@ -55,7 +55,7 @@ int main(int count, char **paths) {
     char *bytes = whole_file(paths[i], &length);
     livebuf_error error;
     livebuf_doc *doc = livebuf_from_bytes((const uint8_t *)bytes, length, NULL, &error);
-    int status = doc ? livebuf_check(doc) : error.status, failed = failures;
+    int status = doc ? livebuf_validate(doc) : error.status, failed = failures;
     if (name[0] == 'n') {
       const char *end = strchr(name + 2, '_');
       CHECK(end && status == named(name + 2, (size_t)(end - name - 2)));

@@ -16,34 +16,34 @@ static bool copy_one(lite3_buffer *to, size_t at, const char *key, livebuf_value
   unsigned char *b = to->bytes;
   size_t *n = &to->length, room = to->capacity, inner;
   livebuf_str text = livebuf_get_str(value);
-  switch (livebuf_type_of(value)) {
-    case LIVEBUF_TYPE_NULL:
+  switch (livebuf_kind_of(value)) {
+    case LIVEBUF_KIND_NULL:
       return !(key ? lite3_set_null(b, n, at, room, key) : lite3_arr_append_null(b, n, at, room));
-    case LIVEBUF_TYPE_BOOL: {
+    case LIVEBUF_KIND_BOOL: {
       bool boolean = livebuf_get_bool(value);
       return !(key ? lite3_set_bool(b, n, at, room, key, boolean)
                    : lite3_arr_append_bool(b, n, at, room, boolean));
     }
-    case LIVEBUF_TYPE_I64: {
+    case LIVEBUF_KIND_I64: {
       int64_t integer = livebuf_get_i64(value);
       return !(key ? lite3_set_i64(b, n, at, room, key, integer)
                    : lite3_arr_append_i64(b, n, at, room, integer));
     }
-    case LIVEBUF_TYPE_F64: {
+    case LIVEBUF_KIND_F64: {
       double number = livebuf_get_f64(value);
       return !(key ? lite3_set_f64(b, n, at, room, key, number)
                    : lite3_arr_append_f64(b, n, at, room, number));
     }
-    case LIVEBUF_TYPE_STRING:
+    case LIVEBUF_KIND_STRING:
       return !(key ? lite3_set_str_n(b, n, at, room, key, text.data, text.length)
                    : lite3_arr_append_str_n(b, n, at, room, text.data, text.length));
-    case LIVEBUF_TYPE_OBJECT:
+    case LIVEBUF_KIND_OBJECT:
       if (key ? lite3_set_obj(b, n, at, room, key, &inner)
               : lite3_arr_append_obj(b, n, at, room, &inner)) {
         return false;
       }
       return copy_all(to, inner, value);
-    case LIVEBUF_TYPE_ARRAY:
+    case LIVEBUF_KIND_ARRAY:
       if (key ? lite3_set_arr(b, n, at, room, key, &inner)
               : lite3_arr_append_arr(b, n, at, room, &inner)) {
         return false;
@@ -54,7 +54,7 @@ static bool copy_one(lite3_buffer *to, size_t at, const char *key, livebuf_value
 }
 
 static bool copy_all(lite3_buffer *to, size_t at, livebuf_value from) {
-  bool array = livebuf_type_of(from) == LIVEBUF_TYPE_ARRAY;
+  bool array = livebuf_kind_of(from) == LIVEBUF_KIND_ARRAY;
   livebuf_iter members;
   char key[256];
   if (livebuf_iterate(from, 0, &members)) return false;
@@ -70,7 +70,7 @@ static bool copy_all(lite3_buffer *to, size_t at, livebuf_value from) {
 lite3_buffer *lite3_make(const livebuf_doc *doc, size_t capacity) {
   lite3_buffer *made = malloc(sizeof *made);
   livebuf_value root = livebuf_root(doc);
-  bool array = livebuf_type_of(root) == LIVEBUF_TYPE_ARRAY;
+  bool array = livebuf_kind_of(root) == LIVEBUF_KIND_ARRAY;
   made->bytes = aligned_alloc(64, (capacity + 63) / 64 * 64);
   made->capacity = capacity;
   if (array ? lite3_init_arr(made->bytes, &made->length, capacity)

@@ -9,7 +9,7 @@ int main(void) {
       "{\"race\":\"Brno\",\"laps\":[{\"lap\":1,\"sec\":88.25},{\"lap\":2,\"sec\":87.5},"
       "{\"lap\":3,\"sec\":86.75},{\"lap\":4,\"sec\":88.0},{\"lap\":5,\"sec\":87.0}],"
       "\"exact\":{\"most\":18446744073709551615,\"pi\":3.141592653589793238}}";
-  if (livebuf_from_json_in(&doc, buffer, sizeof buffer, json, strlen(json), NULL)) return 1;
+  if (livebuf_from_json_into(&doc, buffer, sizeof buffer, json, strlen(json), NULL)) return 1;
 
   livebuf_value root = livebuf_root(&doc);
   livebuf_value laps = livebuf_get(root, "laps");

@@ -46,7 +46,7 @@ int main(void) {
   /* What is left over, and a copy without it. */
   uint8_t scratch[1024];
   livebuf_stats stats;
-  livebuf_stats_in(&doc, scratch, sizeof scratch, &stats);
+  livebuf_get_stats_in(&doc, scratch, sizeof scratch, &stats);
   printf("used = live + free + garbage: %d\n",
          stats.used == stats.live + stats.free + stats.garbage);
   uint8_t compact[4096];

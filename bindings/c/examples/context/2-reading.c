@@ -12,7 +12,7 @@ int main(void) {
       livebuf_member("average", livebuf_f64(88.25)),
       livebuf_member("finished", livebuf_bool(true)),
       livebuf_member("penalty", livebuf_null()),
-      livebuf_member("photo", livebuf_blob("\x89PNG", 4)),
+      livebuf_member("photo", livebuf_bytes_n("\x89PNG", 4)),
   };
   livebuf_set_root(doc, livebuf_fields(fields, 7), NULL);
 

@@ -45,6 +45,7 @@ use crate::format::pointer;
 use crate::store::space::{Extent, Observer, Space};
 use crate::store::storage::{Exclusive, Storage};
 use crate::view::{Checked, Doc, Header, Key, Mode, Scalar, Valid, Value, from_scalars};
+use core::mem::MaybeUninit;
 
 /// Edits a document in the bytes of its storage.
 ///
@@ -1522,6 +1523,22 @@ impl<S: Storage> Editor<S> {
     #[inline]
     pub fn create(storage: S) -> Result<Self> {
         Editor::create_with(storage, ())
+    }
+
+    /// [`create`](Self::create) in a place of the caller's: an editor is long to copy, and
+    /// messages are begun often. For bindings.
+    ///
+    /// # Errors
+    /// As [`create_with`](Self::create_with); the place holds nothing then.
+    #[doc(hidden)]
+    #[cfg_attr(not(feature = "small"), inline)]
+    pub fn create_in(place: &mut MaybeUninit<Self>, mut storage: S) -> Result<&mut Self> {
+        if storage.bytes().len() < HEADER_SIZE as usize {
+            storage.grow(HEADER_SIZE as u64)?;
+        }
+        let mut space = Space::new(storage, (), HEADER_SIZE, true, Limits::default());
+        space.write(0, &NULL_DOCUMENT);
+        Ok(place.write(Editor { space, handles: Handles::new(), detached: 0 }))
     }
 
     /// [`open_unvalidated_with`](Self::open_unvalidated_with) without an observer.

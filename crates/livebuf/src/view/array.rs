@@ -1,10 +1,10 @@
 //! Arrays as users see them: elements one by one, or a typed column as a slice.
 
 use super::{Mode, Value};
-use crate::block::column::{ColumnType, Elements};
+use crate::block::column::{ColumnType, Elements, row_cell};
 use crate::error::Result;
 use crate::format::bytes::slice;
-use crate::format::layout::GAPS_NONE;
+use crate::format::layout::{GAPS_NONE, MAX_ELEMENTS};
 
 /// An array.
 ///
@@ -86,6 +86,18 @@ impl<'a, M: Mode> Array<'a, M> {
     /// ```
     pub fn column_type(&self) -> ColumnType {
         self.elements.column
+    }
+
+    /// The [cell](super::ValueParts::cell) of the first element and the count of elements, where
+    /// all are rows of a table. The cell of each next row is greater by 2³². For bindings that
+    /// step through rows without a call.
+    #[doc(hidden)]
+    #[inline]
+    pub fn row_cells(&self) -> Option<(u64, u32)> {
+        let Elements { column, gaps, data, first, count, .. } = self.elements;
+        let last = first as u64 + count as u64;
+        let rows = column == ColumnType::Struct && gaps == GAPS_NONE && last <= MAX_ELEMENTS.into();
+        rows.then(|| (row_cell(data, first), count))
     }
 
     /// The element at this index. Constant time.
