@@ -523,6 +523,9 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// Makes the used bytes longer by `size` zeroed bytes.
     #[inline]
     pub(crate) fn extend(&mut self, size: u64) {
+        if size == 0 {
+            return;
+        }
         let start = self.used as u64;
         debug_assert!(start + size <= self.storage.bytes().len() as u64);
         let dirty = if S::ZEROED { self.clean_from.saturating_sub(start) } else { size };
