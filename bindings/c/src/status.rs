@@ -71,7 +71,7 @@ statuses! {
     LIVEBUF_UNSUPPORTED, "the operation does not support this value";
     LIVEBUF_SCRATCH_TOO_SMALL, "the scratch memory is too small";
     LIVEBUF_CUSTOM, "the value's serde implementation reported an error";
-    LIVEBUF_NOT_VALIDATED, "columns can be changed only in a validated document: validate it first";
+    LIVEBUF_NOT_VALIDATED, "the document was not validated: validate it first";
     LIVEBUF_BROKEN, "an earlier edit ended half way: go back to a copy of the document";
     LIVEBUF_JSON_SYNTAX, "the text is not JSON";
     LIVEBUF_JSON_END, "the JSON text ends inside a value, or holds none";

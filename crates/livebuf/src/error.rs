@@ -114,8 +114,9 @@ kinds! {
     ScratchTooSmall = 34, "the scratch memory is too small";
     /// A serde implementation reported an error of its own.
     Custom = 35, "the value's serde implementation reported an error";
-    /// The edit changes columns of a document that was not validated.
-    NotValidated = 36, "columns can be changed only in a validated document: validate it first";
+    /// The document was not validated: an edit would change columns, or plain answers are
+    /// asked for.
+    NotValidated = 36, "the document was not validated: validate it first";
     /// An edit ended half way, because memory changed that nobody else may write. The editor
     /// refuses all further edits: go back to a copy, or open and validate the document anew.
     Broken = 37, "an earlier edit ended half way: go back to a copy of the document";

@@ -7,7 +7,7 @@ fn kind<T>(result: livebuf::Result<T>) -> Option<(ErrorKind, u64)> {
 }
 
 fn same(one: Doc<'_>, other: Doc<'_>) {
-    let equal = one.root().deep_eq(&other.root(), &mut 10_000).unwrap();
+    let equal = one.root().deep_eq(other.root(), &mut 10_000).unwrap();
     assert!(equal, "{:#?}\n{:#?}", one.root(), other.root());
 }
 
@@ -80,7 +80,7 @@ fn places_are_anywhere_and_take_any_value() {
         let stamped = pair.stamp(&[value.unwrap().into()]).unwrap();
         let value = value.unwrap();
         let got = stamped.doc().pointer("/a").unwrap().unwrap();
-        assert!(got.deep_eq(&value, &mut 100).unwrap());
+        assert!(got.deep_eq(value, &mut 100).unwrap());
     }
     assert_eq!(kind(pair.stamp(&[(&other).into()])), Some((ErrorKind::Unsupported, 0)));
     let scalar = Template::new(&json!(7), &[""]).unwrap();
