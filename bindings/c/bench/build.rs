@@ -7,18 +7,18 @@ fn main() {
     println!("cargo::rerun-if-changed=../include/livebuf.h");
     println!("cargo::rerun-if-env-changed=LITE3");
     println!("cargo::rustc-check-cfg=cfg(lite3)");
-    let build = || {
+    let build = |extensions: &str| {
         let mut build = cc::Build::new();
-        build.include("../include").std("gnu11").opt_level(2).flag_if_supported("-march=native");
+        build.include("../include").std("gnu11").opt_level(2).flag_if_supported("-Wextra");
+        build.flag_if_supported(extensions);
         build
     };
-    build()
-        .files(["src/tasks.c", "src/rows.c", "src/stamp.c"])
-        .flag_if_supported("-Wextra")
-        .compile("livebuf_c_tasks");
+    build("-Wextra").file("src/tasks.c").compile("livebuf_c_tasks");
+    // As Lite³ is.
+    build("-march=native").files(["src/rows.c", "src/stamp.c"]).compile("livebuf_c_rows");
     if let Some(lite3) = std::env::var_os("LITE3").map(PathBuf::from) {
         println!("cargo::rustc-cfg=lite3");
-        build()
+        build("-march=native")
             .files([lite3.join("src/lite3.c"), "src/lite3.c".into()])
             .include(lite3.join("include"))
             .warnings(false)

@@ -2320,23 +2320,18 @@ LIVEBUF_ALWAYS_ bool livebuf_next_(livebuf_iter *iter) {
 
 #endif /* LIVEBUF_INLINE */
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_init_object(livebuf_doc *doc, uint8_t *buffer,
                                                  size_t capacity, size_t members) {
   livebuf_status status = livebuf_init(doc, buffer, capacity);
   return status ? status : livebuf_set_root(doc, livebuf_object(members), NULL);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_init_array(livebuf_doc *doc, uint8_t *buffer,
                                                 size_t capacity, size_t elements) {
   livebuf_status status = livebuf_init(doc, buffer, capacity);
   return status ? status : livebuf_set_root(doc, livebuf_array(elements), NULL);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 LIVEBUF_THIN_ livebuf_value livebuf_get(livebuf_value object, const char *key) {
   size_t length = livebuf_length_(key);
 #if LIVEBUF_INLINE
@@ -2348,70 +2343,46 @@ LIVEBUF_THIN_ livebuf_value livebuf_get(livebuf_value object, const char *key) {
 #endif
   return livebuf_get_n(object, key, length);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_value livebuf_pointer(livebuf_value value, const char *pointer) {
   return livebuf_pointer_n(value, pointer, livebuf_length_(pointer));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_exists(livebuf_value value) { return value.tag != 0; }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_is_null(livebuf_value value) { return value.tag == LIVEBUF_TAG_NULL; }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_get_bool(livebuf_value value) {
   return livebuf_get_bool_or(value, false);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline int64_t livebuf_get_i64(livebuf_value value) { return livebuf_get_i64_or(value, 0); }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline uint64_t livebuf_get_u64(livebuf_value value) {
   return livebuf_get_u64_or(value, 0);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline double livebuf_get_f64(livebuf_value value) { return livebuf_get_f64_or(value, 0); }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_str_equals(livebuf_str text, const char *other) {
   size_t length = livebuf_length_(other);
   return text.data && other && text.length == length && !memcmp(text.data, other, length);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_get_bool_or(livebuf_value value, bool fallback) {
   return value.tag == LIVEBUF_TAG_TRUE ? true : value.tag == LIVEBUF_TAG_FALSE ? false : fallback;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline int64_t livebuf_get_i64_or(livebuf_value value, int64_t fallback) {
   return value.tag == LIVEBUF_TAG_I64 ? (int64_t)value.cell : fallback;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline uint64_t livebuf_get_u64_or(livebuf_value value, uint64_t fallback) {
   bool fits = value.tag == LIVEBUF_TAG_U64 ||
               (value.tag == LIVEBUF_TAG_I64 && (int64_t)value.cell >= 0);
   return fits ? value.cell : fallback;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline double livebuf_get_f64_or(livebuf_value value, double fallback) {
   double number;
   if (value.tag == LIVEBUF_TAG_F64) {
@@ -2422,9 +2393,7 @@ static inline double livebuf_get_f64_or(livebuf_value value, double fallback) {
   if (value.tag == LIVEBUF_TAG_U64) return (double)value.cell;
   return value.tag ? livebuf_number_text_f64_or(value, fallback) : fallback;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_str livebuf_get_str_or(livebuf_value value, const char *fallback) {
   livebuf_str text = livebuf_get_str(value);
   if (!text.data) {
@@ -2433,9 +2402,7 @@ static inline livebuf_str livebuf_get_str_or(livebuf_value value, const char *fa
   }
   return text;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_bytes livebuf_get_bytes_or(livebuf_value value, const void *fallback,
                                                  uint32_t length) {
   livebuf_bytes bytes = livebuf_get_bytes(value);
@@ -2445,26 +2412,20 @@ static inline livebuf_bytes livebuf_get_bytes_or(livebuf_value value, const void
   }
   return bytes;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_bool(livebuf_value value, bool *result) {
   bool is_bool = value.tag == LIVEBUF_TAG_TRUE || value.tag == LIVEBUF_TAG_FALSE;
   if (!result || !is_bool) return livebuf_not_read_(value, result);
   *result = value.tag == LIVEBUF_TAG_TRUE;
   return LIVEBUF_OK;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_i64(livebuf_value value, int64_t *result) {
   if (!result || value.tag != LIVEBUF_TAG_I64) return livebuf_not_read_(value, result);
   *result = (int64_t)value.cell;
   return LIVEBUF_OK;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_u64(livebuf_value value, uint64_t *result) {
   bool fits = value.tag == LIVEBUF_TAG_U64 ||
               (value.tag == LIVEBUF_TAG_I64 && (int64_t)value.cell >= 0);
@@ -2472,9 +2433,7 @@ static inline livebuf_status livebuf_read_u64(livebuf_value value, uint64_t *res
   *result = value.cell;
   return LIVEBUF_OK;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_f64(livebuf_value value, double *result) {
   /* By two fallbacks: a number is what comes out by both. */
   double number = livebuf_get_f64_or(value, 0);
@@ -2484,27 +2443,21 @@ static inline livebuf_status livebuf_read_f64(livebuf_value value, double *resul
   *result = number;
   return LIVEBUF_OK;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_str(livebuf_value value, livebuf_str *result) {
   livebuf_str text = livebuf_get_str(value);
   if (!result || !text.data) return livebuf_not_read_(value, result);
   *result = text;
   return LIVEBUF_OK;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_bytes(livebuf_value value, livebuf_bytes *result) {
   livebuf_bytes bytes = livebuf_get_bytes(value);
   if (!result || !bytes.data) return livebuf_not_read_(value, result);
   *result = bytes;
   return LIVEBUF_OK;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_read_number_text(livebuf_value value,
                                                       livebuf_str *result) {
   livebuf_str text = livebuf_get_number_text(value);
@@ -2512,167 +2465,119 @@ static inline livebuf_status livebuf_read_number_text(livebuf_value value,
   *result = text;
   return LIVEBUF_OK;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set_null(livebuf_doc *doc, livebuf_node node,
                                               const char *key) {
   return livebuf_set(doc, node, key, livebuf_null());
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set_bool(livebuf_doc *doc, livebuf_node node,
                                               const char *key, bool value) {
   return livebuf_set(doc, node, key, livebuf_bool(value));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set_i64(livebuf_doc *doc, livebuf_node node,
                                              const char *key, int64_t value) {
   return livebuf_set_i64_n(doc, node, key, livebuf_length_(key), value);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set_u64(livebuf_doc *doc, livebuf_node node,
                                              const char *key, uint64_t value) {
   return livebuf_set(doc, node, key, livebuf_u64(value));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set_f64(livebuf_doc *doc, livebuf_node node,
                                              const char *key, double value) {
   return livebuf_set_f64_n(doc, node, key, livebuf_length_(key), value);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set_str(livebuf_doc *doc, livebuf_node node,
                                              const char *key, const char *value) {
   return livebuf_set_str_n(doc, node, key, livebuf_length_(key), value, livebuf_length_(value));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set_bytes(livebuf_doc *doc, livebuf_node node,
                                                const char *key, const void *bytes,
                                                size_t length) {
   return livebuf_set(doc, node, key, livebuf_bytes_n(bytes, length));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set_object(livebuf_doc *doc, livebuf_node node,
                                                 const char *key, size_t members,
                                                 livebuf_node *child) {
   return livebuf_set_n(doc, node, key, livebuf_length_(key), livebuf_object(members), child);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set_array(livebuf_doc *doc, livebuf_node node,
                                                const char *key, size_t elements,
                                                livebuf_node *child) {
   return livebuf_set_n(doc, node, key, livebuf_length_(key), livebuf_array(elements), child);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set(livebuf_doc *doc, livebuf_node node, const char *key,
                                          livebuf_new value) {
   return livebuf_set_n(doc, node, key, livebuf_length_(key), value, NULL);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_push_null(livebuf_doc *doc, livebuf_node node) {
   return livebuf_push(doc, node, livebuf_null(), NULL);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_push_bool(livebuf_doc *doc, livebuf_node node, bool value) {
   return livebuf_push(doc, node, livebuf_bool(value), NULL);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_push_i64(livebuf_doc *doc, livebuf_node node,
                                               int64_t value) {
   return livebuf_push(doc, node, livebuf_i64(value), NULL);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_push_u64(livebuf_doc *doc, livebuf_node node,
                                               uint64_t value) {
   return livebuf_push(doc, node, livebuf_u64(value), NULL);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_push_f64(livebuf_doc *doc, livebuf_node node,
                                               double value) {
   return livebuf_push(doc, node, livebuf_f64(value), NULL);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_push_str(livebuf_doc *doc, livebuf_node node,
                                               const char *value) {
   return livebuf_push(doc, node, livebuf_string(value), NULL);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_push_bytes(livebuf_doc *doc, livebuf_node node,
                                                 const void *bytes, size_t length) {
   return livebuf_push(doc, node, livebuf_bytes_n(bytes, length), NULL);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_node livebuf_child(const livebuf_doc *doc, livebuf_node node,
                                          const char *key) {
   return livebuf_child_n(doc, node, key, livebuf_length_(key));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_node livebuf_find(const livebuf_doc *doc, const char *pointer) {
   return livebuf_find_n(doc, pointer, livebuf_length_(pointer));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_node_exists(livebuf_node node) {
   return (uint32_t)node.private_time != 0;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_remove(livebuf_doc *doc, livebuf_node node,
                                             const char *key) {
   return livebuf_remove_n(doc, node, key, livebuf_length_(key));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_null(void) { return livebuf_new_(LIVEBUF_NEW_NULL, NULL, 0); }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_bool(bool boolean) {
   livebuf_new value = livebuf_i64(boolean);
   value.kind = LIVEBUF_NEW_BOOL;
   return value;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_i64(int64_t integer) {
   livebuf_new value;
   value.payload.i64 = integer;
@@ -2680,17 +2585,13 @@ static inline livebuf_new livebuf_i64(int64_t integer) {
   value.kind = LIVEBUF_NEW_I64;
   return value;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_u64(uint64_t natural) {
   livebuf_new value = livebuf_i64((int64_t)natural);
   value.kind = LIVEBUF_NEW_U64;
   return value;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_f64(double number) {
   livebuf_new value;
   value.payload.f64 = number;
@@ -2698,63 +2599,43 @@ static inline livebuf_new livebuf_f64(double number) {
   value.kind = LIVEBUF_NEW_F64;
   return value;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_string(const char *text) {
   return livebuf_string_n(text, livebuf_length_(text));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_string_n(const char *text, size_t length) {
   return livebuf_new_(LIVEBUF_NEW_STRING, text, text ? length : 1);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_bytes_n(const void *bytes, size_t length) {
   return livebuf_new_(LIVEBUF_NEW_BYTES, bytes, length);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_number_text(const char *text) {
   return livebuf_new_(LIVEBUF_NEW_NUMBER_TEXT, text, livebuf_length_(text));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_object(size_t members) {
   return livebuf_new_(LIVEBUF_NEW_OBJECT, NULL, members);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_map(size_t members) {
   return livebuf_new_(LIVEBUF_NEW_MAP, NULL, members);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_array(size_t elements) {
   return livebuf_new_(LIVEBUF_NEW_ARRAY, NULL, elements);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_copy(const livebuf_value *value) {
   return livebuf_new_(LIVEBUF_NEW_COPY, value, 0);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_new livebuf_fields(const livebuf_field *fields, size_t count) {
   return livebuf_new_(LIVEBUF_NEW_FIELDS, fields, count);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_field livebuf_member(const char *key, livebuf_new value) {
   livebuf_field field;
   field.key = key;
@@ -2762,87 +2643,62 @@ static inline livebuf_field livebuf_member(const char *key, livebuf_new value) {
   field.value = value;
   return field;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_error livebuf_last_error(const livebuf_doc *doc) {
   livebuf_error none = {LIVEBUF_NULL_ARGUMENT, 0, 0, 0, 0, 0};
   return doc ? doc->error : none;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline void livebuf_clear_error(livebuf_doc *doc) {
   if (doc) memset(&doc->error, 0, sizeof doc->error);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_key_init(livebuf_key *key, const char *text) {
   return livebuf_key_init_n(key, text, livebuf_length_(text));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_range(livebuf_value object, const char *low,
                                            const char *high, uint32_t flags,
                                            livebuf_iter *iter) {
   return livebuf_range_n(object, low, livebuf_length_(low), high, livebuf_length_(high), flags,
                          iter);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_prefix(livebuf_value object, const char *prefix,
                                             uint32_t flags, livebuf_iter *iter) {
   return livebuf_prefix_n(object, prefix, livebuf_length_(prefix), flags, iter);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_value_is_current(livebuf_value value) {
   return value.doc && value.doc->generation == value.generation;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_str_is_current(const livebuf_doc *doc, livebuf_str text) {
   return doc && text.data && doc->generation == text.generation;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline bool livebuf_bytes_are_current(const livebuf_doc *doc, livebuf_bytes bytes) {
   return doc && bytes.data && doc->generation == bytes.generation;
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_set_pointer(livebuf_doc *doc, const char *pointer,
                                                  livebuf_new value) {
   return livebuf_set_pointer_n(doc, pointer, livebuf_length_(pointer), value, NULL);
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_remove_pointer(livebuf_doc *doc, const char *pointer) {
   return livebuf_remove_pointer_n(doc, pointer, livebuf_length_(pointer));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_rename(livebuf_doc *doc, livebuf_node node,
                                             const char *from, const char *to) {
   return livebuf_rename_n(doc, node, from, livebuf_length_(from), to, livebuf_length_(to));
 }
-#endif
 
-#if !defined(LIVEBUF_NO_STDIO) && (!defined(__STDC_HOSTED__) || __STDC_HOSTED__)
 static inline livebuf_status livebuf_column_find_path(livebuf_value array, const char *pointer,
                                                       livebuf_column *column) {
   return livebuf_column_n(array, pointer, livebuf_length_(pointer), column);
 }
-#endif
 
 #if LIVEBUF_STDIO
 static inline livebuf_doc *livebuf_from_json_stream(FILE *stream,

@@ -103,10 +103,10 @@ fn header() -> String {
     let mut lines = template.lines();
     let (mut documented, mut condition) = (false, None);
     while let Some(line) = lines.next() {
-        match line.strip_prefix("#endif /* ") {
-            Some(_) => condition = None,
-            None => condition = line.strip_prefix("#if ").or(condition),
-        }
+        condition = match line.starts_with("#endif") {
+            true => None,
+            false => line.strip_prefix("#if ").or(condition),
+        };
         let inline = line.starts_with("static inline ") || line.starts_with("LIVEBUF_THIN_ ");
         if line == "@bodies" {
             header.push_str(&bodies);

@@ -60,6 +60,29 @@ step "the context API" "$work/context" "$work"
 step "garbage" "$work/garbage"
 step "threads" "$work/threads"
 step "the test vectors" "$work/vectors" ../../testdata/vectors/*.lbuf
+# The header reads in place only where the compiler optimises: the same tests without that, and
+# with clang, whose inlining is another.
+step "compile without reading in place" compile buffer-n tests/buffer.c $wrap -DLIVEBUF_NO_INLINE
+step "run" "$work/buffer-n"
+step "compile without optimisation" compile buffer-0 tests/buffer.c $wrap -O0
+step "run" "$work/buffer-0"
+if has clang; then
+  by_clang() { clang -std=c11 -O2 $strict -Iinclude tests/garbage.c "$library" $private -o "$work/garbage-c"; }
+  step "compile with clang" by_clang
+  step "run" "$work/garbage-c" 0 200000
+else
+  skip "clang" "not found"
+fi
+# The header by itself has nothing that strict programs are warned of.
+alone() {
+  for options in -O0 -O2 -Os "-O2 -DLIVEBUF_NO_STDIO"; do
+    for standard in c99 c11; do
+      echo '#include <livebuf.h>' | "$CC" -x c -std=$standard $options $strict -Wconversion \
+        -Wsign-conversion -Wc++-compat -Iinclude -c - -o "$work/alone.o" || return 1
+    done
+  done
+}
+step "the header by itself" alone
 # The first program of the guide.
 guide() {
   awk '/^```c$/ { inside = 1; next } /^```/ { if (inside) exit } inside' ../../docs/c-api.md > "$work/guide.c"

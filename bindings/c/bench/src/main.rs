@@ -7,7 +7,7 @@
 //!
 //! The second table compares C through LiveBuf with C through Lite³, where `LITE3` names a
 //! directory with Lite³'s `src/lite3.c` and `include/lite3.h`: a checkout, or `vendor/lite3` of
-//! the source distribution of `pylite3` on PyPI. The C code of both, and Lite³ itself, is
+//! the source distribution of `pylite3` on PyPI. Its C code of both, and Lite³ itself, is
 //! compiled with `-O2 -march=native`; LiveBuf's library is the release build. `--rows` prints
 //! this table only.
 // What this measures are calls of C; one comment for all calls of a task says why they may.
