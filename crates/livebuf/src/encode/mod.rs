@@ -13,6 +13,7 @@
 
 mod emit;
 mod plan;
+mod shred;
 
 use crate::block::map;
 use crate::block::record::{Raw, Record, check_immediate};
@@ -114,6 +115,8 @@ pub struct Encoder<S = VecStorage> {
     places: Vec<u32>,
     /// Number of the outermost open array's frame: what it holds waits.
     outermost: Option<usize>,
+    /// Rows of the outermost open array, as far as they are alike.
+    shred: shred::Shred,
     hasher: DefaultHashBuilder,
     keys: Vec<KeyText>,
     key_text: Vec<u8>,
@@ -123,6 +126,8 @@ pub struct Encoder<S = VecStorage> {
     node_table: HashTable<u32>,
     texts: Vec<Text>,
     text_table: HashTable<u32>,
+    /// Some texts found lately, by a few of their bytes: most repeat soon.
+    recent: [u32; RECENT],
     repeats: Repeats,
     /// Key cells of open objects that are too big for a record.
     map_keys: Vec<u64>,
@@ -238,6 +243,8 @@ struct KeyList {
     key: u32,
     /// The key's text, as its [`KeyText`] has it.
     start: u32,
+    /// Where a program keeps the text, if it was given as static; else 0.
+    address: usize,
     length: u8,
     depth: u8,
     /// Count of children, as far as it matters.
@@ -314,6 +321,9 @@ impl Repeats {
     }
 }
 
+/// Texts that are remembered beside the table of all.
+const RECENT: usize = 128;
+
 const WAITING: u32 = 0;
 const SHARED: u32 = u32::MAX;
 
@@ -364,6 +374,7 @@ impl<S: Storage> Encoder<S> {
             frames: Vec::new(),
             places: Vec::new(),
             outermost: None,
+            shred: shred::Shred::default(),
             hasher: DefaultHashBuilder::default(),
             keys: Vec::new(),
             key_text: Vec::new(),
@@ -372,6 +383,7 @@ impl<S: Storage> Encoder<S> {
             node_table: HashTable::new(),
             texts: Vec::new(),
             text_table: HashTable::new(),
+            recent: [0; RECENT],
             repeats: Repeats::NEW,
             map_keys: Vec::new(),
             replaced: false,
@@ -392,6 +404,7 @@ impl<S: Storage> Encoder<S> {
         self.frames.clear();
         self.places.clear();
         self.outermost = None;
+        self.shred.stop();
         self.keys.clear();
         self.key_text.clear();
         self.key_table.clear();
@@ -400,6 +413,7 @@ impl<S: Storage> Encoder<S> {
         self.node_table.clear();
         self.texts.clear();
         self.text_table.clear();
+        self.recent = [0; RECENT];
         self.repeats = Repeats::NEW;
         self.map_keys.clear();
         self.replaced = false;
@@ -608,6 +622,17 @@ impl<S: Storage> Encoder<S> {
 
     /// Finds equal text, or writes it.
     fn intern(&mut self, text: &[u8]) -> Result<u32> {
+        let recent = Needle::new(text).fingerprint as usize % RECENT;
+        let number = self.recent[recent];
+        if let Some(found) = self.texts.get(number as usize)
+            && found.length as usize == text.len()
+            && let Some(written) = self.out.bytes().get(found.offset as usize..)
+            && written.starts_with(text)
+        {
+            self.repeats.searched(true);
+            self.share(number);
+            return Ok(number);
+        }
         let hash = self.hasher.hash_one(text);
         make_room(&mut self.texts)?;
         let (texts, out) = (&self.texts, &self.out);
@@ -621,17 +646,9 @@ impl<S: Storage> Encoder<S> {
             Entry::Vacant(place) => place,
             Entry::Occupied(place) => {
                 let number = *place.get();
+                self.recent[recent] = number;
                 self.repeats.searched(true);
-                let found = &mut self.texts[number as usize];
-                if found.cell != SHARED {
-                    if found.cell != WAITING {
-                        // The cell that thought itself the owner shares from now on.
-                        let word = found.length & !SPAN_OWNED;
-                        let at = found.cell + 4;
-                        self.out.put_u32(at, word);
-                    }
-                    found.cell = SHARED;
-                }
+                self.share(number);
                 return Ok(number);
             }
         };
@@ -639,8 +656,24 @@ impl<S: Storage> Encoder<S> {
         let offset = self.out.store(text, self.options.limits.string)? as u32;
         let number = self.texts.len() as u32;
         place.insert(number);
+        self.recent[recent] = number;
         self.texts.push(Text { hash, offset, length: text.len() as u32, cell: WAITING });
         Ok(number)
+    }
+
+    /// A further cell refers to this text.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn share(&mut self, number: u32) {
+        let found = &mut self.texts[number as usize];
+        if found.cell != SHARED {
+            if found.cell != WAITING {
+                // The cell that thought itself the owner shares from now on.
+                let word = found.length & !SPAN_OWNED;
+                let at = found.cell + 4;
+                self.out.put_u32(at, word);
+            }
+            found.cell = SHARED;
+        }
     }
 
     // --- containers ---------------------------------------------------------
@@ -661,6 +694,7 @@ impl<S: Storage> Encoder<S> {
             self.begin_waiting(state)?;
         } else if state == State::Array && self.options.tables {
             self.outermost = Some(self.frames.len());
+            self.shred.restart(self.cells.len());
         }
         self.frames.push(Frame { start: self.cells.len(), node: 0, mark: 0, state, plain: 0 });
         Ok(())
@@ -766,6 +800,34 @@ impl<S: Storage> Encoder<S> {
             }
         }
         self.other_key(text)
+    }
+
+    /// [`key`](Self::key), where the text is static: it need not be compared again.
+    #[cfg(feature = "serde")]
+    #[inline]
+    pub(crate) fn key_static(&mut self, key: &'static str) -> Result<()> {
+        let address = key.as_ptr().addr();
+        if let Some(frame) = self.frames.last_mut()
+            && frame.state == State::Key
+            && let Some(expected) = self.nodes.get(self.nodes[frame.node as usize].child as usize)
+            && expected.address == address
+            && expected.length as usize == key.len()
+        {
+            frame.node = self.nodes[frame.node as usize].child;
+            frame.state = State::Value;
+            return Ok(());
+        }
+        self.new_key_static(key)
+    }
+
+    #[cfg(feature = "serde")]
+    #[inline(never)]
+    fn new_key_static(&mut self, key: &'static str) -> Result<()> {
+        self.key(key)?;
+        if let Some(&Frame { state: State::Value, node, .. }) = self.frames.last() {
+            self.nodes[node as usize].address = key.as_ptr().addr();
+        }
+        Ok(())
     }
 
     /// The number of the innermost object's key list; 0 where it has no keys, or is a map.
@@ -1155,7 +1217,10 @@ impl<S: Storage> Encoder<S> {
         let (start, node) = (frame.start, frame.node);
         let waits = self.outermost.is_some();
         let home = match frame.state {
-            State::Key if waits => return self.end_waiting_object(start, node),
+            State::Key if waits => {
+                self.end_waiting_object(start, node)?;
+                return self.row_ended();
+            }
             State::Key => self.end_record(start, node)?,
             State::MapKey(first) => self.end_map(start, first)?,
             _ => return Err(sequence()),
@@ -1170,6 +1235,13 @@ impl<S: Storage> Encoder<S> {
             return Ok(());
         }
         self.end(start, TAG_OBJECT, home)
+    }
+
+    /// A container ended that may be a row of the outermost array.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn row_ended(&mut self) -> Result<()> {
+        let is_row = self.outermost.is_some_and(|outermost| outermost + 1 == self.frames.len());
+        if self.cells.len() >= self.shred.due && is_row { self.shred() } else { Ok(()) }
     }
 
     fn check_elements(&self, count: usize) -> Result<()> {
@@ -1218,12 +1290,14 @@ impl<S: Storage> Encoder<S> {
         let start = frame.start;
         match self.outermost {
             Some(outermost) if outermost + 1 < self.frames.len() => {
-                return self.end_waiting_array(start);
+                self.end_waiting_array(start)?;
+                return self.row_ended();
             }
             Some(_) => self.outermost = None,
             None => {}
         }
         let home = self.lay_out_array(start)?;
+        self.shred.stop();
         self.end(start, TAG_ARRAY, home)?;
         if self.cells.capacity() > KEPT_PLACES {
             self.cells.shrink_to(KEPT_PLACES.max(self.cells.len()));
