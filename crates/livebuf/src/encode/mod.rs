@@ -244,6 +244,7 @@ struct KeyList {
     /// The key's text, as its [`KeyText`] has it.
     start: u32,
     /// Where a program keeps the text, if it was given as static; else 0.
+    #[cfg(feature = "serde")]
     address: usize,
     length: u8,
     depth: u8,

@@ -147,7 +147,9 @@ impl Shred {
                         alike &= tags[at] == TAG_WAITING_OBJECT
                             && cells[at] as u32 == list
                             && cells[at] >> 32 != 0;
-                        step.plain += cells.get(at + 1).copied().unwrap_or_default();
+                        // Of another row it may be any number: then all is dropped.
+                        let plain = cells.get(at + 1).copied().unwrap_or_default();
+                        step.plain = step.plain.wrapping_add(plain);
                         *cursor += 2;
                     }
                     if !alike {
