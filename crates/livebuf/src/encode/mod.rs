@@ -216,6 +216,8 @@ struct Frame {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Array,
+    /// The outermost array, while its rows are expected to be alike (`shred`).
+    Rows,
     /// An object that waits for a key, or its end.
     Key,
     /// An object that waits for a value.
@@ -577,6 +579,12 @@ impl<S: Storage> Encoder<S> {
         match self.frames.last_mut() {
             Some(frame) => match frame.state {
                 State::Array => {}
+                State::Rows => {
+                    return match self.expected_value(tag, cell)? {
+                        true => Ok(()),
+                        false => self.push_unexpected(tag, cell),
+                    };
+                }
                 State::Value => frame.state = State::Key,
                 State::MapValue(keys) => frame.state = State::MapKey(keys),
                 State::Replace(place) => {
@@ -591,6 +599,12 @@ impl<S: Storage> Encoder<S> {
             None => return Err(sequence()),
         }
         self.put(tag, cell)
+    }
+
+    #[cold]
+    fn push_unexpected(&mut self, tag: u8, cell: u64) -> Result<()> {
+        self.expect_nothing()?;
+        self.push(tag, cell)
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -681,6 +695,13 @@ impl<S: Storage> Encoder<S> {
 
     fn begin(&mut self, state: State) -> Result<()> {
         match self.frames.last() {
+            Some(Frame { state: State::Rows, .. }) => {
+                if self.expected_begin(state) {
+                    return Ok(());
+                }
+                self.expect_nothing()?;
+                return self.begin(state);
+            }
             Some(frame) if matches!(frame.state, State::Key | State::MapKey(_)) => {
                 return Err(sequence());
             }
@@ -784,10 +805,11 @@ impl<S: Storage> Encoder<S> {
     pub fn key(&mut self, key: &str) -> Result<()> {
         let text = key.as_bytes();
         let Some(frame) = self.frames.last_mut() else { return Err(sequence()) };
-        if frame.state != State::Key {
-            return self.map_key(text);
-        }
-        let child = self.nodes[frame.node as usize].child;
+        let child = match frame.state {
+            State::Key => self.nodes[frame.node as usize].child,
+            State::Rows => self.expected_key(),
+            _ => return self.map_key(text),
+        };
         if child != 0 {
             let expected = &self.nodes[child as usize];
             let start = expected.start as usize;
@@ -795,27 +817,41 @@ impl<S: Storage> Encoder<S> {
                 && let Some(expected) = self.key_text.get(start..start + text.len())
                 && equal(expected, text)
             {
-                frame.node = child;
-                frame.state = State::Value;
+                self.take_key(child);
                 return Ok(());
             }
         }
         self.other_key(text)
     }
 
+    /// The expected key comes, which makes this key list.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn take_key(&mut self, child: u32) {
+        match self.frames.last_mut() {
+            Some(Frame { state: State::Rows, .. }) => self.key_came(),
+            Some(frame) => (frame.node, frame.state) = (child, State::Value),
+            None => {}
+        }
+    }
+
+    /// The key list that the expected key makes; 0 where none is expected.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn next_key(&self) -> u32 {
+        match self.frames.last() {
+            Some(frame) if frame.state == State::Key => self.nodes[frame.node as usize].child,
+            Some(Frame { state: State::Rows, .. }) => self.expected_key(),
+            _ => 0,
+        }
+    }
+
     /// [`key`](Self::key), where the text is static: it need not be compared again.
     #[cfg(feature = "serde")]
     #[inline]
     pub(crate) fn key_static(&mut self, key: &'static str) -> Result<()> {
-        let address = key.as_ptr().addr();
-        if let Some(frame) = self.frames.last_mut()
-            && frame.state == State::Key
-            && let Some(expected) = self.nodes.get(self.nodes[frame.node as usize].child as usize)
-            && expected.address == address
-            && expected.length as usize == key.len()
-        {
-            frame.node = self.nodes[frame.node as usize].child;
-            frame.state = State::Value;
+        let (address, child) = (key.as_ptr().addr(), self.next_key());
+        let expected = &self.nodes[child as usize];
+        if expected.address == address && expected.length as usize == key.len() && child != 0 {
+            self.take_key(child);
             return Ok(());
         }
         self.new_key_static(key)
@@ -825,8 +861,9 @@ impl<S: Storage> Encoder<S> {
     #[inline(never)]
     fn new_key_static(&mut self, key: &'static str) -> Result<()> {
         self.key(key)?;
-        if let Some(&Frame { state: State::Value, node, .. }) = self.frames.last() {
-            self.nodes[node as usize].address = key.as_ptr().addr();
+        let list = self.key_list();
+        if list != 0 {
+            self.nodes[list as usize].address = key.as_ptr().addr();
         }
         Ok(())
     }
@@ -838,7 +875,10 @@ impl<S: Storage> Encoder<S> {
     /// address where it is expected ([`key_if`](Self::key_if)): text need not be compared.
     #[inline]
     pub fn key_list(&self) -> u32 {
-        self.frames.last().map_or(0, |frame| frame.node)
+        match self.frames.last() {
+            Some(Frame { state: State::Rows, .. }) => self.expected_list(),
+            frame => frame.map_or(0, |frame| frame.node),
+        }
     }
 
     /// Gives the key that is expected, where `is_same` says so of its
@@ -865,15 +905,10 @@ impl<S: Storage> Encoder<S> {
     /// ```
     #[inline]
     pub fn key_if(&mut self, is_same: impl FnOnce(u32) -> bool) -> bool {
-        let Some(frame) = self.frames.last_mut() else { return false };
-        if frame.state != State::Key {
-            return false;
-        }
-        let child = self.nodes[frame.node as usize].child;
+        let child = self.next_key();
         let taken = child != 0 && is_same(child);
         if taken {
-            frame.node = child;
-            frame.state = State::Value;
+            self.take_key(child);
         }
         taken
     }
@@ -882,6 +917,13 @@ impl<S: Storage> Encoder<S> {
     #[inline(never)]
     fn other_key(&mut self, text: &[u8]) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
+        if frame.state == State::Rows {
+            self.expect_nothing()?;
+            return match self.frames.last() {
+                Some(Frame { state: State::Key, .. }) => self.other_key(text),
+                _ => self.map_key(text),
+            };
+        }
         let (node, start) = (frame.node, frame.start);
         if text.len() > MAX_SHAPE_KEY || usize::from(self.nodes[node as usize].depth) == MAX_FIELDS
         {
@@ -1215,6 +1257,13 @@ impl<S: Storage> Encoder<S> {
     /// As [`null`](Self::null).
     pub fn end_object(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
+        if frame.state == State::Rows {
+            if self.expected_end_object()? {
+                return Ok(());
+            }
+            self.expect_nothing()?;
+            return self.end_object();
+        }
         let (start, node) = (frame.start, frame.node);
         let waits = self.outermost.is_some();
         let home = match frame.state {
@@ -1285,6 +1334,13 @@ impl<S: Storage> Encoder<S> {
     /// As [`null`](Self::null).
     pub fn end_array(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
+        if frame.state == State::Rows {
+            if self.expected_end_array()? {
+                return Ok(());
+            }
+            self.expect_nothing()?;
+            return self.end_array();
+        }
         if frame.state != State::Array {
             return Err(sequence());
         }
