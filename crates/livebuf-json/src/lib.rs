@@ -26,6 +26,7 @@ mod number;
 mod options;
 mod print;
 mod read;
+mod rows;
 mod write;
 
 pub use error::{Error, ErrorKind, Position};

@@ -11,6 +11,7 @@ use livebuf::raw::{RowSlots, Slots};
 use livebuf::{Array, ArrayIter, AsValue, ColumnType, Element, Fields, Kind, Mode, Valid, Value};
 
 use crate::error::{Error, ErrorKind};
+use crate::rows::{self, Printing};
 use crate::write::{NonFinite, Piece, Printer};
 
 /// How JSON is printed: compact by default.
@@ -261,10 +262,10 @@ fn print_value<'w, M: Mode>(
 }
 
 /// What bounds a walk beside the length of its output.
-struct Bounds {
-    nesting: usize,
+pub(crate) struct Bounds {
+    pub(crate) nesting: usize,
     /// Places of members that may yet be looked at.
-    places: u64,
+    pub(crate) places: u64,
 }
 
 /// What is left of an open container.
@@ -275,6 +276,7 @@ enum Open<'a, M> {
     Record(Slots<'a, M>, usize),
     /// A row of a table likewise.
     Row(RowSlots<'a, M>, usize),
+    Rows(rows::Begun),
 }
 
 /// An object whose keys have their places in a shape.
@@ -425,7 +427,10 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
 ) -> Result<(), Error> {
     let mut keys = PrintedKeys::new();
     let mut open: Vec<Open<'a, M>> = Vec::new();
-    let mut begun = begin::<M, PRETTY>(printer, &mut keys, &container, 0, &mut bounds)?;
+    let mut rows = Printing::new();
+    // Containers that are open within rows.
+    let mut within = 0;
+    let mut begun = begin::<M, PRETTY>(printer, &mut keys, &mut rows, &container, 0, &mut bounds)?;
     // Whether nothing is printed yet behind the innermost open bracket.
     let mut first = true;
     loop {
@@ -434,17 +439,39 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
             Begun::Record(slots, keys_from) => open.push(Open::Record(slots, keys_from)),
             Begun::Row(slots, keys_from) => open.push(Open::Row(slots, keys_from)),
             Begun::Object(fields) => open.push(Open::Object(fields)),
+            Begun::Rows(begun) => open.push(Open::Rows(begun)),
             Begun::Printed => {}
         }
-        let depth = open.len();
+        let mut depth = open.len() + within;
         let scope = Scope { depth, bounds: &mut bounds };
         let bracket;
         (begun, bracket) = match open.last_mut() {
             None => return Ok(()),
+            Some(Open::Rows(begun_rows)) => {
+                depth -= begun_rows.open;
+                within -= begun_rows.open;
+                match rows.go_on::<PRETTY>(printer, begun_rows, &mut first, depth, &mut bounds)? {
+                    Some(value) => {
+                        within += begun_rows.open;
+                        let depth = depth + begun_rows.open;
+                        let bounds = &mut bounds;
+                        begun = begin::<M, PRETTY>(
+                            printer, &mut keys, &mut rows, &value, depth, bounds,
+                        )?;
+                        first = !matches!(begun, Begun::Printed);
+                    }
+                    None => {
+                        open.pop();
+                        begun = Begun::Printed;
+                    }
+                }
+                continue;
+            }
             Some(Open::Array(elements)) => {
                 let begun = scope.values::<M, _, PRETTY>(
                     printer,
                     &mut keys,
+                    &mut rows,
                     elements,
                     &mut first,
                     |printer, _, element, first| {
@@ -459,6 +486,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
                 let begun = scope.values::<M, _, PRETTY>(
                     printer,
                     &mut keys,
+                    &mut rows,
                     slots,
                     &mut first,
                     |printer, keys, field, first| {
@@ -474,6 +502,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
                 let begun = scope.values::<M, _, PRETTY>(
                     printer,
                     &mut keys,
+                    &mut rows,
                     slots,
                     &mut first,
                     |printer, keys, field, first| {
@@ -488,6 +517,7 @@ fn walk<'a, M: Mode, const PRETTY: bool>(
                 let begun = scope.values::<M, _, PRETTY>(
                     printer,
                     &mut keys,
+                    &mut rows,
                     fields,
                     &mut first,
                     |printer, _, field, first| {
@@ -516,6 +546,7 @@ enum Begun<'a, M> {
     Record(Slots<'a, M>, usize),
     Row(RowSlots<'a, M>, usize),
     Object(Fields<'a, M>),
+    Rows(rows::Begun),
     Printed,
 }
 
@@ -525,6 +556,7 @@ enum Begun<'a, M> {
 fn begin<'a, M: Mode, const PRETTY: bool>(
     printer: &mut Printer<'_>,
     keys: &mut PrintedKeys,
+    rows: &mut Printing<'a, M>,
     container: &Value<'a, M>,
     depth: usize,
     bounds: &mut Bounds,
@@ -538,6 +570,12 @@ fn begin<'a, M: Mode, const PRETTY: bool>(
         if array.is_empty() {
             printer.close::<PRETTY>(b']', true, depth)?;
             return Ok(Begun::Printed);
+        }
+        if matches!(array.column(), ColumnType::Struct | ColumnType::List | ColumnType::FixedList) {
+            if let Some(begun) = rows.begin::<PRETTY>(array.as_column())? {
+                return Ok(Begun::Rows(begun));
+            }
+            return Ok(Begun::Array(array));
         }
         if !columns::<M, PRETTY>(printer, &array, depth + 1)? {
             return Ok(Begun::Array(array));
@@ -579,6 +617,7 @@ impl Scope<'_> {
         self,
         printer: &mut Printer<'_>,
         keys: &mut PrintedKeys,
+        rows: &mut Printing<'a, M>,
         items: &mut I,
         first: &mut bool,
         mut before: impl FnMut(
@@ -594,7 +633,7 @@ impl Scope<'_> {
             if scalar(printer, &value)? {
                 continue;
             }
-            let begun = begin::<M, PRETTY>(printer, keys, &value, self.depth, self.bounds)?;
+            let begun = begin::<M, PRETTY>(printer, keys, rows, &value, self.depth, self.bounds)?;
             if !matches!(begun, Begun::Printed) {
                 return Ok(begun);
             }
@@ -658,12 +697,12 @@ fn column<T: Element + Copy, M: Mode, const PRETTY: bool>(
 }
 
 #[cold]
-fn too_deep() -> Error {
+pub(crate) fn too_deep() -> Error {
     Error::new(ErrorKind::NestingLimit, "nested too deeply; raise the nesting limit to print it")
 }
 
 #[cold]
-fn gone() -> Error {
+pub(crate) fn gone() -> Error {
     Error::new(ErrorKind::Document, "the document is damaged: a value cannot be read")
 }
 
@@ -676,7 +715,7 @@ fn unknown() -> Error {
 }
 
 #[inline(always)]
-fn some<X>(answer: livebuf::Result<Option<X>>) -> Result<X, Error> {
+pub(crate) fn some<X>(answer: livebuf::Result<Option<X>>) -> Result<X, Error> {
     match answer {
         Ok(Some(value)) => Ok(value),
         Ok(None) => Err(gone()),
@@ -688,7 +727,10 @@ fn some<X>(answer: livebuf::Result<Option<X>>) -> Result<X, Error> {
 ///
 /// Always inlined: handing a value over by memory costs more than the call.
 #[inline(always)]
-fn scalar<M: Mode>(printer: &mut Printer<'_>, value: &Value<'_, M>) -> Result<bool, Error> {
+pub(crate) fn scalar<M: Mode>(
+    printer: &mut Printer<'_>,
+    value: &Value<'_, M>,
+) -> Result<bool, Error> {
     match value.kind() {
         Kind::String => printer.string(some(M::result(value.as_str()))?)?,
         Kind::Int => printer.i64(value.as_i64().ok_or_else(gone)?)?,

@@ -256,6 +256,11 @@ impl<'w> Printer<'w> {
         self.at
     }
 
+    /// Drops the text from here on.
+    pub(crate) fn cut(&mut self, length: usize) {
+        self.at = self.at.min(length);
+    }
+
     #[inline]
     pub(crate) fn i64(&mut self, value: i64) -> Result<(), Error> {
         self.digits(itoa::Buffer::new().format(value).as_bytes())
@@ -415,6 +420,7 @@ fn copy(to: &mut [u8], from: &[u8]) {
         }
         4..=7 => overlapping::<4>(to, from),
         8..=16 => overlapping::<8>(to, from),
+        17..=32 => overlapping::<16>(to, from),
         _ => to[..length].copy_from_slice(from),
     }
 }

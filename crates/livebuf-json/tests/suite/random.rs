@@ -47,6 +47,51 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
+/// An array whose elements have one pattern, with some values null, members missing, and
+/// containers of other kinds among them: most become columns.
+fn rows() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        any::<i8>().prop_map(|value| value.to_string()),
+        any::<f32>()
+            .prop_filter("finite", |value| value.is_finite())
+            .prop_map(|value| format!("{value:?}")),
+        Just("\"a text \\n\"".to_owned()),
+        Just("[]".to_owned()),
+        Just("{}".to_owned()),
+    ];
+    let pattern = leaf.prop_recursive(4, 16, 4, |inner| {
+        prop_oneof![
+            (inner.clone(), 0..4usize)
+                .prop_map(|(value, count)| format!("[{}]", vec![value; count].join(","))),
+            proptest::collection::vec(inner, 1..4).prop_map(|values| {
+                let members = values.iter().enumerate();
+                let members = members.map(|(key, value)| format!("\"key {key}\":{value}"));
+                format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+            }),
+        ]
+    });
+    let odd = prop_oneof![
+        Just("null".to_owned()),
+        Just("[1,[2]]".to_owned()),
+        Just("{\"key 1\":{\"other\":[[]]}}".to_owned()),
+        Just("7".to_owned()),
+    ];
+    let odds = proptest::collection::vec((any::<prop::sample::Index>(), odd), 0..3);
+    (pattern, 1..60usize, odds, any::<bool>()).prop_map(|(pattern, count, odds, within)| {
+        let mut rows: Vec<_> = (0..count)
+            .map(|row| pattern.replace("true", if row % 3 == 0 { "true" } else { "null" }))
+            .map(|row| if row.len() % 2 == 0 { row.replace("\"key 2\"", "\"key 3\"") } else { row })
+            .collect();
+        for (at, odd) in odds {
+            let at = at.index(count);
+            rows[at] = if within { rows[at].replacen("null", &odd, 1) } else { odd };
+        }
+        format!("[{}]", rows.join(","))
+    })
+}
+
 /// Whether serde_json takes it for JSON, numbers beyond f64 included.
 fn is_json(text: &[u8]) -> bool {
     // RawValue checks strings' syntax, not their surrogates; Tree looks at every string.
@@ -59,6 +104,21 @@ proptest! {
     #[test]
     fn json_survives(text in json()) {
         round_trip(text.as_bytes());
+    }
+
+    /// Rows are printed by columns: as the same objects by themselves are.
+    #[test]
+    fn rows_are_printed_as_objects(text in rows()) {
+        let plain = livebuf_json::ReadOptions::new().tables(false);
+        let plain = livebuf_json::from_slice_with(text.as_bytes(), &plain).unwrap();
+        let rows = livebuf_json::from_str(&text).unwrap();
+        let (plain, checked) = (plain.valid().unwrap().root(), rows.doc().root());
+        let rows = rows.valid().unwrap().root();
+        let printed = livebuf_json::to_string(plain).unwrap();
+        prop_assert_eq!(&printed, &livebuf_json::to_string(rows).unwrap());
+        prop_assert_eq!(&printed, &livebuf_json::to_string(checked).unwrap());
+        let printed = livebuf_json::to_string_pretty(plain).unwrap();
+        prop_assert_eq!(printed, livebuf_json::to_string_pretty(rows).unwrap());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::plan::{BLANK, Below, Places, Plan, Planner, places};
 use super::{
     Encoder, KeyList, TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_WAITING_ARRAY,
-    TAG_WAITING_OBJECT, Text, put_tagged, settle,
+    TAG_WAITING_OBJECT, Text, settle,
 };
 use crate::block::column::ColumnType;
 use crate::block::owner::Owner;
@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// A container whose contents are being laid out, and where they end on the stack.
 struct Open {
@@ -41,14 +42,32 @@ impl<S: Storage> Encoder<S> {
             return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit));
         }
         let listed = self.places.len();
-        let plan = self.plan(start, end);
+        let plan = match self.plan_rows()? {
+            Some(plan) => plan,
+            None => self.plan(start, self.cells.len()),
+        };
         self.check_elements(plan.places.len() as usize)?;
         if plan.waits {
-            self.lay_out(start, end)?;
+            self.lay_out(start, self.cells.len())?;
         }
         let home = self.write_array(&plan)?;
         self.places.truncate(listed);
         Ok(home)
+    }
+
+    /// The plan for an array of rows that were taken apart.
+    fn plan_rows(&mut self) -> Result<Option<Plan>> {
+        if self.shred.due == usize::MAX {
+            return Ok(None);
+        }
+        self.shred()?;
+        let shred = core::mem::take(&mut self.shred);
+        let plan = shred.plan(&self.planner());
+        self.shred = shred;
+        if plan.is_none() {
+            self.put_together()?;
+        }
+        Ok(plan)
     }
 
     /// Lays out all that waits among the values from `start` on, and makes them one
@@ -72,9 +91,8 @@ impl<S: Storage> Encoder<S> {
         Ok(())
     }
 
-    /// Plans an array, and marks what becomes part of its columns where not all does.
-    fn plan(&mut self, start: usize, end: usize) -> Plan {
-        let mut planner = Planner {
+    fn planner(&mut self) -> Planner<'_> {
+        Planner {
             tags: &self.tags,
             cells: &self.cells,
             lists: &self.nodes,
@@ -82,8 +100,12 @@ impl<S: Storage> Encoder<S> {
             min_width: self.options.min_width,
             tables: self.options.tables,
             places: &mut self.places,
-        };
-        let plan = planner.array(start, end);
+        }
+    }
+
+    /// Plans an array, and marks what becomes part of its columns where not all does.
+    fn plan(&mut self, start: usize, end: usize) -> Plan {
+        let plan = self.planner().array(start, end);
         if plan.waits {
             absorb(&plan, &self.places, &mut self.tags);
         }
@@ -251,8 +273,9 @@ impl<S: Storage> Encoder<S> {
             return Ok(0);
         }
         let (bits, place) = self.out.grow(size)?;
-        let places = plan.places.listed(&self.places).iter().copied();
-        put_bits(place, plan.gaps, places, &self.tags);
+        let places = plan.places.listed(&self.places).iter();
+        let tags = places.map(|&at| self.tags.get(at as usize).copied().unwrap_or(TAG_HOLE));
+        put_bits(place, plan.gaps, 0, tags);
         Ok(bits)
     }
 
@@ -261,21 +284,26 @@ impl<S: Storage> Encoder<S> {
         let bits = gaps_size(plan.gaps, count as u64) as usize;
         let (data, place) = self.out.grow(bits + column.data_size(count) as usize)?;
         let (bitmap, place) = place.split_at_mut(bits);
-        let (tags, cells, texts) = (&self.tags, &self.cells, &mut self.texts);
+        let (tags, cells) = (self.tags.as_slice(), self.cells.as_slice());
+        let mut leaf = LeafMut { column, gaps: plan.gaps, bits: bitmap, slots: place, next: 0 };
+        let texts = &mut self.texts;
         let base = data + bits as u32;
+        let pair =
+            |run: Range<usize>| tags[run.clone()].iter().copied().zip(cells[run].iter().copied());
         match plan.places {
-            Places::Run(start, count) if column == ColumnType::Cells => {
-                let run = start as usize..(start + count) as usize;
-                put_tagged(texts, place, base, &tags[run.clone()], &cells[run]);
-            }
             Places::Run(start, count) => {
-                put_bits(bitmap, plan.gaps, start..start + count, tags);
-                put_leaf(place, base, column, start..start + count, tags, cells, texts);
+                leaf.put(base, pair(start as usize..(start + count) as usize), texts);
+            }
+            Places::Shredded(column, _) => {
+                self.shred.runs(column).for_each(|run| leaf.put(base, pair(run), texts));
             }
             Places::Listed(..) => {
-                let places = plan.places.listed(&self.places).iter().copied();
-                put_bits(bitmap, plan.gaps, places.clone(), tags);
-                put_leaf(place, base, column, places, tags, cells, texts);
+                let places = plan.places.listed(&self.places).iter();
+                let values = places.map(|&at| match at {
+                    BLANK.. => (TAG_HOLE, 0),
+                    at => value(tags, cells, at as usize),
+                });
+                leaf.put(base, values, texts);
             }
         }
         Ok(data)
@@ -304,91 +332,101 @@ fn absorb(plan: &Plan, places: &[u32], tags: &mut [u8]) {
     }
 }
 
-/// Writes the bitmaps of a column: which slots hold a value, and which of the others null.
-#[cfg_attr(not(feature = "small"), inline(always))]
-fn put_bits(place: &mut [u8], gaps: u8, places: impl Iterator<Item = u32>, tags: &[u8]) {
-    if gaps == GAPS_NONE {
-        return;
-    }
-    let half = if gaps == GAPS_BOTH { place.len() / 2 } else { place.len() };
-    let (valid, null) = place.split_at_mut(half);
-    for (index, at) in places.enumerate().filter(|&(_, at)| at < BLANK) {
-        let bit = 1 << (index % 8);
-        if tags[at as usize] != TAG_NULL {
-            valid[index / 8] |= bit;
-        } else if let Some(byte) = null.get_mut(index / 8) {
-            *byte |= bit;
-        }
-    }
+/// The slots of a column without structs and lists, and their bitmaps: filled from the
+/// first on.
+struct LeafMut<'d> {
+    column: ColumnType,
+    gaps: u8,
+    bits: &'d mut [u8],
+    slots: &'d mut [u8],
+    next: usize,
 }
 
-/// Writes the slots of a column without structs and lists.
-#[cfg_attr(not(feature = "small"), inline(always))]
-fn put_leaf(
-    place: &mut [u8],
-    base: u32,
-    column: ColumnType,
-    places: impl Iterator<Item = u32>,
-    tags: &[u8],
-    cells: &[u64],
-    texts: &mut [Text],
-) {
-    match column {
-        ColumnType::Null | ColumnType::Struct | ColumnType::List | ColumnType::FixedList => {}
-        ColumnType::Bool => {
-            for (index, at) in places.enumerate().filter(|&(_, at)| at < BLANK) {
-                place[index / 8] |= ((tags[at as usize] == TAG_TRUE) as u8) << (index % 8);
-            }
+impl LeafMut<'_> {
+    /// Writes the next slots; those of tag 0 have no value, and stay zero. The slots begin
+    /// at `base` in the document.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn put(
+        &mut self,
+        base: u32,
+        values: impl ExactSizeIterator<Item = (u8, u64)> + Clone,
+        texts: &mut [Text],
+    ) {
+        let first = self.next;
+        self.next += values.len();
+        if self.gaps != GAPS_NONE {
+            put_bits(self.bits, self.gaps, first, values.clone().map(|(tag, _)| tag));
         }
-        ColumnType::Cells => {
-            for (index, at) in places.enumerate().filter(|&(_, at)| at < BLANK) {
-                let (tag, cell) = value(tags, cells, at as usize);
-                let at = cell_at(index as u32);
-                let (tag, cell) = settle(texts, tag, cell, base + at as u32);
-                place[tag_at(index as u32) as usize] = tag;
-                place[at as usize..][..8].copy_from_slice(&cell.to_le_bytes());
-            }
-        }
-        ColumnType::String => {
-            let slots = place.chunks_exact_mut(8).zip((base..).step_by(8));
-            for ((slot, position), at) in slots.zip(places) {
-                if at < BLANK {
-                    let at = at as usize;
-                    let (_, cell) = settle(texts, tags[at], cells[at], position);
-                    slot.copy_from_slice(&cell.to_le_bytes());
+        let slots = &mut *self.slots;
+        match self.column {
+            ColumnType::Null | ColumnType::Struct | ColumnType::List | ColumnType::FixedList => {}
+            ColumnType::Bool => {
+                for (index, (tag, _)) in (first..).zip(values) {
+                    slots[index / 8] |= ((tag == TAG_TRUE) as u8) << (index % 8);
                 }
             }
-        }
-        ColumnType::F32 => {
-            put_slots(place, places, |at| (f64::from_bits(cells[at]) as f32).to_le_bytes());
-        }
-        ColumnType::Objects | ColumnType::Arrays => {
-            put_slots(place, places, |at| (value(tags, cells, at).1 as u32).to_le_bytes());
-        }
-        // Null's cell is 0.
-        ColumnType::I8 | ColumnType::U8 => put_slots(place, places, |at| [cells[at] as u8]),
-        ColumnType::I16 | ColumnType::U16 => {
-            put_slots(place, places, |at| (cells[at] as u16).to_le_bytes());
-        }
-        ColumnType::I32 | ColumnType::U32 => {
-            put_slots(place, places, |at| (cells[at] as u32).to_le_bytes());
-        }
-        ColumnType::I64 | ColumnType::U64 | ColumnType::F64 => {
-            put_slots(place, places, |at| cells[at].to_le_bytes());
+            ColumnType::Cells => {
+                for (index, (tag, cell)) in (first as u32..).zip(values) {
+                    let at = cell_at(index);
+                    let (tag, cell) = settle(texts, tag, cell, base + at as u32);
+                    slots[tag_at(index) as usize] = tag;
+                    slots[at as usize..][..8].copy_from_slice(&cell.to_le_bytes());
+                }
+            }
+            ColumnType::String => {
+                let slots = slots[8 * first..].chunks_exact_mut(8);
+                let positions = (base + 8 * first as u32..).step_by(8);
+                for ((slot, position), (tag, cell)) in slots.zip(positions).zip(values) {
+                    slot.copy_from_slice(&settle(texts, tag, cell, position).1.to_le_bytes());
+                }
+            }
+            ColumnType::F32 => {
+                put_slots(slots, first, values, |cell| (f64::from_bits(cell) as f32).to_le_bytes())
+            }
+            // Null's cell is 0.
+            ColumnType::I8 | ColumnType::U8 => put_slots(slots, first, values, |cell| [cell as u8]),
+            ColumnType::I16 | ColumnType::U16 => {
+                put_slots(slots, first, values, |cell| (cell as u16).to_le_bytes());
+            }
+            ColumnType::I32 | ColumnType::U32 | ColumnType::Objects | ColumnType::Arrays => {
+                put_slots(slots, first, values, |cell| (cell as u32).to_le_bytes());
+            }
+            ColumnType::I64 | ColumnType::U64 | ColumnType::F64 => {
+                put_slots(slots, first, values, u64::to_le_bytes);
+            }
         }
     }
 }
 
-/// Writes slots of whole bytes; those without a value stay zero.
+/// Writes the bitmaps of slots from `first` on: which hold a value, and which of the others
+/// null.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn put_bits(place: &mut [u8], gaps: u8, first: usize, tags: impl Iterator<Item = u8>) {
+    let half = if gaps == GAPS_BOTH { place.len() / 2 } else { place.len() };
+    let (valid, null) = place.split_at_mut(half);
+    for (index, tag) in (first..).zip(tags) {
+        let bit = 1 << (index % 8);
+        match tag {
+            TAG_HOLE => {}
+            TAG_NULL => {
+                if let Some(byte) = null.get_mut(index / 8) {
+                    *byte |= bit;
+                }
+            }
+            _ => valid[index / 8] |= bit,
+        }
+    }
+}
+
+/// Writes slots of whole bytes from `first` on.
 #[cfg_attr(not(feature = "small"), inline(always))]
 fn put_slots<const WIDTH: usize>(
     place: &mut [u8],
-    places: impl Iterator<Item = u32>,
-    mut slot: impl FnMut(usize) -> [u8; WIDTH],
+    first: usize,
+    values: impl Iterator<Item = (u8, u64)>,
+    slot: impl Fn(u64) -> [u8; WIDTH],
 ) {
-    for (to, at) in place.chunks_exact_mut(WIDTH).zip(places) {
-        if at < BLANK {
-            to.copy_from_slice(&slot(at as usize));
-        }
+    for (to, (_, cell)) in place[WIDTH * first..].chunks_exact_mut(WIDTH).zip(values) {
+        to.copy_from_slice(&slot(cell));
     }
 }

@@ -13,6 +13,7 @@
 
 mod emit;
 mod plan;
+mod shred;
 
 use crate::block::map;
 use crate::block::record::{Raw, Record, check_immediate};
@@ -114,6 +115,8 @@ pub struct Encoder<S = VecStorage> {
     places: Vec<u32>,
     /// Number of the outermost open array's frame: what it holds waits.
     outermost: Option<usize>,
+    /// Rows of the outermost open array, as far as they are alike.
+    shred: shred::Shred,
     hasher: DefaultHashBuilder,
     keys: Vec<KeyText>,
     key_text: Vec<u8>,
@@ -123,6 +126,8 @@ pub struct Encoder<S = VecStorage> {
     node_table: HashTable<u32>,
     texts: Vec<Text>,
     text_table: HashTable<u32>,
+    /// Some texts found lately, by a few of their bytes: most repeat soon.
+    recent: [u32; RECENT],
     repeats: Repeats,
     /// Key cells of open objects that are too big for a record.
     map_keys: Vec<u64>,
@@ -211,6 +216,8 @@ struct Frame {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Array,
+    /// The outermost array, while its rows are expected to be alike (`shred`).
+    Rows,
     /// An object that waits for a key, or its end.
     Key,
     /// An object that waits for a value.
@@ -238,6 +245,9 @@ struct KeyList {
     key: u32,
     /// The key's text, as its [`KeyText`] has it.
     start: u32,
+    /// Where a program keeps the text, if it was given as static; else 0.
+    #[cfg(feature = "serde")]
+    address: usize,
     length: u8,
     depth: u8,
     /// Count of children, as far as it matters.
@@ -314,6 +324,9 @@ impl Repeats {
     }
 }
 
+/// Texts that are remembered beside the table of all.
+const RECENT: usize = 128;
+
 const WAITING: u32 = 0;
 const SHARED: u32 = u32::MAX;
 
@@ -364,6 +377,7 @@ impl<S: Storage> Encoder<S> {
             frames: Vec::new(),
             places: Vec::new(),
             outermost: None,
+            shred: shred::Shred::default(),
             hasher: DefaultHashBuilder::default(),
             keys: Vec::new(),
             key_text: Vec::new(),
@@ -372,6 +386,7 @@ impl<S: Storage> Encoder<S> {
             node_table: HashTable::new(),
             texts: Vec::new(),
             text_table: HashTable::new(),
+            recent: [0; RECENT],
             repeats: Repeats::NEW,
             map_keys: Vec::new(),
             replaced: false,
@@ -392,6 +407,7 @@ impl<S: Storage> Encoder<S> {
         self.frames.clear();
         self.places.clear();
         self.outermost = None;
+        self.shred.stop();
         self.keys.clear();
         self.key_text.clear();
         self.key_table.clear();
@@ -400,6 +416,7 @@ impl<S: Storage> Encoder<S> {
         self.node_table.clear();
         self.texts.clear();
         self.text_table.clear();
+        self.recent = [0; RECENT];
         self.repeats = Repeats::NEW;
         self.map_keys.clear();
         self.replaced = false;
@@ -562,6 +579,12 @@ impl<S: Storage> Encoder<S> {
         match self.frames.last_mut() {
             Some(frame) => match frame.state {
                 State::Array => {}
+                State::Rows => {
+                    return match self.expected_value(tag, cell)? {
+                        true => Ok(()),
+                        false => self.push_unexpected(tag, cell),
+                    };
+                }
                 State::Value => frame.state = State::Key,
                 State::MapValue(keys) => frame.state = State::MapKey(keys),
                 State::Replace(place) => {
@@ -576,6 +599,12 @@ impl<S: Storage> Encoder<S> {
             None => return Err(sequence()),
         }
         self.put(tag, cell)
+    }
+
+    #[cold]
+    fn push_unexpected(&mut self, tag: u8, cell: u64) -> Result<()> {
+        self.expect_nothing()?;
+        self.push(tag, cell)
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -608,6 +637,17 @@ impl<S: Storage> Encoder<S> {
 
     /// Finds equal text, or writes it.
     fn intern(&mut self, text: &[u8]) -> Result<u32> {
+        let recent = Needle::new(text).fingerprint as usize % RECENT;
+        let number = self.recent[recent];
+        if let Some(found) = self.texts.get(number as usize)
+            && found.length as usize == text.len()
+            && let Some(written) = self.out.bytes().get(found.offset as usize..)
+            && written.starts_with(text)
+        {
+            self.repeats.searched(true);
+            self.share(number);
+            return Ok(number);
+        }
         let hash = self.hasher.hash_one(text);
         make_room(&mut self.texts)?;
         let (texts, out) = (&self.texts, &self.out);
@@ -621,17 +661,9 @@ impl<S: Storage> Encoder<S> {
             Entry::Vacant(place) => place,
             Entry::Occupied(place) => {
                 let number = *place.get();
+                self.recent[recent] = number;
                 self.repeats.searched(true);
-                let found = &mut self.texts[number as usize];
-                if found.cell != SHARED {
-                    if found.cell != WAITING {
-                        // The cell that thought itself the owner shares from now on.
-                        let word = found.length & !SPAN_OWNED;
-                        let at = found.cell + 4;
-                        self.out.put_u32(at, word);
-                    }
-                    found.cell = SHARED;
-                }
+                self.share(number);
                 return Ok(number);
             }
         };
@@ -639,14 +671,37 @@ impl<S: Storage> Encoder<S> {
         let offset = self.out.store(text, self.options.limits.string)? as u32;
         let number = self.texts.len() as u32;
         place.insert(number);
+        self.recent[recent] = number;
         self.texts.push(Text { hash, offset, length: text.len() as u32, cell: WAITING });
         Ok(number)
+    }
+
+    /// A further cell refers to this text.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn share(&mut self, number: u32) {
+        let found = &mut self.texts[number as usize];
+        if found.cell != SHARED {
+            if found.cell != WAITING {
+                // The cell that thought itself the owner shares from now on.
+                let word = found.length & !SPAN_OWNED;
+                let at = found.cell + 4;
+                self.out.put_u32(at, word);
+            }
+            found.cell = SHARED;
+        }
     }
 
     // --- containers ---------------------------------------------------------
 
     fn begin(&mut self, state: State) -> Result<()> {
         match self.frames.last() {
+            Some(Frame { state: State::Rows, .. }) => {
+                if self.expected_begin(state) {
+                    return Ok(());
+                }
+                self.expect_nothing()?;
+                return self.begin(state);
+            }
             Some(frame) if matches!(frame.state, State::Key | State::MapKey(_)) => {
                 return Err(sequence());
             }
@@ -661,6 +716,7 @@ impl<S: Storage> Encoder<S> {
             self.begin_waiting(state)?;
         } else if state == State::Array && self.options.tables {
             self.outermost = Some(self.frames.len());
+            self.shred.restart(self.cells.len());
         }
         self.frames.push(Frame { start: self.cells.len(), node: 0, mark: 0, state, plain: 0 });
         Ok(())
@@ -749,10 +805,11 @@ impl<S: Storage> Encoder<S> {
     pub fn key(&mut self, key: &str) -> Result<()> {
         let text = key.as_bytes();
         let Some(frame) = self.frames.last_mut() else { return Err(sequence()) };
-        if frame.state != State::Key {
-            return self.map_key(text);
-        }
-        let child = self.nodes[frame.node as usize].child;
+        let child = match frame.state {
+            State::Key => self.nodes[frame.node as usize].child,
+            State::Rows => self.expected_key(),
+            _ => return self.map_key(text),
+        };
         if child != 0 {
             let expected = &self.nodes[child as usize];
             let start = expected.start as usize;
@@ -760,12 +817,55 @@ impl<S: Storage> Encoder<S> {
                 && let Some(expected) = self.key_text.get(start..start + text.len())
                 && equal(expected, text)
             {
-                frame.node = child;
-                frame.state = State::Value;
+                self.take_key(child);
                 return Ok(());
             }
         }
         self.other_key(text)
+    }
+
+    /// The expected key comes, which makes this key list.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn take_key(&mut self, child: u32) {
+        match self.frames.last_mut() {
+            Some(Frame { state: State::Rows, .. }) => self.key_came(),
+            Some(frame) => (frame.node, frame.state) = (child, State::Value),
+            None => {}
+        }
+    }
+
+    /// The key list that the expected key makes; 0 where none is expected.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn next_key(&self) -> u32 {
+        match self.frames.last() {
+            Some(frame) if frame.state == State::Key => self.nodes[frame.node as usize].child,
+            Some(Frame { state: State::Rows, .. }) => self.expected_key(),
+            _ => 0,
+        }
+    }
+
+    /// [`key`](Self::key), where the text is static: it need not be compared again.
+    #[cfg(feature = "serde")]
+    #[inline]
+    pub(crate) fn key_static(&mut self, key: &'static str) -> Result<()> {
+        let (address, child) = (key.as_ptr().addr(), self.next_key());
+        let expected = &self.nodes[child as usize];
+        if expected.address == address && expected.length as usize == key.len() && child != 0 {
+            self.take_key(child);
+            return Ok(());
+        }
+        self.new_key_static(key)
+    }
+
+    #[cfg(feature = "serde")]
+    #[inline(never)]
+    fn new_key_static(&mut self, key: &'static str) -> Result<()> {
+        self.key(key)?;
+        let list = self.key_list();
+        if list != 0 {
+            self.nodes[list as usize].address = key.as_ptr().addr();
+        }
+        Ok(())
     }
 
     /// The number of the innermost object's key list; 0 where it has no keys, or is a map.
@@ -775,7 +875,10 @@ impl<S: Storage> Encoder<S> {
     /// address where it is expected ([`key_if`](Self::key_if)): text need not be compared.
     #[inline]
     pub fn key_list(&self) -> u32 {
-        self.frames.last().map_or(0, |frame| frame.node)
+        match self.frames.last() {
+            Some(Frame { state: State::Rows, .. }) => self.expected_list(),
+            frame => frame.map_or(0, |frame| frame.node),
+        }
     }
 
     /// Gives the key that is expected, where `is_same` says so of its
@@ -802,15 +905,10 @@ impl<S: Storage> Encoder<S> {
     /// ```
     #[inline]
     pub fn key_if(&mut self, is_same: impl FnOnce(u32) -> bool) -> bool {
-        let Some(frame) = self.frames.last_mut() else { return false };
-        if frame.state != State::Key {
-            return false;
-        }
-        let child = self.nodes[frame.node as usize].child;
+        let child = self.next_key();
         let taken = child != 0 && is_same(child);
         if taken {
-            frame.node = child;
-            frame.state = State::Value;
+            self.take_key(child);
         }
         taken
     }
@@ -819,6 +917,13 @@ impl<S: Storage> Encoder<S> {
     #[inline(never)]
     fn other_key(&mut self, text: &[u8]) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
+        if frame.state == State::Rows {
+            self.expect_nothing()?;
+            return match self.frames.last() {
+                Some(Frame { state: State::Key, .. }) => self.other_key(text),
+                _ => self.map_key(text),
+            };
+        }
         let (node, start) = (frame.node, frame.start);
         if text.len() > MAX_SHAPE_KEY || usize::from(self.nodes[node as usize].depth) == MAX_FIELDS
         {
@@ -1152,10 +1257,20 @@ impl<S: Storage> Encoder<S> {
     /// As [`null`](Self::null).
     pub fn end_object(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
+        if frame.state == State::Rows {
+            if self.expected_end_object()? {
+                return Ok(());
+            }
+            self.expect_nothing()?;
+            return self.end_object();
+        }
         let (start, node) = (frame.start, frame.node);
         let waits = self.outermost.is_some();
         let home = match frame.state {
-            State::Key if waits => return self.end_waiting_object(start, node),
+            State::Key if waits => {
+                self.end_waiting_object(start, node)?;
+                return self.row_ended();
+            }
             State::Key => self.end_record(start, node)?,
             State::MapKey(first) => self.end_map(start, first)?,
             _ => return Err(sequence()),
@@ -1170,6 +1285,13 @@ impl<S: Storage> Encoder<S> {
             return Ok(());
         }
         self.end(start, TAG_OBJECT, home)
+    }
+
+    /// A container ended that may be a row of the outermost array.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn row_ended(&mut self) -> Result<()> {
+        let is_row = self.outermost.is_some_and(|outermost| outermost + 1 == self.frames.len());
+        if self.cells.len() >= self.shred.due && is_row { self.shred() } else { Ok(()) }
     }
 
     fn check_elements(&self, count: usize) -> Result<()> {
@@ -1212,18 +1334,27 @@ impl<S: Storage> Encoder<S> {
     /// As [`null`](Self::null).
     pub fn end_array(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
+        if frame.state == State::Rows {
+            if self.expected_end_array()? {
+                return Ok(());
+            }
+            self.expect_nothing()?;
+            return self.end_array();
+        }
         if frame.state != State::Array {
             return Err(sequence());
         }
         let start = frame.start;
         match self.outermost {
             Some(outermost) if outermost + 1 < self.frames.len() => {
-                return self.end_waiting_array(start);
+                self.end_waiting_array(start)?;
+                return self.row_ended();
             }
             Some(_) => self.outermost = None,
             None => {}
         }
         let home = self.lay_out_array(start)?;
+        self.shred.stop();
         self.end(start, TAG_ARRAY, home)?;
         if self.cells.capacity() > KEPT_PLACES {
             self.cells.shrink_to(KEPT_PLACES.max(self.cells.len()));

@@ -126,16 +126,6 @@ const KINDS: [u8; 256] = {
     kinds
 };
 
-/// Integer columns below eight bytes, the narrowest first, and what they hold.
-const NARROW: [(ColumnType, i64, i64); 6] = [
-    (ColumnType::I8, i8::MIN as i64, i8::MAX as i64),
-    (ColumnType::U8, 0, u8::MAX as i64),
-    (ColumnType::I16, i16::MIN as i64, i16::MAX as i64),
-    (ColumnType::U16, 0, u16::MAX as i64),
-    (ColumnType::I32, i32::MIN as i64, i32::MAX as i64),
-    (ColumnType::U32, 0, u32::MAX as i64),
-];
-
 impl Summary {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn add(&mut self, tag: u8, cell: u64) {
@@ -152,6 +142,11 @@ impl Summary {
         } else if kind == FLOAT && self.single {
             self.single = ColumnType::F32.fit(TAG_FLOAT, cell).is_some();
         }
+    }
+
+    /// So many containers of this kind, and nothing else.
+    pub(super) fn containers(tag: u8, count: u32) -> Self {
+        Summary { count, kinds: KINDS[tag as usize], ..Summary::default() }
     }
 
     fn gaps(&self) -> u8 {
@@ -173,10 +168,21 @@ impl Summary {
                 if negative { Cells } else { U64 }
             }
             INT => {
-                let holds = |&&(column, least, most): &&(ColumnType, i64, i64)| {
-                    least <= self.low && self.high <= most && column.width() >= min_width as u64
-                };
-                NARROW.iter().find(holds).map_or(I64, |&(column, ..)| column)
+                let magnitude = (self.low ^ self.low >> 63) | (self.high ^ self.high >> 63);
+                let bits = 64 - magnitude.leading_zeros();
+                let width =
+                    |bits: u32| bits.max(8 * u32::from(min_width).max(1)).next_power_of_two();
+                // Without a bit for the sign only where that makes it narrower.
+                let (signed, unsigned) = (width(bits + 1), width(bits));
+                match (signed, self.low >= 0 && unsigned < signed) {
+                    (8, _) => I8,
+                    (16, true) => U8,
+                    (16, false) => I16,
+                    (32, true) => U16,
+                    (32, false) => I32,
+                    (64, true) => U32,
+                    _ => I64,
+                }
             }
             FLOAT if self.single && min_width <= 4 => F32,
             FLOAT => F64,
@@ -206,19 +212,21 @@ pub(super) enum Places {
     Run(u32, u32),
     /// In the planner's list: the first and their count.
     Listed(usize, u32),
+    /// Of rows that were taken apart: their column there, and their count.
+    Shredded(usize, u32),
 }
 
 impl Places {
     pub(super) fn len(self) -> u32 {
         match self {
-            Places::Run(_, count) | Places::Listed(_, count) => count,
+            Places::Run(_, count) | Places::Listed(_, count) | Places::Shredded(_, count) => count,
         }
     }
 
     /// Those that are listed.
     pub(super) fn listed(self, list: &[u32]) -> &[u32] {
         match self {
-            Places::Run(..) => &[],
+            Places::Run(..) | Places::Shredded(..) => &[],
             Places::Listed(from, count) => &list[from..from + count as usize],
         }
     }
@@ -226,10 +234,10 @@ impl Places {
 
 /// A column's values as they are met: rows are gone through once, since they are many.
 #[derive(Clone, Copy, Default)]
-struct Gathered {
-    summary: Summary,
+pub(super) struct Gathered {
+    pub(super) summary: Summary,
     /// Bytes of the containers among them as records and plain arrays.
-    plain: u64,
+    pub(super) plain: u64,
 }
 
 /// How a column is to be laid out.
@@ -259,7 +267,7 @@ pub(super) enum Below {
 }
 
 /// A struct or list column, its own bitmaps apart.
-struct Nested {
+pub(super) struct Nested {
     column: ColumnType,
     size: u64,
     worth: u64,
@@ -306,7 +314,7 @@ impl Planner<'_> {
     }
 
     /// A column without structs and lists.
-    fn plain(&self, values: &Gathered, places: Places) -> Plan {
+    pub(super) fn plain(&self, values: &Gathered, places: Places) -> Plan {
         let Leaf { column, gaps, size } = self.leaf(&values.summary);
         let waits = self.tables && values.summary.kinds & (OBJECT | ARRAY) != 0;
         let (size, worth) = (size + values.plain, column.worth());
@@ -316,21 +324,38 @@ impl Planner<'_> {
     /// The smallest plan for these values, whose places are listed from `from` on, with
     /// `depth` structs and lists around them.
     fn column(&mut self, values: Gathered, from: usize, depth: usize) -> Plan {
-        let summary = values.summary;
-        let places = Places::Listed(from, summary.count);
-        let plain = self.plain(&values, places);
+        let places = Places::Listed(from, values.summary.count);
         let end = self.places.len();
-        let nested = match summary.kinds & !NULL {
-            _ if depth == MAX_COLUMN_DEPTH || !self.tables || summary.count < 2 => None,
+        let nested = match values.summary.kinds & !NULL {
+            _ if !self.may_nest(&values.summary, depth) => None,
             OBJECT => self.table(places, depth),
             ARRAY => self.list(places, depth),
             _ => None,
         };
-        let gaps = summary.gaps();
-        let bits = gaps_size(gaps, summary.count as u64);
+        let plan = self.smaller(&values, places, nested);
+        if matches!(plan.below, Below::Nothing) {
+            self.places.truncate(end);
+        }
+        plan
+    }
+
+    /// Whether these values may become a struct or list with so many around it.
+    pub(super) fn may_nest(&self, summary: &Summary, depth: usize) -> bool {
+        depth < MAX_COLUMN_DEPTH && self.tables && summary.count >= 2
+    }
+
+    /// The struct or list, if it can be had and is no larger than the plain column.
+    pub(super) fn smaller(
+        &self,
+        values: &Gathered,
+        places: Places,
+        nested: Option<Nested>,
+    ) -> Plan {
+        let plain = self.plain(values, places);
+        let gaps = values.summary.gaps();
+        let bits = gaps_size(gaps, values.summary.count as u64);
         let fits = |nested: &Nested| bits + nested.size <= plain.size;
         let Some(Nested { column, size, worth, below }) = nested.filter(fits) else {
-            self.places.truncate(end);
             return plain;
         };
         let (size, worth) = (bits + size, worth.min(NESTED_WORTH));
@@ -391,17 +416,29 @@ impl Planner<'_> {
                 columns[column as usize].add(tags, cells, at);
             }
         }
-        let shape = if orders.is_empty() { 0 } else { shape_size(width as u32) as u64 };
-        let mut size = table_size(width as u32) as u64 + shape;
-        let (mut plans, mut paid) = (Vec::with_capacity(width), 0);
+        let mut plans = Vec::with_capacity(width);
         for (mut values, column) in columns.into_iter().zip(0..) {
             values.summary.missing = count as u32 - blanks - values.summary.count;
             values.summary.count = count as u32;
-            let plan = self.column(values, from + column * count, depth + 1);
-            size += plan.size;
-            paid += plan.worth;
-            plans.push(plan);
+            plans.push(self.column(values, from + column * count, depth + 1));
         }
+        self.struct_of(keys, plans, !orders.is_empty())
+    }
+
+    /// A struct of these columns, whose keys are a list of their own where they were merged.
+    pub(super) fn struct_of(
+        &self,
+        keys: Vec<u32>,
+        plans: Vec<Plan>,
+        merged: bool,
+    ) -> Option<Nested> {
+        let width = keys.len() as u32;
+        let mut size = table_size(width) as u64;
+        if merged {
+            size += shape_size(width) as u64;
+        }
+        size += plans.iter().map(|plan| plan.size).sum::<u64>();
+        let paid: u64 = plans.iter().map(|plan| plan.worth).sum();
         let length = |&key: &u32| u64::from(self.keys[key as usize].length);
         let worth = paid.checked_sub(keys.iter().map(length).sum())?;
         Some(Nested { column: ColumnType::Struct, size, worth, below: Below::Table(keys, plans) })
@@ -441,7 +478,7 @@ impl Planner<'_> {
     }
 
     /// The keys' numbers of a key list.
-    fn path(&self, list: u32) -> Vec<u32> {
+    pub(super) fn path(&self, list: u32) -> Vec<u32> {
         let mut node = self.lists[list as usize];
         let mut keys = Vec::with_capacity(node.depth as usize);
         while node.depth > 0 {
@@ -538,21 +575,7 @@ impl Planner<'_> {
         let fixed = length.filter(|&length| {
             uniform && length > 0 && absent as u64 * length as u64 <= count as u64
         });
-        let Some(length) = fixed else {
-            if count == 0 && row_count < 4 {
-                return None;
-            }
-            let offsets = match count {
-                0..=0xFF => ColumnType::U8,
-                0x100..=0xFFFF => ColumnType::U16,
-                _ => ColumnType::U32,
-            };
-            let child = self.column(elements, from, depth + 1);
-            let size = LIST_SIZE as u64 + offsets.data_size(row_count + 1) + child.size;
-            let below = Below::List(Box::new(child), Some((offsets, ends)));
-            return Some(Nested { column: ColumnType::List, size, worth: KEY_BYTES, below });
-        };
-        if absent > 0 {
+        if let Some(length) = fixed.filter(|_| absent > 0) {
             // Spread from the last, each to where its blanks will be before it.
             let length = length as usize;
             let mut end = self.places.len();
@@ -568,11 +591,35 @@ impl Planner<'_> {
             }
             elements.summary.count = row_count * length as u32;
         }
+        if count == 0 && row_count < 4 {
+            return None;
+        }
         let child = self.column(elements, from, depth + 1);
-        let size = FIXED_LIST_SIZE as u64 + child.size;
-        let worth = u64::from(length) * child.worth;
-        let below = Below::List(Box::new(child), None);
-        Some(Nested { column: ColumnType::FixedList, size, worth, below })
+        Some(self.list_of(child, row_count, fixed, ends))
+    }
+
+    /// A list of so many arrays, all of this length if there is one, else ending there.
+    pub(super) fn list_of(
+        &self,
+        child: Plan,
+        rows: u32,
+        length: Option<u32>,
+        ends: Vec<u32>,
+    ) -> Nested {
+        if let Some(length) = length {
+            let size = FIXED_LIST_SIZE as u64 + child.size;
+            let worth = u64::from(length) * child.worth;
+            let below = Below::List(Box::new(child), None);
+            return Nested { column: ColumnType::FixedList, size, worth, below };
+        }
+        let offsets = match child.places.len() {
+            0..=0xFF => ColumnType::U8,
+            0x100..=0xFFFF => ColumnType::U16,
+            _ => ColumnType::U32,
+        };
+        let size = LIST_SIZE as u64 + offsets.data_size(rows + 1) + child.size;
+        let below = Below::List(Box::new(child), Some((offsets, ends)));
+        Nested { column: ColumnType::List, size, worth: KEY_BYTES, below }
     }
 }
 

@@ -490,7 +490,7 @@ impl Members<'_> {
         if let Role::Text(role) = self.role {
             return value.serialize(Text { encoder: self.encoder, role });
         }
-        self.encoder.key(key)?;
+        self.encoder.key_static(key)?;
         value.serialize(&mut *self.encoder)
     }
 

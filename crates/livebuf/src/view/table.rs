@@ -461,6 +461,22 @@ impl<'a, M: Mode> Column<'a, M> {
         M::out(self.value(row))
     }
 
+    /// The same of a row that is there with the structs around the column: these are not
+    /// looked at again. Constant time.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub fn get_within(&self, row: usize) -> M::Out<Value<'a, M>> {
+        let raw = match row < self.len() {
+            true => self.elements.element_inlined(self.bytes, row as u32),
+            false => Err(Error::new(ErrorKind::BadCount, self.elements.offset as u64)),
+        };
+        M::out(raw.map(|raw| (raw.tag != TAG_HOLE).then(|| Value::new(self.mode, self.bytes, raw))))
+    }
+
+    /// Whether the column has a value for each row that the structs around it have.
+    pub fn has_no_gaps(&self) -> bool {
+        self.elements.gaps == GAPS_NONE && self.elements.column != ColumnType::Cells
+    }
+
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn raw(&self, index: u32) -> Result<Raw> {
         if !self.above.holds(self.bytes, self.elements.first.wrapping_add(index))? {
@@ -605,6 +621,19 @@ impl<'a, M: Mode> Column<'a, M> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Where the arrays of a list column begin among its [`elements`](Self::elements), and
+    /// where the last one ends: one number more than rows. `None` where all have
+    /// [one length](Self::fixed_length).
+    pub fn offsets(&self) -> M::Out<Column<'a, M>> {
+        M::out(self.list().and_then(|list| {
+            let Some(list) = list.filter(|list| list.length.is_none()) else { return Ok(None) };
+            let mut elements = list.offsets(self.bytes)?;
+            elements.first = self.elements.first;
+            elements.count = elements.count.saturating_sub(elements.first);
+            Ok(Some(Column { bytes: self.bytes, elements, above: Above::NONE, mode: self.mode }))
+        }))
     }
 
     /// Where a row's array lies among the [`elements`](Self::elements) of a list column.

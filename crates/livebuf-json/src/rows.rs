@@ -1,0 +1,356 @@
+//! Printing arrays of rows: what is the same in each row is looked up once.
+//!
+//! Before the rows of a table or list are printed, its columns become a list of steps: the
+//! keys as they are printed, with the columns that hold their values. Objects and arrays
+//! that are stored within the columns are steps, too. Other containers go back to `print`.
+
+use livebuf::{Column, ColumnType, Element, Mode, Value};
+
+use crate::error::Error;
+use crate::print::{Bounds, gone, scalar, some, too_deep};
+use crate::write::{NonFinite, Piece, Printer};
+
+/// More steps than this are not kept: damaged columns could lead to any number.
+const MOST_STEPS: usize = 1 << 12;
+
+/// Columns that lie within each other, at most (FORMAT 6.1).
+const DEEPEST: usize = 16;
+
+/// One column, at the place where its value is printed.
+struct Step<'a, M> {
+    /// What is printed before the value, a comma first.
+    before: Piece,
+    does: Does<'a, M>,
+}
+
+enum Does<'a, M> {
+    Numbers(Numbers<'a>),
+    /// Any value.
+    Value(Column<'a, M>),
+    /// An object, whose members are the steps up to this one.
+    Object(Column<'a, M>, usize),
+    EndObject,
+    /// An array of a list column, with its elements among all.
+    List(Column<'a, M>, Rows<'a, M>),
+}
+
+/// The elements of the arrays of a list column.
+enum Rows<'a, M> {
+    Numbers(Spans<'a, M>, Numbers<'a>),
+    /// Of all that there are each is printed by the steps up to this one.
+    Steps(Spans<'a, M>, usize, usize),
+}
+
+/// Where arrays begin and end among the elements of a list column.
+enum Spans<'a, M> {
+    /// Where the first begins, and the length of each.
+    Fixed(usize, usize),
+    Offsets(Column<'a, M>),
+}
+
+/// The numbers of a column in which every slot has one.
+enum Numbers<'a> {
+    I8(&'a [i8]),
+    I16(&'a [i16]),
+    I32(&'a [i32]),
+    I64(&'a [i64]),
+    U8(&'a [u8]),
+    U16(&'a [u16]),
+    U32(&'a [u32]),
+    U64(&'a [u64]),
+    F32(&'a [f32]),
+    F64(&'a [f64]),
+}
+
+/// An array whose elements are being printed.
+struct Turn {
+    /// The steps for an element.
+    steps: (usize, usize),
+    next: usize,
+    row: usize,
+    end: usize,
+}
+
+/// All rows that are being printed; those within others come later.
+pub(crate) struct Printing<'a, M> {
+    steps: Vec<Step<'a, M>>,
+    turns: Vec<Turn>,
+    text: Printer<'static>,
+}
+
+/// An array of rows that is being printed: where its own begins in [`Printing`].
+pub(crate) struct Begun {
+    steps: usize,
+    turns: usize,
+    text: usize,
+    /// Containers within it that are open.
+    pub(crate) open: usize,
+}
+
+impl<'a, M: Mode> Printing<'a, M> {
+    pub(crate) fn new() -> Self {
+        let text = Printer::new(None, u64::MAX, "", NonFinite::Error);
+        Printing { steps: Vec::new(), turns: Vec::new(), text }
+    }
+
+    /// Prepares to print the elements of an array behind its bracket; `None` where they are
+    /// better printed one by one.
+    pub(crate) fn begin<const PRETTY: bool>(
+        &mut self,
+        elements: Column<'a, M>,
+    ) -> Result<Option<Begun>, Error> {
+        let (steps, turns, text) = (self.steps.len(), self.turns.len(), self.text.length());
+        let begun = Begun { steps, turns, text, open: 0 };
+        let end = elements.len();
+        if !self.element::<PRETTY>(elements, 0)? {
+            self.end(&begun);
+            return Ok(None);
+        }
+        self.turns.push(Turn { steps: (steps, self.steps.len()), next: steps, row: 0, end });
+        Ok(Some(begun))
+    }
+
+    fn end(&mut self, begun: &Begun) {
+        self.steps.truncate(begun.steps);
+        self.turns.truncate(begun.turns);
+        self.text.cut(begun.text);
+    }
+
+    /// The steps for an element.
+    fn element<const PRETTY: bool>(
+        &mut self,
+        elements: Column<'a, M>,
+        depth: usize,
+    ) -> Result<bool, Error> {
+        let start = self.text.length() as u32;
+        self.text.literal(",")?;
+        self.step::<PRETTY>(Piece { start, length: 1 }, elements, depth)
+    }
+
+    /// The steps for a column's values; false where there would be too many, or keys are
+    /// too long.
+    fn step<const PRETTY: bool>(
+        &mut self,
+        before: Piece,
+        column: Column<'a, M>,
+        depth: usize,
+    ) -> Result<bool, Error> {
+        if self.steps.len() >= MOST_STEPS || depth > DEEPEST {
+            return Ok(false);
+        }
+        let at = self.steps.len();
+        self.steps.push(Step { before, does: Does::EndObject });
+        let does = match column.column_type() {
+            ColumnType::Struct => {
+                let table = some(M::result(column.table()))?;
+                if table.has_further_fields() {
+                    return Ok(false);
+                }
+                for member in table.columns() {
+                    let (key, values) = M::item_result(member).map_err(Error::document)?;
+                    let start = self.text.length();
+                    self.text.literal(",")?;
+                    self.text.key::<false>(key, true, 0)?;
+                    if PRETTY {
+                        self.text.literal(" ")?;
+                    }
+                    let length = self.text.length() - start;
+                    if length > Piece::LONGEST {
+                        return Ok(false);
+                    }
+                    let before = Piece { start: start as u32, length: length as u8 };
+                    if !self.step::<PRETTY>(before, values, depth + 1)? {
+                        return Ok(false);
+                    }
+                }
+                self.steps.push(Step { before, does: Does::EndObject });
+                Does::Object(column, self.steps.len())
+            }
+            ColumnType::List | ColumnType::FixedList => {
+                let elements = some(M::result(column.elements()))?;
+                let spans = match column.fixed_length() {
+                    Some(length) => {
+                        let first = M::result(column.bounds(0)).map_err(Error::document)?;
+                        Spans::Fixed(first.map_or(0, |first| first.start), length)
+                    }
+                    None => Spans::Offsets(some(M::result(column.offsets()))?),
+                };
+                let rows = match Numbers::of(&elements) {
+                    Some(numbers) => Rows::Numbers(spans, numbers),
+                    None if self.element::<PRETTY>(elements, depth + 1)? => {
+                        Rows::Steps(spans, elements.len(), self.steps.len())
+                    }
+                    None => return Ok(false),
+                };
+                Does::List(column, rows)
+            }
+            _ => match Numbers::of(&column) {
+                Some(numbers) => Does::Numbers(numbers),
+                None => Does::Value(column),
+            },
+        };
+        self.steps[at].does = does;
+        Ok(true)
+    }
+
+    /// Prints rows up to the next container that is not part of their columns, which comes
+    /// back, or to their end, the closing bracket included.
+    pub(crate) fn go_on<const PRETTY: bool>(
+        &mut self,
+        printer: &mut Printer<'_>,
+        begun: &mut Begun,
+        first: &mut bool,
+        outside: usize,
+        bounds: &mut Bounds,
+    ) -> Result<Option<Value<'a, M>>, Error> {
+        let Printing { steps, turns, text } = self;
+        while let Some(turn) = turns.last_mut() {
+            if turn.next == turn.steps.1 {
+                turn.row += 1;
+                turn.next = turn.steps.0;
+            }
+            if turn.row >= turn.end {
+                let ended = turns.len() - 1;
+                printer.close::<PRETTY>(b']', *first, outside + begun.open - 1)?;
+                *first = false;
+                turns.pop();
+                if ended == begun.turns {
+                    self.end(begun);
+                    return Ok(None);
+                }
+                begun.open -= 1;
+                continue;
+            }
+            if turn.next == turn.steps.0 {
+                // An object has a step for its end, too, but only one place.
+                let places = (turn.steps.1 - turn.steps.0).div_ceil(2) as u64;
+                bounds.places = bounds.places.checked_sub(places).ok_or_else(gone)?;
+            }
+            // Kept apart from memory in the loop.
+            let (row, mut next, mut is_first) = (turn.row, turn.next, *first);
+            let (mut left, mut inner) = (None, None);
+            let end_of_steps = turn.steps.1;
+            while let Some(step) = steps.get(next).filter(|_| next < end_of_steps) {
+                let depth = outside + begun.open;
+                next += 1;
+                let column = match &step.does {
+                    Does::Numbers(numbers) => {
+                        printer.key_again::<PRETTY>(text, step.before, is_first, depth)?;
+                        is_first = false;
+                        numbers.print(printer, row)?;
+                        continue;
+                    }
+                    Does::EndObject => {
+                        begun.open -= 1;
+                        printer.close::<PRETTY>(b'}', is_first, depth - 1)?;
+                        is_first = false;
+                        continue;
+                    }
+                    Does::Value(column) | Does::Object(column, _) | Does::List(column, _) => column,
+                };
+                let value = M::result(column.get_within(row)).map_err(Error::document)?;
+                if value.is_some() {
+                    printer.key_again::<PRETTY>(text, step.before, is_first, depth)?;
+                    is_first = false;
+                }
+                let within = match (value, &step.does) {
+                    (None, _) => false,
+                    (Some(value), _) if scalar(printer, &value)? => false,
+                    (Some(value), Does::Value(_)) => {
+                        left = Some(value);
+                        break;
+                    }
+                    _ if depth >= bounds.nesting => return Err(too_deep()),
+                    _ => true,
+                };
+                match &step.does {
+                    Does::Object(_, after) if !within => next = *after,
+                    Does::Object(..) => {
+                        printer.open(b'{')?;
+                        begun.open += 1;
+                        is_first = true;
+                    }
+                    Does::List(_, Rows::Steps(_, _, after)) if !within => next = *after,
+                    Does::List(_, Rows::Steps(spans, count, after)) => {
+                        let (from, end) = spans.of(row)?;
+                        if end > *count {
+                            return Err(gone());
+                        }
+                        printer.open(b'[')?;
+                        begun.open += 1;
+                        is_first = true;
+                        inner = Some(Turn { steps: (next, *after), next, row: from, end });
+                        next = *after;
+                        break;
+                    }
+                    Does::List(_, Rows::Numbers(spans, numbers)) if within => {
+                        let (from, end) = spans.of(row)?;
+                        printer.open(b'[')?;
+                        for at in from..end {
+                            printer.separate::<PRETTY>(at == from, depth + 1)?;
+                            numbers.print(printer, at)?;
+                        }
+                        printer.close::<PRETTY>(b']', from >= end, depth)?;
+                    }
+                    _ => {}
+                }
+            }
+            (turn.next, *first) = (next, is_first);
+            turns.extend(inner);
+            if left.is_some() {
+                return Ok(left);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<M: Mode> Spans<'_, M> {
+    #[inline(always)]
+    fn of(&self, row: usize) -> Result<(usize, usize), Error> {
+        match self {
+            Spans::Fixed(first, length) => {
+                let from = row.saturating_mul(*length).saturating_add(*first);
+                Ok((from, from.saturating_add(*length)))
+            }
+            Spans::Offsets(offsets) => {
+                let at = |row| {
+                    let offset = some(M::result(offsets.get_within(row)))?;
+                    offset.as_u64().map(|offset| offset as usize).ok_or_else(gone)
+                };
+                Ok((at(row)?, at(row + 1)?))
+            }
+        }
+    }
+}
+
+macro_rules! numbers {
+    ($($variant:ident $method:ident),+) => {
+        impl<'a> Numbers<'a> {
+            fn of<M: Mode>(column: &Column<'a, M>) -> Option<Self> {
+                if !column.has_no_gaps() {
+                    return None;
+                }
+                fn slots<'a, T: Element, M: Mode>(column: &Column<'a, M>) -> Option<&'a [T]> {
+                    column.slots()
+                }
+                match column.column_type() {
+                    $(ColumnType::$variant => slots(column).map(Numbers::$variant),)+
+                    _ => None,
+                }
+            }
+
+            #[inline(always)]
+            fn print(&self, printer: &mut Printer<'_>, at: usize) -> Result<(), Error> {
+                match self {
+                    $(Numbers::$variant(values) => {
+                        printer.$method((*values.get(at).ok_or_else(gone)?).into())
+                    })+
+                }
+            }
+        }
+    };
+}
+numbers!(
+    I8 i64, I16 i64, I32 i64, I64 i64, U8 u64, U16 u64, U32 u64, U64 u64, F32 f64, F64 f64
+);
