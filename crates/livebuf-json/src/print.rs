@@ -571,7 +571,7 @@ fn begin<'a, M: Mode, const PRETTY: bool>(
             printer.close::<PRETTY>(b']', true, depth)?;
             return Ok(Begun::Printed);
         }
-        if matches!(array.column(), ColumnType::Struct | ColumnType::List | ColumnType::FixedList) {
+        if matches!(array.column_type(), ColumnType::Struct | ColumnType::List | ColumnType::FixedList) {
             if let Some(begun) = rows.begin::<PRETTY>(array.as_column())? {
                 return Ok(Begun::Rows(begun));
             }
