@@ -484,16 +484,19 @@ impl<'v> Copier<'v> {
         Copier { source, recent: Recent::new() }
     }
 
-    /// The copy's tag and cell. What was measured can be read; else null.
+    /// The copy's tag and cell.
+    ///
+    /// # Errors
+    /// None while the other document is as it was measured.
     pub(super) fn copy<S: Storage, O: Observer>(
         &mut self,
         space: &mut Space<S, O>,
         raw: Raw,
         extent: &mut Extent,
-    ) -> (u8, u64) {
+    ) -> Result<(u8, u64)> {
         match raw.tag {
-            ..=TAG_SPAN_LAST => self.scalar(space, raw, extent),
-            _ => self.node(space, raw, None, extent).unwrap_or((TAG_NULL, 0)),
+            ..=TAG_SPAN_LAST => Ok(self.scalar(space, raw, extent)),
+            _ => self.node(space, raw, None, extent),
         }
     }
 

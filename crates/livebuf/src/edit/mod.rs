@@ -955,7 +955,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 (TAG_ARRAY, home as u64)
             }
             New::Copy(value) => {
-                copy::Copier::new(value.document()).copy(&mut self.space, value.raw(), extent)
+                let mut copier = copy::Copier::new(value.document());
+                match copier.copy(&mut self.space, value.raw(), extent) {
+                    Ok(copy) => copy,
+                    // The other document changed since it was measured.
+                    Err(_) => {
+                        self.space.set_broken();
+                        (TAG_NULL, 0)
+                    }
+                }
             }
             New::Detached(detached) => self.rehang(detached),
             _ => (TAG_NULL, 0),
