@@ -52,8 +52,8 @@ program() { # source, its ceiling
 echo 'int main(void) { return 0; }' > "$work/nothing.c"
 "$CC" -Os "$work/nothing.c" -s -o "$work/nothing"
 within "a program that does nothing" "$(wc -c < "$work/nothing")" 20000
-program hello 190000
-program read 36000
+program hello 165000
+program read 30000
 "$work/hello" | "$work/read" | grep -qx 'lap_complete 55' || { echo "hello and read do not agree"; failed=1; }
 
 functions "$(uname -m)" 300000 62000 "$library" flag_cc link_cc
