@@ -128,11 +128,15 @@ impl Storage for Memory {
 }
 
 /// Runs what must not panic; if it does all the same, the caller is told.
-#[cfg(feature = "std")]
 pub(crate) fn guard<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or(Err(livebuf_error::of(livebuf_code::LIVEBUF_INTERNAL)))
+    #[cfg(feature = "std")]
+    {
+        use std::panic::{AssertUnwindSafe, catch_unwind};
+        catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or(Err(livebuf_error::of(livebuf_code::LIVEBUF_INTERNAL)))
+    }
+    #[cfg(not(feature = "std"))]
+    work()
 }
 
 /// Bytes from a pointer that may be NULL where there are none.
