@@ -119,7 +119,7 @@ typedef struct {
   /** What the last call that failed said. */
   livebuf_error error;
   /** Private. */
-  uint64_t private_editor[62];
+  uint64_t private_editor[63];
 } livebuf_doc;
 
 /**

@@ -8,7 +8,7 @@ use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr::NonNull;
 use core::slice;
 
-use livebuf::{Doc, Editor, Error, ErrorKind, Limits, Storage};
+use livebuf::{Doc, Editor, Error, ErrorKind, Limits, Storage, Validation};
 
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
@@ -32,11 +32,11 @@ pub struct livebuf_doc {
     /// What the last call that failed said.
     pub error: livebuf_error,
     /// Private.
-    pub private_editor: [MaybeUninit<u64>; 62],
+    pub private_editor: [MaybeUninit<u64>; 63],
 }
 
 /// Words that an editor takes; the header says the number itself.
-const EDITOR_WORDS: usize = 62;
+const EDITOR_WORDS: usize = 63;
 
 const _: () =
     assert!(size_of::<Editor<Memory>>() <= EDITOR_WORDS * 8 && align_of::<Editor<Memory>>() <= 8);
@@ -64,6 +64,18 @@ pub(crate) struct Memory {
     pub(crate) capacity: usize,
     /// NULL for memory that does not grow.
     pub(crate) owner: *mut Owner,
+    /// How edits of columns validate a document that was opened. A document that was begun
+    /// here needs none: so programs that open none do not carry the validator.
+    pub(crate) validate: Option<Validate>,
+}
+
+type Validate = fn(&[u8], &mut [u8]) -> GrowResult;
+
+/// Of a document that was opened.
+pub(crate) const VALIDATE: Option<Validate> = Some(validate);
+
+fn validate(document: &[u8], scratch: &mut [u8]) -> GrowResult {
+    Doc::open(document)?.validate_in(scratch).map(|_| ())
 }
 
 impl Memory {
@@ -72,6 +84,7 @@ impl Memory {
             pointer,
             capacity: capacity.min(isize::MAX as usize),
             owner: core::ptr::null_mut(),
+            validate: None,
         }
     }
 }
@@ -80,6 +93,11 @@ impl Storage for Memory {
     const ZEROED: bool = false;
     // An editor in a livebuf_doc is never dropped: it must hold nothing.
     const FIXED: bool = true;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn validation(&self) -> Validation {
+        self.validate.map_or(Validation::Refused, Validation::By)
+    }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn bytes(&self) -> &[u8] {
@@ -110,11 +128,15 @@ impl Storage for Memory {
 }
 
 /// Runs what must not panic; if it does all the same, the caller is told.
-#[cfg(feature = "std")]
 pub(crate) fn guard<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or(Err(livebuf_error::of(livebuf_code::LIVEBUF_INTERNAL)))
+    #[cfg(feature = "std")]
+    {
+        use std::panic::{AssertUnwindSafe, catch_unwind};
+        catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or(Err(livebuf_error::of(livebuf_code::LIVEBUF_INTERNAL)))
+    }
+    #[cfg(not(feature = "std"))]
+    work()
 }
 
 /// Bytes from a pointer that may be NULL where there are none.
@@ -401,7 +423,7 @@ pub unsafe extern "C" fn livebuf_open(
     capacity: usize,
 ) -> livebuf_status {
     let made = || -> Result<Editor<Memory>> {
-        let memory = not_null(buffer, capacity)?;
+        let memory = Memory { validate: VALIDATE, ..not_null(buffer, capacity)? };
         Doc::open(memory.bytes().get(..length).unwrap_or(memory.bytes()))?;
         Ok(Editor::open_unvalidated(memory)?)
     };

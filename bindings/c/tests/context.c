@@ -253,6 +253,26 @@ static void json(void) {
   livebuf_destroy(exact);
 }
 
+/* A table that was opened is validated by the first edit that needs it, in the room behind. */
+static void opened_tables(void) {
+  static const char *const TEXT = "[{\"a\":1,\"b\":2},{\"a\":3,\"b\":4},{\"a\":5,\"b\":6},"
+                                  "{\"a\":7,\"b\":8},{\"a\":9,\"b\":1},{\"a\":2,\"b\":3}]";
+  uint8_t made[1024], buffer[1024];
+  livebuf_doc from, doc;
+  STATUS(livebuf_from_json_into(&from, made, sizeof made, TEXT, strlen(TEXT), NULL), LIVEBUF_OK);
+  CHECK(livebuf_column_count(livebuf_root(&from)) == 2);
+  for (int room = 0; room < 2; room++) {
+    memcpy(buffer, from.bytes, from.length);
+    STATUS(livebuf_open(&doc, buffer, from.length, from.length + (room ? 512 : 0)), LIVEBUF_OK);
+    CHECK(!livebuf_is_trusted(&doc));
+    livebuf_node row = livebuf_child_at(&doc, LIVEBUF_ROOT, 1);
+    STATUS(livebuf_set_i64(&doc, row, "a", 70000), room ? LIVEBUF_OK : LIVEBUF_NOT_VALIDATED);
+    CHECK(livebuf_is_trusted(&doc) == (room == 1));
+    int64_t held = livebuf_get_i64(livebuf_get(livebuf_at(livebuf_root(&doc), 1), "a"));
+    CHECK(held == (room ? 70000 : 3));
+  }
+}
+
 /* JSON from and to files and streams. */
 static void json_files(const char *directory) {
   char path[512], text[128];
@@ -402,6 +422,7 @@ int main(int count, char **arguments) {
   own_text();
   files(count > 1 ? arguments[1] : ".");
   json();
+  opened_tables();
   json_files(count > 1 ? arguments[1] : ".");
   bounds();
   tables();

@@ -12,14 +12,13 @@ int main(void) {
   for (int i = 0; i < 5; i++) livebuf_set_i64(&doc, LIVEBUF_ROOT, names[i], 10 * (i + 1));
 
   /* In the order they were added. */
-  livebuf_iter it;
-  livebuf_iterate(livebuf_root(&doc), 0, &it);
-  while (livebuf_next(&it)) {
-    printf("%zu %.*s %lld\n", it.index, (int)it.key.length, it.key.data,
-           (long long)livebuf_get_i64(it.value));
+  livebuf_foreach(part, livebuf_root(&doc)) {
+    printf("%zu " LIVEBUF_FMT " %lld\n", part.index, LIVEBUF_ARG(part.key),
+           (long long)livebuf_get_i64(part.value));
   }
 
   /* Ordered by key: from "b" to before "c", from the end, and by prefix. */
+  livebuf_iter it;
   livebuf_range(livebuf_root(&doc), "b", "c", 0, &it);
   while (livebuf_next(&it)) printf("range %.*s\n", (int)it.key.length, it.key.data);
   livebuf_range(livebuf_root(&doc), NULL, "brake", LIVEBUF_DESCENDING | LIVEBUF_HIGH_INCLUDED,

@@ -43,7 +43,7 @@ use crate::format::cell::{Needle, inline_span, owned_span, span_at};
 use crate::format::layout::*;
 use crate::format::pointer;
 use crate::store::space::{Extent, Observer, Space};
-use crate::store::storage::{Exclusive, Storage};
+use crate::store::storage::{Exclusive, Storage, Validation};
 use crate::view::{Checked, Doc, Header, Key, Mode, Scalar, Valid, Value, from_scalars};
 use core::mem::MaybeUninit;
 
@@ -708,9 +708,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if !S::FIXED {
             return self.validate();
         }
+        let validate: fn(&[u8], &mut [u8]) -> Result<()> = match self.space.storage().validation() {
+            Validation::Own => {
+                |document, scratch| Doc::over(document).validate_in(scratch).map(|_| ())
+            }
+            Validation::By(validate) => validate,
+            Validation::Refused => return Err(refused),
+        };
         let size = self.validate_scratch();
         let Some((document, scratch)) = self.space.scratch(size) else { return Err(refused) };
-        let valid = Doc::over(document).validate_in(scratch).map(|_| ());
+        let valid = validate(document, scratch);
         scratch.fill(0);
         self.space.trusted = valid.is_ok();
         valid
