@@ -52,7 +52,7 @@ pub(crate) fn to_json(value: Value<'_>) -> Result<serde_json::Value> {
         Kind::Bool => value.as_bool().into(),
         Kind::Int => value.as_i64().into(),
         Kind::Uint => value.as_u64().into(),
-        Kind::Float | Kind::Number => value.as_f64().into(),
+        Kind::Float | Kind::NumberText => value.as_f64().into(),
         Kind::String => value.as_str()?.into(),
         Kind::Array => {
             let array = value.as_array()?.context("no array")?;

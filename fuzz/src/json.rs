@@ -162,7 +162,7 @@ pub fn check(text: &[u8]) {
             let found = Tree::of_valid(doc.valid().expect("ours").root());
             assert!(found.same(&expected.tree), "{found:?} for {:?}", expected.tree);
             let refused =
-                from_slice_with(text, &ReadOptions::new().duplicate_keys(DuplicateKeys::Refuse));
+                from_slice_with(text, &ReadOptions::new().duplicate_keys(DuplicateKeys::Error));
             match refused {
                 Ok(_) => assert!(!expected.doubled, "a key twice was accepted"),
                 Err(error) => {

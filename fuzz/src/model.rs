@@ -324,7 +324,7 @@ fn check_alike(one: Value<'_, Checked>, other: Value<'_, Checked>) {
         Kind::Float => one.as_f64().map(f64::to_bits) == other.as_f64().map(f64::to_bits),
         Kind::String => one.as_str() == other.as_str(),
         Kind::Bytes => one.as_bytes() == other.as_bytes(),
-        Kind::Number => one.as_number_text() == other.as_number_text(),
+        Kind::NumberText => one.as_number_text() == other.as_number_text(),
         _ => one.len() == other.len(),
     };
     assert!(same, "found {one:?}, iterated {other:?}");

@@ -209,7 +209,7 @@ impl Tree {
         }
         Ok(match value.kind() {
             Kind::String => Tree::String(value.as_str()?.expect("text").into()),
-            Kind::Number => Tree::Number(value.as_number_text()?.expect("a number").into()),
+            Kind::NumberText => Tree::Number(value.as_number_text()?.expect("a number").into()),
             Kind::Bytes => Tree::Bytes(value.as_bytes()?.expect("bytes").into()),
             kind => {
                 budget.depth = budget.depth.checked_sub(1).ok_or(Unread::Spent)?;
@@ -241,7 +241,7 @@ impl Tree {
         }
         match value.kind() {
             Kind::String => Tree::String(value.as_str().expect("text").into()),
-            Kind::Number => Tree::Number(value.as_number_text().expect("a number").into()),
+            Kind::NumberText => Tree::Number(value.as_number_text().expect("a number").into()),
             Kind::Bytes => Tree::Bytes(value.as_bytes().expect("bytes").into()),
             Kind::Array => {
                 let array = value.as_array().expect("an array");

@@ -71,7 +71,7 @@ impl livebuf_json_options {
             options = options.numbers(NumberPolicy::AllText);
         }
         if self.flags & LIVEBUF_JSON_REFUSE_DUPLICATE_KEYS != 0 {
-            options = options.duplicate_keys(DuplicateKeys::Refuse);
+            options = options.duplicate_keys(DuplicateKeys::Error);
         }
         if let width @ (1 | 2 | 4 | 8) = self.min_width {
             options = options.min_width(width as u8);

@@ -410,7 +410,7 @@ pub extern "C" fn livebuf_kind_of(value: livebuf_value) -> livebuf_kind {
         Kind::Int => LIVEBUF_KIND_I64,
         Kind::Uint => LIVEBUF_KIND_U64,
         Kind::Float => LIVEBUF_KIND_F64,
-        Kind::Number => LIVEBUF_KIND_NUMBER_TEXT,
+        Kind::NumberText => LIVEBUF_KIND_NUMBER_TEXT,
         Kind::String => LIVEBUF_KIND_STRING,
         Kind::Bytes => LIVEBUF_KIND_BYTES,
         Kind::Object => LIVEBUF_KIND_OBJECT,

@@ -261,7 +261,7 @@ impl<'a> Number<'a> {
             Kind::Int => value.as_i64().map(|value| Number::Int(value.into())),
             Kind::Uint => value.as_u64().map(|value| Number::Int(value.into())),
             Kind::Float => value.as_f64().map(Number::Float),
-            Kind::Number => value.as_number_text()?.map(|text| Number::Text(text.as_bytes())),
+            Kind::NumberText => value.as_number_text()?.map(|text| Number::Text(text.as_bytes())),
             _ => None,
         })
     }

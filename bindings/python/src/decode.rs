@@ -105,7 +105,7 @@ pub(crate) fn scalar<'py>(py: Python<'py>, value: &Value<'_, Checked>) -> Held<B
         Kind::Null => py.None().into_bound(py),
         Kind::Uint => PyInt::new(py, value.as_u64().unwrap_or(0)).into_any(),
         Kind::Bytes => PyBytes::new(py, value.as_bytes()?.unwrap_or_default()).into_any(),
-        Kind::Number => number(py, value.as_number_text()?.unwrap_or_default())?,
+        Kind::NumberText => number(py, value.as_number_text()?.unwrap_or_default())?,
         _ => return Err(Error::new(ErrorKind::UnsupportedFeature, 0).into()),
     })
 }

@@ -48,8 +48,8 @@ pub(crate) fn from_json(
             _ => return Err(PyValueError::new_err("numbers must be \"exact\" or \"text\"")),
         })
         .duplicate_keys(match duplicate_keys {
-            "last" => DuplicateKeys::LastWins,
-            "error" => DuplicateKeys::Refuse,
+            "last" => DuplicateKeys::Last,
+            "error" => DuplicateKeys::Error,
             _ => return Err(PyValueError::new_err("duplicate_keys must be \"last\" or \"error\"")),
         });
     let (export, encoded);

@@ -623,7 +623,7 @@ fn native<T: Native>(value: &Value<'_, Valid>) -> Option<T> {
     match value.kind() {
         Kind::Int => T::from_i64(value.as_i64()?),
         Kind::Uint => T::from_u64(value.as_u64()?),
-        Kind::Float | Kind::Number => T::from_f64(value.as_f64()?),
+        Kind::Float | Kind::NumberText => T::from_f64(value.as_f64()?),
         _ => None,
     }
 }

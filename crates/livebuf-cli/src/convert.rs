@@ -31,8 +31,8 @@ impl FromJson {
             Numbers::Text => NumberPolicy::AllText,
         };
         let duplicates = match self.duplicate_keys {
-            Duplicates::Last => DuplicateKeys::LastWins,
-            Duplicates::Error => DuplicateKeys::Refuse,
+            Duplicates::Last => DuplicateKeys::Last,
+            Duplicates::Error => DuplicateKeys::Error,
         };
         ReadOptions::new()
             .numbers(numbers)
@@ -384,7 +384,7 @@ pub(crate) fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result
             }
             Ok(true)
         }
-        Kind::Null | Kind::Bool | Kind::Int | Kind::Uint | Kind::Number => Ok(true),
+        Kind::Null | Kind::Bool | Kind::Int | Kind::Uint | Kind::NumberText => Ok(true),
         Kind::String | Kind::Bytes => Ok(true),
         _ => Ok(false),
     }

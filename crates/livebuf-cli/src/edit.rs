@@ -191,7 +191,7 @@ fn named(kind: Kind) -> &'static str {
     match kind {
         Kind::Null => "null",
         Kind::Bool => "a boolean",
-        Kind::Int | Kind::Uint | Kind::Float | Kind::Number => "a number",
+        Kind::Int | Kind::Uint | Kind::Float | Kind::NumberText => "a number",
         Kind::String => "text",
         Kind::Bytes => "bytes",
         Kind::Object => "an object",

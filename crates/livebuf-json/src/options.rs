@@ -14,7 +14,7 @@ use crate::read::{Failure, NumberPolicy, Progress, read_exact, read_fast};
 /// ```
 /// use livebuf_json::{DuplicateKeys, ErrorKind, ReadOptions, from_slice_with};
 ///
-/// let options = ReadOptions::new().duplicate_keys(DuplicateKeys::Refuse);
+/// let options = ReadOptions::new().duplicate_keys(DuplicateKeys::Error);
 /// let error = from_slice_with(br#"{"a": 1, "a": 2}"#, &options).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::DuplicateKey);
 /// ```

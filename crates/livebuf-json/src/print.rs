@@ -571,7 +571,10 @@ fn begin<'a, M: Mode, const PRETTY: bool>(
             printer.close::<PRETTY>(b']', true, depth)?;
             return Ok(Begun::Printed);
         }
-        if matches!(array.column_type(), ColumnType::Struct | ColumnType::List | ColumnType::FixedList) {
+        if matches!(
+            array.column_type(),
+            ColumnType::Struct | ColumnType::List | ColumnType::FixedList
+        ) {
             if let Some(begun) = rows.begin::<PRETTY>(array.as_column())? {
                 return Ok(Begun::Rows(begun));
             }
@@ -740,7 +743,7 @@ pub(crate) fn scalar<M: Mode>(
         Kind::Bool => {
             printer.literal(if value.as_bool() == Some(true) { "true" } else { "false" })?;
         }
-        Kind::Number => printer.number_text(some(M::result(value.as_number_text()))?)?,
+        Kind::NumberText => printer.number_text(some(M::result(value.as_number_text()))?)?,
         Kind::Bytes => printer.bytes(some(M::result(value.as_bytes()))?)?,
         Kind::Array | Kind::Object => return Ok(false),
         _ => return Err(unknown()),

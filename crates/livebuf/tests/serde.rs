@@ -444,7 +444,7 @@ fn wide_integers_are_number_text() {
         assert_eq!(from_doc::<i128>(doc.doc()).unwrap(), value);
         assert_eq!(serde_json::to_string(&doc).unwrap(), value.to_string());
         let wide = i64::try_from(value).is_err() && u64::try_from(value).is_err();
-        assert_eq!(doc.doc().root().kind() == Kind::Number, wide);
+        assert_eq!(doc.doc().root().kind() == Kind::NumberText, wide);
     }
     for value in [u64::MAX.into(), u128::from(u64::MAX) + 1, u128::MAX] {
         let doc = to_doc(&value).unwrap();
@@ -501,14 +501,14 @@ fn numbers_of_arbitrary_precision() {
         ("0", Kind::Int),
         ("-9223372036854775808", Kind::Int),
         ("18446744073709551615", Kind::Uint),
-        ("18446744073709551616", Kind::Number),
+        ("18446744073709551616", Kind::NumberText),
         ("-0", Kind::Float),
         ("0.1", Kind::Float),
         ("1.2345678901234567", Kind::Float),
-        ("1.23456789012345678", Kind::Number),
+        ("1.23456789012345678", Kind::NumberText),
         ("1e308", Kind::Float),
-        ("1e309", Kind::Number),
-        ("1e-400", Kind::Number),
+        ("1e309", Kind::NumberText),
+        ("1e-400", Kind::NumberText),
         ("0e-400", Kind::Float),
     ];
     for (text, kind) in kinds {
@@ -516,7 +516,7 @@ fn numbers_of_arbitrary_precision() {
         let value = doc.doc().root().get(0).unwrap().unwrap();
         assert_eq!(value.kind(), kind, "{text}");
         match kind {
-            Kind::Number => assert_eq!(value.as_number_text().unwrap(), Some(text)),
+            Kind::NumberText => assert_eq!(value.as_number_text().unwrap(), Some(text)),
             _ => assert_eq!(value.as_f64().unwrap(), text.parse::<f64>().unwrap()),
         }
     }

@@ -69,7 +69,7 @@ fn duplicate_keys_by_option() {
     let text = b"{\"a\":1,\n\"b\":2,\n \"a\":3}";
     let document = from_slice(text).unwrap();
     assert_eq!(crate::tree::print(&document), r#"{"a":3,"b":2}"#);
-    let options = ReadOptions::new().duplicate_keys(DuplicateKeys::Refuse);
+    let options = ReadOptions::new().duplicate_keys(DuplicateKeys::Error);
     let error = from_slice_with(text, &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DuplicateKey);
     assert!(error.position().unwrap().line >= 3, "{error}");

@@ -35,9 +35,9 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 pub enum DuplicateKeys {
     /// The last value counts, at the first one's place.
     #[default]
-    LastWins,
+    Last,
     /// [`ErrorKind::DuplicateKey`].
-    Refuse,
+    Error,
 }
 
 /// Settings of an [`Encoder`].
@@ -1061,7 +1061,7 @@ impl<S: Storage> Encoder<S> {
 
     #[cold]
     fn duplicate(&mut self, place: usize, text: &[u8]) -> Result<()> {
-        if self.options.duplicate_keys == DuplicateKeys::Refuse {
+        if self.options.duplicate_keys == DuplicateKeys::Error {
             return Err(Error::new(ErrorKind::DuplicateKey, 0));
         }
         self.replaced = true;
@@ -1173,7 +1173,7 @@ impl<S: Storage> Encoder<S> {
         if doubles.is_empty() {
             return Ok(sorted);
         }
-        if self.options.duplicate_keys == DuplicateKeys::Refuse {
+        if self.options.duplicate_keys == DuplicateKeys::Error {
             return Err(Error::new(ErrorKind::DuplicateKey, 0));
         }
         self.replaced = true;

@@ -178,7 +178,7 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
             Kind::Int => visitor.visit_i64(cell as i64),
             Kind::Uint => visitor.visit_u64(cell),
             Kind::Float => visitor.visit_f64(f64::from_bits(cell)),
-            Kind::Number => {
+            Kind::NumberText => {
                 let text = self.held(M::result(self.value.as_number_text()))?;
                 self.walk.text(text.as_bytes())?;
                 visit_number_text(text, wide, visitor)
@@ -197,7 +197,7 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
             Kind::Int => Unexpected::Signed(cell as i64),
             Kind::Uint => Unexpected::Unsigned(cell),
             Kind::Float => Unexpected::Float(f64::from_bits(cell)),
-            Kind::Number => Unexpected::Other("number"),
+            Kind::NumberText => Unexpected::Other("number"),
             Kind::String => match self.text() {
                 Ok(text) => Unexpected::Str(text),
                 Err(error) => return error,
@@ -245,7 +245,7 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
         match self.value.kind() {
             Kind::Null => visitor.visit_unit(),
             Kind::Bool => visitor.visit_bool(self.value.as_bool() == Some(true)),
-            Kind::Int | Kind::Uint | Kind::Float | Kind::Number => {
+            Kind::Int | Kind::Uint | Kind::Float | Kind::NumberText => {
                 self.visit_number(false, visitor)
             }
             Kind::String => visitor.visit_borrowed_str(self.text()?),

@@ -1013,7 +1013,7 @@ impl<'a, M: Mode> Below<'a, '_, M> {
                 pay(bytes)?;
                 serializer.serialize_bytes(bytes)
             }
-            Kind::Number => {
+            Kind::NumberText => {
                 let text = self.held(M::result(self.value.as_number_text()))?;
                 pay(text.as_bytes())?;
                 match Number::parse(text).map_err(ser::Error::custom)? {

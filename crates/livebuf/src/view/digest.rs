@@ -87,7 +87,9 @@ impl Walk<'_> {
             Kind::Int => self.word(b"i", value.as_i64().unwrap_or(0) as u64),
             Kind::Uint => self.word(b"u", value.as_u64().unwrap_or(0)),
             Kind::Float => self.word(b"d", value.as_f64().unwrap_or(0.0).to_bits()),
-            Kind::Number => self.bytes(b"#", value.as_number_text()?.unwrap_or("").as_bytes())?,
+            Kind::NumberText => {
+                self.bytes(b"#", value.as_number_text()?.unwrap_or("").as_bytes())?
+            }
             Kind::String => self.bytes(b"s", value.as_str()?.unwrap_or("").as_bytes())?,
             Kind::Bytes => self.bytes(b"b", value.as_bytes()?.unwrap_or_default())?,
             Kind::Array | Kind::Object if depth >= MAX_NESTING as usize => {

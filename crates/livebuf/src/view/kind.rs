@@ -18,7 +18,7 @@ pub enum Kind {
     /// An IEEE 754 double.
     Float,
     /// A number kept as its JSON text, because no other kind holds it exactly.
-    Number,
+    NumberText,
     /// Text.
     String,
     /// Arbitrary bytes.
@@ -46,7 +46,7 @@ pub enum View<'a, M: Mode = Checked> {
     /// An IEEE 754 double.
     Float(f64),
     /// The JSON text of a number that no other kind holds exactly.
-    Number(&'a str),
+    NumberText(&'a str),
     /// Text.
     String(&'a str),
     /// Arbitrary bytes.
@@ -95,7 +95,7 @@ impl<'a, M: Mode> Value<'a, M> {
             Kind::Int => View::Int(self.raw.cell as i64),
             Kind::Uint => View::Uint(self.raw.cell),
             Kind::Float => View::Float(f64::from_bits(self.raw.cell)),
-            Kind::Number => View::Number(held(M::result(self.as_number_text()))?),
+            Kind::NumberText => View::NumberText(held(M::result(self.as_number_text()))?),
             Kind::String => View::String(held(M::result(self.as_str()))?),
             Kind::Bytes => View::Bytes(held(M::result(self.as_bytes()))?),
             Kind::Object => View::Object(held(self.object())?),
@@ -118,7 +118,7 @@ impl<'a, M: Mode> Value<'a, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn is_number(&self) -> bool {
-        matches!(self.kind(), Kind::Int | Kind::Uint | Kind::Float | Kind::Number)
+        matches!(self.kind(), Kind::Int | Kind::Uint | Kind::Float | Kind::NumberText)
     }
 
     /// Whether it is text.

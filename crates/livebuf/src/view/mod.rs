@@ -445,7 +445,7 @@ impl<'a, M: Mode> Value<'a, M> {
             TAG_FLOAT => Kind::Float,
             TAG_STRING => Kind::String,
             TAG_BYTES => Kind::Bytes,
-            TAG_NUMBER => Kind::Number,
+            TAG_NUMBER => Kind::NumberText,
             TAG_OBJECT => Kind::Object,
             TAG_ARRAY => Kind::Array,
             _ => Kind::Reserved,
@@ -583,7 +583,7 @@ impl<'a, M: Mode> Value<'a, M> {
         M::out(self.span(TAG_BYTES))
     }
 
-    /// The text of a number that is kept as text ([`Kind::Number`]).
+    /// The text of a number that is kept as text ([`Kind::NumberText`]).
     ///
     /// ```
     /// let doc = livebuf::json!([1u128 << 100]);
@@ -764,7 +764,7 @@ impl fmt::Debug for Printed<'_> {
             Kind::Int => write!(f, "{}", value.raw.cell as i64),
             Kind::Uint => write!(f, "{}", value.raw.cell),
             Kind::Float => write!(f, "{:?}", f64::from_bits(value.raw.cell)),
-            Kind::Number => match value.as_number_text() {
+            Kind::NumberText => match value.as_number_text() {
                 Ok(Some(text)) => f.write_str(text),
                 other => write!(f, "{other:?}"),
             },

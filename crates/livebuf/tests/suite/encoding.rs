@@ -119,7 +119,7 @@ fn a_document_may_grow_where_values_were_replaced() {
 
 #[test]
 fn equal_keys_are_refused_by_option() {
-    let duplicate_keys = DuplicateKeys::Refuse;
+    let duplicate_keys = DuplicateKeys::Error;
     let options = EncodeOptions { duplicate_keys, ..EncodeOptions::default() };
     let mut encoder = Encoder::with_options(options);
     let mut refused = 0;
