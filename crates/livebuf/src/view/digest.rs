@@ -88,7 +88,7 @@ impl Walk<'_> {
             Kind::Uint => self.word(b"u", value.as_u64().unwrap_or(0)),
             Kind::Float => self.word(b"d", value.as_f64().unwrap_or(0.0).to_bits()),
             Kind::NumberText => {
-                self.bytes(b"#", value.as_number_text()?.unwrap_or("").as_bytes())?
+                self.bytes(b"#", value.as_number_text()?.unwrap_or("").as_bytes())?;
             }
             Kind::String => self.bytes(b"s", value.as_str()?.unwrap_or("").as_bytes())?,
             Kind::Bytes => self.bytes(b"b", value.as_bytes()?.unwrap_or_default())?,

@@ -21,7 +21,7 @@ fn name<M: Mode>(view: View<'_, M>) -> &'static str {
         View::Int(value) => ["", "Int"][usize::from(value == -5)],
         View::Uint(value) => ["", "Uint"][usize::from(value == u64::MAX)],
         View::Float(value) => ["", "Float"][usize::from(value == 1.5)],
-        View::Number(text) => ["", "Number"][usize::from(text == "1e999")],
+        View::NumberText(text) => ["", "Number"][usize::from(text == "1e999")],
         View::String(text) => ["", "String"][usize::from(text.starts_with("text"))],
         View::Bytes(bytes) => ["", "Bytes"][usize::from(bytes.starts_with(b"bytes"))],
         View::Object(object) => ["", "Object"][object.len()],
