@@ -291,7 +291,7 @@ impl Fresh {
                 taken.expect("handed over once")
             }
             Fresh::Scalar(tree) => take(scalar_new(tree)),
-            Fresh::BadNumber => take(New::Number("1 ")),
+            Fresh::BadNumber => take(New::NumberText("1 ")),
             Fresh::Object(capacity) => take(New::Object { capacity: *capacity }),
             Fresh::Map(capacity) => take(New::Map { capacity: *capacity }),
             Fresh::Array(capacity) => take(New::Array { capacity: *capacity }),
@@ -324,7 +324,7 @@ pub(crate) fn scalar_new(tree: &Tree) -> New<'_> {
         Tree::Int(value) => New::Int(*value),
         Tree::Uint(value) => New::Uint(*value),
         Tree::Float(bits) => New::Float(f64::from_bits(*bits)),
-        Tree::Number(text) => New::Number(text),
+        Tree::Number(text) => New::NumberText(text),
         Tree::String(text) => New::Str(text),
         Tree::Bytes(bytes) => New::Bytes(bytes),
         _ => unreachable!("a scalar"),

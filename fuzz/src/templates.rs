@@ -180,7 +180,7 @@ fn one_by_one(template: &Template, mut model: Tree, paths: &[Vec<String>], input
     if !paths.is_empty() {
         wrong(0, New::object(1), ErrorKind::Unsupported);
         wrong(0, New::array(1), ErrorKind::Unsupported);
-        wrong(0, New::Number("1 "), ErrorKind::BadNumber);
+        wrong(0, New::NumberText("1 "), ErrorKind::BadNumber);
     }
     let many = vec![New::Null; paths.len() + 1];
     let error = template.stamp(&many).map(drop).expect_err("too many");

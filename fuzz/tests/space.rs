@@ -169,7 +169,8 @@ fn no_secret_stays() {
             if array { doc.push(root, new) } else { doc.set(root, key, new) }.expect("room")
         };
         add(&mut first, "first", New::Str("something before"));
-        let secrets_in = [New::Str(LONG), New::Str(SHORT), New::Number(NUMBER), New::Int(INTEGER)];
+        let secrets_in =
+            [New::Str(LONG), New::Str(SHORT), New::NumberText(NUMBER), New::Int(INTEGER)];
         for (key, secret) in ["a", "b", "c", "d"].into_iter().zip(secrets_in) {
             add(&mut first, key, secret);
         }

@@ -243,7 +243,7 @@ impl livebuf_new {
                     match kind {
                         kind::STRING => New::Str(text_in(bytes)?),
                         kind::BYTES => New::Bytes(bytes),
-                        _ => New::Number(text_in(bytes)?),
+                        _ => New::NumberText(text_in(bytes)?),
                     }
                 }
                 _ => return Err(livebuf_error::of(livebuf_code::LIVEBUF_UNSUPPORTED)),

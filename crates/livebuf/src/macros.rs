@@ -39,7 +39,7 @@ use alloc::vec::Vec;
 /// # Panics
 /// Where the document cannot be built, which literals cannot bring about:
 /// beyond the limits of nesting, string or document size, for a value of a
-/// damaged document (validate it first), for a [`New::Number`] that is no
+/// damaged document (validate it first), for a [`New::NumberText`] that is no
 /// number, for a [`New::Detached`], and where a `Serialize` reports an error. An
 /// [`Encoder`] answers errors instead.
 #[macro_export]
@@ -388,7 +388,7 @@ impl JsonValue for New<'_> {
             New::Float(value) => encoder.f64(value),
             New::Str(value) => encoder.str(value),
             New::Bytes(value) => encoder.bytes(value),
-            New::Number(value) => encoder.number_text(value),
+            New::NumberText(value) => encoder.number_text(value),
             New::Object { .. } | New::Map { .. } => {
                 encoder.begin_object()?;
                 encoder.end_object()

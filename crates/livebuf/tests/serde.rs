@@ -471,12 +471,12 @@ fn number_text_is_worth_what_serde_json_reads() {
         "1e-400",
         "-1.5E+3",
     ] {
-        let doc = json!([New::Number(text)]);
+        let doc = json!([New::NumberText(text)]);
         let read: [serde_json::Value; 1] = serde_json::from_str(&format!("[{text}]")).unwrap();
         assert_eq!(from_doc::<[serde_json::Value; 1]>(doc.doc()).unwrap(), read, "{text}");
     }
-    assert_eq!(from_doc::<i8>(json!(New::Number("12")).doc()).unwrap(), 12);
-    let huge = json!({"huge": New::Number("1e400")});
+    assert_eq!(from_doc::<i8>(json!(New::NumberText("12")).doc()).unwrap(), 12);
+    let huge = json!({"huge": New::NumberText("1e400")});
     let error = from_doc::<HashMap<String, f64>>(huge.doc()).unwrap_err();
     assert_eq!(error.to_string(), "number out of range at /huge");
     assert_eq!(error.kind(), ErrorKind::BadNumber);
@@ -864,7 +864,7 @@ fn small_documents() -> Vec<DocBuf> {
         json!([1, 2, 300, -70000]),
         json!([0.5, 1e300]),
         json!(["a", "longer than a cell"]),
-        json!([null, 1, "x", New::Number("1e400"), New::Bytes(b"bytes longer than a cell")]),
+        json!([null, 1, "x", New::NumberText("1e400"), New::Bytes(b"bytes longer than a cell")]),
         json!([[1], [2, [3]], {}]),
         to_doc(&long_key).unwrap(),
         edited,
@@ -1230,7 +1230,7 @@ fn json_values_of_many_types() {
         "graft": part,
         "value": part.doc().pointer("/grafted").unwrap().unwrap(),
         "valid": part.valid().unwrap(),
-        "new": [New::Null, New::from(1), New::object(3), New::array(3), New::Number("1e400"),
+        "new": [New::Null, New::from(1), New::object(3), New::array(3), New::NumberText("1e400"),
             New::Fields(&[("a", New::Items(&[New::Int(1), New::Null]))])],
     });
     doc.doc().validate().unwrap();
@@ -1283,7 +1283,7 @@ fn json_expressions_may_return_and_await_their_turn() {
 #[test]
 #[should_panic(expected = "json!: not a valid number")]
 fn json_panics_where_nothing_can_be_built() {
-    let _ = json!([New::Number("one")]);
+    let _ = json!([New::NumberText("one")]);
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Debug, Clone)]

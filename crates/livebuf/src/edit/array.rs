@@ -315,7 +315,7 @@ impl New<'_> {
             New::Float(value) => (TAG_FLOAT, value.to_bits()),
             New::Str(_) => (TAG_STRING, 0),
             New::Bytes(_) => (TAG_BYTES, 0),
-            New::Number(_) => (TAG_NUMBER, 0),
+            New::NumberText(_) => (TAG_NUMBER, 0),
             New::Object { .. } | New::Map { .. } | New::Fields(_) => (TAG_OBJECT, 0),
             New::Array { .. } | New::Items(_) => (TAG_ARRAY, 0),
             New::Copy(ref value) => (value.raw().tag, value.raw().cell),

@@ -129,7 +129,7 @@ pub enum New<'v> {
     /// Bytes.
     Bytes(&'v [u8]),
     /// A number that only its text holds exactly.
-    Number(&'v str),
+    NumberText(&'v str),
     /// An empty object with room for some fields.
     Object {
         /// Fields to make room for.
@@ -884,7 +884,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn measure_rest(&self, new: &New<'_>, under: NodeId) -> Result<(u64, u16)> {
         match new {
             New::Bytes(bytes) => self.measure_span(bytes).map(|size| (size, 0)),
-            New::Number(text) => {
+            New::NumberText(text) => {
                 if !crate::format::number::is_json_number(text.as_bytes()) {
                     return Err(Error::new(ErrorKind::BadNumber, 0));
                 }
@@ -947,7 +947,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             New::Fields(fields) => self.build_fields(fields, extent),
             New::Items(items) => self.build_items(items, extent),
             New::Bytes(bytes) => (TAG_BYTES, self.build_span(bytes, extent)),
-            New::Number(text) => (TAG_NUMBER, self.build_span(text.as_bytes(), extent)),
+            New::NumberText(text) => (TAG_NUMBER, self.build_span(text.as_bytes(), extent)),
             New::Map { capacity } => {
                 (TAG_OBJECT, map::create(&mut self.space, extent, capacity).at)
             }

@@ -622,10 +622,10 @@ impl<'v> Stamped<'v> {
     #[inline(never)]
     fn rest(new: &New<'v>) -> Result<Self> {
         match *new {
-            New::Number(text) if is_json_number(text.as_bytes()) => {
+            New::NumberText(text) if is_json_number(text.as_bytes()) => {
                 Ok(Stamped::Span(TAG_NUMBER, text.as_bytes()))
             }
-            New::Number(_) => Err(Error::new(ErrorKind::BadNumber, 0)),
+            New::NumberText(_) => Err(Error::new(ErrorKind::BadNumber, 0)),
             New::Copy(ref value) => Stamped::copy(value),
             _ => Err(Error::new(ErrorKind::Unsupported, 0)),
         }
@@ -641,7 +641,7 @@ impl<'v> Stamped<'v> {
             return Ok(Stamped::Span(TAG_BYTES, bytes));
         }
         if let Some(text) = value.as_number_text()? {
-            return Stamped::rest(&New::Number(text));
+            return Stamped::rest(&New::NumberText(text));
         }
         match raw.tag {
             TAG_NULL..=TAG_FLOAT => check_immediate(raw).map(|()| Stamped::Cell(raw.tag, raw.cell)),

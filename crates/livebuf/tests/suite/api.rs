@@ -9,7 +9,7 @@ use livebuf::{
 fn kinds() -> DocBuf {
     json!({
         "Null": null, "Bool": true, "Int": -5, "Uint": u64::MAX, "Float": 1.5,
-        "Number": New::Number("1e999"), "String": "text, longer than a cell",
+        "NumberText": New::NumberText("1e999"), "String": "text, longer than a cell",
         "Bytes": New::Bytes(b"bytes, longer than a cell"), "Object": {"a": 1}, "Array": [1, 2],
     })
 }
@@ -21,7 +21,7 @@ fn name<M: Mode>(view: View<'_, M>) -> &'static str {
         View::Int(value) => ["", "Int"][usize::from(value == -5)],
         View::Uint(value) => ["", "Uint"][usize::from(value == u64::MAX)],
         View::Float(value) => ["", "Float"][usize::from(value == 1.5)],
-        View::NumberText(text) => ["", "Number"][usize::from(text == "1e999")],
+        View::NumberText(text) => ["", "NumberText"][usize::from(text == "1e999")],
         View::String(text) => ["", "String"][usize::from(text.starts_with("text"))],
         View::Bytes(bytes) => ["", "Bytes"][usize::from(bytes.starts_with(b"bytes"))],
         View::Object(object) => ["", "Object"][object.len()],
@@ -58,7 +58,7 @@ fn questions_for_types_answer_for_one_kind_each() {
     let doc = kinds();
     assert_eq!(kinds_of(&doc, Value::is_null), ["Null"]);
     assert_eq!(kinds_of(&doc, Value::is_bool), ["Bool"]);
-    assert_eq!(kinds_of(&doc, Value::is_number), ["Int", "Uint", "Float", "Number"]);
+    assert_eq!(kinds_of(&doc, Value::is_number), ["Int", "Uint", "Float", "NumberText"]);
     assert_eq!(kinds_of(&doc, Value::is_string), ["String"]);
     assert_eq!(kinds_of(&doc, Value::is_object), ["Object"]);
     assert_eq!(kinds_of(&doc, Value::is_array), ["Array"]);

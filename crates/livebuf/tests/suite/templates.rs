@@ -60,7 +60,7 @@ fn places_are_anywhere_and_take_any_value() {
         i64::MIN.into(),
         0.1.into(),
         text.into(),
-        New::Number("1e400"),
+        New::NumberText("1e400"),
     ];
     for turn in 0..values.len() {
         let values: Vec<_> =
@@ -138,7 +138,7 @@ fn what_fails_leaves_no_document() {
     refused(&[New::Null; 3], (ErrorKind::IndexOutOfRange, 2));
     refused(&[New::Null, New::object(1)], (ErrorKind::Unsupported, 0));
     refused(&[New::Null, New::Items(&[])], (ErrorKind::Unsupported, 0));
-    refused(&[New::Null, New::Number("1,5")], (ErrorKind::BadNumber, 0));
+    refused(&[New::Null, New::NumberText("1,5")], (ErrorKind::BadNumber, 0));
 }
 
 /// A text that is set again gives its room back, so that no message grows by it.
