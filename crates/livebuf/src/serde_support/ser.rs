@@ -882,7 +882,7 @@ impl<'a, M: Mode> Value<'a, M> {
     /// serialized, and is a deserializer.
     ///
     /// Each level takes stack, up to 4 KiB in unoptimised builds: run it on a thread that has
-    /// it. What needs no stack: [`deep_eq`](Value::deep_eq), [`digest`](Value::digest), copies,
+    /// it. What needs no stack: [`deep_eq`](Value::deep_eq), `Value::digest`, copies,
     /// and printing by `livebuf-json`.
     ///
     /// ```
