@@ -18,7 +18,8 @@
 //!
 //! Modules, each using only those before it: `error`, `number` (which form a literal
 //! takes), `read` (text to encoder events), `options` (one value), `lines` (many);
-//! `write` (text of single values), `print` (walking a document).
+//! `write` (text of single values), `walk` (what walks share), `rows` (rows of tables and
+//! lists), `print` (walking a document).
 
 mod error;
 mod lines;
@@ -27,6 +28,7 @@ mod options;
 mod print;
 mod read;
 mod rows;
+mod walk;
 mod write;
 
 pub use error::{Error, ErrorKind, Position};

@@ -2,12 +2,12 @@
 //!
 //! Before the rows of a table or list are printed, its columns become a list of steps: the
 //! keys as they are printed, with the columns that hold their values. Objects and arrays
-//! that are stored within the columns are steps, too. Other containers go back to `print`.
+//! that are stored within the columns are steps, too. Other containers go back to the caller.
 
 use livebuf::{Column, ColumnType, Element, Mode, Value};
 
 use crate::error::Error;
-use crate::print::{Bounds, gone, scalar, some, too_deep};
+use crate::walk::{Bounds, gone, scalar, some, too_deep};
 use crate::write::{NonFinite, Piece, Printer};
 
 /// More steps than this are not kept: damaged columns could lead to any number.

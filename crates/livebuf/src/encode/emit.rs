@@ -381,7 +381,7 @@ impl LeafMut<'_> {
                 }
             }
             ColumnType::F32 => {
-                put_slots(slots, first, values, |cell| (f64::from_bits(cell) as f32).to_le_bytes())
+                put_slots(slots, first, values, |cell| (f64::from_bits(cell) as f32).to_le_bytes());
             }
             // Null's cell is 0.
             ColumnType::I8 | ColumnType::U8 => put_slots(slots, first, values, |cell| [cell as u8]),

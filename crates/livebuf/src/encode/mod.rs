@@ -476,15 +476,14 @@ impl<S: Storage> Encoder<S> {
     #[inline]
     pub fn str(&mut self, text: &str) -> Result<()> {
         let text = text.as_bytes();
-        if text.len() <= MAX_INLINE {
-            return self.push(TAG_STRING, Needle::new(text).cell);
-        }
-        if text.len() > MAX_SHARED as usize || self.repeats.skip() {
-            let cell = self.store(text)?;
-            return self.push(TAG_STRING, cell);
-        }
-        let number = self.intern(text)?;
-        self.push(TAG_WAITING, number as u64)
+        let (tag, cell) = if text.len() <= MAX_INLINE {
+            (TAG_STRING, Needle::new(text).cell)
+        } else if text.len() > MAX_SHARED as usize || self.repeats.skip() {
+            (TAG_STRING, self.store(text)?)
+        } else {
+            (TAG_WAITING, self.intern(text)? as u64)
+        };
+        self.push(tag, cell)
     }
 
     /// Bytes.
@@ -576,15 +575,13 @@ impl<S: Storage> Encoder<S> {
     /// Puts a value on the stack.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn push(&mut self, tag: u8, cell: u64) -> Result<()> {
+        if self.expected_value(tag, cell)? {
+            return Ok(());
+        }
         match self.frames.last_mut() {
             Some(frame) => match frame.state {
                 State::Array => {}
-                State::Rows => {
-                    return match self.expected_value(tag, cell)? {
-                        true => Ok(()),
-                        false => self.push_unexpected(tag, cell),
-                    };
-                }
+                State::Rows => return self.push_unexpected(tag, cell),
                 State::Value => frame.state = State::Key,
                 State::MapValue(keys) => frame.state = State::MapKey(keys),
                 State::Replace(place) => {
@@ -693,14 +690,17 @@ impl<S: Storage> Encoder<S> {
 
     // --- containers ---------------------------------------------------------
 
+    #[inline]
     fn begin(&mut self, state: State) -> Result<()> {
+        if self.expected_begin(state) { Ok(()) } else { self.begin_unexpected(state) }
+    }
+
+    #[inline(never)]
+    fn begin_unexpected(&mut self, state: State) -> Result<()> {
         match self.frames.last() {
             Some(Frame { state: State::Rows, .. }) => {
-                if self.expected_begin(state) {
-                    return Ok(());
-                }
                 self.expect_nothing()?;
-                return self.begin(state);
+                return self.begin_unexpected(state);
             }
             Some(frame) if matches!(frame.state, State::Key | State::MapKey(_)) => {
                 return Err(sequence());
@@ -805,42 +805,56 @@ impl<S: Storage> Encoder<S> {
     pub fn key(&mut self, key: &str) -> Result<()> {
         let text = key.as_bytes();
         let Some(frame) = self.frames.last_mut() else { return Err(sequence()) };
-        let child = match frame.state {
-            State::Key => self.nodes[frame.node as usize].child,
-            State::Rows => self.expected_key(),
-            _ => return self.map_key(text),
-        };
-        if child != 0 {
-            let expected = &self.nodes[child as usize];
-            let start = expected.start as usize;
-            if expected.length as usize == text.len()
-                && let Some(expected) = self.key_text.get(start..start + text.len())
-                && equal(expected, text)
-            {
-                self.take_key(child);
-                return Ok(());
-            }
+        if frame.state != State::Key {
+            return self.expected_or_map_key(text);
+        }
+        let child = self.nodes[frame.node as usize].child;
+        if self.key_text_is(child, text) {
+            self.take_key(child);
+            return Ok(());
         }
         self.other_key(text)
+    }
+
+    #[inline(never)]
+    fn expected_or_map_key(&mut self, text: &[u8]) -> Result<()> {
+        match self.expected_key() {
+            0 => self.other_key(text),
+            child if self.key_text_is(child, text) => {
+                self.key_came();
+                Ok(())
+            }
+            _ => self.other_key(text),
+        }
+    }
+
+    /// Whether this is the last key of a key list.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn key_text_is(&self, list: u32, text: &[u8]) -> bool {
+        let expected = &self.nodes[list as usize];
+        let start = expected.start as usize;
+        list != 0
+            && expected.length as usize == text.len()
+            && self.key_text.get(start..start + text.len()).is_some_and(|key| equal(key, text))
     }
 
     /// The expected key comes, which makes this key list.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn take_key(&mut self, child: u32) {
         match self.frames.last_mut() {
-            Some(Frame { state: State::Rows, .. }) => self.key_came(),
-            Some(frame) => (frame.node, frame.state) = (child, State::Value),
-            None => {}
+            Some(frame) if frame.state == State::Key => {
+                (frame.node, frame.state) = (child, State::Value);
+            }
+            _ => self.key_came(),
         }
     }
 
     /// The key list that the expected key makes; 0 where none is expected.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn next_key(&self) -> u32 {
-        match self.frames.last() {
-            Some(frame) if frame.state == State::Key => self.nodes[frame.node as usize].child,
-            Some(Frame { state: State::Rows, .. }) => self.expected_key(),
-            _ => 0,
+        match (self.expected_key(), self.frames.last()) {
+            (0, Some(frame)) if frame.state == State::Key => self.nodes[frame.node as usize].child,
+            (expected, _) => expected,
         }
     }
 
@@ -923,6 +937,9 @@ impl<S: Storage> Encoder<S> {
                 Some(Frame { state: State::Key, .. }) => self.other_key(text),
                 _ => self.map_key(text),
             };
+        }
+        if frame.state != State::Key {
+            return self.map_key(text);
         }
         let (node, start) = (frame.node, frame.start);
         if text.len() > MAX_SHAPE_KEY || usize::from(self.nodes[node as usize].depth) == MAX_FIELDS
@@ -1158,10 +1175,10 @@ impl<S: Storage> Encoder<S> {
         let text = |&(_, index): &(u64, u32)| self.map_key_text(first, index);
         let mut order: Vec<(u64, u32)> = Vec::with_capacity(count as usize);
         order.extend((0..count).map(|index| (map::first_eight(text(&(0, index))), index)));
-        order.sort_unstable_by_key(|&(start, index)| u128::from(start) << 32 | u128::from(index));
+        order.sort_unstable_by_key(|&(start, _)| start);
         let (mut doubles, mut moves) = (Vec::new(), Vec::new());
         for alike in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|alike| alike.len() > 1) {
-            alike.sort_by(|a, b| text(a).cmp(text(b)));
+            alike.sort_unstable_by(|a, b| text(a).cmp(text(b)).then(a.1.cmp(&b.1)));
             for equal in alike.chunk_by(|a, b| text(a) == text(b)) {
                 if let [kept, .., last] = equal {
                     moves.push((kept.1 as usize, last.1 as usize));
@@ -1255,14 +1272,17 @@ impl<S: Storage> Encoder<S> {
     ///
     /// # Errors
     /// As [`null`](Self::null).
+    #[inline]
     pub fn end_object(&mut self) -> Result<()> {
+        if self.expected_end_object()? { Ok(()) } else { self.end_unexpected_object() }
+    }
+
+    #[inline(never)]
+    fn end_unexpected_object(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
         if frame.state == State::Rows {
-            if self.expected_end_object()? {
-                return Ok(());
-            }
             self.expect_nothing()?;
-            return self.end_object();
+            return self.end_unexpected_object();
         }
         let (start, node) = (frame.start, frame.node);
         let waits = self.outermost.is_some();
@@ -1332,14 +1352,17 @@ impl<S: Storage> Encoder<S> {
     ///
     /// # Errors
     /// As [`null`](Self::null).
+    #[inline]
     pub fn end_array(&mut self) -> Result<()> {
+        if self.expected_end_array()? { Ok(()) } else { self.end_unexpected_array() }
+    }
+
+    #[inline(never)]
+    fn end_unexpected_array(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Err(sequence()) };
         if frame.state == State::Rows {
-            if self.expected_end_array()? {
-                return Ok(());
-            }
             self.expect_nothing()?;
-            return self.end_array();
+            return self.end_unexpected_array();
         }
         if frame.state != State::Array {
             return Err(sequence());

@@ -10,6 +10,7 @@ use super::{
     KeyList, KeyText, TAG_ABSORBED_ARRAY, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
 };
 use crate::block::column::ColumnType;
+use crate::format::bytes::round_up;
 use crate::format::layout::*;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -196,6 +197,11 @@ impl Summary {
     /// The smallest column without structs and lists.
     pub(super) fn leaf(&self, min_width: u8) -> Leaf {
         let (column, gaps) = (self.typed(min_width), self.gaps());
+        let width = column.width();
+        if gaps == GAPS_NONE && width > 0 {
+            // No wider than tagged cells.
+            return Leaf { column, gaps, size: round_up(self.count as u64 * width) };
+        }
         let size = gaps_size(gaps, self.count as u64) + column.data_size(self.count);
         let tagged = tagged_size(self.count as u64);
         if column == ColumnType::Cells || size > tagged {

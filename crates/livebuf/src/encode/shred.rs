@@ -47,7 +47,8 @@ pub(super) struct Shred {
     ends: Vec<u32>,
     rows: u32,
     scratch: Scratch,
-    /// What a row is expected to bring, and which of it comes next.
+    /// What a row is expected to bring, and which of it comes next; `usize::MAX` while
+    /// nothing is expected.
     events: Vec<Event>,
     next: usize,
     /// The values of expected rows, by column, and how many rows are whole.
@@ -123,7 +124,7 @@ impl Default for Shred {
             rows: 0,
             scratch: Scratch::default(),
             events: Vec::new(),
-            next: 0,
+            next: usize::MAX,
             expected: Vec::new(),
             whole: 0,
         }
@@ -134,7 +135,7 @@ impl Shred {
     /// A new outermost array begins, its rows at this place.
     pub(super) fn restart(&mut self, start: usize) {
         (self.start, self.from, self.due) = (start, start, start + CHUNK);
-        (self.columns, self.rows, self.next, self.whole) = (0, 0, 0, 0);
+        (self.columns, self.rows, self.next, self.whole) = (0, 0, usize::MAX, 0);
         self.steps.clear();
         self.chunks.clear();
         self.ends.clear();
@@ -161,7 +162,9 @@ impl Shred {
         let column = self.columns;
         let (holds, columns) = match tags[at] {
             TAG_WAITING_OBJECT if cells[at] >> 32 != 0 => (Holds::Object(cells[at] as u32), 0),
-            TAG_WAITING_ARRAY => (Holds::Array, 2),
+            TAG_WAITING_ARRAY if children(tags, cells, at).all(|at| is_plain(tags[at])) => {
+                (Holds::Array, 2)
+            }
             tag if is_plain(tag) => (Holds::Value, 1),
             _ => return false,
         };
@@ -308,6 +311,14 @@ impl Shred {
     }
 }
 
+/// Whether arrays of such values, like this one, take the same bytes if they are equally
+/// long.
+fn has_one_size(tag: u8, first: u8) -> bool {
+    let is_text = |tag| tag == TAG_STRING || tag == TAG_WAITING;
+    let is_bool = |tag| tag == TAG_TRUE || tag == TAG_FALSE;
+    is_text(tag) && is_text(first) || is_bool(tag) && is_bool(first)
+}
+
 /// Bytes of an array of these values by itself.
 pub(super) fn plain_size(tags: &[u8], cells: &[u64], min_width: u8) -> u64 {
     let mut summary = Summary::default();
@@ -359,7 +370,9 @@ impl<S: Storage> Encoder<S> {
             expected.resize_with(*columns, Values::default);
         }
         for Values { cells, tags, ends } in expected.iter_mut() {
-            (cells.clear(), tags.clear(), ends.clear());
+            cells.clear();
+            tags.clear();
+            ends.clear();
         }
         // The key lists of open objects, the innermost last.
         let mut open: Vec<(u32, u8)> = Vec::new();
@@ -409,6 +422,7 @@ impl<S: Storage> Encoder<S> {
         if self.shred.next == self.shred.events.len() { self.expected_row_ended() } else { Ok(()) }
     }
 
+    #[inline(never)]
     fn expected_row_ended(&mut self) -> Result<()> {
         self.shred.next = 0;
         self.shred.whole += 1;
@@ -520,34 +534,26 @@ impl<S: Storage> Encoder<S> {
                 count = ends[rows as usize - 1] as usize;
                 let begins = || core::iter::once(0).chain(ends.iter().copied());
                 let mut lengths = begins().zip(ends).map(|(begin, end)| end - begin);
-                if !lengths.clone().all(|length| length == ends[0]) {
+                let equal = lengths.clone().all(|length| length == ends[0]);
+                if !equal {
                     self.cells.extend(lengths.clone().map(u64::from));
                     self.tags.resize(self.cells.len(), TAG_HOLE);
                 }
                 bounds.push(self.cells.len() as u32);
-                let all = values.tags[..count]
-                    .iter()
-                    .all(|tag| *tag == TAG_STRING || *tag == TAG_WAITING);
-                if all {
-                    // Texts take a cell each.
-                    let filled = lengths.clone().filter(|&length| length > 0).count();
-                    let empty = rows as usize - filled;
-                    step.plain += (ARRAY_SIZE as usize * filled + 8 * (count + empty)) as u64;
+                let (tags, cells) = (&values.tags[..count], &values.cells[..count]);
+                let min_width = self.options.min_width;
+                let first = ends[0] as usize;
+                step.plain += if equal && tags.iter().all(|&tag| has_one_size(tag, tags[0])) {
+                    u64::from(rows) * plain_size(&tags[..first], &cells[..first], min_width)
                 } else {
                     let mut at = 0;
-                    step.plain += lengths
-                        .by_ref()
-                        .map(|length| {
-                            let run = at..at + length as usize;
-                            at = run.end;
-                            plain_size(
-                                &values.tags[run.clone()],
-                                &values.cells[run],
-                                self.options.min_width,
-                            )
-                        })
-                        .sum::<u64>();
-                }
+                    let plain = lengths.by_ref().map(|length| {
+                        let run = at..at + length as usize;
+                        at = run.end;
+                        plain_size(&tags[run.clone()], &cells[run], min_width)
+                    });
+                    plain.sum()
+                };
                 // What is there of a row that is not whole stays.
                 values.ends.drain(..rows as usize);
                 values.ends.iter_mut().for_each(|end| *end -= count as u32);
@@ -578,8 +584,8 @@ impl<S: Storage> Encoder<S> {
         frame.state = State::Array;
         let events = core::mem::take(&mut self.shred.events);
         let mut expected = core::mem::take(&mut self.shred.expected);
-        let next = core::mem::take(&mut self.shred.next);
-        for (at, event) in events.iter().take(next + 1).enumerate() {
+        let next = core::mem::replace(&mut self.shred.next, usize::MAX);
+        for (at, event) in events.iter().take(next.saturating_add(1)).enumerate() {
             match *event {
                 // An array may have come in part.
                 Event::Elements(column) => {
