@@ -14,10 +14,7 @@ use crate::export::{self, Numbers};
 use crate::log::{Change, Effect, Taken};
 use crate::pointer::{fallback, pointer_below};
 use crate::table::{Column, Table};
-use crate::view::{Above, Document, Found, Object, child, found, is_container};
-
-// For `encode`, which takes it from here.
-pub(crate) use crate::view::Array;
+use crate::view::{Above, Array, Document, Found, Object, child, found, is_container};
 
 /// The index from the front that a Python index means; `None` beyond the ends.
 fn place(index: isize, length: usize) -> Option<usize> {

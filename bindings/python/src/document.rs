@@ -20,10 +20,7 @@ use crate::export;
 use crate::log::{Change, Step, Taken};
 use crate::memory::{Access, Memory};
 use crate::pointer::{fallback, look, unescaped};
-use crate::view::{Above, Found, Object, ROOT, State, child, found, new_layout};
-
-// For `encode`, which takes it from here.
-pub(crate) use crate::view::Document;
+use crate::view::{Above, Document, Found, Object, ROOT, State, child, found, new_layout};
 
 impl Document {
     /// Writes the edits to the document's file.

@@ -20,13 +20,11 @@ use pyo3::types::{
     PyString, PyTime, PyType,
 };
 
-use crate::array::Array;
 use crate::decode::decimal_class;
-use crate::document::Document;
 use crate::error;
+use crate::log::Step;
 use crate::memory::{Export, Memory};
-use crate::object::Object;
-use crate::place::Step;
+use crate::view::{Array, Document, Object, View};
 
 /// Options of the encoder, from a caller's arguments.
 pub(crate) fn options(tables: bool, min_width: u8) -> PyResult<EncodeOptions> {
@@ -509,7 +507,7 @@ impl Walk {
         self.fallback(object)
     }
 
-    fn view(&mut self, view: &crate::place::View, py: Python<'_>) -> Encoded {
+    fn view(&mut self, view: &View, py: Python<'_>) -> Encoded {
         let encoder = &mut self.encoder;
         Ok(view.read(py, |value| Ok(encoder.value(value)?))?)
     }
@@ -826,10 +824,4 @@ pub(crate) fn key<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
         let message = "a key with half a surrogate pair has no UTF-8";
         error::encode(key.py(), message.into(), ErrorKind::BadText)
     })
-}
-
-/// An argument that must be of a class.
-pub(crate) fn expected(what: &str, object: &Bound<'_, PyAny>) -> PyErr {
-    let class = class_name(object.as_borrowed());
-    error::wrong_type(object.py(), format!("{what} is wanted, not {class}"))
 }

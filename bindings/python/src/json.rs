@@ -66,7 +66,7 @@ pub(crate) fn from_json(
             export = Export::new(data).map_err(|failure| {
                 match failure.is_instance_of::<PyTypeError>(py) {
                     true => {
-                        encode::expected("JSON text (str, bytes, bytearray, memoryview, …)", data)
+                        error::expected("JSON text (str, bytes, bytearray, memoryview, …)", data)
                     }
                     false => failure,
                 }

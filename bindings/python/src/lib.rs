@@ -41,12 +41,6 @@ mod view;
 
 use pyo3::prelude::*;
 
-// For `encode`, which takes them from here.
-mod place {
-    pub(crate) use crate::log::Step;
-    pub(crate) use crate::view::View;
-}
-
 // Free-threaded interpreters turn their global lock on for this module, which `lock` needs.
 /// The compiled part of `livebuf`.
 #[pymodule(gil_used = true)]

@@ -12,10 +12,7 @@ use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
 use crate::log::{Change, Effect, Taken};
 use crate::pointer::{Fallback, fallback, pointer_below};
-use crate::view::{Above, Document, Found, child, found, is_container};
-
-// For `encode`, which takes it from here.
-pub(crate) use crate::view::Object;
+use crate::view::{Above, Document, Found, Object, child, found, is_container};
 
 impl Object {
     #[inline]
