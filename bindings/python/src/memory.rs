@@ -353,6 +353,12 @@ impl Storage for Memory {
         }
     }
 
+    fn abandon(&mut self) {
+        if let Owner::Session(file) = &mut self.owner {
+            file.abandon();
+        }
+    }
+
     fn grow(&mut self, capacity: u64) -> Result<()> {
         let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
         let wanted = usize::try_from(capacity).map_err(|_| refused())?;

@@ -652,14 +652,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             if rules == Rules::Array || column.column.is_nested() {
                 return Ok(rules == Rules::Array);
             }
-            // Of a column without columns below, the layout does not depend on what is there.
-            let mut layout = Layout::of(column);
-            match put.incoming() {
-                Incoming::Blank => {}
-                Incoming::Gap(gap) => layout.take_gap(gap),
-                Incoming::Value(tag, cell) => layout.take(tag, cell, false),
-            }
-            Ok(layout == Layout::of(column))
+            let feed = Feed::One(put);
+            Ok(layout(&mut self.sizer(), column, rules, &feed, true)? == Layout::of(column))
         };
         Ok(match *step {
             Step::Insert { array: Container::Array(array), .. }

@@ -163,21 +163,20 @@ impl<'v> Put<'v> {
             }
             Ok(())
         };
-        let object = match self {
+        match self {
             Put::Value(New::Fields(fields)) => {
                 fields.iter().try_for_each(|(key, _)| pass(key))?;
-                None
             }
-            Put::Value(New::Copy(value)) => value.object()?,
+            Put::Value(New::Copy(value)) => {
+                if let Some(object) = value.object()? {
+                    object.iter().try_for_each(|member| pass(member?.0))?;
+                }
+            }
             Put::Here(raw) if raw.tag == TAG_OBJECT => {
                 let object = Object::of(Checked, bytes, raw.cell)?;
                 object.iter().try_for_each(|member| pass(member?.0))?;
-                None
             }
-            _ => None,
-        };
-        if let Some(object) = object {
-            object.iter().try_for_each(|member| pass(member?.0))?;
+            _ => {}
         }
         Ok((count, record))
     }

@@ -26,12 +26,9 @@ const EXTRA_CAPACITY: u32 = 4;
 
 // --- further fields ---------------------------------------------------------
 
-/// How the first further field of a row is stored, planned before anything changes.
-#[derive(Clone, Copy)]
-struct ExtraPlan {
-    /// Where the record's shape comes from; `None` where the key takes a map.
-    step: Option<shape::Step>,
-}
+/// Where the shape of the record with a row's first further field comes from, planned before
+/// anything changes; `None` where the key takes a map.
+type ExtraPlan = Option<shape::Step>;
 
 /// A row's first further field.
 struct FirstFurther<'k, 'v> {
@@ -67,7 +64,7 @@ fn put_extra<K: Sink>(
     reserve_extras(sink, table, 1)?;
     let key = key_fresh(needle.text);
     let mut home = 0;
-    if let Some(step) = plan.step {
+    if let Some(step) = plan {
         home = sink.carve(record_size(EXTRA_CAPACITY) as u64);
         sink.set_aside(step.fresh() + if step.stores_key() { key } else { 0 });
         sink.write(|editor, extent| {
@@ -243,11 +240,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Plans the first further field of a row.
     fn plan_extra(&self, needle: &Needle<'_>) -> Result<ExtraPlan> {
         self.measure_span(needle.text)?;
-        let step = match needle.text.len() <= MAX_SHAPE_KEY {
-            true => Some(shape::plan_step(self.space.bytes(), None, 0, needle, EXTRA_CAPACITY)?),
-            false => None,
-        };
-        Ok(ExtraPlan { step })
+        if needle.text.len() > MAX_SHAPE_KEY {
+            return Ok(None);
+        }
+        shape::plan_step(self.space.bytes(), None, 0, needle, EXTRA_CAPACITY).map(Some)
     }
 
     /// Takes a field out of a row: its value, by itself where `keeps` says so, else freed.

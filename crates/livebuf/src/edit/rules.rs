@@ -42,7 +42,7 @@ pub(super) enum Data {
 }
 
 /// How many elements of a column fit in `size` bytes.
-pub(super) fn capacity_in(column: ColumnType, size: u64) -> u32 {
+fn capacity_in(column: ColumnType, size: u64) -> u32 {
     let count = match column {
         ColumnType::Cells => 8 * (size / 72) + (size % 72 / 8).saturating_sub(1),
         ColumnType::Bool => size * 8,
@@ -58,7 +58,7 @@ pub(super) fn growth_at_end(count: u32) -> u32 {
 }
 
 /// Capacity of a column that needs `needed` slots.
-pub(super) fn grown(column: Elements, needed: u32) -> u32 {
+fn grown(column: Elements, needed: u32) -> u32 {
     if !column.has_slots() {
         return needed;
     }
@@ -118,7 +118,7 @@ impl Rules {
 }
 
 /// Room for that many elements of an array, behind its data where that ends the document.
-pub(super) fn exactly(kind: ColumnType, needed: u32, column: Elements, end: u64) -> Room {
+fn exactly(kind: ColumnType, needed: u32, column: Elements, end: u64) -> Room {
     let old = column.data_size();
     let size = kind.data_size(needed);
     let capacity = capacity_in(kind, size);

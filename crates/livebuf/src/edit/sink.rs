@@ -72,7 +72,7 @@ pub(super) trait Change {
 }
 
 /// Counts the bytes that an edit takes.
-struct Sizer<'e, S, O> {
+pub(super) struct Sizer<'e, S, O> {
     editor: &'e Editor<S, O>,
     fresh: u64,
     tail: u64,
@@ -161,6 +161,11 @@ impl<S: Storage, O: Observer> Sink for Writer<'_, S, O> {
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
+    /// A sizer: it counts the bytes of an edit, or is given to code that only looks.
+    pub(super) fn sizer(&self) -> Sizer<'_, S, O> {
+        Sizer { editor: self, fresh: 0, tail: 0, first: true }
+    }
+
     /// Counts, makes sure of the bytes, and writes.
     ///
     /// # Errors
@@ -168,7 +173,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// where memory changes that nobody else may write, or by a fault of ours. The editor
     /// refuses all further edits then.
     pub(super) fn carry_out(&mut self, change: &impl Change) -> Result<(u8, u64)> {
-        let mut sizer = Sizer { editor: self, fresh: 0, tail: 0, first: true };
+        let mut sizer = self.sizer();
         change.run(&mut sizer)?;
         let Sizer { fresh, tail, .. } = sizer;
         self.space.ensure(fresh, tail)?;
@@ -216,6 +221,40 @@ mod tests {
         let (_, at) = doc.carry_out(&Told { bytes: 24, fails: false }).unwrap();
         assert_eq!((at, doc.as_bytes().len()), (used as u64, used + 24));
         assert_eq!(doc.as_bytes()[used], 7);
+    }
+
+    /// Memory that knows whether it was abandoned.
+    struct Kept([u8; 64], bool);
+
+    impl Storage for Kept {
+        const ZEROED: bool = false;
+
+        fn bytes(&self) -> &[u8] {
+            &self.0
+        }
+
+        fn bytes_mut(&mut self) -> &mut [u8] {
+            &mut self.0
+        }
+
+        fn abandon(&mut self) {
+            self.1 = true;
+        }
+
+        fn grow(&mut self, capacity: u64) -> Result<()> {
+            Err(Error::with_detail(ErrorKind::NoSpace, 0, capacity))
+        }
+    }
+
+    #[test]
+    fn a_storage_hears_of_an_edit_that_ended_half_way() {
+        let mut doc = Editor::create(Kept([0; 64], false)).unwrap();
+        doc.carry_out(&Told { bytes: 8, fails: false }).unwrap();
+        // What fails to get its bytes changes nothing.
+        doc.carry_out(&Told { bytes: 800, fails: true }).unwrap_err();
+        assert!(!doc.storage().1 && doc.set_root(()).is_ok());
+        doc.carry_out(&Told { bytes: 8, fails: true }).unwrap_err();
+        assert!(doc.storage().1);
     }
 
     #[test]

@@ -239,6 +239,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     pub(crate) fn set_broken(&mut self) {
         self.broken = true;
         self.trusted = false;
+        self.storage.abandon();
     }
 
     /// Refuses edits of a read-only storage, and after an edit that ended half way. Every edit

@@ -73,6 +73,11 @@ pub trait Storage {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn will_change(&mut self, _offset: u64, _length: u64) {}
 
+    /// Called when an edit ended half way ([`ErrorKind::Broken`]): a storage that carries
+    /// changes elsewhere keeps none of those that are still to be carried. Others do nothing
+    /// here.
+    fn abandon(&mut self) {}
+
     /// Makes room for at least `capacity` bytes, keeping the contents.
     ///
     /// # Errors

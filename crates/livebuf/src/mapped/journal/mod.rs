@@ -327,6 +327,10 @@ impl Storage for FileStorage {
         session.changes.add(offset, offset.saturating_add(length));
     }
 
+    fn abandon(&mut self) {
+        self.roll_back();
+    }
+
     fn grow(&mut self, capacity: u64) -> Result<()> {
         let length = self.map.len() as u64;
         if capacity <= length {
