@@ -253,7 +253,7 @@ fn answers(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
             assert_eq!(slots.len(), rows.len());
             for (&slot, tree) in slots.iter().zip(rows) {
                 let (slot, tree) = (slot.number(), tree.and_then(number));
-                assert!(slot == tree.unwrap_or(slot), "a slot");
+                assert!(tree.is_none_or(|tree| tree.is_held_as(slot)), "a slot");
                 assert!(tree.is_some() || slot == T::default().number(), "slots without a value");
             }
         }
@@ -316,7 +316,12 @@ fn searches(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
                 between(column, rows, value.saturating_sub(20)..=value);
             }
             Tree::Float(_) => {
-                let within = |tree: &Tree| matches!(*tree, Tree::Float(bits) if (-1.0..=float).contains(&f64::from_bits(bits)));
+                let within = |tree: &Tree| match number(tree) {
+                    Some(Number::Float(bits)) => (-1.0..=float).contains(&f64::from_bits(bits)),
+                    // Exactly, also where no double is the integer.
+                    Some(Number::Whole(value)) => value >= -1 && is_at_most(value, float),
+                    None => false,
+                };
                 let found: Vec<_> = column.filter_f64(-1.0, float).collect();
                 assert_eq!(found, those(rows, within), "from -1 to {float}");
             }
@@ -327,6 +332,12 @@ fn searches(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
     {
         assert_eq!(column.find(absent), first(&|tree| *tree == wanted));
     }
+}
+
+/// Whether an integer is at most this float.
+fn is_at_most(value: i128, float: f64) -> bool {
+    let below = float.floor();
+    !below.is_nan() && value <= below.clamp(-1e30, 1e30) as i128
 }
 
 fn between(column: Column<'_, Valid>, rows: &[Option<&Tree>], range: RangeInclusive<i64>) {
@@ -345,6 +356,16 @@ fn those(rows: &[Option<&Tree>], wanted: impl Fn(&Tree) -> bool) -> Vec<usize> {
 enum Number {
     Whole(i128),
     Float(u64),
+}
+
+impl Number {
+    /// Whether a slot holds it: in columns of numbers integers are floats.
+    fn is_held_as(self, slot: Number) -> bool {
+        match (self, slot) {
+            (Number::Whole(value), Number::Float(bits)) => (value as f64).to_bits() == bits,
+            _ => self == slot,
+        }
+    }
 }
 
 fn number(tree: &Tree) -> Option<Number> {

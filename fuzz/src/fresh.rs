@@ -75,6 +75,7 @@ fn integer(input: &mut Input<'_>) -> i64 {
         14 => i64::MAX,
         15 => return i64::MIN,
         16 => 1 << 53,
+        17 => 1 << 24,
         _ => return input.long() as i64,
     };
     let edge = edge - i64::from(input.byte() % 3) + i64::from(edge < i64::MAX);
@@ -82,7 +83,7 @@ fn integer(input: &mut Input<'_>) -> i64 {
 }
 
 fn double(input: &mut Input<'_>) -> f64 {
-    match input.byte() % 14 {
+    match input.byte() % 16 {
         0 => 0.0,
         1 => -0.0,
         2 => f64::NAN,
@@ -96,6 +97,12 @@ fn double(input: &mut Input<'_>) -> f64 {
         10 => f64::from(input.byte()) / 8.0,
         11 => f64::from_bits(0x7FF0_0000_0000_0001),
         12 => -1.5,
+        // Whole values, which columns of numbers must tell from integers.
+        13 => f64::from(input.byte() as i8),
+        14 => {
+            let edge = if input.one_in(2) { 1u64 << 24 } else { 1 << 53 } as f64;
+            edge + f64::from(input.byte() % 3) - 1.0
+        }
         _ => f64::from_bits(input.long()),
     }
 }
@@ -135,13 +142,17 @@ pub fn tree(input: &mut Input<'_>, depth: usize) -> Tree {
     };
     match input.byte() % 8 {
         0..2 if depth > 0 => {
-            let same = input.one_in(2);
+            let (same, numbers) = (input.one_in(2), input.one_in(4));
             let count = count(input);
             let first = tree(input, depth - 1);
             let mut elements = Vec::new();
             for _ in 0..count {
                 let again = same && !input.one_in(4);
                 elements.push(match (&first, again) {
+                    (Tree::Int(_) | Tree::Float(_), true) if numbers => match input.one_in(2) {
+                        true => Tree::Int(integer(input)),
+                        false => Tree::Float(double(input).to_bits()),
+                    },
                     (Tree::Int(_), true) => Tree::Int(integer(input)),
                     (Tree::Float(_), true) => Tree::Float(double(input).to_bits()),
                     (Tree::Bool(_), true) => Tree::Bool(input.one_in(2)),

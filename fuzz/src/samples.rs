@@ -226,10 +226,18 @@ fn encoded_map(encoder: &mut Encoder) -> Result<()> {
     encoder.end_object()
 }
 
+/// A float, or the integer that it is.
+fn number(value: f64, float: bool) -> Tree {
+    if float { Tree::Float(value.to_bits()) } else { Tree::Int(value as i64) }
+}
+
 fn columns(encoder: &mut Encoder) -> Result<()> {
     let ints = |list: &[i64]| Tree::Array(list.iter().map(|&int| Tree::Int(int)).collect());
     let floats =
         |list: &[f64]| Tree::Array(list.iter().map(|float| Tree::Float(float.to_bits())).collect());
+    let numbers = |list: &[(f64, bool)]| {
+        Tree::Array(list.iter().map(|&(value, float)| number(value, float)).collect())
+    };
     let string = |text: &str| Tree::String(text.into());
     let arrays = vec![
         ints(&[-1, 127]),
@@ -242,6 +250,10 @@ fn columns(encoder: &mut Encoder) -> Result<()> {
         Tree::Array(vec![Tree::Uint(u64::MAX), Tree::Int(1)]),
         floats(&[0.5, f64::NAN]),
         floats(&[0.1]),
+        numbers(&[(1.0, false), (0.5, true), (2.0, false)]),
+        numbers(&[(1.0, false), (0.1, true), (-0.0, true)]),
+        numbers(&[(1.0, false), (1.0, true), (2.5, true)]),
+        numbers(&[(1.0, false), (1.0, true), (0.1, true)]),
         Tree::Array(vec![Tree::Bool(true), Tree::Bool(false), Tree::Bool(true)]),
         Tree::Array(vec![string("a"), string("nine byte")]),
         Tree::Array(vec![Tree::Object(vec![("x".into(), Tree::Null)], false)]),
@@ -276,6 +288,8 @@ fn row(row: i64) -> Tree {
     let mixed = [Tree::Int(row), text("mixed, and long"), Tree::Array(vec![]), Tree::Null];
     let mut fields = vec![
         ("id".into(), Tree::Int(row * 300)),
+        ("price".into(), number(row as f64 / 2.0, row % 2 > 0)),
+        ("marked".into(), number(row as f64 / 2.0, row % 4 > 0)),
         ("place".into(), place),
         ("pair".into(), Tree::Array(vec![Tree::Int(row), Tree::Int(-row)])),
         ("tags".into(), Tree::Array(vec![text("tag"); row as usize % 3])),

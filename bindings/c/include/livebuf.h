@@ -1267,6 +1267,14 @@ typedef enum {
   LIVEBUF_COLUMN_LIST = 17,
   /** The same, all of one length. */
   LIVEBUF_COLUMN_FIXED_LIST = 18,
+  /** float: integers and floats; whole values are integers. */
+  LIVEBUF_COLUMN_NUMBERS_F32 = 19,
+  /** double: integers and floats; whole values are integers. */
+  LIVEBUF_COLUMN_NUMBERS_F64 = 20,
+  /** float: the same, where some whole values are floats. */
+  LIVEBUF_COLUMN_MARKED_F32 = 21,
+  /** double: the same, where some whole values are floats. */
+  LIVEBUF_COLUMN_MARKED_F64 = 22,
 } livebuf_column_type;
 
 /**

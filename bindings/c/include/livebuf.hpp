@@ -268,7 +268,7 @@ class column {
   span<T> slice() const noexcept {
     std::size_t count = 0;
     const void *data = livebuf_column_slice(&column_, &count);
-    return data && type() == code<T>() ? span<T>(static_cast<const T *>(data), count) : span<T>();
+    return data && holds<T>(type()) ? span<T>(static_cast<const T *>(data), count) : span<T>();
   }
 
   /// All rows as integers or doubles of the widest kind; `fallback` where there is none.
@@ -293,6 +293,19 @@ class column {
   livebuf_column *get() noexcept { return &column_; }
 
  private:
+  template <class T>
+  static constexpr bool holds(livebuf_column_type type) {
+    if (std::is_same_v<T, float> &&
+        (type == LIVEBUF_COLUMN_NUMBERS_F32 || type == LIVEBUF_COLUMN_MARKED_F32)) {
+      return true;
+    }
+    if (std::is_same_v<T, double> &&
+        (type == LIVEBUF_COLUMN_NUMBERS_F64 || type == LIVEBUF_COLUMN_MARKED_F64)) {
+      return true;
+    }
+    return type == code<T>();
+  }
+
   template <class T>
   static constexpr livebuf_column_type code() {
     static_assert(!std::is_same_v<T, bool>, "booleans are bits: use operator[]");

@@ -54,6 +54,14 @@ pub enum livebuf_column_type {
     LIVEBUF_COLUMN_LIST = 17,
     /// The same, all of one length.
     LIVEBUF_COLUMN_FIXED_LIST = 18,
+    /// float: integers and floats; whole values are integers.
+    LIVEBUF_COLUMN_NUMBERS_F32 = 19,
+    /// double: integers and floats; whole values are integers.
+    LIVEBUF_COLUMN_NUMBERS_F64 = 20,
+    /// float: the same, where some whole values are floats.
+    LIVEBUF_COLUMN_MARKED_F32 = 21,
+    /// double: the same, where some whole values are floats.
+    LIVEBUF_COLUMN_MARKED_F64 = 22,
 }
 
 const _: () = {
@@ -62,6 +70,7 @@ const _: () = {
     assert!(LIVEBUF_COLUMN_F64 as u32 == ColumnType::F64 as u32);
     assert!(LIVEBUF_COLUMN_STRING as u32 == ColumnType::String as u32);
     assert!(LIVEBUF_COLUMN_FIXED_LIST as u32 == ColumnType::FixedList as u32);
+    assert!(LIVEBUF_COLUMN_MARKED_F64 as u32 == ColumnType::MarkedF64 as u32);
 };
 
 const NO_COLUMN: u32 = u32::MAX;
@@ -279,8 +288,12 @@ pub unsafe extern "C" fn livebuf_column_slice(
             ColumnType::U16 => slice::<u16>(column),
             ColumnType::U32 => slice::<u32>(column),
             ColumnType::U64 => slice::<u64>(column),
-            ColumnType::F32 => slice::<f32>(column),
-            ColumnType::F64 => slice::<f64>(column),
+            ColumnType::F32 | ColumnType::NumbersF32 | ColumnType::MarkedF32 => {
+                slice::<f32>(column)
+            }
+            ColumnType::F64 | ColumnType::NumbersF64 | ColumnType::MarkedF64 => {
+                slice::<f64>(column)
+            }
             _ => None,
         }
         .map(|data| (data, column.len()))

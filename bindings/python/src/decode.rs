@@ -230,7 +230,9 @@ impl<'py> Decoder<'py> {
         if let Some(items) = array.as_slice::<i64>() {
             return list.fill(items.iter().map(|&item| Ok(PyInt::new(self.py, item).into_any())));
         }
-        if let Some(items) = array.as_slice::<f64>() {
+        if array.column_type() == livebuf::ColumnType::F64
+            && let Some(items) = array.as_slice::<f64>()
+        {
             return list.fill(items.iter().map(|&item| Ok(PyFloat::new(self.py, item).into_any())));
         }
         list.fill(array.iter().map(|item| self.value(&item?, depth)))

@@ -146,7 +146,8 @@ fn slots(column: &livebuf::Column<'_, Checked>) -> Option<Slots> {
     of! {
         I8 i8, c"b"; I16 i16, c"h"; I32 i32, c"i"; I64 i64, c"q";
         U8 u8, c"B"; U16 u16, c"H"; U32 u32, c"I"; U64 u64, c"Q";
-        F32 f32, c"f"; F64 f64, c"d";
+        F32 f32, c"f"; NumbersF32 f32, c"f"; MarkedF32 f32, c"f";
+        F64 f64, c"d"; NumbersF64 f64, c"d"; MarkedF64 f64, c"d";
     }
 }
 

@@ -263,25 +263,20 @@ impl Column {
         })
     }
 
-    /// The rows whose number lies between two bounds, both included. Two `int`s find integers,
-    /// otherwise floats are found.
+    /// The rows whose number lies between two bounds, both included.
     fn filter(&self, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         let py = low.py();
         match (low.extract::<i64>(), high.extract::<i64>()) {
-            (Ok(low_int), Ok(high_int)) => {
-                let is_float = self.read(py, |column| {
-                    use livebuf::ColumnType::{F32, F64};
-                    Ok(matches!(column.column_type(), F32 | F64))
-                })?;
-                if is_float {
-                    let (low, high) = (low_int as f64, high_int as f64);
-                    return self
-                        .read(py, |c| Ok(c.filter_f64(low, high).collect::<Result<_, _>>()?));
-                }
-                self.read(py, |column| {
-                    Ok(column.filter_i64(low_int..=high_int).collect::<Result<_, _>>()?)
+            (Ok(low), Ok(high)) => self.read(py, |column| {
+                use livebuf::ColumnType::{I64, U64};
+                // Bounds beyond 2^53 are exact as integers only.
+                Ok(match matches!(column.column_type(), I64 | U64) {
+                    true => column.filter_i64(low..=high).collect::<Result<_, _>>()?,
+                    false => {
+                        column.filter_f64(low as f64, high as f64).collect::<Result<_, _>>()?
+                    }
                 })
-            }
+            }),
             _ => {
                 let (low, high): (f64, f64) = (low.extract()?, high.extract()?);
                 self.read(py, |column| {

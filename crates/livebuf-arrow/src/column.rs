@@ -312,8 +312,12 @@ impl Source {
             ColumnType::U16 => each::<u16, T>(column, |value| T::from_i64(value.into())),
             ColumnType::U32 => each::<u32, T>(column, |value| T::from_i64(value.into())),
             ColumnType::U64 => each::<u64, T>(column, T::from_u64),
-            ColumnType::F32 => each::<f32, T>(column, |value| T::from_f64(value.into())),
-            ColumnType::F64 => each::<f64, T>(column, T::from_f64),
+            ColumnType::F32 | ColumnType::NumbersF32 | ColumnType::MarkedF32 => {
+                each::<f32, T>(column, |value| T::from_f64(value.into()))
+            }
+            ColumnType::F64 | ColumnType::NumbersF64 | ColumnType::MarkedF64 => {
+                each::<f64, T>(column, T::from_f64)
+            }
             _ => None,
         };
         values.map(Buffer::built)

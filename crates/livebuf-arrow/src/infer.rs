@@ -137,8 +137,8 @@ impl<'a> Seen<'a> {
             ColumnType::U16 => integers!(u16),
             ColumnType::U32 => integers!(u32),
             ColumnType::U64 => integers!(u64, scan),
-            ColumnType::F32 => self.kinds |= FLOAT,
-            ColumnType::F64 => {
+            ColumnType::F32 | ColumnType::NumbersF32 | ColumnType::MarkedF32 => self.kinds |= FLOAT,
+            ColumnType::F64 | ColumnType::NumbersF64 | ColumnType::MarkedF64 => {
                 self.kinds |= FLOAT;
                 self.double = true;
             }
@@ -381,7 +381,8 @@ mod tests {
             ),
             ("[1.5]", "float64", "float32"),
             ("[0.1]", "float64", "float64"),
-            ("[1, 0.5]", "float64", "float64"),
+            ("[1, 0.5]", "float64", "float32"),
+            ("[1, 0.1]", "float64", "float64"),
             (r#"["a"]"#, "utf8", "utf8"),
             (r#"["a", 1]"#, "JSON text of mixed values", "JSON text of mixed values"),
             ("[100000000000000000000]", "JSON text of mixed values", "JSON text of mixed values"),

@@ -672,6 +672,12 @@ fn columns<M: Mode, const PRETTY: bool>(
             column::<f32, M, PRETTY>(printer, array, depth, |p, value| p.f64(value.into()))
         }
         ColumnType::F64 => column::<f64, M, PRETTY>(printer, array, depth, |p, value| p.f64(value)),
+        ColumnType::NumbersF32 => {
+            column::<f32, M, PRETTY>(printer, array, depth, |p, value| p.number_f32(value.into()))
+        }
+        ColumnType::NumbersF64 => {
+            column::<f64, M, PRETTY>(printer, array, depth, |p, value| p.number_f64(value))
+        }
         _ => Ok(false),
     }
 }

@@ -60,6 +60,8 @@ enum Numbers<'a> {
     U64(&'a [u64]),
     F32(&'a [f32]),
     F64(&'a [f64]),
+    NumbersF32(&'a [f32]),
+    NumbersF64(&'a [f64]),
 }
 
 /// An array whose elements are being printed.
@@ -352,5 +354,6 @@ macro_rules! numbers {
     };
 }
 numbers!(
-    I8 i64, I16 i64, I32 i64, I64 i64, U8 u64, U16 u64, U32 u64, U64 u64, F32 f64, F64 f64
+    I8 i64, I16 i64, I32 i64, I64 i64, U8 u64, U16 u64, U32 u64, U64 u64, F32 f64, F64 f64,
+    NumbersF32 number_f32, NumbersF64 number_f64
 );

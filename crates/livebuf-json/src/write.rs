@@ -8,6 +8,7 @@
 use std::io;
 
 use base64::Engine;
+use livebuf::ColumnType;
 
 use crate::error::{Error, ErrorKind};
 use crate::number::literal_length;
@@ -294,6 +295,24 @@ impl<'w> Printer<'w> {
             self.literal(digits.0.format_finite(value))
         } else {
             self.not_finite()
+        }
+    }
+
+    /// A value of a column of numbers in four bytes: an integer or a float.
+    #[inline]
+    pub(crate) fn number_f32(&mut self, value: f64) -> Result<(), Error> {
+        match ColumnType::NumbersF32.integer(value) {
+            Some(value) => self.i64(value),
+            None => self.f64(value),
+        }
+    }
+
+    /// The same in eight bytes.
+    #[inline]
+    pub(crate) fn number_f64(&mut self, value: f64) -> Result<(), Error> {
+        match ColumnType::NumbersF64.integer(value) {
+            Some(value) => self.i64(value),
+            None => self.f64(value),
         }
     }
 

@@ -95,6 +95,16 @@ fn encoded() -> Vec<(&'static str, String)> {
             "{\"a\":[0,255],\"b\":[0,65535],\"c\":[0,4294967295],\"d\":[0,18446744073709551615]}",
         ),
         ("columns_f", "{\"a\":[0.5,1.5],\"b\":[0.1,0.2]}"),
+        // Four bytes and eight; at and beyond the bounds of integers; −0.0 is a float.
+        (
+            "columns_numbers",
+            "{\"a\":[1.5,2,3.25],\"b\":[0.1,2,-0.0],\"c\":[0.5,16777216],\"d\":[0.5,16777217],\
+             \"e\":[0.5,9007199254740992],\"f\":[0.5,9007199254740993],\"g\":[1,16777218.0]}",
+        ),
+        (
+            "columns_marked",
+            "{\"a\":[2,2.0,2.5],\"b\":[2,2.0,0.1],\"c\":[0.1,16777218.0,1],\"d\":[1,null,1.0,null,2.5,6,7,8,9,10]}",
+        ),
         ("column_nullable", "[1,null,3,null,null,300,7,8,9,10,11,12]"),
         ("list", "[[1,2,3],[],[4],[5,6],[],[],[7],[8,9],[10]]"),
         ("list_fixed", "[[1.5,2.5],[3.5,4.5],[5.5,6.5],[7.5,8.5]]"),
@@ -182,6 +192,19 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
                 doc.set_pointer("/1", 70_000).unwrap();
                 doc.set_pointer("/-", "text").unwrap();
             }),
+        ),
+        (
+            "numbers",
+            edit(
+                "{\"ints\":[1,2,3],\"floats\":[1.5,2.5],\"marks\":[1,1.5],\"cells\":[0.5]}",
+                &|doc| {
+                    doc.set_pointer("/ints/0", 0.1).unwrap();
+                    doc.set_pointer("/floats/-", 2).unwrap();
+                    doc.set_pointer("/marks/-", 2.0).unwrap();
+                    doc.set_pointer("/marks/-", 3).unwrap();
+                    doc.set_pointer("/cells/-", (1i64 << 53) + 1).unwrap();
+                },
+            ),
         ),
         (
             "free_list_few_classes",
@@ -367,7 +390,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             bytes[at + 12] = 1;
             bytes
         }),
-        ("BadCode_column", patch(&numbers, &[(33, 19)])),
+        ("BadCode_column", patch(&numbers, &[(33, 0x7F)])),
         ("BadCode_gaps", patch(&numbers, &[(34, 4)])),
         ("NotZero_gap_value", {
             let values = word(&nullable, word(&nullable, 8) + 12) + 8;
@@ -405,6 +428,9 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadFreeList_count", patch(&free, &[(aux + 8, 9)])),
         ("NotZero_aux_reserved", patch(&free, &[(aux + 16, 1)])),
         ("WrongBlock_record_kind", patch(&shared, &[(child, 9)])),
+        // Three values and a word of marks behind them; bitmap, ten values, marks.
+        ("NotZero_mark_behind_count", patch(&json("[2,2.0,2.5]"), &[(64, 0b1010)])),
+        ("NotZero_mark_of_gap", patch(&json("[1,null,1.0,null,2.5,6,7,8,9,10]"), &[(96, 0b0110)])),
         ("BadNumber_text", {
             let mut bytes = json("123456789012345678901234567890");
             let at = bytes.windows(8).position(|text| text == b"12345678").unwrap();

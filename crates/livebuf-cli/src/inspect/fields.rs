@@ -4,7 +4,7 @@
 
 use crate::failure::{counted, grouped};
 use livebuf::layout::*;
-use livebuf::{Region, RegionKind};
+use livebuf::{ColumnType, Region, RegionKind};
 use std::collections::HashMap;
 
 /// Bytes that belong together.
@@ -79,7 +79,7 @@ fn quoted(bytes: &[u8]) -> String {
 }
 
 fn column_name(code: u8) -> &'static str {
-    const NAMES: [&str; 19] = [
+    const NAMES: [&str; 23] = [
         "cells",
         "bool",
         "i8",
@@ -99,6 +99,10 @@ fn column_name(code: u8) -> &'static str {
         "struct",
         "list",
         "list of fixed length",
+        "numbers f32",
+        "numbers f64",
+        "marked f32",
+        "marked f64",
     ];
     NAMES.get(code as usize).unwrap_or(&"reserved")
 }
@@ -508,8 +512,8 @@ impl<'a> Fields<'a> {
             }
             2 | 6 => 1,
             3 | 7 => 2,
-            4 | 8 | 10 | 13 | 14 => 4,
-            15.. => return,
+            4 | 8 | 10 | 13 | 14 | 19 | 21 => 4,
+            15..=18 => return,
             _ => 8,
         };
         for number in 0..count {
@@ -521,12 +525,27 @@ impl<'a> Fields<'a> {
                 6..=9 => bits.to_string(),
                 10 => format!("{:?}", f32::from_bits(bits as u32)),
                 11 => format!("{:?}", f64::from_bits(bits)),
+                19 | 21 => numeral(ColumnType::NumbersF32, f32::from_bits(bits as u32).into()),
+                20 | 22 => numeral(ColumnType::NumbersF64, f64::from_bits(bits)),
                 12 => self.value(TAG_STRING, place),
                 13 => format!("object at {bits}"),
                 _ => format!("array at {bits}"),
             };
             row.member(width, format!("[{number}]: {value}"), Some(Member::Index(number)));
         }
+        if column > 20 {
+            let marks = region.offset + region.length - bitmap_size(capacity);
+            row.add(marks - row.at, "unused".to_owned());
+            bits(row, bitmap_size(capacity), "is a float, though whole");
+        }
+    }
+}
+
+/// A number of a column of numbers, by its bits alone: a mark may say that it is a float.
+fn numeral(column: ColumnType, value: f64) -> String {
+    match column.integer(value) {
+        Some(value) => value.to_string(),
+        None => format!("{value:?}"),
     }
 }
 

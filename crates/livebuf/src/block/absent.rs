@@ -145,6 +145,11 @@ pub(crate) fn check(bytes: &[u8], column: Elements, blanks: Option<Blanks>) -> R
             is_zero(bytes, values + cell_at(slot), 8)
         },
         ColumnType::Bool => &mut |slot| bit_is_zero(bytes, values, slot),
+        kind if kind.is_marked() => &mut |slot| {
+            let width = column.column.width();
+            is_zero(bytes, values + slot as u64 * width, width)?;
+            bit_is_zero(bytes, column.marks_at(), slot)
+        },
         kind => {
             let width = kind.width();
             &mut move |slot| is_zero(bytes, values + slot as u64 * width, width)

@@ -57,14 +57,22 @@ pub enum ColumnType {
     List = 17,
     /// The same for arrays that all have one length.
     FixedList = 18,
+    /// Integers and floats that four bytes hold exactly: whole values are integers.
+    NumbersF32 = 19,
+    /// Integers and floats in eight bytes: whole values are integers.
+    NumbersF64 = 20,
+    /// As `NumbersF32`, with a bit a slot for the whole values that are floats.
+    MarkedF32 = 21,
+    /// As `NumbersF64`, with a bit a slot for the whole values that are floats.
+    MarkedF64 = 22,
 }
 
 impl ColumnType {
-    const ALL: [ColumnType; 19] = {
+    const ALL: [ColumnType; 23] = {
         use ColumnType::*;
         [
             Cells, Bool, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, String, Objects, Arrays,
-            Null, Struct, List, FixedList,
+            Null, Struct, List, FixedList, NumbersF32, NumbersF64, MarkedF32, MarkedF64,
         ]
     };
 
@@ -97,10 +105,66 @@ impl ColumnType {
             ColumnType::I32
             | ColumnType::U32
             | ColumnType::F32
+            | ColumnType::NumbersF32
+            | ColumnType::MarkedF32
             | ColumnType::Objects
             | ColumnType::Arrays => 4,
-            ColumnType::I64 | ColumnType::U64 | ColumnType::F64 | ColumnType::String => 8,
+            ColumnType::I64
+            | ColumnType::U64
+            | ColumnType::F64
+            | ColumnType::NumbersF64
+            | ColumnType::MarkedF64
+            | ColumnType::String => 8,
         }
+    }
+
+    /// The integer that this value is in a column of numbers: by the rule alone, without marks.
+    /// `None` for floats, and for other columns.
+    ///
+    /// ```
+    /// use livebuf::{ColumnType, json};
+    /// let doc = json!([1.5, 2, 3.25]);
+    /// let array = doc.valid()?.root().as_array().unwrap();
+    /// assert_eq!(array.as_slice::<f32>(), Some(&[1.5, 2.0, 3.25][..]));
+    /// assert_eq!(array.column_type().integer(2.0), Some(2));
+    /// assert_eq!(array.column_type().integer(1.5), None);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[inline]
+    pub fn integer(self, value: f64) -> Option<i64> {
+        self.bound().filter(|&bound| is_whole(value, bound)).map(|_| value as i64)
+    }
+
+    /// The greatest magnitude of an integer in a column of numbers; `None` for other columns.
+    const fn bound(self) -> Option<f64> {
+        match self {
+            ColumnType::NumbersF32 | ColumnType::MarkedF32 => Some(WHOLE_F32),
+            ColumnType::NumbersF64 | ColumnType::MarkedF64 => Some(WHOLE_F64),
+            _ => None,
+        }
+    }
+
+    /// Whether a bit for each slot, behind the values, says which whole values are floats.
+    pub(crate) const fn is_marked(self) -> bool {
+        matches!(self, ColumnType::MarkedF32 | ColumnType::MarkedF64)
+    }
+
+    /// Whether all values are integers or floats.
+    pub(crate) const fn holds_numbers(self) -> bool {
+        self.integers().is_some()
+            || self.bound().is_some()
+            || matches!(self, ColumnType::F32 | ColumnType::F64)
+    }
+
+    /// Whether a value of `other` has the same bits in this column, and is the same value. So a
+    /// column of floats becomes one of numbers where it is.
+    pub(crate) fn takes_over(self, other: ColumnType) -> bool {
+        self == other
+            || matches!(
+                (other, self),
+                (ColumnType::F32, ColumnType::NumbersF32)
+                    | (ColumnType::F64, ColumnType::NumbersF64)
+            )
     }
 
     /// Bytes of keys that a table may have for each slot of this column (FORMAT 6.3). It
@@ -124,6 +188,9 @@ impl ColumnType {
             ColumnType::Null => 0,
             ColumnType::Struct => TABLE_HEADERS as u64,
             ColumnType::List | ColumnType::FixedList => FIXED_LIST_SIZE as u64,
+            ColumnType::MarkedF32 | ColumnType::MarkedF64 => {
+                round_up(count as u64 * self.width()) + bitmap_size(count as u64)
+            }
             _ => round_up(count as u64 * self.width()),
         }
     }
@@ -165,10 +232,14 @@ impl ColumnType {
             (ColumnType::Bool, TAG_FALSE) => Some(0),
             (ColumnType::Bool, TAG_TRUE) => Some(1),
             (ColumnType::F64, TAG_FLOAT) | (ColumnType::String, TAG_STRING) => Some(cell),
-            (ColumnType::F32, TAG_FLOAT) => {
-                let single = f64::from_bits(cell) as f32;
-                ((single as f64).to_bits() == cell).then_some(single.to_bits() as u64)
-            }
+            (ColumnType::F32, TAG_FLOAT) => single(cell),
+            (
+                ColumnType::NumbersF32
+                | ColumnType::NumbersF64
+                | ColumnType::MarkedF32
+                | ColumnType::MarkedF64,
+                _,
+            ) => self.fit_number(tag, cell),
             (ColumnType::Objects, TAG_OBJECT) | (ColumnType::Arrays, TAG_ARRAY) => Some(cell),
             (ColumnType::I64, TAG_INT) => Some(cell),
             (_, TAG_INT | TAG_UINT) => {
@@ -178,6 +249,25 @@ impl ColumnType {
             }
             _ => None,
         }
+    }
+
+    /// The bits that a column of numbers stores for a number.
+    fn fit_number(self, tag: u8, cell: u64) -> Option<u64> {
+        let bound = self.bound()?;
+        let value = match tag {
+            TAG_INT if (cell as i64).unsigned_abs() <= bound as u64 => cell as i64 as f64,
+            TAG_FLOAT if self.is_marked() || !is_whole(f64::from_bits(cell), bound) => {
+                f64::from_bits(cell)
+            }
+            _ => return None,
+        };
+        if self.width() == 4 { single(value.to_bits()) } else { Some(value.to_bits()) }
+    }
+
+    /// Whether a marked column has a mark at this value: a float that is whole.
+    pub(crate) fn is_mark(self, tag: u8, cell: u64) -> bool {
+        let bound = self.bound().unwrap_or(0.0);
+        self.is_marked() && tag == TAG_FLOAT && is_whole(f64::from_bits(cell), bound)
     }
 
     /// The column for a first element.
@@ -204,6 +294,80 @@ impl ColumnType {
             (None, TAG_FLOAT) if self == ColumnType::F32 => ColumnType::F64,
             _ => ColumnType::Cells,
         }
+    }
+}
+
+/// The greatest magnitude up to which binary32 and binary64 hold every integer.
+const WHOLE_F32: f64 = (1u32 << 24) as f64;
+const WHOLE_F64: f64 = (1u64 << 53) as f64;
+
+/// The bits of a double as binary32, where that holds it exactly.
+fn single(bits: u64) -> Option<u64> {
+    let single = f64::from_bits(bits) as f32;
+    ((single as f64).to_bits() == bits).then_some(single.to_bits() as u64)
+}
+
+/// Whether a value is an integer by the rule of columns of numbers (FORMAT 6.1).
+#[inline]
+fn is_whole(value: f64, bound: f64) -> bool {
+    value.abs() <= bound
+        && value as i64 as f64 == value
+        && (value != 0.0 || value.is_sign_positive())
+}
+
+/// What numbers have in common, as far as their column depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers {
+    pub(crate) low: i64,
+    pub(crate) high: i64,
+    /// There are integers above `i64`.
+    pub(crate) large: bool,
+    /// Four bytes hold all floats.
+    pub(crate) single: bool,
+    /// The least magnitude of a float that would be an integer in a column of numbers.
+    whole: f64,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        let (low, high) = (i64::MAX, i64::MIN);
+        Numbers { low, high, large: false, single: true, whole: f64::INFINITY }
+    }
+}
+
+impl Numbers {
+    #[inline]
+    pub(crate) fn add(&mut self, tag: u8, cell: u64) {
+        match tag {
+            TAG_INT => {
+                self.low = self.low.min(cell as i64);
+                self.high = self.high.max(cell as i64);
+            }
+            TAG_UINT => self.large = true,
+            _ => {
+                self.single = self.single && single(cell).is_some();
+                let value = f64::from_bits(cell);
+                if value.abs() < self.whole && is_whole(value, WHOLE_F64) {
+                    self.whole = value.abs();
+                }
+            }
+        }
+    }
+
+    /// The narrowest column of numbers, of at least so many bytes, that holds these integers and
+    /// floats; `None` where there is none.
+    pub(crate) fn column(&self, min_width: u8) -> Option<ColumnType> {
+        let magnitude = self.low.unsigned_abs().max(self.high.unsigned_abs());
+        if self.large || magnitude > WHOLE_F64 as u64 {
+            return None;
+        }
+        let narrow = self.single && magnitude <= WHOLE_F32 as u64 && min_width <= 4;
+        Some(match (narrow, self.whole) {
+            (true, whole) if whole <= WHOLE_F32 => ColumnType::MarkedF32,
+            (true, _) => ColumnType::NumbersF32,
+            (false, whole) if whole <= WHOLE_F64 => ColumnType::MarkedF64,
+            (false, _) => ColumnType::NumbersF64,
+        })
     }
 }
 
@@ -257,7 +421,9 @@ impl Elements {
     pub(crate) fn load_inlined(bytes: &[u8], block: Block) -> Result<Elements> {
         let elements = Elements::header(bytes, block)?;
         check(bytes, elements.values_at(), elements.column.data_size(elements.count))?;
-        if elements.gaps != GAPS_NONE || elements.column as u8 >= ColumnType::Null as u8 {
+        let code = elements.column as u8;
+        let bounded = (ColumnType::Null as u8..=ColumnType::FixedList as u8).contains(&code);
+        if elements.gaps != GAPS_NONE || bounded {
             elements.check_slots(bytes)?;
         }
         Ok(elements)
@@ -335,6 +501,11 @@ impl Elements {
             return self.data as u64;
         }
         self.data as u64 + gaps_size(self.gaps, self.capacity as u64)
+    }
+
+    /// Where the bits lie that say which whole values are floats.
+    pub(crate) fn marks_at(&self) -> u64 {
+        self.values_at() + round_up(self.capacity as u64 * self.column.width())
     }
 
     /// Where the bitmaps lie.
@@ -450,11 +621,35 @@ impl Elements {
                 let tag = if object { TAG_OBJECT } else { TAG_ARRAY };
                 Raw { tag, cell: load_u32(bytes, at(4))?.into(), position: at(4) as u32 }
             }
+            ColumnType::NumbersF32
+            | ColumnType::NumbersF64
+            | ColumnType::MarkedF32
+            | ColumnType::MarkedF64 => return self.number(bytes, slot),
             ColumnType::Null => Raw::NULL,
             ColumnType::Struct => Raw::unplaced(TAG_OBJECT, row_cell(self.data, slot)),
             ColumnType::List | ColumnType::FixedList => {
                 Raw::unplaced(TAG_ARRAY, row_cell(self.data, slot))
             }
+        })
+    }
+}
+
+impl Elements {
+    /// The value of a slot in a column of numbers.
+    fn number(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
+        let (width, bound) = (self.column.width(), self.column.bound().unwrap_or(WHOLE_F64));
+        let at = self.values_at() + slot as u64 * width;
+        let value = match width {
+            4 => f32::from_bits(load_u32(bytes, at)?) as f64,
+            _ => f64::from_bits(load_u64(bytes, at)?),
+        };
+        let marked = self.column.is_marked() && {
+            let mark = load_u8(bytes, self.marks_at() + (slot >> 3) as u64)?;
+            mark >> (slot & 7) & 1 == 1
+        };
+        Ok(match is_whole(value, bound) && !marked {
+            true => Raw::unplaced(TAG_INT, value as i64 as u64),
+            false => Raw::unplaced(TAG_FLOAT, value.to_bits()),
         })
     }
 }
@@ -528,6 +723,9 @@ impl Elements {
                 if width > 0 {
                     space.write(values + slot as u64 * width, &bits[..width as usize]);
                 }
+                if column.is_marked() {
+                    set_bit(space, self.marks_at(), slot, column.is_mark(tag, cell));
+                }
             }
         }
     }
@@ -585,6 +783,9 @@ impl Elements {
                 let width = column.width();
                 let (source, target) = (values + from as u64 * width, values + to as u64 * width);
                 space.copy_within(source, target, count as u64 * width);
+                if column.is_marked() {
+                    move_bits(space, self.marks_at(), from, to, count);
+                }
             }
         }
         self.clear(space, left(from, to, count));
@@ -619,6 +820,10 @@ impl Elements {
                 let width = column.width();
                 let length = (slots.end - slots.start) as u64 * width;
                 space.zero(values + slots.start as u64 * width, length);
+                if column.is_marked() {
+                    let marks = self.marks_at();
+                    slots.for_each(|slot| set_bit(space, marks, slot, false));
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 //! What happens to their bytes is the business of [`column`](super::column).
 
 use super::column::{Place, Step};
-use super::rules::growth_at_end;
+use super::rules::{Rules, growth_at_end};
 use super::{Container, Editor, New, NodeId};
 use crate::block::column::{ColumnType, Elements};
 use crate::block::list::elements_of;
@@ -169,7 +169,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<Option<(u8, u64)>> {
         let Container::Array(elements) = array else { return Ok(None) };
         let (tag, cell) = new.probe();
-        let plain = elements.gaps == GAPS_NONE && !elements.column.is_nested();
+        let plain = Rules::of(elements, 0) == Rules::Array;
         let room = index == elements.count && 0 < index && index < elements.capacity;
         if !plain || !room || elements.column.fit(tag, cell).is_none() {
             return Ok(None);

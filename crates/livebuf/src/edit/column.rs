@@ -126,7 +126,8 @@ fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements)
             editor.copy_bits(old, old_bits, new, new.data as u64, blanks)?;
         }
         let space = &mut editor.space;
-        if new.column == old.column && new.column != ColumnType::Null {
+        let alike = new.column.takes_over(old.column) && !new.column.is_marked();
+        if alike && new.column != ColumnType::Null {
             let length = new.column.data_size(old.count);
             space.copy_within(old.values_at(), new.values_at(), length);
         } else if !old.column.is_nested() {
@@ -183,7 +184,7 @@ fn open_column<K: Sink>(
     feed: &Feed<'_, '_>,
 ) -> Result<(u8, u64)> {
     let rules = Rules::of(column, place.within);
-    let layout = layout(sink, column, rules, feed, false)?;
+    let layout = layout(sink, column, place.within, feed, None)?;
     let needed = column.count as u64 + added as u64;
     sink.editor().check_elements(needed)?;
     match layout.column {
@@ -371,7 +372,7 @@ pub(super) fn replace<K: Sink>(
     let column = Elements::at(sink.bytes(), place.header)?.whole(sink.bytes())?;
     let old = column.element(sink.bytes(), slot)?;
     let rules = Rules::of(column, place.within);
-    let layout = layout(sink, column, rules, &Feed::One(put), true)?;
+    let layout = layout(sink, column, place.within, &Feed::One(put), Some(slot))?;
     let dissolves = column.column.is_nested();
     let column = match layout == Layout::of(column) {
         true => column,
@@ -646,14 +647,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Whether an edit changes one array by itself, or one slot that is to stay as it is.
     fn is_simple(&self, step: &Step<'_>) -> Result<bool> {
-        let overwrites = |place: Place, put: Put<'_>| -> Result<bool> {
+        let overwrites = |place: Place, slot: u32, put: Put<'_>| -> Result<bool> {
             let column = Elements::at(self.space.bytes(), place.header)?;
             let rules = Rules::of(column, place.within);
             if rules == Rules::Array || column.column.is_nested() {
                 return Ok(rules == Rules::Array);
             }
             let feed = Feed::One(put);
-            Ok(layout(&mut self.sizer(), column, rules, &feed, true)? == Layout::of(column))
+            let layout = layout(&mut self.sizer(), column, place.within, &feed, Some(slot))?;
+            Ok(layout == Layout::of(column))
         };
         Ok(match *step {
             Step::Insert { array: Container::Array(array), .. }
@@ -661,9 +663,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             | Step::Take { array, .. }
             | Step::Swap { array, .. }
             | Step::Truncate { array, .. } => Rules::of(array, 0) == Rules::Array,
-            Step::Set { place, ref new, .. } => overwrites(place, Put::new(*new))?,
-            Step::TakeField { table, index, .. } => {
-                overwrites(Place::column(table, index), Put::Missing)?
+            Step::Set { place, slot, ref new } => overwrites(place, slot, Put::new(*new))?,
+            Step::TakeField { table, row, index, .. } => {
+                overwrites(Place::column(table, index), row, Put::Missing)?
             }
             _ => false,
         })

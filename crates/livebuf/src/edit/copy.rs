@@ -751,6 +751,13 @@ impl<'v> Copier<'v> {
         if column == ColumnType::Bool {
             return self.bits(space, from, elements.first, to, count).map(|()| copy);
         }
+        if column.is_marked() {
+            for index in 0..count {
+                let raw = elements.element(self.source, index)?;
+                copy.put(space, index, (raw.tag, raw.cell));
+            }
+            return Ok(copy);
+        }
         let width = column.width();
         let from = from + elements.first as u64 * width;
         space.write(to, slice(self.source, from, width * count as u64)?);

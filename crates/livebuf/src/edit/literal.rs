@@ -2,7 +2,7 @@
 
 use super::object::{append, index_limit};
 use super::{Editor, New, NodeId, build_key};
-use crate::block::column::{ColumnType, Elements};
+use crate::block::column::{ColumnType, Elements, Numbers};
 use crate::block::map;
 use crate::block::record::Record;
 use crate::block::shape::{self, Shape};
@@ -141,7 +141,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok((size, highest.saturating_add(1)))
     }
 
-    /// The first element's column where all fit it, else cells.
+    /// The first element's column where all fit it, a column of numbers for integers and floats,
+    /// else cells.
     fn items_column(&self, items: &[New<'_>]) -> ColumnType {
         let Some(first) = items.first() else { return ColumnType::Cells };
         let column = ColumnType::for_first(first.probe().0);
@@ -149,7 +150,20 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let (tag, cell) = new.probe();
             column.fit(tag, cell).is_some()
         };
-        if items.iter().all(fits) { column } else { ColumnType::Cells }
+        if items.iter().all(fits) {
+            return column;
+        }
+        let mut numbers = Numbers::default();
+        let is_number = |new: &New<'_>| {
+            let (tag, cell) = new.probe();
+            let number = matches!(tag, TAG_INT | TAG_UINT | TAG_FLOAT);
+            if number {
+                numbers.add(tag, cell);
+            }
+            number
+        };
+        let all = items.iter().all(is_number);
+        numbers.column(8).filter(|_| all).unwrap_or(ColumnType::Cells)
     }
 
     #[inline(never)]

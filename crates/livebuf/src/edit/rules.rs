@@ -3,7 +3,8 @@
 
 use super::feed::{Feed, Incoming, Put};
 use super::sink::Sink;
-use crate::block::column::{ColumnType, Elements, Gap};
+use crate::block::absent::{Blanks, is_blank};
+use crate::block::column::{ColumnType, Elements, Gap, Numbers};
 use crate::block::list::List;
 use crate::block::table::Table;
 use crate::error::Result;
@@ -12,9 +13,9 @@ use crate::format::layout::*;
 /// By which rules a column changes.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rules {
-    /// An array by itself without gaps (FORMAT 12.6).
+    /// An array by itself without gaps and marks (FORMAT 12.6).
     Array,
-    /// What is in a table or list, and arrays with gaps, of rows or of arrays (12.9).
+    /// Columns of tables and lists, and arrays with gaps or marks, of rows or of arrays (12.9).
     Column,
 }
 
@@ -46,6 +47,11 @@ fn capacity_in(column: ColumnType, size: u64) -> u32 {
     let count = match column {
         ColumnType::Cells => 8 * (size / 72) + (size % 72 / 8).saturating_sub(1),
         ColumnType::Bool => size * 8,
+        // Groups of 64 values and a word of marks.
+        _ if column.is_marked() => {
+            let group = 64 * column.width() + 8;
+            64 * (size / group) + (size % group).saturating_sub(8) / column.width()
+        }
         _ => size / column.width(),
     };
     u32::try_from(count).unwrap_or(u32::MAX)
@@ -77,21 +83,22 @@ pub(super) fn with_room(column: Elements, additional: u32) -> u32 {
 impl Rules {
     /// Of a column, and what it is in.
     pub(super) fn of(column: Elements, within: u32) -> Rules {
-        match column.gaps == GAPS_NONE && !column.column.is_nested() && within == 0 {
-            true => Rules::Array,
-            false => Rules::Column,
-        }
+        let kind = column.column;
+        let plain = column.gaps == GAPS_NONE && !kind.is_nested() && !kind.is_marked();
+        if plain && within == 0 { Rules::Array } else { Rules::Column }
     }
 
     /// Room for `needed` slots. `end`: where the document ends.
     pub(super) fn room(self, column: Elements, layout: Layout, needed: u32, end: u64) -> Room {
         if self == Rules::Column {
             let capacity = grown(column, needed);
-            let same = layout == Layout::of(column) && capacity == column.capacity;
+            let over = layout.column.takes_over(column.column) && layout.gaps == column.gaps;
+            let same = over && capacity == column.capacity;
             return Room { capacity, data: if same { Data::Stays } else { Data::Moves } };
         }
         let (kind, count, size) = (layout.column, column.count, column.data_size());
-        if kind == column.column || count == 0 {
+        let over = kind.takes_over(column.column);
+        if over || count == 0 && !kind.is_marked() {
             let capacity = capacity_in(kind, size);
             if needed <= capacity {
                 return Room { capacity, data: Data::Stays };
@@ -168,16 +175,85 @@ impl Layout {
     }
 }
 
-/// The layout in which a column can hold its slots and these.
+/// The layout in which a column in the table or list `within` (0: in neither) can hold its
+/// slots and these. `replaced`: the slot that the value is stored in, where that is there.
 pub(super) fn layout<K: Sink>(
     sink: &mut K,
     column: Elements,
-    rules: Rules,
+    within: u32,
     feed: &Feed<'_, '_>,
-    replaces: bool,
+    replaced: Option<u32>,
+) -> Result<Layout> {
+    let layout = layout_by_kind(sink, column, within, feed, replaced)?;
+    let was_numbers = column.column.holds_numbers() && column.count > 0;
+    if layout.column != ColumnType::Cells || !was_numbers {
+        return Ok(layout);
+    }
+    Ok(numbers_layout(sink, column, within, feed, replaced)?.unwrap_or(layout))
+}
+
+/// The layout by which a column of numbers holds integers and floats (FORMAT 12.6); `None`
+/// where there is none. Linear in the column.
+fn numbers_layout<K: Sink>(
+    sink: &mut K,
+    column: Elements,
+    within: u32,
+    feed: &Feed<'_, '_>,
+    replaced: Option<u32>,
+) -> Result<Option<Layout>> {
+    // While bytes are counted, an array that the same edit makes is not there yet. It counts as
+    // cells, which take the most. And in a document that was not validated, taking bytes may
+    // change what the second run finds in the column.
+    if column.offset == 0 || !sink.editor().is_trusted() {
+        return Ok(None);
+    }
+    let mut layout = Layout::of(column);
+    let mut numbers = Numbers::default();
+    let (mut fits, mut floats) = (true, column.column.integers().is_none());
+    feed.each(sink, |_, put| {
+        match put.incoming() {
+            Incoming::Blank => {}
+            Incoming::Gap(gap) => {
+                fits &= Rules::of(column, within) == Rules::Column;
+                layout.take_gap(gap);
+            }
+            Incoming::Value(tag, cell) => {
+                let is_number = matches!(tag, TAG_INT | TAG_UINT | TAG_FLOAT);
+                fits &= is_number;
+                floats |= tag == TAG_FLOAT;
+                if is_number {
+                    numbers.add(tag, cell);
+                }
+            }
+        }
+        Ok(())
+    })?;
+    if !fits || !floats || numbers.column(1).is_none() {
+        return Ok(None);
+    }
+    let bytes = sink.bytes();
+    let blanks = Blanks::within(bytes, within)?;
+    for slot in (0..column.count).filter(|&slot| Some(slot) != replaced) {
+        let raw = column.element(bytes, slot)?;
+        if matches!(raw.tag, TAG_INT | TAG_UINT | TAG_FLOAT) && !is_blank(bytes, blanks, slot)? {
+            numbers.add(raw.tag, raw.cell);
+        }
+    }
+    let min_width = if column.column.width() == 8 { 8 } else { 1 };
+    Ok(numbers.column(min_width).map(|kind| Layout { column: kind, ..layout }))
+}
+
+/// The same where integers and floats together are cells.
+fn layout_by_kind<K: Sink>(
+    sink: &mut K,
+    column: Elements,
+    within: u32,
+    feed: &Feed<'_, '_>,
+    replaced: Option<u32>,
 ) -> Result<Layout> {
     let mut layout = Layout::of(column);
-    if rules == Rules::Array {
+    let replaces = replaced.is_some();
+    if Rules::of(column, within) == Rules::Array {
         let first = column.count <= u32::from(replaces);
         feed.each(sink, |_, put| {
             let (tag, cell) = put.probe();

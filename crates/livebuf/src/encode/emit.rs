@@ -8,6 +8,7 @@ use super::{
 use crate::block::column::ColumnType;
 use crate::block::owner::Owner;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::round_up;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 use alloc::vec::Vec;
@@ -285,7 +286,8 @@ impl<S: Storage> Encoder<S> {
         let (data, place) = self.out.grow(bits + column.data_size(count) as usize)?;
         let (bitmap, place) = place.split_at_mut(bits);
         let (tags, cells) = (self.tags.as_slice(), self.cells.as_slice());
-        let mut leaf = LeafMut { column, gaps: plan.gaps, bits: bitmap, slots: place, next: 0 };
+        let gaps = plan.gaps;
+        let mut leaf = LeafMut { column, gaps, count, bits: bitmap, slots: place, next: 0 };
         let texts = &mut self.texts;
         let base = data + bits as u32;
         let pair =
@@ -337,6 +339,7 @@ fn absorb(plan: &Plan, places: &[u32], tags: &mut [u8]) {
 struct LeafMut<'d> {
     column: ColumnType,
     gaps: u8,
+    count: u32,
     bits: &'d mut [u8],
     slots: &'d mut [u8],
     next: usize,
@@ -394,6 +397,10 @@ impl LeafMut<'_> {
             ColumnType::I64 | ColumnType::U64 | ColumnType::F64 => {
                 put_slots(slots, first, values, u64::to_le_bytes);
             }
+            column @ (ColumnType::NumbersF32
+            | ColumnType::NumbersF64
+            | ColumnType::MarkedF32
+            | ColumnType::MarkedF64) => put_numbers(slots, column, self.count, first, values),
         }
     }
 }
@@ -414,6 +421,25 @@ fn put_bits(place: &mut [u8], gaps: u8, first: usize, tags: impl Iterator<Item =
                 }
             }
             _ => valid[index / 8] |= bit,
+        }
+    }
+}
+
+/// Writes slots of a column of numbers from `first` on, of `count` in all.
+fn put_numbers(
+    place: &mut [u8],
+    column: ColumnType,
+    count: u32,
+    first: usize,
+    values: impl Iterator<Item = (u8, u64)>,
+) {
+    let width = column.width() as usize;
+    let (slots, marks) = place.split_at_mut(round_up((count as usize * width) as u64) as usize);
+    for (index, (tag, cell)) in (first..).zip(values) {
+        let bits = column.fit(tag, cell).unwrap_or(0).to_le_bytes();
+        slots[width * index..][..width].copy_from_slice(&bits[..width]);
+        if let Some(byte) = marks.get_mut(index / 8) {
+            *byte |= (column.is_mark(tag, cell) as u8) << (index % 8);
         }
     }
 }

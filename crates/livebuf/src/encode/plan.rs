@@ -9,8 +9,7 @@
 use super::{
     KeyList, KeyText, TAG_ABSORBED_ARRAY, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
 };
-use crate::block::column::ColumnType;
-use crate::format::bytes::round_up;
+use crate::block::column::{ColumnType, Numbers};
 use crate::format::layout::*;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -79,26 +78,14 @@ const ARRAY: u8 = 64;
 const OTHER: u8 = 128;
 
 /// What a column's values have in common.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Summary {
     /// Slots, with and without a value.
     pub(super) count: u32,
     /// Slots where a row has no such field.
     missing: u32,
     kinds: u8,
-    low: i64,
-    high: i64,
-    /// There are integers above `i64`.
-    large: bool,
-    /// Four bytes hold all floats.
-    single: bool,
-}
-
-impl Default for Summary {
-    fn default() -> Self {
-        let (low, high) = (i64::MAX, i64::MIN);
-        Summary { count: 0, missing: 0, kinds: 0, low, high, large: false, single: true }
-    }
+    numbers: Numbers,
 }
 
 /// A column without structs and lists: what it is, which gaps it has, bytes of its data.
@@ -133,15 +120,8 @@ impl Summary {
         self.count += 1;
         let kind = KINDS[tag as usize];
         self.kinds |= kind;
-        if kind == INT {
-            if tag == TAG_UINT {
-                self.large = true;
-            } else {
-                self.low = self.low.min(cell as i64);
-                self.high = self.high.max(cell as i64);
-            }
-        } else if kind == FLOAT && self.single {
-            self.single = ColumnType::F32.fit(TAG_FLOAT, cell).is_some();
+        if kind & (INT | FLOAT) != 0 {
+            self.numbers.add(tag, cell);
         }
     }
 
@@ -161,21 +141,23 @@ impl Summary {
 
     fn typed(&self, min_width: u8) -> ColumnType {
         use ColumnType::*;
+        let Numbers { low, high, large, single, .. } = self.numbers;
+        const NUMBERS: u8 = INT | FLOAT;
         match self.kinds & !NULL {
             0 if self.gaps() != GAPS_NONE => Null,
             BOOL => Bool,
-            INT if self.large => {
-                let negative = self.low < 0;
+            INT if large => {
+                let negative = low < 0;
                 if negative { Cells } else { U64 }
             }
             INT => {
-                let magnitude = (self.low ^ self.low >> 63) | (self.high ^ self.high >> 63);
+                let magnitude = (low ^ low >> 63) | (high ^ high >> 63);
                 let bits = 64 - magnitude.leading_zeros();
                 let width =
                     |bits: u32| bits.max(8 * u32::from(min_width).max(1)).next_power_of_two();
                 // Without a bit for the sign only where that makes it narrower.
                 let (signed, unsigned) = (width(bits + 1), width(bits));
-                match (signed, self.low >= 0 && unsigned < signed) {
+                match (signed, low >= 0 && unsigned < signed) {
                     (8, _) => I8,
                     (16, true) => U8,
                     (16, false) => I16,
@@ -185,8 +167,9 @@ impl Summary {
                     _ => I64,
                 }
             }
-            FLOAT if self.single && min_width <= 4 => F32,
+            FLOAT if single && min_width <= 4 => F32,
             FLOAT => F64,
+            NUMBERS => self.numbers.column(min_width).unwrap_or(Cells),
             TEXT => String,
             OBJECT => Objects,
             ARRAY => Arrays,
@@ -200,7 +183,7 @@ impl Summary {
         let width = column.width();
         if gaps == GAPS_NONE && width > 0 {
             // No wider than tagged cells.
-            return Leaf { column, gaps, size: round_up(self.count as u64 * width) };
+            return Leaf { column, gaps, size: column.data_size(self.count) };
         }
         let size = gaps_size(gaps, self.count as u64) + column.data_size(self.count);
         let tagged = tagged_size(self.count as u64);

@@ -32,22 +32,23 @@ mod sealed {
 
 /// A number type that a column can hold as it is: `i8` to `u64`, `f32`, `f64`.
 pub trait Element: sealed::Sealed {
-    /// The column that holds it.
-    const COLUMN: ColumnType;
+    /// The columns that hold it. Of `f32` and `f64` these are the columns of numbers, too, where
+    /// whole values are integers.
+    const COLUMNS: &'static [ColumnType];
 }
 
 macro_rules! element {
-    ($($type:ty => $column:ident),+) => {
+    ($($type:ty => $($column:ident)|+),+) => {
         $(
             impl sealed::Sealed for $type {}
             impl Element for $type {
-                const COLUMN: ColumnType = ColumnType::$column;
+                const COLUMNS: &'static [ColumnType] = &[$(ColumnType::$column),+];
             }
         )+
     };
 }
 element!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32,
-         u64 => U64, f32 => F32, f64 => F64);
+         u64 => U64, f32 => F32 | NumbersF32 | MarkedF32, f64 => F64 | NumbersF64 | MarkedF64);
 
 impl<'a, M: Mode> Array<'a, M> {
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -156,7 +157,8 @@ impl<'a, M: Mode> Array<'a, M> {
     }
 
     /// The column as a borrowed slice, where it holds exactly this type, the
-    /// buffer's alignment permits and the host is little-endian.
+    /// buffer's alignment permits and the host is little-endian. In columns of numbers
+    /// (`[1.5, 2, 3.25]`) integers are floats there.
     ///
     /// ```
     /// let doc = livebuf::json!([1, 2, 300]);
@@ -166,7 +168,7 @@ impl<'a, M: Mode> Array<'a, M> {
     pub fn as_slice<T: Element>(&self) -> Option<&'a [T]> {
         let elements = &self.elements;
         let whole = elements.gaps == GAPS_NONE;
-        if elements.column != T::COLUMN || !whole || cfg!(target_endian = "big") {
+        if !T::COLUMNS.contains(&elements.column) || !whole || cfg!(target_endian = "big") {
             return None;
         }
         let size = size_of::<T>() as u64;

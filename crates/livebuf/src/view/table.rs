@@ -545,7 +545,7 @@ impl<'a, M: Mode> Column<'a, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn slots<T: Element>(&self) -> Option<&'a [T]> {
-        if self.elements.column != T::COLUMN || cfg!(target_endian = "big") {
+        if !T::COLUMNS.contains(&self.elements.column) || cfg!(target_endian = "big") {
             return None;
         }
         let size = size_of::<T>() as u64;
@@ -751,7 +751,7 @@ impl<'a, M: Mode> Column<'a, M> {
         let (low, high) = match *value {
             Scalar::Int(value) => (value as i128, value as i128),
             Scalar::Uint(value) => (value as i128, value as i128),
-            Scalar::Float(value) => return self.scan(start, &Wanted::Floats(value, value)),
+            Scalar::Float(value) => return self.scan(start, &Wanted::Float(value)),
             Scalar::Str(text) => return self.find_text(start, text),
             Scalar::Bool(value) => {
                 return self.scan(start, &Wanted::Tag(TAG_FALSE + value as u8));
@@ -785,7 +785,8 @@ impl<'a, M: Mode> Column<'a, M> {
         Matches { column: *self, next: 0, mask: 0, base: 0, wanted: Wanted::Integers(low, high) }
     }
 
-    /// Rows whose float lies between two, both included, rising.
+    /// Rows whose number lies between two, both included, rising. Integers are found, too;
+    /// number text is not.
     ///
     /// ```
     /// use livebuf::json;
@@ -805,7 +806,7 @@ impl<'a, M: Mode> Column<'a, M> {
         low: f64,
         high: f64,
     ) -> impl Iterator<Item = M::Item<usize>> + use<'a, M> {
-        Matches { column: *self, next: 0, mask: 0, base: 0, wanted: Wanted::Floats(low, high) }
+        Matches { column: *self, next: 0, mask: 0, base: 0, wanted: Wanted::Numbers(low, high) }
     }
 
     fn find_text(&self, start: usize, text: &str) -> Result<Option<usize>> {
@@ -880,7 +881,7 @@ impl<'a, M: Mode> Column<'a, M> {
         macro_rules! integers {
             ($low:expr, $high:expr, $($type:ty),+) => {
                 match self.elements.column {
-                    $(<$type as Element>::COLUMN => {
+                    $(column if <$type as Element>::COLUMNS[0] == column => {
                         let (least, most) = (<$type>::MIN as i128, <$type>::MAX as i128);
                         if $low > most || $high < least {
                             return Ok(0);
@@ -894,16 +895,22 @@ impl<'a, M: Mode> Column<'a, M> {
         match *wanted {
             Wanted::Integers(low, high) => {
                 integers!(low, high, i8, i16, i32, i64, u8, u16, u32, u64);
+                // Bounds that are rounded may let more pass, which are looked at again.
+                if let Some(mask) = self.between(base, end, low as f64, high as f64) {
+                    return self.wanted(base, mask, wanted);
+                }
             }
-            Wanted::Floats(low, high) => {
-                typed!(f64, low, high);
-                if let Some(slots) = self.slots::<f32>() {
-                    let mut mask = 0u64;
-                    for (bit, &slot) in slots[base..end].iter().enumerate() {
-                        let slot = slot as f64;
-                        mask |= ((low <= slot && slot <= high) as u64) << bit;
-                    }
+            Wanted::Float(value) => {
+                if let Some(mask) = self.between(base, end, value, value) {
+                    return self.wanted(base, mask, wanted);
+                }
+            }
+            Wanted::Numbers(low, high) => {
+                if let Some(mask) = self.between(base, end, low, high) {
                     return self.present(base, mask);
+                }
+                if let Some((low, high)) = integers_between(low, high) {
+                    integers!(low, high, i8, i16, i32, i64, u8, u16, u32, u64);
                 }
             }
             Wanted::Tag(_) => {}
@@ -914,6 +921,33 @@ impl<'a, M: Mode> Column<'a, M> {
             mask |= (wanted.is(raw) as u64) << bit;
         }
         Ok(mask)
+    }
+
+    /// A bit for each row of a column of floats or numbers whose slot lies between two.
+    fn between(&self, base: usize, end: usize, low: f64, high: f64) -> Option<u64> {
+        let mut mask = 0u64;
+        if let Some(slots) = self.slots::<f64>() {
+            for (bit, &slot) in slots[base..end].iter().enumerate() {
+                mask |= ((low <= slot && slot <= high) as u64) << bit;
+            }
+            return Some(mask);
+        }
+        for (bit, &slot) in self.slots::<f32>()?[base..end].iter().enumerate() {
+            let slot = slot as f64;
+            mask |= ((low <= slot && slot <= high) as u64) << bit;
+        }
+        Some(mask)
+    }
+
+    /// Of the marked rows, those whose value is wanted.
+    fn wanted(&self, base: usize, mask: u64, wanted: &Wanted) -> Result<u64> {
+        let (mut left, mut found) = (mask, 0);
+        while left != 0 {
+            let bit = left.trailing_zeros();
+            left &= left - 1;
+            found |= (wanted.is(self.raw(base as u32 + bit)?) as u64) << bit;
+        }
+        Ok(found)
     }
 
     /// Of the marked rows, those that hold a value.
@@ -945,7 +979,10 @@ impl<M: Mode> core::fmt::Debug for Column<'_, M> {
 #[derive(Clone, Copy)]
 enum Wanted {
     Integers(i128, i128),
-    Floats(f64, f64),
+    /// This float: no integer.
+    Float(f64),
+    /// Integers and floats.
+    Numbers(f64, f64),
     Tag(u8),
 }
 
@@ -953,20 +990,36 @@ impl Wanted {
     fn is(&self, raw: Raw) -> bool {
         match *self {
             Wanted::Integers(low, high) => {
-                let value = match raw.tag {
-                    TAG_INT => raw.cell as i64 as i128,
-                    TAG_UINT => raw.cell as i128,
-                    _ => return false,
-                };
-                low <= value && value <= high
+                integer(raw).is_some_and(|value| low <= value && value <= high)
             }
-            Wanted::Floats(low, high) => {
-                let value = f64::from_bits(raw.cell);
-                raw.tag == TAG_FLOAT && low <= value && value <= high
-            }
+            Wanted::Float(value) => raw.tag == TAG_FLOAT && f64::from_bits(raw.cell) == value,
+            Wanted::Numbers(low, high) => match integer(raw) {
+                Some(value) => integers_between(low, high)
+                    .is_some_and(|(low, high)| low <= value && value <= high),
+                None => {
+                    let value = f64::from_bits(raw.cell);
+                    raw.tag == TAG_FLOAT && low <= value && value <= high
+                }
+            },
             Wanted::Tag(tag) => raw.tag == tag,
         }
     }
+}
+
+fn integer(raw: Raw) -> Option<i128> {
+    match raw.tag {
+        TAG_INT => Some(raw.cell as i64 as i128),
+        TAG_UINT => Some(raw.cell as i128),
+        _ => None,
+    }
+}
+
+/// The least and the greatest integer between two floats; `None` where one of them is NaN.
+fn integers_between(low: f64, high: f64) -> Option<(i128, i128)> {
+    let up = |value: f64, whole: i128| whole + ((whole as f64) < value) as i128;
+    let down = |value: f64, whole: i128| whole - ((whole as f64) > value) as i128;
+    let whole = |value: f64| value.clamp(-1e30, 1e30) as i128;
+    (!low.is_nan() && !high.is_nan()).then(|| (up(low, whole(low)), down(high, whole(high))))
 }
 
 /// Rows that a scan finds, by masks of 64.

@@ -868,6 +868,11 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             }
             ColumnType::Null => self.zero(data, data + bitmap_size(column.capacity as u64))?,
             ColumnType::Bool => self.unused_bits(values, count, end)?,
+            kind if kind.is_marked() => {
+                let marks = column.marks_at();
+                self.zero(values + count as u64 * kind.width(), marks)?;
+                self.unused_bits(marks, count, end)?;
+            }
             kind => self.zero(values + count as u64 * kind.width(), end)?,
         }
         absent::check(self.bytes, column, blanks)

@@ -166,7 +166,18 @@ fn columns_are_the_narrowest_and_borrow() {
     assert_eq!(column(&json!([-1, u64::MAX])), ColumnType::Cells);
     assert_eq!(column(&json!([0.5, 1.25])), ColumnType::F32);
     assert_eq!(column(&json!([0.1])), ColumnType::F64);
-    assert_eq!(column(&json!([1, 1.0])), ColumnType::Cells);
+    // Of numbers of both kinds, whole values are integers, but where a bit says otherwise.
+    assert_eq!(column(&json!([1, 1.5])), ColumnType::NumbersF32);
+    assert_eq!(column(&json!([1, 0.1, -0.0])), ColumnType::NumbersF64);
+    assert_eq!(column(&json!([1, 1.0])), ColumnType::MarkedF32);
+    assert_eq!(column(&json!([1, 1.0, 0.1])), ColumnType::MarkedF64);
+    assert_eq!(column(&json!([(1 << 24) + 1, 0.5])), ColumnType::NumbersF64);
+    assert_eq!(column(&json!([(1i64 << 53), 0.5])), ColumnType::NumbersF64);
+    assert_eq!(column(&json!([(1i64 << 53) + 1, 0.5])), ColumnType::Cells);
+    // Whole floats beyond the bound are floats by rule.
+    assert_eq!(column(&json!([1, 16777218.0])), ColumnType::NumbersF32);
+    assert_eq!(column(&json!([1, 16777218.0, 0.1])), ColumnType::MarkedF64);
+    assert_eq!(column(&json!([1, f64::NAN, 1e300])), ColumnType::NumbersF64);
     assert_eq!(column(&json!(["a", "b"])), ColumnType::String);
     assert_eq!(column(&json!([true, false])), ColumnType::Bool);
     assert_eq!(column(&json!([{}, {}])), ColumnType::Objects);
