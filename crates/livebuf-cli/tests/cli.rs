@@ -473,7 +473,7 @@ fn a_damaged_document_is_a_no_to_validate_and_trouble_elsewhere() {
     // inspect shows what it can.
     let shown = place.run("inspect bad.lbuf").code(2);
     let text = String::from_utf8_lossy(&shown.get_output().stdout).into_owned();
-    assert!(text.contains("not reached") && text.contains("magic, version 1"), "{text}");
+    assert!(text.contains("not reached") && text.contains("magic, version 0"), "{text}");
     // Every single byte changed: an answer or a complaint, never a crash.
     for at in (0..document.as_bytes().len()).step_by(7) {
         let mut bytes = document.to_vec();
@@ -619,7 +619,7 @@ fn stats_and_inspect_tell_where_the_bytes_are() {
 
     let text = place.yes("inspect x.lbuf");
     for word in
-        ["header", "record", "shape", "array data", "magic, version 1", "\"age\": integer 36"]
+        ["header", "record", "shape", "array data", "magic, version 0", "\"age\": integer 36"]
     {
         assert!(text.contains(word), "{word}: {text}");
     }

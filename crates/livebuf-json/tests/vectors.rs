@@ -276,6 +276,20 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
     ]
 }
 
+/// Documents of other writers: (name, bytes).
+fn foreign() -> Vec<(&'static str, Vec<u8>)> {
+    let free = edited().into_iter().find(|(name, _)| *name == "free_list_few_classes").unwrap().1;
+    let flagged = |flag: usize| {
+        let mut bytes = free.to_vec();
+        let aux = bytes[28] as usize;
+        // A flag that we do not know, and a reserved field that it gives a meaning.
+        (bytes[flag], bytes[aux + 16]) = (1, 7);
+        bytes
+    };
+    let longer = [free.as_bytes(), b"bytes behind the document"].concat();
+    vec![("read_only_flag", flagged(6)), ("ignore_flag", flagged(7)), ("bytes_behind", longer)]
+}
+
 /// Damaged documents: (error and what is damaged, bytes).
 fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     let json = |text: &str| livebuf_json::from_slice(text.as_bytes()).unwrap().to_vec();
@@ -329,6 +343,24 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     // Values behind 8 bytes of bitmap; fixed lists and lists with their elements and offsets.
     let (fixed, texts) = (word(&absent, column(4) + 36), word(&absent, column(3) + 52));
     let nullable = of("column_nullable");
+    // A struct column with gaps, without rows and room, and its shape.
+    let no_rows = {
+        let blocks: [u64; 10] = [
+            0x11005,
+            0x3000000000,
+            0x5800000108,
+            0x800000000,
+            0x20,
+            0x205,
+            0x0,
+            0x10101,
+            0x88,
+            0x8100000000000061,
+        ];
+        let mut bytes = numbers[..32].to_vec();
+        bytes.extend(blocks.iter().flat_map(|word| word.to_le_bytes()));
+        patch(&bytes, &[(20, bytes.len() as u8), (24, 88), (60, 0)])
+    };
     let deep = {
         let mut bytes = livebuf_json::from_slice(b"[[]]").unwrap().to_vec();
         // The inner array's home leads back to the outer array.
@@ -414,7 +446,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         }),
         ("WrongBlock_table_owner", patch(&table, &[(rows_of + 16, 8)])),
         ("BadIndex_extras", patch(&extras, &[(entries + 4, 3), (entries + 12, 3)])),
-        ("BadCount_list_offsets", patch(&list, &[(list_at + 44, 9)])),
+        ("BadCount_list_offsets", patch(&list, &[(offsets + 9, 9)])),
         ("BadIndex_list_offsets", patch(&list, &[(offsets + 2, 1)])),
         ("BadCount_array_capacity", patch(&numbers, &[(40, 2)])),
         ("NotZero_array_slack", patch(&numbers, &[(51, 7)])),
@@ -424,9 +456,39 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("Overlap_circle", deep),
         ("Overlap_object_reached_twice", second),
         ("BadCount_map_live", patch(&map, &[(header + 4, 59)])),
+        ("BadCount_map_last_hole", patch(&map, &[(header + 8, map[header + 8] + 1)])),
+        ("BadIndex_root_of_one", {
+            // Above the leaf an inner node that has it as its only child.
+            let mut bytes = map.clone();
+            let root = bytes.len() as u32;
+            bytes.extend([1, 1, 63, 0, 0, 0, 0, 0]);
+            bytes.extend([0; 4 * 63]);
+            bytes.extend((node as u32).to_le_bytes());
+            bytes.extend([0; 4 * 62]);
+            bytes[header + 20..header + 24].copy_from_slice(&root.to_le_bytes());
+            let used = bytes.len() as u32;
+            bytes[20..24].copy_from_slice(&used.to_le_bytes());
+            bytes
+        }),
         ("BadIndex_head", patch(&map, &[(node + 12, map[node + 12] ^ 0x40)])),
         ("BadFreeList_count", patch(&free, &[(aux + 8, 9)])),
         ("NotZero_aux_reserved", patch(&free, &[(aux + 16, 1)])),
+        ("NestingLimit_arrays", {
+            // Arrays of one array, each home behind the one before.
+            let mut bytes = numbers[..32].to_vec();
+            for level in 0..2001u32 {
+                let at = 32 + 24 * level;
+                bytes.extend([5, 14, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
+                bytes.extend((at + 16).to_le_bytes());
+                bytes.extend(u64::from(at + 24).to_le_bytes());
+            }
+            let last = bytes.len() - 24;
+            bytes.splice(last.., [6, 0, 0, 0, 0, 0, 0, 0]);
+            let used = bytes.len() as u32;
+            bytes[20..24].copy_from_slice(&used.to_le_bytes());
+            bytes
+        }),
+        ("BadCount_bitmaps_of_no_capacity", patch(&no_rows, &[(below(&no_rows) + 12, 8)])),
         ("WrongBlock_record_kind", patch(&shared, &[(child, 9)])),
         // Three values and a word of marks behind them; bitmap, ten values, marks.
         ("NotZero_mark_behind_count", patch(&json("[2,2.0,2.5]"), &[(64, 0b1010)])),
@@ -458,6 +520,12 @@ fn write_missing() {
         doc.doc().validate().unwrap();
         let json = livebuf_json::to_string(doc.doc().root()).unwrap();
         write(format!("y_edited_{name}.lbuf"), doc.as_bytes());
+        write(format!("y_edited_{name}.json"), format!("{json}\n").as_bytes());
+    }
+    for (name, bytes) in foreign() {
+        let doc = Doc::open(&bytes).unwrap().validate().unwrap();
+        let json = livebuf_json::to_string(doc.root()).unwrap();
+        write(format!("y_edited_{name}.lbuf"), &bytes);
         write(format!("y_edited_{name}.json"), format!("{json}\n").as_bytes());
     }
     for (name, bytes) in damaged() {

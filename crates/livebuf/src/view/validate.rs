@@ -18,7 +18,7 @@ use crate::block::shape::Shape;
 use crate::block::table::{Table, extra};
 use crate::block::walk::{CHUNK, Cursor, Node, check_further, holds_references};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u8, load_u32, load_u64, round_up, slice, text};
+use crate::format::bytes::{load_u8, load_u16, load_u32, load_u64, round_up, slice, text};
 use crate::format::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
@@ -424,7 +424,10 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         }
         self.claim_block(RegionKind::Aux, aux, aux_size(classes) as u64)?;
         self.zero(aux + AUX_CLASSES as u64 + 1, aux + AUX_FREE_BYTES as u64)?;
-        self.zero(aux + AUX_REVISION as u64, aux + AUX_HEADS as u64)?;
+        // Flags that we do not know may give these fields a meaning.
+        if load_u16(self.bytes, HEADER_READ_ONLY_FLAGS as u64)? == 0 {
+            self.zero(aux + AUX_REVISION as u64, aux + AUX_HEADS as u64)?;
+        }
         let (mut total, mut count) = (0u64, 0u32);
         for class in 0..classes {
             let mut block = load_u32(self.bytes, aux + (AUX_HEADS + 4 * class) as u64)? as u64;
@@ -912,7 +915,8 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             return Err(error(ErrorKind::WrongBlock, at + NESTED_OWNER as u64));
         }
         let bits = load_u32(self.bytes, at + NESTED_BITS as u64)? as u64;
-        if (bits == 0) != (column.gaps == GAPS_NONE) {
+        let without = column.gaps == GAPS_NONE || column.capacity == 0;
+        if (bits == 0) != without {
             return Err(error(ErrorKind::BadCount, at + NESTED_BITS as u64));
         }
         if bits != 0 {

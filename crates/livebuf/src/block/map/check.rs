@@ -124,11 +124,13 @@ fn check_header(bytes: &[u8], map: &Map) -> Result<()> {
         return Err(Error::new(ErrorKind::BadCount, map.at));
     }
     let entries = u64::from(map.entries);
-    let mut live = 0;
+    let (mut live, mut is_live) = (0, true);
     for number in 0..map.used {
-        live += u32::from(load_u8(bytes, entries + entry_tag_at(number))? != TAG_HOLE);
+        is_live = load_u8(bytes, entries + entry_tag_at(number))? != TAG_HOLE;
+        live += u32::from(is_live);
     }
-    if live != map.live {
+    // The last used entry is no hole.
+    if live != map.live || !is_live {
         return Err(Error::new(ErrorKind::BadCount, map.at));
     }
     Ok(())
