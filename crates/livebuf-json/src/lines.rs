@@ -28,7 +28,7 @@ pub fn from_lines(text: &[u8], options: &ReadOptions) -> Result<DocBuf, Error> {
     {
         return Ok(document);
     }
-    let mut encoder = options.encoder();
+    let mut encoder = options.encoder(text.len());
     let failure = |error| Failure::at(error, 0).into_error(text, 0);
     encoder.begin_array().map_err(failure)?;
     for line in Lines::new(text) {
@@ -43,7 +43,7 @@ pub fn from_lines(text: &[u8], options: &ReadOptions) -> Result<DocBuf, Error> {
 
 fn lines_fast(text: &[u8], options: &ReadOptions) -> Option<DocBuf> {
     let all = simdutf8::basic::from_utf8(text).ok()?;
-    let mut encoder: Encoder = options.encoder();
+    let mut encoder: Encoder = options.encoder(text.len());
     encoder.begin_array().ok()?;
     for place in Lines::new(text) {
         let line = all.get(place.offset..place.offset + place.text.len())?;

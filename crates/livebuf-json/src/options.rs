@@ -4,10 +4,13 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use livebuf::{DocBuf, DuplicateKeys, EncodeOptions, Encoder, Limits};
+use livebuf::{DocBuf, DuplicateKeys, EncodeOptions, Encoder, Limits, VecStorage};
 
 use crate::error::Error;
 use crate::read::{Failure, NumberPolicy, Progress, read_exact, read_fast};
+
+/// Most bytes that a document takes before anything is written.
+const MOST_ROOM: usize = 1 << 16;
 
 /// How JSON text is read.
 ///
@@ -94,8 +97,13 @@ impl ReadOptions {
         }
     }
 
-    pub(crate) fn encoder(&self) -> Encoder {
-        Encoder::with_options(self.encode)
+    /// An encoder for so much text. It has room for a small document at once: a quarter of
+    /// the text, since few documents take less.
+    pub(crate) fn encoder(&self, text: usize) -> Encoder {
+        match VecStorage::with_capacity((text / 4).min(MOST_ROOM) as u64) {
+            Ok(storage) => Encoder::in_storage(storage, self.encode),
+            Err(_) => Encoder::with_options(self.encode),
+        }
     }
 
     pub(crate) fn may_read_fast(&self) -> bool {
@@ -107,14 +115,14 @@ impl ReadOptions {
         if self.may_read_fast()
             && let Ok(text) = simdutf8::basic::from_utf8(text)
         {
-            let mut encoder = self.encoder();
+            let mut encoder = self.encoder(text.len());
             if read_fast(text, &mut encoder, progress)
                 && let Ok(document) = encoder.finish()
             {
                 return Ok(document);
             }
         }
-        let mut encoder = self.encoder();
+        let mut encoder = self.encoder(text.len());
         read_exact(text, self.numbers, &mut encoder, progress)?;
         encoder.finish().map_err(|error| Failure::at(error, text.len()))
     }

@@ -330,15 +330,29 @@ const RECENT: usize = 128;
 const WAITING: u32 = 0;
 const SHARED: u32 = u32::MAX;
 
-/// Room for one more: doubled while small, later a quarter more, to bound memory.
+/// Room for one more: much more while small, later a quarter more, to bound memory.
 #[cfg_attr(not(feature = "small"), inline(always))]
 fn make_room<T>(items: &mut Vec<T>) -> Result<()> {
     if items.len() < items.capacity() {
         return Ok(());
     }
-    let more = if items.len() < 4096 { items.len().max(64) } else { items.len() / 4 };
+    let length = items.len();
+    let more = match length {
+        ..512 => (3 * length).max(64),
+        512..4096 => length,
+        _ => length / 4,
+    };
     let refused = |_| Error::with_detail(ErrorKind::Io, 0, (more * size_of::<T>()) as u64);
     items.try_reserve_exact(more).map_err(refused)
+}
+
+/// Room for one more number in a table; while it is small for many, since each growth hashes
+/// all of them again.
+#[inline]
+fn make_room_in(table: &mut HashTable<u32>, hash_of: impl Fn(&u32) -> u64) {
+    if table.len() == table.capacity() && table.len() < 4096 {
+        table.reserve((3 * table.len()).max(28), hash_of);
+    }
 }
 
 #[cold]
@@ -654,6 +668,7 @@ impl<S: Storage> Encoder<S> {
                 && out.bytes()[found.offset as usize..][..text.len()] == *text
         };
         let hash_of = |&number: &u32| texts[number as usize].hash;
+        make_room_in(&mut self.text_table, hash_of);
         let place = match self.text_table.entry(hash, equal, hash_of) {
             Entry::Vacant(place) => place,
             Entry::Occupied(place) => {
@@ -1061,10 +1076,12 @@ impl<S: Storage> Encoder<S> {
             return Ok(child);
         }
         let (nodes, hasher) = (&self.nodes, &self.hasher);
-        self.node_table.insert_unique(hasher.hash_one((node, key)), child, |&child| {
+        let hash_of = |&child: &u32| {
             let child = &nodes[child as usize];
             hasher.hash_one((child.parent, child.key))
-        });
+        };
+        make_room_in(&mut self.node_table, hash_of);
+        self.node_table.insert_unique(hasher.hash_one((node, key)), child, hash_of);
         Ok(child)
     }
 
@@ -1102,6 +1119,7 @@ impl<S: Storage> Encoder<S> {
         };
         let equal = |&number: &u32| text_of(number) == text;
         let hash_of = |&number: &u32| hasher.hash_one(text_of(number));
+        make_room_in(&mut self.key_table, hash_of);
         let place = match self.key_table.entry(hasher.hash_one(text), equal, hash_of) {
             Entry::Vacant(place) => place,
             Entry::Occupied(place) => return Ok(*place.get()),
