@@ -1,10 +1,12 @@
 //! Writing what waited for the outermost array's end, by plan.
 
-use super::plan::{BLANK, Below, Places, Plan, Planner, places};
-use super::{
-    Encoder, KeyList, TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_WAITING_ARRAY,
-    TAG_WAITING_OBJECT, Text, settle,
+use super::encoder::Encoder;
+use super::keys::KeyList;
+use super::plan::{BLANK, Below, Places, Plan, Planner};
+use super::stack::{
+    TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, places,
 };
+use super::texts::{Text, settle};
 use crate::block::column::ColumnType;
 use crate::block::owner::Owner;
 use crate::error::{Error, ErrorKind, Result};
@@ -96,8 +98,8 @@ impl<S: Storage> Encoder<S> {
         Planner {
             tags: &self.tags,
             cells: &self.cells,
-            lists: &self.nodes,
-            keys: &self.keys,
+            lists: &self.keys.lists,
+            keys: &self.keys.keys,
             min_width: self.options.min_width,
             tables: self.options.tables,
             places: &mut self.places,
@@ -215,12 +217,12 @@ impl<S: Storage> Encoder<S> {
     ) -> Result<u32> {
         let mut list = 0;
         for &key in keys {
-            list = self.longer_list(list, key)?;
+            list = self.keys.longer_list(list, key)?;
         }
         let rows = plan.places.len();
         let (table, _) = self.out.grow(table_size(keys.len() as u32) as usize)?;
         let bits = self.write_bits(plan)?;
-        let node: &mut KeyList = &mut self.nodes[list as usize];
+        let node: &mut KeyList = &mut self.keys.lists[list as usize];
         let first = u32::from_le_bytes([KIND_TABLE, keys.len() as u8, owner.column, 0]);
         let words = [first, node.records, rows, bits, owner.block];
         node.records = table;
@@ -288,7 +290,7 @@ impl<S: Storage> Encoder<S> {
         let (tags, cells) = (self.tags.as_slice(), self.cells.as_slice());
         let gaps = plan.gaps;
         let mut leaf = LeafMut { column, gaps, count, bits: bitmap, slots: place, next: 0 };
-        let texts = &mut self.texts;
+        let texts = &mut self.texts.list;
         let base = data + bits as u32;
         let pair =
             |run: Range<usize>| tags[run.clone()].iter().copied().zip(cells[run].iter().copied());

@@ -6,9 +6,8 @@
 //! column for all their elements, and so on. Each is taken only where it needs no more
 //! bytes than records and plain arrays would (`docs/design.md`, "The cost rule").
 
-use super::{
-    KeyList, KeyText, TAG_ABSORBED_ARRAY, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
-};
+use super::keys::{KeyList, KeyText};
+use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run};
 use crate::block::column::{ColumnType, Numbers};
 use crate::format::layout::*;
 use alloc::boxed::Box;
@@ -22,51 +21,6 @@ pub(super) const BLANK: u32 = u32::MAX - 1;
 
 /// Objects of more key lists than this are not alike.
 const MOST_LISTS: usize = 4096;
-
-/// How many places the value at `at` takes with all it holds.
-#[cfg_attr(not(feature = "small"), inline(always))]
-pub(super) fn places(tags: &[u8], cells: &[u64], at: usize) -> usize {
-    match tags[at] {
-        ..TAG_WAITING_ARRAY => 1,
-        TAG_WAITING_ARRAY | TAG_ABSORBED_ARRAY => 1 + cells[at] as u32 as usize,
-        _ => match cells[at] >> 32 {
-            0 => 1,
-            places => 2 + places as usize,
-        },
-    }
-}
-
-/// The places of what the container at `at` holds directly.
-pub(super) fn children<'t>(
-    tags: &'t [u8],
-    cells: &'t [u64],
-    at: usize,
-) -> impl Iterator<Item = usize> + 't {
-    let end = at + places(tags, cells, at);
-    // An empty object has no place for its size.
-    let head = match tags[at] {
-        TAG_WAITING_ARRAY | TAG_ABSORBED_ARRAY => 1,
-        _ => 2,
-    };
-    run(tags, cells, at + head, end)
-}
-
-/// The places of the values from `at` to `end`, without what they hold.
-#[cfg_attr(not(feature = "small"), inline(always))]
-pub(super) fn run<'t>(
-    tags: &'t [u8],
-    cells: &'t [u64],
-    mut at: usize,
-    end: usize,
-) -> impl Iterator<Item = usize> + 't {
-    core::iter::from_fn(move || {
-        (at < end).then(|| {
-            let here = at;
-            at += places(tags, cells, at);
-            here
-        })
-    })
-}
 
 const NULL: u8 = 1;
 const BOOL: u8 = 2;

@@ -1,0 +1,241 @@
+//! The encoder: its state, and the steps that all parts of it share.
+
+use super::keys::Keys;
+use super::options::EncodeOptions;
+use super::output::Output;
+use super::plan::Summary;
+use super::room::make_room;
+use super::shred::Shred;
+use super::stack::run;
+use super::texts::{Texts, put_tagged};
+use crate::block::record::Record;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::cell::inline_span;
+use crate::format::layout::*;
+use crate::store::storage::{Storage, VecStorage};
+use alloc::vec::Vec;
+
+/// Builds a document from events, as JSON would give them.
+///
+/// The same events give the same bytes (profile `livebuf-1`). Memory beside the
+/// result: 9 bytes a value of the open containers, some 30 a distinct key
+/// list's key, some 30 a distinct text of 8 to 1,024 bytes.
+///
+/// ```
+/// use livebuf::Encoder;
+/// let mut encoder = Encoder::new();
+/// encoder.begin_object()?;
+/// encoder.key("lap")?;
+/// encoder.i64(55)?;
+/// encoder.end_object()?;
+/// let doc = encoder.finish()?;
+/// assert_eq!(doc.valid().unwrap().root().get("lap").unwrap().as_i64(), Some(55));
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+pub struct Encoder<S = VecStorage> {
+    pub(super) options: EncodeOptions,
+    pub(super) out: Output<S>,
+    /// Values of open containers: cells and, apart, tags.
+    pub(super) cells: Vec<u64>,
+    pub(super) tags: Vec<u8>,
+    pub(super) frames: Vec<Frame>,
+    /// The places of the values of planned columns.
+    pub(super) places: Vec<u32>,
+    /// Number of the outermost open array's frame: what it holds waits.
+    pub(super) outermost: Option<usize>,
+    /// Rows of the outermost open array, as far as they are alike.
+    pub(super) shred: Shred,
+    pub(super) keys: Keys,
+    pub(super) texts: Texts,
+    /// Key cells of open objects that are too big for a record.
+    pub(super) map_keys: Vec<u64>,
+    /// A duplicate key replaced a value, whose bytes are garbage: encode anew at the end.
+    pub(super) replaced: bool,
+}
+
+pub(super) struct Frame {
+    /// First value on the stack.
+    pub(super) start: usize,
+    /// Trie node of an object; unused in arrays.
+    pub(super) node: u32,
+    /// What the object's keys are marked with ([`KeyText::user`]); 0: not yet.
+    pub(super) mark: u32,
+    pub(super) state: State,
+    /// Bytes that the waiting containers in it would take as records and plain arrays.
+    pub(super) plain: u64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum State {
+    Array,
+    /// The outermost array, while its rows are expected to be alike (`shred`).
+    Rows,
+    /// An object that waits for a key, or its end.
+    Key,
+    /// An object that waits for a value.
+    Value,
+    /// The same, where the value replaces an earlier one.
+    Replace(usize),
+    /// A map's states; its keys begin at this place of `map_keys`.
+    MapKey(usize),
+    MapValue(usize),
+}
+
+#[cold]
+pub(super) fn sequence() -> Error {
+    Error::new(ErrorKind::BadSequence, 0)
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Encoder::new()
+    }
+}
+
+impl Encoder {
+    /// An encoder with the default options.
+    pub fn new() -> Self {
+        Encoder::with_options(EncodeOptions::default())
+    }
+
+    /// An encoder with these options.
+    pub fn with_options(options: EncodeOptions) -> Self {
+        Encoder::in_storage(VecStorage::default(), options)
+    }
+}
+
+impl<S: Storage> Encoder<S> {
+    /// An encoder that writes to this storage. What it holds is overwritten; it must be
+    /// zero where it is longer than the header.
+    pub fn in_storage(storage: S, mut options: EncodeOptions) -> Self {
+        options.limits = options.limits.cut();
+        Encoder {
+            options,
+            out: Output::new(storage, options.limits.document),
+            cells: Vec::new(),
+            tags: Vec::new(),
+            frames: Vec::new(),
+            places: Vec::new(),
+            outermost: None,
+            shred: Shred::default(),
+            keys: Keys::default(),
+            texts: Texts::default(),
+            map_keys: Vec::new(),
+            replaced: false,
+        }
+    }
+
+    /// Forgets what was encoded, and goes on in other storage by other options. The memory
+    /// that encoding takes beside the document is kept, so that many small documents cost
+    /// few allocations.
+    pub fn restart(&mut self, storage: S, mut options: EncodeOptions) {
+        options.limits = options.limits.cut();
+        self.options = options;
+        self.out = Output::new(storage, options.limits.document);
+        self.cells.clear();
+        self.tags.clear();
+        self.frames.clear();
+        self.places.clear();
+        self.outermost = None;
+        self.shred.stop();
+        self.keys.clear();
+        self.texts.clear();
+        self.map_keys.clear();
+        self.replaced = false;
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn put(&mut self, tag: u8, cell: u64) -> Result<()> {
+        if self.cells.len() == self.cells.capacity() {
+            self.grow_stack()?;
+        }
+        self.cells.push(cell);
+        self.tags.push(tag);
+        Ok(())
+    }
+
+    #[cold]
+    fn grow_stack(&mut self) -> Result<()> {
+        make_room(&mut self.cells)?;
+        self.tags.reserve_exact(self.cells.capacity() - self.tags.len());
+        Ok(())
+    }
+
+    /// Writes bytes that one cell will own.
+    pub(super) fn store(&mut self, text: &[u8]) -> Result<u64> {
+        self.out.store(text, self.options.limits.string)
+    }
+
+    pub(super) fn span(&mut self, bytes: &[u8]) -> Result<u64> {
+        if bytes.len() <= MAX_INLINE { Ok(inline_span(bytes)) } else { self.store(bytes) }
+    }
+
+    /// Ends a waiting object of this key list.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn end_waiting_object(&mut self, start: usize, node: u32) -> Result<()> {
+        let count = u32::from(self.keys.lists[node as usize].depth);
+        self.check_elements(count as usize)?;
+        let places = self.cells.len() - start;
+        let plain = self.frames.pop().map_or(0, |frame| frame.plain) + record_size(count) as u64;
+        self.cells[start - 2] = node as u64 | (places as u64) << 32;
+        if places == 0 {
+            self.cells.truncate(start - 1);
+            self.tags.truncate(start - 1);
+        } else {
+            self.cells[start - 1] = plain;
+        }
+        self.add_plain(plain);
+        Ok(())
+    }
+
+    /// Ends a waiting array.
+    pub(super) fn end_waiting_array(&mut self, start: usize) -> Result<()> {
+        let (places, mut summary) = (self.cells.len() - start, Summary::default());
+        for at in run(&self.tags, &self.cells, start, self.cells.len()) {
+            summary.add(self.tags[at], self.cells[at]);
+        }
+        self.check_elements(summary.count as usize)?;
+        let mut plain = self.frames.pop().map_or(0, |frame| frame.plain);
+        plain += match summary.count {
+            0 => 8,
+            _ => ARRAY_SIZE as u64 + summary.leaf(self.options.min_width).size,
+        };
+        // Documents are smaller than 4 GiB; what is not is refused when it is written.
+        self.cells[start - 1] = places as u64 | plain.min(u32::MAX as u64) << 32;
+        self.add_plain(plain);
+        Ok(())
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn add_plain(&mut self, plain: u64) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.plain += plain;
+        }
+    }
+
+    pub(super) fn check_elements(&self, count: usize) -> Result<()> {
+        let limit = self.options.limits.elements;
+        if count > limit as usize {
+            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit as u64));
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_record(&mut self, start: usize, node: u32) -> Result<u32> {
+        let count = self.cells.len() - start;
+        self.check_elements(count)?;
+        self.out.align();
+        let (home, place) = self.out.grow(record_size(count as u32) as usize)?;
+        let (list, count) = (&mut self.keys.lists[node as usize], count as u32);
+        let header = Record::header_word(count, count, count, list.records);
+        if count > 0 {
+            list.records = home;
+            list.count += 1;
+        }
+        let (header_place, place) = place.split_at_mut(RECORD_CELLS as usize);
+        header_place.copy_from_slice(&header.to_le_bytes());
+        let (tags, cells) = (&self.tags[start..], &self.cells[start..]);
+        put_tagged(&mut self.texts.list, place, home + RECORD_CELLS, tags, cells);
+        Ok(home)
+    }
+}

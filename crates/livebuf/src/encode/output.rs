@@ -1,0 +1,79 @@
+//! The document that is being written: blocks are appended, and words are patched later.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::cell::span_at;
+use crate::format::layout::HEADER_SIZE;
+use crate::store::storage::Storage;
+
+/// The document being written.
+pub(super) struct Output<S> {
+    pub(super) storage: S,
+    pub(super) used: usize,
+    limit: u64,
+}
+
+impl<S: Storage> Output<S> {
+    /// Nothing behind the header, which comes last.
+    pub(super) fn new(storage: S, limit: u64) -> Self {
+        Output { storage, used: HEADER_SIZE as usize, limit }
+    }
+
+    /// Appends `size` zero bytes and returns them with their offset.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn grow(&mut self, size: usize) -> Result<(u32, &mut [u8])> {
+        let start = self.used;
+        let end = start + size;
+        if end > self.storage.bytes().len() {
+            self.reserve(end as u64)?;
+        }
+        self.used = end;
+        match self.storage.bytes_mut().get_mut(start..end) {
+            Some(place) => Ok((start as u32, place)),
+            None => Err(Error::new(ErrorKind::NoSpace, start as u64)),
+        }
+    }
+
+    #[cold]
+    pub(super) fn reserve(&mut self, end: u64) -> Result<()> {
+        if end > self.limit {
+            return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, self.limit));
+        }
+        self.storage.grow(end)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn align(&mut self) {
+        self.used = (self.used + 7) & !7;
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.storage.bytes()
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.storage.bytes_mut()
+    }
+
+    /// Appends bytes that one cell will own.
+    pub(super) fn store(&mut self, text: &[u8], limit: u32) -> Result<u64> {
+        let length = text.len();
+        if length > limit as usize {
+            return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit.into()));
+        }
+        // An owned span at a multiple of eight would own padding (FORMAT 3.3).
+        if self.used.is_multiple_of(8) && !length.is_multiple_of(8) {
+            self.grow(1)?;
+        }
+        let (offset, place) = self.grow(length)?;
+        place.copy_from_slice(text);
+        Ok(span_at(offset, length as u32, true))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn put_u32(&mut self, offset: u32, value: u32) {
+        let at = offset as usize;
+        if let Some(place) = self.storage.bytes_mut().get_mut(at..at + 4) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+}

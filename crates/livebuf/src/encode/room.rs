@@ -1,0 +1,31 @@
+//! Room in vectors and tables beside the document: growth that is quick while they are small,
+//! and bounded once they are large.
+
+use crate::error::{Error, ErrorKind, Result};
+use alloc::vec::Vec;
+use hashbrown::HashTable;
+
+/// Room for one more: much more while small, later a quarter more, to bound memory.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn make_room<T>(items: &mut Vec<T>) -> Result<()> {
+    if items.len() < items.capacity() {
+        return Ok(());
+    }
+    let length = items.len();
+    let more = match length {
+        ..512 => (3 * length).max(64),
+        512..4096 => length,
+        _ => length / 4,
+    };
+    let refused = |_| Error::with_detail(ErrorKind::Io, 0, (more * size_of::<T>()) as u64);
+    items.try_reserve_exact(more).map_err(refused)
+}
+
+/// Room for one more number in a table; while it is small for many, since each growth hashes
+/// all of them again.
+#[inline]
+pub(super) fn make_room_in(table: &mut HashTable<u32>, hash_of: impl Fn(&u32) -> u64) {
+    if table.len() == table.capacity() && table.len() < 4096 {
+        table.reserve((3 * table.len()).max(28), hash_of);
+    }
+}

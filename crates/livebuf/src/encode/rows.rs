@@ -1,0 +1,511 @@
+//! The rows of the outermost array on their way to columns (`shred`): taken apart once a chunk
+//! of them waits, expected from then on, put back where one is not like the others.
+
+use super::encoder::{Encoder, Frame, State};
+use super::plan::{BLANK, Summary};
+use super::shred::{CHUNK, Event, Holds, Shred, Step, Values, is_plain};
+use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE, run};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::layout::*;
+use crate::store::storage::Storage;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// Rows that are expected before they are put on the stack.
+const EXPECTED: u32 = 256;
+
+/// Fewer rows than this in a chunk are not worth it.
+const FEWEST_ROWS: usize = 8;
+
+/// Whether arrays of such values, like this one, take the same bytes if they are equally
+/// long.
+fn has_one_size(tag: u8, first: u8) -> bool {
+    let is_text = |tag| tag == TAG_STRING || tag == TAG_WAITING;
+    let is_bool = |tag| tag == TAG_TRUE || tag == TAG_FALSE;
+    is_text(tag) && is_text(first) || is_bool(tag) && is_bool(first)
+}
+
+/// Bytes of an array of these values by itself.
+pub(super) fn plain_size(tags: &[u8], cells: &[u64], min_width: u8) -> u64 {
+    let mut summary = Summary::default();
+    tags.iter().zip(cells).for_each(|(&tag, &cell)| summary.add(tag, cell));
+    match summary.count {
+        0 => 8,
+        _ => ARRAY_SIZE as u64 + summary.leaf(min_width).size,
+    }
+}
+
+impl<S: Storage> Encoder<S> {
+    /// Takes the rows apart that wait; where they are not alike, puts all back.
+    #[inline(never)]
+    pub(super) fn shred(&mut self) -> Result<()> {
+        let (from, end) = (self.shred.from, self.cells.len());
+        let cursors = &mut self.shred.scratch.cursors;
+        cursors.clear();
+        cursors.extend(run(&self.tags, &self.cells, from, end).map(|at| at as u32));
+        let learned = match (self.shred.steps.is_empty(), cursors.is_empty()) {
+            (_, true) => return Ok(()),
+            (false, _) => true,
+            (true, _) => {
+                // No document holds as many values, and numbers of places are shorter.
+                cursors.len() >= FEWEST_ROWS
+                    && self.tags[from] > TAG_WAITING
+                    && self.shred.learn(&self.tags, &self.cells, from, 0)
+            }
+        };
+        if !learned || end >= BLANK as usize || !self.shred.take_apart(&self.tags, &self.cells) {
+            return self.put_together();
+        }
+        self.cells.truncate(from);
+        self.tags.truncate(from);
+        self.cells.extend_from_slice(&self.shred.scratch.cells);
+        self.tags.extend_from_slice(&self.shred.scratch.tags);
+        self.shred.from = self.cells.len();
+        self.shred.due = self.shred.from + CHUNK;
+        if self.shred.events.is_empty() {
+            self.expect();
+        }
+        self.expect_rows();
+        Ok(())
+    }
+
+    /// Lists what rows are expected to bring.
+    fn expect(&mut self) {
+        let Shred { steps, events, expected, columns, .. } = &mut self.shred;
+        if expected.len() < *columns {
+            expected.resize_with(*columns, Values::default);
+        }
+        for Values { cells, tags, ends } in expected.iter_mut() {
+            cells.clear();
+            tags.clear();
+            ends.clear();
+        }
+        // The key lists of open objects, the innermost last.
+        let mut open: Vec<(u32, u8)> = Vec::new();
+        for step in steps {
+            match step.holds {
+                Holds::Object(list) => {
+                    events.push(Event::BeginObject);
+                    open.push((list, 0));
+                }
+                Holds::Value => events.push(Event::Value(step.column as u32)),
+                Holds::Array => {
+                    events.push(Event::BeginArray);
+                    events.push(Event::Elements(step.column as u32 + 1));
+                }
+            }
+            // The key of the next value, behind the ends of objects that are complete.
+            while let Some((list, keys)) = open.last_mut() {
+                if self.keys.lists[*list as usize].depth == *keys {
+                    events.push(Event::EndObject);
+                    open.pop();
+                    continue;
+                }
+                *keys += 1;
+                let mut key = *list;
+                while self.keys.lists[key as usize].depth > *keys {
+                    key = self.keys.lists[key as usize].parent;
+                }
+                events.push(Event::Key(key));
+                break;
+            }
+        }
+    }
+
+    /// From here on the outermost array's rows are expected to be like those before.
+    fn expect_rows(&mut self) {
+        if let Some(frame) = self.frames.last_mut()
+            && frame.state == State::Array
+        {
+            frame.state = State::Rows;
+            self.shred.next = 0;
+        }
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn came(&mut self) -> Result<()> {
+        self.shred.next += 1;
+        if self.shred.next == self.shred.events.len() { self.expected_row_ended() } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn expected_row_ended(&mut self) -> Result<()> {
+        self.shred.next = 0;
+        self.shred.whole += 1;
+        if self.shred.whole == EXPECTED { self.put_expected() } else { Ok(()) }
+    }
+
+    /// A value in a row that is expected; false where another thing is.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn expected_value(&mut self, tag: u8, cell: u64) -> Result<bool> {
+        let (column, is_element) = match self.shred.events.get(self.shred.next) {
+            Some(&Event::Value(column)) => (column, false),
+            Some(&Event::Elements(column)) => (column, true),
+            _ => return Ok(false),
+        };
+        let Some(values) = self.shred.expected.get_mut(column as usize) else { return Ok(false) };
+        if !is_plain(tag) {
+            return Ok(false);
+        }
+        values.cells.push(cell);
+        values.tags.push(tag);
+        if is_element {
+            return Ok(true);
+        }
+        self.came()?;
+        Ok(true)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn expected_begin(&mut self, state: State) -> bool {
+        let event = if state == State::Array { Event::BeginArray } else { Event::BeginObject };
+        let came = self.shred.events.get(self.shred.next) == Some(&event);
+        self.shred.next += came as usize;
+        came
+    }
+
+    /// The key list that the expected key makes; 0 where no key is expected.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn expected_key(&self) -> u32 {
+        match self.shred.events.get(self.shred.next) {
+            Some(&Event::Key(list)) => list,
+            _ => 0,
+        }
+    }
+
+    /// The key list of the innermost object of the expected row.
+    #[cold]
+    pub(super) fn expected_list(&self) -> u32 {
+        let mut inner = 0;
+        for event in self.shred.events[..self.shred.next].iter().rev() {
+            match *event {
+                Event::EndObject => inner += 1,
+                Event::BeginObject if inner == 0 => return 0,
+                Event::BeginObject => inner -= 1,
+                Event::Key(list) if inner == 0 => return list,
+                _ => {}
+            }
+        }
+        0
+    }
+
+    /// The expected key came.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn key_came(&mut self) {
+        self.shred.next += 1;
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn expected_end_object(&mut self) -> Result<bool> {
+        let came = self.shred.events.get(self.shred.next) == Some(&Event::EndObject);
+        if came {
+            self.came()?;
+        }
+        Ok(came)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn expected_end_array(&mut self) -> Result<bool> {
+        let Some(&Event::Elements(column)) = self.shred.events.get(self.shred.next) else {
+            return Ok(false);
+        };
+        let limit = self.options.limits.elements as usize;
+        let Some(values) = self.shred.expected.get_mut(column as usize) else { return Ok(false) };
+        let begun = values.ends.last().map_or(0, |&end| end as usize);
+        if values.cells.len() - begun > limit {
+            return Ok(false);
+        }
+        values.ends.push(values.cells.len() as u32);
+        self.came()?;
+        Ok(true)
+    }
+
+    /// Puts the expected rows that are whole on the stack, by column.
+    #[inline(never)]
+    fn put_expected(&mut self) -> Result<()> {
+        let rows = core::mem::take(&mut self.shred.whole);
+        if rows == 0 {
+            return Ok(());
+        }
+        let Shred { steps, expected, ends: bounds, .. } = &mut self.shred;
+        for step in steps {
+            let (column, mut count) = match step.holds {
+                Holds::Object(_) => continue,
+                Holds::Value => (step.column, rows as usize),
+                Holds::Array => (step.column + 1, 0),
+            };
+            let values = &mut expected[column];
+            if step.holds == Holds::Array {
+                let ends = &values.ends[..rows as usize];
+                count = ends[rows as usize - 1] as usize;
+                let begins = || core::iter::once(0).chain(ends.iter().copied());
+                let mut lengths = begins().zip(ends).map(|(begin, end)| end - begin);
+                let equal = lengths.clone().all(|length| length == ends[0]);
+                if !equal {
+                    self.cells.extend(lengths.clone().map(u64::from));
+                    self.tags.resize(self.cells.len(), TAG_HOLE);
+                }
+                bounds.push(self.cells.len() as u32);
+                let (tags, cells) = (&values.tags[..count], &values.cells[..count]);
+                let min_width = self.options.min_width;
+                let first = ends[0] as usize;
+                step.plain += if equal && tags.iter().all(|&tag| has_one_size(tag, tags[0])) {
+                    u64::from(rows) * plain_size(&tags[..first], &cells[..first], min_width)
+                } else {
+                    let mut at = 0;
+                    let plain = lengths.by_ref().map(|length| {
+                        let run = at..at + length as usize;
+                        at = run.end;
+                        plain_size(&tags[run.clone()], &cells[run], min_width)
+                    });
+                    plain.sum()
+                };
+                // What is there of a row that is not whole stays.
+                values.ends.drain(..rows as usize);
+                values.ends.iter_mut().for_each(|end| *end -= count as u32);
+            }
+            for (&tag, &cell) in values.tags[..count].iter().zip(&values.cells[..count]) {
+                step.values.add(tag, cell);
+            }
+            self.cells.extend(values.cells.drain(..count));
+            self.tags.extend(values.tags.drain(..count));
+            bounds.push(self.cells.len() as u32);
+        }
+        self.shred.chunks.push(rows);
+        self.shred.rows += rows;
+        self.shred.from = self.cells.len();
+        self.shred.due = self.shred.from + CHUNK;
+        if self.cells.len() >= BLANK as usize {
+            let limit = self.options.limits.elements as u64;
+            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit));
+        }
+        Ok(())
+    }
+
+    /// Expects nothing more: what came of a row that is not whole waits as rows do.
+    #[inline(never)]
+    pub(super) fn expect_nothing(&mut self) -> Result<()> {
+        self.put_expected()?;
+        let Some(frame) = self.frames.last_mut() else { return Ok(()) };
+        frame.state = State::Array;
+        let events = core::mem::take(&mut self.shred.events);
+        let mut expected = core::mem::take(&mut self.shred.expected);
+        let next = core::mem::replace(&mut self.shred.next, usize::MAX);
+        for (at, event) in events.iter().take(next.saturating_add(1)).enumerate() {
+            match *event {
+                // An array may have come in part.
+                Event::Elements(column) => {
+                    let values = &mut expected[column as usize];
+                    for (tag, cell) in values.tags.drain(..).zip(values.cells.drain(..)) {
+                        self.push(tag, cell)?;
+                    }
+                    values.ends.clear();
+                    if at < next {
+                        self.end_array()?;
+                    }
+                }
+                _ if at == next => {}
+                Event::BeginObject => self.begin(State::Key)?,
+                Event::BeginArray => self.begin(State::Array)?,
+                Event::Key(list) => self.follow(self.keys.lists[list as usize].parent, list)?,
+                Event::Value(column) => {
+                    let values = &mut expected[column as usize];
+                    if let (Some(tag), Some(cell)) = (values.tags.pop(), values.cells.pop()) {
+                        self.push(tag, cell)?;
+                    }
+                }
+                Event::EndObject => self.end_object()?,
+            }
+        }
+        (self.shred.events, self.shred.expected) = (events, expected);
+        Ok(())
+    }
+
+    /// Puts all rows back as they waited, and takes none apart again.
+    #[cold]
+    pub(super) fn put_together(&mut self) -> Result<()> {
+        let mut shred = core::mem::take(&mut self.shred);
+        self.shred.stop();
+        if shred.rows == 0 {
+            return Ok(());
+        }
+        let (cells, tags) = (self.cells.split_off(shred.start), self.tags.split_off(shred.start));
+        let waiting = shred.from - shred.start;
+        let old = (&tags[..waiting], &cells[..waiting]);
+        // A chunk that was refused may have left ends of some columns.
+        shred.ends.truncate(shred.chunks.len() * shred.columns);
+        let mut at = 0;
+        for (ends, &rows) in shred.ends.chunks(shred.columns).zip(&shred.chunks) {
+            let ends = ends.iter().map(|&end| end as usize - shred.start);
+            let columns = ends.map(|end| core::mem::replace(&mut at, end)..end);
+            let mut columns: Vec<Range<usize>> = columns.collect();
+            for left in (1..=rows as usize).rev() {
+                self.put_row(&mut shred.steps.iter(), old, &mut columns, left)?;
+            }
+        }
+        for (&tag, &cell) in tags[waiting..].iter().zip(&cells[waiting..]) {
+            self.put(tag, cell)?;
+        }
+        Ok(())
+    }
+
+    /// Puts back the next of the `left` rows that these columns still hold.
+    fn put_row<'s>(
+        &mut self,
+        steps: &mut impl Iterator<Item = &'s Step>,
+        old: (&[u8], &[u64]),
+        columns: &mut [Range<usize>],
+        left: usize,
+    ) -> Result<()> {
+        let Some(step) = steps.next() else { return Ok(()) };
+        let node = match step.holds {
+            Holds::Value => {
+                let Some(at) = columns[step.column].next() else { return Ok(()) };
+                return self.put(old.0[at], old.1[at]);
+            }
+            Holds::Array => {
+                self.put(TAG_WAITING_ARRAY, 0)?;
+                0
+            }
+            Holds::Object(list) => {
+                self.put(TAG_WAITING_OBJECT, 0)?;
+                self.put(TAG_WAITING_SIZE, 0)?;
+                list
+            }
+        };
+        let start = self.cells.len();
+        self.frames.push(Frame { start, node, mark: 0, state: State::Array, plain: 0 });
+        if let Holds::Object(list) = step.holds {
+            for _ in 0..self.keys.lists[list as usize].depth {
+                self.put_row(steps, old, columns, left)?;
+            }
+            return self.end_waiting_object(start, list);
+        }
+        let length = match columns[step.column].next() {
+            Some(at) => old.1[at] as usize,
+            None => columns[step.column + 1].len() / left,
+        };
+        for at in columns[step.column + 1].by_ref().take(length) {
+            self.put(old.0[at], old.1[at])?;
+        }
+        self.end_waiting_array(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    /// Rows of a list, alike but for the one of this number.
+    fn list(rows: usize, odd: usize, kind: usize, shreds: bool) -> Vec<u8> {
+        let mut encoder = Encoder::new();
+        let e = &mut encoder;
+        e.begin_array().unwrap();
+        if !shreds {
+            e.shred.stop();
+        }
+        for row in 0..rows {
+            let is_odd = row == odd;
+            e.begin_object().unwrap();
+            e.key("id").unwrap();
+            e.u64(row as u64 * 37).unwrap();
+            e.key(if is_odd && kind == 6 { "naming" } else { "name" }).unwrap();
+            e.str(&format!("the name of {}", row % 1000)).unwrap();
+            e.key("place").unwrap();
+            e.begin_object().unwrap();
+            e.key("x").unwrap();
+            match row % 5 {
+                0 => e.null().unwrap(),
+                _ => e.f64(row as f64 / 3.0).unwrap(),
+            }
+            if is_odd && kind == 1 {
+                e.key("z").unwrap();
+                e.bool(true).unwrap();
+            }
+            e.key("pair").unwrap();
+            e.begin_array().unwrap();
+            e.i64(-(row as i64)).unwrap();
+            e.i64(row as i64 % 7).unwrap();
+            if is_odd && kind == 2 {
+                e.begin_array().unwrap();
+                e.end_array().unwrap();
+            }
+            e.end_array().unwrap();
+            e.end_object().unwrap();
+            e.key("tags").unwrap();
+            e.begin_array().unwrap();
+            for tag in 0..row % if row < 300 { 1 } else { 4 } {
+                e.str(if tag % 2 == 0 { "short" } else { "not so short" }).unwrap();
+            }
+            e.end_array().unwrap();
+            e.key("last").unwrap();
+            match kind {
+                3 if is_odd => {
+                    e.begin_object().unwrap();
+                    for number in 0..300 {
+                        e.key(&format!("{number}")).unwrap();
+                        e.null().unwrap();
+                    }
+                    e.end_object().unwrap();
+                }
+                7 if is_odd => {
+                    e.begin_object().unwrap();
+                    e.end_object().unwrap();
+                }
+                8 if is_odd => e.begin_array().and_then(|()| e.end_array()).unwrap(),
+                _ => e.bool(row % 3 == 0).unwrap(),
+            }
+            e.end_object().unwrap();
+            match kind {
+                4 if is_odd => e.null().unwrap(),
+                5 if is_odd => e.str("no object").unwrap(),
+                _ => {}
+            }
+        }
+        e.end_array().unwrap();
+        let doc = encoder.finish().unwrap();
+        assert!(doc.doc().validate().is_ok());
+        doc.as_bytes().to_vec()
+    }
+
+    /// Whether and how far rows are taken apart never shows in the bytes.
+    #[test]
+    fn shredding_changes_no_byte() {
+        for rows in [1, 2, 3, 7, 8, 9, 60, 600, 601, 602, 1500, 3000] {
+            for kind in 0..9 {
+                for odd in [0, 1, rows / 2, rows - 1] {
+                    assert!(
+                        list(rows, odd, kind, true) == list(rows, odd, kind, false),
+                        "{rows} rows, that of number {odd} odd in way {kind}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_arrays() {
+        let table = |shreds: bool, tail: Option<i64>| {
+            let mut encoder = Encoder::new();
+            encoder.begin_array().unwrap();
+            if !shreds {
+                encoder.shred.stop();
+            }
+            for row in 0..5000 {
+                encoder.begin_array().unwrap();
+                for number in 0..(row / 2000 + 1) {
+                    encoder.i64(number << (row % 40)).unwrap();
+                }
+                encoder.end_array().unwrap();
+            }
+            if let Some(tail) = tail {
+                encoder.i64(tail).unwrap();
+            }
+            encoder.end_array().unwrap();
+            encoder.finish().unwrap().as_bytes().to_vec()
+        };
+        assert!(table(true, None) == table(false, None));
+        assert!(table(true, Some(3)) == table(false, Some(3)));
+    }
+}

@@ -1,0 +1,68 @@
+//! The stack of values that wait: a cell and a tag for each place.
+//!
+//! Each value of an open container takes one place. Within the outermost open array, the
+//! containers wait as well, each with all that it holds behind it:
+//!
+//! ```text
+//! array:   [count of places | bytes as a plain array]  values ...
+//! object:  [key list | count of places]  [bytes as a record]  values ...
+//! ```
+
+/// Waiting tag of text that may turn out to be shared: the cell is a [`Text`]'s number.
+pub(super) const TAG_WAITING: u8 = 0xF0;
+/// A waiting array: the count of places that what it holds takes, and the bytes it would
+/// take as a plain array (later its home).
+pub(super) const TAG_WAITING_ARRAY: u8 = 0xF1;
+/// A waiting object: its key list, and the count of places; if that is not 0, the place
+/// behind it is [`TAG_WAITING_SIZE`].
+pub(super) const TAG_WAITING_OBJECT: u8 = 0xF2;
+/// The bytes that the object before would take as a record (later its home).
+pub(super) const TAG_WAITING_SIZE: u8 = 0xF3;
+/// A waiting array or object that became part of a column.
+pub(super) const TAG_ABSORBED_ARRAY: u8 = 0xF4;
+pub(super) const TAG_ABSORBED_OBJECT: u8 = 0xF5;
+
+/// How many places the value at `at` takes with all it holds.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn places(tags: &[u8], cells: &[u64], at: usize) -> usize {
+    match tags[at] {
+        ..TAG_WAITING_ARRAY => 1,
+        TAG_WAITING_ARRAY | TAG_ABSORBED_ARRAY => 1 + cells[at] as u32 as usize,
+        _ => match cells[at] >> 32 {
+            0 => 1,
+            places => 2 + places as usize,
+        },
+    }
+}
+
+/// The places of what the container at `at` holds directly.
+pub(super) fn children<'t>(
+    tags: &'t [u8],
+    cells: &'t [u64],
+    at: usize,
+) -> impl Iterator<Item = usize> + 't {
+    let end = at + places(tags, cells, at);
+    // An empty object has no place for its size.
+    let head = match tags[at] {
+        TAG_WAITING_ARRAY | TAG_ABSORBED_ARRAY => 1,
+        _ => 2,
+    };
+    run(tags, cells, at + head, end)
+}
+
+/// The places of the values from `at` to `end`, without what they hold.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn run<'t>(
+    tags: &'t [u8],
+    cells: &'t [u64],
+    mut at: usize,
+    end: usize,
+) -> impl Iterator<Item = usize> + 't {
+    core::iter::from_fn(move || {
+        (at < end).then(|| {
+            let here = at;
+            at += places(tags, cells, at);
+            here
+        })
+    })
+}
