@@ -1,4 +1,4 @@
-//! Writing what waited for the outermost array's end, by plan.
+//! Writing the containers that waited for the end of the outermost array, by plan.
 
 use super::encoder::Encoder;
 use super::keys::KeyList;
@@ -25,7 +25,7 @@ struct Open {
 }
 
 /// The tag and cell of a value that is laid out.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 fn value(tags: &[u8], cells: &[u64], at: usize) -> (u8, u64) {
     let cell = cells[at];
     match tags[at] {
@@ -106,7 +106,7 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    /// Plans an array, and marks what becomes part of its columns where not all does.
+    /// Plans an array. If some containers in it do not become columns, marks those that do.
     fn plan(&mut self, start: usize, end: usize) -> Plan {
         let plan = self.planner().array(start, end);
         if plan.waits {
@@ -116,7 +116,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Lays out all containers from `start` to `end` that are no part of columns, each
-    /// after what it holds.
+    /// after its contents.
     fn lay_out(&mut self, start: usize, end: usize) -> Result<()> {
         let mut open: Vec<Open> = Vec::new();
         let mut at = start;
@@ -163,7 +163,7 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    /// Writes the waiting object at `at`, what it holds being laid out.
+    /// Writes the waiting object at `at`, whose contents are laid out already.
     fn write_record(&mut self, at: usize) -> Result<u32> {
         let (list, start) = (self.cells[at] as u32, self.cells.len());
         // An empty one has no place for its size.
@@ -175,7 +175,7 @@ impl<S: Storage> Encoder<S> {
         Ok(home)
     }
 
-    /// Writes an array by plan, what it holds beside its columns being laid out.
+    /// Writes an array by plan. The containers outside its columns are laid out already.
     fn write_array(&mut self, plan: &Plan) -> Result<u32> {
         self.out.align();
         if plan.places.len() == 0 {
@@ -350,7 +350,7 @@ struct LeafMut<'d> {
 impl LeafMut<'_> {
     /// Writes the next slots; those of tag 0 have no value, and stay zero. The slots begin
     /// at `base` in the document.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn put(
         &mut self,
         base: u32,
@@ -409,7 +409,7 @@ impl LeafMut<'_> {
 
 /// Writes the bitmaps of slots from `first` on: which hold a value, and which of the others
 /// null.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 fn put_bits(place: &mut [u8], gaps: u8, first: usize, tags: impl Iterator<Item = u8>) {
     let half = if gaps == GAPS_BOTH { place.len() / 2 } else { place.len() };
     let (valid, null) = place.split_at_mut(half);
@@ -447,7 +447,7 @@ fn put_numbers(
 }
 
 /// Writes slots of whole bytes from `first` on.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 fn put_slots<const WIDTH: usize>(
     place: &mut [u8],
     first: usize,

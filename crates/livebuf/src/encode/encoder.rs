@@ -18,8 +18,8 @@ use alloc::vec::Vec;
 /// Builds a document from events, as JSON would give them.
 ///
 /// The same events give the same bytes (profile `livebuf-1`). Memory beside the
-/// result: 9 bytes a value of the open containers, some 30 a distinct key
-/// list's key, some 30 a distinct text of 8 to 1,024 bytes.
+/// result: 9 bytes for each value of the open containers; about 50 for each key of a
+/// distinct key list; about 30 for each distinct text of 8 to 1,024 bytes.
 ///
 /// ```
 /// use livebuf::Encoder;
@@ -41,7 +41,7 @@ pub struct Encoder<S = VecStorage> {
     pub(super) frames: Vec<Frame>,
     /// The places of the values of planned columns.
     pub(super) places: Vec<u32>,
-    /// Number of the outermost open array's frame: what it holds waits.
+    /// Index of the outermost open array's frame. All values within that array wait.
     pub(super) outermost: Option<usize>,
     /// Rows of the outermost open array, as far as they are alike.
     pub(super) shred: Shred,
@@ -58,10 +58,10 @@ pub(super) struct Frame {
     pub(super) start: usize,
     /// Trie node of an object; unused in arrays.
     pub(super) node: u32,
-    /// What the object's keys are marked with ([`KeyText::user`]); 0: not yet.
+    /// The object's mark on its keys (`user` of a key); 0 while they have none.
     pub(super) mark: u32,
     pub(super) state: State,
-    /// Bytes that the waiting containers in it would take as records and plain arrays.
+    /// Size of the waiting containers in it, as records and plain arrays.
     pub(super) plain: u64,
 }
 
@@ -105,8 +105,8 @@ impl Encoder {
 }
 
 impl<S: Storage> Encoder<S> {
-    /// An encoder that writes to this storage. What it holds is overwritten; it must be
-    /// zero where it is longer than the header.
+    /// An encoder that writes to this storage, over its contents. All bytes behind the
+    /// header's must be zero.
     pub fn in_storage(storage: S, mut options: EncodeOptions) -> Self {
         options.limits = options.limits.cut();
         Encoder {
@@ -125,9 +125,8 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    /// Forgets what was encoded, and goes on in other storage by other options. The memory
-    /// that encoding takes beside the document is kept, so that many small documents cost
-    /// few allocations.
+    /// Begins a new document, in other storage and with other options. The encoder keeps its
+    /// own memory, so that many small documents cost few allocations.
     pub fn restart(&mut self, storage: S, mut options: EncodeOptions) {
         options.limits = options.limits.cut();
         self.options = options;
@@ -171,7 +170,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Ends a waiting object of this key list.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn end_waiting_object(&mut self, start: usize, node: u32) -> Result<()> {
         let count = u32::from(self.keys.lists[node as usize].depth);
         self.check_elements(count as usize)?;
@@ -200,13 +199,13 @@ impl<S: Storage> Encoder<S> {
             0 => 8,
             _ => ARRAY_SIZE as u64 + summary.leaf(self.options.min_width).size,
         };
-        // Documents are smaller than 4 GiB; what is not is refused when it is written.
+        // Documents are smaller than 4 GiB; a larger array is refused when it is written.
         self.cells[start - 1] = places as u64 | plain.min(u32::MAX as u64) << 32;
         self.add_plain(plain);
         Ok(())
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn add_plain(&mut self, plain: u64) {
         if let Some(frame) = self.frames.last_mut() {
             frame.plain += plain;

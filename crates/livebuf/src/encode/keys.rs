@@ -92,7 +92,7 @@ impl Keys {
     }
 
     /// Whether this is the last key of a key list.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn ends_with(&self, list: u32, text: &[u8]) -> bool {
         let expected = &self.lists[list as usize];
         let start = expected.start as usize;
@@ -103,7 +103,7 @@ impl Keys {
 
     /// The child of `node` by this key, of those that are not in the table: cheaper than to
     /// hash the text.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn child_of(&self, node: u32, text: &[u8]) -> Option<u32> {
         let mut child = self.lists[node as usize].last;
         while child != 0 {
@@ -255,7 +255,7 @@ impl Keys {
             }
             let shape = self.write_shape(out, leaf, newest)?;
             newest = shape;
-            // The shape serves the leaf and every ancestor whose first needed child leads here.
+            // The shape serves the leaf, and each ancestor whose first needed child leads to it.
             let (mut at, mut users) = (index as u32, 0);
             loop {
                 let node = self.lists[at as usize];

@@ -2,29 +2,29 @@
 
 use crate::format::layout::Limits;
 
-/// What becomes of a key that an object has already.
+/// How to treat a key that an object has already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuplicateKeys {
     /// The last value counts, at the first one's place.
     #[default]
     Last,
-    /// [`ErrorKind::DuplicateKey`].
+    /// [`ErrorKind::DuplicateKey`](crate::ErrorKind::DuplicateKey).
     Error,
 }
 
-/// Settings of an [`Encoder`].
+/// Settings of an [`Encoder`](crate::Encoder).
 #[derive(Clone, Copy, Debug)]
 pub struct EncodeOptions {
-    /// Bounds on what is built.
+    /// Bounds of the document.
     pub limits: Limits,
-    /// What becomes of a key that an object has already.
+    /// How to treat a key that an object has already.
     pub duplicate_keys: DuplicateKeys,
-    /// Whether arrays of like objects and of arrays become columns where that takes no
-    /// more bytes. On by default.
+    /// Whether arrays of similar objects, and arrays of arrays, become columns. They do only
+    /// where that takes no more bytes. On by default.
     pub tables: bool,
-    /// Fewest bytes of an integer or float in a column: 1 (the default) stores numbers as
-    /// narrow as they are, 8 makes every column an `i64`, `u64` or `f64` one, ready to be
-    /// borrowed as such and to take any value.
+    /// Fewest bytes of an integer or float in a column. 1, the default, stores numbers in the
+    /// fewest bytes that hold them. 8 makes every such column one of `i64`, `u64` or `f64`:
+    /// it can be borrowed as a slice, and takes any value later.
     pub min_width: u8,
 }
 

@@ -19,7 +19,7 @@ impl<S: Storage> Output<S> {
     }
 
     /// Appends `size` zero bytes and returns them with their offset.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn grow(&mut self, size: usize) -> Result<(u32, &mut [u8])> {
         let start = self.used;
         let end = start + size;
@@ -41,7 +41,7 @@ impl<S: Storage> Output<S> {
         self.storage.grow(end)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn align(&mut self) {
         self.used = (self.used + 7) & !7;
     }
@@ -69,7 +69,7 @@ impl<S: Storage> Output<S> {
         Ok(span_at(offset, length as u32, true))
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn put_u32(&mut self, offset: u32, value: u32) {
         let at = offset as usize;
         if let Some(place) = self.storage.bytes_mut().get_mut(at..at + 4) {

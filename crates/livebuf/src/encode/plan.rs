@@ -1,10 +1,10 @@
-//! Deciding which arrays become columns, by what they hold and what that takes.
+//! Deciding which arrays become columns, by their values and by the size of each layout.
 //!
 //! The values of the outermost array wait on the encoder's stack in the order of their
-//! text. A plan is made from the outside in: the elements of an array are one column; like
-//! objects in it are a struct with a column for each key, arrays in it a list with one
-//! column for all their elements, and so on. Each is taken only where it needs no more
-//! bytes than records and plain arrays would (`docs/design.md`, "The cost rule").
+//! text. A plan is made from the outside in. The elements of an array are one column.
+//! Similar objects in it are a struct, with a column for each key. Arrays in it are a list,
+//! with one column for all their elements; and so on. Each is taken only where it needs no
+//! more bytes than records and plain arrays (`docs/design.md`, "The cost rule").
 
 use super::keys::{KeyList, KeyText};
 use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run};
@@ -42,7 +42,7 @@ pub(super) struct Summary {
     numbers: Numbers,
 }
 
-/// A column without structs and lists: what it is, which gaps it has, bytes of its data.
+/// A column without structs and lists: its type, its gaps, and the bytes of its data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaf {
     pub(super) column: ColumnType,
@@ -69,7 +69,7 @@ const KINDS: [u8; 256] = {
 };
 
 impl Summary {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn add(&mut self, tag: u8, cell: u64) {
         self.count += 1;
         let kind = KINDS[tag as usize];
@@ -567,7 +567,7 @@ impl Planner<'_> {
 }
 
 impl Gathered {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn add(&mut self, tags: &[u8], cells: &[u64], at: usize) {
         let (tag, cell) = (tags[at], cells[at]);
         self.summary.add(tag, cell);

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use hashbrown::HashTable;
 
 /// Room for one more: much more while small, later a quarter more, to bound memory.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(super) fn make_room<T>(items: &mut Vec<T>) -> Result<()> {
     if items.len() < items.capacity() {
         return Ok(());

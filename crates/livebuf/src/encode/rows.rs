@@ -1,5 +1,7 @@
-//! The rows of the outermost array on their way to columns (`shred`): taken apart once a chunk
-//! of them waits, expected from then on, put back where one is not like the others.
+//! The rows of the outermost array on their way to columns (`shred`).
+//!
+//! Rows are taken apart when a chunk of them waits. Further rows are expected to be like
+//! those. When one is not, all rows are put back.
 
 use super::encoder::{Encoder, Frame, State};
 use super::plan::{BLANK, Summary};
@@ -36,7 +38,7 @@ pub(super) fn plain_size(tags: &[u8], cells: &[u64], min_width: u8) -> u64 {
 }
 
 impl<S: Storage> Encoder<S> {
-    /// Takes the rows apart that wait; where they are not alike, puts all back.
+    /// Takes the waiting rows apart. If they are not alike, puts all rows back.
     #[inline(never)]
     pub(super) fn shred(&mut self) -> Result<()> {
         let (from, end) = (self.shred.from, self.cells.len());
@@ -69,7 +71,7 @@ impl<S: Storage> Encoder<S> {
         Ok(())
     }
 
-    /// Lists what rows are expected to bring.
+    /// Lists the events of an expected row.
     fn expect(&mut self) {
         let Shred { steps, events, expected, columns, .. } = &mut self.shred;
         if expected.len() < *columns {
@@ -122,7 +124,7 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn came(&mut self) -> Result<()> {
         self.shred.next += 1;
         if self.shred.next == self.shred.events.len() { self.expected_row_ended() } else { Ok(()) }
@@ -135,7 +137,7 @@ impl<S: Storage> Encoder<S> {
         if self.shred.whole == EXPECTED { self.put_expected() } else { Ok(()) }
     }
 
-    /// A value in a row that is expected; false where another thing is.
+    /// Takes the value into its column, if a value is expected here.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn expected_value(&mut self, tag: u8, cell: u64) -> Result<bool> {
         let (column, is_element) = match self.shred.events.get(self.shred.next) {
@@ -156,7 +158,7 @@ impl<S: Storage> Encoder<S> {
         Ok(true)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn expected_begin(&mut self, state: State) -> bool {
         let event = if state == State::Array { Event::BeginArray } else { Event::BeginObject };
         let came = self.shred.events.get(self.shred.next) == Some(&event);
@@ -165,7 +167,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// The key list that the expected key makes; 0 where no key is expected.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn expected_key(&self) -> u32 {
         match self.shred.events.get(self.shred.next) {
             Some(&Event::Key(list)) => list,
@@ -190,12 +192,12 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// The expected key came.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn key_came(&mut self) {
         self.shred.next += 1;
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn expected_end_object(&mut self) -> Result<bool> {
         let came = self.shred.events.get(self.shred.next) == Some(&Event::EndObject);
         if came {
@@ -204,7 +206,7 @@ impl<S: Storage> Encoder<S> {
         Ok(came)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn expected_end_array(&mut self) -> Result<bool> {
         let Some(&Event::Elements(column)) = self.shred.events.get(self.shred.next) else {
             return Ok(false);
@@ -282,7 +284,7 @@ impl<S: Storage> Encoder<S> {
         Ok(())
     }
 
-    /// Expects nothing more: what came of a row that is not whole waits as rows do.
+    /// Expects no more rows. The values of an incomplete row wait on the stack, as rows do.
     #[inline(never)]
     pub(super) fn expect_nothing(&mut self) -> Result<()> {
         self.put_expected()?;

@@ -1,16 +1,16 @@
 //! Rows that are alike, put by column while they wait.
 //!
-//! In a long list of objects that all have the same keys in the same order, the rows of
-//! each chunk are taken apart once the chunk is full: on the stack then stand the values of
-//! the first column, those of the second, and so on. Planning needs no list of places, and
-//! writing a column reads its values one behind the other. Arrays in such rows hold values
-//! that are no containers; their lengths may differ.
+//! This is for long arrays of objects that all have the same keys in the same order. The
+//! rows of each chunk are taken apart when the chunk is full. The stack then has the values
+//! of the first column, those of the second, and so on. Planning needs no list of places, and
+//! a column's values are read one after the other. Arrays in such rows may differ in length,
+//! but hold no containers.
 //!
-//! Once a chunk was taken apart, the rows behind it are expected to be like it: their values
-//! go to the columns at once, and never wait as rows.
+//! After the first chunk, further rows are expected to be like it. Their values go to the
+//! columns at once, and never wait as rows.
 //!
-//! A row that is not like the first one ends this: all rows are put back as they were, and
-//! the list goes the general way (`plan`).
+//! The first row that is different ends this. All rows are put back as they were, and the
+//! array is planned in the general way (`plan`).
 
 use super::plan::{Gathered, Places, Plan, Planner, Summary};
 use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children};
@@ -29,7 +29,7 @@ pub(super) struct Shred {
     pub(super) from: usize,
     /// Length of the stack at which the next chunk is full; `usize::MAX`: never.
     pub(super) due: usize,
-    /// What a row holds, each container before its contents.
+    /// The values of a row, each container before its contents.
     pub(super) steps: Vec<Step>,
     pub(super) columns: usize,
     /// Rows of each chunk, and where each of its columns ends on the stack.
@@ -37,8 +37,8 @@ pub(super) struct Shred {
     pub(super) ends: Vec<u32>,
     pub(super) rows: u32,
     pub(super) scratch: Scratch,
-    /// What a row is expected to bring, and which of it comes next; `usize::MAX` while
-    /// nothing is expected.
+    /// The events of an expected row, and the index of the next one. The index is
+    /// `usize::MAX` while no row is expected.
     pub(super) events: Vec<Event>,
     pub(super) next: usize,
     /// The values of expected rows, by column, and how many rows are whole.
@@ -46,7 +46,7 @@ pub(super) struct Shred {
     pub(super) whole: u32,
 }
 
-/// What the encoder is told of a row.
+/// An event in a row.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Event {
     BeginObject,
@@ -96,7 +96,7 @@ pub(super) enum Holds {
 }
 
 /// Neither a container nor a part of one.
-#[inline(always)]
+#[inline]
 pub(super) fn is_plain(tag: u8) -> bool {
     tag <= TAG_SPAN_LAST || tag == TAG_WAITING
 }
@@ -147,7 +147,7 @@ impl Shred {
         })
     }
 
-    /// Learns what the row at `at` holds; false where such rows are not taken apart.
+    /// Learns the steps of the row at `at`. False if such rows cannot be taken apart.
     pub(super) fn learn(&mut self, tags: &[u8], cells: &[u64], at: usize, depth: usize) -> bool {
         let column = self.columns;
         let (holds, columns) = match tags[at] {
@@ -237,7 +237,7 @@ impl Shred {
         self.column(planner, &mut self.steps.iter(), 0).map(|(plan, _)| plan)
     }
 
-    /// A step's plan, and what its containers take as records and plain arrays.
+    /// A step's plan, and the size of its containers as records and plain arrays.
     pub(super) fn column<'s>(
         &'s self,
         planner: &Planner<'_>,

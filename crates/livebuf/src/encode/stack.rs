@@ -8,22 +8,22 @@
 //! object:  [key list | count of places]  [bytes as a record]  values ...
 //! ```
 
-/// Waiting tag of text that may turn out to be shared: the cell is a [`Text`]'s number.
+/// The tag of text that may turn out to be shared. The cell is the text's number in `texts`.
 pub(super) const TAG_WAITING: u8 = 0xF0;
-/// A waiting array: the count of places that what it holds takes, and the bytes it would
-/// take as a plain array (later its home).
+/// A waiting array. The cell's low half counts the places of its contents. The high half is
+/// its size as a plain array, and later its home.
 pub(super) const TAG_WAITING_ARRAY: u8 = 0xF1;
-/// A waiting object: its key list, and the count of places; if that is not 0, the place
-/// behind it is [`TAG_WAITING_SIZE`].
+/// A waiting object. The cell's low half is its key list, the high half counts the places of
+/// its contents. If these are not 0, a place of [`TAG_WAITING_SIZE`] follows.
 pub(super) const TAG_WAITING_OBJECT: u8 = 0xF2;
-/// The bytes that the object before would take as a record (later its home).
+/// The size as a record of the object one place before, and later its home.
 pub(super) const TAG_WAITING_SIZE: u8 = 0xF3;
 /// A waiting array or object that became part of a column.
 pub(super) const TAG_ABSORBED_ARRAY: u8 = 0xF4;
 pub(super) const TAG_ABSORBED_OBJECT: u8 = 0xF5;
 
-/// How many places the value at `at` takes with all it holds.
-#[cfg_attr(not(feature = "small"), inline(always))]
+/// The count of places of the value at `at`, its contents included.
+#[inline]
 pub(super) fn places(tags: &[u8], cells: &[u64], at: usize) -> usize {
     match tags[at] {
         ..TAG_WAITING_ARRAY => 1,
@@ -35,7 +35,7 @@ pub(super) fn places(tags: &[u8], cells: &[u64], at: usize) -> usize {
     }
 }
 
-/// The places of what the container at `at` holds directly.
+/// The places of the direct children of the container at `at`.
 pub(super) fn children<'t>(
     tags: &'t [u8],
     cells: &'t [u64],
@@ -50,8 +50,8 @@ pub(super) fn children<'t>(
     run(tags, cells, at + head, end)
 }
 
-/// The places of the values from `at` to `end`, without what they hold.
-#[cfg_attr(not(feature = "small"), inline(always))]
+/// The places of the values from `at` to `end`, without the places of their contents.
+#[inline]
 pub(super) fn run<'t>(
     tags: &'t [u8],
     cells: &'t [u64],

@@ -52,14 +52,14 @@ const LONGEST_PAUSE: u32 = 1 << 14;
 impl Repeats {
     const NEW: Repeats = Repeats { pause: 0, next: SHORTEST_PAUSE, searched: 0, found: false };
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn skip(&mut self) -> bool {
         let skips = self.pause > 0;
         self.pause -= skips as u32;
         skips
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn searched(&mut self, found: bool) {
         self.searched += 1;
         self.found |= found;
@@ -154,7 +154,7 @@ impl Texts {
     }
 
     /// A further cell refers to this text.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn share<S: Storage>(&mut self, out: &mut Output<S>, number: u32) {
         let found = &mut self.list[number as usize];
         if found.cell != SHARED {
@@ -170,7 +170,7 @@ impl Texts {
 }
 
 /// Writes tagged cells (FORMAT 3.4).
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(super) fn put_tagged(
     texts: &mut [Text],
     place: &mut [u8],
@@ -193,7 +193,7 @@ pub(super) fn put_tagged(
 }
 
 /// The final cell of a waiting value that comes to lie at `position`.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(super) fn settle(texts: &mut [Text], tag: u8, cell: u64, position: u32) -> (u8, u64) {
     if tag != TAG_WAITING {
         return (tag, cell);

@@ -1,12 +1,11 @@
 //! serde: documents to Rust values, borrowing text and bytes.
 //!
-//! The mapping is serde_json's (see `ser`); unknown fields are not even
-//! looked at. Bytes go to types that ask for bytes or for a sequence of `u8`.
+//! The mapping is serde_json's (see `ser`). Unknown fields are skipped without a look. Bytes go to types that ask for bytes or for a sequence of `u8`.
 //! Number text goes to `i128` and `u128` exactly, to everything else as
 //! serde_json parses it: integers of 64 bits, else the nearest double.
 //!
-//! Work is bounded by what a valid document of that size can hold, depth by
-//! [`SERDE_NESTING`](crate::SERDE_NESTING), whatever mode the view is in.
+//! In both modes, a damaged document costs no more work than a valid one of its size. The
+//! depth is bounded by [`SERDE_NESTING`](crate::SERDE_NESTING).
 
 use crate::error::{Error, ErrorKind};
 use crate::serde_support::ser::{Nested, Number, SERDE_NESTING, SerdeError, Walk};
@@ -59,7 +58,7 @@ pub fn from_doc<'de, T: Deserialize<'de>>(doc: impl AsValue<'de>) -> Result<T> {
 /// ```
 ///
 /// # Errors
-/// What does not fit the type, with the pointer to it; what is damaged;
+/// A value that does not fit the type, with the pointer to it; damage;
 /// nesting beyond [`SERDE_NESTING`], where [`Value::nested`] does not set another limit;
 /// more work than the document's size warrants.
 pub fn from_value<'de, T: Deserialize<'de>>(value: impl AsValue<'de>) -> Result<T> {
@@ -112,7 +111,7 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
         self.held(self.value.object())
     }
 
-    // As `array`: and so the frames of what calls itself stay small in unoptimised builds.
+    // Not inlined, as `array`: frames of recursive functions stay small in unoptimised builds.
     #[inline(never)]
     fn elements(&self) -> Result<Elements<'de, 'w, M>> {
         let array = self.array()?;

@@ -1,7 +1,7 @@
 //! JSON text within values that serde serializes (`serde_json::value::RawValue`), as events.
 //!
-//! The text is whole and was parsed before; it is checked here all the same, since any type
-//! may claim to be one. `livebuf-json` reads JSON that comes as such, and faster.
+//! serde_json has parsed the text already. It is checked again all the same, since any type
+//! may claim to be raw JSON. For text of your own use `livebuf-json`, which is faster.
 
 use crate::encode::Encoder;
 use crate::error::ErrorKind;
@@ -16,7 +16,7 @@ type Result<T> = core::result::Result<T, SerdeError>;
 /// Gives `encoder` the value that `text` is.
 ///
 /// # Errors
-/// [`ErrorKind::Custom`] where it is no JSON, and what the encoder says.
+/// [`ErrorKind::Custom`] where it is no JSON, and the errors of the encoder.
 pub(crate) fn encode(encoder: &mut Encoder, text: &str) -> Result<()> {
     let mut text = Text { text, at: 0 };
     // The brackets that are to close.
@@ -107,7 +107,7 @@ impl<'t> Text<'t> {
         Ok(())
     }
 
-    /// What could be a number: whether it is one, who takes it says.
+    /// The bytes that may belong to a number. The caller checks whether they are one.
     fn number(&mut self) -> &'t str {
         let rest = self.rest();
         let part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');

@@ -6,8 +6,8 @@
 //! text, and numbers of serde_json's `arbitrary_precision` keep theirs; raw JSON text
 //! (`RawValue`) becomes the value that it stands for.
 //!
-//! An `&mut Encoder` is the serializer: serde's calls are its events, and no
-//! tree stands between them.
+//! An `&mut Encoder` is the serializer: serde's calls are its events, without a tree
+//! between them.
 
 use crate::block::walk::Allowance;
 use crate::edit::{DocBuf, Editor};
@@ -787,7 +787,7 @@ impl Number {
 const EXACT_DIGITS: usize = 17;
 
 /// The event for a number's text: an integer or float where nothing is lost
-/// (DESIGN, principle 7), else the text.
+/// (as in `livebuf-json`), else the text.
 pub(crate) fn number(encoder: &mut Encoder, text: &str) -> Result<(), SerdeError> {
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let digits = mantissa.bytes().filter(u8::is_ascii_digit);
@@ -812,7 +812,7 @@ pub(crate) fn number(encoder: &mut Encoder, text: &str) -> Result<(), SerdeError
 /// in unoptimised builds, and about 1 KiB in optimised ones; so 64 fit a thread of 256 KiB.
 pub const SERDE_NESTING: u16 = 64;
 
-/// Bounds what a walk may cost: its depth, and the work on a damaged document.
+/// Bounds a walk: its depth, and its work on a damaged document.
 pub(crate) struct Walk {
     left: Cell<Allowance>,
     nesting: u16,
@@ -910,7 +910,7 @@ struct Below<'a, 'w, M> {
     left: u16,
 }
 
-/// Not inlined: the frames of what calls itself stay small in unoptimised builds.
+/// Not inlined: the frames of recursive functions stay small in unoptimised builds.
 impl<'a, M: Mode> Below<'a, '_, M> {
     /// What the cell holds, or that it is damaged (a valid view answers `None` then).
     #[inline(never)]

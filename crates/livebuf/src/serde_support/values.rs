@@ -99,7 +99,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
 
 // --- documents as fields ----------------------------------------------------
 
-/// A document of whatever comes: a field of this type holds any value, as one of
+/// A document with any value. A field of this type takes any value, as a field of
 /// `serde_json::Value` does.
 ///
 /// ```

@@ -1,8 +1,8 @@
-//! One way to hand over what is to be read: a document, a view of one, or a value.
+//! One way to hand over a value for reading: as a document, as a view of one, or as itself.
 
 use super::{Doc, Mode, Valid, Value};
 
-/// What can be read as a value: a [`Value`], a [`Doc`], or an editor such as a
+/// A type that can be read as a value: a [`Value`], a [`Doc`], or an editor such as a
 /// [`DocBuf`](crate::DocBuf), by reference.
 ///
 /// ```

@@ -18,7 +18,7 @@ impl<M: Mode> Value<'_, M> {
     /// of keys and text: damaged documents cannot make the work unbounded.
     ///
     /// # Errors
-    /// [`ErrorKind::BudgetExceeded`], [`ErrorKind::NestingLimit`], or what is damaged.
+    /// [`ErrorKind::BudgetExceeded`], [`ErrorKind::NestingLimit`], or the damage.
     ///
     /// ```
     /// use livebuf::json;
@@ -57,7 +57,7 @@ impl<M: Mode> Value<'_, M> {
     }
 }
 
-/// What is left of an open container.
+/// The rest of an open container.
 enum Open<'a> {
     Array(ArrayIter<'a, Checked>),
     /// By their keys.

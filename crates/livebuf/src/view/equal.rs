@@ -17,7 +17,7 @@ impl<M: Mode> Value<'_, M> {
     /// unbounded. Needs no allocator, and 256 KiB of stack for the deepest nesting.
     ///
     /// # Errors
-    /// [`ErrorKind::BudgetExceeded`], [`ErrorKind::NestingLimit`], or what is damaged.
+    /// [`ErrorKind::BudgetExceeded`], [`ErrorKind::NestingLimit`], or the damage.
     ///
     /// ```
     /// use livebuf::json;
@@ -74,8 +74,8 @@ impl Equal<'_> {
         Ok(true)
     }
 
-    /// The next child and what stands in its place in the other container. Not inlined, as
-    /// `enter`: the frame of what calls itself stays small in unoptimised builds.
+    /// The next child, and the value in its place in the other container. Not inlined, as
+    /// `enter`: frames of recursive functions stay small in unoptimised builds.
     #[inline(never)]
     fn next(&mut self, one: &mut Cursor, two: &mut Cursor) -> Result<Next> {
         let Some((index, child)) = one.next(self.one)? else { return Ok(Next::End) };

@@ -8,7 +8,7 @@ use crate::format::cell::Needle;
 use crate::format::layout::{KIND_MAP, TAG_HOLE, TAG_OBJECT};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// What can be looked up in a value: a key (text or [`Key`]) or an index.
+/// An argument of look-ups in a value: a key (text or [`Key`]) or an index.
 pub trait Lookup: Copy {
     #[doc(hidden)]
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -76,7 +76,7 @@ impl Lookup for &alloc::string::String {
     }
 }
 
-/// What a reference leads to.
+/// A reference stands for its target.
 impl<T: Lookup> Lookup for &T {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
@@ -111,8 +111,8 @@ impl Lookup for usize {
 /// A key that remembers where it was found: in objects of the same shapes a
 /// look-up is one comparison.
 ///
-/// What it remembers is a guess, verified against the shape at hand, so one
-/// `Key` serves any documents, from any threads. Absence is never remembered.
+/// The remembered place is a guess, which each look-up verifies against the shape at hand.
+/// So one `Key` serves any documents, from any threads. Absence is never remembered.
 ///
 /// ```
 /// use livebuf::{Doc, Key, json};
@@ -164,7 +164,7 @@ impl<'k> Key<'k> {
     }
 }
 
-/// A key that remembers what this one does.
+/// A key that remembers the same place.
 impl Clone for Key<'_> {
     fn clone(&self) -> Self {
         let guess = |guess: &AtomicU8| AtomicU8::new(guess.load(Ordering::Relaxed));

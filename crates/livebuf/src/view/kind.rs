@@ -1,9 +1,9 @@
-//! What a value is: its kind, a view to match on, and conversions to plain Rust types.
+//! The kind of a value, a view to match on, and conversions to plain Rust types.
 
 use super::{Array, Checked, Mode, Object, Value};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -31,7 +31,7 @@ pub enum Kind {
     Reserved,
 }
 
-/// A value with what it holds, to match on: [`Value::view`].
+/// A value with its contents, to match on: [`Value::view`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum View<'a, M: Mode = Checked> {
@@ -60,10 +60,10 @@ pub enum View<'a, M: Mode = Checked> {
 }
 
 impl<'a, M: Mode> Value<'a, M> {
-    /// The value with what it holds, to match on.
+    /// The value with its contents, to match on.
     ///
     /// # Errors
-    /// In checked mode what is damaged.
+    /// In checked mode, damage.
     ///
     /// ```
     /// use livebuf::{Valid, Value, View, json};
@@ -85,7 +85,7 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     fn matched(&self) -> Result<View<'a, M>> {
-        /// What a value of this kind holds.
+        /// The contents of a value of this kind.
         fn held<X>(found: Result<Option<X>>) -> Result<X> {
             found?.ok_or(Error::new(ErrorKind::BadCell, 0))
         }
@@ -148,8 +148,8 @@ macro_rules! plain {
     ($($type:ty => |$value:ident| $plain:expr;)+) => {
         $(
             /// # Errors
-            /// [`ErrorKind::WrongType`] where it is of another type or out of range, or what
-            /// is damaged.
+            /// [`ErrorKind::WrongType`] where it is of another type or out of range, or the
+            /// damage.
             impl<'a, M: Mode> TryFrom<Value<'a, M>> for $type {
                 type Error = Error;
 

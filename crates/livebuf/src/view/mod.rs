@@ -37,7 +37,7 @@ use crate::format::pointer;
 use core::fmt;
 
 mod sealed {
-    /// Modes are two, and unchecked text relies on what they promise.
+    /// There are two modes, no more: reading text unchecked relies on their promises.
     pub trait Sealed {}
     impl Sealed for super::Checked {}
     impl Sealed for super::Valid {}
@@ -63,21 +63,21 @@ mod sealed {
 ///
 /// Or it takes [`Value::checked`], which answers alike in both.
 pub trait Mode: sealed::Sealed + Copy + fmt::Debug + 'static {
-    /// What a look-up answers: `Result<Option<X>>`, or `Option<X>` where all is valid.
+    /// The answer of a look-up: `Result<Option<X>>`, or `Option<X>` where all is valid.
     type Out<X>;
-    /// What an iterator yields: `Result<X>`, or `X` where all is valid.
+    /// The item of an iterator: `Result<X>`, or `X` where all is valid.
     type Item<X>;
 
     /// A look-up's answer as a result.
     ///
     /// # Errors
-    /// What is damaged.
+    /// Damage.
     fn result<X>(out: Self::Out<X>) -> Result<Option<X>>;
 
-    /// What an iterator yields as a result.
+    /// The item of an iterator as a result.
     ///
     /// # Errors
-    /// What is damaged.
+    /// Damage.
     fn item_result<X>(item: Self::Item<X>) -> Result<X>;
 
     #[doc(hidden)]
@@ -237,8 +237,8 @@ impl<'a> Doc<'a, Checked> {
 
     /// Opens a document of which only a beginning is at hand.
     ///
-    /// What lies beyond answers [`ErrorKind::OutOfBounds`] with the offset, and
-    /// the length in the error's detail: fetch them and open again.
+    /// A read beyond it answers [`ErrorKind::OutOfBounds`], with the offset, and the length
+    /// in the error's detail. Fetch those bytes and open the document again.
     ///
     /// # Errors
     /// As [`Doc::open`], except that the header is enough.
@@ -281,7 +281,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// The value at a JSON pointer (RFC 6901); `""` is the root.
     ///
     /// # Errors
-    /// In checked mode [`ErrorKind::BadPointer`] or what is damaged; a valid
+    /// In checked mode [`ErrorKind::BadPointer`] or the damage; a valid
     /// view answers `None` to a malformed pointer.
     ///
     /// ```
@@ -373,8 +373,8 @@ pub struct Value<'a, M = Checked> {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(core::mem::size_of::<Value<'_>>() == 32);
 
-/// A value without its document: what remains when the borrow ends. For bindings, whose
-/// values cannot hold one.
+/// A value without its document, which can be kept when the borrow ends. It is for bindings,
+/// whose values cannot hold a borrow.
 ///
 /// ```
 /// use livebuf::Value;
@@ -389,7 +389,7 @@ pub struct ValueParts {
     pub cell: u64,
     /// Offset of the cell in the document; 0 where it has none.
     pub position: u32,
-    /// What the cell is (FORMAT 3.1); 0 where there is no value.
+    /// The cell's tag (FORMAT 3.1); 0 where there is no value.
     pub tag: u8,
 }
 
@@ -426,7 +426,7 @@ impl<'a, M: Mode> Value<'a, M> {
         ValueParts { cell, position, tag }
     }
 
-    /// What the value is.
+    /// The value's kind.
     ///
     /// ```
     /// use livebuf::{Kind, json};

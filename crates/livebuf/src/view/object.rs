@@ -314,7 +314,7 @@ impl<'a, M: Mode> Object<'a, M> {
         self.find(key.needle())
     }
 
-    /// By value: what is passed by reference would be put into memory by each look-up.
+    /// By value: a reference makes each caller store the object to memory.
     #[inline(never)]
     fn find_and_remember(
         self,
@@ -508,8 +508,8 @@ impl<'a, M: Mode> Object<'a, M> {
         M::out(Ordered::new(self, Limit::Unbounded, Limit::Unbounded, &[]).step(true).transpose())
     }
 
-    /// The values by the slots that their keys have in the object's shape: for what is
-    /// prepared once for many objects alike, such as keys as another language's strings.
+    /// The values, by the slots that their keys have in the object's shape. Use it to prepare
+    /// data once for many similar objects, such as keys as another language's strings.
     /// `None` for maps, which have no shape, and where there is no field.
     ///
     /// ```
@@ -680,8 +680,8 @@ pub struct Slots<'a, M> {
 }
 
 impl<'a, M: Mode> Slots<'a, M> {
-    /// A number for the shape: objects of one document with equal shapes have equal keys
-    /// in the slots that both use. An edit can change what a number stands for.
+    /// A number for the shape. Objects of one document with the same number have the same keys
+    /// in the slots that both use. After an edit a number may stand for another shape.
     #[inline]
     pub fn shape(&self) -> u32 {
         self.shape as u32
@@ -918,7 +918,7 @@ pub struct Ordered<'a, 'k, M> {
     object: Object<'a, M>,
     /// For maps: the cursor into the index.
     cursor: Option<Result<map::Range>>,
-    /// For records: what is still to come.
+    /// For records: the bounds of the keys still to come.
     lower: Limit<&'k [u8]>,
     upper: Limit<&'k [u8]>,
     done_front: Option<&'a [u8]>,

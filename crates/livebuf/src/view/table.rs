@@ -57,8 +57,8 @@ pub struct Table<'a, M> {
     mode: M,
 }
 
-/// The struct columns around rows, from the outermost that has gaps on: what a column has
-/// for a row counts only where all of them have the row. Few bytes, since views are copied.
+/// The struct columns around rows, from the outermost that has gaps on. A cell of a row
+/// exists only if all of them have that row. Few bytes, since views are copied.
 #[derive(Clone, Copy, Debug)]
 struct Above {
     /// Header of the outermost; 0 where none has gaps.
@@ -975,7 +975,7 @@ impl<M: Mode> core::fmt::Debug for Column<'_, M> {
     }
 }
 
-/// What a scan looks for.
+/// The value that a scan looks for.
 #[derive(Clone, Copy)]
 enum Wanted {
     Integers(i128, i128),
@@ -1097,7 +1097,7 @@ impl<M: Mode, T, F: Fn(Raw) -> Option<T>> Iterator for Typed<'_, M, F> {
             return None;
         }
         *next += 1;
-        // What is damaged is no value.
+        // A damaged cell is no value.
         Some(column.raw(*next - 1).ok().and_then(&self.of))
     }
 

@@ -1,10 +1,9 @@
 //! Validation: one pass over everything a document holds.
 //!
-//! Every block and every owned text *claims* its bytes; nothing may be claimed
-//! twice, so nothing aliases, nothing is circular, and the work is linear in
-//! the document's size. Shared text may overlap shared text, but nothing owned.
-//! What was not claimed is garbage. The same pass gives [`Stats`] and, for
-//! tools, every [`Region`].
+//! Every block and every owned text *claims* its bytes, and no byte may be claimed twice. So
+//! blocks do not overlap, there are no circles, and the work is linear in the document's
+//! size. Shared text may overlap shared text, but nothing owned. Bytes that are not claimed
+//! are garbage. The same pass gives [`Stats`] and, for tools, every [`Region`].
 
 use crate::block::absent::{self, Blanks};
 use crate::block::column::{ColumnType, Elements, row_of};
@@ -24,7 +23,7 @@ use crate::format::layout::*;
 use crate::format::number::is_json_number;
 use crate::view::{Doc, Mode, Valid, Value};
 
-/// What some bytes of a document are.
+/// The use of some bytes of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum RegionKind {
@@ -50,7 +49,7 @@ pub enum RegionKind {
     Array,
     /// An array's elements, or a column's values.
     Data,
-    /// A table: what its columns are.
+    /// A table, with the types of its columns.
     Table,
     /// A list: where the elements of each array are.
     List,
@@ -62,14 +61,14 @@ pub enum RegionKind {
     SharedText,
 }
 
-/// Some bytes and what they are.
+/// Some bytes and their use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     /// First byte.
     pub offset: u64,
     /// Count of bytes.
     pub length: u64,
-    /// What they are.
+    /// Their use.
     pub kind: RegionKind,
 }
 
@@ -223,8 +222,8 @@ impl<'a, M: Mode> Doc<'a, M> {
 }
 
 impl<M: Mode> Value<'_, M> {
-    /// Tells `visit` of every region that this value and what it holds occupy
-    /// (shapes apart).
+    /// Tells `visit` of every region that this value and its contents occupy (shapes
+    /// apart).
     ///
     /// # Errors
     /// The first problem with its offset.
@@ -520,7 +519,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                     depth -= 1;
                     continue;
                 }
-                // Checked with its table: what it holds is to come.
+                // It was checked with its table; its contents come next.
                 Some(Found::Further(raw)) if depth < CHUNK => {
                     Open::Members(Cursor::new(self.bytes, raw)?, above)
                 }
@@ -540,7 +539,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         Ok(())
     }
 
-    /// Checks what an object holds, which was checked itself.
+    /// Checks the contents of an object. The object itself was checked before.
     fn members(&mut self, raw: Raw, above: u16) -> Result<()> {
         let mut cursor = Cursor::new(self.bytes, raw)?;
         while let Some((_, raw)) = cursor.next(self.bytes)? {
@@ -549,8 +548,8 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         Ok(())
     }
 
-    /// Counts what the slots of a column are that are not blank, `above` containers around
-    /// them, and all below it; not what is counted as it is met.
+    /// Counts the slots of a column that are not blank, with `above` containers around them,
+    /// and all below it. Values that are counted when they are met are left out.
     fn count_column(&mut self, column: Elements, slots: u64, above: u16) -> Result<()> {
         let (values, nulls) = count_slots(self.bytes, column, slots)?;
         self.stats.values += nulls;
@@ -609,7 +608,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if raw.tag != TAG_OBJECT && raw.tag != TAG_ARRAY {
             return Err(error(ErrorKind::UnsupportedFeature, position));
         }
-        // Columns make nodes of rows; what lies in the document may not name one.
+        // Row cells exist in memory only; refuse stored ones.
         if position != 0 && raw.cell >> 32 != 0 {
             return Err(error(ErrorKind::BadCell, position));
         }
@@ -908,7 +907,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         Ok(())
     }
 
-    /// What tables and lists have in common: the owner, and bitmaps of their own.
+    /// Checks the parts that tables and lists have in common: the owner, and their bitmaps.
     fn nested(&mut self, column: Elements, owner: Owner) -> Result<()> {
         let at = column.data as u64;
         if Owner::load(self.bytes, column.data)? != owner {
