@@ -402,6 +402,7 @@ pub(super) fn replace<K: Sink>(
         return replace_row(sink, column, slot, put, held).map(|()| value);
     }
     // The slot is to be without a value.
+    sink.lose_shapes();
     sink.try_write(|editor, _| {
         if held {
             editor.release(old);
@@ -424,6 +425,8 @@ fn replace_row<K: Sink>(
     held: bool,
 ) -> Result<()> {
     let table = Table::load(sink.bytes(), column.data)?;
+    // Further fields are freed before the members are stored.
+    sink.lose_shapes();
     sink.try_write(|editor, _| {
         editor.drop_extra(table, row, held)?;
         editor.note(Event::Gone { table: table.offset, row });

@@ -41,7 +41,8 @@ pub(super) trait Sink {
     /// Makes the last block of the document longer.
     fn extend(&mut self, size: u64);
 
-    /// Says that shapes may go that are there now: those of tables that dissolve.
+    /// Says that shapes may go that are there now: those of tables that dissolve, and of
+    /// values that are freed before others are stored.
     fn lose_shapes(&mut self);
 
     /// Stores a value's parts: its tag and cell. While only counted, tag and cell are as far
