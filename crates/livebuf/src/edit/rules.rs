@@ -1,5 +1,5 @@
-//! By which rules a column changes: what it becomes to hold a value, and how much room it
-//! gets (FORMAT 12.6, 12.9).
+//! The rules by which a column changes: its layout to hold a value, and how much room it gets
+//! (FORMAT 12.6, 12.9).
 
 use super::feed::{Feed, Incoming, Put};
 use super::sink::Sink;
@@ -14,7 +14,7 @@ use crate::format::layout::*;
 pub(super) enum Rules {
     /// An array by itself without gaps (FORMAT 12.6).
     Array,
-    /// What is in a table or list, and arrays with gaps, of rows or of arrays (12.9).
+    /// Columns of tables and lists, and arrays with gaps, of rows or of arrays (12.9).
     Column,
 }
 
