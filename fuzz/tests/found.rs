@@ -637,3 +637,30 @@ fn graft_of_an_array_of_a_list_with_missing_elements() {
     assert_eq!(error.kind(), ErrorKind::BadCode);
     assert!(before == mine.as_bytes());
 }
+
+/// A row was to get an object of the shape that only its further fields had. The bytes were
+/// counted while that shape was there. It was freed with the old row, so the edit needed
+/// another one, and wrote it over what lay behind its bytes.
+#[test]
+fn a_row_whose_new_object_had_the_shape_of_its_old_further_fields() {
+    let inner = [("further key one", New::Int(5)), ("further key two", New::Int(6))];
+    let mut doc = json!([]);
+    let list = doc.root_id().unwrap();
+    for number in 0..8 {
+        let row = [("mixed", New::Int(number)), ("name", New::Str("the name of it"))];
+        doc.push(list, New::Fields(&row)).unwrap();
+    }
+    doc.compact().unwrap();
+    let list = doc.root_id().unwrap();
+    let row = doc.child(list, 0).unwrap().unwrap();
+    doc.set(row, "mixed", "text").unwrap();
+    for (key, value) in inner {
+        doc.set(row, key, value).unwrap();
+    }
+    assert!(doc.root().as_array().unwrap().unwrap().table().unwrap().is_some());
+    let fields = [("mixed", New::Fields(&inner)), ("name", New::Str("another"))];
+    doc.set(list, 0usize, New::Fields(&fields)).unwrap();
+    valid(&doc);
+    let mixed = r#"{"further key one":5,"further key two":6}"#;
+    assert!(json(&doc).starts_with(&format!(r#"[{{"mixed":{mixed},"name":"another"}},"#)));
+}

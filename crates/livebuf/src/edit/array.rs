@@ -1,10 +1,12 @@
 //! Arrays: elements that are pushed, inserted, replaced, exchanged and taken out.
 //!
-//! What happens to their bytes is the business of [`column`](super::column).
+//! [`column`](super::column) changes their bytes.
 
 use super::column::{Place, Step};
+use super::editor::{Container, Editor};
+use super::handles::NodeId;
+use super::new::New;
 use super::rules::{Rules, growth_at_end};
-use super::{Container, Editor, New, NodeId};
 use crate::block::column::{ColumnType, Elements};
 use crate::block::list::elements_of;
 use crate::block::record::Raw;
@@ -93,8 +95,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             check(bytes, at, 8).ok()?;
         }
         self.space.write_u64(at, bits);
-        // The whole word that the next push loads: a processor waits for a store
-        // of a part of it, which is twice the time of all else here.
+        // Writes the whole word, which the next push loads. After a store of a part of it, a
+        // processor waits twice as long as all else here takes.
         self.space.write_u64(node.home as u64, header + (1 << 32));
         Some(())
     }
@@ -300,26 +302,5 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         };
         self.check_elements(elements.count as u64 + more as u64)?;
         self.change(Step::Reserve { node, array, more }).map(|_| ())
-    }
-}
-
-impl New<'_> {
-    /// The tag a new value will have, and its cell as far as columns care.
-    pub(super) fn probe(&self) -> (u8, u64) {
-        match *self {
-            New::Null => (TAG_NULL, 0),
-            New::Bool(value) => (TAG_FALSE + value as u8, 0),
-            New::Int(value) => (TAG_INT, value as u64),
-            New::Uint(value) if value <= i64::MAX as u64 => (TAG_INT, value),
-            New::Uint(value) => (TAG_UINT, value),
-            New::Float(value) => (TAG_FLOAT, value.to_bits()),
-            New::Str(_) => (TAG_STRING, 0),
-            New::Bytes(_) => (TAG_BYTES, 0),
-            New::NumberText(_) => (TAG_NUMBER, 0),
-            New::Object { .. } | New::Map { .. } | New::Fields(_) => (TAG_OBJECT, 0),
-            New::Array { .. } | New::Items(_) => (TAG_ARRAY, 0),
-            New::Copy(ref value) => (value.raw().tag, value.raw().cell),
-            New::Detached(detached) => (detached.raw().tag, detached.raw().cell),
-        }
     }
 }

@@ -1,21 +1,22 @@
 //! The columns that arrays, tables and lists are made of: how they grow, widen and shift
 //! (FORMAT 12.6, 12.9, 12.10).
 //!
-//! An array by itself without gaps is a column like those of tables and lists. It differs
-//! by [`Rules`] only. Each edit is a [`Step`], which runs by the same code to count its bytes
-//! and to write them (see [`sink`](super::sink)).
+//! An array by itself without gaps is a column like those of tables and lists. It differs by
+//! [`Rules`] only. Each edit is a [`Step`]. The same code counts its bytes and writes them (see
+//! [`sink`](super::sink)).
 
 use super::dissolve::{materialize, store};
+use super::editor::{Container, Editor};
 use super::extras::reserve_extras;
 use super::feed::{Feed, Incoming, Put};
-use super::object::{append, index_limit};
+use super::handles::{Event, NodeId};
+use super::new::New;
+use super::parts::{add_entry, key, new_map, new_shape, span};
 use super::rules::{Data, Layout, Room, Rules, layout, with_room};
 use super::sink::{Change, Sink};
-use super::{Container, Editor, Event, New, NodeId, build_key, key_fresh};
 use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{ColumnType, Elements, Gap, row_cell, row_of, set_bit};
 use crate::block::list::{List, elements_of};
-use crate::block::map;
 use crate::block::owner::{Owner, set_nested_bits};
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
@@ -116,8 +117,8 @@ fn move_nested_bits<K: Sink>(
     })
 }
 
-/// Moves the slots of a column to another place and layout. What structs and lists hold
-/// becomes objects and arrays by themselves.
+/// Moves the slots of a column to another place and layout. Rows of structs and arrays of lists
+/// become objects and arrays by themselves.
 fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements) -> Result<()> {
     let blanks = Blanks::within(sink.bytes(), place.within)?;
     sink.try_write(|editor, _| {
@@ -161,9 +162,9 @@ fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements)
 
 // --- opening slots ----------------------------------------------------------
 
-/// Opens `added` slots before `at` in a column, and stores these values there. Columns
-/// below come first: while they get another layout, those around tell what is blank. Tag
-/// and cell of the last one.
+/// Opens `added` slots before `at` in a column, and stores these values there. Columns below come
+/// first: while they get another layout, the columns around them say which slots are blank. Tag and
+/// cell of the last one.
 fn open<K: Sink>(
     sink: &mut K,
     place: Place,
@@ -265,44 +266,35 @@ fn store_extra<K: Sink>(sink: &mut K, table: Table, row: u32, put: Put<'_>) -> R
     if count == 0 {
         return Ok(());
     }
-    let mut home = 0;
-    if record {
-        home = sink.carve(record_size(count) as u64);
-        sink.set_aside(shape_size(count) as u64);
-        sink.write(|editor, extent| {
-            let shape = shape::create(&mut editor.space, count, 0, extent).offset as u32;
-            Record::new(home, count, count, count, shape).write_header(&mut editor.space);
-        });
+    let home = if record {
+        let home = sink.carve(record_size(count) as u64);
+        let shape = new_shape(sink, count, 0).offset as u32;
+        let object = Record::new(home, count, count, count, shape);
+        sink.write(|editor, _| object.write_header(&mut editor.space));
+        home
     } else {
-        sink.set_aside(map::create_size(count) + index_limit(count));
-        sink.write(|editor, extent| {
-            home = map::create(&mut editor.space, extent, count).at as u32;
-        });
-    }
+        new_map(sink, count, count)
+    };
     let mut index = 0;
-    put.each_further(sink, table, &mut |sink, key, member| {
-        let needle = Needle::new(key.as_bytes());
-        sink.set_aside(key_fresh(needle.text));
-        let mut key_cell = 0;
-        sink.write(|editor, extent| {
-            key_cell = match record {
-                true => editor.build_span_cell(&needle, extent),
-                false => build_key(&mut editor.space, needle.text, true, extent),
-            };
-        });
-        let (tag, cell) = store(sink, &member)?;
-        sink.try_write(|editor, extent| {
-            let space = &mut editor.space;
-            if record {
+    put.each_further(sink, table, &mut |sink, text, member| {
+        let needle = Needle::new(text.as_bytes());
+        let key_cell = match record {
+            true => key(sink, &needle)?,
+            false => span(sink, needle.text, true)?,
+        };
+        let value = store(sink, &member)?;
+        if !record {
+            add_entry(sink, home, key_cell, value);
+        } else {
+            sink.try_write(|editor, _| {
+                let space = &mut editor.space;
                 let object = Block::resolve(space.bytes(), home)?.record()?;
                 let shape = Shape::load(space.bytes(), object.shape() as u64)?;
                 shape::put_key(space, shape, index, key_cell, needle.fingerprint);
-                object.put(space, index, (tag, cell));
-            } else {
-                append(space, home as u64, key_cell, tag, cell, extent);
-            }
-            Ok(())
-        })?;
+                object.put(space, index, value);
+                Ok(())
+            })?;
+        }
         index += 1;
         Ok(())
     })?;
@@ -403,6 +395,7 @@ pub(super) fn replace<K: Sink>(
         return replace_row(sink, column, slot, put, held).map(|()| value);
     }
     // The slot is to be without a value.
+    sink.lose_shapes();
     sink.try_write(|editor, _| {
         if held {
             editor.release(old);
@@ -425,6 +418,8 @@ fn replace_row<K: Sink>(
     held: bool,
 ) -> Result<()> {
     let table = Table::load(sink.bytes(), column.data)?;
+    // Further fields are freed before the members are stored.
+    sink.lose_shapes();
     sink.try_write(|editor, _| {
         editor.drop_extra(table, row, held)?;
         editor.note(Event::Gone { table: table.offset, row });
@@ -446,8 +441,8 @@ fn replace_row<K: Sink>(
 
 // --- arrays of lists by themselves ------------------------------------------
 
-/// Makes all arrays of a list arrays by themselves, so that the one at `row` can change its
-/// length: that array's place, and itself.
+/// Makes all arrays of a list arrays by themselves, so that the one at `row` can change its length.
+/// Returns the place of that array, and the array.
 fn part<K: Sink>(
     sink: &mut K,
     list: List,
@@ -631,14 +626,14 @@ fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// Carries out an edit of columns.
     ///
-    /// While parts of a document may overlap, one step can undo what the next relies on. So
-    /// columns of tables and lists change only in a document that was validated, but for
-    /// slots that are overwritten as they are. Arrays change in any document.
+    /// In a damaged document blocks may overlap, and one step can destroy the bytes that the next
+    /// one relies on. So columns of tables and lists change only in a document that was validated.
+    /// Slots that are overwritten as they are need no validation. Arrays change in any document.
     pub(super) fn change(&mut self, step: Step<'_>) -> Result<(u8, u64)> {
         if !self.space.trusted && !self.is_simple(&step)? {
             self.check_trust()?;
         }
-        self.carry_out(&step)
+        self.carry_out(&step, NodeId::NONE)
     }
 
     pub(super) fn check_trust(&self) -> Result<()> {
@@ -654,7 +649,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 return Ok(rules == Rules::Array);
             }
             let feed = Feed::One(put);
-            let layout = layout(&mut self.sizer(), column, place.within, &feed, Some(slot))?;
+            let mut sizer = self.sizer(NodeId::NONE);
+            let layout = layout(&mut sizer, column, place.within, &feed, Some(slot))?;
             Ok(layout == Layout::of(column))
         };
         Ok(match *step {
@@ -702,7 +698,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match (old.gaps, new.gaps) {
             (GAPS_BOTH, GAPS_BOTH) => self.space.copy_within(old_bits + from, bits + to, whole),
             (GAPS_NULL, GAPS_BOTH) => {
-                // What was without a value was null, or blank.
+                // A slot without a value was null, or blank.
                 for slot in 0..old.count {
                     let (bytes, at) = (self.space.bytes(), (slot >> 3) as u64);
                     let valid = load_u8(bytes, old_bits + at)? >> (slot & 7) & 1 == 1;
@@ -725,8 +721,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    /// Says of a slot of a struct or list column that a value was stored below it, or why
-    /// none was.
+    /// Marks a slot of a struct or list column: a value was stored below it, or it is null, or
+    /// missing.
     fn fill(&mut self, column: Elements, slot: u32, put: Put<'_>) {
         match put.incoming() {
             Incoming::Blank => {}
@@ -738,8 +734,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    /// Frees what held the parts of a value that became part of columns, as a row of the
-    /// table or list `to`.
+    /// Frees the block of an object or array whose members or elements are in columns now. `to`:
+    /// the table or list, and the row, that it became.
     fn free_shell(&mut self, put: Put<'_>, to: (u32, u32)) {
         let Put::Here(raw) = put else { return };
         let from = (raw.cell as u32, row_of(raw.cell).unwrap_or(0));
@@ -784,8 +780,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    /// Takes emptied slots out of an array; an array of rows or with gaps that is left
-    /// without any forgets its column.
+    /// Takes emptied slots out of an array. If no slot is left, an array of rows or with gaps gets
+    /// plain cells again.
     fn close(&mut self, array: Elements, at: u32, count: u32) -> Result<()> {
         self.close_from(array.offset, at, count)?;
         if array.count == count && Rules::of(array, 0) == Rules::Column {
@@ -796,7 +792,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    /// Takes `count` slots from `at` on out of a column; what they held is freed or elsewhere.
+    /// Takes `count` slots from `at` on out of a column. Their values are freed already, or hang
+    /// elsewhere.
     fn close_from(&mut self, header: u32, at: u32, count: u32) -> Result<()> {
         let column = Elements::at(self.space.bytes(), header)?;
         let rest = column.count - at - count;

@@ -1,6 +1,9 @@
 //! A cursor on one container: the editor's calls without naming the handle.
 
-use super::{Child, Detached, Editor, New, NodeId};
+use super::editor::Editor;
+use super::handles::NodeId;
+use super::new::Detached;
+use super::new::{Child, New};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::space::Observer;
 use crate::store::storage::Storage;

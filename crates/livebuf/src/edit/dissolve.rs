@@ -1,9 +1,10 @@
-//! Rows of tables and arrays of lists as objects and arrays by themselves (FORMAT 12.9,
-//! 12.10): what was in columns moves to a record, a map or an array of its own.
+//! Makes rows of tables objects by themselves, and elements of lists arrays by themselves (FORMAT
+//! 12.9, 12.10). Their values move from columns to a record, a map or an array.
 
-use super::Event;
 use super::feed::Put;
-use super::object::{append, index_limit};
+use super::handles::Event;
+use super::literal::part;
+use super::parts::{add_entry, new_map};
 use super::sink::Sink;
 use crate::block::column::{Elements, row_of};
 use crate::block::map;
@@ -18,7 +19,12 @@ use crate::format::layout::*;
 /// Stores a value in a slot of its own: its tag and cell.
 pub(super) fn store<K: Sink>(sink: &mut K, put: &Put<'_>) -> Result<(u8, u64)> {
     match put {
-        Put::Value(new) => sink.store(new),
+        Put::Value(new) => {
+            let value = part(sink, new, 0)?;
+            // Before the next value is stored, an old one may be freed with its shape.
+            sink.lose_shapes();
+            Ok(value)
+        }
         Put::Here(raw) => materialize(sink, *raw),
         Put::Missing | Put::Blank => Ok((TAG_HOLE, 0)),
     }
@@ -80,17 +86,15 @@ fn materialize_map<K: Sink>(sink: &mut K, raw: Raw, table: Table, row: u32) -> R
     while cursor.next(sink.bytes())?.is_some() {
         count += 1;
     }
-    sink.set_aside(map::create_size(count) + index_limit(count));
-    let mut map = 0;
-    sink.write(|editor, extent| map = map::create(&mut editor.space, extent, count).at);
+    let map = new_map(sink, count, count);
     let mut cursor = Cursor::new(sink.bytes(), raw)?;
     while let Some((index, child)) = cursor.next(sink.bytes())? {
         let key = key_cell(sink.bytes(), &cursor, table, row, index)?;
-        let (tag, cell) = materialize(sink, child)?;
-        sink.write(|editor, extent| append(&mut editor.space, map, key, tag, cell, extent));
+        let value = materialize(sink, child)?;
+        add_entry(sink, map, key, value);
     }
     sink.try_write(|editor, _| editor.free_extra_shell(table, row))?;
-    Ok(map as u32)
+    Ok(map)
 }
 
 /// The cell of a row's key: a column's, or that of a further field.

@@ -1,14 +1,14 @@
 //! Whole documents: owned ones, what encoding ends in, and compaction.
 
-use super::Editor;
+use super::editor::Editor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::space::Observer;
 use crate::store::storage::{Exclusive, Storage};
 use crate::view::{AsValue, Checked, Doc, Mode, Valid, Value};
 
 impl<M: Mode> Doc<'_, M> {
-    /// Writes a compact copy of the document to another buffer, without an
-    /// allocator: holes, garbage and spare room are left behind. Returns its length.
+    /// Writes a compact copy of the document to another buffer, without an allocator. The copy has
+    /// no holes, no garbage and no spare room. Returns its length.
     ///
     /// # Errors
     /// [`ErrorKind::NoSpace`](crate::ErrorKind::NoSpace) with the missing bytes, or what is damaged.
@@ -89,8 +89,9 @@ mod owned {
     use crate::block::column::row_of;
     use crate::block::record::Raw;
     use crate::block::walk::{self, Allowance, Cursor};
+    use crate::edit::editor::DocBuf;
+    use crate::edit::handles::Handles;
     use crate::edit::handles::Run;
-    use crate::edit::{DocBuf, Handles};
     use crate::encode::{EncodeOptions, Encoder};
     use crate::format::layout::{Limits, TAG_SPAN_LAST};
     use crate::store::space::{Observer, Space};
@@ -223,8 +224,8 @@ mod owned {
     /// An empty document; its root is null.
     impl Default for DocBuf {
         fn default() -> Self {
-            // The storage starts with more than a header, so only memory can be missing:
-            // then it ends as other collections do.
+            // The storage starts with more than a header, so only memory can be missing. Then it
+            // ends as other collections do.
             DocBuf::new().unwrap_or_else(|_| {
                 alloc::alloc::handle_alloc_error(core::alloc::Layout::new::<[u128; 2]>())
             })
@@ -361,14 +362,14 @@ mod owned {
             Ok(())
         }
 
-        /// Encodes the document anew where more than three quarters of it are free, so that
-        /// what shrinks gives its space back. Handles follow. Amortized constant time: as
+        /// Encodes the document anew where more than three quarters of it are free, so that a
+        /// document that shrinks gives its space back. Handles follow. Amortized constant time: as
         /// many bytes must be freed again before it is due again.
         #[cold]
         #[inline(never)]
         pub(in crate::edit) fn squeeze(&mut self) {
             self.space.must_squeeze = false;
-            // What is detached hangs nowhere, and would be lost.
+            // Detached values hang nowhere, and would be lost.
             if S::FIXED || !self.space.trusted || self.detached > 0 || !self.try_squeeze() {
                 self.space.defer_squeezing();
             }
@@ -408,8 +409,8 @@ mod owned {
             self.validate_with(|_| {})
         }
 
-        /// The same, and tells `visit` of every region as [`Doc::regions`] does: for those
-        /// who show how far it is.
+        /// The same, and calls `visit` on every region, as [`Doc::regions`] does. A program can
+        /// show its progress so.
         ///
         /// # Errors
         /// As [`validate`](Self::validate).

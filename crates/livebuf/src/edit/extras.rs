@@ -1,7 +1,7 @@
-//! The extras of a table: which rows have further fields, and the homes of the objects that
-//! these are in (FORMAT 6.3).
+//! The extras of a table: its rows that have further fields, and the homes of the objects with
+//! these fields (FORMAT 6.3).
 
-use super::Editor;
+use super::editor::Editor;
 use super::sink::Sink;
 use crate::block::column::{ColumnType, Elements};
 use crate::block::map;
@@ -62,8 +62,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    /// Drops the entries of `removed` rows from `at` on, and renumbers those behind them,
-    /// or those from `at` on where `added` rows come before them.
+    /// Changes the entries from row `at` on. Those of `removed` rows are dropped; the rows behind
+    /// these get numbers that are lower by `removed` and higher by `added`.
     pub(super) fn shift_extras(
         &mut self,
         table: Table,
@@ -112,8 +112,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    /// Frees the object of a row's further fields, which are in another object with the
-    /// row's others; so are their keys.
+    /// Frees the object with a row's further fields. The fields and their keys are in another
+    /// object already, with the row's others.
     pub(super) fn free_extra_shell(&mut self, table: Table, row: u32) -> Result<()> {
         let home = table.extra(self.space.bytes(), row)?;
         let shell = Raw::object(home);

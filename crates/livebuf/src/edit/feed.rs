@@ -1,8 +1,7 @@
-//! What is to be stored in columns: one value, described once, that each column asks for
-//! its part. A struct's column takes a member of each object, a list's the elements of
-//! each array.
+//! New values for columns. A value is described once, and each column asks it for its part. A
+//! struct's column takes a member of each object, a list's the elements of each array.
 
-use super::New;
+use super::new::New;
 use super::sink::Sink;
 use crate::block::column::Gap;
 use crate::block::list::elements_of;
@@ -14,7 +13,7 @@ use crate::format::cell::Needle;
 use crate::format::layout::*;
 use crate::view::{Checked, Object};
 
-/// What is to be stored in a slot.
+/// A new value for a slot.
 #[derive(Clone, Copy)]
 pub(super) enum Put<'v> {
     /// A value from elsewhere.
@@ -23,7 +22,7 @@ pub(super) enum Put<'v> {
     Here(Raw),
     /// A row has no such field.
     Missing,
-    /// What would have the field is not there itself.
+    /// The row around the field is null or missing.
     Blank,
 }
 
@@ -211,7 +210,7 @@ impl<'v> Feed<'_, 'v> {
         })
     }
 
-    /// Hands `with` each value, and the sink: what it writes does not change what is fed.
+    /// Calls `with` on the sink and each value. The values do not change by what it writes.
     #[inline]
     pub(super) fn each<K: Sink>(
         &self,

@@ -1,21 +1,21 @@
-//! Handles, and what becomes of them: one rule for every layout.
+//! Handles, and how they follow their containers: one rule for every layout.
 //!
-//! A handle is good until its own container is freed or taken away. It follows its
-//! container when that moves: when rows before it are inserted or removed, when rows are
-//! exchanged, when a row becomes an object by itself or an object becomes a row.
+//! A handle is good until its own container is freed or taken away. It follows its container when
+//! that moves. Rows move when others are inserted or removed before them, and when two are
+//! exchanged. A row may become an object by itself, and an object a row.
 //!
-//! A handle says when it was taken. The editor notes what edits did to containers, as a
-//! list of events; an older handle is led through the events since. The list has a limit:
-//! handles older than it are refused, but for those that edits used lately.
+//! A handle says when it was taken. The editor notes how edits change containers, as a list of
+//! events. An older handle is led through the events since. The list has a limit: handles older
+//! than it are refused, but for those that edits used lately.
 
 use crate::store::storage::Storage;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// A place in a document that outlives borrows: an object or array.
 ///
-/// It stays good when the container grows, moves or becomes a map, when rows around it
-/// shift, and when anything else is freed. It goes stale, and says so, when its own
-/// container is freed: removed or replaced, by itself or with one around it.
+/// It stays good when the container grows, moves or becomes a map, when rows around it shift, and
+/// when other values are freed. It goes stale when its own container is removed or replaced, or one
+/// around it is. A stale handle is refused.
 ///
 /// An editor remembers the last 4,096 such changes, or 8 in a fixed buffer. Handles that
 /// were taken before these are refused as stale too, but for the last four that edits used.
@@ -54,7 +54,7 @@ impl NodeId {
     /// // All four are 0 in no handle.
     /// assert_ne!(root.to_words(), [0; 4]);
     /// ```
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub fn to_words(self) -> [u32; 4] {
         [self.home, self.row, self.issuer, self.time as u32 | (self.depth as u32) << 16]
     }
@@ -63,9 +63,9 @@ impl NodeId {
     ///
     /// # Safety
     /// The words are those of a handle that some editor gave, by [`to_words`](Self::to_words).
-    /// Invented ones may name bytes that are no container: an edit then damages a document
-    /// that counts as valid, and its text is read unchecked.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    /// Invented ones may name bytes that are no container. An edit then damages a document that
+    /// counts as valid, and its text is read unchecked.
+    #[inline]
     #[allow(unsafe_code)]
     pub unsafe fn from_words([home, row, issuer, rest]: [u32; 4]) -> Self {
         NodeId { home, row, issuer, time: rest as u16, depth: (rest >> 16) as u16 }
@@ -78,7 +78,7 @@ impl NodeId {
     }
 }
 
-/// What an edit did to containers. Rows are those of a table or the arrays of a list,
+/// A change that an edit made to containers. Rows are those of a table or the arrays of a list,
 /// which is named by its offset.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
@@ -151,7 +151,7 @@ fn draw() -> u32 {
     ISSUERS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What an editor knows of the handles that it gave.
+/// The state that an editor keeps for the handles that it gave.
 #[derive(Clone)]
 pub(super) struct Handles {
     issuer: u32,
@@ -215,13 +215,13 @@ impl Handles {
     }
 
     /// A new handle.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn give(&self, home: u32, row: u32, depth: u16) -> NodeId {
         NodeId { home, row, issuer: self.issuer, time: self.time, depth }
     }
 
     /// Whether nothing happened since the handle was taken.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn is_fresh(&self, node: NodeId) -> bool {
         node.issuer == self.issuer && node.time == self.time
     }
@@ -271,7 +271,7 @@ impl Handles {
     }
 
     /// Says which container the next edit is about, by a fresh handle.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn set_used(&mut self, node: NodeId) {
         self.using = (node, node);
     }
@@ -284,7 +284,7 @@ impl Handles {
         self.few.get(..(self.time - self.since) as usize).unwrap_or_default()
     }
 
-    /// Notes what an edit did.
+    /// Notes a change that an edit made.
     pub(super) fn note<S: Storage>(&mut self, event: Event) {
         self.make_room::<S>();
         let count = (self.time - self.since) as usize;
@@ -373,7 +373,7 @@ impl Handles {
     pub(super) fn freed<S: Storage>(&mut self, offset: u64, size: u64) {
         let Some((from, to)) = self.freeing else { return };
         let (start, end) = (offset as u32, (offset + size) as u32);
-        // What lies between two blocks and is less than a block is no home.
+        // A gap between two blocks that is smaller than a block holds no home.
         let touches = start <= to.saturating_add(7) && from <= end.saturating_add(7);
         if to > 0 && !touches {
             self.note::<S>(Event::Freed(from, to));

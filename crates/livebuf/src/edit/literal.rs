@@ -1,18 +1,185 @@
-//! Whole objects and arrays given as slices: measured at once, built at once.
+//! New values. Each is described once, for the sink that counts its bytes and for the one that
+//! writes them.
 
-use super::object::{append, index_limit};
-use super::{Editor, New, NodeId, build_key};
+use super::copy;
+use super::editor::{Editor, Slot};
+use super::handles::NodeId;
+use super::new::New;
+use super::parts::{add_entry, key, new_map, new_shape, span};
+use super::sink::{Sink, Writer};
 use crate::block::column::{ColumnType, Elements, Numbers};
-use crate::block::map;
-use crate::block::record::Record;
+use crate::block::record::{Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::cell::Needle;
+use crate::format::bytes::round_up;
+use crate::format::cell::{Needle, owned_span, span_at};
 use crate::format::layout::*;
+use crate::format::number::is_json_number;
 use crate::store::space::{Extent, Observer};
 use crate::store::storage::Storage;
 
 type Field<'v> = (&'v str, New<'v>);
+
+/// Stores a new value's parts. Returns its tag and cell. While only counted, these are as far
+/// as columns care. `above`: containers around it that are new, too.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn value<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
+    match simple(sink, new, above)? {
+        Some(value) => Ok(value),
+        None => rest(sink, new, above),
+    }
+}
+
+/// The same of a value in another one, or in a column. A detached value can be hung once, so not
+/// from a slice.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn part<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
+    match new {
+        New::Detached(_) => Err(Error::new(ErrorKind::Unsupported, 0)),
+        new => value(sink, new, above),
+    }
+}
+
+/// Stores a number, text or an empty record, the most frequent values. `None` for others.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn simple<K: Sink>(
+    sink: &mut K,
+    new: &New<'_>,
+    above: u16,
+) -> Result<Option<(u8, u64)>> {
+    if let Some(value) = new.immediate() {
+        return Ok(Some(value));
+    }
+    Ok(match *new {
+        New::Str(text) => Some((TAG_STRING, span(sink, text.as_bytes(), true)?)),
+        New::Object { capacity } => {
+            sink.nests(above + 1);
+            let home = sink.carve(record_size(capacity as u32) as u64);
+            let record = Record::new(home, capacity as u32, 0, 0, 0);
+            sink.write(|editor, _| record.write_header(&mut editor.space));
+            Some((TAG_OBJECT, home as u64))
+        }
+        _ => None,
+    })
+}
+
+fn rest<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
+    match *new {
+        New::Bytes(bytes) => Ok((TAG_BYTES, span(sink, bytes, true)?)),
+        New::NumberText(text) => {
+            if !K::WRITES && !is_json_number(text.as_bytes()) {
+                return Err(Error::new(ErrorKind::BadNumber, 0));
+            }
+            Ok((TAG_NUMBER, span(sink, text.as_bytes(), true)?))
+        }
+        New::Map { capacity } => {
+            sink.editor().check_elements(capacity as u64)?;
+            sink.nests(above.saturating_add(1));
+            Ok((TAG_OBJECT, new_map(sink, capacity, 0) as u64))
+        }
+        New::Array { capacity } => {
+            sink.editor().check_elements(capacity as u64)?;
+            sink.nests(above.saturating_add(1));
+            Ok((TAG_ARRAY, array(sink, ColumnType::I64, 0, capacity).offset as u64))
+        }
+        New::Fields(given) => fields(sink, given, above.saturating_add(1)),
+        New::Items(given) => items(sink, given, above.saturating_add(1)),
+        New::Copy(ref value) => copy::copy(sink, value, above),
+        New::Detached(detached) => {
+            if !K::WRITES {
+                let height = sink.editor().height_of(detached, sink.under())?;
+                sink.nests(height);
+            }
+            sink.write(|editor, _| editor.rehang(detached));
+            Ok((detached.raw().tag, detached.raw().cell))
+        }
+        _ => Ok((TAG_NULL, 0)),
+    }
+}
+
+/// Makes an array.
+fn array<K: Sink>(sink: &mut K, column: ColumnType, count: u32, capacity: u32) -> Elements {
+    let home = sink.carve(ARRAY_SIZE as u64);
+    let data = if capacity == 0 { 0 } else { sink.carve(column.data_size(capacity)) };
+    let elements = Elements::new(home, column, count, capacity, data);
+    sink.write(|editor, _| elements.write_header(&mut editor.space));
+    elements
+}
+
+/// `depth`: containers that are new up to this object, which counts.
+#[inline(never)]
+fn fields<K: Sink>(sink: &mut K, fields: &[Field<'_>], depth: u16) -> Result<(u8, u64)> {
+    sink.nests(depth);
+    if !K::WRITES {
+        sink.editor().check_elements(fields.len() as u64)?;
+        for (index, (key, _)) in fields.iter().enumerate() {
+            if fields[..index].iter().any(|(other, _)| other == key) {
+                return Err(Error::new(ErrorKind::DuplicateKey, 0));
+            }
+        }
+    }
+    let count = fields.len() as u32;
+    if !fits_record(fields) {
+        let map = new_map(sink, count, count);
+        for (key, new) in fields {
+            let key = span(sink, key.as_bytes(), true)?;
+            let value = part(sink, new, depth)?;
+            add_entry(sink, map, key, value);
+        }
+        return Ok((TAG_OBJECT, map as u64));
+    }
+    let home = sink.carve(record_size(count) as u64);
+    let shape = shape_of(sink, fields)?;
+    let record = Record::new(home, count, count, count, shape);
+    sink.write(|editor, _| record.write_header(&mut editor.space));
+    let cells = (home + RECORD_CELLS) as u64;
+    for (group, fields) in (0..).step_by(8).zip(fields.chunks(8)) {
+        let mut tags = 0;
+        for (index, (_, new)) in (group..).zip(fields) {
+            let (tag, cell) = part(sink, new, depth)?;
+            tags |= (tag as u64) << (8 * (index & 7));
+            sink.write(|editor, _| editor.space.write_u64(cells + cell_at(index), cell));
+        }
+        sink.write(|editor, _| editor.space.write_u64(cells + tag_at(group), tags));
+    }
+    Ok((TAG_OBJECT, home as u64))
+}
+
+fn fits_record(fields: &[Field<'_>]) -> bool {
+    fields.len() <= MAX_FIELDS && fields.iter().all(|(key, _)| key.len() <= MAX_SHAPE_KEY)
+}
+
+/// The shape of a record with these fields: one of the newest, or a new one.
+fn shape_of<K: Sink>(sink: &mut K, fields: &[Field<'_>]) -> Result<u32> {
+    if fields.is_empty() {
+        return Ok(0);
+    }
+    // A shape that may be gone in the run that writes is not counted on. Bytes for one of its
+    // own are given back if they are not needed.
+    let found = match K::WRITES {
+        true => find_shape(sink.bytes(), fields).unwrap_or(None),
+        false if sink.shapes_stay() => find_shape(sink.bytes(), fields)?,
+        false => None,
+    };
+    if let Some(shape) = found {
+        sink.write(|editor, _| shape::adopt(&mut editor.space, shape.offset as u32));
+        return Ok(shape.offset as u32);
+    }
+    let count = fields.len() as u32;
+    let shape = new_shape(sink, count, count);
+    for (group, fields) in (0..).step_by(8).zip(fields.chunks(8)) {
+        let mut fingerprints = 0;
+        for (index, (text, _)) in (group..).zip(fields) {
+            let needle = Needle::new(text.as_bytes());
+            let cell = key(sink, &needle)?;
+            fingerprints |= (needle.fingerprint as u64) << (8 * (index & 7));
+            sink.write(|editor, _| editor.space.write_u64(shape.key_position(index), cell));
+        }
+        let at = shape.offset + (SHAPE_FINGERPRINTS + group) as u64;
+        sink.write(|editor, _| editor.space.write_u64(at, fingerprints));
+    }
+    Ok(shape.offset as u32)
+}
 
 /// A shape that begins with these keys, among the newest.
 #[cfg_attr(not(feature = "small"), inline(always))]
@@ -30,154 +197,176 @@ fn find_shape(bytes: &[u8], fields: &[Field<'_>]) -> Result<Option<Shape>> {
     })
 }
 
-fn fits_record(fields: &[Field<'_>]) -> bool {
-    fields.len() <= MAX_FIELDS && fields.iter().all(|(key, _)| key.len() <= MAX_SHAPE_KEY)
+/// `depth`: containers that are new up to this array, which counts.
+#[inline(never)]
+fn items<K: Sink>(sink: &mut K, items: &[New<'_>], depth: u16) -> Result<(u8, u64)> {
+    sink.nests(depth);
+    sink.editor().check_elements(items.len() as u64)?;
+    let count = items.len() as u32;
+    let elements = array(sink, items_column(items), count, count);
+    for (index, new) in (0..).zip(items) {
+        let value = part(sink, new, depth)?;
+        sink.write(|editor, _| elements.put(&mut editor.space, index, value));
+    }
+    Ok((TAG_ARRAY, elements.offset as u64))
+}
+
+/// The first element's column where all fit it, a column of numbers for integers and floats,
+/// else cells.
+fn items_column(items: &[New<'_>]) -> ColumnType {
+    let Some(first) = items.first() else { return ColumnType::Cells };
+    let column = ColumnType::for_first(first.probe().0);
+    let fits = |new: &New<'_>| {
+        let (tag, cell) = new.probe();
+        column.fit(tag, cell).is_some()
+    };
+    if items.iter().all(fits) {
+        return column;
+    }
+    let mut numbers = Numbers::default();
+    let is_number = |new: &New<'_>| {
+        let (tag, cell) = new.probe();
+        let number = matches!(tag, TAG_INT | TAG_UINT | TAG_FLOAT);
+        if number {
+            numbers.add(tag, cell);
+        }
+        number
+    };
+    let all = items.iter().all(is_number);
+    numbers.column(8).filter(|_| all).unwrap_or(ColumnType::Cells)
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
-    /// A part's bytes and height. What was detached can be hung once, so not from a slice.
-    /// `first`: no shape was made or freed since the edit began.
+    /// Bytes to take for a new value below `under`. Checks all limits.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn measure_part(&self, new: &New<'_>, first: bool) -> Result<(u64, u16)> {
-        match new {
-            New::Detached(_) => Err(Error::new(ErrorKind::Unsupported, 0)),
-            // Parts before it may push a shape it could use out of the newest:
-            // room for one of its own is taken, and given back if not needed.
-            New::Fields(fields) => self.measure_fields(fields, first),
-            other => self.measure_value(other, NodeId::NONE),
+    pub(super) fn measure(&self, new: &New<'_>, under: NodeId) -> Result<u64> {
+        // A sizer of its own: one that `rest` gets as well would be put into memory.
+        let mut sizer = self.sizer(under);
+        match simple(&mut sizer, new, 0)? {
+            Some(_) => sizer.finish().map(|sizes| sizes.fresh),
+            None => self.measure_rest(new, under),
         }
     }
 
     #[inline(never)]
-    pub(super) fn measure_fields(
-        &self,
-        fields: &[Field<'_>],
-        outermost: bool,
-    ) -> Result<(u64, u16)> {
-        self.check_elements(fields.len() as u64)?;
-        let (mut size, mut highest, mut keys) = (0, 0, 0);
-        for (index, (key, new)) in fields.iter().enumerate() {
-            if fields[..index].iter().any(|(other, _)| other == key) {
-                return Err(Error::new(ErrorKind::DuplicateKey, 0));
-            }
-            let (part, height) = self.measure_part(new, false)?;
-            size += part;
-            keys += self.measure_span(key.as_bytes())?;
-            highest = highest.max(height);
+    fn measure_rest(&self, new: &New<'_>, under: NodeId) -> Result<u64> {
+        let mut sizer = self.sizer(under);
+        rest(&mut sizer, new, 0)?;
+        sizer.finish().map(|sizes| sizes.fresh)
+    }
+
+    /// Writes a measured value's parts. Returns its tag and cell.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn build(&mut self, new: &New<'_>, extent: &mut Extent) -> (u8, u64) {
+        match simple(&mut Writer::new(self, extent), new, 0) {
+            Ok(Some(value)) => value,
+            _ => self.build_rest(new, extent),
         }
-        let count = fields.len() as u32;
-        size += if !fits_record(fields) {
-            map::create_size(count) + index_limit(count) + keys
-        } else if count == 0 || (outermost && find_shape(self.space.bytes(), fields)?.is_some()) {
-            record_size(count) as u64
+    }
+
+    #[inline(never)]
+    fn build_rest(&mut self, new: &New<'_>, extent: &mut Extent) -> (u8, u64) {
+        rest(&mut Writer::new(self, extent), new, 0).unwrap_or_else(|_| {
+            // Another document changed since it was measured.
+            self.space.set_broken();
+            (TAG_NULL, 0)
+        })
+    }
+
+    /// Stores a new value in bytes of its own. Returns its tag and cell.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn store(&mut self, new: &New<'_>, under: NodeId) -> Result<(u8, u64)> {
+        let fresh = self.measure(new, under)?;
+        self.space.ensure(fresh, 0)?;
+        let mut extent = self.space.take(fresh);
+        let value = self.build(new, &mut extent);
+        self.space.finish(extent);
+        Ok(value)
+    }
+
+    /// Puts a new value where an old one is (a slot that takes any value).
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn replace(
+        &mut self,
+        tag: u64,
+        cell: u64,
+        new: New<'_>,
+        under: NodeId,
+    ) -> Result<(u8, u64)> {
+        let slot = Slot::Tagged { tag, cell };
+        let old = self.load(slot)?;
+        let text = match &new {
+            New::Str(text) => Some((TAG_STRING, text.as_bytes())),
+            New::Bytes(bytes) => Some((TAG_BYTES, *bytes)),
+            _ => None,
+        };
+        if let Some((new_tag, text)) = text
+            && self.replace_span(old, new_tag, text, tag, cell)?
+        {
+            return Ok((new_tag, 0));
+        }
+        let (new_tag, new_cell) = self.store(&new, under)?;
+        if new_tag != old.tag {
+            self.space.write_u8(tag, new_tag);
+        }
+        self.space.write_u64(cell, new_cell);
+        if old.tag > TAG_SPAN_LAST {
+            self.handles.set_used(under);
+        }
+        if old.tag > TAG_IMMEDIATE_LAST {
+            self.release(old);
+        }
+        Ok((new_tag, new_cell))
+    }
+
+    /// Writes text over an owned span that has the room, or the end of the document
+    /// behind it. False where it has not.
+    #[inline(never)]
+    pub(super) fn replace_span(
+        &mut self,
+        old: Raw,
+        new_tag: u8,
+        text: &[u8],
+        tag: u64,
+        cell: u64,
+    ) -> Result<bool> {
+        let spanned = old.tag > TAG_IMMEDIATE_LAST && old.tag <= TAG_SPAN_LAST;
+        let Some((offset, length)) = owned_span(old.cell).filter(|_| spanned) else {
+            return Ok(false);
+        };
+        let mut sizer = self.sizer(NodeId::NONE);
+        span(&mut sizer, text, true)?;
+        let new_size = sizer.finish()?.fresh;
+        let offset = offset as u64;
+        let (old_end, new_end) = if offset.is_multiple_of(8) {
+            (offset + round_up(length as u64), offset + new_size)
         } else {
-            record_size(count) as u64 + shape_size(count) as u64 + keys
+            (offset + length as u64, offset + text.len() as u64)
         };
-        Ok((size, highest.saturating_add(1)))
-    }
-
-    #[inline(never)]
-    pub(super) fn build_fields(&mut self, fields: &[Field<'_>], extent: &mut Extent) -> (u8, u64) {
-        let count = fields.len() as u32;
-        if !fits_record(fields) {
-            let map = map::create(&mut self.space, extent, count).at;
-            for (key, new) in fields {
-                let key = build_key(&mut self.space, key.as_bytes(), true, extent);
-                let (tag, cell) = self.build(new, extent);
-                append(&mut self.space, map, key, tag, cell, extent);
+        // A foreign document's neighbours may lie on the padding.
+        if new_size == 0 || !self.space.trusted {
+            return Ok(false);
+        }
+        if new_end > old_end {
+            if old_end != self.space.used() as u64 || !offset.is_multiple_of(8) {
+                return Ok(false);
             }
-            return (TAG_OBJECT, map);
+            self.space.ensure(0, new_end - old_end)?;
+            self.space.extend(new_end - old_end);
         }
-        let home = extent.carve(record_size(count) as u64);
-        let shape = match find_shape(self.space.bytes(), fields) {
-            _ if count == 0 => 0,
-            Ok(Some(shape)) => {
-                shape::adopt(&mut self.space, shape.offset as u32);
-                shape.offset as u32
-            }
-            _ => self.make_shape(fields, extent),
-        };
-        Record::new(home, count, count, count, shape).write_header(&mut self.space);
-        let cells = (home + RECORD_CELLS) as u64;
-        for (group, fields) in (0..).step_by(8).zip(fields.chunks(8)) {
-            let mut tags = 0;
-            for (index, (_, new)) in (group..).zip(fields) {
-                let (tag, cell) = self.build(new, extent);
-                tags |= (tag as u64) << (8 * (index & 7));
-                self.space.write_u64(cells + cell_at(index), cell);
-            }
-            self.space.write_u64(cells + tag_at(group), tags);
+        self.space.write(offset, text);
+        let text_end = offset + text.len() as u64;
+        self.space.zero(text_end, new_end - text_end);
+        if new_end < old_end {
+            self.space.free_range(new_end, old_end);
         }
-        (TAG_OBJECT, home as u64)
-    }
-
-    fn make_shape(&mut self, fields: &[Field<'_>], extent: &mut Extent) -> u32 {
-        let count = fields.len() as u32;
-        let shape = shape::create(&mut self.space, count, count, extent);
-        for (group, fields) in (0..).step_by(8).zip(fields.chunks(8)) {
-            let mut fingerprints = 0;
-            for (index, (key, _)) in (group..).zip(fields) {
-                let needle = Needle::new(key.as_bytes());
-                let cell = self.build_span_cell(&needle, extent);
-                fingerprints |= (needle.fingerprint as u64) << (8 * (index & 7));
-                self.space.write_u64(shape.key_position(index), cell);
-            }
-            let at = shape.offset + (SHAPE_FINGERPRINTS + group) as u64;
-            self.space.write_u64(at, fingerprints);
+        if new_tag != old.tag {
+            self.space.write_u8(tag, new_tag);
         }
-        shape.offset as u32
-    }
-
-    #[inline(never)]
-    pub(super) fn measure_items(&self, items: &[New<'_>]) -> Result<(u64, u16)> {
-        self.check_elements(items.len() as u64)?;
-        let (mut size, mut highest) = (0, 0);
-        for new in items {
-            let (part, height) = self.measure_part(new, false)?;
-            size += part;
-            highest = highest.max(height);
+        let new_cell = span_at(offset as u32, text.len() as u32, true);
+        if new_cell != old.cell {
+            self.space.write_u64(cell, new_cell);
         }
-        size += ARRAY_SIZE as u64 + self.items_column(items).data_size(items.len() as u32);
-        Ok((size, highest.saturating_add(1)))
-    }
-
-    /// The first element's column where all fit it, a column of numbers for integers and floats,
-    /// else cells.
-    fn items_column(&self, items: &[New<'_>]) -> ColumnType {
-        let Some(first) = items.first() else { return ColumnType::Cells };
-        let column = ColumnType::for_first(first.probe().0);
-        let fits = |new: &New<'_>| {
-            let (tag, cell) = new.probe();
-            column.fit(tag, cell).is_some()
-        };
-        if items.iter().all(fits) {
-            return column;
-        }
-        let mut numbers = Numbers::default();
-        let is_number = |new: &New<'_>| {
-            let (tag, cell) = new.probe();
-            let number = matches!(tag, TAG_INT | TAG_UINT | TAG_FLOAT);
-            if number {
-                numbers.add(tag, cell);
-            }
-            number
-        };
-        let all = items.iter().all(is_number);
-        numbers.column(8).filter(|_| all).unwrap_or(ColumnType::Cells)
-    }
-
-    #[inline(never)]
-    pub(super) fn build_items(&mut self, items: &[New<'_>], extent: &mut Extent) -> (u8, u64) {
-        let column = self.items_column(items);
-        let count = items.len() as u32;
-        let home = extent.carve(ARRAY_SIZE as u64);
-        let data = if count == 0 { 0 } else { extent.carve(column.data_size(count)) };
-        let elements = Elements::new(home, column, count, count, data);
-        elements.write_header(&mut self.space);
-        for (index, new) in (0..).zip(items) {
-            let (tag, cell) = self.build(new, extent);
-            elements.put(&mut self.space, index, (tag, cell));
-        }
-        (TAG_ARRAY, home as u64)
+        Ok(true)
     }
 }

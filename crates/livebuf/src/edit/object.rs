@@ -1,78 +1,28 @@
 //! Editing objects: records that gain, lose and rename fields, and become maps.
 
-use super::{At, Container, Editor, New, NodeId, Slot, build_key, key_fresh};
+use super::editor::{Container, Editor, Slot};
+use super::handles::NodeId;
+use super::literal::{simple, value};
+use super::member::{Found, find_member};
+use super::new::{At, New};
+use super::parts::{key, new_shape, span};
+use super::sink::{Change, Sink, Writer};
 use crate::block::map::{self, Map};
 use crate::block::record::{Raw, Record, each_field};
 use crate::block::shape::{self, Shape};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{check, load_u8, load_u32, load_u64};
-use crate::format::cell::{Needle, owned_span, span_bytes, span_inline};
+use crate::format::bytes::{check, load_u32, load_u64};
+use crate::format::cell::{Needle, owned_span};
 use crate::format::layout::*;
-use crate::store::space::{Extent, Observer, Space};
+use crate::store::space::{Extent, Observer};
 use crate::store::storage::Storage;
-use crate::view::Key;
 
-/// What a key leads to in a record.
-pub(super) enum Found {
-    /// A field and its tag, which may be a hole's.
-    Field(u32, u8),
-    /// No field; the record's shape, where it has one.
-    Nothing(Option<Shape>),
-}
-
-/// A planned field of a record, good until the document changes.
-pub(super) struct FieldPlan {
+/// How a record gets another field: good until the document changes.
+#[derive(Clone, Copy)]
+pub(super) struct NewField {
     /// The record's capacity with the field.
     capacity: u32,
     step: shape::Step,
-    /// Bytes of a new place for the record; 0 where it stays.
-    moved: u64,
-    /// Bytes to take, the value's apart.
-    pub(super) fresh: u64,
-    /// Bytes to extend the document by, whose last block the record is.
-    pub(super) tail: u64,
-}
-
-/// Looks a key up in a record.
-#[cfg_attr(not(feature = "small"), inline(always))]
-pub(super) fn find_member(bytes: &[u8], record: Record, at: At<'_>) -> Result<Found> {
-    if record.used() == 0 {
-        return Ok(Found::Nothing(None));
-    }
-    let shape = Shape::load(bytes, record.shape() as u64)?;
-    let index = match at {
-        At::Key(key) => shape.find(bytes, record.used(), &Needle::new(key.as_bytes()))?,
-        At::Remembered(key) => {
-            let guess = key.guessed(record.shape());
-            if guess < record.used()
-                && guess < shape.count
-                && key.needle().is_at(bytes, shape.key_position(guess))?
-            {
-                Some(guess)
-            } else {
-                find_and_remember(bytes, record, shape, key)?
-            }
-        }
-        At::Index(_) => None,
-    };
-    Ok(match index {
-        Some(index) => Found::Field(index, load_u8(bytes, record.tag_position(index))?),
-        None => Found::Nothing(Some(shape)),
-    })
-}
-
-#[inline(never)]
-fn find_and_remember(
-    bytes: &[u8],
-    record: Record,
-    shape: Shape,
-    key: &Key<'_>,
-) -> Result<Option<u32>> {
-    let found = shape.find(bytes, record.used(), key.needle())?;
-    if let Some(index) = found {
-        key.remember(record.shape(), index);
-    }
-    Ok(found)
 }
 
 /// Capacity of a record that holds `used` fields and gets another.
@@ -85,35 +35,266 @@ fn map_capacity(record: Record) -> u32 {
     record.live() + record.live() / 2 + 8
 }
 
-/// Most bytes that an index takes while `count` entries are put in one by one.
-pub(super) fn index_limit(count: u32) -> u64 {
-    let count = count as u64;
-    // Split nodes are half full; a small root leaf grows through its sizes first.
-    let nodes = count / 31 + count / (31 * 31) + 4;
-    let small = node_size(7) + node_size(15) + node_size(31);
-    nodes * node_size(NODE_SLOTS) as u64 + small as u64
+/// A new field of a record, which may grow or move.
+struct AddField<'k, 'v> {
+    home: u32,
+    record: Record,
+    needle: Needle<'k>,
+    field: NewField,
+    new: New<'v>,
 }
 
-/// Adds an entry to a map that has the room, its index nodes taken from `extent`.
-/// A key that is there already (damaged bytes) is passed over.
-pub(super) fn append<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    map: u64,
-    key_cell: u64,
-    tag: u8,
-    cell: u64,
-    extent: &mut Extent,
-) {
-    let inline = key_cell.to_le_bytes();
-    let bytes = space.bytes();
-    let key = match span_inline(key_cell) {
-        Some(length) => Ok(&inline[..length]),
-        None => span_bytes(bytes, key_cell, 0),
-    };
-    let Ok(map) = Map::load(bytes, map) else { return };
-    if let Ok(map::Place::New(plan)) = key.and_then(|key| map::plan_insert(bytes, &map, key)) {
-        map::insert(space, &map, &plan, key_cell, tag, cell, extent);
+impl Change for AddField<'_, '_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        // The value first: a shape that it uses is among the newest now, as when it was counted. It
+        // may not be once this record has made one.
+        let value = value(sink, &self.new, 0)?;
+        put_field(sink, self.home, self.record, self.field, &self.needle, value)?;
+        Ok(value)
     }
+}
+
+/// Stores a new field of a record.
+pub(super) fn put_field<K: Sink>(
+    sink: &mut K,
+    home: u32,
+    record: Record,
+    field: NewField,
+    needle: &Needle<'_>,
+    value: (u8, u64),
+) -> Result<()> {
+    let NewField { capacity, step } = field;
+    let (used, size) = (record.used(), record_size(capacity) as u64);
+    let mut offset = record.offset;
+    if capacity != record.capacity() {
+        if record.offset as u64 + record.size() == sink.end() {
+            sink.extend(size - record.size());
+        } else {
+            offset = sink.carve(size);
+        }
+    }
+    let key_cell = if step.stores_key() { key(sink, needle)? } else { 0 };
+    sink.set_aside(step.fresh());
+    sink.write(|editor, extent| {
+        let (space, old) = (&mut editor.space, record.shape());
+        let fingerprint = needle.fingerprint;
+        let shape = shape::commit_step(space, step, old, used, key_cell, fingerprint, extent);
+        if offset == record.offset {
+            Record::new(offset, capacity, used, record.live(), shape).append(space, shape, value);
+        } else {
+            record.copy_to(space, offset, capacity).append(space, shape, value);
+            editor.move_home(home, record.offset, record.size(), offset);
+        }
+    });
+    Ok(())
+}
+
+/// A record that becomes a map, so that it can take one more member.
+struct AddAsMap<'k, 'v> {
+    home: u32,
+    record: Record,
+    key: &'k str,
+    new: New<'v>,
+}
+
+impl Change for AddAsMap<'_, '_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        let value = value(sink, &self.new, 0)?;
+        put_as_map(sink, self.home, self.record, self.key, value)?;
+        Ok(value)
+    }
+}
+
+/// Makes a record a map, and stores one more member there.
+pub(super) fn put_as_map<K: Sink>(
+    sink: &mut K,
+    home: u32,
+    record: Record,
+    key: &str,
+    value: (u8, u64),
+) -> Result<()> {
+    sink.editor().check_elements(record.live() as u64 + 1)?;
+    let key_cell = span(sink, key.as_bytes(), true)?;
+    become_map(sink, home, record, map_capacity(record), Member::New(key_cell, value))
+}
+
+/// The member by which a record and the map that it becomes differ.
+#[derive(Clone, Copy)]
+enum Member {
+    /// One more, with this key and value.
+    New(u64, (u8, u64)),
+    /// The field of this index, with another key.
+    Renamed(u32, u64),
+}
+
+/// Makes a record a map with room for `capacity` entries.
+fn become_map<K: Sink>(
+    sink: &mut K,
+    home: u32,
+    record: Record,
+    capacity: u32,
+    member: Member,
+) -> Result<()> {
+    if !K::WRITES {
+        check_keys(sink.bytes(), record)?;
+    }
+    let count = record.live() + u32::from(matches!(member, Member::New(..)));
+    sink.set_aside(map::create_size(capacity) + map::index_size(count as usize));
+    sink.write(|editor, extent| {
+        let map = map::create(&mut editor.space, extent, capacity);
+        let mut count = editor.copy_fields(record, &map, member);
+        if let Member::New(key_cell, (tag, cell)) = member {
+            map::put_entry(&mut editor.space, &map, count, key_cell, tag, cell);
+            count += 1;
+        }
+        map::index(&mut editor.space, &map, count, extent);
+        shape::leave(&mut editor.space, record.shape());
+        editor.settle_map(home, record, map.at);
+    });
+    Ok(())
+}
+
+/// Reads the keys that are read while a record becomes a map, which may not fail.
+fn check_keys(bytes: &[u8], record: Record) -> Result<()> {
+    if record.used() == 0 {
+        return Ok(());
+    }
+    let shape = Shape::load(bytes, record.shape() as u64)?;
+    each_field(bytes, record, |index, _| shape.key(bytes, index).map(|_| ()))
+}
+
+/// A new entry of a map.
+struct AddEntry<'k, 'v> {
+    map: Map,
+    plan: map::InsertPlan,
+    key: &'k str,
+    new: New<'v>,
+}
+
+impl Change for AddEntry<'_, '_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        grow_map(sink, &self.map, &self.plan);
+        sink.set_aside_spare(self.plan.spare());
+        let key_cell = span(sink, self.key.as_bytes(), true)?;
+        let value = value(sink, &self.new, 0)?;
+        put_entry(sink, &self.map, &self.plan, key_cell, value);
+        Ok(value)
+    }
+}
+
+/// Makes the room for a new entry where that is behind the map's others.
+pub(super) fn grow_map<K: Sink>(sink: &mut K, map: &Map, plan: &map::InsertPlan) {
+    sink.extend(plan.tail());
+    sink.write(|editor, _| plan.claim(&mut editor.space, map));
+}
+
+/// Stores a new entry of a map, after [`grow_map`].
+pub(super) fn put_entry<K: Sink>(
+    sink: &mut K,
+    map: &Map,
+    plan: &map::InsertPlan,
+    key_cell: u64,
+    (tag, cell): (u8, u64),
+) {
+    sink.set_aside(plan.fresh());
+    sink.write(|editor, extent| {
+        map::insert(&mut editor.space, map, plan, key_cell, tag, cell, extent);
+    });
+}
+
+/// An entry that gets another key.
+struct RenameEntry<'k> {
+    plan: map::RenamePlan,
+    to: &'k str,
+}
+
+impl Change for RenameEntry<'_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        let key = self.to.as_bytes();
+        let key_cell = span(sink, key, true)?;
+        sink.set_aside(self.plan.fresh());
+        sink.write(|editor, extent| {
+            map::rename(&mut editor.space, &self.plan, key, key_cell, extent);
+        });
+        Ok((TAG_NULL, 0))
+    }
+}
+
+/// A record's field that gets another key: in a shape that only this record uses, or in a new
+/// one.
+struct RenameField<'k> {
+    record: Record,
+    /// The shape, where only this record uses it.
+    target: Option<Shape>,
+    index: u32,
+    renamed: Needle<'k>,
+}
+
+impl Change for RenameField<'_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        let RenameField { record, target, index, renamed } = self;
+        let key_cell = key(sink, renamed)?;
+        let target = match *target {
+            Some(shape) => shape,
+            None => {
+                let used = record.used();
+                let mut target = new_shape(sink, record.capacity().max(used), 0);
+                sink.write(|editor, _| {
+                    let space = &mut editor.space;
+                    target = shape::copy_keys(space, record.shape(), target, used);
+                    record.set_shape(space, target.offset as u32);
+                });
+                target
+            }
+        };
+        let fingerprint = renamed.fingerprint;
+        sink.write(|editor, _| {
+            shape::put_key(&mut editor.space, target, *index, key_cell, fingerprint);
+        });
+        Ok((TAG_NULL, 0))
+    }
+}
+
+/// A record's field that gets another key, which takes a map.
+struct RenameAsMap<'k> {
+    home: u32,
+    record: Record,
+    at: u32,
+    to: &'k str,
+}
+
+impl Change for RenameAsMap<'_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        let key_cell = span(sink, self.to.as_bytes(), true)?;
+        let member = Member::Renamed(self.at, key_cell);
+        let capacity = self.record.live() + 1;
+        become_map(sink, self.home, self.record, capacity, member)?;
+        Ok((TAG_NULL, 0))
+    }
+}
+
+/// A new field for which its record has room, and its shape has at its end. `shape`: `None`
+/// where the record has none yet.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn put_behind<K: Sink>(
+    sink: &mut K,
+    record: Record,
+    shape: Option<Shape>,
+    needle: &Needle<'_>,
+    new: &New<'_>,
+) -> Result<()> {
+    let key_cell = key(sink, needle)?;
+    let shape = match shape {
+        Some(shape) => shape,
+        None => new_shape(sink, record.capacity(), 0),
+    };
+    let value = simple(sink, new, 0)?.unwrap_or((TAG_NULL, 0));
+    sink.write(|editor, _| {
+        let space = &mut editor.space;
+        shape::put_key(space, shape, record.used(), key_cell, needle.fingerprint);
+        record.append(space, shape.offset as u32, value);
+    });
+    Ok(())
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
@@ -128,6 +309,47 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
+    /// Sets a field of a record. Returns the value's tag and cell, or `None` where a scalar took
+    /// the short way.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn set_field(
+        &mut self,
+        node: NodeId,
+        record: Record,
+        at: At<'_>,
+        new: New<'_>,
+    ) -> Result<Option<(u8, u64)>> {
+        let value = match find_member(self.space.bytes(), record, at)? {
+            Found::Field(index, old) if old != TAG_HOLE => {
+                let (tag, cell) = (record.tag_position(index), record.cell_position(index));
+                if old <= TAG_IMMEDIATE_LAST
+                    && let Some((new_tag, new_cell)) = new.immediate()
+                {
+                    if old != new_tag {
+                        self.space.write_u8(tag, new_tag);
+                    }
+                    self.space.write_u64(cell, new_cell);
+                    return Ok(None);
+                }
+                self.replace(tag, cell, new, node)?
+            }
+            Found::Field(index, _) => self.fill_hole(node, record, index, new)?,
+            Found::Nothing(shape) => {
+                let key = at.text();
+                let needle = Needle::new(key.as_bytes());
+                if self.append_field(record, shape, &needle, &new).is_some() {
+                    return Ok(None);
+                }
+                if key.len() > MAX_SHAPE_KEY || record.used() == MAX_FIELDS as u32 {
+                    self.add_as_map(node, record, key, new)?
+                } else {
+                    self.add_field(node, record, shape, &needle, new)?
+                }
+            }
+        };
+        Ok(Some(value))
+    }
+
     /// Puts a value where a removed one was.
     #[inline(never)]
     pub(super) fn fill_hole(
@@ -137,19 +359,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         index: u32,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        let size = self.measure(&new, node)?;
-        self.space.ensure(size, 0)?;
-        let mut extent = self.space.take(size);
-        let value = self.build(&new, &mut extent);
-        self.space.finish(extent);
+        let value = self.store(&new, node)?;
         record.fill(&mut self.space, index, value);
         Ok(value)
     }
 
-    /// The common case of [`add_field`](Self::add_field): a number or text, and
-    /// room for it in the record and at the end of its shape, which is the
-    /// document's first where the record has none. `None` where this is not the
-    /// case, or space or a limit is short; nothing has changed then.
+    /// The common case of [`add_field`](Self::add_field): a number or text, and room for it in the
+    /// record and at the end of its shape. A record without a shape gets the document's first one.
+    /// `None` where this is not the case, or space or a limit is short; nothing has changed then.
     #[inline(never)]
     pub(super) fn append_field(
         &mut self,
@@ -160,44 +377,30 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Option<()> {
         let (used, capacity) = (record.used(), record.capacity());
         let bytes = self.space.bytes();
-        let (room, made) = match shape {
+        let room = match shape {
             Some(shape) => {
                 check(bytes, shape.offset, shape.size()).ok()?;
-                (if used == shape.count { shape.capacity } else { 0 }, 0)
+                if used == shape.count { shape.capacity } else { 0 }
             }
-            None if load_u32(bytes, HEADER_NEWEST_SHAPE as u64) == Ok(0) => {
-                (capacity, shape_size(capacity) as u64)
-            }
+            None if load_u32(bytes, HEADER_NEWEST_SHAPE as u64) == Ok(0) => capacity,
             None => return None,
         };
         let room = room.min(capacity).min(self.space.limits().elements);
         if used >= room || needle.text.len() > MAX_SHAPE_KEY {
             return None;
         }
-        let (tag, text, mut cell) = match new {
-            New::Str(text) if text.len() > MAX_INLINE => (TAG_STRING, text.as_bytes(), 0),
-            New::Str(text) => (TAG_STRING, &[][..], Needle::new(text.as_bytes()).cell),
-            other => other.immediate().map(|(tag, cell)| (tag, &[][..], cell))?,
-        };
-        let spans = self.measure_span(needle.text).ok()? + self.measure_span(text).ok()?;
-        let fresh = made + spans;
+        if !matches!(new, New::Str(_)) && new.immediate().is_none() {
+            return None;
+        }
+        let mut sizer = self.sizer(NodeId::NONE);
+        put_behind(&mut sizer, record, shape, needle, new).ok()?;
+        let fresh = sizer.finish().ok()?.fresh;
         let mut extent = Extent::default();
         if fresh > 0 {
             self.space.ensure(fresh, 0).ok()?;
             extent = self.space.take(fresh);
         }
-
-        let key_cell = self.build_span_cell(needle, &mut extent);
-        let shape = match shape {
-            Some(shape) => shape,
-            None => shape::create(&mut self.space, capacity, 0, &mut extent),
-        };
-        shape::put_key(&mut self.space, shape, used, key_cell, needle.fingerprint);
-        if !text.is_empty() {
-            cell = build_key(&mut self.space, text, true, &mut extent);
-        }
-        record.append(&mut self.space, shape.offset as u32, (tag, cell));
-        Some(())
+        put_behind(&mut Writer::new(self, &mut extent), record, shape, needle, new).ok()
     }
 
     /// Adds a field to a record, which may grow or move.
@@ -210,88 +413,24 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         needle: &Needle<'_>,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        let size = self.measure(&new, node)?;
-        let plan = self.plan_field(record, shape, needle)?;
-        let fresh = size + plan.fresh;
-        self.space.ensure(fresh, plan.tail)?;
-        self.space.extend(plan.tail);
-        let mut extent = self.space.take(fresh);
-        // The value first: a shape that it uses is among the newest now, as when it was
-        // measured, and may not be once this record has made one.
-        let value = self.build(&new, &mut extent);
-        self.put_field(node.home, record, &plan, needle, value, &mut extent);
-        self.space.finish(extent);
-        Ok(value)
+        let field = self.new_field(record, shape, needle)?;
+        let home = node.home;
+        self.carry_out(&AddField { home, record, needle: *needle, field, new }, node)
     }
 
-    /// Plans another field of a record. Checks the limits on keys and members.
-    pub(super) fn plan_field(
+    /// Finds how a record gets another field. Checks the limits on keys and members.
+    pub(super) fn new_field(
         &self,
         record: Record,
         shape: Option<Shape>,
         needle: &Needle<'_>,
-    ) -> Result<FieldPlan> {
+    ) -> Result<NewField> {
         self.check_elements(record.live() as u64 + 1)?;
-        self.measure_span(needle.text)?;
-        let (used, old_capacity) = (record.used(), record.capacity());
-        let full = used == old_capacity;
-        let capacity = if full { grown(used) } else { old_capacity };
+        self.check_length(needle.text)?;
+        let (used, capacity) = (record.used(), record.capacity());
+        let capacity = if used == capacity { grown(used) } else { capacity };
         let step = shape::plan_step(self.space.bytes(), shape, used, needle, capacity)?;
-        let key_size = if step.stores_key() { key_fresh(needle.text) } else { 0 };
-        let (mut tail, mut moved) = (0, 0);
-        if full {
-            let grown = record_size(capacity) as u64;
-            if record.offset as u64 + record.size() == self.space.used() as u64 {
-                tail = grown - record.size();
-            } else {
-                moved = grown;
-            }
-        }
-        Ok(FieldPlan { capacity, step, moved, fresh: step.fresh() + key_size + moved, tail })
-    }
-
-    /// Carries out what [`plan_field`](Self::plan_field) planned; the document was
-    /// extended by the plan's tail.
-    pub(super) fn put_field(
-        &mut self,
-        home: u32,
-        record: Record,
-        plan: &FieldPlan,
-        needle: &Needle<'_>,
-        value: (u8, u64),
-        extent: &mut Extent,
-    ) {
-        let &FieldPlan { capacity, step, moved, .. } = plan;
-        let used = record.used();
-        let offset = if moved > 0 { extent.carve(moved) } else { record.offset };
-        let key_cell = if step.stores_key() { self.build_span_cell(needle, extent) } else { 0 };
-        let shape = shape::commit_step(
-            &mut self.space,
-            step,
-            record.shape(),
-            used,
-            key_cell,
-            needle.fingerprint,
-            extent,
-        );
-        let grown = if moved > 0 {
-            record.copy_to(&mut self.space, offset, capacity)
-        } else {
-            Record::new(offset, capacity, used, record.live(), shape)
-        };
-        grown.append(&mut self.space, shape, value);
-        if moved > 0 {
-            self.move_home(home, record.offset, record.size(), offset);
-        }
-    }
-
-    /// A key's cell, its text stored where it is long; never owned.
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn build_span_cell(&mut self, needle: &Needle<'_>, extent: &mut Extent) -> u64 {
-        match needle.cell {
-            0 => build_key(&mut self.space, needle.text, false, extent),
-            cell => cell,
-        }
+        Ok(NewField { capacity, step })
     }
 
     pub(super) fn reserve_fields(
@@ -322,55 +461,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        let fresh = self.measure(&new, node)? + self.plan_as_map(record, key)?;
-        self.space.ensure(fresh, 0)?;
-        let mut extent = self.space.take(fresh);
-        let value = self.build(&new, &mut extent);
-        self.put_as_map(node.home, record, key, value, &mut extent);
-        self.space.finish(extent);
-        Ok(value)
-    }
-
-    /// Bytes that a record takes as a map with one more member, the value apart.
-    pub(super) fn plan_as_map(&self, record: Record, key: &str) -> Result<u64> {
-        self.check_elements(record.live() as u64 + 1)?;
-        self.measure_span(key.as_bytes())?;
-        self.check_keys(record)?;
-        let index_size = map::index_size(record.live() as usize + 1);
-        Ok(map::create_size(map_capacity(record)) + index_size + key_fresh(key.as_bytes()))
-    }
-
-    /// Carries out what [`plan_as_map`](Self::plan_as_map) planned.
-    pub(super) fn put_as_map(
-        &mut self,
-        home: u32,
-        record: Record,
-        key: &str,
-        (tag, cell): (u8, u64),
-        extent: &mut Extent,
-    ) {
-        let map = map::create(&mut self.space, extent, map_capacity(record));
-        let count = self.copy_fields(record, &map, None);
-        let key_cell = build_key(&mut self.space, key.as_bytes(), true, extent);
-        map::put_entry(&mut self.space, &map, count, key_cell, tag, cell);
-        map::index(&mut self.space, &map, count + 1, extent);
-        shape::leave(&mut self.space, record.shape());
-        self.settle_map(home, record, map.at);
-    }
-
-    /// Reads what is read while a record becomes a map, which may not fail.
-    fn check_keys(&self, record: Record) -> Result<()> {
-        let bytes = self.space.bytes();
-        if record.used() == 0 {
-            return Ok(());
-        }
-        let shape = Shape::load(bytes, record.shape() as u64)?;
-        each_field(bytes, record, |index, _| shape.key(bytes, index).map(|_| ()))
+        self.carry_out(&AddAsMap { home: node.home, record, key, new }, node)
     }
 
     /// Copies a record's fields to the entries of an empty map that has room; how many.
-    /// Keys' text stays the shape's: shared, not owned. One key may be another.
-    fn copy_fields(&mut self, record: Record, map: &Map, renamed: Option<(u32, u64)>) -> u32 {
+    /// Keys' text stays the shape's: shared, not owned.
+    fn copy_fields(&mut self, record: Record, map: &Map, member: Member) -> u32 {
         let mut count = 0;
         for index in 0..record.used() {
             let bytes = self.space.bytes();
@@ -381,8 +477,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             };
             // Damaged counts do not lead beyond the map's entries.
             if raw.tag != TAG_HOLE && count < record.live() {
-                let key_cell = match renamed {
-                    Some((renamed, key_cell)) if renamed == index => key_cell,
+                let key_cell = match member {
+                    Member::Renamed(renamed, key_cell) if renamed == index => key_cell,
                     _ => load_u64(bytes, shape.key_position(index)).unwrap_or(0),
                 };
                 map::put_entry(&mut self.space, map, count, key_cell, raw.tag, raw.cell);
@@ -421,26 +517,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 return self.replace(entry.tag_at, entry.value, new, node);
             }
         };
-        let size = self.measure(&new, node)?;
-        self.measure_span(key.as_bytes())?;
         self.check_elements(map.live as u64 + 1)?;
-        let fresh = plan.fresh() + key_fresh(key.as_bytes()) + size;
-        let mut spare = if self.space.trusted { plan.spare() } else { 0 };
-        if spare > 0 && self.space.ensure(fresh + spare, plan.tail()).is_err() {
-            spare = 0;
-        }
-        if spare == 0 {
-            self.space.ensure(fresh, plan.tail())?;
-        }
-
-        self.space.extend(plan.tail());
-        plan.claim(&mut self.space, &map);
-        let mut extent = self.space.take(fresh + spare).with_spare(spare);
-        let key_cell = build_key(&mut self.space, key.as_bytes(), true, &mut extent);
-        let (tag, cell) = self.build(&new, &mut extent);
-        map::insert(&mut self.space, &map, &plan, key_cell, tag, cell, &mut extent);
-        self.space.finish(extent);
-        Ok((tag, cell))
+        self.carry_out(&AddEntry { map, plan, key, new }, node)
     }
 
     /// Takes a field out, leaving a hole.
@@ -490,50 +568,31 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.zero(words, (MAP_SIZE - MAP_LIVE) as u64);
     }
 
-    /// Gives a member another key; it keeps its place in the order, but for rows of
-    /// tables: there it comes where the other key has its column, or last.
-    ///
-    /// In a record whose shape others use, this makes a shape of its own.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotFound`] where `from` is not there, [`ErrorKind::KeyExists`]
-    /// where `to` is, [`ErrorKind::WrongType`], [`ErrorKind::StaleHandle`], limits and space.
-    ///
-    /// ```
-    /// let mut doc = livebuf::json!({"id": 7, "nmae": "x"});
-    /// let root = doc.root_id().unwrap();
-    /// doc.rename(root, "nmae", "name")?;
-    /// assert_eq!(format!("{:?}", doc.doc().root().as_object()?.unwrap()), r#"{"id": 7, "name": "x"}"#);
-    /// # Ok::<(), livebuf::Error>(())
-    /// ```
-    pub fn rename(&mut self, node: NodeId, from: &str, to: &str) -> Result<()> {
-        self.space.editable()?;
-        let node = self.enter(node)?;
-        let renamed = self.rename_fresh(node, from, to);
-        self.finish();
-        renamed
-    }
-
-    /// [`rename`](Self::rename) by a fresh handle.
-    pub(super) fn rename_fresh(&mut self, node: NodeId, from: &str, to: &str) -> Result<()> {
-        self.measure_span(to.as_bytes())?;
-        let container = self.container(node)?;
+    /// Checks that a member can get another key. Returns false where it has that key already.
+    pub(super) fn check_rename(&self, container: Container, from: &str, to: &str) -> Result<bool> {
+        self.check_length(to.as_bytes())?;
         if self.slot(container, At::Key(from))?.is_none() {
             return Err(Error::new(ErrorKind::NotFound, 0));
         }
-        if from == to {
-            return Ok(());
-        }
-        if self.slot(container, At::Key(to))?.is_some() {
+        if from != to && self.slot(container, At::Key(to))?.is_some() {
             return Err(Error::new(ErrorKind::KeyExists, 0));
         }
+        Ok(from != to)
+    }
+
+    /// Gives a member of a record or map another key.
+    pub(super) fn rename_member(
+        &mut self,
+        node: NodeId,
+        container: Container,
+        from: &str,
+        to: &str,
+    ) -> Result<()> {
         match container {
+            _ if !self.check_rename(container, from, to)? => Ok(()),
             Container::Map(map) => self.rename_entry(map, from, to),
             Container::Record(record) => self.rename_field(node, record, from, to),
-            Container::Row(table, row) => {
-                self.trusting(|editor| editor.rename_in_row(node, table, row, from, to))
-            }
-            Container::Array(_) | Container::Listed(..) => Err(Error::new(ErrorKind::WrongType, 0)),
+            _ => Err(Error::new(ErrorKind::WrongType, 0)),
         }
     }
 
@@ -548,12 +607,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         else {
             return Err(Error::new(ErrorKind::KeyExists, 0));
         };
-        let fresh = plan.fresh() + key_fresh(to.as_bytes());
-        self.space.ensure(fresh, 0)?;
-        let mut extent = self.space.take(fresh);
-        let key_cell = build_key(&mut self.space, to.as_bytes(), true, &mut extent);
-        map::rename(&mut self.space, &plan, to.as_bytes(), key_cell, &mut extent);
-        self.space.finish(extent);
+        self.carry_out(&RenameEntry { plan, to }, NodeId::NONE)?;
         if let Some((offset, length)) = owned_span(old_key) {
             self.space.free_span(offset as u64, length as u64);
         }
@@ -574,22 +628,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let (used, private) = (record.used(), shape.is_private() && self.space.trusted);
         let private = private && shape.count == used;
-        let capacity = record.capacity().max(used);
-        let copied = if private { 0 } else { shape_size(capacity) as u64 };
-        let fresh = key_fresh(to.as_bytes()) + copied;
-        self.space.ensure(fresh, 0)?;
-        let mut extent = self.space.take(fresh);
-        let key_cell = build_key(&mut self.space, to.as_bytes(), false, &mut extent);
-        let target = if private {
-            shape
-        } else {
-            let target = shape::create(&mut self.space, capacity, 0, &mut extent);
-            let target = shape::copy_keys(&mut self.space, record.shape(), target, used);
-            record.set_shape(&mut self.space, target.offset as u32);
-            target
-        };
-        shape::put_key(&mut self.space, target, index, key_cell, renamed.fingerprint);
-        self.space.finish(extent);
+        let target = private.then_some(shape);
+        self.carry_out(&RenameField { record, target, index, renamed }, NodeId::NONE)?;
         if !private {
             shape::leave(&mut self.space, record.shape());
         }
@@ -597,19 +637,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     fn rename_as_map(&mut self, node: NodeId, record: Record, at: u32, to: &str) -> Result<()> {
-        let capacity = record.live() + 1;
-        let index_size = map::index_size(record.live() as usize);
-        let fresh = map::create_size(capacity) + index_size + key_fresh(to.as_bytes());
-        self.check_keys(record)?;
-        self.space.ensure(fresh, 0)?;
-        let mut extent = self.space.take(fresh);
-        let map = map::create(&mut self.space, &mut extent, capacity);
-        let key_cell = build_key(&mut self.space, to.as_bytes(), true, &mut extent);
-        let count = self.copy_fields(record, &map, Some((at, key_cell)));
-        map::index(&mut self.space, &map, count, &mut extent);
-        self.space.finish(extent);
-        shape::leave(&mut self.space, record.shape());
-        self.settle_map(node.home, record, map.at);
-        Ok(())
+        let rename = RenameAsMap { home: node.home, record, at, to };
+        self.carry_out(&rename, NodeId::NONE).map(|_| ())
     }
 }

@@ -1,13 +1,17 @@
-//! Rows of tables: their fields are slots of columns, or further fields in an object of the
-//! row's own, which the table's extras lead to (FORMAT 6.3, 12.9).
+//! Rows of tables. Their fields are slots of columns. Further fields are in an object of the row's
+//! own, which the table's extras lead to (FORMAT 6.3, 12.9).
 
 use super::column::{Place, Step, keep, replace};
 use super::dissolve::store;
+use super::editor::{Container, Editor};
 use super::extras::reserve_extras;
 use super::feed::Put;
-use super::object::{FieldPlan, Found, append, find_member, index_limit};
+use super::handles::NodeId;
+use super::member::{Found, find_member};
+use super::new::{At, New};
+use super::object::{NewField, grow_map, put_as_map, put_entry, put_field};
+use super::parts::{add_entry, key, new_map, span};
 use super::sink::{Change, Sink};
-use super::{At, Editor, New, NodeId, build_key, key_fresh};
 use crate::block::column::row_cell;
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record};
@@ -62,30 +66,22 @@ fn put_extra<K: Sink>(
     value: (u8, u64),
 ) -> Result<()> {
     reserve_extras(sink, table, 1)?;
-    let key = key_fresh(needle.text);
-    let mut home = 0;
-    if let Some(step) = plan {
-        home = sink.carve(record_size(EXTRA_CAPACITY) as u64);
-        sink.set_aside(step.fresh() + if step.stores_key() { key } else { 0 });
+    let home = if let Some(step) = plan {
+        let home = sink.carve(record_size(EXTRA_CAPACITY) as u64);
+        let key_cell = if step.stores_key() { key(sink, needle)? } else { 0 };
+        sink.set_aside(step.fresh());
         sink.write(|editor, extent| {
-            let key = match step.stores_key() {
-                true => editor.build_span_cell(needle, extent),
-                false => 0,
-            };
-            let space = &mut editor.space;
-            let shape = shape::commit_step(space, step, 0, 0, key, needle.fingerprint, extent);
+            let (space, fingerprint) = (&mut editor.space, needle.fingerprint);
+            let shape = shape::commit_step(space, step, 0, 0, key_cell, fingerprint, extent);
             Record::new(home, EXTRA_CAPACITY, 0, 0, shape).append(space, shape, value);
         });
+        home
     } else {
-        sink.set_aside(key + map::create_size(8) + index_limit(1));
-        sink.write(|editor, extent| {
-            let space = &mut editor.space;
-            let map = map::create(space, extent, 8).at;
-            let key = build_key(space, needle.text, true, extent);
-            append(space, map, key, value.0, value.1, extent);
-            home = map as u32;
-        });
-    }
+        let map = new_map(sink, 8, 1);
+        let key_cell = span(sink, needle.text, true)?;
+        add_entry(sink, map, key_cell, value);
+        map
+    };
     sink.try_write(|editor, _| editor.insert_extra(table, row, home))
 }
 
@@ -99,7 +95,7 @@ enum Target {
     /// A hole of that key in the record with the row's further fields.
     Hole(Record, u32),
     /// A new field of that record, which is at this home.
-    Field(u32, Record, FieldPlan),
+    Field(u32, Record, NewField),
     /// The same record, which becomes a map.
     NewMap(u32, Record),
     /// The map with the row's further fields.
@@ -123,13 +119,8 @@ impl Change for Rename<'_> {
     fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
         let (table, row) = (self.table, self.row);
         // The map of a target grows before anything is taken.
-        match &self.target {
-            Target::Entry(map, plan) => {
-                sink.extend(plan.tail());
-                sink.write(|editor, _| plan.claim(&mut editor.space, map));
-            }
-            Target::Field(_, _, plan) => sink.extend(plan.tail),
-            _ => {}
+        if let Target::Entry(map, plan) = &self.target {
+            grow_map(sink, map, plan);
         }
         let (tag, cell) = keep(sink, self.raw, true)?;
         match self.source {
@@ -150,25 +141,15 @@ impl Change for Rename<'_> {
             Target::Hole(record, index) => {
                 sink.write(|editor, _| record.fill(&mut editor.space, *index, (tag, cell)));
             }
-            Target::Field(home, record, plan) => {
-                sink.set_aside(plan.fresh);
-                sink.write(|editor, extent| {
-                    editor.put_field(*home, *record, plan, &needle, (tag, cell), extent);
-                });
+            Target::Field(home, record, field) => {
+                put_field(sink, *home, *record, *field, &needle, (tag, cell))?;
             }
             Target::Entry(map, plan) => {
-                sink.set_aside(plan.fresh() + key_fresh(needle.text));
-                sink.write(|editor, extent| {
-                    let key = build_key(&mut editor.space, needle.text, true, extent);
-                    map::insert(&mut editor.space, map, plan, key, tag, cell, extent);
-                });
+                let key_cell = span(sink, needle.text, true)?;
+                put_entry(sink, map, plan, key_cell, (tag, cell));
             }
             Target::NewMap(home, record) => {
-                let size = sink.editor().plan_as_map(*record, self.to)?;
-                sink.set_aside(size);
-                sink.write(|editor, extent| {
-                    editor.put_as_map(*home, *record, self.to, (tag, cell), extent);
-                });
+                put_as_map(sink, *home, *record, self.to, (tag, cell))?;
             }
         }
         Ok((tag, cell))
@@ -208,16 +189,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.add_extra(node, table, row, &needle, new)
             }
             home => {
-                self.extra_object(home)?;
+                let container = self.extra_object(home)?;
                 let extra = self.handles.give(home, 0, node.depth);
                 // The edit is about the row, not about this object.
                 self.handles.keep(node, node);
-                let value = self.set_fresh::<false>(extra, At::Key(key), new)?;
-                let container = self.container(extra)?;
-                let slot = self.slot(container, At::Key(key))?;
-                let raw = slot.map(|slot| self.load(slot)).transpose()?;
-                debug_assert_eq!(value.is_some(), raw.is_some_and(|raw| raw.tag > TAG_SPAN_LAST));
-                Ok(raw.map_or((TAG_NULL, 0), |raw| (raw.tag, raw.cell)))
+                match container {
+                    Container::Map(map) => self.set_entry(extra, map, key, new),
+                    Container::Record(record) => {
+                        let value = self.set_field(extra, record, At::Key(key), new)?;
+                        Ok(value.unwrap_or((TAG_NULL, 0)))
+                    }
+                    _ => Err(Error::new(ErrorKind::WrongType, 0)),
+                }
             }
         }
     }
@@ -234,12 +217,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.check_trust()?;
         self.measure(&new, node)?;
         let plan = self.plan_extra(needle)?;
-        self.carry_out(&FirstFurther { table, row, needle: *needle, plan, new })
+        self.carry_out(&FirstFurther { table, row, needle: *needle, plan, new }, NodeId::NONE)
     }
 
     /// Plans the first further field of a row.
     fn plan_extra(&self, needle: &Needle<'_>) -> Result<ExtraPlan> {
-        self.measure_span(needle.text)?;
+        self.check_length(needle.text)?;
         if needle.text.len() > MAX_SHAPE_KEY {
             return Ok(None);
         }
@@ -302,14 +285,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let target = shape.find(bytes, table.columns, &needle)?;
         if (source, target) == (None, None) {
             let home = table.extra(bytes, row)?;
-            return self.rename_fresh(self.handles.give(home, 0, node.depth), from, to);
+            let container = self.extra_object(home)?;
+            let extra = self.handles.give(home, 0, node.depth);
+            return self.rename_member(extra, container, from, to);
         }
         self.check_trust()?;
         let target = match target {
             Some(index) => Target::Column(Place::column(table, index)),
             None => self.plan_further(table, row, &needle, to)?,
         };
-        self.carry_out(&Rename { table, row, raw, from, to, source, target }).map(|_| ())
+        self.carry_out(&Rename { table, row, raw, from, to, source, target }, NodeId::NONE)
+            .map(|_| ())
     }
 
     /// Plans one more further field of a row.
@@ -328,7 +314,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let block = Block::resolve(bytes, home)?;
         if block.kind() == KIND_MAP {
             let map = map::Map::load(bytes, block.offset as u64)?;
-            self.measure_span(key.as_bytes())?;
+            self.check_length(key.as_bytes())?;
             self.check_elements(map.live as u64 + 1)?;
             return match map::plan_insert(bytes, &map, key.as_bytes())? {
                 map::Place::New(plan) => Ok(Target::Entry(map, plan)),
@@ -343,6 +329,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if key.len() > MAX_SHAPE_KEY || record.used() == MAX_FIELDS as u32 {
             return Ok(Target::NewMap(home, record));
         }
-        Ok(Target::Field(home, record, self.plan_field(record, shape, needle)?))
+        Ok(Target::Field(home, record, self.new_field(record, shape, needle)?))
     }
 }

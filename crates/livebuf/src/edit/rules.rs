@@ -1,5 +1,5 @@
-//! By which rules a column changes: what it becomes to hold a value, and how much room it
-//! gets (FORMAT 12.6, 12.9).
+//! The rules by which a column changes: its layout to hold a value, and how much room it gets
+//! (FORMAT 12.6, 12.9).
 
 use super::feed::{Feed, Incoming, Put};
 use super::sink::Sink;

@@ -1,18 +1,19 @@
 //! Prepared messages: documents of which only some values differ.
 //!
 //! A template is the *image* of a document, and the places in it that differ from message to
-//! message. Every one of them is a tag and a cell of their own: where the example is made into
-//! the image, a byte string stands in each place, and byte strings lie in no narrower column.
-//! So any value that needs no block fits any place, and a stamp is a copy of the image, a tag
-//! and a cell for each place, and the longer texts behind it.
+//! message. Every place is a tag and a cell of its own. While the image is made, a byte string
+//! stands in each place, and byte strings lie in no narrower column. So any value that needs no
+//! block fits any place. A stamp is a copy of the image, a tag and a cell for each place, and the
+//! longer texts behind it.
 //!
 //! ```text
 //! memory of a template   [ image ][ tag's offset, cell's offset ] × places
 //! a stamped document     [ image ][ text ][ text ] …
 //! ```
 
+use super::editor::{Container, Editor, Slot};
 use super::handles::Handles;
-use super::{At, Container, Editor, New, Slot};
+use super::new::{At, New};
 use crate::block::column::ColumnType;
 use crate::block::record::check_immediate;
 use crate::error::{Error, ErrorKind, Result};
@@ -40,8 +41,8 @@ const PLACE: usize = 8;
 /// numbers, text and bytes, whatever the example has there. In the example it must hold such a
 /// value, too; the template does not keep it. A place that was not set yet is null.
 ///
-/// The document that comes out is valid, without validation, and like any other: it has the
-/// value that the same edits of the example would give, in bytes that may differ.
+/// The stamped document is valid, without validation, and like any other. It has the value that the
+/// same edits of the example would give. Its bytes may differ.
 ///
 /// ```
 /// use livebuf::{Template, json};
@@ -99,7 +100,7 @@ fn mark<S: Storage>(
     Ok(())
 }
 
-/// What stands in place `index` while the image is made.
+/// The bytes that stand in place `index` while the image is made.
 fn mark_of(index: u32) -> [u8; 4] {
     index.to_le_bytes()
 }
@@ -182,7 +183,7 @@ impl Template {
     /// What is damaged in the example; limits; memory.
     pub fn new<'e>(example: impl Into<New<'e>>, places: &[impl AsRef<str>]) -> Result<Self> {
         let count = count_of(places)?;
-        let mut marked = super::DocBuf::new()?;
+        let mut marked = super::editor::DocBuf::new()?;
         mark(&mut marked, example.into(), places)?;
         let mut image = marked.doc().compacted()?;
         let length = finish(&mut image, places)?;
@@ -191,9 +192,9 @@ impl Template {
 }
 
 impl<'m> Template<&'m mut [u8]> {
-    /// The same in memory of the caller's, without an allocator. One half of it holds the
-    /// image while the other is worked in: it takes at least twice the example's bytes, eight
-    /// for each place, and more where places lie in columns of narrow numbers.
+    /// The same in memory of the caller's, without an allocator. One half of it holds the image,
+    /// the other is used to make it. It takes at least twice the example's bytes, and eight for
+    /// each place. It takes more where places lie in columns of narrow numbers.
     ///
     /// # Errors
     /// As [`new`](Template::new), and [`ErrorKind::NoSpace`]: at least `detail` bytes more
@@ -250,9 +251,9 @@ fn make_in<S: Storage>(
 }
 
 impl<S: Exclusive> Template<S> {
-    /// [`new_in`](Template::new_in) by the storage that a binding edits in, so that no second
-    /// editor is compiled in: a third of the small C library. `memory` gives what `front`
-    /// lies in, once it is written.
+    /// [`new_in`](Template::new_in) with the type of storage that a binding edits in. So no second
+    /// editor is compiled in, which would be a third of the small C library. `memory` gives what
+    /// `front` lies in, once it is written.
     ///
     /// # Safety
     /// What `memory` gives begins with the bytes that `front` then holds, and nobody else
@@ -433,7 +434,7 @@ impl<S: Exclusive> Template<S> {
     /// assert_eq!(format!("{:#?}", doc.doc().root()).matches(".5").count(), 3);
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    pub fn stamp(&self, values: &[New<'_>]) -> Result<super::DocBuf> {
+    pub fn stamp(&self, values: &[New<'_>]) -> Result<super::editor::DocBuf> {
         let mut storage = VecStorage::with_capacity(self.stamped_length(values) as u64)?;
         let length = self.fill(storage.bytes_mut(), values)?;
         Ok(Editor::over(Space::clean(storage, (), length as u32, Limits::default())))
@@ -507,7 +508,7 @@ impl<S: Storage> Stamp<'_, S> {
         })
     }
 
-    /// Stores a value, its bytes by `append`. What can fail comes first.
+    /// Stores a value, its bytes by `append`. All steps that can fail come first.
     #[inline]
     fn store(
         &mut self,
@@ -592,7 +593,7 @@ fn offsets(place: &[u8; PLACE]) -> (u64, u64) {
     (word & u32::MAX as u64, word >> 32)
 }
 
-/// A value as it is stamped. For bindings; what it is not, a document is not either.
+/// A value as it is stamped. For bindings.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Stamped<'v> {
@@ -603,7 +604,7 @@ pub enum Stamped<'v> {
 }
 
 impl<'v> Stamped<'v> {
-    /// What a place can take of new values.
+    /// The form in which a new value is stamped.
     ///
     /// # Errors
     /// [`ErrorKind::BadNumber`], [`ErrorKind::Unsupported`].
@@ -676,8 +677,8 @@ fn put<const N: usize>(buffer: &mut [u8], at: u64, new: [u8; N]) {
     }
 }
 
-/// Puts text behind the used bytes, zeros up to the next multiple of eight behind it, if it
-/// does not fit a cell: the cell.
+/// Puts text that does not fit a cell behind the used bytes, and zeros up to the next multiple of
+/// eight. Returns the text's cell.
 #[inline]
 fn append(buffer: &mut [u8], used: &mut usize, text: &[u8]) -> Result<u64> {
     if text.len() <= MAX_INLINE {
@@ -697,8 +698,8 @@ fn append(buffer: &mut [u8], used: &mut usize, text: &[u8]) -> Result<u64> {
     Ok(span_at(start as u32, text.len() as u32, true))
 }
 
-/// Copies text of at least eight bytes; to 16 by two words that may overlap, which beats a
-/// call: 2 of 15 ns that a message of three fields takes.
+/// Copies text of at least eight bytes. Up to 16 bytes are copied as two words that may overlap. A
+/// call would take 2 of the 15 ns of a message of three fields.
 #[inline]
 fn copy(room: &mut [u8], text: &[u8]) {
     let Some(room) = room.get_mut(..text.len()) else { return };

@@ -1,6 +1,9 @@
 //! Looking into a document by its editor, and edits that are made of several others.
 
-use super::{Child, Editor, New, NodeId, NodeMut};
+use super::cursor::NodeMut;
+use super::editor::Editor;
+use super::handles::NodeId;
+use super::new::{Child, New};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
@@ -46,8 +49,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.doc().pointer(pointer)
     }
 
-    /// Sets a member or element to what `with` makes of its value, which is `None` where
-    /// there is none; the handle where the new value is a container.
+    /// Sets a member or element to a value that `with` makes of the old one, which is `None` where
+    /// there is none. Returns the handle where the new value is a container.
     ///
     /// # Errors
     /// As [`set`](Self::set).
@@ -182,7 +185,7 @@ mod owned {
         Checked, Editor, ErrorKind, New, NodeId, NodeMut, Observer, Result, Storage, Value,
         wrong_type,
     };
-    use crate::edit::DocBuf;
+    use crate::edit::editor::DocBuf;
     use crate::error::Error;
     use crate::format::pointer;
     use alloc::string::String;
@@ -279,7 +282,7 @@ mod owned {
             self.space.editable()?;
             for start in 0..order.len() {
                 let mut at = start;
-                // Round a circle: what was at its start comes along, to its end.
+                // Round a circle: the element from its start comes along, to its end.
                 while order[at] != start {
                     let from = core::mem::replace(&mut order[at], at);
                     self.swap(node, at, from)?;

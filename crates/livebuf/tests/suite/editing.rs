@@ -177,6 +177,21 @@ fn flags_that_an_editor_does_not_know_are_cleared() {
     assert!(livebuf::Doc::open(&bytes).unwrap().validate().is_ok());
     let doc = DocBuf::from_bytes_unvalidated(&bytes).unwrap();
     assert_eq!(doc.as_bytes(), json!({"lap": 55}).as_bytes());
+
+    // With the fields of the aux block that they may give a meaning.
+    let mut doc = json!({"text": "some bytes that are freed"});
+    doc.set_pointer("/text", 1).unwrap();
+    let freed = doc.to_vec();
+    let aux = freed[livebuf::layout::HEADER_AUX as usize] as usize;
+    let mut bytes = freed.clone();
+    bytes[aux + livebuf::layout::AUX_REVISION as usize] = 7;
+    assert_eq!(
+        livebuf::Doc::open(&bytes).unwrap().validate().err().unwrap().kind(),
+        ErrorKind::NotZero
+    );
+    bytes[livebuf::layout::HEADER_IGNORE_FLAGS as usize] = 1;
+    assert!(livebuf::Doc::open(&bytes).unwrap().validate().is_ok());
+    assert_eq!(DocBuf::from_bytes_unvalidated(&bytes).unwrap().as_bytes(), freed);
 }
 
 #[test]

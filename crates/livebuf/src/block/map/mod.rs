@@ -33,8 +33,8 @@ pub(crate) use bulk::{build, first_eight};
 pub(crate) use bulk::{index, index_size};
 pub(crate) use check::check_index;
 pub(crate) use edit::{
-    InsertPlan, Place, RenamePlace, create, create_size, free_body, insert, plan_insert,
-    plan_remove, plan_rename, plan_reserve, put_entry, remove, rename, reserve,
+    InsertPlan, Place, RenamePlace, RenamePlan, create, create_size, free_body, insert,
+    plan_insert, plan_remove, plan_rename, plan_reserve, put_entry, remove, rename, reserve,
 };
 pub(crate) use find::Range;
 

@@ -1,0 +1,47 @@
+//! Hanging values elsewhere that were taken out of their places.
+
+use super::copy;
+use super::editor::Editor;
+use super::handles::{Event, NodeId};
+use super::new::Detached;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::layout::*;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+use core::sync::atomic::Ordering;
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// Checks that a detached value can be hung in the container `under` ([`NodeId::NONE`]:
+    /// the root). Returns how many containers it nests.
+    pub(super) fn height_of(&self, detached: &Detached, under: NodeId) -> Result<u16> {
+        let Detached { raw, generation, depth, .. } = *detached;
+        let spent = detached.spent.load(Ordering::Relaxed);
+        if spent || generation != self.handles.generation {
+            return Err(Error::new(ErrorKind::StaleHandle, raw.position.into()));
+        }
+        if raw.tag <= TAG_SPAN_LAST {
+            return Ok(0);
+        }
+        let height = copy::height(self, raw, under.home)?;
+        let deeper = under.depth.saturating_add(1) > depth;
+        let reaches = if deeper { under.depth.saturating_add(height) } else { 0 };
+        detached.reaches.store(reaches, Ordering::Relaxed);
+        Ok(height)
+    }
+
+    /// Hangs a detached value in a new place.
+    pub(super) fn rehang(&mut self, detached: &Detached) {
+        detached.spent.store(true, Ordering::Relaxed);
+        self.attached(detached);
+        match detached.reaches.load(Ordering::Relaxed) {
+            0 => {}
+            depth => self.note(Event::Deeper(depth)),
+        }
+    }
+
+    /// Counts a detached value that hangs again, or is freed.
+    pub(super) fn attached(&mut self, detached: &Detached) {
+        let counted = detached.raw.tag > TAG_IMMEDIATE_LAST;
+        self.detached = self.detached.saturating_sub(u32::from(counted));
+    }
+}

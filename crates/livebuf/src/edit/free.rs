@@ -1,0 +1,251 @@
+//! Freeing values: what they hold is free, and their handles are stale.
+
+use super::editor::Editor;
+use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::list::List;
+use crate::block::map;
+use crate::block::record::{Raw, Record};
+use crate::block::shape;
+use crate::block::table::Table;
+use crate::block::walk::{Allowance, CHUNK, Cursor, Node, holds_references};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::load_u64;
+use crate::format::cell::owned_span;
+use crate::format::layout::*;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+
+/// A container that is being freed, and the object with its further fields.
+#[derive(Clone, Copy)]
+struct Releasing {
+    raw: Raw,
+    cursor: Cursor,
+    /// Its home, 0 for none.
+    extra: u32,
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// Frees all that a value holds; its handles are stale then. Whatever a damaged document
+    /// makes unreadable stays garbage, and so does everything in one that was not validated.
+    pub(super) fn release(&mut self, raw: Raw) {
+        if raw.tag <= TAG_IMMEDIATE_LAST {
+            return;
+        }
+        if raw.tag <= TAG_SPAN_LAST {
+            return self.release_span(raw);
+        }
+        let first = self.handles.begin_freeing();
+        let budget = self.space.limits().budget;
+        let mut allowance = match self.space.trusted {
+            true => None,
+            false => Some(Allowance::new(self.space.bytes(), budget)),
+        };
+        let released = self.release_node(raw, 0, &mut allowance);
+        if first {
+            self.handles.end_freeing::<S>();
+        }
+        if released.is_err() {
+            // Values alias without end: whose handles are stale is not to be told.
+            self.handles.reset();
+        }
+    }
+
+    fn release_span(&mut self, raw: Raw) {
+        if let Some((offset, length)) = owned_span(raw.cell) {
+            self.handles.freed::<S>(offset as u64, length as u64);
+            self.space.free_span(offset as u64, length as u64);
+        }
+    }
+
+    /// Frees a container and all it holds, each after its children; `above` are around it.
+    fn release_node(
+        &mut self,
+        raw: Raw,
+        above: u16,
+        allowance: &mut Option<Allowance>,
+    ) -> Result<()> {
+        let Some(releasing) = self.begin_release(raw) else { return Ok(()) };
+        const NONE: Releasing = Releasing { raw: Raw::NULL, cursor: Cursor::NONE, extra: 0 };
+        let mut stack = [NONE; CHUNK];
+        stack[0] = releasing;
+        let mut depth = 1;
+        while depth > 0 {
+            if let Some(allowance) = allowance {
+                allowance.value()?;
+            }
+            let top = &mut stack[depth - 1];
+            match top.cursor.next(self.space.bytes()) {
+                Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST && depth < CHUNK => {
+                    if let Some(releasing) = self.begin_release(raw) {
+                        stack[depth] = releasing;
+                        depth += 1;
+                    }
+                }
+                Ok(Some((_, raw))) if raw.tag > TAG_SPAN_LAST => {
+                    // Damage may hold itself.
+                    let above = above + CHUNK as u16;
+                    if above > MAX_NESTING {
+                        let limit = MAX_NESTING as u64;
+                        return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit));
+                    }
+                    self.release_node(raw, above, allowance)?;
+                }
+                Ok(Some((_, raw))) if raw.tag > TAG_IMMEDIATE_LAST => self.release_span(raw),
+                Ok(Some(_)) => {}
+                _ => {
+                    let Releasing { raw, cursor, extra } = *top;
+                    self.release_block(raw, cursor.node);
+                    let extra = (extra != 0).then(|| self.begin_release(Raw::object(extra)));
+                    match extra.flatten() {
+                        Some(extra) => stack[depth - 1] = extra,
+                        None => depth -= 1,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_release(&self, raw: Raw) -> Option<Releasing> {
+        let mut cursor = Cursor::references(self.space.bytes(), raw).ok()?;
+        let extra = cursor.take_extra();
+        Some(Releasing { raw, cursor, extra })
+    }
+
+    /// Frees a container whose children are freed. A row is freed with its table.
+    pub(super) fn release_block(&mut self, raw: Raw, node: Node) {
+        if !self.space.trusted {
+            // Nothing is freed, and columns may be in circles: just its handles are stale.
+            return self.handles.freed::<S>(raw.cell & 0xFFFF_FFFF, 8);
+        }
+        if row_of(raw.cell).is_some() {
+            return;
+        }
+        let (offset, size) = match node {
+            Node::Record(record) => {
+                shape::leave(&mut self.space, record.shape());
+                (record.offset, record.size())
+            }
+            Node::Map(offset) => {
+                self.release_keys(offset);
+                map::free_body(&mut self.space, offset as u64);
+                (offset, MAP_SIZE as u64)
+            }
+            Node::Array(elements) if elements.bare => (elements.offset, 8),
+            Node::Array(elements) => {
+                self.free_column(elements);
+                (elements.offset, ARRAY_SIZE as u64)
+            }
+            Node::Row(..) => return,
+        };
+        self.handles.freed::<S>(offset as u64, size);
+        self.space.free(offset as u64, size);
+        let home = raw.cell as u32;
+        if offset != home {
+            self.handles.freed::<S>(home as u64, 8);
+            self.space.free(home as u64, 8);
+        }
+    }
+
+    /// Frees a column's data and all that belongs to it, but not the values in its slots.
+    pub(super) fn free_column(&mut self, column: Elements) {
+        let bytes = self.space.bytes();
+        match column.column {
+            ColumnType::Struct => {
+                let Ok(table) = Table::load(bytes, column.data) else { return };
+                let extras = table.extras(bytes).ok().flatten();
+                self.free_bits(column);
+                for index in 0..table.columns {
+                    if let Ok(below) = table.column(self.space.bytes(), index) {
+                        self.free_column(below);
+                    }
+                }
+                if let Some(extras) = extras {
+                    self.free_column(extras);
+                    self.space.free(extras.offset as u64, ARRAY_SIZE as u64);
+                }
+                shape::leave(&mut self.space, table.shape);
+                self.handles.freed::<S>(table.offset as u64, table.size());
+                self.space.free(table.offset as u64, table.size());
+            }
+            ColumnType::List | ColumnType::FixedList => {
+                let Ok(list) = List::load(bytes, column.data) else { return };
+                self.free_bits(column);
+                if let Ok(child) = list.child(self.space.bytes()) {
+                    self.free_column(child);
+                }
+                if list.length.is_none()
+                    && let Ok(offsets) = list.offsets(self.space.bytes())
+                {
+                    self.free_column(offsets);
+                }
+                self.handles.freed::<S>(list.offset as u64, list.size());
+                self.space.free(list.offset as u64, list.size());
+            }
+            _ => {
+                self.handles.freed::<S>(column.data as u64, column.data_size());
+                self.space.free(column.data as u64, column.data_size());
+            }
+        }
+    }
+
+    /// Frees the bitmaps of a struct or list.
+    fn free_bits(&mut self, column: Elements) {
+        let size = gaps_size(column.gaps, column.capacity as u64);
+        match column.bits_at(self.space.bytes()) {
+            Ok(bits) if size > 0 => self.space.free(bits, size),
+            _ => {}
+        }
+    }
+
+    fn release_keys(&mut self, map: u32) {
+        let Ok(loaded) = map::Map::load(self.space.bytes(), map as u64) else { return };
+        for index in 0..loaded.used {
+            let bytes = self.space.bytes();
+            let key = loaded.entry(bytes, index).and_then(|entry| load_u64(bytes, entry.key));
+            if let Some((offset, length)) = key.ok().and_then(owned_span) {
+                self.space.free_span(offset as u64, length as u64);
+            }
+        }
+    }
+
+    /// Frees what a record's fields hold, and a shape that only it uses.
+    pub(super) fn release_fields(&mut self, record: Record) {
+        self.release_each(0..record.used(), |bytes, index| record.field(bytes, index));
+        shape::leave(&mut self.space, record.shape());
+    }
+
+    /// Frees what a map's entries hold, their keys included.
+    pub(super) fn release_entries(&mut self, map: u32) {
+        let Ok(loaded) = map::Map::load(self.space.bytes(), map as u64) else { return };
+        self.release_each(0..loaded.used, |bytes, index| loaded.entry(bytes, index)?.load(bytes));
+        if self.space.trusted {
+            self.release_keys(map);
+        }
+    }
+
+    /// Frees what an array's elements hold from `first` on.
+    pub(super) fn release_elements(&mut self, elements: Elements, first: u32) {
+        if holds_references(elements.column) {
+            let element = |bytes: &[u8], index| elements.element(bytes, index);
+            self.release_each(first..elements.count, element);
+        }
+    }
+
+    /// Frees many values as one.
+    pub(super) fn release_each(
+        &mut self,
+        places: core::ops::Range<u32>,
+        value: impl Fn(&[u8], u32) -> Result<Raw>,
+    ) {
+        let first = self.handles.begin_freeing();
+        for place in places {
+            if let Ok(raw) = value(self.space.bytes(), place) {
+                self.release(raw);
+            }
+        }
+        if first {
+            self.handles.end_freeing::<S>();
+        }
+    }
+}

@@ -1,0 +1,438 @@
+//! Setting and taking out values: one interface to objects and arrays, and JSON pointers.
+
+use super::column::{Place, Step};
+use super::editor::{Container, Editor};
+use super::handles::NodeId;
+use super::new::Detached;
+use super::new::{At, Child, New};
+use crate::block::record::{Block, Raw};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::layout::*;
+use crate::format::pointer;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    // --- the root and pointers ----------------------------------------------
+
+    /// Replaces the whole document's value; the handle where it is a container.
+    ///
+    /// # Errors
+    /// Limits and space.
+    ///
+    /// ```
+    /// use livebuf::{DocBuf, New};
+    /// let mut doc = DocBuf::new()?;
+    /// let list = doc.set_root(New::array(2))?.unwrap();
+    /// doc.push(list, 55)?;
+    /// assert_eq!(doc.get(0)?.unwrap(), 55);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn set_root<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
+        self.space.editable()?;
+        let (tag, cell) = (HEADER_ROOT_TAG as u64, HEADER_ROOT_CELL as u64);
+        let above = self.handles.give(0, 0, 0);
+        let (tag, cell) = self.replace(tag, cell, new.into(), above)?;
+        let root = self.handle(Raw::unplaced(tag, cell), 1);
+        self.finish();
+        Ok(root)
+    }
+
+    /// Sets the value at a JSON pointer. The parent must be there. The last token names a member
+    /// (added if missing) or an element, or is `-` for the place after the last.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] where a parent is missing, and [`ErrorKind::WrongType`] where
+    /// one is no object or array, or an array and the pointer goes on with no index: the
+    /// error's `detail` is how much of the pointer, in bytes, leads to that parent.
+    /// [`ErrorKind::BadPointer`], limits and space.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [{"time": 88.4}]});
+    /// doc.set_pointer("/laps/0/time", 87.9)?;
+    /// let pointer = "/laps/1/tyres/0";
+    /// let error = doc.set_pointer(pointer, "soft").unwrap_err();
+    /// assert_eq!(error.kind(), livebuf::ErrorKind::NotFound);
+    /// assert_eq!(&pointer[..error.detail() as usize], "/laps/1");
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn set_pointer<'v>(
+        &mut self,
+        pointer: &str,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeId>> {
+        let new = new.into();
+        let Some((parent, last)) = pointer::split_last(pointer)? else { return self.set_root(new) };
+        let node = self.parent(parent)?;
+        match self.container(node)? {
+            Container::Array(_) | Container::Listed(..) if last == pointer::END => {
+                self.push(node, new)
+            }
+            Container::Array(_) | Container::Listed(..) => {
+                let index = pointer::index(last).ok_or(Error::with_detail(
+                    ErrorKind::WrongType,
+                    0,
+                    parent.len() as u64,
+                ))?;
+                self.set(node, index as usize, new)
+            }
+            _ => pointer::with_text(last, |key| self.set(node, key, new)),
+        }
+    }
+
+    /// Takes the value at a JSON pointer out; false where there is none.
+    /// The root becomes null.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadPointer`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [88.4, 87.9]});
+    /// assert!(doc.remove_pointer("/laps/0")?);
+    /// assert_eq!(doc.pointer("/laps/0")?.unwrap(), 87.9);
+    /// assert!(!doc.remove_pointer("/driver")?);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn remove_pointer(&mut self, pointer: &str) -> Result<bool> {
+        let Some((parent, last)) = pointer::split_last(pointer)? else {
+            self.set_root(())?;
+            return Ok(true);
+        };
+        let Some(node) = self.find(parent)? else { return Ok(false) };
+        match self.container(node)? {
+            Container::Array(_) | Container::Listed(..) => match pointer::index(last) {
+                Some(index) => self.remove(node, index as usize),
+                None => Ok(false),
+            },
+            _ => pointer::with_text(last, |key| self.remove(node, key)),
+        }
+    }
+
+    fn parent(&self, pointer: &str) -> Result<NodeId> {
+        match self.find(pointer)? {
+            Some(node) => Ok(node),
+            None => Err(self.no_parent(pointer)),
+        }
+    }
+
+    /// Why there is no container at a pointer; `detail`: the bytes of the pointer's part at
+    /// fault, from its beginning.
+    #[cold]
+    fn no_parent(&self, pointer: &str) -> Error {
+        let root = self.doc().root();
+        let ends = pointer.match_indices('/').skip(1).map(|(at, _)| at).chain([pointer.len()]);
+        for end in ends {
+            let kind = match root.follow(&pointer[..end]) {
+                Ok(Some(value)) if value.raw().tag > TAG_SPAN_LAST => continue,
+                Ok(Some(_)) => ErrorKind::WrongType,
+                Ok(None) => ErrorKind::NotFound,
+                Err(error) => return error,
+            };
+            return Error::with_detail(kind, 0, end as u64);
+        }
+        Error::new(ErrorKind::NotFound, 0)
+    }
+
+    // --- one interface to objects and arrays --------------------------------
+
+    /// Sets a member of an object (added if missing) or an element of an array;
+    /// the handle where the new value is a container.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`],
+    /// [`ErrorKind::IndexOutOfRange`], limits and space.
+    ///
+    /// ```
+    /// use livebuf::{New, json};
+    /// let mut doc = json!({"lap": 55});
+    /// let root = doc.root_id().unwrap();
+    /// doc.set(root, "lap", 56)?;                          // replaced
+    /// doc.set(root, "driver", "Ada")?;                    // added
+    /// let laps = doc.set(root, "laps", New::array(0))?.unwrap();
+    /// doc.push(laps, 88.4)?;
+    /// assert_eq!(doc.pointer("/laps/0")?.unwrap(), 88.4);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[inline]
+    pub fn set<'v>(
+        &mut self,
+        node: NodeId,
+        at: impl Child,
+        new: impl Into<New<'v>>,
+    ) -> Result<Option<NodeId>> {
+        self.space.editable()?;
+        let node = if self.handles.is_fresh(node) { node } else { self.enter_older(node)? };
+        self.set_fresh(node, at.child(), new.into())
+    }
+
+    /// [`set`](Self::set) by a fresh handle.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn set_fresh(&mut self, node: NodeId, at: At<'_>, new: New<'_>) -> Result<Option<NodeId>> {
+        let block = Block::resolve(self.space.bytes(), node.home)?;
+        let (tag, cell) = if block.kind() == KIND_RECORD && !matches!(at, At::Index(_)) {
+            let record = block.record()?.whole(self.space.bytes())?;
+            match self.set_field(node, record, at, new)? {
+                Some(value) => value,
+                None => return Ok(None),
+            }
+        } else {
+            self.set_elsewhere(node, block, at, new)?
+        };
+        let mut set = None;
+        if tag >= TAG_OBJECT {
+            set = self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1));
+        }
+        self.finish();
+        Ok(set)
+    }
+
+    #[inline(never)]
+    fn set_elsewhere(
+        &mut self,
+        node: NodeId,
+        block: Block,
+        at: At<'_>,
+        new: New<'_>,
+    ) -> Result<(u8, u64)> {
+        self.trusting(|editor| editor.try_set_elsewhere(node, block, at, new))
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn try_set_elsewhere(
+        &mut self,
+        node: NodeId,
+        block: Block,
+        at: At<'_>,
+        new: New<'_>,
+    ) -> Result<(u8, u64)> {
+        match (self.container_at(node, block)?, at) {
+            (Container::Map(map), At::Key(_) | At::Remembered(_)) => {
+                self.set_entry(node, map, at.text(), new)
+            }
+            (Container::Row(table, row), At::Key(_) | At::Remembered(_)) => {
+                self.set_in_row(node, table, row, at.text(), new)
+            }
+            (Container::Array(elements) | Container::Listed(.., elements), At::Index(index))
+                if index >= elements.count as usize =>
+            {
+                let count = elements.count as u64;
+                Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count))
+            }
+            (Container::Array(elements), At::Index(index)) => {
+                self.set_element(node, elements, index as u32, new)
+            }
+            // An element of a list lies among others' elements.
+            (Container::Listed(list, _, elements), At::Index(index)) => {
+                let slot = elements.first + index as u32;
+                self.measure(&new, node)?;
+                self.change(Step::Set { place: Place::elements(list), slot, new })
+            }
+            _ => Err(Error::new(ErrorKind::WrongType, 0)),
+        }
+    }
+
+    /// Takes a member or element out and frees what it held; false where there is none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"lap": 55, "driver": "Ada"});
+    /// let root = doc.root_id().unwrap();
+    /// assert!(doc.remove(root, "lap")?);
+    /// assert!(!doc.remove(root, "lap")?);
+    /// assert!(doc.get("lap")?.is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn remove(&mut self, node: NodeId, at: impl Child) -> Result<bool> {
+        self.space.editable()?;
+        let node = self.enter(node)?;
+        match self.trusting(|editor| editor.unhang(node, at.child(), false))? {
+            Some(raw) => {
+                self.release(raw);
+                self.finish();
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Takes a value out of its place without copying or freeing it. It can be hung in another
+    /// place of this document. `None` where there is none.
+    ///
+    /// A detached value that is dropped is garbage until compaction; [`discard`](Self::discard)
+    /// frees it. Compaction makes it stale. Handles of the detached value, and of all below, stay
+    /// good.
+    ///
+    /// # Errors
+    /// As [`remove`](Self::remove).
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let mut doc = json!({"inbox": [{"text": "hello"}], "archive": []});
+    /// let inbox = doc.find("/inbox")?.unwrap();
+    /// let archive = doc.find("/archive")?.unwrap();
+    /// let message = doc.detach(inbox, 0)?.unwrap();
+    /// doc.push(archive, &message)?;
+    /// assert!(doc.is_current(archive) && doc.is_current(inbox));
+    /// assert_eq!(format!("{:?}", doc.doc().pointer("/archive/0/text")?.unwrap()), r#""hello""#);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn detach(&mut self, node: NodeId, at: impl Child) -> Result<Option<Detached>> {
+        self.space.editable()?;
+        let node = self.enter(node)?;
+        let raw = self.trusting(|editor| editor.unhang(node, at.child(), true))?;
+        let depth = node.depth.saturating_add(1);
+        self.detached += u32::from(raw.is_some_and(|raw| raw.tag > TAG_IMMEDIATE_LAST));
+        // Detached values would be lost by squeezing.
+        if self.detached == 0 {
+            self.finish();
+        }
+        Ok(raw.map(|raw| Detached::new(raw, self.handles.generation, depth)))
+    }
+
+    /// Frees a detached value.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`] where it hangs somewhere, or the document was compacted.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"inbox": [{"text": "hello"}]});
+    /// let inbox = doc.find("/inbox")?.unwrap();
+    /// let message = doc.detach(inbox, 0)?.unwrap();
+    /// doc.discard(message)?;
+    /// assert_eq!(doc.value(inbox)?.len()?, Some(0));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn discard(&mut self, detached: Detached) -> Result<()> {
+        self.space.editable()?;
+        self.height_of(&detached, NodeId::NONE)?;
+        self.attached(&detached);
+        self.release(detached.raw());
+        self.finish();
+        Ok(())
+    }
+
+    /// Takes a value out of its place. `keeps`: it is to hang elsewhere, else a row's
+    /// value is freed with its place.
+    fn unhang(&mut self, node: NodeId, at: At<'_>, keeps: bool) -> Result<Option<Raw>> {
+        match (self.container(node)?, at) {
+            (Container::Array(elements), At::Index(index)) => {
+                self.take_element(elements, index, keeps)
+            }
+            (Container::Record(record), At::Key(_) | At::Remembered(_)) => {
+                self.take_field(record, at)
+            }
+            (Container::Map(map), At::Key(_) | At::Remembered(_)) => {
+                self.take_entry(map, at.text())
+            }
+            (Container::Row(table, row), At::Key(_) | At::Remembered(_)) => {
+                self.take_from_row(table, row, at.text(), keeps)
+            }
+            (Container::Listed(.., elements), At::Index(index))
+                if index >= elements.count as usize =>
+            {
+                Ok(None)
+            }
+            (array @ Container::Listed(..), At::Index(index)) => {
+                let elements = self.part(node, array)?;
+                self.take_element(elements, index, keeps)
+            }
+            _ => Err(Error::new(ErrorKind::WrongType, 0)),
+        }
+    }
+
+    /// Frees everything in a container; it stays, empty.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], or what is damaged.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"laps": [88.4, 87.9]});
+    /// let laps = doc.find("/laps")?.unwrap();
+    /// doc.clear(laps)?;
+    /// assert_eq!(doc.value(laps)?.len()?, Some(0));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn clear(&mut self, node: NodeId) -> Result<()> {
+        self.space.editable()?;
+        let node = self.enter(node)?;
+        let cleared = self.trusting(|editor| match editor.container(node)? {
+            Container::Array(_) | Container::Listed(..) => editor.truncate(node, 0),
+            Container::Record(record) => {
+                editor.clear_record(record);
+                Ok(())
+            }
+            Container::Map(map) => {
+                editor.clear_map(map);
+                Ok(())
+            }
+            Container::Row(table, row) => editor.change(Step::ClearRow { table, row }).map(|_| ()),
+        });
+        self.finish();
+        cleared
+    }
+
+    /// Makes room for `additional` members or elements, so that adding them
+    /// takes no more space (beside their keys and text).
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], limits and space.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!([]);
+    /// let list = doc.root_id().unwrap();
+    /// doc.reserve(list, 1000)?;
+    /// let length = doc.as_bytes().len();
+    /// doc.extend(list, 0..1000)?;
+    /// assert_eq!(doc.as_bytes().len(), length);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn reserve(&mut self, node: NodeId, additional: usize) -> Result<()> {
+        self.space.editable()?;
+        let node = self.enter(node)?;
+        let additional = u32::try_from(additional)
+            .map_err(|_| Error::with_detail(ErrorKind::ElementLimit, 0, u32::MAX as u64))?;
+        let reserved = self.trusting(|editor| match editor.container(node)? {
+            Container::Record(record) => editor.reserve_fields(node.home, record, additional),
+            Container::Map(map) => editor.reserve_entries(map, additional),
+            // A row's fields have their places.
+            Container::Row(..) => Ok(()),
+            array => editor.reserve_elements(node, array, additional),
+        });
+        self.finish_growing();
+        reserved
+    }
+
+    /// Gives a member another key. It keeps its place in the order. In rows of tables it comes
+    /// where the other key has its column, or last.
+    ///
+    /// In a record whose shape others use, this makes a shape of its own.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] where `from` is not there, [`ErrorKind::KeyExists`]
+    /// where `to` is, [`ErrorKind::WrongType`], [`ErrorKind::StaleHandle`], limits and space.
+    ///
+    /// ```
+    /// let mut doc = livebuf::json!({"id": 7, "nmae": "x"});
+    /// let root = doc.root_id().unwrap();
+    /// doc.rename(root, "nmae", "name")?;
+    /// assert_eq!(format!("{:?}", doc.doc().root().as_object()?.unwrap()), r#"{"id": 7, "name": "x"}"#);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn rename(&mut self, node: NodeId, from: &str, to: &str) -> Result<()> {
+        self.space.editable()?;
+        let node = self.enter(node)?;
+        let renamed = match self.container(node)? {
+            container @ Container::Row(table, row) => {
+                if !self.check_rename(container, from, to)? {
+                    return Ok(());
+                }
+                self.trusting(|editor| editor.rename_in_row(node, table, row, from, to))
+            }
+            container => self.rename_member(node, container, from, to),
+        };
+        self.finish();
+        renamed
+    }
+}
