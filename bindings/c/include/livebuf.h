@@ -648,8 +648,13 @@ static inline livebuf_new livebuf_map(size_t members);
 /** An empty array with room for so many elements of eight bytes (a guess; it grows). */
 static inline livebuf_new livebuf_array(size_t elements);
 
-/** A copy of a value of another document, with all below it. */
-static inline livebuf_new livebuf_copy(const livebuf_value *value);
+/**
+ * A copy of a value of another document, with all below it.
+ *
+ * Memory: `value` is read by the call that stores the copy. NULL: that call answers
+ * LIVEBUF_NULL_ARGUMENT. Errors: none. Threads: any.
+ */
+livebuf_new livebuf_copy(const livebuf_value *value);
 
 /** A member of an object that is made at once. */
 typedef struct {
@@ -2634,10 +2639,6 @@ static inline livebuf_new livebuf_map(size_t members) {
 
 static inline livebuf_new livebuf_array(size_t elements) {
   return livebuf_new_(LIVEBUF_NEW_ARRAY, NULL, elements);
-}
-
-static inline livebuf_new livebuf_copy(const livebuf_value *value) {
-  return livebuf_new_(LIVEBUF_NEW_COPY, value, 0);
 }
 
 static inline livebuf_new livebuf_fields(const livebuf_field *fields, size_t count) {

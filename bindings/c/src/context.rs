@@ -14,8 +14,7 @@ use livebuf::mapped::{MappedFile, MappedStorage};
 use livebuf::{Doc, Editor, Error, ErrorKind, Storage, layout};
 
 use crate::document::{
-    GrowResult, Memory, Owner, VALIDATE, bytes_of, edit, guard, livebuf_doc, livebuf_stats,
-    read_only,
+    GrowResult, Memory, Owner, bytes_of, edit, guard, livebuf_doc, livebuf_stats, read_only,
 };
 use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 
@@ -265,7 +264,7 @@ impl Context {
 impl Keeper {
     fn memory(&mut self) -> Memory {
         let owner = &raw mut *self as *mut Owner;
-        Memory { pointer: self.block, capacity: self.size, owner, validate: VALIDATE }
+        Memory { pointer: self.block, capacity: self.size, owner }
     }
 
     /// Memory for a document from the allocator.
@@ -503,8 +502,7 @@ pub unsafe extern "C" fn livebuf_map_file(
                 Holds::Edited(storage) => {
                     let bytes = storage.bytes_mut();
                     let (pointer, capacity) = (bytes.as_mut_ptr(), bytes.len());
-                    let validate = VALIDATE;
-                    let memory = Memory { pointer, capacity, owner, validate };
+                    let memory = Memory { pointer, capacity, owner };
                     let new = mode == livebuf_map_mode::LIVEBUF_MAP_CREATE as u32;
                     let editor =
                         if new { Editor::create(memory) } else { Editor::open_unvalidated(memory) };

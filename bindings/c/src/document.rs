@@ -8,7 +8,7 @@ use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr::NonNull;
 use core::slice;
 
-use livebuf::{Doc, Editor, Error, ErrorKind, Limits, Storage, Validation};
+use livebuf::{Doc, Editor, Error, ErrorKind, Limits, Storage};
 
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
@@ -64,18 +64,6 @@ pub(crate) struct Memory {
     pub(crate) capacity: usize,
     /// NULL for memory that does not grow.
     pub(crate) owner: *mut Owner,
-    /// How edits of columns validate a document that was opened. A document that was begun
-    /// here needs none: so programs that open none do not carry the validator.
-    pub(crate) validate: Option<Validate>,
-}
-
-type Validate = fn(&[u8], &mut [u8]) -> GrowResult;
-
-/// Of a document that was opened.
-pub(crate) const VALIDATE: Option<Validate> = Some(validate);
-
-fn validate(document: &[u8], scratch: &mut [u8]) -> GrowResult {
-    Doc::open(document)?.validate_in(scratch).map(|_| ())
 }
 
 impl Memory {
@@ -84,7 +72,6 @@ impl Memory {
             pointer,
             capacity: capacity.min(isize::MAX as usize),
             owner: core::ptr::null_mut(),
-            validate: None,
         }
     }
 }
@@ -93,11 +80,6 @@ impl Storage for Memory {
     const ZEROED: bool = false;
     // An editor in a livebuf_doc is never dropped: it must hold nothing.
     const FIXED: bool = true;
-
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    fn validation(&self) -> Validation {
-        self.validate.map_or(Validation::Refused, Validation::By)
-    }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn bytes(&self) -> &[u8] {
@@ -423,7 +405,7 @@ pub unsafe extern "C" fn livebuf_open(
     capacity: usize,
 ) -> livebuf_status {
     let made = || -> Result<Editor<Memory>> {
-        let memory = Memory { validate: VALIDATE, ..not_null(buffer, capacity)? };
+        let memory = not_null(buffer, capacity)?;
         Doc::open(memory.bytes().get(..length).unwrap_or(memory.bytes()))?;
         Ok(Editor::open_unvalidated(memory)?)
     };

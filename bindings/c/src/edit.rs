@@ -1,7 +1,11 @@
 //! Edits: handles of objects and arrays, new values, and what is done with them.
 
 use core::ffi::{c_char, c_void};
+#[cfg(feature = "small")]
+use core::hint::black_box;
 use core::mem::MaybeUninit;
+#[cfg(feature = "small")]
+use core::sync::atomic::{AtomicPtr, Ordering};
 use core::{ptr, slice};
 
 use livebuf::layout::MAX_SPAN;
@@ -120,6 +124,33 @@ pub struct livebuf_new {
     pub length: u32,
     /// One of enum livebuf_new_kind.
     pub kind: u32,
+}
+
+/// A copy of a value of another document, with all below it.
+///
+/// Memory: `value` is read by the call that stores the copy. NULL: that call answers
+/// LIVEBUF_NULL_ARGUMENT. Errors: none. Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_copy(value: *const livebuf_value) -> livebuf_new {
+    // Hidden from the compiler, which would else call the only function that is ever stored.
+    #[cfg(feature = "small")]
+    LINK_TABLES.store(black_box(Editor::<Memory>::link_tables as *mut ()), Ordering::Relaxed);
+    livebuf_new { payload: livebuf_payload { pointer: value.cast() }, length: 0, kind: kind::COPY }
+}
+
+/// Links a document with the edits of tables, once a copy was made. A program that makes none
+/// is linked without them.
+#[cfg(feature = "small")]
+static LINK_TABLES: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
+#[cfg(feature = "small")]
+fn link_tables(editor: &mut Editor<Memory>) {
+    let link = LINK_TABLES.load(Ordering::Relaxed);
+    if !link.is_null() {
+        // SAFETY: only `livebuf_copy` stores here.
+        let link: fn(&mut Editor<Memory>) = unsafe { core::mem::transmute(link) };
+        link(editor);
+    }
 }
 
 /// A member of an object that is made at once.
@@ -460,6 +491,8 @@ unsafe fn store(
             }
             _ => {
                 return store_container(doc, child, move |editor| {
+                    #[cfg(feature = "small")]
+                    link_tables(editor);
                     let (under_edit, mut answer) = (UnderEdit::of(doc, editor), None);
                     with_new(&under_edit, new, &mut |new| {
                         answer = store.store(editor, new)?;

@@ -120,8 +120,6 @@ pub use serde_support::de::{from_doc, from_slice, from_value};
 #[cfg(feature = "serde")]
 pub use serde_support::ser::{Nested, SERDE_NESTING, SerdeError, to_doc, to_vec};
 pub use store::space::Observer;
-#[doc(hidden)]
-pub use store::storage::Validation;
 #[cfg(feature = "alloc")]
 pub use store::storage::VecStorage;
 pub use store::storage::{Exclusive, Storage};

@@ -1,10 +1,10 @@
 //! Copies values of other documents: records, maps, and columns as a whole. The same code
 //! counts a copy's bytes, when it checks all that it relies on, and writes it.
 
-use super::editor::Editor;
+use super::editor::{Editor, TableEdits};
 use super::handles::NodeId;
 use super::parts::{add_entry, new_map, new_shape, span};
-use super::sink::Sink;
+use super::sink::{Sink, Writer};
 use crate::block::absent::{self, Blanks};
 use crate::block::column::{ColumnType, Elements, row_of};
 use crate::block::list::List;
@@ -20,27 +20,61 @@ use crate::format::bytes::{load_u8, slice, text};
 use crate::format::cell::{Needle, span_at_position, span_bytes, span_offset};
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
-use crate::store::space::{Observer, Space};
+use crate::store::space::{Extent, Observer, Space};
 use crate::store::storage::Storage;
-use crate::view::Value;
+use crate::view::{Doc, Value};
 
-/// Copies a value. Returns the copy's tag and cell. `above`: containers around it that are
-/// new, too.
+impl<S: Storage, O: Observer> TableEdits<S, O> {
+    pub(super) fn all() -> Self {
+        TableEdits {
+            set_in_row: Editor::set_in_row,
+            count_copy: count,
+            copy: write,
+            validate: |document, scratch| Doc::over(document).validate_in(scratch).map(|_| ()),
+        }
+    }
+}
+
+/// The bytes of a value's copy, those in excess, and how many containers nest in it. `before`:
+/// bytes that were counted before.
 ///
 /// # Errors
-/// What is damaged, and limits. In the run that writes: none while the other document is as it
-/// was when the bytes were counted.
+/// What is damaged, and limits.
 #[inline(never)]
-pub(super) fn copy<K: Sink>(sink: &mut K, value: &Value<'_>, above: u16) -> Result<(u8, u64)> {
+fn count<S: Storage, O: Observer>(
+    editor: &Editor<S, O>,
+    value: &Value<'_>,
+    before: u64,
+) -> Result<(u64, u64, u16)> {
+    let mut sizer = editor.sizer(NodeId::NONE);
+    let (_, height) = copy(&mut sizer, value, before)?;
+    let (fresh, spare) = sizer.counts();
+    Ok((fresh, spare, height))
+}
+
+/// Writes the copy of a value that was counted. Returns its tag and cell.
+///
+/// # Errors
+/// None while the other document is as it was when the bytes were counted.
+#[inline(never)]
+fn write<S: Storage, O: Observer>(
+    editor: &mut Editor<S, O>,
+    value: &Value<'_>,
+    extent: &mut Extent,
+) -> Result<(u8, u64)> {
+    copy(&mut Writer::new(editor, extent), value, 0).map(|(copy, _)| copy)
+}
+
+/// The tag and cell of a value's copy, and how many containers nest in it.
+fn copy<K: Sink>(sink: &mut K, value: &Value<'_>, before: u64) -> Result<((u8, u64), u16)> {
     let raw = value.raw();
     let limits = *sink.editor().space.limits();
-    let mut copier = Copier::new(value.document(), limits, sink.counted());
-    if raw.tag <= TAG_SPAN_LAST {
-        return copier.scalar(sink, raw);
-    }
-    let copy = copier.node::<K, FIRST>(sink, raw, None, 1)?;
-    sink.nests(above.saturating_add(copier.height));
-    Ok(copy)
+    let mut copier = Copier::new(value.document(), limits, before);
+    let copy = match raw.tag <= TAG_SPAN_LAST {
+        true => copier.scalar(sink, raw)?,
+        false => copier.node::<K, FIRST>(sink, raw, None, 1)?,
+    };
+    Ok((copy, copier.height))
 }
 
 /// How many containers a value of a document nests. None of them may be the one whose home is

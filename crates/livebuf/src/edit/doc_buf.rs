@@ -90,7 +90,6 @@ mod owned {
     use crate::block::record::Raw;
     use crate::block::walk::{self, Allowance, Cursor};
     use crate::edit::editor::DocBuf;
-    use crate::edit::handles::Handles;
     use crate::edit::handles::Run;
     use crate::encode::{EncodeOptions, Encoder};
     use crate::format::layout::{Limits, TAG_SPAN_LAST};
@@ -165,7 +164,7 @@ mod owned {
     impl<S: Storage> Editor<S> {
         fn encoded((storage, used, limits): (S, u32, Limits)) -> Self {
             let space = Space::clean(storage, (), used, limits);
-            Editor { space, handles: Handles::new(), detached: 0 }
+            Editor::over(space)
         }
     }
 
@@ -217,7 +216,7 @@ mod owned {
                 *self.space.limits(),
             );
             space.clean_list = self.space.clean_list;
-            Editor { space, handles: Handles::new(), detached: 0 }
+            Editor::over(space)
         }
     }
 

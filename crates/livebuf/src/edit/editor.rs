@@ -18,8 +18,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u32, load_u64};
 use crate::format::cell::Needle;
 use crate::format::layout::*;
-use crate::store::space::{Observer, Space};
-use crate::store::storage::{Exclusive, Storage, Validation};
+use crate::store::space::{Extent, Observer, Space};
+use crate::store::storage::{Exclusive, Storage};
 use crate::view::{Checked, Doc, Header, Mode, Valid, Value};
 use core::mem::MaybeUninit;
 
@@ -44,6 +44,26 @@ pub struct Editor<S, O = ()> {
     pub(super) handles: Handles,
     /// Containers that were detached and do not hang again.
     pub(super) detached: u32,
+    /// `None` where the document has no tables: it was begun here and got no copies.
+    #[cfg(feature = "small")]
+    tables: Option<fn() -> TableEdits<S, O>>,
+}
+
+/// The edits that only documents with tables need, and copies, which bring tables.
+///
+/// In the small build these are pointers. So a program that begins its documents itself, and
+/// copies none, is linked without this code, which is nearly half of it all.
+#[allow(clippy::type_complexity)]
+pub(super) struct TableEdits<S, O> {
+    pub(super) set_in_row:
+        fn(&mut Editor<S, O>, NodeId, Table, u32, &str, New<'_>) -> Result<(u8, u64)>,
+    /// Bytes of a copy, bytes in excess, and how many containers nest in it. `before`: bytes that
+    /// were counted before.
+    pub(super) count_copy:
+        fn(&Editor<S, O>, value: &Value<'_>, before: u64) -> Result<(u64, u64, u16)>,
+    /// Writes a copy that was counted.
+    pub(super) copy: fn(&mut Editor<S, O>, &Value<'_>, &mut Extent) -> Result<(u8, u64)>,
+    pub(super) validate: fn(&[u8], &mut [u8]) -> Result<()>,
 }
 
 /// An owned, growable document.
@@ -98,6 +118,33 @@ pub(super) enum Container {
 impl<S: Storage, O: Observer> Editor<S, O> {
     // --- making and opening -------------------------------------------------
 
+    #[inline]
+    pub(super) fn over(space: Space<S, O>) -> Self {
+        Editor {
+            space,
+            handles: Handles::new(),
+            detached: 0,
+            #[cfg(feature = "small")]
+            tables: Some(TableEdits::all),
+        }
+    }
+
+    #[inline]
+    pub(super) fn table_edits(&self) -> Result<TableEdits<S, O>> {
+        #[cfg(feature = "small")]
+        return self.tables.map(|all| all()).ok_or(Error::new(ErrorKind::Unsupported, 0));
+        #[cfg(not(feature = "small"))]
+        Ok(TableEdits::all())
+    }
+
+    /// Links the edits of tables with a document that [`create_in`](Self::create_in) began:
+    /// it is to get a copy. For bindings.
+    #[cfg(feature = "small")]
+    #[doc(hidden)]
+    pub fn link_tables(&mut self) {
+        self.tables = Some(TableEdits::all);
+    }
+
     /// Starts an empty document (its root is null) at the beginning of the storage.
     ///
     /// # Errors
@@ -109,7 +156,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let mut space = Space::new(storage, observer, HEADER_SIZE, true, Limits::default());
         space.write(0, &NULL_DOCUMENT);
-        Ok(Editor { space, handles: Handles::new(), detached: 0 })
+        Ok(Editor::over(space))
     }
 
     /// Opens the document that the storage holds, in constant time. It is foreign:
@@ -141,7 +188,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 space.write_u64(fields, 0);
             }
         }
-        Ok(Editor { space, handles: Handles::new(), detached: 0 })
+        Ok(Editor::over(space))
     }
 
     /// Sets the bounds that edits keep to.
@@ -454,13 +501,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if !S::FIXED {
             return self.validate();
         }
-        let validate: fn(&[u8], &mut [u8]) -> Result<()> = match self.space.storage().validation() {
-            Validation::Own => {
-                |document, scratch| Doc::over(document).validate_in(scratch).map(|_| ())
-            }
-            Validation::By(validate) => validate,
-            Validation::Refused => return Err(refused),
-        };
+        let validate = self.table_edits()?.validate;
         let size = self.validate_scratch();
         let Some((document, scratch)) = self.space.scratch(size) else { return Err(refused) };
         let valid = validate(document, scratch);
@@ -693,7 +734,8 @@ impl<S: Storage> Editor<S> {
     }
 
     /// [`create`](Self::create) in a place of the caller's: an editor is long to copy, and
-    /// messages are begun often. For bindings.
+    /// messages are begun often. In the small build it is without
+    /// [edits of tables](Self::link_tables). For bindings.
     ///
     /// # Errors
     /// As [`create_with`](Self::create_with); the place holds nothing then.
@@ -705,7 +747,13 @@ impl<S: Storage> Editor<S> {
         }
         let mut space = Space::new(storage, (), HEADER_SIZE, true, Limits::default());
         space.write(0, &NULL_DOCUMENT);
-        Ok(place.write(Editor { space, handles: Handles::new(), detached: 0 }))
+        Ok(place.write(Editor {
+            space,
+            handles: Handles::new(),
+            detached: 0,
+            #[cfg(feature = "small")]
+            tables: None,
+        }))
     }
 
     /// [`open_unvalidated_with`](Self::open_unvalidated_with) without an observer.

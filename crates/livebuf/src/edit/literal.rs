@@ -1,7 +1,6 @@
 //! New values. Each is described once, for the sink that counts its bytes and for the one that
 //! writes them.
 
-use super::copy;
 use super::editor::{Editor, Slot};
 use super::handles::NodeId;
 use super::new::New;
@@ -84,7 +83,7 @@ fn rest<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
         }
         New::Fields(given) => fields(sink, given, above.saturating_add(1)),
         New::Items(given) => items(sink, given, above.saturating_add(1)),
-        New::Copy(ref value) => copy::copy(sink, value, above),
+        New::Copy(ref value) => sink.copy(value, above),
         New::Detached(detached) => {
             if !K::WRITES {
                 let height = sink.editor().height_of(detached, sink.under())?;

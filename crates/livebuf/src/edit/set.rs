@@ -162,14 +162,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<Option<NodeId>> {
         self.space.editable()?;
         let node = if self.handles.is_fresh(node) { node } else { self.enter_older(node)? };
-        self.set_fresh(node, at.child(), new.into())
+        match at.child() {
+            At::Index(index) => self.set_at(node, index, new.into()),
+            at => self.set_fresh(node, at, new.into()),
+        }
     }
 
     /// [`set`](Self::set) by a fresh handle.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn set_fresh(&mut self, node: NodeId, at: At<'_>, new: New<'_>) -> Result<Option<NodeId>> {
         let block = Block::resolve(self.space.bytes(), node.home)?;
-        let (tag, cell) = if block.kind() == KIND_RECORD && !matches!(at, At::Index(_)) {
+        let (tag, cell) = if block.kind() == KIND_RECORD {
             let record = block.record()?.whole(self.space.bytes())?;
             match self.set_field(node, record, at, new)? {
                 Some(value) => value,
@@ -205,30 +208,38 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         at: At<'_>,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        match (self.container_at(node, block)?, at) {
-            (Container::Map(map), At::Key(_) | At::Remembered(_)) => {
-                self.set_entry(node, map, at.text(), new)
-            }
-            (Container::Row(table, row), At::Key(_) | At::Remembered(_)) => {
-                self.set_in_row(node, table, row, at.text(), new)
-            }
-            (Container::Array(elements) | Container::Listed(.., elements), At::Index(index))
-                if index >= elements.count as usize =>
-            {
-                let count = elements.count as u64;
-                Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count))
-            }
-            (Container::Array(elements), At::Index(index)) => {
-                self.set_element(node, elements, index as u32, new)
-            }
-            // An element of a list lies among others' elements.
-            (Container::Listed(list, _, elements), At::Index(index)) => {
-                let slot = elements.first + index as u32;
-                self.measure(&new, node)?;
-                self.change(Step::Set { place: Place::elements(list), slot, new })
+        match self.container_at(node, block)? {
+            Container::Map(map) => self.set_entry(node, map, at.text(), new),
+            Container::Row(table, row) => {
+                (self.table_edits()?.set_in_row)(self, node, table, row, at.text(), new)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
         }
+    }
+
+    /// Sets an element of an array.
+    #[inline(never)]
+    fn set_at(&mut self, node: NodeId, index: usize, new: New<'_>) -> Result<Option<NodeId>> {
+        let (tag, cell) = self.trusting(|editor| {
+            let container = editor.container(node)?;
+            let (Container::Array(elements) | Container::Listed(.., elements)) = container else {
+                return Err(Error::new(ErrorKind::WrongType, 0));
+            };
+            if index >= elements.count as usize {
+                let count = elements.count as u64;
+                return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
+            }
+            // An element of a list lies among others' elements.
+            if let Container::Listed(list, ..) = container {
+                let slot = elements.first + index as u32;
+                editor.measure(&new, node)?;
+                return editor.change(Step::Set { place: Place::elements(list), slot, new });
+            }
+            editor.set_element(node, elements, index as u32, new)
+        })?;
+        let set = self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1));
+        self.finish();
+        Ok(set)
     }
 
     /// Takes a member or element out and frees what it held; false where there is none.

@@ -13,6 +13,7 @@ use super::handles::NodeId;
 use crate::error::Result;
 use crate::store::space::{Extent, Observer};
 use crate::store::storage::Storage;
+use crate::view::Value;
 
 /// Gets the bytes of an edit.
 pub(super) trait Sink {
@@ -62,6 +63,9 @@ pub(super) trait Sink {
     /// Says that new values nest so deep: `height` containers.
     fn nests(&mut self, height: u16);
 
+    /// Copies a value of another document. `above`: containers around it that are new, too.
+    fn copy(&mut self, value: &Value<'_>, above: u16) -> Result<(u8, u64)>;
+
     /// Writes, where this is the run that writes.
     fn write(
         &mut self,
@@ -107,6 +111,11 @@ pub(super) struct Sizer<'e, S, O> {
 }
 
 impl<S: Storage, O: Observer> Sizer<'_, S, O> {
+    /// Bytes to be taken, and bytes in excess.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.sizes.fresh, self.sizes.spare)
+    }
+
     /// The bytes of the edit. Checks how deep new values nest.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn finish(self) -> Result<Sizes> {
@@ -178,6 +187,17 @@ impl<S: Storage, O: Observer> Sink for Sizer<'_, S, O> {
         self.height = self.height.max(height);
     }
 
+    fn copy(&mut self, value: &Value<'_>, above: u16) -> Result<(u8, u64)> {
+        let count = self.editor.table_edits()?.count_copy;
+        let (fresh, spare, height) = count(self.editor, value, self.sizes.fresh)?;
+        self.set_aside(fresh);
+        self.set_aside_spare(spare);
+        if height > 0 {
+            self.nests(above.saturating_add(height));
+        }
+        Ok((value.raw().tag, 0))
+    }
+
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn write(&mut self, _: impl FnOnce(&mut Editor<S, O>, &mut Extent)) {}
 }
@@ -246,6 +266,11 @@ impl<S: Storage, O: Observer> Sink for Writer<'_, S, O> {
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn nests(&mut self, _: u16) {}
+
+    fn copy(&mut self, value: &Value<'_>, _: u16) -> Result<(u8, u64)> {
+        let copy = self.editor.table_edits()?.copy;
+        copy(self.editor, value, self.extent)
+    }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn write(&mut self, write: impl FnOnce(&mut Editor<S, O>, &mut Extent)) {

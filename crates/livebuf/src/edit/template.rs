@@ -12,7 +12,6 @@
 //! ```
 
 use super::editor::{Container, Editor, Slot};
-use super::handles::Handles;
 use super::new::{At, New};
 use crate::block::column::ColumnType;
 use crate::block::record::check_immediate;
@@ -563,12 +562,6 @@ impl<S: Storage> Stamp<'_, S> {
     /// The document, to be edited like any other. It is trusted.
     pub fn into_editor(self) -> Editor<S> {
         Editor::over(self.space)
-    }
-}
-
-impl<S: Storage> Editor<S> {
-    fn over(space: Space<S, ()>) -> Self {
-        Editor { space, handles: Handles::new(), detached: 0 }
     }
 }
 

@@ -46,14 +46,6 @@ pub trait Storage {
     /// remembers fewer edits for its handles (see [`NodeId`](crate::NodeId)).
     const FIXED: bool = false;
 
-    /// How an edit validates the document, where it needs that and nobody did. For storages
-    /// of bindings, whose programs would all carry the validator otherwise.
-    #[doc(hidden)]
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    fn validation(&self) -> Validation {
-        Validation::Own
-    }
-
     /// All bytes, used or not.
     fn bytes(&self) -> &[u8];
 
@@ -84,18 +76,6 @@ pub trait Storage {
     /// [`ErrorKind::NoSpace`] with the missing bytes where it cannot grow,
     /// [`ErrorKind::Io`] where the system refuses. The contents are unchanged then.
     fn grow(&mut self, capacity: u64) -> Result<()>;
-}
-
-/// How an edit in a fixed buffer validates: [`Storage::validation`].
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub enum Validation {
-    /// By the editor.
-    Own,
-    /// By this function of the document and scratch memory.
-    By(fn(&[u8], &mut [u8]) -> Result<()>),
-    /// Not at all: such edits are refused.
-    Refused,
 }
 
 /// Storage that nobody else can write while the editor holds it, so that text
