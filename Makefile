@@ -16,7 +16,7 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-rust test-python test-features test-long test-files test-address \
+.PHONY: demo test test-rust test-python test-size test-features test-long test-files test-address \
 	test-thread test-miri test-32 fuzz coverage lint lint-rust lint-python fmt bench \
 	python bench-python
 
@@ -68,6 +68,10 @@ $(VENV)/bench: $(VENV)/test
 # Against its peers from PyPI; ARGS="--quick --filter twitter".
 bench-python: python $(VENV)/bench
 	cd bindings/python && ../../$(VENV)/bin/python -m bench $(ARGS)
+
+# What C programs with the small archive take, against their ceilings; some 20 seconds.
+test-size:
+	$(MAKE) --no-print-directory -C bindings/c size
 
 # By itself: the feature must not be unified into the workspace, whose other users of
 # serde_json it would change. Builds serde_json and what uses it once more.

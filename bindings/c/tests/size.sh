@@ -2,7 +2,8 @@
 # Bytes of the buffer API in the small archive (liblivebuf-small.a): programs linked with it as
 # the guide says, and all its functions, and those that read, without anything else. For this
 # machine, and for thumbv7em-none-eabi where `rustup target add` brought its core library.
-# Fails where something is larger than its ceiling here, a little above what it is today.
+# Fails where something is larger than its ceiling here, some 5 % above its size today.
+# Also runs the tests of the buffer API with this archive.
 set -eu
 cd "$(dirname "$0")/.."
 : "${CARGO:=cargo}" "${TARGET:=../../target}" "${CC:=cc}" "${MAKE:=make}"
@@ -52,15 +53,19 @@ program() { # source, its ceiling
 echo 'int main(void) { return 0; }' > "$work/nothing.c"
 "$CC" -Os "$work/nothing.c" -s -o "$work/nothing"
 within "a program that does nothing" "$(wc -c < "$work/nothing")" 20000
-program hello 190000
+program hello 102000
 program read 30000
 "$work/hello" | "$work/read" | grep -qx 'lap_complete 55' || { echo "hello and read do not agree"; failed=1; }
 
-functions "$(uname -m)" 315000 62000 "$library" flag_cc link_cc
-if rustup target list --installed 2> "$work/rustup.log" | grep -q thumbv7em-none-eabi; then
+wrap="-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign"
+"$CC" -std=c11 -Os -Iinclude tests/buffer.c $wrap -L"$work" -llivebuf-small -Wl,--gc-sections -lm -o "$work/buffer"
+"$work/buffer" || failed=1
+
+functions "$(uname -m)" 302000 60000 "$library" flag_cc link_cc
+if rustup target list --installed 2> "$work/rustup.log" | grep -qx thumbv7em-none-eabi; then
   $CARGO rustc --manifest-path ../../Cargo.toml -q -p livebuf-c --profile size --no-default-features \
     --features small --crate-type staticlib --target thumbv7em-none-eabi
-  functions thumbv7em 245000 58000 "$TARGET/thumbv7em-none-eabi/size/liblivebuf_c.a" flag_lld link_lld
+  functions thumbv7em 239000 56000 "$TARGET/thumbv7em-none-eabi/size/liblivebuf_c.a" flag_lld link_lld
 else
   echo "skipped: thumbv7em-none-eabi (rustup target add thumbv7em-none-eabi)"
 fi
