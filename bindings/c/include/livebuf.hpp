@@ -7,6 +7,7 @@
 //
 // Owners:     document manages its memory; buffer is over memory of yours and never
 //             allocates. Both move, neither copies (document::copy does).
+// Messages:   prepared writes messages of one kind, each by a copy and a few stores.
 // Views:      value, and what comes of it, borrow the document. After an edit they are
 //             stale: they read as if nothing were there, and error() says so.
 // Errors:     Without exceptions (-fno-exceptions) everything answers: optionals, statuses,
@@ -29,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -929,6 +931,64 @@ class buffer : public editing<buffer> {
 
  private:
   livebuf_doc doc_;
+};
+
+/// A prepared message: a livebuf_template and its memory. Made once from an example, it writes
+/// messages with other values in its places. Any number of threads may stamp from one.
+class prepared {
+ public:
+  /// `places`: JSON pointers into the example, each ended by NUL.
+  prepared(value example, std::initializer_list<const char *> places) {
+    livebuf_value raw = example.raw();
+    for (std::size_t capacity = 1024;;) {
+      memory_.resize(capacity);
+      livebuf_template_init(&template_, livebuf_copy(&raw), places.begin(), places.size(),
+                            memory_.data(), capacity);
+      std::size_t missing = static_cast<std::size_t>(template_.error.detail);
+      if (template_.error.status != LIVEBUF_NO_SPACE) break;
+      capacity += missing > capacity ? missing : capacity;
+    }
+  }
+  prepared(prepared &&) = default;
+  prepared &operator=(prepared &&) = default;
+
+  /// Whether the example had all places; else error() has the number of a wrong one.
+  explicit operator bool() const noexcept { return template_.error.status == LIVEBUF_OK; }
+  const livebuf_error &error() const noexcept { return template_.error; }
+  /// Count of places.
+  std::size_t size() const noexcept { return template_.count; }
+
+  /// Writes a message into memory of yours, with a value for each place. `length` becomes the
+  /// message's, or the length that it takes where it does not fit.
+  template <class... Values>
+  status stamp(void *memory, std::size_t capacity, std::size_t &length,
+               const Values &...values) const noexcept {
+    static_assert((... && detail::is_simple<Values>()), "places take scalars, text and bytes");
+    std::array<livebuf_new, sizeof...(Values)> news;
+    std::size_t at = 0;
+    (void)at;
+    (..., detail::simple(values, news[at++]));
+    return livebuf_stamp(&template_, news.data(), news.size(),
+                         static_cast<std::uint8_t *>(memory), capacity, &length);
+  }
+
+  /// The same into a vector, which becomes as long as the message. Its memory is used again.
+  template <class... Values>
+  status stamp_into(std::vector<std::uint8_t> &message, const Values &...values) const {
+    message.resize(message.capacity() < 64 ? 64 : message.capacity());
+    std::size_t length = 0;
+    status done = stamp(message.data(), message.size(), length, values...);
+    if (done == status(LIVEBUF_NO_SPACE)) {
+      message.resize(length);
+      done = stamp(message.data(), message.size(), length, values...);
+    }
+    message.resize(done ? length : 0);
+    return done;
+  }
+
+ private:
+  std::vector<std::uint8_t> memory_;
+  livebuf_template template_;
 };
 
 }  // namespace livebuf

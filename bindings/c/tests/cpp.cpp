@@ -169,6 +169,39 @@ static void memory() {
   CHECK(!livebuf::buffer(small, sizeof small));
 }
 
+static void messages() {
+  char bytes[4096];
+  livebuf::buffer example(bytes, sizeof bytes);
+  example.at_root() = livebuf::object(3);
+  example["event"] = livebuf::null;
+  example["lap"] = 0;
+  example["driver"] = std::string(2000, 'd');
+  livebuf::prepared made(example.root(), {"/event", "/lap"});
+  livebuf::prepared lap(std::move(made));
+  CHECK(lap && lap.size() == 2);
+
+  std::vector<std::uint8_t> message;
+  std::string event(300, 'e');
+  CHECK(lap.stamp_into(message, event, 55));
+  livebuf::buffer view(livebuf::bytes_view(message.data(), message.size()));
+  CHECK(view.root()["event"].value_or("") == event && view.root()["lap"].value_or(0) == 55);
+  CHECK(view.root()["driver"].size() == 2000);
+  const std::uint8_t *before = message.data();
+  std::size_t longer = message.size();
+  CHECK(lap.stamp_into(message, "lap_complete", livebuf::null));
+  CHECK(message.data() == before && message.size() < longer);
+
+  char out[4096];
+  std::size_t length = 0;
+  CHECK(lap.stamp(out, 64, length, event, 1.5) == livebuf::status(LIVEBUF_NO_SPACE));
+  CHECK(length == longer && lap.stamp(out, length, length, event, 1.5));
+  CHECK(lap.stamp(out, sizeof out, length, 1) == livebuf::status(LIVEBUF_INDEX_OUT_OF_RANGE));
+  CHECK(!lap.stamp_into(message, "\xFF", 1) && message.empty());
+
+  livebuf::prepared wrong(example.root(), {"/event", "/lop"});
+  CHECK(!wrong && wrong.error().status == LIVEBUF_NOT_FOUND && wrong.error().detail == 1);
+}
+
 #if LIVEBUF_EXCEPTIONS
 template <class Call>
 static livebuf_status thrown(Call call) {
@@ -211,6 +244,7 @@ int main() {
   editing();
   structs();
   memory();
+  messages();
 #if LIVEBUF_EXCEPTIONS
   exceptions();
 #endif
