@@ -172,7 +172,7 @@ impl Error {
     }
 
     /// The same with a number that the kind's documentation explains.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub const fn with_detail(kind: ErrorKind, offset: u64, detail: u64) -> Self {
         Error { kind, offset, detail }
     }

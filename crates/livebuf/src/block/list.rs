@@ -68,7 +68,7 @@ impl List {
         List::known_offsets(Elements::at(bytes, self.offset.wrapping_add(LIST_OFFSETS))?)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn known_offsets(offsets: Elements) -> Result<Elements> {
         let known = matches!(offsets.column, ColumnType::U8 | ColumnType::U16 | ColumnType::U32);
         if !known || offsets.gaps != GAPS_NONE {

@@ -43,7 +43,7 @@ impl Shape {
     }
 
     /// Position of key `index`'s cell.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn key_position(&self, index: u32) -> u64 {
         self.offset + shape_keys(self.capacity) as u64 + 8 * index as u64
     }
@@ -102,7 +102,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// Bytes to take for it, the key's text aside.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn fresh(&self) -> u64 {
         match *self {
             Step::Make { capacity, .. } => shape_size(capacity) as u64,
@@ -111,7 +111,7 @@ impl Step {
     }
 
     /// Whether the key's text has to be stored.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn stores_key(&self) -> bool {
         !matches!(self, Step::Follow { .. })
     }
@@ -130,7 +130,7 @@ fn same_keys(bytes: &[u8], a: Shape, b: Shape, count: u32) -> Result<bool> {
 }
 
 /// Calls `with` on the newest shapes until it answers.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) fn among_newest<R>(
     bytes: &[u8],
     with: impl FnMut(Shape) -> Result<Option<R>>,
@@ -290,7 +290,7 @@ pub(crate) fn copy_keys<S: Storage, O: Observer>(
 }
 
 /// Writes key `index` and counts it. Returns the shape with the key.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) fn put_key<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     shape: Shape,

@@ -55,7 +55,7 @@ impl Table {
     }
 
     /// Offset of the header of column `index`.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn header(&self, index: u32) -> u32 {
         // Damaged offsets near the end are refused by the loads that follow.
         self.offset.wrapping_add(table_column(index))

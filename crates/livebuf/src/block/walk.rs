@@ -298,7 +298,7 @@ impl Allowance {
         spend(&mut self.values, 1, self.most[0])
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn text(&mut self, length: usize) -> Result<()> {
         spend(&mut self.text, length as u64, self.most[1])
     }
@@ -309,14 +309,14 @@ impl Allowance {
     }
 
     /// Counts a container with places for so many members. Holes take time, too, so they count.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn container(&mut self, places: u32) -> Result<()> {
         self.value()?;
         self.key(places as usize)
     }
 }
 
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 fn spend(left: &mut u64, by: u64, most: u64) -> Result<()> {
     match left.checked_sub(by) {
         Some(rest) => *left = rest,

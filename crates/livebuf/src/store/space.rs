@@ -60,14 +60,14 @@ pub trait Observer {
 impl Observer for () {
     const ACTIVE: bool = false;
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn write(&mut self, _offset: u64, _old: &[u8], _new: &[u8]) {}
 }
 
 impl<O: Observer> Observer for &mut O {
     const ACTIVE: bool = O::ACTIVE;
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn write(&mut self, offset: u64, old: &[u8], new: &[u8]) {
         (**self).write(offset, old, new);
     }
@@ -219,7 +219,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         Space { clean_from: used as u64, ..space }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -244,7 +244,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
 
     /// Refuses edits of a read-only storage, and after an edit that ended half way. Every edit
     /// asks this first.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn editable(&self) -> Result<()> {
         match (self.storage.is_writable(), self.broken) {
             (true, false) => Ok(()),
@@ -254,7 +254,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// The used bytes.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         let bytes = self.storage.bytes();
         bytes.get(..self.used as usize).unwrap_or(bytes)
@@ -273,7 +273,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         Some((used, room.get_mut(..size)?))
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn used(&self) -> u32 {
         self.used
     }
@@ -298,7 +298,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
 
     /// Writes `new` at `offset`. The plan of the edit has checked the range. A range outside of
     /// the document would be a bug, and is not written.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn write(&mut self, offset: u64, new: &[u8]) {
         let start = offset as usize;
         self.storage.will_change(offset, new.len() as u64);
@@ -313,17 +313,17 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn write_u8(&mut self, offset: u64, value: u8) {
         self.write(offset, &[value]);
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn write_u32(&mut self, offset: u64, value: u32) {
         self.write(offset, &value.to_le_bytes());
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn write_u64(&mut self, offset: u64, value: u64) {
         self.write(offset, &value.to_le_bytes());
     }
@@ -536,7 +536,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
 
     /// Puts text behind the used bytes, for which [`ensure`](Self::ensure) made room, and
     /// zeros up to the next multiple of eight: where it is.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn append(&mut self, text: &[u8]) -> u32 {
         let start = self.used;
         let end = start as u64 + round_up(text.len() as u64);

@@ -54,7 +54,7 @@ pub trait Storage {
 
     /// Whether the bytes may be changed. Where they may not, every edit is refused with
     /// [`ErrorKind::ReadOnly`] and [`bytes_mut`](Self::bytes_mut) is never called.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn is_writable(&self) -> bool {
         true
     }
@@ -62,7 +62,7 @@ pub trait Storage {
     /// Called before each change: these bytes of [`bytes_mut`](Self::bytes_mut) are written
     /// next. It is for storages that carry changes elsewhere, to a file for instance. Others do
     /// nothing here.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn will_change(&mut self, _offset: u64, _length: u64) {}
 
     /// Called when an edit ended half way ([`ErrorKind::Broken`]): a storage that carries
@@ -97,12 +97,12 @@ impl Storage for &mut [u8] {
     const ZEROED: bool = false;
     const FIXED: bool = true;
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn bytes(&self) -> &[u8] {
         self
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn bytes_mut(&mut self) -> &mut [u8] {
         self
     }
@@ -185,12 +185,12 @@ mod vec {
     impl Storage for VecStorage {
         const ZEROED: bool = true;
 
-        #[cfg_attr(not(feature = "small"), inline(always))]
+        #[inline]
         fn bytes(&self) -> &[u8] {
             bytemuck::cast_slice(&self.lines)
         }
 
-        #[cfg_attr(not(feature = "small"), inline(always))]
+        #[inline]
         fn bytes_mut(&mut self) -> &mut [u8] {
             bytemuck::cast_slice_mut(&mut self.lines)
         }
@@ -241,12 +241,12 @@ mod vec {
         /// What lies behind a document in given bytes may be anything.
         const ZEROED: bool = false;
 
-        #[cfg_attr(not(feature = "small"), inline(always))]
+        #[inline]
         fn bytes(&self) -> &[u8] {
             self
         }
 
-        #[cfg_attr(not(feature = "small"), inline(always))]
+        #[inline]
         fn bytes_mut(&mut self) -> &mut [u8] {
             self
         }

@@ -111,27 +111,27 @@ impl Mode for Checked {
     type Out<X> = Result<Option<X>>;
     type Item<X> = Result<X>;
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn out<X>(result: Result<Option<X>>) -> Self::Out<X> {
         result
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn item<X>(result: Result<X>) -> Option<Result<X>> {
         Some(result)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn text(bytes: &[u8], offset: u64) -> Result<&str> {
         text(bytes, offset)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn result<X>(out: Result<Option<X>>) -> Result<Option<X>> {
         out
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn item_result<X>(item: Result<X>) -> Result<X> {
         item
     }
@@ -150,29 +150,29 @@ impl Mode for Valid {
     type Out<X> = Option<X>;
     type Item<X> = X;
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn out<X>(result: Result<Option<X>>) -> Self::Out<X> {
         result.unwrap_or(None)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn item<X>(result: Result<X>) -> Option<X> {
         result.ok()
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     #[allow(unsafe_code)]
     fn text(bytes: &[u8], _offset: u64) -> Result<&str> {
         // SAFETY: a view in this mode holds the promise that `Valid` stands for.
         Ok(unsafe { text_unchecked(bytes) })
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn result<X>(out: Option<X>) -> Result<Option<X>> {
         Ok(out)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn item_result<X>(item: X) -> Result<X> {
         Ok(item)
     }
@@ -207,7 +207,7 @@ pub struct Doc<'a, M = Checked> {
 
 impl<'a> Doc<'a, Checked> {
     /// A document whose header was looked at: every answer is checked.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn over(bytes: &'a [u8]) -> Self {
         Doc { bytes, mode: Checked }
     }
@@ -398,7 +398,7 @@ impl<'a> Value<'a, Checked> {
     ///
     /// Parts of another document, or from before an edit, are safe: the value is some
     /// other one then, or every look into it an error.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub fn from_parts(bytes: &'a [u8], parts: ValueParts) -> Self {
         let ValueParts { cell, position, tag } = parts;
         Value::new(Checked, bytes, Raw { cell, position, tag })
@@ -420,7 +420,7 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// The value without its document.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub fn parts(&self) -> ValueParts {
         let Raw { cell, position, tag } = self.raw;
         ValueParts { cell, position, tag }
@@ -541,7 +541,7 @@ impl<'a, M: Mode> Value<'a, M> {
         span_bytes(self.bytes, self.raw.cell, self.raw.position as u64).map(Some)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn span_text(&self, tag: u8) -> Result<Option<&'a str>> {
         match self.span(tag)? {
             Some(bytes) => M::text(bytes, span_offset(self.raw.cell, self.raw.position)).map(Some),
@@ -632,7 +632,7 @@ impl<'a, M: Mode> Value<'a, M> {
     }
 
     /// The object, where it is a record.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn record(&self) -> Result<Option<Object<'a, M>>> {
         match self.raw.tag {
             TAG_OBJECT => Object::record(self.mode, self.bytes, self.raw.cell),

@@ -60,7 +60,7 @@ impl Row {
         Row { table: offset, row, shape, columns: columns as u8, extras: extras != 0 }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn columns(&self) -> u32 {
         self.columns as u32
     }
@@ -98,7 +98,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// The same, where it is a record.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn record(mode: M, bytes: &'a [u8], cell: u64) -> Result<Option<Self>> {
         if row_of(cell).is_some() {
             return Ok(None);
@@ -279,7 +279,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// Shape and count of the fields that have their keys there.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn shaped(&self) -> Option<(u32, u32)> {
         match self.body {
             Body::Record(record) if record.used() != 0 => Some((record.shape(), record.used())),
@@ -333,7 +333,7 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn find_bound(&self, bound: &Bound<'_, '_>) -> Result<Option<Value<'a, M>>> {
         if self.bytes.as_ptr() == bound.document.as_ptr() {
             match (self.body, &bound.place) {
@@ -522,7 +522,7 @@ impl<'a, M: Mode> Object<'a, M> {
     /// let (slot, value) = second.nth(1).unwrap();
     /// assert_eq!((first.key(slot), value.as_i64()), (Some("y"), Some(4)));
     /// ```
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub fn slots(&self) -> Option<Slots<'a, M>> {
         match self.body {
             Body::Record(record) if record.used() > 0 => Some(Slots {

@@ -52,7 +52,7 @@ macro_rules! from_scalars {
     ($target:ident: $($type:ty => |$value:ident| $variant:ident $(($given:expr))?;)+) => {
         $(
             impl<'v> From<$type> for $target<'v> {
-                #[cfg_attr(not(feature = "small"), inline(always))]
+                #[inline]
                 fn from($value: $type) -> $target<'v> {
                     $target::$variant $(($given))?
                 }

@@ -316,7 +316,7 @@ enum NewNodes {
 }
 
 impl IndexPlan {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<IndexPlan> {
         if map.root != 0
             && let Some(spot) = locate(bytes, map.entries, map.root, key)?
@@ -650,7 +650,7 @@ struct OldSlot {
 
 impl OldSlot {
     /// Finds a key: the number of its entry, and its slot.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<(u32, OldSlot)>> {
         let hit = find_slot(bytes, map.entries, map.root, &Needle::new(key))?;
         let Some(Hit { entry, leaf, slot }) = hit else { return Ok(None) };

@@ -138,7 +138,7 @@ impl<'k> Target<'k> {
         Target { text, beyond: false }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn head(&self, prefix: u32) -> u32 {
         let rest = self.text.get(prefix as usize..).unwrap_or(&[]);
         match rest.first_chunk::<4>() {
@@ -196,13 +196,13 @@ impl Path {
         Path { nodes: [0; MAX_LEVELS], slots: [0; MAX_LEVELS], depth: 0 };
 
     /// The leaf and the slot in it.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn leaf(&self) -> (u32, usize) {
         let last = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
         (self.nodes[last], self.slots[last] as usize)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn set_leaf_slot(&mut self, slot: usize) {
         let last = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
         self.slots[last] = slot as u8;
@@ -281,13 +281,13 @@ trait Track {
 }
 
 impl Track for () {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn pass(&mut self, _: usize, _: u32, _: usize, _: u32) {}
 }
 
 /// The longest prefix among the passed nodes.
 impl Track for u32 {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn pass(&mut self, _: usize, _: u32, _: usize, prefix: u32) {
         *self = (*self).max(prefix);
     }
@@ -394,7 +394,7 @@ pub(super) struct Spot<'a> {
 
 /// Finds a key in the index under `root` (not 0). `None` where the root is a
 /// small leaf, or the key does not share some prefix: only [`seek`] knows then.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(super) fn locate<'a>(
     bytes: &'a [u8],
     entries: u32,
@@ -418,7 +418,7 @@ struct Passed {
 }
 
 impl Track for Passed {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32) {
         let at = depth % MAX_LEVELS;
         self.path.nodes[at] = node;
@@ -621,7 +621,7 @@ impl Range {
     }
 
     /// The entry at one end, and whether any is left.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn step(&mut self, bytes: &[u8], back: bool) -> Result<(u32, bool)> {
         let met = self.front.leaf() == self.back.leaf();
         let end = if back { &mut self.back } else { &mut self.front };
