@@ -59,6 +59,9 @@ int main(int count, char **paths) {
     if (name[0] == 'n') {
       const char *end = strchr(name + 2, '_');
       CHECK(end && status == named(name + 2, (size_t)(end - name - 2)));
+    } else if (bytes[6]) {
+      /* A flag that allows reading alone: here documents are opened to be edited. */
+      STATUS(status, LIVEBUF_READ_ONLY);
     } else {
       STATUS(status, LIVEBUF_OK);
       char other[600];

@@ -158,6 +158,7 @@ impl ColumnType {
 
     /// Whether a value of `other` has the same bits in this column, and is the same value. So a
     /// column of floats becomes one of numbers where it is.
+    #[inline]
     pub(crate) fn takes_over(self, other: ColumnType) -> bool {
         self == other
             || matches!(
@@ -723,11 +724,21 @@ impl Elements {
                 if width > 0 {
                     space.write(values + slot as u64 * width, &bits[..width as usize]);
                 }
-                if column.is_marked() {
-                    set_bit(space, self.marks_at(), slot, column.is_mark(tag, cell));
-                }
             }
         }
+        if self.column.is_marked() {
+            self.put_mark(space, slot, (tag, cell));
+        }
+    }
+
+    #[cold]
+    fn put_mark<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        slot: u32,
+        (tag, cell): (u8, u64),
+    ) {
+        set_bit(space, self.marks_at(), slot, self.column.is_mark(tag, cell));
     }
 
     /// Writes to the bitmaps whether a slot holds a value, and if not, whether it is null or

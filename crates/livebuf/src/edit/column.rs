@@ -185,7 +185,7 @@ fn open_column<K: Sink>(
     feed: &Feed<'_, '_>,
 ) -> Result<(u8, u64)> {
     let rules = Rules::of(column, place.within);
-    let layout = layout(sink, column, place.within, feed, None)?;
+    let layout = layout(sink, column, rules, place.within, feed, None)?;
     let needed = column.count as u64 + added as u64;
     sink.editor().check_elements(needed)?;
     match layout.column {
@@ -364,7 +364,7 @@ pub(super) fn replace<K: Sink>(
     let column = Elements::at(sink.bytes(), place.header)?.whole(sink.bytes())?;
     let old = column.element(sink.bytes(), slot)?;
     let rules = Rules::of(column, place.within);
-    let layout = layout(sink, column, place.within, &Feed::One(put), Some(slot))?;
+    let layout = layout(sink, column, rules, place.within, &Feed::One(put), Some(slot))?;
     let dissolves = column.column.is_nested();
     let column = match layout == Layout::of(column) {
         true => column,
@@ -650,7 +650,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             let feed = Feed::One(put);
             let mut sizer = self.sizer(NodeId::NONE);
-            let layout = layout(&mut sizer, column, place.within, &feed, Some(slot))?;
+            let layout = layout(&mut sizer, column, rules, place.within, &feed, Some(slot))?;
             Ok(layout == Layout::of(column))
         };
         Ok(match *step {

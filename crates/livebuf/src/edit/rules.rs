@@ -92,8 +92,9 @@ impl Rules {
     pub(super) fn room(self, column: Elements, layout: Layout, needed: u32, end: u64) -> Room {
         if self == Rules::Column {
             let capacity = grown(column, needed);
-            let over = layout.column.takes_over(column.column) && layout.gaps == column.gaps;
-            let same = over && capacity == column.capacity;
+            let same = capacity == column.capacity
+                && layout.gaps == column.gaps
+                && layout.column.takes_over(column.column);
             return Room { capacity, data: if same { Data::Stays } else { Data::Moves } };
         }
         let (kind, count, size) = (layout.column, column.count, column.data_size());
@@ -180,20 +181,22 @@ impl Layout {
 pub(super) fn layout<K: Sink>(
     sink: &mut K,
     column: Elements,
+    rules: Rules,
     within: u32,
     feed: &Feed<'_, '_>,
     replaced: Option<u32>,
 ) -> Result<Layout> {
-    let layout = layout_by_kind(sink, column, within, feed, replaced)?;
-    let was_numbers = column.column.holds_numbers() && column.count > 0;
-    if layout.column != ColumnType::Cells || !was_numbers {
-        return Ok(layout);
+    let layout = layout_by_kind(sink, column, rules, feed, replaced.is_some())?;
+    if layout.column == ColumnType::Cells && column.column.holds_numbers() && column.count > 0 {
+        let numbers = numbers_layout(sink, column, within, feed, replaced)?;
+        return Ok(numbers.unwrap_or(layout));
     }
-    Ok(numbers_layout(sink, column, within, feed, replaced)?.unwrap_or(layout))
+    Ok(layout)
 }
 
 /// The layout by which a column of numbers holds integers and floats (FORMAT 12.6); `None`
 /// where there is none. Linear in the column.
+#[cold]
 fn numbers_layout<K: Sink>(
     sink: &mut K,
     column: Elements,
@@ -244,16 +247,16 @@ fn numbers_layout<K: Sink>(
 }
 
 /// The same where integers and floats together are cells.
+#[inline]
 fn layout_by_kind<K: Sink>(
     sink: &mut K,
     column: Elements,
-    within: u32,
+    rules: Rules,
     feed: &Feed<'_, '_>,
-    replaced: Option<u32>,
+    replaces: bool,
 ) -> Result<Layout> {
     let mut layout = Layout::of(column);
-    let replaces = replaced.is_some();
-    if Rules::of(column, within) == Rules::Array {
+    if rules == Rules::Array {
         let first = column.count <= u32::from(replaces);
         feed.each(sink, |_, put| {
             let (tag, cell) = put.probe();
