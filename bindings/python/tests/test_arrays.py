@@ -53,9 +53,20 @@ class TestBuffers:
         doc = Document.from_python([math.nan, math.inf, -math.inf, -0.0, 5e-324, 0.1])
         assert repr(np.asarray(doc.root).tolist()) == "[nan, inf, -inf, -0.0, 5e-324, 0.1]"
 
+    def test_integers_among_floats(self) -> None:
+        doc = Document.from_python({"v": [1.5, 2, 3.25], "both": [2, 2.0, 0.1]})
+        assert repr(doc["v"].to_python()) == "[1.5, 2, 3.25]"
+        assert repr(doc["both"].to_python()) == "[2, 2.0, 0.1]"
+        assert doc["v"].numpy().dtype == np.float32
+        assert doc["both"].numpy().tolist() == [2.0, 2.0, 0.1]
+        # Whole floats that are written into the memory of such an array are integers there.
+        doc["v"].numpy(writable=True)[0] = 7.0
+        doc["v"].append(0.1)
+        assert repr(doc["v"].to_python()) == "[7, 2, 3.25, 0.1]"
+
     @pytest.mark.parametrize(
         "values",
-        [["a"], [1, None], [1, "x"], [True, False], [[1]], [{}], [2**64], [1, 2**64], [1, 0.5]],
+        [["a"], [1, None], [1, "x"], [True, False], [[1]], [{}], [2**64], [1, 2**64], [2**60, 0.5]],
         ids=str,
     )
     def test_what_is_not_of_one_type(self, values: list[Any]) -> None:

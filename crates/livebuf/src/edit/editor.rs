@@ -182,9 +182,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             space.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
             // With the fields that may belong to them (FORMAT 2).
             let aux = load_u32(space.bytes(), HEADER_AUX as u64)? as u64;
-            let is_aux = aux.is_multiple_of(8) && load_u8(space.bytes(), aux)? == KIND_AUX;
             let fields = aux + AUX_REVISION as u64;
-            if aux != 0 && is_aux && fields + 8 <= header.used as u64 {
+            let is_there = aux != 0 && fields + 8 <= header.used as u64;
+            if is_there && load_u8(space.bytes(), aux) == Ok(KIND_AUX) {
                 space.write_u64(fields, 0);
             }
         }
