@@ -664,3 +664,26 @@ fn a_row_whose_new_object_had_the_shape_of_its_old_further_fields() {
     let mixed = r#"{"further key one":5,"further key two":6}"#;
     assert!(json(&doc).starts_with(&format!(r#"[{{"mixed":{mixed},"name":"another"}},"#)));
 }
+
+/// An array of a list becomes one by itself, and in the same edit a column of numbers with gaps
+/// and marks, which for a few slots takes more bytes than cells.
+#[test]
+fn an_array_of_a_list_becomes_numbers_with_marks() {
+    for text in ["[2.0,null]", "[0.5,null]", "[2.0,0.5]", "[2,null]", "[null,300]"] {
+        let json = format!("[{}]", [text; 20].join(","));
+        for (index, new) in [New::Int((1 << 24) + 1), New::Int(2), New::Float(2.0), New::Float(0.1)]
+            .into_iter()
+            .enumerate()
+        {
+            let mut doc = livebuf_json::from_str(&json).unwrap();
+            doc.set_pointer("/3/-", new).unwrap();
+            doc.doc().validate().unwrap();
+            let printed = livebuf_json::to_string(&doc).unwrap();
+            let expected = ["16777217", "2", "2.0", "0.1"][index];
+            let pushed = format!("{},{expected}]", &text[..text.len() - 1]);
+            let mut rows = [text; 20];
+            rows[3] = &pushed;
+            assert_eq!(printed, format!("[{}]", rows.join(",")));
+        }
+    }
+}

@@ -205,9 +205,15 @@ fn numbers_layout<K: Sink>(
     replaced: Option<u32>,
 ) -> Result<Option<Layout>> {
     // While bytes are counted, an array that the same edit makes is not there yet. It counts as
-    // cells, which take the most. And in a document that was not validated, taking bytes may
-    // change what the second run finds in the column.
-    if column.offset == 0 || !sink.editor().is_trusted() {
+    // cells and a word. No column of numbers takes more: of up to 8 slots it has two bitmaps,
+    // where cells have one word of tags.
+    if column.offset == 0 {
+        sink.set_aside(8);
+        return Ok(None);
+    }
+    // In a document that was not validated, taking bytes may change what the second run finds in
+    // the column.
+    if !sink.editor().is_trusted() {
         return Ok(None);
     }
     let mut layout = Layout::of(column);
