@@ -460,7 +460,7 @@ fn part<K: Sink>(
     let room = Rules::Column.room(column, layout, column.count, sink.end());
     let place = Place { header, within, home: 0 };
     let column = relayout(sink, place, column, layout, room)?;
-    if K::WRITES {
+    if sink.writes() {
         let home = column.element(sink.bytes(), row)?.cell;
         let elements = elements_of(sink.bytes(), home)?;
         return Ok((Place::array(home as u32, elements), elements));

@@ -4,7 +4,7 @@
 use super::editor::{Editor, TableEdits};
 use super::handles::NodeId;
 use super::parts::{add_entry, new_map, new_shape, span};
-use super::sink::{Sink, Writer};
+use super::sink::{Sink, writer};
 use crate::block::absent::{self, Blanks};
 use crate::block::column::{ColumnType, Elements, row_of};
 use crate::block::list::List;
@@ -30,6 +30,7 @@ impl<S: Storage, O: Observer> TableEdits<S, O> {
             set_in_row: Editor::set_in_row,
             count_copy: count,
             copy: write,
+            height,
             validate: |document, scratch| Doc::over(document).validate_in(scratch).map(|_| ()),
         }
     }
@@ -62,7 +63,7 @@ fn write<S: Storage, O: Observer>(
     value: &Value<'_>,
     extent: &mut Extent,
 ) -> Result<(u8, u64)> {
-    copy(&mut Writer::new(editor, extent), value, 0).map(|(copy, _)| copy)
+    copy(&mut writer(editor, extent), value, 0).map(|(copy, _)| copy)
 }
 
 /// The tag and cell of a value's copy, and how many containers nest in it.
@@ -79,11 +80,7 @@ fn copy<K: Sink>(sink: &mut K, value: &Value<'_>, before: u64) -> Result<((u8, u
 
 /// How many containers a value of a document nests. None of them may be the one whose home is
 /// `avoid`. Checks all but its scalars.
-pub(super) fn height<S: Storage, O: Observer>(
-    editor: &Editor<S, O>,
-    raw: Raw,
-    avoid: u32,
-) -> Result<u16> {
+fn height<S: Storage, O: Observer>(editor: &Editor<S, O>, raw: Raw, avoid: u32) -> Result<u16> {
     let mut copier = Copier::new(editor.as_bytes(), *editor.space.limits(), 0);
     copier.avoid = Some(avoid);
     copier.node::<_, CHUNK>(&mut editor.sizer(NodeId::NONE), raw, None, 1)?;
@@ -173,17 +170,17 @@ impl To {
     ) -> Result<Option<To>> {
         let bytes = sink.bytes();
         let raw = match *self {
-            To::Array(elements) if elements.column.is_nested() => match K::WRITES {
+            To::Array(elements) if elements.column.is_nested() => match sink.writes() {
                 true => elements.element(bytes, index)?,
                 false => child,
             },
-            To::Row(table, row) if index < table.columns => match K::WRITES {
+            To::Row(table, row) if index < table.columns => match sink.writes() {
                 true => table.field(bytes, row, index)?,
                 false => child,
             },
             _ => return Ok(None),
         };
-        Ok(match Node::of(if K::WRITES { bytes } else { source }, raw)? {
+        Ok(match Node::of(if sink.writes() { bytes } else { source }, raw)? {
             Node::Row(table, row) => Some(To::Row(table, row)),
             Node::Array(elements) => Some(To::Array(elements)),
             _ => None,
@@ -238,17 +235,17 @@ impl<'v> Copier<'v> {
         if self.avoid.is_some() {
             return Ok((raw.tag, raw.cell));
         }
-        if !K::WRITES {
+        if !sink.writes() {
             self.allowance.value()?;
         }
         if raw.tag <= TAG_IMMEDIATE_LAST {
-            if !K::WRITES {
+            if !sink.writes() {
                 check_immediate(raw)?;
             }
             return Ok((raw.tag, raw.cell));
         }
         let bytes = span_bytes(self.source, raw.cell, raw.position as u64)?;
-        if !K::WRITES {
+        if !sink.writes() {
             let offset = span_offset(raw.cell, raw.position);
             self.allowance.text(bytes.len())?;
             self.check_length(bytes)?;
@@ -344,7 +341,7 @@ impl<'v> Copier<'v> {
         }
         let mut from = Cursor::references(self.source, raw)?;
         let extra = if to.is_some() { from.take_extra() } else { 0 };
-        if !K::WRITES {
+        if !sink.writes() {
             let limit = self.limits.nesting;
             if depth > limit {
                 return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
@@ -361,7 +358,7 @@ impl<'v> Copier<'v> {
             }
             (None, Node::Map(offset)) => {
                 let live = map::Map::load(self.source, offset as u64)?.live;
-                if !K::WRITES {
+                if !sink.writes() {
                     self.check_map(offset)?;
                 }
                 let home = new_map(sink, live, live);
@@ -423,7 +420,7 @@ impl<'v> Copier<'v> {
     fn record<K: Sink>(&mut self, sink: &mut K, record: Record) -> Result<Record> {
         let live = record.live();
         let home = sink.carve(record_size(live) as u64);
-        if !K::WRITES {
+        if !sink.writes() {
             let mut found = 0;
             each_field(self.source, record, |_, _| {
                 found += 1;
@@ -458,15 +455,16 @@ impl<'v> Copier<'v> {
         if record.live() == 0 {
             return Ok(0);
         }
-        let shape = copied_shape(sink, |index| self.key::<K>(from, index), &keys)?;
+        let writes = sink.writes();
+        let shape = copied_shape(sink, |index| self.key(writes, from, index), &keys)?;
         self.recent.put(record, shape);
         Ok(shape)
     }
 
     /// A shape's key, which is checked while only counted.
-    fn key<K: Sink>(&mut self, shape: Shape, index: u32) -> Result<&'v [u8]> {
+    fn key(&mut self, writes: bool, shape: Shape, index: u32) -> Result<&'v [u8]> {
         let key = shape.key(self.source, index)?;
-        if K::WRITES {
+        if writes {
             return Ok(key);
         }
         self.allowance.key(key.len() + MAX_INLINE)?;
@@ -492,7 +490,7 @@ impl<'v> Copier<'v> {
         let (mut keys, mut live, mut record) = (KeyList::default(), 0u32, true);
         while let Some((index, _)) = cursor.next(source)? {
             let key = cursor.key(source, index)?.unwrap_or_default();
-            if !K::WRITES {
+            if !sink.writes() {
                 self.check_length(key)?;
                 text(key, raw.cell & 0xFFFF_FFFF)?;
                 if index < table.columns
@@ -504,7 +502,7 @@ impl<'v> Copier<'v> {
             record = record && key.len() <= MAX_SHAPE_KEY && keys.push(index).is_ok();
             live += 1;
         }
-        if !K::WRITES {
+        if !sink.writes() {
             let further = table.extra(source, row)?;
             if further != 0 {
                 check_further(source, table, further)?;
@@ -557,7 +555,7 @@ impl<'v> Copier<'v> {
         let owner = Owner { block: home, column: 0 };
         let around = Around { in_table: false, blanks: None, depth: 0 };
         let copy = self.column(sink, elements, copy, owner, around)?;
-        if !K::WRITES {
+        if !sink.writes() {
             worth(self.source, elements)?;
         }
         Ok(copy)
@@ -565,7 +563,7 @@ impl<'v> Copier<'v> {
 
     /// An array of a list by itself. Rows and arrays in it are copied by themselves, too.
     fn listed<K: Sink>(&mut self, sink: &mut K, elements: Elements) -> Result<Elements> {
-        if !K::WRITES {
+        if !sink.writes() {
             check_gaps(elements, false)?;
             absent::check(self.source, elements, None)?;
         }
@@ -585,7 +583,7 @@ impl<'v> Copier<'v> {
         owner: Owner,
         around: Around,
     ) -> Result<Elements> {
-        if !K::WRITES {
+        if !sink.writes() {
             self.check_size(sink)?;
             self.check_column(elements, around)?;
         }
@@ -765,7 +763,7 @@ impl<'v> Copier<'v> {
         if table.rows != elements.count || table.columns == 0 || table.columns > from.count {
             return Err(Error::new(ErrorKind::BadCount, elements.offset as u64));
         }
-        let blanks = match K::WRITES {
+        let blanks = match sink.writes() {
             true => None,
             false => Blanks::below(elements, 1, around.blanks),
         };
@@ -773,7 +771,8 @@ impl<'v> Copier<'v> {
         let bits = self.nested_bits(sink, elements)?;
         let mut keys = KeyList::default();
         (0..table.columns).try_for_each(|index| keys.push(index))?;
-        let shape = copied_shape(sink, |index| self.key::<K>(from, index), &keys)?;
+        let writes = sink.writes();
+        let shape = copied_shape(sink, |index| self.key(writes, from, index), &keys)?;
         let extras_at = self.extras(sink, table, blanks)?;
         let copy = Table { offset: at, shape, extras: extras_at, ..table };
         sink.write(|editor, _| copy.write_header(&mut editor.space, owner, bits));
@@ -794,7 +793,7 @@ impl<'v> Copier<'v> {
     fn extras<K: Sink>(&self, sink: &mut K, table: Table, blanks: Option<Blanks>) -> Result<u32> {
         let source = self.source;
         let Some(extras) = table.extras(source)? else { return Ok(0) };
-        if !K::WRITES {
+        if !sink.writes() {
             extras.whole(source)?;
             let mut next = 0;
             for index in 0..extras.count {
@@ -841,7 +840,7 @@ impl<'v> Copier<'v> {
         let child = list.child(self.source)?;
         let copy = Elements { offset: at + LIST_CHILD, ..child };
         let owner = Owner { block: at, column: 0 };
-        let blanks = match K::WRITES {
+        let blanks = match sink.writes() {
             true => None,
             false => Blanks::below(elements, list.length.unwrap_or(1), around.blanks),
         };
@@ -875,7 +874,7 @@ fn copied_shape<'k, K: Sink>(
     keys: &KeyList,
 ) -> Result<u32> {
     let count = keys.count as u32;
-    if K::WRITES {
+    if sink.writes() {
         let bytes = sink.bytes();
         let found = shape::among_newest(bytes, |candidate| {
             if candidate.count < count {

@@ -1,6 +1,5 @@
 //! Hanging values elsewhere that were taken out of their places.
 
-use super::copy;
 use super::editor::Editor;
 use super::handles::{Event, NodeId};
 use super::new::Detached;
@@ -22,7 +21,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if raw.tag <= TAG_SPAN_LAST {
             return Ok(0);
         }
-        let height = copy::height(self, raw, under.home)?;
+        let height = (self.table_edits()?.height)(self, raw, under.home)?;
         let deeper = under.depth.saturating_add(1) > depth;
         let reaches = if deeper { under.depth.saturating_add(height) } else { 0 };
         detached.reaches.store(reaches, Ordering::Relaxed);

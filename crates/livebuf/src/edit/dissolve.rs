@@ -46,7 +46,7 @@ pub(super) fn materialize<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> 
         Node::Array(elements) => materialize_array(sink, elements)?,
         _ => return Ok((raw.tag, raw.cell)),
     };
-    if !K::WRITES {
+    if !sink.writes() {
         return Ok((raw.tag, raw.cell));
     }
     sink.write(|editor, _| {

@@ -63,6 +63,8 @@ pub(super) struct TableEdits<S, O> {
         fn(&Editor<S, O>, value: &Value<'_>, before: u64) -> Result<(u64, u64, u16)>,
     /// Writes a copy that was counted.
     pub(super) copy: fn(&mut Editor<S, O>, &Value<'_>, &mut Extent) -> Result<(u8, u64)>,
+    /// How many containers nest in a value of this document, of which none may have this home.
+    pub(super) height: fn(&Editor<S, O>, Raw, u32) -> Result<u16>,
     pub(super) validate: fn(&[u8], &mut [u8]) -> Result<()>,
 }
 

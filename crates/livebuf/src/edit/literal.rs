@@ -5,7 +5,7 @@ use super::editor::{Editor, Slot};
 use super::handles::NodeId;
 use super::new::New;
 use super::parts::{add_entry, key, new_map, new_shape, span};
-use super::sink::{Sink, Writer};
+use super::sink::{Sink, writer};
 use crate::block::column::{ColumnType, Elements, Numbers};
 use crate::block::record::{Raw, Record};
 use crate::block::shape::{self, Shape};
@@ -66,7 +66,7 @@ fn rest<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
     match *new {
         New::Bytes(bytes) => Ok((TAG_BYTES, span(sink, bytes, true)?)),
         New::NumberText(text) => {
-            if !K::WRITES && !is_json_number(text.as_bytes()) {
+            if !sink.writes() && !is_json_number(text.as_bytes()) {
                 return Err(Error::new(ErrorKind::BadNumber, 0));
             }
             Ok((TAG_NUMBER, span(sink, text.as_bytes(), true)?))
@@ -85,7 +85,7 @@ fn rest<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
         New::Items(given) => items(sink, given, above.saturating_add(1)),
         New::Copy(ref value) => sink.copy(value, above),
         New::Detached(detached) => {
-            if !K::WRITES {
+            if !sink.writes() {
                 let height = sink.editor().height_of(detached, sink.under())?;
                 sink.nests(height);
             }
@@ -109,7 +109,7 @@ fn array<K: Sink>(sink: &mut K, column: ColumnType, count: u32, capacity: u32) -
 #[inline(never)]
 fn fields<K: Sink>(sink: &mut K, fields: &[Field<'_>], depth: u16) -> Result<(u8, u64)> {
     sink.nests(depth);
-    if !K::WRITES {
+    if !sink.writes() {
         sink.editor().check_elements(fields.len() as u64)?;
         for (index, (key, _)) in fields.iter().enumerate() {
             if fields[..index].iter().any(|(other, _)| other == key) {
@@ -155,7 +155,7 @@ fn shape_of<K: Sink>(sink: &mut K, fields: &[Field<'_>]) -> Result<u32> {
     }
     // A shape that may be gone in the run that writes is not counted on. Bytes for one of its
     // own are given back if they are not needed.
-    let found = match K::WRITES {
+    let found = match sink.writes() {
         true => find_shape(sink.bytes(), fields).unwrap_or(None),
         false if sink.shapes_stay() => find_shape(sink.bytes(), fields)?,
         false => None,
@@ -257,7 +257,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Writes a measured value's parts. Returns its tag and cell.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn build(&mut self, new: &New<'_>, extent: &mut Extent) -> (u8, u64) {
-        match simple(&mut Writer::new(self, extent), new, 0) {
+        match simple(&mut writer(self, extent), new, 0) {
             Ok(Some(value)) => value,
             _ => self.build_rest(new, extent),
         }
@@ -265,7 +265,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     #[inline(never)]
     fn build_rest(&mut self, new: &New<'_>, extent: &mut Extent) -> (u8, u64) {
-        rest(&mut Writer::new(self, extent), new, 0).unwrap_or_else(|_| {
+        rest(&mut writer(self, extent), new, 0).unwrap_or_else(|_| {
             // Another document changed since it was measured.
             self.space.set_broken();
             (TAG_NULL, 0)

@@ -6,7 +6,7 @@ use super::literal::{simple, value};
 use super::member::{Found, find_member};
 use super::new::{At, New};
 use super::parts::{key, new_shape, span};
-use super::sink::{Change, Sink, Writer};
+use super::sink::{Change, Sink, writer};
 use crate::block::map::{self, Map};
 use crate::block::record::{Raw, Record, each_field};
 use crate::block::shape::{self, Shape};
@@ -135,7 +135,7 @@ fn become_map<K: Sink>(
     capacity: u32,
     member: Member,
 ) -> Result<()> {
-    if !K::WRITES {
+    if !sink.writes() {
         check_keys(sink.bytes(), record)?;
     }
     let count = record.live() + u32::from(matches!(member, Member::New(..)));
@@ -400,7 +400,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.space.ensure(fresh, 0).ok()?;
             extent = self.space.take(fresh);
         }
-        put_behind(&mut Writer::new(self, &mut extent), record, shape, needle, new).ok()
+        put_behind(&mut writer(self, &mut extent), record, shape, needle, new).ok()
     }
 
     /// Adds a field to a record, which may grow or move.

@@ -17,7 +17,7 @@ pub(super) fn span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> Result<u6
     if text.len() <= MAX_INLINE {
         return Ok(Needle::new(text).cell);
     }
-    if !K::WRITES {
+    if !sink.writes() {
         sink.editor().check_length(text)?;
     }
     let offset = sink.carve(round_up(text.len() as u64));

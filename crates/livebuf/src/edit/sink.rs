@@ -21,7 +21,7 @@ pub(super) trait Sink {
     type Observer: Observer;
 
     /// Whether this is the run that writes.
-    const WRITES: bool;
+    fn writes(&self) -> bool;
 
     /// The editor, to read.
     fn editor(&self) -> &Editor<Self::Storage, Self::Observer>;
@@ -128,7 +128,11 @@ impl<S: Storage, O: Observer> Sizer<'_, S, O> {
 impl<S: Storage, O: Observer> Sink for Sizer<'_, S, O> {
     type Storage = S;
     type Observer = O;
-    const WRITES: bool = false;
+
+    #[inline]
+    fn writes(&self) -> bool {
+        false
+    }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn editor(&self) -> &Editor<S, O> {
@@ -209,18 +213,14 @@ pub(super) struct Writer<'e, S, O> {
     end: u64,
 }
 
-impl<'e, S: Storage, O: Observer> Writer<'e, S, O> {
-    /// Writes values: they do not ask for the document's end.
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn new(editor: &'e mut Editor<S, O>, extent: &'e mut Extent) -> Self {
-        Writer { editor, extent, end: 0 }
-    }
-}
-
 impl<S: Storage, O: Observer> Sink for Writer<'_, S, O> {
     type Storage = S;
     type Observer = O;
-    const WRITES: bool = true;
+
+    #[inline]
+    fn writes(&self) -> bool {
+        true
+    }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn editor(&self) -> &Editor<S, O> {
@@ -278,13 +278,147 @@ impl<S: Storage, O: Observer> Sink for Writer<'_, S, O> {
     }
 }
 
+/// The run that counts, and the run that writes, as edits take them: each has code of its own.
+#[cfg(not(feature = "small"))]
+mod runs {
+    pub(in crate::edit) use super::{Sizer as Counting, Writer as Writing};
+}
+
+/// In the small build one code serves both runs.
+#[cfg(feature = "small")]
+mod runs {
+    use super::*;
+
+    pub(in crate::edit) type Counting<'e, S, O> = Run<'e, S, O>;
+    pub(in crate::edit) type Writing<'e, S, O> = Run<'e, S, O>;
+
+    pub(in crate::edit) enum Run<'e, S, O> {
+        Counts(Sizer<'e, S, O>),
+        Writes(Writer<'e, S, O>),
+    }
+
+    impl<'e, S, O> From<Sizer<'e, S, O>> for Run<'e, S, O> {
+        fn from(sizer: Sizer<'e, S, O>) -> Self {
+            Run::Counts(sizer)
+        }
+    }
+
+    impl<'e, S, O> From<Writer<'e, S, O>> for Run<'e, S, O> {
+        fn from(writer: Writer<'e, S, O>) -> Self {
+            Run::Writes(writer)
+        }
+    }
+
+    /// Forwards to the run that it is.
+    macro_rules! of {
+        ($run:expr, $sink:ident => $answer:expr) => {
+            match $run {
+                Run::Counts($sink) => $answer,
+                Run::Writes($sink) => $answer,
+            }
+        };
+    }
+
+    impl<S: Storage, O: Observer> Run<'_, S, O> {
+        pub(in crate::edit) fn counts(&self) -> (u64, u64) {
+            match self {
+                Run::Counts(sizer) => sizer.counts(),
+                Run::Writes(_) => (0, 0),
+            }
+        }
+
+        pub(in crate::edit) fn finish(self) -> Result<Sizes> {
+            match self {
+                Run::Counts(sizer) => sizer.finish(),
+                Run::Writes(_) => Ok(Sizes { fresh: 0, spare: 0, tail: 0 }),
+            }
+        }
+    }
+
+    impl<S: Storage, O: Observer> Sink for Run<'_, S, O> {
+        type Storage = S;
+        type Observer = O;
+
+        fn writes(&self) -> bool {
+            of!(self, sink => sink.writes())
+        }
+
+        fn editor(&self) -> &Editor<S, O> {
+            of!(self, sink => sink.editor())
+        }
+
+        fn end(&self) -> u64 {
+            of!(self, sink => sink.end())
+        }
+
+        fn under(&self) -> NodeId {
+            of!(self, sink => sink.under())
+        }
+
+        fn carve(&mut self, size: u64) -> u32 {
+            of!(self, sink => sink.carve(size))
+        }
+
+        fn set_aside(&mut self, size: u64) {
+            of!(self, sink => sink.set_aside(size));
+        }
+
+        fn set_aside_spare(&mut self, size: u64) {
+            of!(self, sink => sink.set_aside_spare(size));
+        }
+
+        fn counted(&self) -> u64 {
+            of!(self, sink => sink.counted())
+        }
+
+        fn extend(&mut self, size: u64) {
+            of!(self, sink => sink.extend(size));
+        }
+
+        fn lose_shapes(&mut self) {
+            of!(self, sink => sink.lose_shapes());
+        }
+
+        fn shapes_stay(&self) -> bool {
+            of!(self, sink => sink.shapes_stay())
+        }
+
+        fn nests(&mut self, height: u16) {
+            of!(self, sink => sink.nests(height));
+        }
+
+        fn copy(&mut self, value: &Value<'_>, above: u16) -> Result<(u8, u64)> {
+            of!(self, sink => sink.copy(value, above))
+        }
+
+        fn write(&mut self, write: impl FnOnce(&mut Editor<S, O>, &mut Extent)) {
+            if let Run::Writes(writer) = self {
+                writer.write(write);
+            }
+        }
+    }
+}
+
+pub(super) use runs::{Counting, Writing};
+
+/// The run that writes values: they do not ask for the document's end.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn writer<'e, S: Storage, O: Observer>(
+    editor: &'e mut Editor<S, O>,
+    extent: &'e mut Extent,
+) -> Writing<'e, S, O> {
+    #[allow(clippy::useless_conversion)]
+    Writer { editor, extent, end: 0 }.into()
+}
+
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// A sizer for an edit that puts values into `under`. It counts the bytes, or is given to
     /// code that only looks.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn sizer(&self, under: NodeId) -> Sizer<'_, S, O> {
+    pub(super) fn sizer(&self, under: NodeId) -> Counting<'_, S, O> {
         let sizes = Sizes { fresh: 0, spare: 0, tail: 0 };
-        Sizer { editor: self, under, sizes, height: 0, shapes_stay: true }
+        #[allow(clippy::useless_conversion)]
+        Sizer { editor: self, under, sizes, height: 0, shapes_stay: true }.into()
     }
 
     /// Counts, makes sure of the bytes, and writes. `under`: the container that new values are
@@ -308,7 +442,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let end = self.space.used() as u64;
         self.space.extend(tail);
         let mut extent = self.space.take(fresh + spare).with_spare(spare);
-        let done = change.run(&mut Writer { editor: self, extent: &mut extent, end });
+        let writer = Writer { editor: self, extent: &mut extent, end };
+        #[allow(clippy::useless_conversion)]
+        let done = change.run(&mut Writing::from(writer));
         self.space.finish(extent);
         if done.is_err() {
             self.space.set_broken();
@@ -333,7 +469,7 @@ mod tests {
         fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
             let at = sink.carve(self.bytes);
             sink.write(|editor, _| editor.space.write_u64(at as u64, 7));
-            match self.fails && K::WRITES {
+            match self.fails && sink.writes() {
                 true => Err(Error::new(ErrorKind::OutOfBounds, at as u64)),
                 false => Ok((TAG_NULL, at as u64)),
             }
