@@ -1355,9 +1355,10 @@ livebuf_status livebuf_column_at(livebuf_value array,
 livebuf_value livebuf_column_get(const livebuf_column *column, size_t row);
 
 /**
- * The values as a C array of `count` elements of the type `column->column_type` says, where
- * every row has one, they are numbers, the document's memory permits by its alignment
- * and the machine is little-endian. NULL else: read them by livebuf_column_f64s and the like.
+ * The values as a C array of `count` elements of the type that `column->column_type` says.
+ * Integers among floats are floats there. NULL where a row has no value, or no number, where
+ * the document's memory is not aligned for the type, and where the machine is big-endian.
+ * livebuf_column_f64s and the like read all of these.
  *
  * Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
  * wanted. Errors: NULL. Threads: a read.

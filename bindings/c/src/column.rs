@@ -263,9 +263,10 @@ pub unsafe extern "C" fn livebuf_column_get(
     get().unwrap_or_else(livebuf_value::missing)
 }
 
-/// The values as a C array of `count` elements of the type `column->column_type` says, where
-/// every row has one, they are numbers, the document's memory permits by its alignment
-/// and the machine is little-endian. NULL else: read them by livebuf_column_f64s and the like.
+/// The values as a C array of `count` elements of the type that `column->column_type` says.
+/// Integers among floats are floats there. NULL where a row has no value, or no number, where
+/// the document's memory is not aligned for the type, and where the machine is big-endian.
+/// livebuf_column_f64s and the like read all of these.
 ///
 /// Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
 /// wanted. Errors: NULL. Threads: a read.

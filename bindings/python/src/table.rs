@@ -268,9 +268,11 @@ impl Column {
         let py = low.py();
         match (low.extract::<i64>(), high.extract::<i64>()) {
             (Ok(low), Ok(high)) => self.read(py, |column| {
-                use livebuf::ColumnType::{I64, U64};
+                use livebuf::ColumnType::{Cells, I64, U64};
                 // Bounds beyond 2^53 are exact as integers only.
-                Ok(match matches!(column.column_type(), I64 | U64) {
+                let is_exact = [low, high].iter().all(|bound| bound.unsigned_abs() <= 1 << 53);
+                let by_integers = matches!(column.column_type(), Cells | I64 | U64);
+                Ok(match by_integers && !is_exact {
                     true => column.filter_i64(low..=high).collect::<Result<_, _>>()?,
                     false => {
                         column.filter_f64(low as f64, high as f64).collect::<Result<_, _>>()?

@@ -1,6 +1,7 @@
 //! The columns of a document's tables, as `stats` lists them.
 
 use crate::failure::{Outcome, counted, grouped};
+use crate::inspect::column_name;
 use crate::sink::Out;
 use comfy_table::Table;
 use livebuf::{Checked, Column, ColumnType, Kind, Stats, Value};
@@ -96,7 +97,7 @@ impl Columns {
     fn add(&mut self, column: &Column<'_, Checked>) {
         self.count += 1;
         if self.count <= MOST {
-            let kind = format!("{:?}", column.column_type()).to_lowercase();
+            let kind = column_name(column.column_type() as u8).to_owned();
             let gaps = if column.validity().is_some() { "some null or missing" } else { "" };
             let rows = grouped(column.len() as u64);
             self.rows.push([self.path.clone(), kind, rows, gaps.to_owned()]);

@@ -374,9 +374,8 @@ pub(crate) fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result
         Kind::Array => {
             let Some(array) = value.as_array()? else { return Ok(true) };
             use ColumnType::*;
-            let without_floats =
-                matches!(array.column_type(), Bool | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64);
-            if without_floats || matches!(array.column_type(), String | Null) {
+            let kind = array.column_type();
+            if matches!(kind, Bool | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | String | Null) {
                 return Ok(true);
             }
             for element in array {

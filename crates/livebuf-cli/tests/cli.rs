@@ -660,7 +660,7 @@ fn stats_list_the_columns_of_tables() {
     let stats = place.yes("stats x.lbuf");
     // `get` refuses these paths, so it is said what * is.
     let title = "2 tables with 4 columns; * stands for each element:";
-    for word in [title, "/*/id", "/*/place/x", "f32", "/*/tags/*", "string"] {
+    for word in [title, "/*/id", "/*/place/x", "f32", "/*/tags/*", "text"] {
         assert!(stats.contains(word), "{word:?} is not in\n{stats}");
     }
     place.yes("from-json --lines --min-width 8 -f rows.ndjson -o x.lbuf");

@@ -78,7 +78,8 @@ fn quoted(bytes: &[u8]) -> String {
     }
 }
 
-fn column_name(code: u8) -> &'static str {
+/// A column's name, as FORMAT 6.1 has it.
+pub(crate) fn column_name(code: u8) -> &'static str {
     const NAMES: [&str; 23] = [
         "cells",
         "bool",

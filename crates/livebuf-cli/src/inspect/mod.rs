@@ -5,6 +5,8 @@
 
 mod fields;
 
+pub(crate) use fields::column_name;
+
 use crate::args::Inspect;
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::look::find;

@@ -358,7 +358,11 @@ impl Numbers {
     /// The narrowest column of numbers, of at least so many bytes, that holds these integers and
     /// floats; `None` where there is none.
     pub(crate) fn column(&self, min_width: u8) -> Option<ColumnType> {
-        let magnitude = self.low.unsigned_abs().max(self.high.unsigned_abs());
+        let magnitude = match self.low <= self.high {
+            true => self.low.unsigned_abs().max(self.high.unsigned_abs()),
+            // There is no integer.
+            false => 0,
+        };
         if self.large || magnitude > WHOLE_F64 as u64 {
             return None;
         }

@@ -188,7 +188,7 @@ pub(super) fn layout<K: Sink>(
 ) -> Result<Layout> {
     let layout = layout_by_kind(sink, column, rules, feed, replaced.is_some())?;
     if layout.column == ColumnType::Cells && column.column.holds_numbers() && column.count > 0 {
-        let numbers = numbers_layout(sink, column, within, feed, replaced)?;
+        let numbers = numbers_layout(sink, column, rules, within, feed, replaced)?;
         return Ok(numbers.unwrap_or(layout));
     }
     Ok(layout)
@@ -200,6 +200,7 @@ pub(super) fn layout<K: Sink>(
 fn numbers_layout<K: Sink>(
     sink: &mut K,
     column: Elements,
+    rules: Rules,
     within: u32,
     feed: &Feed<'_, '_>,
     replaced: Option<u32>,
@@ -223,7 +224,7 @@ fn numbers_layout<K: Sink>(
         match put.incoming() {
             Incoming::Blank => {}
             Incoming::Gap(gap) => {
-                fits &= Rules::of(column, within) == Rules::Column;
+                fits &= rules == Rules::Column;
                 layout.take_gap(gap);
             }
             Incoming::Value(tag, cell) => {

@@ -197,24 +197,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         at: At<'_>,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        self.trusting(|editor| editor.try_set_elsewhere(node, block, at, new))
-    }
-
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    fn try_set_elsewhere(
-        &mut self,
-        node: NodeId,
-        block: Block,
-        at: At<'_>,
-        new: New<'_>,
-    ) -> Result<(u8, u64)> {
-        match self.container_at(node, block)? {
-            Container::Map(map) => self.set_entry(node, map, at.text(), new),
+        self.trusting(|editor| match editor.container_at(node, block)? {
+            Container::Map(map) => editor.set_entry(node, map, at.text(), new),
             Container::Row(table, row) => {
-                (self.table_edits()?.set_in_row)(self, node, table, row, at.text(), new)
+                (editor.table_edits()?.set_in_row)(editor, node, table, row, at.text(), new)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
-        }
+        })
     }
 
     /// Sets an element of an array.

@@ -1,6 +1,6 @@
 //! Editing by example; the model in `fuzz/` tries everything at random.
 
-use livebuf::{DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, VecStorage, json};
+use livebuf::{ColumnType, DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, VecStorage, json};
 
 fn text<S: Storage>(doc: &Editor<S>) -> String {
     doc.doc().validate().unwrap();
@@ -168,6 +168,20 @@ fn values_move_without_copying() {
     let stats = doc.doc().stats().unwrap();
     assert_eq!(stats.text, 0, "{stats:?}");
     assert_eq!(text(&doc), r#"{"from": {}, "to": []}"#);
+}
+
+/// A column of numbers that has no integer left is still one, not cells.
+#[test]
+fn a_column_of_numbers_without_integers_takes_floats() {
+    let column = |doc: &DocBuf| doc.root().as_array().unwrap().unwrap().column_type();
+    let mut doc = json!([1, 1.5]);
+    doc.remove_pointer("/0").unwrap();
+    doc.set_pointer("/-", 0.1).unwrap();
+    assert_eq!((text(&doc), column(&doc)), ("[1.5, 0.1]".into(), ColumnType::NumbersF64));
+    let mut doc = json!([2, 1.5]);
+    doc.set_pointer("/0", 2.0).unwrap();
+    assert_eq!((text(&doc), column(&doc)), ("[2.0, 1.5]".into(), ColumnType::MarkedF32));
+    doc.doc().validate().unwrap();
 }
 
 #[test]
