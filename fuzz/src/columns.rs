@@ -4,7 +4,10 @@
 //! [`valid`] asks a validated document: columns must say what rows say.
 
 use crate::tree::Tree;
-use livebuf::{Checked, Column, ColumnType, Element, Key, Pointer, Scalar, Table, Valid, Value};
+use livebuf::{
+    Checked, Codes, Column, ColumnType, Element, Key, Pointer, Scalar, Table, Valid, Value,
+};
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
@@ -66,6 +69,14 @@ fn checked_column(column: Column<'_, Checked>, left: &mut usize, depth: usize) {
     }
     assert!(column.filter_i64(-5..100).count() <= rows + 1, "a search does not end");
     assert!(column.filter_f64(-5.0, 1e9).count() <= rows + 1, "a search does not end");
+    if let Ok(Some(dictionary)) = column.dictionary() {
+        assert_eq!(codes(dictionary.codes()).count(), rows);
+        assert!(dictionary.texts().iter().count() <= 1 << 29, "texts do not end");
+    }
+    if *left > rows {
+        *left -= rows;
+        let _ = column.counts().is_ok();
+    }
     let part = column.slice(rows / 3..rows - rows / 3);
     assert!(part.len() <= rows && part.iter().count() <= part.len());
     if let Ok(Some(elements)) = column.elements() {
@@ -74,6 +85,15 @@ fn checked_column(column: Column<'_, Checked>, left: &mut usize, depth: usize) {
     if let Ok(Some(table)) = column.table() {
         checked_table(table, left, depth + 1);
     }
+}
+
+/// The codes of rows.
+fn codes(codes: Codes<'_>) -> impl Iterator<Item = usize> + '_ {
+    let (narrow, wide) = match codes {
+        Codes::U8(codes) => (codes, &[][..]),
+        Codes::U16(codes) => (&[][..], codes),
+    };
+    narrow.iter().map(|&code| code.into()).chain(wide.iter().map(|&code| code.into()))
 }
 
 fn checked_table(table: Table<'_, Checked>, left: &mut usize, depth: usize) {
@@ -273,6 +293,22 @@ fn answers(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
         Tree::String(text) => Some(text.as_str()),
         _ => None,
     });
+    let text = |tree: &Option<&Tree>| match tree {
+        Some(Tree::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let mut counts = BTreeMap::new();
+    for text in rows.iter().filter_map(text) {
+        *counts.entry(text).or_insert(0) += 1;
+    }
+    let found = column.counts().into_iter().map(|(text, count)| (text.to_owned(), count));
+    assert_eq!(found.collect::<BTreeMap<_, _>>(), counts, "counts of texts");
+    if let Some(dictionary) = column.dictionary() {
+        let texts: Vec<_> = dictionary.texts().strs().map(|text| text.expect("a text")).collect();
+        for (code, tree) in codes(dictionary.codes()).zip(rows) {
+            assert!(text(tree).map_or(code == 0, |text| texts[code] == text));
+        }
+    }
     searches(column, rows);
 }
 

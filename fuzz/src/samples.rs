@@ -96,6 +96,7 @@ fn make() -> Result<Vec<Sample>> {
         ("encoded map", encoded(encoded_map)?),
         ("columns", encoded(columns)?),
         ("edited columns", edited(edited_columns)?),
+        ("dictionaries", dictionaries()?),
         ("tables", encoded(tables)?),
         ("lists", encoded(lists)?),
         ("edited tables", edited_tables()?),
@@ -275,6 +276,33 @@ fn edited_columns(doc: &mut DocBuf) -> Result<()> {
     doc.push(ints, "widened")?;
     doc.insert(moved, 0, 0.5)?;
     doc.truncate(strings, 2)
+}
+
+/// Dictionaries by themselves, with gaps, in a table and in a list, some of them edited.
+fn dictionaries() -> Result<Vec<u8>> {
+    let texts = ["open", "closed for good", "held"];
+    let text = |at: usize| Tree::String(texts[at % 3].into());
+    let some = |at: usize| if at % 5 == 2 { Tree::Null } else { text(at) };
+    let row = |at: usize| {
+        let mut members = vec![("state".to_owned(), some(at))];
+        if at % 4 > 0 {
+            members.push(("other".to_owned(), text(at / 2)));
+        }
+        Tree::Object(members, false)
+    };
+    let list = |at: usize| Tree::Array((0..at % 3).map(text).collect());
+    let arrays = vec![
+        Tree::Array((0..9).map(text).collect()),
+        Tree::Array((0..11).map(some).collect()),
+        Tree::Array((0..10).map(row).collect()),
+        Tree::Array((0..12).map(list).collect()),
+        Tree::Array((0..8).map(text).collect()),
+    ];
+    let mut doc = Tree::Array(arrays).to_document();
+    doc.set_pointer("/4/0", "a new text")?;
+    doc.set_pointer("/4/-", "and another")?;
+    doc.set_pointer("/2/3/state", "new, too")?;
+    Ok(doc.to_vec())
 }
 
 /// An object of a table: some fields of others are null or missing.

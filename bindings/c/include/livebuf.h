@@ -1280,6 +1280,10 @@ typedef enum {
   LIVEBUF_COLUMN_MARKED_F32 = 21,
   /** double: the same, where some whole values are floats. */
   LIVEBUF_COLUMN_MARKED_F64 = 22,
+  /** Text: uint8_t codes of texts that are stored once. */
+  LIVEBUF_COLUMN_DICTIONARY_U8 = 23,
+  /** Text: uint16_t codes of texts that are stored once. */
+  LIVEBUF_COLUMN_DICTIONARY_U16 = 24,
 } livebuf_column_type;
 
 /**

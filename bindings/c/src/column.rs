@@ -62,6 +62,10 @@ pub enum livebuf_column_type {
     LIVEBUF_COLUMN_MARKED_F32 = 21,
     /// double: the same, where some whole values are floats.
     LIVEBUF_COLUMN_MARKED_F64 = 22,
+    /// Text: uint8_t codes of texts that are stored once.
+    LIVEBUF_COLUMN_DICTIONARY_U8 = 23,
+    /// Text: uint16_t codes of texts that are stored once.
+    LIVEBUF_COLUMN_DICTIONARY_U16 = 24,
 }
 
 const _: () = {
@@ -71,6 +75,7 @@ const _: () = {
     assert!(LIVEBUF_COLUMN_STRING as u32 == ColumnType::String as u32);
     assert!(LIVEBUF_COLUMN_FIXED_LIST as u32 == ColumnType::FixedList as u32);
     assert!(LIVEBUF_COLUMN_MARKED_F64 as u32 == ColumnType::MarkedF64 as u32);
+    assert!(LIVEBUF_COLUMN_DICTIONARY_U16 as u32 == ColumnType::DictionaryU16 as u32);
 };
 
 const NO_COLUMN: u32 = u32::MAX;

@@ -142,7 +142,9 @@ impl<'a> Seen<'a> {
                 self.kinds |= FLOAT;
                 self.double = true;
             }
-            ColumnType::String => self.kinds |= TEXT,
+            ColumnType::String | ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => {
+                self.kinds |= TEXT;
+            }
             ColumnType::Struct if depth < MAX_DEPTH => {
                 self.kinds |= OBJECT;
                 if let Some(table) = column.table() {

@@ -125,8 +125,9 @@ pub use store::storage::VecStorage;
 pub use store::storage::{Exclusive, Storage};
 pub use view::validate::{Region, RegionKind, Stats};
 pub use view::{
-    Array, ArrayIter, AsValue, Bound, Checked, Column, ColumnPath, Doc, Element, Fields, Key, Keys,
-    Kind, Lookup, Mode, Object, Ordered, Pointer, Scalar, Table, Valid, Value, Values, View,
+    Array, ArrayIter, AsValue, Bound, Checked, Codes, Column, ColumnPath, Dictionary, Doc, Element,
+    Fields, Key, Keys, Kind, Lookup, Mode, Object, Ordered, Pointer, Scalar, Table, Valid, Value,
+    Values, View,
 };
 
 /// For bindings of other languages, and for what prepares something once for many objects

@@ -80,7 +80,7 @@ fn quoted(bytes: &[u8]) -> String {
 
 /// A column's name, as FORMAT 6.1 has it.
 pub(crate) fn column_name(code: u8) -> &'static str {
-    const NAMES: [&str; 23] = [
+    const NAMES: [&str; 25] = [
         "cells",
         "bool",
         "i8",
@@ -104,6 +104,8 @@ pub(crate) fn column_name(code: u8) -> &'static str {
         "numbers f64",
         "marked f32",
         "marked f64",
+        "dictionary u8",
+        "dictionary u16",
     ];
     NAMES.get(code as usize).unwrap_or(&"reserved")
 }
@@ -188,7 +190,13 @@ impl<'a> Fields<'a> {
 
     fn learn_column(&mut self, header: u64) {
         let column = self.column(header);
-        self.columns.insert(self.word(header + u64::from(ARRAY_DATA)), column);
+        let data = self.word(header + u64::from(ARRAY_DATA));
+        let (code, gaps, capacity) = (column.code, column.gaps, column.capacity);
+        self.columns.insert(data, column);
+        if let 23 | 24 = code {
+            let codes = (capacity * u64::from(code - 22)).next_multiple_of(8);
+            self.learn_column(data + gaps_size(gaps, capacity) + codes);
+        }
     }
 
     fn column(&self, header: u64) -> Column {
@@ -511,8 +519,8 @@ impl<'a> Fields<'a> {
                 }
                 return;
             }
-            2 | 6 => 1,
-            3 | 7 => 2,
+            2 | 6 | 23 => 1,
+            3 | 7 | 24 => 2,
             4 | 8 | 10 | 13 | 14 | 19 | 21 => 4,
             15..=18 => return,
             _ => 8,
@@ -529,12 +537,18 @@ impl<'a> Fields<'a> {
                 19 | 21 => numeral(ColumnType::NumbersF32, f32::from_bits(bits as u32).into()),
                 20 | 22 => numeral(ColumnType::NumbersF64, f64::from_bits(bits)),
                 12 => self.value(TAG_STRING, place),
+                23 | 24 => format!("text {bits}"),
                 13 => format!("object at {bits}"),
                 _ => format!("array at {bits}"),
             };
             row.member(width, format!("[{number}]: {value}"), Some(Member::Index(number)));
         }
-        if column > 20 {
+        if let 23 | 24 = column {
+            let header = region.offset + region.length - u64::from(ARRAY_SIZE);
+            row.add(header - row.at, "unused".to_owned());
+            self.column_header(row, "texts: ");
+        }
+        if let 21 | 22 = column {
             let marks = region.offset + region.length - bitmap_size(capacity);
             row.add(marks - row.at, "unused".to_owned());
             bits(row, bitmap_size(capacity), "is a float, though whole");

@@ -7,7 +7,8 @@
 
 use crate::block::record::{Block, Raw, put_tagged, tagged};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up};
+use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up, slice};
+use crate::format::cell::{Needle, shared_span, span_bytes, span_inline, span_length};
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
@@ -65,14 +66,41 @@ pub enum ColumnType {
     MarkedF32 = 21,
     /// As `NumbersF64`, with a bit a slot for the whole values that are floats.
     MarkedF64 = 22,
+    /// Text: codes of one byte, and the different texts behind them.
+    DictionaryU8 = 23,
+    /// The same with codes of two bytes.
+    DictionaryU16 = 24,
 }
 
 impl ColumnType {
-    const ALL: [ColumnType; 23] = {
+    const ALL: [ColumnType; 25] = {
         use ColumnType::*;
         [
-            Cells, Bool, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, String, Objects, Arrays,
-            Null, Struct, List, FixedList, NumbersF32, NumbersF64, MarkedF32, MarkedF64,
+            Cells,
+            Bool,
+            I8,
+            I16,
+            I32,
+            I64,
+            U8,
+            U16,
+            U32,
+            U64,
+            F32,
+            F64,
+            String,
+            Objects,
+            Arrays,
+            Null,
+            Struct,
+            List,
+            FixedList,
+            NumbersF32,
+            NumbersF64,
+            MarkedF32,
+            MarkedF64,
+            DictionaryU8,
+            DictionaryU16,
         ]
     };
 
@@ -100,8 +128,8 @@ impl ColumnType {
             | ColumnType::Struct
             | ColumnType::List
             | ColumnType::FixedList => 0,
-            ColumnType::I8 | ColumnType::U8 => 1,
-            ColumnType::I16 | ColumnType::U16 => 2,
+            ColumnType::I8 | ColumnType::U8 | ColumnType::DictionaryU8 => 1,
+            ColumnType::I16 | ColumnType::U16 | ColumnType::DictionaryU16 => 2,
             ColumnType::I32
             | ColumnType::U32
             | ColumnType::F32
@@ -149,6 +177,12 @@ impl ColumnType {
         matches!(self, ColumnType::MarkedF32 | ColumnType::MarkedF64)
     }
 
+    /// Whether its slots are codes of texts that lie behind them.
+    #[inline]
+    pub(crate) const fn is_dictionary(self) -> bool {
+        matches!(self, ColumnType::DictionaryU8 | ColumnType::DictionaryU16)
+    }
+
     /// Whether all values are integers or floats.
     pub(crate) const fn holds_numbers(self) -> bool {
         self.integers().is_some()
@@ -192,6 +226,9 @@ impl ColumnType {
             ColumnType::MarkedF32 | ColumnType::MarkedF64 => {
                 round_up(count as u64 * self.width()) + bitmap_size(count as u64)
             }
+            ColumnType::DictionaryU8 | ColumnType::DictionaryU16 if count > 0 => {
+                round_up(count as u64 * self.width()) + ARRAY_SIZE as u64
+            }
             _ => round_up(count as u64 * self.width()),
         }
     }
@@ -202,11 +239,13 @@ impl ColumnType {
         gaps_size(gaps, count as u64) + values
     }
 
-    /// The column that holds the same values as objects and arrays with homes of their own.
+    /// The column that holds the same values by themselves: objects and arrays with homes of
+    /// their own, and texts in cells.
     pub(crate) fn plain(self) -> ColumnType {
         match self {
             ColumnType::Struct => ColumnType::Objects,
             ColumnType::List | ColumnType::FixedList => ColumnType::Arrays,
+            ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => ColumnType::String,
             other => other,
         }
     }
@@ -227,12 +266,14 @@ impl ColumnType {
     }
 
     /// The bits that the column stores for this value; `None` where it cannot hold the value.
+    /// For a dictionary the cell of a text is its code.
     pub(crate) fn fit(self, tag: u8, cell: u64) -> Option<u64> {
         match (self, tag) {
             (ColumnType::Cells, _) => Some(cell),
             (ColumnType::Bool, TAG_FALSE) => Some(0),
             (ColumnType::Bool, TAG_TRUE) => Some(1),
             (ColumnType::F64, TAG_FLOAT) | (ColumnType::String, TAG_STRING) => Some(cell),
+            (ColumnType::DictionaryU8 | ColumnType::DictionaryU16, TAG_STRING) => Some(cell),
             (ColumnType::F32, TAG_FLOAT) => single(cell),
             (
                 ColumnType::NumbersF32
@@ -513,6 +554,11 @@ impl Elements {
         self.values_at() + round_up(self.capacity as u64 * self.column.width())
     }
 
+    /// Where a dictionary's header of its texts lies: behind the codes.
+    pub(crate) fn entries_at(&self) -> u64 {
+        self.marks_at()
+    }
+
     /// Where the bitmaps lie.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn bits_at(&self, bytes: &[u8]) -> Result<u64> {
@@ -630,6 +676,9 @@ impl Elements {
             | ColumnType::NumbersF64
             | ColumnType::MarkedF32
             | ColumnType::MarkedF64 => return self.number(bytes, slot),
+            ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => {
+                return self.text(bytes, self.code(bytes, slot)?);
+            }
             ColumnType::Null => Raw::NULL,
             ColumnType::Struct => Raw::unplaced(TAG_OBJECT, row_cell(self.data, slot)),
             ColumnType::List | ColumnType::FixedList => {
@@ -658,6 +707,86 @@ impl Elements {
         })
     }
 }
+
+/// Dictionaries.
+impl Elements {
+    /// A slot's code.
+    #[inline]
+    pub(crate) fn code(&self, bytes: &[u8], slot: u32) -> Result<u32> {
+        Ok(match self.column {
+            ColumnType::DictionaryU8 => load_u8(bytes, self.values_at() + slot as u64)?.into(),
+            _ => load_u16(bytes, self.values_at() + 2 * slot as u64)?.into(),
+        })
+    }
+
+    /// The text that a code stands for. No cell owns it.
+    #[inline]
+    fn text(&self, bytes: &[u8], code: u32) -> Result<Raw> {
+        let entries = self.entries_at();
+        let count = (load_u64(bytes, entries)? >> 32) as u32;
+        if code >= count {
+            return Err(Error::new(ErrorKind::BadIndex, entries));
+        }
+        let data = load_u32(bytes, entries + ARRAY_DATA as u64)?;
+        let position = data as u64 + 8 * code as u64;
+        let cell = shared_span(load_u64(bytes, position)?);
+        Ok(Raw { tag: TAG_STRING, cell, position: position as u32 })
+    }
+
+    /// The tag and cell of a slot as [`put`](Self::put) takes them: the slot's code in a
+    /// dictionary.
+    pub(crate) fn stored(&self, bytes: &[u8], slot: u32) -> Result<(u8, u64)> {
+        let raw = self.element(bytes, slot)?;
+        match self.column.is_dictionary() && raw.tag == TAG_STRING {
+            true => Ok((raw.tag, self.code(bytes, self.first + slot)?.into())),
+            false => Ok((raw.tag, raw.cell)),
+        }
+    }
+
+    /// The dictionary's texts: a column of text. `None` for other columns, and where there is
+    /// no room for a slot.
+    pub(crate) fn entries(&self, bytes: &[u8]) -> Result<Option<Elements>> {
+        if !self.column.is_dictionary() || self.capacity == 0 {
+            return Ok(None);
+        }
+        let at = self.entries_at();
+        check(bytes, at, ARRAY_SIZE as u64)?;
+        let entries = Elements::at(bytes, at as u32)?;
+        match entries.column == ColumnType::String && entries.gaps == GAPS_NONE {
+            true => Ok(Some(entries)),
+            false => Err(Error::new(ErrorKind::BadCode, at)),
+        }
+    }
+
+    /// The code of a text among a dictionary's texts, these being the column. Linear in them.
+    /// At most [`MOST_COMPARED`] longer texts are compared.
+    pub(crate) fn find_entry(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
+        let cells = slice(bytes, self.data as u64, 8 * self.count as u64)?;
+        let mut compared = 0;
+        for (code, cell) in (0..).zip(cells.as_chunks::<8>().0) {
+            let cell = u64::from_le_bytes(*cell);
+            if needle.cell != 0 {
+                if cell == needle.cell {
+                    return Ok(Some(code));
+                }
+                continue;
+            }
+            if span_inline(cell).is_none() && span_length(cell) as usize == needle.text.len() {
+                compared += 1;
+                if span_bytes(bytes, cell, 0)? == needle.text {
+                    return Ok(Some(code));
+                }
+                if compared == MOST_COMPARED {
+                    break;
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Texts of a dictionary that an edit compares with a new one before it takes that for new.
+const MOST_COMPARED: u32 = 1 << 12;
 
 /// Writing. The plan of the edit has made sure that all of it fits, so nothing here can fail.
 impl Elements {

@@ -279,8 +279,8 @@ impl Allowance {
     /// [`MAX_COLUMN_DEPTH`] rows and arrays that take none.
     const VALUES: u64 = 8 * (1 + MAX_COLUMN_DEPTH as u64);
     /// Bytes of text for each byte. What is not inline is owned, or has at most 1,024 bytes
-    /// for a cell of eight.
-    const TEXT: u64 = MAX_SHARED as u64 / 8 + 1;
+    /// for a dictionary's code.
+    const TEXT: u64 = MAX_SHARED as u64 + 1;
     /// Bytes of keys for each byte. A table's are at most 1,024 for each byte of a row
     /// (FORMAT 6.3), a record's 255 for nine bytes. The rest is for places without a value.
     const KEYS: u64 = KEY_BYTES + 256;

@@ -12,7 +12,7 @@ use super::feed::{Feed, Incoming, Put};
 use super::handles::{Event, NodeId};
 use super::new::New;
 use super::parts::{add_entry, key, new_map, new_shape, span};
-use super::rules::{Data, Layout, Room, Rules, layout, with_room};
+use super::rules::{Data, Layout, Room, Rules, layout, new_texts, with_room};
 use super::sink::{Change, Sink};
 use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{ColumnType, Elements, Gap, row_cell, row_of, set_bit};
@@ -23,8 +23,8 @@ use crate::block::shape::{self, Shape};
 use crate::block::table::Table;
 use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::load_u8;
-use crate::format::cell::Needle;
+use crate::format::bytes::{load_u8, round_up};
+use crate::format::cell::{Needle, shared_span};
 use crate::format::layout::*;
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
@@ -129,17 +129,29 @@ fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements)
         let space = &mut editor.space;
         let alike = new.column.takes_over(old.column) && !new.column.is_marked();
         if alike && new.column != ColumnType::Null {
-            let length = new.column.data_size(old.count);
+            let length = match new.column.width() {
+                0 => new.column.data_size(old.count),
+                width => round_up(old.count as u64 * width),
+            };
             space.copy_within(old.values_at(), new.values_at(), length);
         } else if !old.column.is_nested() {
             for slot in 0..old.count {
                 let bytes = space.bytes();
                 if !is_blank(bytes, blanks, slot)?
-                    && let Ok(raw) = old.element(bytes, slot)
+                    && let Ok(value) = match new.column.is_dictionary() {
+                        true => old.stored(bytes, slot),
+                        false => old.element(bytes, slot).map(|raw| (raw.tag, raw.cell)),
+                    }
                 {
-                    new.put(space, slot, (raw.tag, raw.cell));
+                    new.put(space, slot, value);
                 }
             }
+        }
+        if new.column.is_dictionary() {
+            let size = ARRAY_SIZE as u64;
+            space.copy_within(old.entries_at(), new.entries_at(), size);
+        } else {
+            editor.free_entries(old);
         }
         Ok(())
     })?;
@@ -158,6 +170,68 @@ fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements)
     }
     sink.write(|editor, _| editor.free_column(old));
     Ok(())
+}
+
+// --- dictionaries -----------------------------------------------------------
+
+/// Makes room for the texts that a dictionary lacks.
+fn reserve_texts<K: Sink>(sink: &mut K, column: Elements, feed: &Feed<'_, '_>) -> Result<()> {
+    let Some(entries) = column.entries(sink.bytes())? else { return Ok(()) };
+    let needed = entries.count + new_texts(sink, entries, feed)?.unwrap_or(0);
+    if needed <= entries.capacity {
+        return Ok(());
+    }
+    let capacity = needed.max(entries.count + entries.count / 2).next_multiple_of(4);
+    let data = sink.carve(entries.column.data_size(capacity));
+    sink.write(|editor, _| {
+        let space = &mut editor.space;
+        entries.move_to(space, data, capacity).write_header(space);
+        space.free(entries.data as u64, entries.data_size());
+    });
+    Ok(())
+}
+
+/// Stores a value that a slot is to hold: its tag and cell, or the code of a text in a
+/// dictionary. `old`: the column before the edit gave it another layout.
+fn store_in<K: Sink>(
+    sink: &mut K,
+    old: Elements,
+    column: Elements,
+    put: &Put<'_>,
+) -> Result<(u8, u64)> {
+    match column.column.is_dictionary() && put.is(TAG_STRING) {
+        true => store_code(sink, old, column, put),
+        false => store(sink, put),
+    }
+}
+
+#[cold]
+fn store_code<K: Sink>(
+    sink: &mut K,
+    old: Elements,
+    column: Elements,
+    put: &Put<'_>,
+) -> Result<(u8, u64)> {
+    // While bytes are counted, the column is where it was.
+    let column = if sink.writes() { column } else { old };
+    let (bytes, mut code) = (sink.bytes(), 0);
+    let Some(entries) = column.entries(bytes)? else { return store(sink, put) };
+    if let Some(needle) = put.text(bytes)?
+        && let Some(code) = entries.find_entry(bytes, &needle)?
+    {
+        if let Put::Here(raw) = *put {
+            sink.write(|editor, _| editor.release(raw));
+        }
+        return Ok((TAG_STRING, code.into()));
+    }
+    let (_, cell) = store(sink, put)?;
+    sink.write(|editor, _| {
+        let space = &mut editor.space;
+        entries.put(space, entries.count, (TAG_STRING, shared_span(cell)));
+        entries.set_count(space, entries.count + 1);
+        code = entries.count.into();
+    });
+    Ok((TAG_STRING, code))
 }
 
 // --- opening slots ----------------------------------------------------------
@@ -200,7 +274,11 @@ fn open_column<K: Sink>(
         }
         _ => {}
     }
+    if layout.column.is_dictionary() {
+        reserve_texts(sink, column, feed)?;
+    }
     let room = rules.room(column, layout, needed as u32, sink.end());
+    let old = column;
     let column = relayout(sink, place, column, layout, room)?;
     sink.write(|editor, _| {
         if at < column.count {
@@ -217,7 +295,7 @@ fn open_column<K: Sink>(
             sink.write(|editor, _| editor.fill(column, slot, put));
             value = (put.probe().0, row_cell(column.data, slot));
         } else if !matches!(put, Put::Blank) {
-            value = store(sink, &put)?;
+            value = store_in(sink, old, column, &put)?;
             sink.write(|editor, _| column.put(&mut editor.space, slot, value));
         }
         slot += 1;
@@ -366,6 +444,10 @@ pub(super) fn replace<K: Sink>(
     let rules = Rules::of(column, place.within);
     let layout = layout(sink, column, rules, place.within, &Feed::One(put), Some(slot))?;
     let dissolves = column.column.is_nested();
+    if layout.column.is_dictionary() {
+        reserve_texts(sink, column, &Feed::One(put))?;
+    }
+    let before = column;
     let column = match layout == Layout::of(column) {
         true => column,
         false => {
@@ -374,7 +456,7 @@ pub(super) fn replace<K: Sink>(
         }
     };
     if !column.column.is_nested() {
-        let value = store(sink, &put)?;
+        let value = store_in(sink, before, column, &put)?;
         sink.try_write(|editor, _| {
             // A row is an object by itself now.
             let old = match dissolves {
@@ -651,7 +733,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let feed = Feed::One(put);
             let mut sizer = self.sizer(NodeId::NONE);
             let layout = layout(&mut sizer, column, rules, place.within, &feed, Some(slot))?;
-            Ok(layout == Layout::of(column))
+            // A dictionary must have the text.
+            let has = match column.entries(self.space.bytes())? {
+                Some(entries) => new_texts(&mut sizer, entries, &feed)? == Some(0),
+                None => true,
+            };
+            Ok(layout == Layout::of(column) && has)
         };
         Ok(match *step {
             Step::Insert { array: Container::Array(array), .. }
@@ -842,9 +929,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let column = Elements::at(bytes, header)?;
         let gaps = (column.gap(bytes, a)?, column.gap(bytes, b)?);
         if column.column != ColumnType::Struct {
-            let (first, second) = (column.element(bytes, a)?, column.element(bytes, b)?);
-            column.put(&mut self.space, a, (second.tag, second.cell));
-            column.put(&mut self.space, b, (first.tag, first.cell));
+            let (first, second) = (column.stored(bytes, a)?, column.stored(bytes, b)?);
+            column.put(&mut self.space, a, second);
+            column.put(&mut self.space, b, first);
             return Ok(());
         }
         column.set_gap(&mut self.space, a, gaps.1);

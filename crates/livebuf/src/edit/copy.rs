@@ -17,7 +17,7 @@ use crate::block::table::{Table, extra, extra_entry};
 use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further, holds_references};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice, text};
-use crate::format::cell::{Needle, span_at_position, span_bytes, span_offset};
+use crate::format::cell::{Needle, shared_span, span_at_position, span_bytes, span_offset};
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
 use crate::store::space::{Extent, Observer, Space};
@@ -201,6 +201,19 @@ struct Pair {
     depth: u16,
 }
 
+impl Pair {
+    /// Whether a scalar of a row was copied with its column.
+    fn has_copied(&self, source: &[u8], index: u32) -> Result<bool> {
+        match (self.to, self.from.node) {
+            (To::Row(..), Node::Row(table, _)) if index < table.columns => {
+                let column = Elements::header_at(source, table.header(index))?.column;
+                Ok(!holds_references(column))
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
 /// A child that is a container, its place, its copy where that is there, and its depth.
 type Child = (u32, Raw, Option<To>, u16);
 
@@ -299,6 +312,9 @@ impl<'v> Copier<'v> {
         let (index, child, depth) = loop {
             match pair.from.next(self.source)? {
                 Some((index, raw)) if raw.tag <= TAG_SPAN_LAST => {
+                    if pair.has_copied(self.source, index)? {
+                        continue;
+                    }
                     let value = self.scalar(sink, raw)?;
                     self.put(sink, pair, index, value)?;
                 }
@@ -568,7 +584,11 @@ impl<'v> Copier<'v> {
             absent::check(self.source, elements, None)?;
         }
         let home = sink.carve(ARRAY_SIZE as u64);
-        let copy = Elements { offset: home, column: elements.column.plain(), ..elements };
+        let column = match elements.column.is_dictionary() {
+            true => elements.column,
+            false => elements.column.plain(),
+        };
+        let copy = Elements { offset: home, column, ..elements };
         let around = Around { in_table: false, blanks: None, depth: 0 };
         self.slots(sink, elements, copy, Owner { block: home, column: 0 }, around)
     }
@@ -658,6 +678,7 @@ impl<'v> Copier<'v> {
         // Without elements there is nothing to be without a value.
         let (column, gaps) = match (count, copy.column) {
             (0, ColumnType::Null) => (ColumnType::Cells, GAPS_NONE),
+            (0, column) if column.is_dictionary() => (column.plain(), GAPS_NONE),
             (0, column) => (column, GAPS_NONE),
             (_, column) => (column, elements.gaps),
         };
@@ -696,7 +717,45 @@ impl<'v> Copier<'v> {
             space.write(to, slice(self.source, from, width * count as u64)?);
             Ok(())
         })?;
+        if column.is_dictionary() {
+            self.entries(sink, elements, copy)?;
+        }
         Ok(copy)
+    }
+
+    /// Copies the texts of a dictionary. Checks that each code has one.
+    fn entries<K: Sink>(&mut self, sink: &mut K, elements: Elements, copy: Elements) -> Result<()> {
+        let source = self.source;
+        let bad = |kind, entries: Elements| Err(Error::new(kind, entries.offset as u64));
+        let Some(from) = elements.entries(source)? else {
+            return bad(ErrorKind::BadCount, elements);
+        };
+        if !sink.writes() {
+            self.allowance.key(8 * from.count as usize)?;
+            if from.count == 0 || from.count > 1 << (8 * elements.column.width()) {
+                return bad(ErrorKind::BadCount, from);
+            }
+            for index in 0..elements.count {
+                if elements.code(source, elements.first.wrapping_add(index))? >= from.count {
+                    return bad(ErrorKind::BadIndex, from);
+                }
+            }
+        }
+        let data = sink.carve(from.column.data_size(from.count));
+        let offset = copy.entries_at() as u32;
+        let texts = Elements::new(offset, from.column, from.count, from.count, data);
+        sink.write(|editor, _| texts.write_header(&mut editor.space));
+        for index in 0..from.count {
+            let raw = from.slot(source, index)?;
+            let length = span_bytes(source, raw.cell, raw.position as u64)?.len();
+            if length > MAX_SHARED as usize {
+                return bad(ErrorKind::BadCell, from);
+            }
+            let (tag, cell) = self.scalar(sink, raw)?;
+            let cell = shared_span(cell);
+            sink.write(|editor, _| texts.put(&mut editor.space, index, (tag, cell)));
+        }
+        Ok(())
     }
 
     /// Copies the bitmaps of a column's gaps.

@@ -87,12 +87,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 mod owned {
     use super::{Editor, Result};
     use crate::block::column::row_of;
+    use crate::block::list::elements_of;
     use crate::block::record::Raw;
     use crate::block::walk::{self, Allowance, Cursor};
     use crate::edit::editor::DocBuf;
     use crate::edit::handles::Run;
     use crate::encode::{EncodeOptions, Encoder};
-    use crate::format::layout::{Limits, TAG_SPAN_LAST};
+    use crate::format::layout::{Limits, TAG_ARRAY, TAG_SPAN_LAST};
     use crate::store::space::{Observer, Space};
     use crate::store::storage::{Storage, VecStorage};
     use crate::view::validate::Region;
@@ -275,11 +276,13 @@ mod owned {
         }
     }
 
-    /// Whether a value has a table or list.
+    /// Whether a value has a table, a list or an array with a dictionary.
     fn has_tables(bytes: &[u8], root: Raw) -> Result<bool> {
         let mut allowance = Allowance::new(bytes, u64::MAX);
         walk::each_container(bytes, root, 0, &mut allowance, &mut |raw, _| {
             row_of(raw.cell).is_some()
+                || raw.tag == TAG_ARRAY
+                    && elements_of(bytes, raw.cell).is_ok_and(|array| array.column.is_dictionary())
         })
     }
 

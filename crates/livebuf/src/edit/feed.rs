@@ -9,7 +9,7 @@ use crate::block::record::Raw;
 use crate::block::shape::Shape;
 use crate::block::table::Table;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::cell::Needle;
+use crate::format::cell::{Needle, span_bytes, span_inline};
 use crate::format::layout::*;
 use crate::view::{Checked, Object};
 
@@ -62,6 +62,24 @@ impl<'v> Put<'v> {
 
     pub(super) fn is(&self, tag: u8) -> bool {
         matches!(self.incoming(), Incoming::Value(found, _) if found == tag)
+    }
+
+    /// A text, to be searched for. Of a short one that is in this document, only the cell.
+    pub(super) fn text<'b>(&self, bytes: &'b [u8]) -> Result<Option<Needle<'b>>>
+    where
+        'v: 'b,
+    {
+        let (document, raw) = match self {
+            Put::Value(New::Str(text)) => return Ok(Some(Needle::new(text.as_bytes()))),
+            Put::Value(New::Copy(value)) => (value.document(), value.raw()),
+            Put::Here(raw) => (bytes, *raw),
+            _ => return Ok(None),
+        };
+        Ok(match (raw.tag, span_inline(raw.cell)) {
+            (TAG_STRING, Some(_)) => Some(Needle { text: &[], cell: raw.cell, fingerprint: 0 }),
+            (TAG_STRING, None) => Some(Needle::new(span_bytes(document, raw.cell, 0)?)),
+            _ => None,
+        })
     }
 
     /// The member for a column of a table; blank where this is no object.

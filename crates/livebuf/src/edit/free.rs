@@ -183,9 +183,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.space.free(list.offset as u64, list.size());
             }
             _ => {
+                self.free_entries(column);
                 self.handles.freed::<S>(column.data as u64, column.data_size());
                 self.space.free(column.data as u64, column.data_size());
             }
+        }
+    }
+
+    /// Frees the cells of a dictionary's texts. The texts stay: other cells may refer to them.
+    pub(super) fn free_entries(&mut self, column: Elements) {
+        if let Ok(Some(entries)) = column.entries(self.space.bytes()) {
+            self.space.free(entries.data as u64, entries.data_size());
         }
     }
 

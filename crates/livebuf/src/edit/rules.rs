@@ -13,9 +13,10 @@ use crate::format::layout::*;
 /// By which rules a column changes.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rules {
-    /// An array by itself without gaps and marks (FORMAT 12.6).
+    /// An array by itself without gaps, marks and dictionary (FORMAT 12.6).
     Array,
-    /// Columns of tables and lists, and arrays with gaps or marks, of rows or of arrays (12.9).
+    /// Columns of tables and lists, and arrays with gaps, marks or a dictionary, of rows or of
+    /// arrays (12.9).
     Column,
 }
 
@@ -84,8 +85,8 @@ impl Rules {
     /// Of a column, and what it is in.
     pub(super) fn of(column: Elements, within: u32) -> Rules {
         let kind = column.column;
-        let plain = column.gaps == GAPS_NONE && !kind.is_nested() && !kind.is_marked();
-        if plain && within == 0 { Rules::Array } else { Rules::Column }
+        let simple = !kind.is_nested() && !kind.is_marked() && !kind.is_dictionary();
+        if simple && column.gaps == GAPS_NONE && within == 0 { Rules::Array } else { Rules::Column }
     }
 
     /// Room for `needed` slots. `end`: where the document ends.
@@ -191,7 +192,57 @@ pub(super) fn layout<K: Sink>(
         let numbers = numbers_layout(sink, column, rules, within, feed, replaced)?;
         return Ok(numbers.unwrap_or(layout));
     }
+    if layout.column.is_dictionary() {
+        return dictionary_layout(sink, column, feed, layout);
+    }
     Ok(layout)
+}
+
+/// Slots up to which a dictionary has as many texts all the same.
+const SMALL_DICTIONARY: u32 = 8;
+
+/// The layout by which a dictionary holds texts: with wider codes where these are too narrow.
+/// Texts are in cells where one is too long, or where there would be more texts than slots.
+#[cold]
+fn dictionary_layout<K: Sink>(
+    sink: &mut K,
+    column: Elements,
+    feed: &Feed<'_, '_>,
+    layout: Layout,
+) -> Result<Layout> {
+    let plain = Layout { column: ColumnType::String, ..layout };
+    let Some(entries) = column.entries(sink.bytes())? else { return Ok(plain) };
+    let Some(new) = new_texts(sink, entries, feed)? else { return Ok(plain) };
+    if new == 0 {
+        return Ok(layout);
+    }
+    let slots = column.count.saturating_add(feed.count(sink)?);
+    let wide = match entries.count.saturating_add(new) {
+        all if all > slots.max(SMALL_DICTIONARY) => return Ok(plain),
+        0..=0x100 => return Ok(layout),
+        0x101..=0x1_0000 => ColumnType::DictionaryU16,
+        _ => return Ok(plain),
+    };
+    Ok(Layout { column: wide, ..layout })
+}
+
+/// How many of these values are texts that a dictionary's texts lack. `None` where a text is too
+/// long for it.
+pub(super) fn new_texts<K: Sink>(
+    sink: &mut K,
+    entries: Elements,
+    feed: &Feed<'_, '_>,
+) -> Result<Option<u32>> {
+    let (mut new, mut fits) = (0, true);
+    feed.each(sink, |sink, put| {
+        let bytes = sink.bytes();
+        if let Some(needle) = put.text(bytes)? {
+            fits &= needle.text.len() <= MAX_SHARED as usize;
+            new += u32::from(entries.find_entry(bytes, &needle)?.is_none());
+        }
+        Ok(())
+    })?;
+    Ok(fits.then_some(new))
 }
 
 /// The layout by which a column of numbers holds integers and floats (FORMAT 12.6); `None`

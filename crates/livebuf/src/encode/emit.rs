@@ -2,11 +2,11 @@
 
 use super::encoder::Encoder;
 use super::keys::KeyList;
-use super::plan::{BLANK, Below, Places, Plan, Planner};
+use super::plan::{BLANK, Below, Dictionary, Places, Plan, Planner};
 use super::stack::{
     TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, places,
 };
-use super::texts::{Text, settle};
+use super::texts::{Text, settle, settle_shared};
 use crate::block::column::ColumnType;
 use crate::block::owner::Owner;
 use crate::error::{Error, ErrorKind, Result};
@@ -100,6 +100,7 @@ impl<S: Storage> Encoder<S> {
             cells: &self.cells,
             lists: &self.keys.lists,
             keys: &self.keys.keys,
+            texts: &self.texts.list,
             min_width: self.options.min_width,
             tables: self.options.tables,
             places: &mut self.places,
@@ -192,6 +193,7 @@ impl<S: Storage> Encoder<S> {
     fn write_column(&mut self, plan: &Plan, header: u32, owner: Owner) -> Result<()> {
         let data = match &plan.below {
             Below::Nothing => self.write_leaf(plan)?,
+            Below::Dictionary(dictionary) => self.write_dictionary(plan, dictionary)?,
             Below::Table(keys, columns) => self.write_table(plan, keys, columns, owner)?,
             Below::List(child, offsets) => self.write_list(plan, child, offsets.as_ref(), owner)?,
         };
@@ -282,6 +284,28 @@ impl<S: Storage> Encoder<S> {
         Ok(bits)
     }
 
+    /// Writes the codes of a dictionary, and its texts' header and cells.
+    fn write_dictionary(&mut self, plan: &Plan, dictionary: &Dictionary) -> Result<u32> {
+        let data = self.write_leaf(plan)?;
+        let (count, width) = (plan.places.len(), plan.column.width() as usize);
+        let codes = data + gaps_size(plan.gaps, count as u64) as u32;
+        let header = codes + round_up(count as u64 * width as u64) as u32;
+        let place = &mut self.out.bytes_mut()[codes as usize..header as usize];
+        for (slot, code) in place.chunks_exact_mut(width).zip(&dictionary.codes) {
+            slot.copy_from_slice(&code.to_le_bytes()[..width]);
+        }
+        let texts = dictionary.texts.len() as u32;
+        let (cells, place) = self.out.grow(8 * texts as usize)?;
+        for (slot, &(tag, cell)) in place.chunks_exact_mut(8).zip(&dictionary.texts) {
+            let cell = settle_shared(&mut self.texts.list, tag, cell);
+            slot.copy_from_slice(&cell.to_le_bytes());
+        }
+        self.put_header(header, ColumnType::String, GAPS_NONE, texts, cells);
+        Ok(data)
+    }
+
+    /// Writes the slots of a column without structs and lists. A dictionary's codes are still to
+    /// be written.
     fn write_leaf(&mut self, plan: &Plan) -> Result<u32> {
         let (column, count) = (plan.column, plan.places.len());
         let bits = gaps_size(plan.gaps, count as u64) as usize;
@@ -324,7 +348,7 @@ fn absorb(plan: &Plan, places: &[u32], tags: &mut [u8]) {
         }
     };
     match &plan.below {
-        Below::Nothing => {}
+        Below::Nothing | Below::Dictionary(_) => {}
         Below::Table(_, columns) => {
             mark(TAG_ABSORBED_OBJECT);
             columns.iter().for_each(|column| absorb(column, places, tags));
@@ -365,6 +389,7 @@ impl LeafMut<'_> {
         let slots = &mut *self.slots;
         match self.column {
             ColumnType::Null | ColumnType::Struct | ColumnType::List | ColumnType::FixedList => {}
+            ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => {}
             ColumnType::Bool => {
                 for (index, (tag, _)) in (first..).zip(values) {
                     slots[index / 8] |= ((tag == TAG_TRUE) as u8) << (index % 8);

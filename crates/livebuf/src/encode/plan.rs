@@ -8,11 +8,14 @@
 
 use super::keys::{KeyList, KeyText};
 use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run};
+use super::texts::Text;
 use crate::block::column::{ColumnType, Numbers};
+use crate::format::cell::{span_inline, span_length};
 use crate::format::layout::*;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 /// A place that a row has not: the field is missing.
 pub(super) const MISSING: u32 = u32::MAX;
@@ -207,6 +210,87 @@ pub(super) enum Below {
     /// A list: its elements' column, and where lengths differ the column of the offsets
     /// and where each array ends.
     List(Box<Plan>, Option<(ColumnType, Vec<u32>)>),
+    /// The different texts of a dictionary, and each slot's code.
+    Dictionary(Dictionary),
+}
+
+/// Texts and their codes.
+#[derive(Debug)]
+pub(super) struct Dictionary {
+    /// Tag and cell of each text.
+    pub(super) texts: Vec<(u8, u64)>,
+    /// The code of each slot; 0 where it has no value.
+    pub(super) codes: Vec<u16>,
+}
+
+/// Slots below which a column gets no dictionary.
+const LEAST_CODES: u32 = 8;
+/// Different texts up to which it does not matter how often they repeat.
+const FREE_TEXTS: usize = 1 << 10;
+const MOST_TEXTS: usize = 1 << 16;
+
+impl Dictionary {
+    /// The dictionary of so many values. `None` where texts do not repeat enough, or one is too
+    /// long (FORMAT 11.6).
+    fn of(
+        count: u32,
+        values: impl Iterator<Item = (u8, u64)>,
+        texts: &[Text],
+    ) -> Option<Dictionary> {
+        let mut dictionary =
+            Dictionary { texts: Vec::new(), codes: Vec::with_capacity(count as usize) };
+        let mut numbers = HashMap::new();
+        // No text has this cell.
+        let (mut latest, mut met) = ((u64::MAX, 0), 0);
+        for (tag, cell) in values {
+            if tag == TAG_NULL || tag == TAG_HOLE {
+                dictionary.codes.push(0);
+                continue;
+            }
+            if cell != latest.0 {
+                // Texts that nothing else refers to are not hashed.
+                let single = match tag {
+                    TAG_WAITING => texts[cell as usize].is_single(),
+                    _ => span_inline(cell).is_none(),
+                };
+                let code = if single {
+                    dictionary.add(tag, cell, met)?
+                } else {
+                    // A waiting text's cell is its number, so it differs from all spans.
+                    match numbers.entry(cell) {
+                        Entry::Occupied(code) => *code.get(),
+                        Entry::Vacant(place) => *place.insert(dictionary.add(tag, cell, met)?),
+                    }
+                };
+                latest = (cell, code);
+            }
+            dictionary.codes.push(latest.1);
+            met += 1;
+        }
+        Some(dictionary)
+    }
+
+    /// The code of a text that is met for the first time, after `met` others. `None` where that
+    /// is one too many, or the text is too long.
+    fn add(&mut self, tag: u8, cell: u64, met: usize) -> Option<u16> {
+        let next = self.texts.len();
+        let long = tag == TAG_STRING && span_inline(cell).is_none();
+        let long = long && span_length(cell) > MAX_SHARED;
+        if long || next == MOST_TEXTS || next >= FREE_TEXTS && 2 * next >= met {
+            return None;
+        }
+        self.texts.push((tag, cell));
+        Some(next as u16)
+    }
+
+    /// Bytes of the codes, and of the texts' header and cells.
+    fn size(&self) -> (ColumnType, u64) {
+        let column = match self.texts.len() {
+            0..=0x100 => ColumnType::DictionaryU8,
+            _ => ColumnType::DictionaryU16,
+        };
+        (column, column.data_size(self.codes.len() as u32) + 8 * self.texts.len() as u64)
+    }
 }
 
 /// A struct or list column, its own bitmaps apart.
@@ -222,6 +306,7 @@ pub(super) struct Planner<'e> {
     pub(super) cells: &'e [u64],
     pub(super) lists: &'e [KeyList],
     pub(super) keys: &'e [KeyText],
+    pub(super) texts: &'e [Text],
     pub(super) min_width: u8,
     pub(super) tables: bool,
     /// The places of all columns' values.
@@ -239,7 +324,13 @@ impl Planner<'_> {
         // Without tables nothing waits.
         let nested = self.tables && values.summary.kinds & (OBJECT | ARRAY) != 0;
         if !nested && count as usize == end - start {
-            return self.plain(&values, Places::Run(start as u32, count));
+            let run = start..end;
+            let texts = self.tags[run.clone()].iter().copied().zip(self.cells[run].iter().copied());
+            return self.text(
+                self.plain(&values, Places::Run(start as u32, count)),
+                &values,
+                texts,
+            );
         }
         let from = self.places.len();
         self.places.extend(run(self.tags, self.cells, start, end).map(|at| at as u32));
@@ -264,6 +355,29 @@ impl Planner<'_> {
         Plan { column, gaps, size, worth, places, waits, below: Below::Nothing }
     }
 
+    /// The same, or a dictionary where all values are texts and it takes fewer bytes.
+    pub(super) fn text(
+        &self,
+        plan: Plan,
+        Gathered { summary, .. }: &Gathered,
+        values: impl Iterator<Item = (u8, u64)>,
+    ) -> Plan {
+        if summary.kinds & !NULL != TEXT || summary.count < LEAST_CODES || !self.tables {
+            return plan;
+        }
+        let Some(dictionary) = Dictionary::of(summary.count, values, self.texts) else {
+            return plan;
+        };
+        let (column, size) = dictionary.size();
+        let gaps = summary.gaps();
+        let size = gaps_size(gaps, summary.count as u64) + size;
+        if size >= plan.size {
+            return plan;
+        }
+        let below = Below::Dictionary(dictionary);
+        Plan { column, gaps, size, worth: column.worth(), below, ..plan }
+    }
+
     /// The smallest plan for these values, whose places are listed from `from` on, with
     /// `depth` structs and lists around them.
     fn column(&mut self, values: Gathered, from: usize, depth: usize) -> Plan {
@@ -279,7 +393,12 @@ impl Planner<'_> {
         if matches!(plan.below, Below::Nothing) {
             self.places.truncate(end);
         }
-        plan
+        let (tags, cells) = (self.tags, self.cells);
+        let texts = places.listed(self.places).iter().map(|&at| match at {
+            BLANK.. => (TAG_HOLE, 0),
+            at => (tags[at as usize], cells[at as usize]),
+        });
+        self.text(plan, &values, texts)
     }
 
     /// Whether these values may become a struct or list with so many around it.
@@ -303,7 +422,7 @@ impl Planner<'_> {
         };
         let (size, worth) = (bits + size, worth.min(NESTED_WORTH));
         let waits = match &below {
-            Below::Nothing => false,
+            Below::Nothing | Below::Dictionary(_) => false,
             Below::Table(_, columns) => columns.iter().any(|column| column.waits),
             Below::List(child, _) => child.waits,
         };

@@ -247,7 +247,10 @@ impl Shred {
         let step = steps.next()?;
         let leaf = |column| {
             let values = Gathered { summary: step.values, plain: 0 };
-            planner.plain(&values, Places::Shredded(column, step.values.count))
+            let plan = planner.plain(&values, Places::Shredded(column, step.values.count));
+            let (tags, cells) = (planner.tags, planner.cells);
+            let texts = self.runs(column).flatten().map(|at| (tags[at], cells[at]));
+            planner.text(plan, &values, texts)
         };
         let (tag, plain, nested) = match step.holds {
             Holds::Value => return Some((leaf(step.column), 0)),

@@ -4,7 +4,7 @@ use super::output::Output;
 use super::room::{make_room, make_room_in};
 use super::stack::TAG_WAITING;
 use crate::error::Result;
-use crate::format::cell::{Needle, span_at};
+use crate::format::cell::{Needle, shared_span, span_at};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 use alloc::vec::Vec;
@@ -29,6 +29,14 @@ pub(super) struct Text {
     pub(super) length: u32,
     /// Position of the only cell that refers to it; [`WAITING`] or [`SHARED`].
     pub(super) cell: u32,
+}
+
+impl Text {
+    /// Whether no second cell refers to it so far, and none was written.
+    #[inline]
+    pub(super) fn is_single(&self) -> bool {
+        self.cell == WAITING
+    }
 }
 
 /// Whether texts repeat: where they do not, searching each costs more than it saves
@@ -204,4 +212,14 @@ pub(super) fn settle(texts: &mut [Text], tag: u8, cell: u64, position: u32) -> (
         text.cell = position;
     }
     (TAG_STRING, span_at(text.offset, text.length, owned))
+}
+
+/// The final cell of a text of a dictionary: no cell owns it.
+pub(super) fn settle_shared(texts: &mut [Text], tag: u8, cell: u64) -> u64 {
+    if tag != TAG_WAITING {
+        return shared_span(cell);
+    }
+    let text = &mut texts[cell as usize];
+    text.cell = SHARED;
+    span_at(text.offset, text.length, false)
 }

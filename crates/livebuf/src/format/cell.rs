@@ -58,6 +58,14 @@ pub(crate) const fn owned_span(cell: u64) -> Option<(u32, u32)> {
     }
 }
 
+/// The cell of the same span, not owned.
+pub(crate) const fn shared_span(cell: u64) -> u64 {
+    match owned_span(cell) {
+        Some(_) => cell & !((SPAN_OWNED as u64) << 32),
+        None => cell,
+    }
+}
+
 /// Offset of the bytes of the span whose cell lies at `position`.
 pub(crate) const fn span_offset(cell: u64, position: u32) -> u64 {
     if (cell >> 32) as u32 & SPAN_INLINE != 0 { position as u64 } else { cell & 0xFFFF_FFFF }

@@ -25,7 +25,7 @@ pub use kind::{Kind, View};
 pub use object::{Fields, Keys, Object, Ordered, Position, RowSlots, Slots, Values};
 pub use scalar::Scalar;
 pub(crate) use scalar::from_scalars;
-pub use table::{Column, ColumnPath, Pointer, Table};
+pub use table::{Codes, Column, ColumnPath, Dictionary, Pointer, Table};
 
 use crate::block::list::elements_of;
 use crate::block::record::Raw;

@@ -810,6 +810,9 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     fn find_text(&self, start: usize, text: &str) -> Result<Option<usize>> {
+        if let Some(dictionary) = self.coded()? {
+            return self.find_code(start, &dictionary, text);
+        }
         let cell = if text.len() <= MAX_INLINE { inline_span(text.as_bytes()) } else { 0 };
         for row in start as u32..self.elements.count {
             let raw = self.raw(row)?;
@@ -825,6 +828,113 @@ impl<'a, M: Mode> Column<'a, M> {
             }
         }
         Ok(None)
+    }
+
+    /// The first row from `start` on whose code stands for a text. Several codes may.
+    fn find_code(
+        &self,
+        start: usize,
+        dictionary: &Dictionary<'a, M>,
+        text: &str,
+    ) -> Result<Option<usize>> {
+        let needle = Needle::new(text.as_bytes());
+        let (texts, mut first) = (&dictionary.texts, None);
+        for code in 0..texts.elements.count {
+            let position = texts.elements.data as u64 + 8 * code as u64;
+            if !needle.is_at(self.bytes, position)? {
+                continue;
+            }
+            let mut from = start;
+            while let Some(row) = dictionary.codes.position(from, code as u16) {
+                if first.is_some_and(|first| first <= row) {
+                    break;
+                }
+                if self.present(row, 1)? == 1 {
+                    first = Some(row);
+                    break;
+                }
+                from = row + 1;
+            }
+        }
+        Ok(first)
+    }
+
+    // --- dictionaries -------------------------------------------------------
+
+    /// The codes and the texts of a dictionary column; `None` for other columns, and as
+    /// [`slots`](Self::slots) where the codes cannot be borrowed.
+    ///
+    /// ```
+    /// use livebuf::{Codes, json};
+    /// let doc = json!(["C", "F", "C", "C", "C", "C", "C", "F"]);
+    /// let column = doc.valid()?.root().as_array().unwrap().as_column();
+    /// let units = column.dictionary().unwrap();
+    /// assert_eq!(units.texts().strs().flatten().collect::<Vec<_>>(), ["C", "F"]);
+    /// assert_eq!(units.codes(), Codes::U8(&[0, 1, 0, 0, 0, 0, 0, 1]));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn dictionary(&self) -> M::Out<Dictionary<'a, M>> {
+        M::out(self.coded())
+    }
+
+    fn coded(&self) -> Result<Option<Dictionary<'a, M>>> {
+        let Some(elements) = self.elements.entries(self.bytes)? else { return Ok(None) };
+        let Elements { first, count, column, .. } = self.elements;
+        let width = column.width();
+        let start = self.elements.values_at() + first as u64 * width;
+        let bytes = slice(self.bytes, start, count as u64 * width)?;
+        let codes = match column {
+            ColumnType::DictionaryU8 => Some(Codes::U8(bytes)),
+            _ if cfg!(target_endian = "big") => None,
+            _ => bytemuck::try_cast_slice(bytes).ok().map(Codes::U16),
+        };
+        let texts = Column { elements, above: Above::NONE, ..*self };
+        Ok(codes.map(|codes| Dictionary { texts, codes }))
+    }
+
+    /// How many rows have each text, the texts in no certain order. Other values are not counted.
+    /// Linear in the rows; of a dictionary column only the codes are read.
+    ///
+    /// # Errors
+    /// Of a document that was not validated: what is damaged.
+    ///
+    /// ```
+    /// let doc = livebuf::json!(["open", "closed", null, "open"]);
+    /// let column = doc.valid()?.root().as_array().unwrap().as_column();
+    /// let mut counts = column.counts();
+    /// counts.sort();
+    /// assert_eq!(counts, [("closed", 1), ("open", 2)]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[cfg(feature = "alloc")]
+    pub fn counts(&self) -> M::Item<alloc::vec::Vec<(&'a str, u64)>> {
+        M::whole(self.count_texts(), alloc::vec::Vec::new())
+    }
+
+    #[cfg(feature = "alloc")]
+    fn count_texts(&self) -> Result<alloc::vec::Vec<(&'a str, u64)>> {
+        let mut counts = hashbrown::HashMap::new();
+        let text = |raw| M::result(Value::new(self.mode, self.bytes, raw).as_str());
+        let whole = self.elements.gaps == GAPS_NONE && self.above.is_none();
+        match self.coded()?.filter(|_| whole) {
+            Some(dictionary) => {
+                for (code, count) in (0..).zip(dictionary.codes.counts()) {
+                    if count > 0
+                        && let Some(text) = text(dictionary.texts.raw(code)?)?
+                    {
+                        *counts.entry(text).or_insert(0) += count;
+                    }
+                }
+            }
+            None => {
+                for row in 0..self.elements.count {
+                    if let Some(text) = text(self.raw(row)?)? {
+                        *counts.entry(text).or_insert(0) += 1;
+                    }
+                }
+            }
+        }
+        Ok(counts.into_iter().collect())
     }
 
     fn scan(&self, start: usize, wanted: &Wanted) -> Result<Option<usize>> {
@@ -972,6 +1082,67 @@ impl<'a, M: Mode> Column<'a, M> {
 impl<M: Mode> core::fmt::Debug for Column<'_, M> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "Column({:?}, {} rows)", self.column_type(), self.len())
+    }
+}
+
+/// The codes of a dictionary column, and the texts that they stand for: [`Column::dictionary`].
+///
+/// Two codes may stand for equal texts, and some for texts that no row has.
+#[derive(Clone, Copy)]
+pub struct Dictionary<'a, M> {
+    texts: Column<'a, M>,
+    codes: Codes<'a>,
+}
+
+impl<'a, M: Mode> Dictionary<'a, M> {
+    /// The texts: the row of each is its code.
+    pub fn texts(&self) -> Column<'a, M> {
+        self.texts
+    }
+
+    /// The code of each row; 0 where a row has no text.
+    pub fn codes(&self) -> Codes<'a> {
+        self.codes
+    }
+}
+
+impl<M: Mode> core::fmt::Debug for Dictionary<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Dictionary({} texts)", self.texts.len())
+    }
+}
+
+/// Codes as the document stores them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codes<'a> {
+    /// Of at most 256 texts.
+    U8(&'a [u8]),
+    /// Of at most 65,536 texts.
+    U16(&'a [u16]),
+}
+
+impl Codes<'_> {
+    /// The first row from `start` on with a code.
+    fn position(&self, start: usize, code: u16) -> Option<usize> {
+        let found = match self {
+            Codes::U8(codes) => codes.get(start..)?.iter().position(|&at| u16::from(at) == code),
+            Codes::U16(codes) => codes.get(start..)?.iter().position(|&at| at == code),
+        };
+        found.map(|at| start + at)
+    }
+
+    /// How many rows have each code.
+    #[cfg(feature = "alloc")]
+    fn counts(&self) -> alloc::vec::Vec<u64> {
+        let mut counts = alloc::vec![0; 1 << 8];
+        match self {
+            Codes::U8(codes) => codes.iter().for_each(|&code| counts[code as usize] += 1),
+            Codes::U16(codes) => {
+                counts.resize(1 << 16, 0);
+                codes.iter().for_each(|&code| counts[code as usize] += 1);
+            }
+        }
+        counts
     }
 }
 

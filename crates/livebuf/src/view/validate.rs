@@ -835,7 +835,8 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         let nested = column.column.is_nested();
         let without = column.capacity == 0 && !nested;
         let beyond = column.count > column.capacity || column.count > MAX_ELEMENTS;
-        if beyond || without != (column.data == 0) {
+        let bare = without && column.column.is_dictionary();
+        if beyond || bare || without != (column.data == 0) {
             return Err(error(ErrorKind::BadCount, offset));
         }
         if nested && column.gaps == GAPS_NONE && column.capacity != column.count {
@@ -875,9 +876,42 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                 self.zero(values + count as u64 * kind.width(), marks)?;
                 self.unused_bits(marks, count, end)?;
             }
+            kind if kind.is_dictionary() => {
+                self.zero(values + count as u64 * kind.width(), column.entries_at())?;
+                self.dictionary(column)?;
+            }
             kind => self.zero(values + count as u64 * kind.width(), end)?,
         }
         absent::check(self.bytes, column, blanks)
+    }
+
+    /// Checks a dictionary's texts and claims them. Checks that each code has a text.
+    fn dictionary(&mut self, column: Elements) -> Result<()> {
+        let at = column.entries_at();
+        let header = self.column_header(at)?;
+        self.zero(at + 3, at + 4)?;
+        let entries = column.entries(self.bytes)?.unwrap_or(header);
+        let most = 1 << (8 * column.column.width());
+        if entries.count == 0 || entries.count > entries.capacity.min(most) {
+            return Err(error(ErrorKind::BadCount, at));
+        }
+        let (data, size) = (entries.data as u64, entries.data_size());
+        self.claim_block(RegionKind::Data, data, size)?;
+        self.zero(data + 8 * entries.count as u64, data + size)?;
+        for index in 0..entries.count {
+            let raw = entries.slot(self.bytes, index)?;
+            if owned_span(raw.cell).is_some() {
+                return Err(error(ErrorKind::BadCell, raw.position as u64));
+            }
+            self.span(raw)?;
+        }
+        for slot in 0..column.count {
+            if column.code(self.bytes, slot)? >= entries.count {
+                let width = column.column.width();
+                return Err(error(ErrorKind::BadIndex, column.values_at() + slot as u64 * width));
+            }
+        }
+        Ok(())
     }
 
     /// Checks that bits from `count` on are 0.

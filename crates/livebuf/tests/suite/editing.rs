@@ -184,6 +184,95 @@ fn a_column_of_numbers_without_integers_takes_floats() {
     doc.doc().validate().unwrap();
 }
 
+/// Texts that repeat, as the encoder stores them.
+fn dictionary(count: usize, texts: &[&str]) -> DocBuf {
+    let items: Vec<New<'_>> = (0..count).map(|at| texts[at % texts.len()].into()).collect();
+    let mut doc = json!(null);
+    doc.set_root(New::Items(&items)).unwrap();
+    doc.doc().compacted().unwrap()
+}
+
+#[test]
+fn a_dictionary_takes_texts_that_it_has_and_new_ones() {
+    let column = |doc: &DocBuf| doc.root().as_array().unwrap().unwrap().column_type();
+    let mut doc = dictionary(20, &["open", "closed for good", "held"]);
+    assert_eq!(column(&doc), ColumnType::DictionaryU8);
+    let length = doc.as_bytes().len();
+    for (at, text) in [(0, "held"), (1, "closed for good"), (7, "open")] {
+        doc.set_pointer(&format!("/{at}"), text).unwrap();
+    }
+    assert_eq!((doc.as_bytes().len(), column(&doc)), (length, ColumnType::DictionaryU8));
+    doc.set_pointer("/3", "lost and found").unwrap();
+    doc.set_pointer("/4", "lost and found").unwrap();
+    doc.push(doc.root_id().unwrap(), "lost and found").unwrap();
+    doc.swap(doc.root_id().unwrap(), 0, 20).unwrap();
+    doc.remove_pointer("/1").unwrap();
+    assert_eq!(column(&doc), ColumnType::DictionaryU8);
+    let array = doc.doc().root().as_array().unwrap().unwrap();
+    let texts = array.as_column().dictionary().unwrap().unwrap();
+    assert_eq!(texts.texts().len(), 4);
+    assert_eq!(array.as_column().find("held").unwrap(), Some(1));
+    assert_eq!(array.as_column().find("lost and found").unwrap(), Some(0));
+    assert_eq!(array.as_column().find("gone").unwrap(), None);
+    let mut counts = array.as_column().counts().unwrap();
+    counts.sort();
+    let all = [("closed for good", 4), ("held", 7), ("lost and found", 3), ("open", 6)];
+    assert_eq!(counts, all);
+    doc.doc().validate().unwrap();
+
+    // Null, and what is no text.
+    doc.set_pointer("/5", ()).unwrap();
+    assert_eq!(column(&doc), ColumnType::DictionaryU8);
+    doc.set_pointer("/6", 7).unwrap();
+    assert_eq!(column(&doc), ColumnType::Cells);
+    doc.doc().validate().unwrap();
+}
+
+#[test]
+fn a_dictionary_grows_its_codes_and_ends_where_texts_do_not_repeat() {
+    let column = |doc: &DocBuf| doc.root().as_array().unwrap().unwrap().column_type();
+    let mut doc = dictionary(300, &["a", "a longer text"]);
+    let mut model: Vec<String> =
+        (0..300).map(|at| ["a", "a longer text"][at % 2].to_owned()).collect();
+    let mut met = vec![column(&doc)];
+    for at in 0..300 {
+        model[at] = format!("new {at}");
+        doc.set_pointer(&format!("/{at}"), &*model[at]).unwrap();
+        if met.last() != Some(&column(&doc)) {
+            met.push(column(&doc));
+            doc.doc().validate().unwrap();
+        }
+    }
+    let types = [ColumnType::DictionaryU8, ColumnType::DictionaryU16, ColumnType::String];
+    assert_eq!(met, types);
+    let array = doc.doc().root().as_array().unwrap().unwrap();
+    let found: Vec<_> = array.as_column().strs().flatten().collect();
+    assert_eq!(found, model);
+    // A text that is too long.
+    let mut doc = dictionary(20, &["a", "b"]);
+    doc.set_pointer("/0", &*"long ".repeat(205)).unwrap();
+    assert_eq!(column(&doc), ColumnType::String);
+    doc.doc().validate().unwrap();
+}
+
+#[test]
+fn values_of_a_dictionary_live_on_without_it() {
+    let rows = |count: usize| {
+        let texts = ["a text that repeats", "short", "another long one"];
+        let rows = (0..count).map(|at| format!("{{\"id\":{at},\"text\":\"{}\"}}", texts[at % 3]));
+        format!("[{}]", rows.collect::<Vec<_>>().join(","))
+    };
+    let json = rows(12);
+    let mut doc: DocBuf =
+        livebuf::to_doc(&serde_json::from_str::<serde_json::Value>(&json).unwrap()).unwrap();
+    let root = doc.root_id().unwrap();
+    let row = doc.detach(root, 3usize).unwrap().unwrap();
+    doc.clear(root).unwrap();
+    doc.push(root, &row).unwrap();
+    assert_eq!(text(&doc), r#"[{"id": 3, "text": "a text that repeats"}]"#);
+    doc.doc().validate().unwrap();
+}
+
 #[test]
 fn flags_that_an_editor_does_not_know_are_cleared() {
     let mut bytes = json!({"lap": 55}).to_vec();
