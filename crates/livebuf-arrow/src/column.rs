@@ -1,14 +1,15 @@
 //! Columns of a document as arrays: borrowed where they lie as Arrow wants them, else built.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use livebuf::{Column, ColumnType, Element, Key, Kind, Table, Valid, Value};
+use livebuf::{Codes, Column, ColumnType, Element, Key, Kind, Table, Valid, Value};
 
 use crate::document::Pinned;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::ArrowArray;
-use crate::ffi::made::{Buffer, array};
+use crate::ffi::made::{Buffer, array, coded};
 use crate::schema::{Field, Layout, Number, Type};
 
 type Slot = Option<Value<'static, Valid>>;
@@ -215,6 +216,7 @@ impl Source {
             Type::List(_) | Type::LargeList(_) | Type::FixedList(..) => {
                 self.list(&field.kind, column)?
             }
+            Type::Dictionary(number, texts) => self.dictionary(*number, texts, column)?,
             _ => None,
         };
         match made {
@@ -290,6 +292,14 @@ impl Source {
         Some(array(column.len(), nulls, vec![bits, Some(values)], Vec::new()))
     }
 
+    /// Numbers that lie in the document as Arrow wants them.
+    fn buffer<T: Copy + Send + Sync + 'static>(&self, values: &'static [T]) -> Buffer {
+        match self.copy {
+            true => Buffer::built(values.to_vec()),
+            false => Buffer::borrowed(values, &self.pinned),
+        }
+    }
+
     fn native<T: Native>(&self, column: Column<'static, Valid>) -> Option<Buffer> {
         fn each<S: Element + Copy, T>(
             column: Column<'static, Valid>,
@@ -298,10 +308,7 @@ impl Source {
             column.slots::<S>()?.iter().map(|&slot| convert(slot)).collect()
         }
         if let Some(slots) = column.slots::<T>() {
-            return Some(match self.copy {
-                true => Buffer::built(slots.to_vec()),
-                false => Buffer::borrowed(slots, &self.pinned),
-            });
+            return Some(self.buffer(slots));
         }
         let values = match column.column_type() {
             ColumnType::I8 => each::<i8, T>(column, |value| T::from_i64(value.into())),
@@ -321,6 +328,26 @@ impl Source {
             _ => None,
         };
         values.map(Buffer::built)
+    }
+
+    /// The codes of a dictionary column, and its texts; `None` for other columns, and where codes
+    /// are to be of another type.
+    fn dictionary(
+        &self,
+        number: Number,
+        kind: &Type,
+        column: Column<'static, Valid>,
+    ) -> Result<Option<ArrowArray>> {
+        let Some(dictionary) = column.dictionary() else { return Ok(None) };
+        let codes = match (dictionary.codes(), number) {
+            (Codes::U8(codes), Number::U8) => self.buffer(codes),
+            (Codes::U16(codes), Number::U16) => self.buffer(codes),
+            _ => return Ok(None),
+        };
+        let texts = dictionary.texts();
+        let texts = self.values(kind, texts.iter(), || self.validity(texts))?;
+        let Validity { bits, nulls } = self.validity(column);
+        Ok(Some(coded(column.len(), nulls, vec![bits, Some(codes)], Vec::new(), Some(texts))))
     }
 
     /// Lists from a column of lists; `None` where lengths are to be fixed and are not.
@@ -484,6 +511,23 @@ impl Source {
                 }
                 let Validity { bits, nulls } = validity();
                 Ok(array(length, nulls, vec![bits], vec![self.items(item, &elements)?]))
+            }
+            Type::Dictionary(number, texts) => {
+                let (mut numbers, mut met) = (HashMap::new(), Vec::new());
+                let mut code = |value: Value<'static, Valid>| {
+                    Some(*numbers.entry(value.as_str()?).or_insert_with(|| {
+                        met.push(Some(value));
+                        met.len() as u64 - 1
+                    }))
+                };
+                let codes = with_native!(*number, T => {
+                    let codes: Vec<T> =
+                        each!(T::default(), value => code(value).and_then(T::from_u64));
+                    Ok(Buffer::built(codes))
+                })?;
+                let texts = self.slots(texts, &met)?;
+                let Validity { bits, nulls } = validity();
+                Ok(coded(length, nulls, vec![bits, Some(codes)], Vec::new(), Some(texts)))
             }
             _ => Err(unsupported(kind)),
         }

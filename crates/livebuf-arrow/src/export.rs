@@ -55,8 +55,9 @@ impl ExportOptions {
         Self::default()
     }
 
-    /// Numbers in the widths that the document stores them in, `Int8` to `Float32`, so
-    /// that they are borrowed.
+    /// Numbers in the widths that the document stores them in, `Int8` to `Float32`, and
+    /// dictionaries of texts as such, with codes of `UInt8` or `UInt16`: so that numbers and
+    /// codes are borrowed.
     #[must_use]
     pub fn narrow(mut self, narrow: bool) -> Self {
         self.narrow = narrow;
@@ -339,8 +340,16 @@ fn fit_type(column: &Type, requested: &Type) -> Result<Type> {
         | (Type::Bool, Type::Bool)
         // Whether each value fits is seen when it is exported.
         | (Type::Number(_) | Type::Json(_), Type::Number(_))
-        | (Type::Text(_), Type::Text(_))
-        | (Type::Text(_) | Type::Binary(_), Type::Binary(_) | Type::FixedBinary(_)) => {
+        | (Type::Text(_) | Type::Dictionary(..), Type::Text(_))
+        | (
+            Type::Text(_) | Type::Dictionary(..) | Type::Binary(_),
+            Type::Binary(_) | Type::FixedBinary(_),
+        ) => {
+            requested.clone()
+        }
+        (Type::Null | Type::Text(_) | Type::Dictionary(..), Type::Dictionary(_, texts))
+            if matches!(**texts, Type::Text(_)) =>
+        {
             requested.clone()
         }
         (Type::Null | Type::Struct(_), Type::Struct(fields)) => {

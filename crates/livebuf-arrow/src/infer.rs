@@ -36,6 +36,7 @@ pub(crate) struct Seen<'a> {
     storage: Range,
     /// A float that four bytes need not hold.
     double: bool,
+    texts: Texts,
     members: Members<'a>,
     element: Option<Box<Seen<'a>>>,
     lengths: Lengths,
@@ -54,6 +55,16 @@ impl Range {
         self.low = self.low.min(low.into());
         self.high = self.high.max(high.into());
     }
+}
+
+/// How texts are stored.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Texts {
+    #[default]
+    None,
+    /// All in one dictionary, by codes of this type.
+    Codes(Number),
+    Any,
 }
 
 /// Lengths of the arrays in a list column.
@@ -142,9 +153,9 @@ impl<'a> Seen<'a> {
                 self.kinds |= FLOAT;
                 self.double = true;
             }
-            ColumnType::String | ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => {
-                self.kinds |= TEXT;
-            }
+            ColumnType::String => self.text(Texts::Any),
+            ColumnType::DictionaryU8 => self.text(Texts::Codes(Number::U8)),
+            ColumnType::DictionaryU16 => self.text(Texts::Codes(Number::U16)),
             ColumnType::Struct if depth < MAX_DEPTH => {
                 self.kinds |= OBJECT;
                 if let Some(table) = column.table() {
@@ -198,7 +209,7 @@ impl<'a> Seen<'a> {
                 self.double = true;
                 FLOAT
             }
-            Kind::String => TEXT,
+            Kind::String => return self.text(Texts::Any),
             Kind::Bytes => BYTES,
             Kind::Object if depth < MAX_DEPTH => match value.as_object() {
                 Some(object) => return self.object(object, depth),
@@ -209,6 +220,14 @@ impl<'a> Seen<'a> {
                 None => 0,
             },
             _ => OTHER,
+        };
+    }
+
+    fn text(&mut self, stored: Texts) {
+        self.kinds |= TEXT;
+        self.texts = match self.texts {
+            Texts::None => stored,
+            _ => Texts::Any,
         };
     }
 
@@ -314,7 +333,12 @@ impl Chosen {
             INTEGER => self.integer(&seen).map_or(Type::Json(self.text), Type::Number),
             FLOAT if self.narrow && !seen.double => Type::Number(Number::F32),
             kinds if kinds & !(INTEGER | FLOAT) == 0 => Type::Number(Number::F64),
-            TEXT => Type::Text(self.text),
+            TEXT => match seen.texts {
+                Texts::Codes(codes) if self.narrow => {
+                    Type::Dictionary(codes, Box::new(Type::Text(self.text)))
+                }
+                _ => Type::Text(self.text),
+            },
             BYTES => Type::Binary(Layout::Small),
             OBJECT if seen.members.list.len() <= MAX_NESTED_FIELDS => {
                 Type::Struct(self.fields(seen.members))

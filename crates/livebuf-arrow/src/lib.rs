@@ -51,6 +51,7 @@
 //! | floats; floats and integers | `Float64` (big integers are rounded) | `Float32` where stored so | borrowed where stored so, else built |
 //! | text | `Utf8`, `LargeUtf8` | | built |
 //! | text, by option | `Utf8View` | | views built; text beyond 12 bytes borrowed |
+//! | text that is stored as one dictionary | as other text | `Dictionary` of `UInt8` or `UInt16` | codes borrowed, each text built once |
 //! | bytes | `Binary` | | built |
 //! | objects | `Struct` of all their keys | | its columns as their types say |
 //! | arrays | `List` | | offsets built; elements as their type says |

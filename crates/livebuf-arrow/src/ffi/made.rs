@@ -16,6 +16,8 @@ struct SchemaParts {
     name: CString,
     /// From `Box::into_raw`. A consumer may have moved what they held.
     children: Vec<*mut ArrowSchema>,
+    /// The same; null where there is none.
+    dictionary: *mut ArrowSchema,
 }
 
 /// The schema of a field.
@@ -46,8 +48,14 @@ pub(crate) fn schema(field: &Field) -> Result<ArrowSchema> {
             })
         })
         .collect::<Result<Vec<_>>>()?;
+    let dictionary = match &field.kind {
+        Type::Dictionary(_, texts) => {
+            Box::into_raw(Box::new(schema(&Field::new("", (**texts).clone()))?))
+        }
+        _ => ptr::null_mut(),
+    };
     let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
-    let parts = Box::leak(Box::new(SchemaParts { format, name, children }));
+    let parts = Box::leak(Box::new(SchemaParts { format, name, children, dictionary }));
     Ok(ArrowSchema {
         format: parts.format.as_ptr(),
         name: parts.name.as_ptr(),
@@ -55,7 +63,7 @@ pub(crate) fn schema(field: &Field) -> Result<ArrowSchema> {
         flags: if field.nullable { NULLABLE } else { 0 },
         n_children: parts.children.len() as i64,
         children: parts.children.as_mut_ptr(),
-        dictionary: ptr::null_mut(),
+        dictionary: parts.dictionary,
         release: Some(release_schema),
         private_data: ptr::from_mut(parts).cast(),
     })
@@ -71,6 +79,9 @@ unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
         for &child in &parts.children {
             // Dropping releases it, unless it was moved away.
             drop(Box::from_raw(child));
+        }
+        if !parts.dictionary.is_null() {
+            drop(Box::from_raw(parts.dictionary));
         }
     }
 }
@@ -102,6 +113,8 @@ struct ArrayParts {
     starts: Vec<*const c_void>,
     /// From `Box::into_raw`. A consumer may have moved what they held.
     children: Vec<*mut ArrowArray>,
+    /// The same; null where there is none.
+    dictionary: *mut ArrowArray,
 }
 
 /// An array of these buffers and children, which must be what its type demands.
@@ -111,12 +124,24 @@ pub(crate) fn array(
     buffers: Vec<Option<Buffer>>,
     children: Vec<ArrowArray>,
 ) -> ArrowArray {
+    coded(length, nulls, buffers, children, None)
+}
+
+/// The same with the values that the elements, which are codes, stand for.
+pub(crate) fn coded(
+    length: usize,
+    nulls: usize,
+    buffers: Vec<Option<Buffer>>,
+    children: Vec<ArrowArray>,
+    dictionary: Option<ArrowArray>,
+) -> ArrowArray {
     let starts =
         buffers.iter().map(|buffer| buffer.as_ref().map_or(ptr::null(), |buffer| buffer.start));
     let parts = ArrayParts {
         starts: starts.collect(),
         children: children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect(),
         _buffers: buffers,
+        dictionary: dictionary.map_or(ptr::null_mut(), |values| Box::into_raw(Box::new(values))),
     };
     let parts = Box::leak(Box::new(parts));
     ArrowArray {
@@ -127,7 +152,7 @@ pub(crate) fn array(
         n_children: parts.children.len() as i64,
         buffers: parts.starts.as_mut_ptr(),
         children: parts.children.as_mut_ptr(),
-        dictionary: ptr::null_mut(),
+        dictionary: parts.dictionary,
         release: Some(release_array),
         private_data: ptr::from_mut(parts).cast(),
     }
@@ -155,6 +180,9 @@ unsafe extern "C" fn release_array(array: *mut ArrowArray) {
         for &child in &parts.children {
             // Dropping releases it, unless it was moved away.
             drop(Box::from_raw(child));
+        }
+        if !parts.dictionary.is_null() {
+            drop(Box::from_raw(parts.dictionary));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
+use arrow_array::{Array, ArrowPrimitiveType, RecordBatch, StringArray};
 use arrow_schema::DataType;
 use livebuf::{DocBuf, EncodeOptions, Encoder, New};
 use livebuf_arrow::{ErrorKind, ExportOptions, Exporter, TextLayout};
@@ -178,6 +178,38 @@ fn narrow_columns_are_borrowed() {
     let copy = export_with(&document, ExportOptions::new().narrow(true).copy(true));
     assert_eq!(copy, batch);
     assert!(!borrows::<Int8Type>(&document, copy.column(0)));
+}
+
+#[test]
+fn dictionaries_are_borrowed() {
+    let document = rows(|n| {
+        let unit = if n % 9 == 0 { "null".into() } else { format!("\"a unit {}\"", n % 3) };
+        let inner = format!(r#"{{"state":"state {}"}}"#, n % 2);
+        format!(r#"{{"unit":{unit},"o":{inner},"some":["x","y","x"],"mixed":{}}}"#, n % 2)
+    });
+    assert!(is_table(&document));
+    let batch = export_with(&document, ExportOptions::new().narrow(true));
+    let coded = "Dictionary(UInt8, Utf8)";
+    assert_eq!(types(&batch)[0], format!("unit {coded}"));
+    assert!(types(&batch)[1].contains(coded) && types(&batch)[2].contains(coded));
+    let unit = batch.column(0).as_dictionary::<UInt8Type>();
+    assert!(borrows::<UInt8Type>(&document, unit.keys()));
+    assert!(
+        document.as_bytes().as_ptr_range().contains(&unit.nulls().unwrap().validity().as_ptr())
+    );
+    assert_eq!((unit.null_count(), unit.values().len()), (12, 3));
+    let plain = export(&document);
+    assert_eq!(types(&plain)[0], "unit Utf8");
+    let texts = unit.downcast_dict::<StringArray>().unwrap();
+    assert!(texts.into_iter().eq(plain.column(0).as_string::<i32>().iter()));
+    // Rows that are no table: the codes are made.
+    let rows = ["\"a\",\"b\"", "\"a\""].map(|row| row.repeat(8).replace("\"\"", "\",\""));
+    let mixed = format!(r#"[{{"list":[{}]}},{{"list":null,"more":1}}]"#, rows[0]);
+    let document = Arc::new(livebuf_json::from_str(&mixed).unwrap());
+    export_with(&document, ExportOptions::new().narrow(true));
+    let requested = Exporter::new(document).unwrap().options(ExportOptions::new().narrow(true));
+    let schema = requested.schema().unwrap();
+    to_arrow(requested.requested_schema(&schema).unwrap().batch().unwrap());
 }
 
 #[test]
