@@ -1360,7 +1360,8 @@ livebuf_value livebuf_column_get(const livebuf_column *column, size_t row);
 
 /**
  * The values as a C array of `count` elements of the type that `column->column_type` says.
- * Integers among floats are floats there. NULL where a row has no value, or no number, where
+ * Integers among floats are floats there; of a dictionary it has the codes of texts, which
+ * livebuf_column_texts has. NULL where a row has no value, or no number, where
  * the document's memory is not aligned for the type, and where the machine is big-endian.
  * livebuf_column_f64s and the like read all of these.
  *
@@ -1407,6 +1408,15 @@ size_t livebuf_column_strs(const livebuf_column *column,
                            size_t first,
                            livebuf_str *values,
                            size_t count);
+
+/**
+ * The texts of a dictionary column: row i is the text of code i. Several may be equal.
+ *
+ * Memory: writes `*texts`, which needs no clean-up; borrows as `column`. NULL:
+ * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where the column is no dictionary.
+ * Threads: a read.
+ */
+livebuf_status livebuf_column_texts(const livebuf_column *column, livebuf_column *texts);
 
 /**
  * The first row that holds this null, boolean, number or text; a scan at memory speed where

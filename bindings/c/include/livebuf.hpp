@@ -273,6 +273,26 @@ class column {
     return data && holds<T>(type()) ? span<T>(static_cast<const T *>(data), count) : span<T>();
   }
 
+  /// The codes of a dictionary column as they lie in the document, where they are exactly of
+  /// this type and every row has a text; else empty.
+  template <class T>
+  span<T> codes() const noexcept {
+    constexpr auto wide = LIVEBUF_COLUMN_DICTIONARY_U16, narrow = LIVEBUF_COLUMN_DICTIONARY_U8;
+    static_assert(std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint16_t>,
+                  "codes<std::uint8_t> or codes<std::uint16_t>");
+    std::size_t count = 0;
+    const void *data = livebuf_column_slice(&column_, &count);
+    const bool fits = type() == (sizeof(T) == 1 ? narrow : wide);
+    return data && fits ? span<T>(static_cast<const T *>(data), count) : span<T>();
+  }
+
+  /// The texts of a dictionary column, by their codes; false where it is none.
+  column texts() const noexcept {
+    column texts;
+    livebuf_column_texts(&column_, &texts.column_);
+    return texts;
+  }
+
   /// All rows as integers or doubles of the widest kind; `fallback` where there is none.
   template <class T>
   std::vector<T> copy(T fallback = T()) const {

@@ -4,7 +4,7 @@ use core::ffi::c_char;
 use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr;
 
-use livebuf::{Checked, Column, ColumnType, Element, New, Pointer, Scalar, Table, Value};
+use livebuf::{Checked, Codes, Column, ColumnType, Element, New, Pointer, Scalar, Table, Value};
 
 use crate::document::livebuf_doc;
 use crate::edit::{UnderEdit, livebuf_new};
@@ -147,12 +147,22 @@ unsafe fn put(
     // SAFETY: the caller's word; no field holds anything that is dropped.
     let Some(column) = (unsafe { column.as_mut() }) else { return NULL.status };
     // SAFETY: the caller's word.
-    match unsafe { array.view() }.and_then(find) {
+    write(column, (array.doc, array.generation), unsafe { array.view() }.and_then(find))
+}
+
+/// Writes what was found, of a document and its generation.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn write(
+    column: &mut livebuf_column,
+    (doc, generation): (*const livebuf_doc, u32),
+    found: Result<View>,
+) -> livebuf_status {
+    match found {
         Ok(view) => {
             column.length = view.len();
             column.column_type = view.column_type() as u32;
-            column.private_generation = array.generation;
-            column.private_doc = array.doc;
+            column.private_generation = generation;
+            column.private_doc = doc;
             // SAFETY: the words have its size and alignment.
             unsafe { column.private_words.as_mut_ptr().cast::<View>().write(view) };
             OK
@@ -269,7 +279,8 @@ pub unsafe extern "C" fn livebuf_column_get(
 }
 
 /// The values as a C array of `count` elements of the type that `column->column_type` says.
-/// Integers among floats are floats there. NULL where a row has no value, or no number, where
+/// Integers among floats are floats there; of a dictionary it has the codes of texts, which
+/// livebuf_column_texts has. NULL where a row has no value, or no number, where
 /// the document's memory is not aligned for the type, and where the machine is big-endian.
 /// livebuf_column_f64s and the like read all of these.
 ///
@@ -300,7 +311,10 @@ pub unsafe extern "C" fn livebuf_column_slice(
             ColumnType::F64 | ColumnType::NumbersF64 | ColumnType::MarkedF64 => {
                 slice::<f64>(column)
             }
-            _ => None,
+            _ => match column.dictionary().ok()?.filter(|_| column.is_complete())?.codes() {
+                Codes::U8(codes) => Some(codes.as_ptr().cast()),
+                Codes::U16(codes) => Some(codes.as_ptr().cast()),
+            },
         }
         .map(|data| (data, column.len()))
     });
@@ -310,6 +324,28 @@ pub unsafe extern "C" fn livebuf_column_slice(
         *count = length;
     }
     data
+}
+
+/// The texts of a dictionary column: row i is the text of code i. Several may be equal.
+///
+/// Memory: writes `*texts`, which needs no clean-up; borrows as `column`. NULL:
+/// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where the column is no dictionary.
+/// Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_texts(
+    column: *const livebuf_column,
+    texts: *mut livebuf_column,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let (Some(known), Some(texts)) = (unsafe { column.as_ref() }, unsafe { texts.as_mut() }) else {
+        return NULL.status;
+    };
+    let find = || {
+        // SAFETY: the caller's word.
+        let dictionary = unsafe { known.view() }?.dictionary()?.ok_or_else(not_found)?;
+        Ok(dictionary.texts())
+    };
+    write(texts, (known.private_doc, known.private_generation), find())
 }
 
 /// Copies `values` of rows from `first` on, as many as there are and as `count` allows.

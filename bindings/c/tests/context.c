@@ -415,6 +415,32 @@ static void tables(void) {
   livebuf_destroy(doc);
 }
 
+/* Texts that repeat: codes, and each text once. */
+static void dictionaries(void) {
+  const char *json = "[\"C\",\"F\",\"C\",\"C\",\"a longer unit\",\"C\",\"C\",\"C\"]";
+  livebuf_doc *doc = livebuf_from_json(json, strlen(json), NULL, NULL, NULL);
+  livebuf_column column, texts;
+  size_t count;
+  STATUS(livebuf_column_find_path(livebuf_root(doc), "", &column), LIVEBUF_OK);
+  CHECK(column.column_type == LIVEBUF_COLUMN_DICTIONARY_U8);
+  const uint8_t *codes = livebuf_column_slice(&column, &count);
+  CHECK(codes && count == 8 && codes[0] == 0 && codes[1] == 1 && codes[4] == 2);
+  STATUS(livebuf_column_texts(&column, &texts), LIVEBUF_OK);
+  CHECK(texts.length == 3);
+  CHECK(livebuf_str_equals(livebuf_get_str(livebuf_column_get(&texts, 2)), "a longer unit"));
+  CHECK(livebuf_column_find(&column, livebuf_string("F")) == 1);
+  CHECK(livebuf_column_find(&column, livebuf_string("K")) == -1);
+  CHECK(livebuf_column_i64s(&column, 0, (int64_t[8]){0}, 8, -1) == 8);
+  STATUS(livebuf_column_texts(&texts, &column), LIVEBUF_NOT_FOUND);
+  CHECK(!livebuf_column_slice(&column, &count));
+  STATUS(livebuf_column_texts(NULL, &texts), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_column_texts(&texts, NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_push_str(doc, LIVEBUF_ROOT, "K"), LIVEBUF_OK);
+  STATUS(livebuf_column_texts(&texts, &column), LIVEBUF_STALE_HANDLE);
+  STATUS(livebuf_validate(doc), LIVEBUF_OK);
+  livebuf_destroy(doc);
+}
+
 int main(int count, char **arguments) {
   allocators();
   capacity();
@@ -423,6 +449,7 @@ int main(int count, char **arguments) {
   files(count > 1 ? arguments[1] : ".");
   json();
   opened_tables();
+  dictionaries();
   json_files(count > 1 ? arguments[1] : ".");
   bounds();
   tables();

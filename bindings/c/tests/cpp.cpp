@@ -71,6 +71,7 @@ static void reading() {
   CHECK(seconds.copy<double>() == std::vector<double>({88.25, 87.5, 86.75, 88.5, 87.25}));
   CHECK(view["laps"].column("/lap").find(4) == std::size_t{3});
   CHECK(!view["laps"].column("/lap").find(9) && !view["laps"].column("/nothing"));
+  CHECK(seconds.codes<std::uint8_t>().empty() && !seconds.texts());
 }
 
 /// `value::error` of a number that was read as text says that there is no error; `read` tells

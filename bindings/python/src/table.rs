@@ -11,7 +11,7 @@ use livebuf_arrow::{
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyTuple};
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyTuple};
 
 use crate::decode::{self, CollectorPause};
 use crate::encode::Given;
@@ -286,6 +286,18 @@ impl Column {
                 })
             }
         }
+    }
+
+    /// How many rows have each text. Other values are not counted. Fast where texts repeat: they
+    /// are stored as codes then.
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.read(py, |column| {
+            let counts = PyDict::new(py);
+            for (text, count) in column.counts()? {
+                counts.set_item(decode::text(py, text.as_bytes())?, count)?;
+            }
+            Ok(counts)
+        })
     }
 
     /// A list of plain values, `None` where a row has none; at most `max_values` of them.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import math
 import random
+from collections import Counter
 from typing import Any
 
 import livebuf
@@ -247,6 +248,28 @@ class TestColumns:
         assert column.filter(1, 2) == column.filter(1.0, 2.0) == [4, 5, 6, 7, 8]
         assert column.filter(-math.inf, 0) == [0]
         assert column.filter(math.nan, 5) == []
+
+    def test_bounds_of_large_integers(self) -> None:
+        for values in ([2**60 + 1, "x", 2**60, 0.5, 2**60 + 2], [2**60 + 1, 0, 2**60, 1, 2**60 + 2]):
+            column = Document.from_python(values).root.column
+            assert column.filter(2**60 + 1, 2**60 + 1) == [0]
+            assert column.filter(2**60 + 1, 2**60 + 2) == [0, 4]
+
+    @pytest.mark.parametrize("rows", [3, 40, 700])
+    def test_counts_of_texts(self, rows: int) -> None:
+        texts = ["open", "closed for good", None, "ähnlich", 5, *(f"text {n}" for n in range(300))]
+        for some in (texts[:2], texts[:4], texts[:5], texts):
+            values = [some[n * 7 % len(some)] for n in range(rows)]
+            doc = Document.from_python({"rows": [{"a": value} for value in values], "v": values})
+            expected = Counter(value for value in values if isinstance(value, str))
+            for column in (doc["rows"].table.column("a"), doc["v"].column):
+                assert column.counts() == expected
+                assert column.to_python() == values
+        repeated = Document.from_python(["C", "F"] * 50)
+        assert repeated.root.column.type == "DictionaryU8"
+        repeated.root[3] = "K"
+        assert repeated.root.column.counts() == {"C": 50, "F": 49, "K": 1}
+        assert repeated.root.column.find("K") == 3
 
     def test_start_beyond_the_end(self) -> None:
         column = Document.from_python([1, 2, 3]).root.column

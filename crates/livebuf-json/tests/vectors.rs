@@ -144,10 +144,10 @@ fn encoded() -> Vec<(&'static str, String)> {
     for (name, length) in [("table_keys_paid", 128), ("rows_of_long_keys", 129)] {
         all.push((name, rows(&|row| format!("{{\"{:k>length$}\":{}}}", "", row % 3 == 0))));
     }
-    // Of the 64 searched none repeats; the next 64 are not searched, the 129th is.
-    let texts: Vec<_> = (0..140)
+    // Of 1,024 searched none repeats; the next 64 are not searched, those behind them are.
+    let texts: Vec<_> = (0..1100)
         .map(|at| match at {
-            0..64 => format!("\"number {at}\""),
+            0..1024 => format!("\"number {at}\""),
             _ => format!("\"number {}\"", at % 2),
         })
         .collect();

@@ -719,6 +719,32 @@ impl Elements {
         })
     }
 
+    /// The first slot of a dictionary whose code is not below `limit`. Linear in the slots.
+    pub(crate) fn stray_code(&self, bytes: &[u8], limit: u32) -> Result<Option<u32>> {
+        let width = self.column.width();
+        let start = self.values_at() + self.first as u64 * width;
+        let codes = slice(bytes, start, self.count as u64 * width)?;
+        let most = match width {
+            1 => codes.iter().copied().max().map(u32::from),
+            _ => codes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&code| u16::from_le_bytes(code))
+                .max()
+                .map(u32::from),
+        };
+        if most.is_none_or(|most| most < limit) {
+            return Ok(None);
+        }
+        for index in 0..self.count {
+            if self.code(bytes, self.first.wrapping_add(index))? >= limit {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+
     /// The text that a code stands for. No cell owns it.
     #[inline]
     fn text(&self, bytes: &[u8], code: u32) -> Result<Raw> {

@@ -735,10 +735,8 @@ impl<'v> Copier<'v> {
             if from.count == 0 || from.count > 1 << (8 * elements.column.width()) {
                 return bad(ErrorKind::BadCount, from);
             }
-            for index in 0..elements.count {
-                if elements.code(source, elements.first.wrapping_add(index))? >= from.count {
-                    return bad(ErrorKind::BadIndex, from);
-                }
+            if elements.stray_code(source, from.count)?.is_some() {
+                return bad(ErrorKind::BadIndex, from);
             }
         }
         let data = sink.carve(from.column.data_size(from.count));

@@ -46,13 +46,17 @@ pub(super) struct Repeats {
     pub(super) pause: u32,
     /// Length of the next pause.
     pub(super) next: u32,
-    /// Texts searched since the last pause or verdict, and whether one was found.
+    /// Texts searched since the last pause or verdict, and whether one was found. So it counts
+    /// while texts are few.
     pub(super) searched: u32,
     pub(super) found: bool,
 }
 
 /// Texts that are searched before it is judged whether that is worth it.
 const JUDGED: u32 = 64;
+
+/// With fewer different texts, all are searched: sensors may take turns.
+const FEW: usize = 1 << 10;
 
 const SHORTEST_PAUSE: u32 = 1 << 6;
 const LONGEST_PAUSE: u32 = 1 << 14;
@@ -68,10 +72,11 @@ impl Repeats {
     }
 
     #[inline]
-    pub(super) fn searched(&mut self, found: bool) {
+    pub(super) fn searched(&mut self, found: bool, texts: usize) {
         self.searched += 1;
         self.found |= found;
         if self.searched == JUDGED {
+            self.found |= texts < FEW;
             self.judge();
         }
     }
@@ -128,7 +133,7 @@ impl Texts {
             && let Some(written) = out.bytes().get(found.offset as usize..)
             && written.starts_with(text)
         {
-            self.repeats.searched(true);
+            self.repeats.searched(true, self.list.len());
             self.share(out, number);
             return Ok(number);
         }
@@ -147,12 +152,12 @@ impl Texts {
             Entry::Occupied(place) => {
                 let number = *place.get();
                 self.recent[recent] = number;
-                self.repeats.searched(true);
+                self.repeats.searched(true, self.list.len());
                 self.share(out, number);
                 return Ok(number);
             }
         };
-        self.repeats.searched(false);
+        self.repeats.searched(false, self.list.len() + 1);
         let offset = out.store(text, limit)? as u32;
         let number = self.list.len() as u32;
         place.insert(number);

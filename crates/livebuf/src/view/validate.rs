@@ -905,13 +905,13 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             }
             self.span(raw)?;
         }
-        for slot in 0..column.count {
-            if column.code(self.bytes, slot)? >= entries.count {
-                let width = column.column.width();
-                return Err(error(ErrorKind::BadIndex, column.values_at() + slot as u64 * width));
+        match column.stray_code(self.bytes, entries.count)? {
+            None => Ok(()),
+            Some(slot) => {
+                let at = column.values_at() + slot as u64 * column.column.width();
+                Err(error(ErrorKind::BadIndex, at))
             }
         }
-        Ok(())
     }
 
     /// Checks that bits from `count` on are 0.
