@@ -261,6 +261,9 @@ pub(crate) struct Validate {
 pub(crate) struct Stats {
     /// The document
     pub(crate) file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

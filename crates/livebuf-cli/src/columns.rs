@@ -3,8 +3,10 @@
 use crate::failure::{Outcome, counted, grouped};
 use crate::inspect::column_name;
 use crate::sink::Out;
-use comfy_table::Table;
+use comfy_table::{CellAlignment, Table};
 use livebuf::{Checked, Column, ColumnType, Kind, Stats, Value};
+use serde_json::json;
+use std::collections::HashMap;
 
 /// Most columns that are listed.
 const MOST: usize = 200;
@@ -12,28 +14,78 @@ const MOST: usize = 200;
 /// Containers nested deeper than this are not searched for tables.
 const DEEPEST: usize = 64;
 
-/// Lists all columns of tables: where they are (`*` for each element), their type, how many
-/// rows they have, and whether some are null or missing.
-pub(crate) fn list(out: &mut Out, root: Value<'_, Checked>, stats: &Stats) -> Outcome {
-    let mut columns = Columns { rows: Vec::new(), count: 0, path: String::new() };
+/// A column of a table.
+pub(crate) struct Listed {
+    /// `*` stands for each element.
+    path: String,
+    kind: &'static str,
+    rows: usize,
+    has_gaps: bool,
+    /// Bytes of the slots.
+    bytes: u64,
+    /// Bytes of text that lies elsewhere, each text once.
+    text: u64,
+}
+
+/// All columns of the tables at and below a value.
+pub(crate) fn of(root: Value<'_, Checked>) -> Vec<Listed> {
+    let mut columns = Columns { rows: Vec::new(), path: String::new() };
     columns.of_value(root, 0);
+    columns.rows
+}
+
+/// Lists columns: where they are, their type, how many rows and bytes they have, and whether
+/// some are null or missing.
+pub(crate) fn list(out: &mut Out, columns: &[Listed], stats: &Stats) -> Outcome {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
-    table.set_header(vec!["column", "type", "rows", ""]);
-    table.add_rows(columns.rows);
+    table.set_header(vec!["column", "type", "rows", "bytes", "of text", ""]);
+    table.add_rows(columns.iter().take(MOST).map(|column| {
+        let gaps = if column.has_gaps { "some null or missing" } else { "" };
+        let [rows, bytes, text] = [column.rows as u64, column.bytes, column.text].map(grouped);
+        [column.path.clone(), column.kind.to_owned(), rows, bytes, text, gaps.to_owned()]
+    }));
+    for column in 2..5 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
     out.line("")?;
     let (tables, count) = (counted(stats.table_count, "table"), counted(stats.columns, "column"));
     out.line(&format!("{tables} with {count}; * stands for each element:"))?;
     out.line(&table.trim_fmt())?;
-    match columns.count.checked_sub(MOST + 1) {
+    match columns.len().checked_sub(MOST + 1) {
         Some(more) => out.line(&format!("and {} more", grouped(more as u64 + 1))),
         None => Ok(()),
     }
 }
 
+/// The same as JSON.
+pub(crate) fn to_json(columns: &[Listed]) -> serde_json::Value {
+    let column = |column: &Listed| {
+        json!({
+            "path": column.path, "type": column.kind, "rows": column.rows,
+            "gaps": column.has_gaps, "bytes": column.bytes, "text": column.text,
+        })
+    };
+    columns.iter().map(column).collect()
+}
+
+/// Bytes of the texts of a column that lie elsewhere, each text once.
+fn text_bytes(column: &Column<'_, Checked>) -> u64 {
+    let texts = match column.dictionary() {
+        Ok(Some(dictionary)) => dictionary.texts(),
+        _ if column.column_type() == ColumnType::String => *column,
+        _ => return 0,
+    };
+    let long = |text: &&str| text.len() > livebuf::layout::MAX_INLINE;
+    let texts = texts.strs().flatten().filter(long);
+    let places: HashMap<_, _> = texts.map(|text| (text.as_ptr(), text.len() as u64)).collect();
+    places.values().sum()
+}
+
 struct Columns {
-    rows: Vec<[String; 4]>,
-    count: usize,
+    rows: Vec<Listed>,
     path: String,
 }
 
@@ -95,12 +147,13 @@ impl Columns {
     }
 
     fn add(&mut self, column: &Column<'_, Checked>) {
-        self.count += 1;
-        if self.count <= MOST {
-            let kind = column_name(column.column_type() as u8).to_owned();
-            let gaps = if column.validity().is_some() { "some null or missing" } else { "" };
-            let rows = grouped(column.len() as u64);
-            self.rows.push([self.path.clone(), kind, rows, gaps.to_owned()]);
-        }
+        self.rows.push(Listed {
+            path: self.path.clone(),
+            kind: column_name(column.column_type() as u8),
+            rows: column.len(),
+            has_gaps: column.validity().is_some(),
+            bytes: column.slot_bytes(),
+            text: text_bytes(column),
+        });
     }
 }

@@ -234,10 +234,7 @@ pub(crate) fn stats(args: &Stats) -> Outcome {
         Ok((stats, json))
     })?;
 
-    let percent = |bytes: u64| format!("{:.1} %", 100.0 * bytes as f64 / stats.used as f64);
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_header(vec!["", "bytes", "of used"]);
-    for (what, bytes) in [
+    let sizes = [
         ("text", stats.text),
         ("records", stats.records),
         ("shapes", stats.shapes),
@@ -251,7 +248,26 @@ pub(crate) fn stats(args: &Stats) -> Outcome {
         // Nothing refers to either of them, so the statistics cannot tell them apart.
         ("garbage and padding", stats.garbage),
         ("used", stats.used),
-    ] {
+    ];
+    let columns = if stats.table_count > 0 { columns::of(doc.root()) } else { Vec::new() };
+    let mut out = Out::new();
+    if args.json {
+        let sizes: serde_json::Map<_, _> =
+            sizes.map(|(what, bytes)| (what.to_owned(), bytes.into())).into_iter().collect();
+        let all = serde_json::json!({
+            "bytes": sizes,
+            "values": stats.values, "objects": stats.objects, "arrays": stats.array_count,
+            "depth": stats.depth, "tables": stats.table_count,
+            "json_bytes": json.ok(),
+            "columns": columns::to_json(&columns),
+        });
+        out.line(&format!("{all:#}"))?;
+        return out.finish();
+    }
+    let percent = |bytes: u64| format!("{:.1} %", 100.0 * bytes as f64 / stats.used as f64);
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_header(vec!["", "bytes", "of used"]);
+    for (what, bytes) in sizes {
         table.add_row(vec![what.to_owned(), grouped(bytes), percent(bytes)]);
     }
     for column in 1..3 {
@@ -259,7 +275,6 @@ pub(crate) fn stats(args: &Stats) -> Outcome {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut out = Out::new();
     out.line(&table.trim_fmt())?;
     out.line("")?;
     out.line(&format!(
@@ -278,7 +293,7 @@ pub(crate) fn stats(args: &Stats) -> Outcome {
         Err(error) => format!("not as JSON, to compare: {error}"),
     })?;
     if stats.table_count > 0 {
-        columns::list(&mut out, doc.root(), &stats)?;
+        columns::list(&mut out, &columns, &stats)?;
     }
     out.finish()
 }

@@ -663,6 +663,14 @@ fn stats_list_the_columns_of_tables() {
     for word in [title, "/*/id", "/*/place/x", "f32", "/*/tags/*", "text"] {
         assert!(stats.contains(word), "{word:?} is not in\n{stats}");
     }
+    let json: serde_json::Value = serde_json::from_str(&place.yes("stats --json x.lbuf")).unwrap();
+    let columns = json["columns"].as_array().unwrap();
+    let ids = columns.iter().find(|column| column["path"] == "/*/id").unwrap();
+    assert_eq!((&ids["type"], &ids["rows"], &ids["bytes"]), (&"i8".into(), &50.into(), &56.into()));
+    // A code each, the texts' header, and one text.
+    let tags = columns.iter().find(|column| column["path"] == "/*/tags/*").unwrap();
+    assert_eq!((&tags["type"], &tags["bytes"]), (&"dictionary u8".into(), &80.into()));
+    assert_eq!((&json["depth"], &json["bytes"]["free"]), (&3.into(), &0.into()));
     place.yes("from-json --lines --min-width 8 -f rows.ndjson -o x.lbuf");
     assert!(place.yes("stats x.lbuf").contains("f64"));
     place.yes("from-json --lines --no-tables -f rows.ndjson -o x.lbuf");

@@ -440,6 +440,25 @@ impl<'a, M: Mode> Column<'a, M> {
             && self.elements.column != ColumnType::Cells
     }
 
+    /// Bytes of the whole column's slots, bitmaps and room for more included; of a dictionary also
+    /// those of its texts' cells. Without the column's header, and what lies elsewhere: text,
+    /// objects, arrays, and the columns below. 0 for slots that are damaged. Constant time.
+    ///
+    /// ```
+    /// let doc = livebuf::json!([1, 2, 300]);
+    /// assert_eq!(doc.valid()?.root().as_array().unwrap().as_column().slot_bytes(), 8);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn slot_bytes(&self) -> u64 {
+        let elements = &self.elements;
+        let texts = elements.entries(self.bytes).ok().flatten();
+        let slots = elements.column.slots_size(elements.gaps, elements.capacity);
+        match slots <= self.bytes.len() as u64 {
+            true => slots + texts.map_or(0, |texts| texts.data_size()),
+            false => 0,
+        }
+    }
+
     /// The value of a row; `None` where the field is missing.
     ///
     /// ```
