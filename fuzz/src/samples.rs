@@ -285,7 +285,7 @@ fn dictionaries() -> Result<Vec<u8>> {
     let some = |at: usize| if at % 5 == 2 { Tree::Null } else { text(at) };
     let row = |at: usize| {
         let mut members = vec![("state".to_owned(), some(at))];
-        if at % 4 > 0 {
+        if !at.is_multiple_of(4) {
             members.push(("other".to_owned(), text(at / 2)));
         }
         Tree::Object(members, false)

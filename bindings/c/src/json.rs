@@ -35,7 +35,7 @@ pub struct livebuf_json_options {
     pub flags: u32,
     /// Printing: spaces of each level; 0 for all on one line.
     pub indent: u32,
-    /// Printing: most bytes. 0: 1,024 for each byte of the document, or 8,192 if it is trusted
+    /// Printing: most bytes. 0: 2,048 for each byte of the document, or 16,384 if it is trusted
     /// (livebuf_is_trusted); only much white space makes sound documents longer.
     pub max_bytes: u64,
     /// Reading: fewest bytes of a number in a column, 1, 2, 4 or 8; 0 stands for 1.

@@ -91,8 +91,8 @@ pub(crate) fn from_json(
 /// Byte strings become base64. Infinities and NaN raise `EncodeError`, or become null with
 /// `non_finite="null"`.
 ///
-/// Prints at most `max_bytes`, and raises `LimitError` for more. By default this is 8,192 for
-/// each byte of a trusted document, and 1,024 of another. Only damaged documents and much
+/// Prints at most `max_bytes`, and raises `LimitError` for more. By default this is 16,384 for
+/// each byte of a trusted document, and 2,048 of another. Only damaged documents and much
 /// indentation exceed it.
 ///
 /// >>> livebuf.to_json(livebuf.from_json('{ "a": [1, 2.50] }'))

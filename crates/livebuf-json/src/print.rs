@@ -34,28 +34,29 @@ pub struct PrintOptions {
 }
 
 /// Bytes printed for each byte of a validated document, at most. Compact text of none has
-/// more: a byte pays for 1,024 bytes of keys (FORMAT 6.3), each at most six when escaped, and
-/// stands for at most 8 values in 16 rows each, with their brackets: 7,000 in all.
-const VALID_FACTOR: u64 = 8192;
+/// more: a byte pays for 1,024 bytes of keys (FORMAT 6.3), can be the code of a text of 1,024,
+/// each at most six when escaped, and stands for at most 8 values in 16 rows each, with their
+/// brackets: 13,000 in all.
+const VALID_FACTOR: u64 = 16_384;
 
-/// The same of a document that was not validated. Sound ones have up to some hundred: of
-/// booleans under long keys.
-const CHECKED_FACTOR: u64 = 1024;
+/// The same of a document that was not validated. Sound ones have up to a thousand: of long texts
+/// that repeat, and of booleans under long keys.
+const CHECKED_FACTOR: u64 = 2048;
 
 /// Places of members, missing ones included, that are looked at for each byte of a document.
 /// In a valid one a place has a bit of its own, in at most 16 rows.
 const PLACES: u64 = 136;
 
 /// The most bytes that are printed of a document of so many bytes, unless
-/// [`PrintOptions::max_bytes`] says otherwise: 8,192 for each byte of a validated one, else
-/// 1,024. For those who know that a document is valid, but have no [`livebuf::Valid`] view.
+/// [`PrintOptions::max_bytes`] says otherwise: 16,384 for each byte of a validated one, else
+/// 2,048. For those who know that a document is valid, but have no [`livebuf::Valid`] view.
 ///
 /// Compact text of a valid document is never longer. Indented text is where most of it is
 /// white space.
 ///
 /// ```
-/// assert_eq!(livebuf_json::default_max_bytes(1000, true), 8_192_000);
-/// assert_eq!(livebuf_json::default_max_bytes(1000, false), 1_024_000);
+/// assert_eq!(livebuf_json::default_max_bytes(1000, true), 16_384_000);
+/// assert_eq!(livebuf_json::default_max_bytes(1000, false), 2_048_000);
 /// ```
 pub fn default_max_bytes(document_bytes: usize, validated: bool) -> u64 {
     let factor = if validated { VALID_FACTOR } else { CHECKED_FACTOR };

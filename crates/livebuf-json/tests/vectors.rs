@@ -169,10 +169,6 @@ fn encoded() -> Vec<(&'static str, String)> {
     ));
     let wide: Vec<_> = (0..300).chain(0..300).map(|at| format!("\"{at}\"")).collect();
     all.push(("dictionary_wide", format!("[{}]", wide.join(","))));
-    // The 1,025th text is new, and half of the texts before it were, too: it stays text.
-    let many_texts: Vec<_> =
-        (0..1025).chain((0..1025).rev()).map(|at| format!("\"{at}\"")).collect();
-    all.push(("dictionary_given_up", format!("[{}]", many_texts.join(","))));
     all.push(("record_nine_fields", many(9)));
     all.push(("map_small_leaf", format!("{{\"{}\":1,\"b\":2}}", "k".repeat(256))));
     all.push(("map_inner_nodes", many(300)));

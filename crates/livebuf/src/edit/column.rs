@@ -12,7 +12,7 @@ use super::feed::{Feed, Incoming, Put};
 use super::handles::{Event, NodeId};
 use super::new::New;
 use super::parts::{add_entry, key, new_map, new_shape, span};
-use super::rules::{Data, Layout, Room, Rules, layout, new_texts, with_room};
+use super::rules::{Data, Layout, Room, Rules, layout, with_room};
 use super::sink::{Change, Sink};
 use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{ColumnType, Elements, Gap, row_cell, row_of, set_bit};
@@ -174,10 +174,10 @@ fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements)
 
 // --- dictionaries -----------------------------------------------------------
 
-/// Makes room for the texts that a dictionary lacks.
-fn reserve_texts<K: Sink>(sink: &mut K, column: Elements, feed: &Feed<'_, '_>) -> Result<()> {
+/// Makes room for texts that a dictionary lacks.
+fn reserve_texts<K: Sink>(sink: &mut K, column: Elements, texts: u32) -> Result<()> {
     let Some(entries) = column.entries(sink.bytes())? else { return Ok(()) };
-    let needed = entries.count + new_texts(sink, entries, feed)?.unwrap_or(0);
+    let needed = entries.count + texts;
     if needed <= entries.capacity {
         return Ok(());
     }
@@ -192,14 +192,18 @@ fn reserve_texts<K: Sink>(sink: &mut K, column: Elements, feed: &Feed<'_, '_>) -
 }
 
 /// Stores a value that a slot is to hold: its tag and cell, or the code of a text in a
-/// dictionary. `old`: the column before the edit gave it another layout.
+/// dictionary. `old`: the column before the edit gave it another layout. `texts`: those that the
+/// edit adds to a dictionary.
 fn store_in<K: Sink>(
     sink: &mut K,
     old: Elements,
     column: Elements,
     put: &Put<'_>,
+    texts: u32,
 ) -> Result<(u8, u64)> {
     match column.column.is_dictionary() && put.is(TAG_STRING) {
+        // Nothing is to be stored but the code.
+        true if texts == 0 && !sink.writes() => Ok((TAG_STRING, 0)),
         true => store_code(sink, old, column, put),
         false => store(sink, put),
     }
@@ -259,7 +263,7 @@ fn open_column<K: Sink>(
     feed: &Feed<'_, '_>,
 ) -> Result<(u8, u64)> {
     let rules = Rules::of(column, place.within);
-    let layout = layout(sink, column, rules, place.within, feed, None)?;
+    let (layout, texts) = layout(sink, column, rules, place.within, feed, None)?;
     let needed = column.count as u64 + added as u64;
     sink.editor().check_elements(needed)?;
     match layout.column {
@@ -274,8 +278,8 @@ fn open_column<K: Sink>(
         }
         _ => {}
     }
-    if layout.column.is_dictionary() {
-        reserve_texts(sink, column, feed)?;
+    if texts > 0 {
+        reserve_texts(sink, column, texts)?;
     }
     let room = rules.room(column, layout, needed as u32, sink.end());
     let old = column;
@@ -295,7 +299,7 @@ fn open_column<K: Sink>(
             sink.write(|editor, _| editor.fill(column, slot, put));
             value = (put.probe().0, row_cell(column.data, slot));
         } else if !matches!(put, Put::Blank) {
-            value = store_in(sink, old, column, &put)?;
+            value = store_in(sink, old, column, &put, texts)?;
             sink.write(|editor, _| column.put(&mut editor.space, slot, value));
         }
         slot += 1;
@@ -442,10 +446,11 @@ pub(super) fn replace<K: Sink>(
     let column = Elements::at(sink.bytes(), place.header)?.whole(sink.bytes())?;
     let old = column.element(sink.bytes(), slot)?;
     let rules = Rules::of(column, place.within);
-    let layout = layout(sink, column, rules, place.within, &Feed::One(put), Some(slot))?;
+    let feed = Feed::One(put);
+    let (layout, texts) = layout(sink, column, rules, place.within, &feed, Some(slot))?;
     let dissolves = column.column.is_nested();
-    if layout.column.is_dictionary() {
-        reserve_texts(sink, column, &Feed::One(put))?;
+    if texts > 0 {
+        reserve_texts(sink, column, texts)?;
     }
     let before = column;
     let column = match layout == Layout::of(column) {
@@ -456,7 +461,7 @@ pub(super) fn replace<K: Sink>(
         }
     };
     if !column.column.is_nested() {
-        let value = store_in(sink, before, column, &put)?;
+        let value = store_in(sink, before, column, &put, texts)?;
         sink.try_write(|editor, _| {
             // A row is an object by itself now.
             let old = match dissolves {
@@ -732,13 +737,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             let feed = Feed::One(put);
             let mut sizer = self.sizer(NodeId::NONE);
-            let layout = layout(&mut sizer, column, rules, place.within, &feed, Some(slot))?;
-            // A dictionary must have the text.
-            let has = match column.entries(self.space.bytes())? {
-                Some(entries) => new_texts(&mut sizer, entries, &feed)? == Some(0),
-                None => true,
-            };
-            Ok(layout == Layout::of(column) && has)
+            let (layout, texts) =
+                layout(&mut sizer, column, rules, place.within, &feed, Some(slot))?;
+            Ok(layout == Layout::of(column) && texts == 0)
         };
         Ok(match *step {
             Step::Insert { array: Container::Array(array), .. }

@@ -178,7 +178,8 @@ impl Layout {
 }
 
 /// The layout in which a column in the table or list `within` (0: in neither) can hold its
-/// slots and these. `replaced`: the slot that the value is stored in, where that is there.
+/// slots and these, and how many texts a dictionary lacks. `replaced`: the slot that the value
+/// is stored in, where that is there.
 pub(super) fn layout<K: Sink>(
     sink: &mut K,
     column: Elements,
@@ -186,16 +187,16 @@ pub(super) fn layout<K: Sink>(
     within: u32,
     feed: &Feed<'_, '_>,
     replaced: Option<u32>,
-) -> Result<Layout> {
+) -> Result<(Layout, u32)> {
     let layout = layout_by_kind(sink, column, rules, feed, replaced.is_some())?;
     if layout.column == ColumnType::Cells && column.column.holds_numbers() && column.count > 0 {
         let numbers = numbers_layout(sink, column, rules, within, feed, replaced)?;
-        return Ok(numbers.unwrap_or(layout));
+        return Ok((numbers.unwrap_or(layout), 0));
     }
     if layout.column.is_dictionary() {
         return dictionary_layout(sink, column, feed, layout);
     }
-    Ok(layout)
+    Ok((layout, 0))
 }
 
 /// Slots up to which a dictionary has as many texts all the same.
@@ -209,30 +210,26 @@ fn dictionary_layout<K: Sink>(
     column: Elements,
     feed: &Feed<'_, '_>,
     layout: Layout,
-) -> Result<Layout> {
+) -> Result<(Layout, u32)> {
     let plain = Layout { column: ColumnType::String, ..layout };
-    let Some(entries) = column.entries(sink.bytes())? else { return Ok(plain) };
-    let Some(new) = new_texts(sink, entries, feed)? else { return Ok(plain) };
+    let Some(entries) = column.entries(sink.bytes())? else { return Ok((plain, 0)) };
+    let Some(new) = new_texts(sink, entries, feed)? else { return Ok((plain, 0)) };
     if new == 0 {
-        return Ok(layout);
+        return Ok((layout, 0));
     }
     let slots = column.count.saturating_add(feed.count(sink)?);
-    let wide = match entries.count.saturating_add(new) {
-        all if all > slots.max(SMALL_DICTIONARY) => return Ok(plain),
-        0..=0x100 => return Ok(layout),
+    let kind = match entries.count.saturating_add(new) {
+        all if all > slots.max(SMALL_DICTIONARY) => return Ok((plain, 0)),
+        0..=0x100 => layout.column,
         0x101..=0x1_0000 => ColumnType::DictionaryU16,
-        _ => return Ok(plain),
+        _ => return Ok((plain, 0)),
     };
-    Ok(Layout { column: wide, ..layout })
+    Ok((Layout { column: kind, ..layout }, new))
 }
 
 /// How many of these values are texts that a dictionary's texts lack. `None` where a text is too
 /// long for it.
-pub(super) fn new_texts<K: Sink>(
-    sink: &mut K,
-    entries: Elements,
-    feed: &Feed<'_, '_>,
-) -> Result<Option<u32>> {
+fn new_texts<K: Sink>(sink: &mut K, entries: Elements, feed: &Feed<'_, '_>) -> Result<Option<u32>> {
     let (mut new, mut fits) = (0, true);
     feed.each(sink, |sink, put| {
         let bytes = sink.bytes();

@@ -225,23 +225,25 @@ pub(super) struct Dictionary {
 
 /// Slots below which a column gets no dictionary.
 const LEAST_CODES: u32 = 8;
-/// Different texts up to which it does not matter how often they repeat.
-const FREE_TEXTS: usize = 1 << 10;
-const MOST_TEXTS: usize = 1 << 16;
+const MOST_TEXTS: u64 = 1 << 16;
 
 impl Dictionary {
-    /// The dictionary of so many values. `None` where texts do not repeat enough, or one is too
-    /// long (FORMAT 11.6).
+    /// The dictionary of so many values, in less than `size` bytes; `None` where it cannot be had
+    /// (FORMAT 11.6).
     fn of(
         count: u32,
+        size: u64,
         values: impl Iterator<Item = (u8, u64)>,
         texts: &[Text],
     ) -> Option<Dictionary> {
+        // What does not repeat is not gone through to its end.
+        let codes = ColumnType::DictionaryU8.data_size(count);
+        let most = (size.checked_sub(codes)? / 8).min(MOST_TEXTS) as usize;
         let mut dictionary =
             Dictionary { texts: Vec::new(), codes: Vec::with_capacity(count as usize) };
         let mut numbers = HashMap::new();
         // No text has this cell.
-        let (mut latest, mut met) = ((u64::MAX, 0), 0);
+        let mut latest = (u64::MAX, 0);
         for (tag, cell) in values {
             if tag == TAG_NULL || tag == TAG_HOLE {
                 dictionary.codes.push(0);
@@ -254,29 +256,28 @@ impl Dictionary {
                     _ => span_inline(cell).is_none(),
                 };
                 let code = if single {
-                    dictionary.add(tag, cell, met)?
+                    dictionary.add(tag, cell, most)?
                 } else {
                     // A waiting text's cell is its number, so it differs from all spans.
                     match numbers.entry(cell) {
                         Entry::Occupied(code) => *code.get(),
-                        Entry::Vacant(place) => *place.insert(dictionary.add(tag, cell, met)?),
+                        Entry::Vacant(place) => *place.insert(dictionary.add(tag, cell, most)?),
                     }
                 };
                 latest = (cell, code);
             }
             dictionary.codes.push(latest.1);
-            met += 1;
         }
         Some(dictionary)
     }
 
-    /// The code of a text that is met for the first time, after `met` others. `None` where that
-    /// is one too many, or the text is too long.
-    fn add(&mut self, tag: u8, cell: u64, met: usize) -> Option<u16> {
+    /// The code of a text that is met for the first time. `None` where there are `most` already,
+    /// or the text is too long.
+    fn add(&mut self, tag: u8, cell: u64, most: usize) -> Option<u16> {
         let next = self.texts.len();
         let long = tag == TAG_STRING && span_inline(cell).is_none();
         let long = long && span_length(cell) > MAX_SHARED;
-        if long || next == MOST_TEXTS || next >= FREE_TEXTS && 2 * next >= met {
+        if long || next >= most {
             return None;
         }
         self.texts.push((tag, cell));
@@ -365,12 +366,14 @@ impl Planner<'_> {
         if summary.kinds & !NULL != TEXT || summary.count < LEAST_CODES || !self.tables {
             return plan;
         }
-        let Some(dictionary) = Dictionary::of(summary.count, values, self.texts) else {
+        let (gaps, count) = (summary.gaps(), summary.count);
+        let bits = gaps_size(gaps, count as u64);
+        let most = plan.size.saturating_sub(bits);
+        let Some(dictionary) = Dictionary::of(count, most, values, self.texts) else {
             return plan;
         };
         let (column, size) = dictionary.size();
-        let gaps = summary.gaps();
-        let size = gaps_size(gaps, summary.count as u64) + size;
+        let size = bits + size;
         if size >= plan.size {
             return plan;
         }

@@ -235,9 +235,9 @@ fn a_dictionary_grows_its_codes_and_ends_where_texts_do_not_repeat() {
     let mut model: Vec<String> =
         (0..300).map(|at| ["a", "a longer text"][at % 2].to_owned()).collect();
     let mut met = vec![column(&doc)];
-    for at in 0..300 {
-        model[at] = format!("new {at}");
-        doc.set_pointer(&format!("/{at}"), &*model[at]).unwrap();
+    for (at, model) in model.iter_mut().enumerate() {
+        *model = format!("new {at}");
+        doc.set_pointer(&format!("/{at}"), &**model).unwrap();
         if met.last() != Some(&column(&doc)) {
             met.push(column(&doc));
             doc.doc().validate().unwrap();

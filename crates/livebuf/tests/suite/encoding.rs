@@ -84,7 +84,8 @@ fn the_last_of_equal_keys_counts_wherever_objects_nest() {
     assert!((1000..4000).contains(&doubled), "{doubled} of 4000 have equal keys");
 }
 
-/// Texts are searched for sharing 64 at a time (FORMAT 11.3): without what was replaced,
+/// From 1,024 different texts on, texts are searched for sharing 64 at a time (FORMAT 11.3):
+/// without what was replaced,
 /// other texts are searched.
 #[test]
 fn a_document_may_grow_where_values_were_replaced() {
@@ -101,7 +102,7 @@ fn a_document_may_grow_where_values_were_replaced() {
     encoder.key("a").unwrap();
     texts(&mut encoder, &|_| "replaced, but repeated".into(), 32);
     encoder.key("b").unwrap();
-    texts(&mut encoder, &|index| format!("a text like no other: {index}"), 64);
+    texts(&mut encoder, &|index| format!("a text like no other: {index}"), 1088);
     encoder.key("c").unwrap();
     texts(&mut encoder, &|_| shared.clone(), 32);
     encoder.key("a").unwrap();
