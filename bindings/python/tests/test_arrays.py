@@ -250,7 +250,8 @@ class TestColumns:
         assert column.filter(math.nan, 5) == []
 
     def test_bounds_of_large_integers(self) -> None:
-        for values in ([2**60 + 1, "x", 2**60, 0.5, 2**60 + 2], [2**60 + 1, 0, 2**60, 1, 2**60 + 2]):
+        mixed = [2**60 + 1, "x", 2**60, 0.5, 2**60 + 2]
+        for values in (mixed, [2**60 + 1, 0, 2**60, 1, 2**60 + 2]):
             column = Document.from_python(values).root.column
             assert column.filter(2**60 + 1, 2**60 + 1) == [0]
             assert column.filter(2**60 + 1, 2**60 + 2) == [0, 4]
