@@ -1734,7 +1734,7 @@ typedef struct {
   /** Printing: spaces of each level; 0 for all on one line. */
   uint32_t indent;
   /**
-   * Printing: most bytes. 0: 1,024 for each byte of the document, or 8,192 if it is trusted
+   * Printing: most bytes. 0: 2,048 for each byte of the document, or 16,384 if it is trusted
    * (livebuf_is_trusted); only much white space makes sound documents longer.
    */
   uint64_t max_bytes;

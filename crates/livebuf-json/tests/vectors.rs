@@ -172,7 +172,30 @@ fn encoded() -> Vec<(&'static str, String)> {
     all.push(("record_nine_fields", many(9)));
     all.push(("map_small_leaf", format!("{{\"{}\":1,\"b\":2}}", "k".repeat(256))));
     all.push(("map_inner_nodes", many(300)));
+    all.push(("map_hashed", many(256)));
+    // 40 of 64 keys have one home, of 8 buckets: 12 are in it, 12 in the next, 16 in neither.
+    let keys = (0..).map(|number: u32| format!("k{number}"));
+    let (home, others): (Vec<_>, Vec<_>) = keys.take(2000).partition(|key| home(key, 8) == 7);
+    let members = home.iter().take(40).chain(others.iter().take(24));
+    let members: Vec<_> = members.map(|key| format!("\"{key}\":0")).collect();
+    let long = format!("\"{}\":0", "k".repeat(256));
+    all.push(("map_colliding", format!("{{{},{long}}}", members[1..].join(","))));
     all
+}
+
+/// A key's home among so many buckets, as FORMAT 7.4 has it.
+fn home(key: &str, buckets: u64) -> u64 {
+    let fold = |x: u64, y: u64| {
+        let product = u128::from(x) * u128::from(y);
+        (product >> 64) as u64 ^ product as u64
+    };
+    let mut hash = key.len() as u64;
+    for bytes in key.as_bytes().chunks(8) {
+        let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        hash = fold(hash ^ word, 0x9E37_79B9_7F4A_7C15);
+    }
+    hash = fold(hash ^ 0xD6E8_FEB8_6659_FD93, 0x9E37_79B9_7F4A_7C15);
+    ((hash >> 32) * buckets) >> 32
 }
 
 fn edited() -> Vec<(&'static str, DocBuf)> {
@@ -268,6 +291,17 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             }
             doc
         }),
+        ("map_hashed", {
+            let mut doc = json("{}");
+            let node = doc.set_root(New::Map { capacity: 0 }).unwrap().unwrap();
+            for value in 0..80 {
+                doc.set(node, format!("key {value}").as_str(), value).unwrap();
+            }
+            doc.remove(node, "key 7").unwrap();
+            doc.rename(node, "key 8", "another key").unwrap();
+            doc.set(node, "key 7", "again").unwrap();
+            doc
+        }),
         ("record_became_map", {
             let mut doc = json("{\"o\":{\"a\":1,\"a longer key\":2}}");
             doc.set_pointer(&format!("/o/{}", "k".repeat(256)), 3).unwrap();
@@ -361,6 +395,14 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         let (_, text) = encoded().into_iter().find(|(other, _)| *other == name).unwrap();
         json(&text)
     };
+    // The first bucket of a hash block with a free last slot, and its first entry number.
+    let hashed = of("map_hashed");
+    let hashed_map = word(&hashed, 8);
+    let bucket = (word(&hashed, hashed_map + 24).next_multiple_of(64)..)
+        .step_by(64)
+        .find(|&at| hashed[at] != 0 && hashed[at + 11] == 0 && hashed[at + 12] == 0)
+        .unwrap();
+    let numbers_at = bucket + 16;
     // The root array's header leads to its table or list.
     let below = |bytes: &[u8]| word(bytes, word(bytes, 8) + 12);
     let (table, list) = (of("table"), of("list"));
@@ -530,6 +572,15 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         // Three values and a word of marks behind them; bitmap, ten values, marks.
         ("NotZero_mark_behind_count", patch(&json("[2,2.0,2.5]"), &[(64, 0b1010)])),
         ("NotZero_mark_of_gap", patch(&json("[1,null,1.0,null,2.5,6,7,8,9,10]"), &[(96, 0b0110)])),
+        ("BadIndex_hash_slot", patch(&hashed, &[(numbers_at, hashed[numbers_at] ^ 1)])),
+        ("BadIndex_hash_fingerprint", patch(&hashed, &[(bucket, hashed[bucket] ^ 0x80 | 1)])),
+        ("BadIndex_hash_entry_missing", {
+            let gone = [bucket, numbers_at, numbers_at + 1, numbers_at + 2, numbers_at + 3];
+            patch(&hashed, &gone.map(|at| (at, 0)))
+        }),
+        ("BadCount_hash_buckets", patch(&hashed, &[(hashed_map + 28, 0), (hashed_map + 29, 0)])),
+        ("NotZero_hash_unused_slot", patch(&hashed, &[(bucket + 63, 1)])),
+        ("NotZero_hash_mark", patch(&hashed, &[(bucket + 13, 1)])),
         ("BadIndex_dictionary_code", patch(&coded, &[(71, 2)])),
         ("WrongBlock_dictionary_texts", patch(&coded, &[(72, 6)])),
         ("BadCode_dictionary_texts", patch(&coded, &[(73, 13)])),

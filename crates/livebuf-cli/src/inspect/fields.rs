@@ -232,6 +232,7 @@ impl<'a> Fields<'a> {
             RegionKind::Map => self.map(&mut row, offset),
             RegionKind::Entries => self.entries(&mut row, offset),
             RegionKind::Node => self.node(&mut row, offset),
+            RegionKind::Hash => self.hash(&mut row, region),
             RegionKind::Array => self.array(&mut row, region),
             RegionKind::Data => self.data(&mut row, region),
             RegionKind::Table => self.table(&mut row, offset),
@@ -386,7 +387,35 @@ impl<'a> Fields<'a> {
         row.add(8, format!("used {used}, capacity {capacity}"));
         let (entries, root) = (at(word(MAP_ENTRIES)), at(word(MAP_ROOT)));
         row.add(8, format!("entries {entries}; root node {root}"));
-        row.add(8, "hash block: reserved");
+        let (hash, buckets) = (at(word(MAP_HASH)), grouped(word(MAP_BUCKETS)));
+        row.add(8, format!("hash block {hash}, buckets {buckets}"));
+    }
+
+    fn hash(&self, row: &mut Row, region: &Region) {
+        let first = region.offset.next_multiple_of(BUCKET_SIZE.into());
+        row.add(first - region.offset, "unused".to_owned());
+        let buckets = (region.offset + region.length - first) / u64::from(BUCKET_SIZE);
+        for bucket in 0..buckets {
+            let at = row.at;
+            let used = self.slice(at, BUCKET_MARK.into()).iter().filter(|&&byte| byte != 0).count();
+            row.add(
+                12,
+                format!("bucket {bucket}: fingerprints of {}", counted(used as u64, "key")),
+            );
+            row.add(
+                4,
+                match self.byte(at + u64::from(BUCKET_MARK)) {
+                    0 => "all at home".to_owned(),
+                    MARK_NEXT => "some in the next bucket".to_owned(),
+                    _ => "some in the index only".to_owned(),
+                },
+            );
+            let numbers = (0..BUCKET_SLOTS).filter(|&slot| self.byte(at + u64::from(slot)) != 0);
+            let number = |slot| self.word(at + u64::from(BUCKET_NUMBERS + 4 * slot)).to_string();
+            let numbers: Vec<_> = numbers.map(number).collect();
+            row.add(48, format!("entries {}", numbers.join(", ")));
+        }
+        row.add(region.offset + region.length - row.at, "unused".to_owned());
     }
 
     fn entries(&self, row: &mut Row, offset: u64) {

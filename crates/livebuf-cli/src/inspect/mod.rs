@@ -61,6 +61,7 @@ fn called(kind: RegionKind) -> (&'static str, AnsiColor) {
         RegionKind::Map => ("map", AnsiColor::Blue),
         RegionKind::Entries => ("map entries", AnsiColor::BrightCyan),
         RegionKind::Node => ("index node", AnsiColor::BrightYellow),
+        RegionKind::Hash => ("hash block", AnsiColor::BrightYellow),
         RegionKind::Array => ("array", AnsiColor::BrightRed),
         RegionKind::Data => ("array data", AnsiColor::Red),
         RegionKind::Table => ("table", AnsiColor::BrightWhite),

@@ -676,9 +676,7 @@ impl Elements {
             | ColumnType::NumbersF64
             | ColumnType::MarkedF32
             | ColumnType::MarkedF64 => return self.number(bytes, slot),
-            ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => {
-                return self.text(bytes, self.code(bytes, slot)?);
-            }
+            ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => return self.text(bytes, slot),
             ColumnType::Null => Raw::NULL,
             ColumnType::Struct => Raw::unplaced(TAG_OBJECT, row_cell(self.data, slot)),
             ColumnType::List | ColumnType::FixedList => {
@@ -745,9 +743,10 @@ impl Elements {
         Ok(None)
     }
 
-    /// The text that a code stands for. No cell owns it.
-    #[inline]
-    fn text(&self, bytes: &[u8], code: u32) -> Result<Raw> {
+    /// The text that a slot's code stands for. No cell owns it.
+    #[cfg_attr(feature = "small", inline(never))]
+    fn text(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
+        let code = self.code(bytes, slot)?;
         let entries = self.entries_at();
         let count = (load_u64(bytes, entries)? >> 32) as u32;
         if code >= count {

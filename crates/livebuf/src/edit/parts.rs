@@ -79,7 +79,7 @@ pub(super) fn add_entry<K: Sink>(sink: &mut K, map: u32, key_cell: u64, (tag, ce
         };
         let Ok(map) = Map::load(bytes, map as u64) else { return };
         if let Ok(map::Place::New(plan)) = key.and_then(|key| map::plan_insert(bytes, &map, key)) {
-            map::insert(space, &map, &plan, key_cell, tag, cell, extent);
+            map::insert(space, &map, &plan.without_hash(), key_cell, tag, cell, extent);
         }
     });
 }

@@ -139,12 +139,27 @@ impl<S: Storage> Encoder<S> {
             place[key + 8..key + 16].copy_from_slice(&value.to_le_bytes());
         }
         let root = self.build_index(entries, &sorted)?;
-        let header = [KIND_MAP as u32, count, count, count, entries, root];
+        let (hash, buckets) = self.build_hash(entries, count)?;
+        let header = [KIND_MAP as u32, count, count, count, entries, root, hash, buckets];
         for (word, at) in header.into_iter().zip(0u32..) {
             self.out.put_u32(home + 4 * at, word);
         }
         self.map_keys.truncate(first);
         Ok(home)
+    }
+
+    /// The hash block of a map whose entries are written, and its buckets; 0 where it has none.
+    fn build_hash(&mut self, entries: u32, count: u32) -> Result<(u32, u32)> {
+        let buckets = map::encoded_buckets(count);
+        if buckets == 0 {
+            return Ok((0, 0));
+        }
+        let mut filled = alloc::vec![0; (buckets * BUCKET_SIZE) as usize];
+        map::fill(self.out.bytes(), entries, count, &mut filled)?;
+        let (hash, place) = self.out.grow(hash_size(buckets) as usize)?;
+        let first = hash.next_multiple_of(BUCKET_SIZE) - hash;
+        place[first as usize..][..filled.len()].copy_from_slice(&filled);
+        Ok((hash, buckets))
     }
 
     fn build_index(&mut self, entries: u32, sorted: &[u32]) -> Result<u32> {

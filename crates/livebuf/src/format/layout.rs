@@ -259,8 +259,28 @@ pub const MAP_CAPACITY: u32 = 12;
 pub const MAP_ENTRIES: u32 = 16;
 /// Offset of the index root's offset.
 pub const MAP_ROOT: u32 = 20;
-/// Offset of the hash block's offset (reserved, zero).
+/// Offset of the hash block's offset.
 pub const MAP_HASH: u32 = 24;
+/// Offset of the count of the hash block's buckets.
+pub const MAP_BUCKETS: u32 = 28;
+
+/// Size of a bucket of a hash block.
+pub const BUCKET_SIZE: u32 = 64;
+/// Entries that a bucket names at most.
+pub const BUCKET_SLOTS: u32 = 12;
+/// Offset of a bucket's mark.
+pub const BUCKET_MARK: u32 = 12;
+/// Offset of a bucket's entry numbers.
+pub const BUCKET_NUMBERS: u32 = 16;
+/// A mark: some key of the bucket is in the next one.
+pub const MARK_NEXT: u8 = 1;
+/// A mark: some key of the bucket is in neither.
+pub const MARK_NEITHER: u8 = 2;
+
+/// Bytes of a hash block. Its buckets begin at the first multiple of 64 in it.
+pub const fn hash_size(buckets: u32) -> u64 {
+    if buckets == 0 { 0 } else { (buckets as u64 + 1) * BUCKET_SIZE as u64 - 8 }
+}
 
 /// Bytes of `count` entries: groups of eight tags and up to eight pairs of key and value.
 pub const fn entries_size(count: u64) -> u64 {

@@ -45,6 +45,8 @@ pub enum RegionKind {
     Entries,
     /// A node of a map's index.
     Node,
+    /// A map's hash block.
+    Hash,
     /// An array's header.
     Array,
     /// An array's elements, or a column's values.
@@ -86,7 +88,7 @@ pub struct Stats {
     pub records: u64,
     /// Maps' headers and entries.
     pub maps: u64,
-    /// Nodes of maps' indexes.
+    /// Nodes of maps' indexes, and hash blocks.
     pub index: u64,
     /// Arrays' headers and elements, values of columns among them.
     pub arrays: u64,
@@ -348,7 +350,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             RegionKind::Shape => &mut stats.shapes,
             RegionKind::Record | RegionKind::Forward => &mut stats.records,
             RegionKind::Map | RegionKind::Entries => &mut stats.maps,
-            RegionKind::Node => &mut stats.index,
+            RegionKind::Node | RegionKind::Hash => &mut stats.index,
             RegionKind::Array | RegionKind::Data => &mut stats.arrays,
             RegionKind::Table | RegionKind::List | RegionKind::Bitmap => &mut stats.tables,
             RegionKind::Text | RegionKind::SharedText => &mut stats.text,
@@ -783,8 +785,9 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         let (base, size) = (map.entries as u64, entries_size(map.capacity as u64));
         self.claim_block(RegionKind::Entries, base, size)?;
         let bytes = self.bytes;
-        map::check_index(bytes, offset, &mut |node, size| {
-            self.claim_block(RegionKind::Node, node as u64, size as u64)
+        map::check_index(bytes, offset, &mut |block, size| {
+            let kind = if block == map.hash { RegionKind::Hash } else { RegionKind::Node };
+            self.claim_block(kind, block as u64, size as u64)
         })?;
         for index in 0..map.used {
             let entry = map.entry(bytes, index)?;

@@ -1,6 +1,7 @@
 //! Checking a map's index as a whole (FORMAT 7.3): linear, without memory.
 
 use super::find::common_prefix;
+use super::hash;
 use super::node::{Node, damaged, head_of};
 use super::{Map, key_of};
 use crate::error::{Error, ErrorKind, Result};
@@ -29,7 +30,7 @@ pub(crate) fn check_index(
     let map = Map::load(bytes, map)?;
     check_header(bytes, &map)?;
     if map.root == 0 {
-        return Ok(());
+        return check_hash(bytes, &map, visit);
     }
     let mut stack = [Frame { offset: 0, slot: 0, first: 0 }; MAX_LEVELS];
     let mut depth = 0usize;
@@ -95,7 +96,7 @@ pub(crate) fn check_index(
                 if seen != map.live {
                     return Err(Error::new(ErrorKind::BadCount, map.at));
                 }
-                return Ok(());
+                return check_hash(bytes, &map, visit);
             };
             let frame = &mut stack[top];
             let node = Node::load(bytes, frame.offset)?;
@@ -115,9 +116,22 @@ pub(crate) fn check_index(
     }
 }
 
+/// Tells `visit` of the hash block, and checks it.
+fn check_hash(
+    bytes: &[u8],
+    map: &Map,
+    visit: &mut impl FnMut(u32, u32) -> Result<()>,
+) -> Result<()> {
+    if map.hash == 0 {
+        return Ok(());
+    }
+    hash::check_bounds(bytes, map)?;
+    visit(map.hash, hash_size(map.buckets) as u32)?;
+    hash::check_block(bytes, map)
+}
+
 fn check_header(bytes: &[u8], map: &Map) -> Result<()> {
-    let (kind, rest) = (load_u64(bytes, map.at)?, load_u64(bytes, map.at + u64::from(MAP_HASH))?);
-    if kind as u32 != u32::from(KIND_MAP) || rest != 0 {
+    if load_u64(bytes, map.at)? as u32 != u32::from(KIND_MAP) {
         return Err(Error::new(ErrorKind::NotZero, map.at));
     }
     if (map.capacity == 0) != (map.entries == 0) {

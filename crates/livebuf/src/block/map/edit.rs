@@ -10,6 +10,7 @@
 use super::find::{
     Hit, Path, Seek, Target, common_prefix, edge_key, find_slot, first_key, locate, seek,
 };
+use super::hash;
 use super::node::*;
 use super::{Entry, Map, key_of};
 use crate::error::{Error, ErrorKind, Result};
@@ -52,7 +53,7 @@ pub(crate) fn create<S: Storage, O: Observer>(
             u64::from(capacity) | u64::from(entries) << 32,
         );
     }
-    Map { at, live: 0, used: 0, capacity, entries, root: 0 }
+    Map { at, live: 0, used: 0, capacity, entries, root: 0, hash: 0, buckets: 0 }
 }
 
 /// How the entry table grows.
@@ -146,6 +147,9 @@ pub(crate) fn free_body<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u
         free_index(space, &map);
     }
     space.free(u64::from(map.entries), entries_size(u64::from(map.capacity)));
+    if map.hash != 0 {
+        space.free(u64::from(map.hash), hash_size(map.buckets));
+    }
 }
 
 /// Frees all nodes, each after those below it.
@@ -172,10 +176,11 @@ fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
     }
 }
 
-/// Checks that the whole entry table lies in the document.
+/// Checks that the whole entry table, and the hash block, lie in the document.
 fn checked_table(bytes: &[u8], map: &Map) -> Result<()> {
     let size = entries_size(u64::from(map.capacity));
-    check(bytes, u64::from(map.entries), size)
+    check(bytes, u64::from(map.entries), size)?;
+    if map.hash == 0 { Ok(()) } else { hash::check_bounds(bytes, map) }
 }
 
 // --- insert -----------------------------------------------------------------
@@ -193,12 +198,21 @@ pub(crate) enum Place {
 pub(crate) struct InsertPlan {
     growth: Growth,
     index: IndexPlan,
+    /// Buckets of a new hash block; 0 for none.
+    buckets: u32,
+    /// The key's place in the hash block that is there.
+    hashed: Option<hash::Place>,
 }
 
 impl InsertPlan {
     /// Bytes to take for it (the key's and value's own not counted).
     pub(crate) fn fresh(&self) -> u64 {
-        self.growth.fresh + u64::from(self.index.fresh)
+        self.growth.fresh + u64::from(self.index.fresh) + hash_size(self.buckets)
+    }
+
+    /// The same without a new hash block: for maps that are being filled.
+    pub(crate) fn without_hash(self) -> Self {
+        InsertPlan { buckets: 0, ..self }
     }
 
     /// Bytes to take in excess, if there are any, so that new nodes lie in one page.
@@ -221,12 +235,22 @@ impl InsertPlan {
 #[inline]
 pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Place> {
     checked_table(bytes, map)?;
+    let mut hashed = None;
+    if map.hash != 0 {
+        let place = hash::Place::of(key, map.buckets);
+        if cfg!(not(feature = "small"))
+            && let hash::Found::Entry(entry) = map.find_hashed(bytes, &Needle::new(key), place)?
+        {
+            return Ok(Place::Found(entry));
+        }
+        hashed = Some(place);
+    }
     let index = IndexPlan::plan(bytes, map, key)?;
     if index.nodes == NewNodes::Taken {
         return Ok(Place::Found(Node::load(bytes, index.leaf)?.child(index.slot as usize)));
     }
     let growth = Growth::plan(bytes, map, 1);
-    Ok(Place::New(InsertPlan { growth, index }))
+    Ok(Place::New(InsertPlan { growth, index, buckets: hash::plan_growth(map), hashed }))
 }
 
 /// Appends an entry to the map that this was planned for; returns its number. `extent` has at least
@@ -246,10 +270,32 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     put_entry(space, map, number, key_cell, tag, value_cell);
     set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));
     plan.index.carry_out(space, map, number, extent);
+    if plan.buckets > 0 {
+        new_hash(space, map, plan.buckets, extent);
+    } else if let Some(place) = plan.hashed {
+        hash::add_at(space, map, place, number);
+    }
     if let Some((offset, size)) = old {
         space.free(offset, size);
     }
     number
+}
+
+/// Gives a map another hash block, with all entries and one that was just added.
+#[cold]
+fn new_hash<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    buckets: u32,
+    extent: &mut Extent,
+) {
+    let block = extent.carve(hash_size(buckets));
+    let grown = Map { hash: block, buckets, used: map.used.saturating_add(1), ..*map };
+    hash::set_block(space, map.at, block, buckets);
+    hash::add_all(space, &grown);
+    if map.hash != 0 {
+        space.free(u64::from(map.hash), hash_size(map.buckets));
+    }
 }
 
 /// Writes entry `number` of a map that has room; it is neither counted nor indexed yet.
@@ -646,6 +692,8 @@ struct OldSlot {
     capacity: u32,
     /// The way there, where it is the leaf's only one.
     path: Option<Path>,
+    /// Its place in the hash block.
+    hashed: Option<(u64, usize)>,
 }
 
 impl OldSlot {
@@ -657,10 +705,12 @@ impl OldSlot {
         let node = Node::load(bytes, leaf)?;
         let path = if node.count == 1 { Some(path_to(bytes, map, key, entry)?) } else { None };
         let (slot, count, capacity) = (slot as u32, node.count as u32, node.capacity() as u32);
-        Ok(Some((entry, OldSlot { leaf, slot, count, capacity, path })))
+        let hashed = hash::locate(bytes, map, entry, key);
+        Ok(Some((entry, OldSlot { leaf, slot, count, capacity, path, hashed })))
     }
 
     fn carry_out<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
+        hash::remove(space, self.hashed);
         match &self.path {
             None => {
                 let counts = (self.count as usize, self.capacity as usize);
@@ -820,6 +870,7 @@ fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
         space.zero(cells - 8, end + 8 - cells);
     }
     set_counts(space, map.at, map.live, next);
+    hash::renew(space, &Map { used: next, ..map }, map.buckets);
 }
 
 /// Halves a table of which a quarter is used, or frees it when nothing is.
@@ -832,6 +883,7 @@ fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let (old, new) = (entries_size(u64::from(map.capacity)), entries_size(u64::from(capacity)));
     space.write_u32(map.at + u64::from(MAP_CAPACITY), capacity);
     space.free(u64::from(map.entries) + new, old - new);
+    hash::renew(space, &map, hash::kept(&map));
 }
 
 // --- rename -----------------------------------------------------------------
@@ -888,6 +940,9 @@ pub(crate) fn rename<S: Storage, O: Observer>(
     let RenamePlan { map, number, old, .. } = plan;
     old.carry_out(space, map);
     space.write_u64(u64::from(map.entries) + entry_key_at(*number), key_cell);
+    if map.hash != 0 {
+        hash::add(space, map, *number);
+    }
     let root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
     let map = Map { root, ..*map };
     // An error is possible on damaged bytes only; the entry is then in no slot.

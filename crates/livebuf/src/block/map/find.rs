@@ -1,4 +1,4 @@
-//! Searching a map's index: one key, the place of a key, a range (FORMAT 7.4).
+//! Searching a map's index: one key, the place of a key, a range (FORMAT 7.3).
 //!
 //! A node's prefix is common to all keys of its subtree. A search does not compare it on the
 //! way. If the key is there, it shares the prefix, so the heads lead to its leaf, and one
@@ -9,6 +9,7 @@
 use core::cmp::Ordering;
 use core::ops::Bound;
 
+use super::hash::{self, Found, Place};
 use super::node::{Full, Node, SLOTS, damaged, head_of, short_head};
 use super::{Map, key_of};
 use crate::error::Result;
@@ -20,7 +21,28 @@ impl Map {
     /// The number of the entry with this key.
     #[inline]
     pub(crate) fn find(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
+        // The small build leaves this to the tree.
+        if cfg!(not(feature = "small")) && self.hash != 0 {
+            match self.find_hashed(bytes, needle, Place::of(needle.text, self.buckets))? {
+                Found::Entry(entry) => return Ok(Some(entry)),
+                Found::Nothing => return Ok(None),
+                Found::Perhaps => {}
+            }
+        }
         Ok(find_slot(bytes, self.entries, self.root, needle)?.map(|hit| hit.entry))
+    }
+}
+
+impl Map {
+    /// Finds a key in the hash block.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn find_hashed(
+        &self,
+        bytes: &[u8],
+        needle: &Needle<'_>,
+        place: Place,
+    ) -> Result<Found> {
+        hash::find(bytes, self, place, |position| is_at(bytes, position, needle))
     }
 }
 

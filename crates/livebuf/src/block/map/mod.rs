@@ -5,19 +5,23 @@
 //! No choice of keys can make either slow.
 //!
 //! ```text
-//!  map      [4 0 0 0][live][used][capacity][entries][root][hash 0][0]
+//!  map      [4 0 0 0][live][used][capacity][entries][root][hash][buckets]
 //!  entries  [8 tags][key cell, value cell] × 8  [8 tags][…]
 //! ```
+//!
+//! A large map also has a hash block (`hash.rs`): it finds a key by one bucket, one entry and
+//! one comparison. What the block has no place for, the tree finds.
 //!
 //! Invariants: `live` ≤ `used` ≤ `capacity`; an entry below `used` with tag 0 is
 //! a hole, all zero, and the last used entry is none; `root` is 0 exactly when
 //! `live` is 0; every live entry is in exactly one leaf slot. Calls go
-//! `edit, bulk, check → find → node`.
+//! `edit, bulk, check → find → hash, node`.
 
 mod bulk;
 mod check;
 mod edit;
 mod find;
+mod hash;
 mod node;
 #[cfg(test)]
 mod tests;
@@ -37,6 +41,8 @@ pub(crate) use edit::{
     plan_insert, plan_remove, plan_rename, plan_reserve, put_entry, remove, rename, reserve,
 };
 pub(crate) use find::Range;
+#[cfg(feature = "alloc")]
+pub(crate) use hash::{encoded_buckets, fill};
 
 /// A map's header, its counts checked against each other.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +58,9 @@ pub(crate) struct Map {
     pub(crate) entries: u32,
     /// Offset of the index root, 0 where nothing is live.
     pub(crate) root: u32,
+    /// Offset of the hash block, 0 for none, and its buckets.
+    pub(crate) hash: u32,
+    pub(crate) buckets: u32,
 }
 
 /// One entry of a map: its tag, and where its cells lie (in bounds).
@@ -94,6 +103,8 @@ impl Map {
             capacity: word(MAP_CAPACITY),
             entries: word(MAP_ENTRIES),
             root: word(MAP_ROOT),
+            hash: word(MAP_HASH),
+            buckets: word(MAP_BUCKETS),
         };
         if word(0) as u8 != KIND_MAP {
             return Err(Error::new(ErrorKind::WrongBlock, map));
@@ -101,6 +112,7 @@ impl Map {
         if loaded.live > loaded.used
             || loaded.used > loaded.capacity
             || (loaded.live == 0) != (loaded.root == 0)
+            || (loaded.hash == 0) != (loaded.buckets == 0)
         {
             return Err(Error::new(ErrorKind::BadCount, map));
         }

@@ -1,0 +1,525 @@
+//! A map's hash block: buckets of a cache line that name entries by their keys' hashes
+//! (FORMAT 7.4).
+//!
+//! ```text
+//!  bucket   [12 fingerprints][mark][0 0 0][12 entry numbers]
+//! ```
+//!
+//! A key is in its home bucket, or in the next one, or in neither; the home's mark says whether
+//! some key is not at home. What is in neither, the tree finds. So colliding keys cost a
+//! search in the tree, and no more.
+
+use super::{Map, key_of};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::{check, load_u8, load_u32, slice};
+use crate::format::layout::*;
+use crate::store::space::{Observer, Space};
+use crate::store::storage::Storage;
+
+const SIZE: usize = BUCKET_SIZE as usize;
+const SLOTS: usize = BUCKET_SLOTS as usize;
+
+type Bucket = [u8; SIZE];
+
+/// From so many entries on a map has a hash block: with fewer, the tree is a leaf.
+const LEAST: u32 = NODE_SLOTS + 1;
+/// Entries for each bucket, at most, when a block is made: three quarters of its slots.
+const FILL: u32 = 9;
+const MOST_BUCKETS: u32 = 1 << 26;
+
+/// A key's hash (FORMAT 7.4).
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn hash(key: &[u8]) -> u64 {
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    const LAST: u64 = 0xD6E8_FEB8_6659_FD93;
+    let (words, rest) = key.as_chunks::<8>();
+    let mut hash = key.len() as u64;
+    for word in words {
+        hash = fold(hash ^ u64::from_le_bytes(*word), STEP);
+    }
+    if !rest.is_empty() {
+        let word = match key.last_chunk::<8>() {
+            // The bytes of the rest are the highest of the last eight.
+            Some(last) => u64::from_le_bytes(*last) >> (8 * (8 - rest.len())),
+            None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+        };
+        hash = fold(hash ^ word, STEP);
+    }
+    fold(hash ^ LAST, STEP)
+}
+
+/// Both halves of a product of 128 bits, one over the other.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// Where a key belongs.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    home: u32,
+    next: u32,
+    fingerprint: u8,
+}
+
+impl Place {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn of(key: &[u8], buckets: u32) -> Place {
+        let hash = hash(key);
+        let home = (((hash >> 32) * u64::from(buckets)) >> 32) as u32;
+        let next = if home + 1 == buckets { 0 } else { home + 1 };
+        Place { home, next, fingerprint: (hash as u8).max(1) }
+    }
+}
+
+/// Where a block's buckets begin.
+const fn first_bucket(hash: u32) -> u64 {
+    (hash as u64).next_multiple_of(BUCKET_SIZE as u64)
+}
+
+fn bucket_at(map: &Map, bucket: u32) -> u64 {
+    first_bucket(map.hash) + u64::from(bucket) * u64::from(BUCKET_SIZE)
+}
+
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn load<'a>(bytes: &'a [u8], map: &Map, bucket: u32) -> Result<&'a Bucket> {
+    let at = bucket_at(map, bucket);
+    let damaged = || Error::new(ErrorKind::OutOfBounds, at);
+    slice(bytes, at, u64::from(BUCKET_SIZE))?.first_chunk().ok_or_else(damaged)
+}
+
+fn number(bucket: &Bucket, slot: usize) -> u32 {
+    let at = BUCKET_NUMBERS as usize + 4 * slot;
+    bucket.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_le_bytes(*word))
+}
+
+/// A bit for each slot with this fingerprint: the top bit of a byte. May have more behind a
+/// right one.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn matches(bucket: &Bucket, fingerprint: u8) -> [u64; 2] {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let (words, _) = bucket.as_chunks::<8>();
+    let equal = |word: [u8; 8]| {
+        let word = u64::from_le_bytes(word) ^ (ONES * u64::from(fingerprint));
+        word.wrapping_sub(ONES) & !word & (ONES << 7)
+    };
+    // The mark and what is behind it are no fingerprints.
+    [equal(words[0]), equal(words[1]) & 0x8080_8080]
+}
+
+/// What a hash block says of a key.
+pub(super) enum Found {
+    Entry(u32),
+    Nothing,
+    /// The tree knows.
+    Perhaps,
+}
+
+/// Finds a key, whose place this is.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn find(
+    bytes: &[u8],
+    map: &Map,
+    place: Place,
+    is_at: impl Fn(u64) -> Result<bool>,
+) -> Result<Found> {
+    let search = |bucket: &Bucket| -> Result<Option<u32>> {
+        for (word, matches) in matches(bucket, place.fingerprint).into_iter().enumerate() {
+            let mut matches = matches;
+            while matches != 0 {
+                let entry = number(bucket, 8 * word + matches.trailing_zeros() as usize / 8);
+                matches &= matches - 1;
+                if entry < map.used && is_at(u64::from(map.entries) + entry_key_at(entry))? {
+                    return Ok(Some(entry));
+                }
+            }
+        }
+        Ok(None)
+    };
+    let home = load(bytes, map, place.home)?;
+    if let Some(entry) = search(home)? {
+        return Ok(Found::Entry(entry));
+    }
+    let mark = home[BUCKET_MARK as usize];
+    if mark & MARK_NEXT != 0
+        && let Some(entry) = search(load(bytes, map, place.next)?)?
+    {
+        return Ok(Found::Entry(entry));
+    }
+    Ok(if mark & MARK_NEITHER != 0 { Found::Perhaps } else { Found::Nothing })
+}
+
+/// The slot with an entry's number.
+fn slot_of(bucket: &Bucket, fingerprint: u8, entry: u32) -> Option<usize> {
+    for (word, mut matches) in matches(bucket, fingerprint).into_iter().enumerate() {
+        while matches != 0 {
+            let slot = 8 * word + matches.trailing_zeros() as usize / 8;
+            matches &= matches - 1;
+            if bucket[slot] == fingerprint && number(bucket, slot) == entry {
+                return Some(slot);
+            }
+        }
+    }
+    None
+}
+
+/// The first slot that is not in use.
+#[inline]
+fn free_slot(bucket: &Bucket) -> Option<usize> {
+    // The lowest bit is right.
+    match matches(bucket, 0) {
+        [0, 0] => None,
+        [0, second] => Some(8 + second.trailing_zeros() as usize / 8),
+        [first, _] => Some(first.trailing_zeros() as usize / 8),
+    }
+}
+
+// --- making a block ---------------------------------------------------------
+
+/// Buckets of an encoded map of so many entries; 0 for no hash block.
+#[cfg(feature = "alloc")]
+pub(crate) fn encoded_buckets(entries: u32) -> u32 {
+    if entries < LEAST { 0 } else { entries.div_ceil(FILL).min(MOST_BUCKETS) }
+}
+
+/// Fills buckets, which are zero, with all of `count` entries.
+#[cfg(feature = "alloc")]
+pub(crate) fn fill(bytes: &[u8], entries: u32, count: u32, buckets: &mut [u8]) -> Result<()> {
+    let (buckets, _) = buckets.as_chunks_mut::<SIZE>();
+    for entry in 0..count {
+        let Place { home, next, fingerprint } =
+            Place::of(key_of(bytes, entries, entry)?, buckets.len() as u32);
+        let (home, next) = (home as usize, next as usize);
+        let (bucket, slot) = match free_slot(&buckets[home]) {
+            Some(slot) => (home, slot),
+            None => match free_slot(&buckets[next]) {
+                Some(slot) => {
+                    buckets[home][BUCKET_MARK as usize] |= MARK_NEXT;
+                    (next, slot)
+                }
+                None => {
+                    buckets[home][BUCKET_MARK as usize] |= MARK_NEITHER;
+                    continue;
+                }
+            },
+        };
+        buckets[bucket][slot] = fingerprint;
+        let at = BUCKET_NUMBERS as usize + 4 * slot;
+        buckets[bucket][at..at + 4].copy_from_slice(&entry.to_le_bytes());
+    }
+    Ok(())
+}
+
+// --- editing ----------------------------------------------------------------
+
+/// Checks that a map's hash block lies in the document.
+pub(super) fn check_bounds(bytes: &[u8], map: &Map) -> Result<()> {
+    check(bytes, u64::from(map.hash), hash_size(map.buckets))
+}
+
+/// Buckets of the block that a map gets with one entry more; 0 where it keeps what it has.
+pub(super) fn plan_growth(map: &Map) -> u32 {
+    let live = map.live.saturating_add(1);
+    let most = u64::from(map.buckets) * u64::from(FILL);
+    match u64::from(live) > most && live >= LEAST && map.buckets < MOST_BUCKETS / 2 {
+        true => map.buckets.saturating_mul(2).max(2 * live.div_ceil(FILL)),
+        false => 0,
+    }
+}
+
+/// Adds an entry, whose key is written.
+pub(super) fn add<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, entry: u32) {
+    let Ok(key) = key_of(space.bytes(), map.entries, entry) else { return };
+    let place = Place::of(key, map.buckets);
+    add_at(space, map, place, entry);
+}
+
+/// Adds an entry whose key has this place.
+#[inline]
+pub(super) fn add_at<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    place: Place,
+    entry: u32,
+) {
+    let bytes = space.bytes();
+    match load(bytes, map, place.home).map(free_slot) {
+        Ok(Some(slot)) => put(space, bucket_at(map, place.home), slot, place.fingerprint, entry),
+        Ok(None) => add_elsewhere(space, map, place, entry),
+        Err(_) => {}
+    }
+}
+
+/// Adds an entry whose home is full.
+#[cold]
+fn add_elsewhere<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    Place { home, next, fingerprint }: Place,
+    entry: u32,
+) {
+    let mark_at = bucket_at(map, home) + u64::from(BUCKET_MARK);
+    let (Ok(mark), Ok(second)) = (load_u8(space.bytes(), mark_at), load(space.bytes(), map, next))
+    else {
+        return;
+    };
+    let slot = free_slot(second);
+    let new = mark | if slot.is_some() { MARK_NEXT } else { MARK_NEITHER };
+    if new != mark {
+        space.write_u8(mark_at, new);
+    }
+    if let Some(slot) = slot {
+        put(space, bucket_at(map, next), slot, fingerprint, entry);
+    }
+}
+
+fn put<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    bucket: u64,
+    slot: usize,
+    fingerprint: u8,
+    entry: u32,
+) {
+    space.write_u8(bucket + slot as u64, fingerprint);
+    space.write_u32(bucket + u64::from(BUCKET_NUMBERS) + 4 * slot as u64, entry);
+}
+
+/// An entry's slot, and its bucket. `None` where a map has no hash block, or no place for it.
+pub(super) fn locate(bytes: &[u8], map: &Map, entry: u32, key: &[u8]) -> Option<(u64, usize)> {
+    if map.hash == 0 {
+        return None;
+    }
+    let place = Place::of(key, map.buckets);
+    [place.home, place.next].into_iter().find_map(|bucket| {
+        let slot = slot_of(load(bytes, map, bucket).ok()?, place.fingerprint, entry)?;
+        Some((bucket_at(map, bucket), slot))
+    })
+}
+
+/// Takes an entry out.
+pub(super) fn remove<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    place: Option<(u64, usize)>,
+) {
+    if let Some((bucket, slot)) = place {
+        put(space, bucket, slot, 0, 0);
+    }
+}
+
+/// Writes where a map's hash block is.
+pub(super) fn set_block<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: u64,
+    hash: u32,
+    buckets: u32,
+) {
+    space.write_u64(map + u64::from(MAP_HASH), u64::from(hash) | u64::from(buckets) << 32);
+}
+
+/// Adds all live entries to a block that is zero.
+pub(super) fn add_all<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
+    for entry in 0..map.used {
+        let tag = u64::from(map.entries) + entry_tag_at(entry);
+        if load_u8(space.bytes(), tag).is_ok_and(|tag| tag != TAG_HOLE) {
+            add(space, map, entry);
+        }
+    }
+}
+
+/// Fills a map's block anew, in at most as many buckets as it has: the entries have other
+/// numbers. A smaller block keeps its place, and the rest is freed.
+pub(super) fn renew<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, buckets: u32) {
+    if map.hash == 0 {
+        return;
+    }
+    let (old, new) = (hash_size(map.buckets), hash_size(buckets));
+    let hash = if buckets == 0 { 0 } else { map.hash };
+    space.zero(u64::from(map.hash), new);
+    set_block(space, map.at, hash, buckets);
+    if new < old {
+        space.free(u64::from(map.hash) + new, old - new);
+    }
+    if buckets > 0 {
+        add_all(space, &Map { buckets, ..*map });
+    }
+}
+
+/// Buckets that a map keeps when it gives room back.
+pub(super) fn kept(map: &Map) -> u32 {
+    if map.live < LEAST { 0 } else { map.buckets.min(2 * map.live.div_ceil(FILL)) }
+}
+
+// --- checking ---------------------------------------------------------------
+
+/// Checks that each live entry is in its bucket, in the next one, or in neither where the marks
+/// say so, and that there is nothing else.
+pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
+    check_bounds(bytes, map)?;
+    let damaged = |bucket| Error::new(ErrorKind::BadIndex, bucket_at(map, bucket));
+    let (start, first) = (u64::from(map.hash), first_bucket(map.hash));
+    let end = start + hash_size(map.buckets);
+    let last = bucket_at(map, map.buckets);
+    for (from, to) in [(start, first), (last, end)] {
+        if slice(bytes, from, to - from)?.iter().any(|&byte| byte != 0) {
+            return Err(Error::new(ErrorKind::NotZero, from));
+        }
+    }
+    let mut filled = 0u64;
+    for bucket in 0..map.buckets {
+        let at = bucket_at(map, bucket);
+        let found = load(bytes, map, bucket)?;
+        if load_u32(bytes, at + u64::from(BUCKET_MARK))? > u32::from(MARK_NEXT | MARK_NEITHER) {
+            return Err(Error::new(ErrorKind::NotZero, at + u64::from(BUCKET_MARK)));
+        }
+        for slot in 0..SLOTS {
+            let number = number(found, slot);
+            match found[slot] {
+                0 if number != 0 => return Err(Error::new(ErrorKind::NotZero, at)),
+                0 => {}
+                fingerprint => {
+                    // Below, each live entry is found once. So others are too many.
+                    filled += 1;
+                    if number >= map.used {
+                        return Err(damaged(bucket));
+                    }
+                    let key = key_of(bytes, map.entries, number)?;
+                    if Place::of(key, map.buckets).fingerprint != fingerprint {
+                        return Err(damaged(bucket));
+                    }
+                }
+            }
+        }
+    }
+    for entry in 0..map.used {
+        if load_u8(bytes, u64::from(map.entries) + entry_tag_at(entry))? == TAG_HOLE {
+            continue;
+        }
+        let place = Place::of(key_of(bytes, map.entries, entry)?, map.buckets);
+        let (home, next) = (load(bytes, map, place.home)?, load(bytes, map, place.next)?);
+        let mark = home[BUCKET_MARK as usize];
+        let slot = |bucket| slot_of(bucket, place.fingerprint, entry);
+        let right = match (slot(home), slot(next)) {
+            (Some(_), _) => true,
+            (None, Some(_)) => mark & MARK_NEXT != 0,
+            (None, None) => {
+                filled += 1;
+                mark & MARK_NEITHER != 0
+            }
+        };
+        if !right {
+            return Err(damaged(place.home));
+        }
+        filled = filled.checked_sub(1).ok_or_else(|| damaged(place.home))?;
+    }
+    // A slot that is no live entry's, or an entry twice.
+    if filled == 0 { Ok(()) } else { Err(Error::new(ErrorKind::BadIndex, start)) }
+}
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests {
+    use super::*;
+    use crate::{Doc, DocBuf, Encoder, New};
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn hashes_are_those_of_the_format() {
+        let hashes = ["", "a", "a key", "12345678", "a longer key, of 26 bytes."]
+            .map(|key| hash(key.as_bytes()));
+        assert_eq!(
+            hashes,
+            [
+                0xC9D8_74CA_57D9_E055,
+                0xD250_4F80_29BD_7ED8,
+                0x74B5_3E24_1D3C_E16A,
+                0xCD78_6EE8_C876_01FD,
+                0x3413_B831_E593_E902
+            ]
+        );
+        // Words of the rest do not depend on how they are loaded.
+        let text = b"0123456789abcdefghij";
+        for length in 0..text.len() {
+            let (words, rest) = text[..length].as_chunks::<8>();
+            let mut expected = length as u64;
+            let rest = (!rest.is_empty()).then(|| {
+                let mut word = [0; 8];
+                word[..rest.len()].copy_from_slice(rest);
+                word
+            });
+            for word in words.iter().copied().chain(rest) {
+                expected = fold(expected ^ u64::from_le_bytes(word), 0x9E37_79B9_7F4A_7C15);
+            }
+            let expected = fold(expected ^ 0xD6E8_FEB8_6659_FD93, 0x9E37_79B9_7F4A_7C15);
+            assert_eq!(hash(&text[..length]), expected);
+        }
+    }
+
+    /// Texts of 16 bytes that all have one hash.
+    fn colliding(count: usize) -> Vec<String> {
+        let (mut keys, mut number) = (Vec::with_capacity(count), 0u64);
+        while keys.len() < count {
+            number += 1;
+            let first = number << 4 & 0x0707_0707_0707_0707 | 0x3030_3030_3030_3030;
+            let first = first ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15) & 0x0F0F_0F0F_0F0F_0F0F;
+            let second = fold(16 ^ first, 0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678_9ABC_DEF0;
+            if (first | second) & 0x8080_8080_8080_8080 != 0 {
+                continue;
+            }
+            let bytes = [first.to_le_bytes(), second.to_le_bytes()].concat();
+            keys.push(String::from_utf8(bytes).unwrap());
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        assert!(keys.iter().all(|key| hash(key.as_bytes()) == hash(keys[0].as_bytes())));
+        keys
+    }
+
+    #[test]
+    fn a_million_keys_of_one_hash() {
+        let keys = colliding(1 << 20);
+        assert!(keys.len() > 1_000_000);
+        let (there, others) = keys.split_at(1_000_000);
+        let mut encoder = Encoder::new();
+        encoder.begin_object().unwrap();
+        for (number, key) in (0..).zip(there) {
+            encoder.key(key).unwrap();
+            encoder.i64(number).unwrap();
+        }
+        encoder.end_object().unwrap();
+        let doc = encoder.finish().unwrap();
+        let valid = doc.doc().validate().unwrap();
+        let object = valid.root().as_object().unwrap();
+        for (number, key) in (0..).zip(there).step_by(97) {
+            assert_eq!(object.get(key.as_str()).unwrap(), number);
+        }
+        assert!(others.iter().all(|key| object.get(key.as_str()).is_none()));
+    }
+
+    #[test]
+    fn edits_of_keys_of_one_hash() {
+        let keys = colliding(3000);
+        let mut doc = DocBuf::new().unwrap();
+        let root = doc.set_root(New::Map { capacity: 0 }).unwrap().unwrap();
+        for (number, key) in (0..2000).zip(&keys) {
+            doc.set(root, key.as_str(), number).unwrap();
+            doc.set(root, &*alloc::format!("other {number}"), number).unwrap();
+        }
+        doc.doc().validate().unwrap();
+        for key in keys.iter().take(1500) {
+            assert!(doc.remove(root, key.as_str()).unwrap());
+        }
+        doc.rename(root, keys[1999].as_str(), keys[2500].as_str()).unwrap();
+        let valid = Doc::open(doc.as_bytes()).unwrap().validate().unwrap();
+        let object = valid.root().as_object().unwrap();
+        let found = |key: &String| object.get(key.as_str()).map(|value| value.as_i64().unwrap());
+        for (number, key) in (0..).zip(&keys) {
+            let expected = match number {
+                1500..1999 => Some(number),
+                2500 => Some(1999),
+                _ => None,
+            };
+            assert_eq!(found(key), expected, "{number}");
+        }
+    }
+}
