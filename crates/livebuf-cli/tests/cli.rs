@@ -788,6 +788,7 @@ fn the_bytes_of_every_kind_of_block_are_named() {
     let json = format!(
         r#"{{"map":{{{}}},"i":[1,-300,70000],"f":[1.5,0.1],"b":[true,false],"s":["a","a longer text"],
            "mixed":[null,1,"x",{{}},[],123456789012345678901],"aa":[[1],[{{}}]],"shared":["a longer text"],
+           "codes":["open","held, for a while","open","open","open","open","open","open","open","open","open","open"],
            "table":[{}]}}"#,
         members.join(","),
         rows.join(",")
@@ -810,7 +811,13 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         "freed since merged",
         "older shape",
         "live 599",
-        "hash block: reserved",
+        "buckets 67",
+        "hash block, ",
+        "bucket 66: fingerprints of",
+        "all at home",
+        "column dictionary u8, count 12",
+        "[0]: text 0",
+        "texts: column text, count 2",
         "entry 7: hole",
         "entry 8: key \"8 xxx",
         "entry 8: integer 8",

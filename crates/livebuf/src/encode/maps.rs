@@ -154,7 +154,7 @@ impl<S: Storage> Encoder<S> {
         if buckets == 0 {
             return Ok((0, 0));
         }
-        let mut filled = alloc::vec![0; (buckets * BUCKET_SIZE) as usize];
+        let mut filled = alloc::vec![0; buckets as usize * BUCKET_SIZE as usize];
         map::fill(self.out.bytes(), entries, count, &mut filled)?;
         let (hash, place) = self.out.grow(hash_size(buckets) as usize)?;
         let first = hash.next_multiple_of(BUCKET_SIZE) - hash;
