@@ -288,8 +288,8 @@ impl Column {
         }
     }
 
-    /// How many rows have each text. Other values are not counted. Fast where texts repeat: they
-    /// are stored as codes then.
+    /// How many rows have each text, in the order in which they are met. Other values are not
+    /// counted. Fast where texts repeat: they are stored as codes then.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.read(py, |column| {
             let counts = PyDict::new(py);
