@@ -675,8 +675,9 @@ impl Elements {
             ColumnType::NumbersF32
             | ColumnType::NumbersF64
             | ColumnType::MarkedF32
-            | ColumnType::MarkedF64 => return self.number(bytes, slot),
-            ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => return self.text(bytes, slot),
+            | ColumnType::MarkedF64
+            | ColumnType::DictionaryU8
+            | ColumnType::DictionaryU16 => return self.number_or_text(bytes, slot),
             ColumnType::Null => Raw::NULL,
             ColumnType::Struct => Raw::unplaced(TAG_OBJECT, row_cell(self.data, slot)),
             ColumnType::List | ColumnType::FixedList => {
@@ -687,6 +688,15 @@ impl Elements {
 }
 
 impl Elements {
+    /// The value of a slot in a column of numbers, or in a dictionary.
+    #[inline(never)]
+    fn number_or_text(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
+        match self.column.is_dictionary() {
+            true => self.text(bytes, slot),
+            false => self.number(bytes, slot),
+        }
+    }
+
     /// The value of a slot in a column of numbers.
     fn number(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
         let (width, bound) = (self.column.width(), self.column.bound().unwrap_or(WHOLE_F64));
