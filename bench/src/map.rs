@@ -168,6 +168,21 @@ fn run_size(style: Style, size: usize, effort: Effort, report: &mut Report) -> R
         rows.add(task, target, &contest.run(effort), ours, theirs);
     }
 
+    let lookups = reordered(&keys, &mut rng);
+    let mut contest = Contest::new();
+    let (mut windows, mut edited) = (Windows::new(&lookups), document.clone());
+    let root = edited.root_id().context("no root")?;
+    let ours = contest.add(WINDOW.min(size), move || {
+        let set = |key: &String| edited.set(root, key.as_str(), 7).is_ok();
+        windows.next().iter().map(set).filter(|&set| set).count()
+    });
+    let (mut windows, mut edited) = (Windows::new(&lookups), map.clone());
+    let theirs = contest.add(WINDOW.min(size), move || {
+        let set = |key: &String| edited.get_mut(key.as_str()).map(|value| *value = 7).is_some();
+        windows.next().iter().map(set).filter(|&set| set).count()
+    });
+    rows.add("overwriting", Target::None, &contest.run(effort), ours, theirs);
+
     let mut contest = Contest::new();
     let ours = contest.add_consuming(size, || keys.as_slice(), build_document);
     let theirs = contest.add_consuming(size, || keys.as_slice(), build_btree);

@@ -754,7 +754,6 @@ impl Elements {
     }
 
     /// The text that a slot's code stands for. No cell owns it.
-    #[cfg_attr(feature = "small", inline(never))]
     fn text(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
         let code = self.code(bytes, slot)?;
         let entries = self.entries_at();
@@ -773,7 +772,7 @@ impl Elements {
     pub(crate) fn stored(&self, bytes: &[u8], slot: u32) -> Result<(u8, u64)> {
         let raw = self.element(bytes, slot)?;
         match self.column.is_dictionary() && raw.tag == TAG_STRING {
-            true => Ok((raw.tag, self.code(bytes, self.first + slot)?.into())),
+            true => Ok((raw.tag, self.code(bytes, self.first.wrapping_add(slot))?.into())),
             false => Ok((raw.tag, raw.cell)),
         }
     }

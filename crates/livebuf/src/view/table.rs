@@ -564,7 +564,12 @@ impl<'a, M: Mode> Column<'a, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn slots<T: Element>(&self) -> Option<&'a [T]> {
-        if !T::COLUMNS.contains(&self.elements.column) || cfg!(target_endian = "big") {
+        T::COLUMNS.contains(&self.elements.column).then(|| self.stored())?
+    }
+
+    /// The slots as they are stored, in elements of this type.
+    fn stored<T: bytemuck::AnyBitPattern>(&self) -> Option<&'a [T]> {
+        if size_of::<T>() > 1 && cfg!(target_endian = "big") {
             return None;
         }
         let size = size_of::<T>() as u64;
@@ -829,8 +834,10 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     fn find_text(&self, start: usize, text: &str) -> Result<Option<usize>> {
-        if let Some(dictionary) = self.coded()? {
-            return self.find_code(start, &dictionary, text);
+        if let Some(dictionary) = self.coded()?
+            && let Some(code) = dictionary.only_code(text)?
+        {
+            return self.find_code(start, dictionary.codes, code);
         }
         let cell = if text.len() <= MAX_INLINE { inline_span(text.as_bytes()) } else { 0 };
         for row in start as u32..self.elements.count {
@@ -849,33 +856,21 @@ impl<'a, M: Mode> Column<'a, M> {
         Ok(None)
     }
 
-    /// The first row from `start` on whose code stands for a text. Several codes may.
+    /// The first row from `start` on that has a code, if there is a code. Linear in the rows.
     fn find_code(
         &self,
-        start: usize,
-        dictionary: &Dictionary<'a, M>,
-        text: &str,
+        mut start: usize,
+        codes: Codes<'_>,
+        code: Option<u16>,
     ) -> Result<Option<usize>> {
-        let needle = Needle::new(text.as_bytes());
-        let (texts, mut first) = (&dictionary.texts, None);
-        for code in 0..texts.elements.count {
-            let position = texts.elements.data as u64 + 8 * code as u64;
-            if !needle.is_at(self.bytes, position)? {
-                continue;
+        let Some(code) = code else { return Ok(None) };
+        while let Some(row) = codes.position(start, code) {
+            if self.present(row, 1)? == 1 {
+                return Ok(Some(row));
             }
-            let mut from = start;
-            while let Some(row) = dictionary.codes.position(from, code as u16) {
-                if first.is_some_and(|first| first <= row) {
-                    break;
-                }
-                if self.present(row, 1)? == 1 {
-                    first = Some(row);
-                    break;
-                }
-                from = row + 1;
-            }
+            start = row + 1;
         }
-        Ok(first)
+        Ok(None)
     }
 
     // --- dictionaries -------------------------------------------------------
@@ -898,14 +893,9 @@ impl<'a, M: Mode> Column<'a, M> {
 
     fn coded(&self) -> Result<Option<Dictionary<'a, M>>> {
         let Some(elements) = self.elements.entries(self.bytes)? else { return Ok(None) };
-        let Elements { first, count, column, .. } = self.elements;
-        let width = column.width();
-        let start = self.elements.values_at() + first as u64 * width;
-        let bytes = slice(self.bytes, start, count as u64 * width)?;
-        let codes = match column {
-            ColumnType::DictionaryU8 => Some(Codes::U8(bytes)),
-            _ if cfg!(target_endian = "big") => None,
-            _ => bytemuck::try_cast_slice(bytes).ok().map(Codes::U16),
+        let codes = match self.elements.column {
+            ColumnType::DictionaryU8 => self.stored().map(Codes::U8),
+            _ => self.stored().map(Codes::U16),
         };
         let texts = Column { elements, above: Above::NONE, ..*self };
         Ok(codes.map(|codes| Dictionary { texts, codes }))
@@ -1128,6 +1118,22 @@ impl<'a, M: Mode> Dictionary<'a, M> {
     /// The code of each row; 0 where a row has no text.
     pub fn codes(&self) -> Codes<'a> {
         self.codes
+    }
+}
+
+impl<M: Mode> Dictionary<'_, M> {
+    /// The code of a text, if it has one; `None` where it has several.
+    fn only_code(&self, text: &str) -> Result<Option<Option<u16>>> {
+        let Column { bytes, elements: texts, .. } = self.texts;
+        let (needle, mut only) = (Needle::new(text.as_bytes()), None);
+        for code in 0..texts.count.min(1 << 16) {
+            if needle.is_at(bytes, texts.data as u64 + 8 * code as u64)?
+                && only.replace(code as u16).is_some()
+            {
+                return Ok(None);
+            }
+        }
+        Ok(Some(only))
     }
 }
 

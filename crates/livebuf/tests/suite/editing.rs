@@ -228,6 +228,36 @@ fn a_dictionary_takes_texts_that_it_has_and_new_ones() {
     doc.doc().validate().unwrap();
 }
 
+/// Several codes may stand for one text (FORMAT 6.1). Looking for each code by itself took time
+/// by the texts times the rows, in a valid document.
+#[test]
+fn equal_texts_of_a_dictionary_are_one() {
+    let texts: Vec<_> = (0..60_000).map(|number| format!("{number}")).collect();
+    let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+    let doc = dictionary(200_000, &texts);
+    let mut bytes = doc.to_vec();
+    let cell = |text: &str| {
+        let mut cell = [0; 8];
+        cell[..text.len()].copy_from_slice(text.as_bytes());
+        cell[7] = 0x80 | text.len() as u8;
+        cell
+    };
+    // All texts but the first and the last become the second.
+    let at =
+        |bytes: &[u8], cell: [u8; 8]| bytes.chunks(8).position(|word| word == cell).unwrap() * 8;
+    let (second, last) = (at(&bytes, cell("1")), at(&bytes, cell("59999")));
+    for place in (second..last).step_by(8) {
+        bytes[place..place + 8].copy_from_slice(&cell("1"));
+    }
+    let doc = livebuf::Doc::open(&bytes).unwrap().validate().unwrap();
+    let column = doc.root().as_array().unwrap().as_column();
+    assert_eq!(column.column_type(), ColumnType::DictionaryU16);
+    assert_eq!((column.find("0"), column.find("1"), column.find("2")), (Some(0), Some(1), None));
+    assert_eq!(column.slice(59_999..).find("1"), Some(2));
+    assert_eq!(column.slice(..1).find("1"), None);
+    assert_eq!(column.counts(), [("0", 4), ("1", 199_993), ("59999", 3)]);
+}
+
 #[test]
 fn a_dictionary_grows_its_codes_and_ends_where_texts_do_not_repeat() {
     let column = |doc: &DocBuf| doc.root().as_array().unwrap().unwrap().column_type();
@@ -265,6 +295,8 @@ fn values_of_a_dictionary_live_on_without_it() {
     let json = rows(12);
     let mut doc: DocBuf =
         livebuf::to_doc(&serde_json::from_str::<serde_json::Value>(&json).unwrap()).unwrap();
+    let table = doc.valid().unwrap().root().as_array().unwrap().table().unwrap();
+    assert_eq!(table.column("text").unwrap().column_type(), ColumnType::DictionaryU8);
     let root = doc.root_id().unwrap();
     let row = doc.detach(root, 3usize).unwrap().unwrap();
     doc.clear(root).unwrap();

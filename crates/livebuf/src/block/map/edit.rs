@@ -765,12 +765,17 @@ pub(crate) fn remove<S: Storage, O: Observer>(
     if !space.trusted {
         return;
     }
-    if used >= SQUEEZE && used - live.min(used) > used / 2 {
+    let squeezes = used >= SQUEEZE && used - live.min(used) > used / 2;
+    if squeezes {
         squeeze(space, map.at);
         used = live;
     }
-    if map.capacity >= GIVE_BACK && used <= map.capacity / 4 {
+    let gives_back = map.capacity >= GIVE_BACK && used <= map.capacity / 4;
+    if gives_back {
         give_back(space, map.at);
+    }
+    if squeezes || gives_back {
+        hash::renew(space, map.at);
     }
 }
 
@@ -870,7 +875,6 @@ fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
         space.zero(cells - 8, end + 8 - cells);
     }
     set_counts(space, map.at, map.live, next);
-    hash::renew(space, &Map { used: next, ..map }, map.buckets);
 }
 
 /// Halves a table of which a quarter is used, or frees it when nothing is.
@@ -883,7 +887,6 @@ fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let (old, new) = (entries_size(u64::from(map.capacity)), entries_size(u64::from(capacity)));
     space.write_u32(map.at + u64::from(MAP_CAPACITY), capacity);
     space.free(u64::from(map.entries) + new, old - new);
-    hash::renew(space, &map, hash::kept(&map));
 }
 
 // --- rename -----------------------------------------------------------------
