@@ -1,6 +1,8 @@
 // livebuf.hpp: compiled with and without exceptions and RTTI, as C++17 and later.
 #include <livebuf.hpp>
 
+#include <algorithm>
+
 #include "check.h"
 
 struct Tyre {
@@ -72,6 +74,43 @@ static void reading() {
   CHECK(view["laps"].column("/lap").find(4) == std::size_t{3});
   CHECK(!view["laps"].column("/lap").find(9) && !view["laps"].column("/nothing"));
   CHECK(seconds.codes<std::uint8_t>().empty() && !seconds.texts());
+}
+
+/// The codes and texts of dictionary columns: of an array, of a table with codes of two bytes,
+/// and of a column with a gap, whose codes are not lent.
+static void dictionaries() {
+  auto states = livebuf::document::from_json(
+      R"(["open","closed for good","open","open","held","open","closed for good","open"])");
+  livebuf::column column = states.root().column("");
+  CHECK(column.type() == LIVEBUF_COLUMN_DICTIONARY_U8 && column.size() == 8);
+  livebuf::span<std::uint8_t> codes = column.codes<std::uint8_t>();
+  const std::uint8_t expected[] = {0, 1, 0, 0, 2, 0, 1, 0};
+  CHECK(codes.size() == 8 && std::equal(codes.begin(), codes.end(), expected));
+  CHECK(column.codes<std::uint16_t>().empty());
+  livebuf::column texts = column.texts();
+  CHECK(texts && texts.size() == 3 && texts[1].value_or("") == "closed for good");
+  for (std::size_t row = 0; row < column.size(); row++) {
+    CHECK(texts[codes[row]].value_or("") == column[row].value_or("-"));
+  }
+
+  std::string json = "[";
+  for (int row = 0; row < 1200; row++) {
+    json += (row ? "," : "") + std::string("{\"id\":") + std::to_string(row) +
+            ",\"name\":\"the name " + std::to_string(row % 300) + "\"}";
+  }
+  auto rows = livebuf::document::from_json(json + "]");
+  livebuf::column names = rows.root().column("/name");
+  CHECK(names.type() == LIVEBUF_COLUMN_DICTIONARY_U16 && names.texts().size() == 300);
+  livebuf::span<std::uint16_t> wide = names.codes<std::uint16_t>();
+  CHECK(wide.size() == 1200 && wide[299] == 299 && wide[300] == 0);
+  CHECK(names.texts()[wide[1199]].value_or("") == "the name 299");
+  CHECK(names.codes<std::uint8_t>().empty());
+
+  auto gap = livebuf::document::from_json(
+      R"(["open","closed for good",null,"open","closed for good","open","open","open"])");
+  livebuf::column gaps = gap.root().column("");
+  CHECK(gaps.type() == LIVEBUF_COLUMN_DICTIONARY_U8 && gaps.codes<std::uint8_t>().empty());
+  CHECK(gaps.texts().size() == 2);
 }
 
 /// `value::error` of a number that was read as text says that there is no error; `read` tells
@@ -241,6 +280,7 @@ static void exceptions() {
 
 int main() {
   reading();
+  dictionaries();
   checked();
   editing();
   structs();
