@@ -109,13 +109,14 @@ unsafe fn make(
 /// was not validated: it is read with every check.
 ///
 /// Memory: keeps the first `prepared->size` bytes of `memory` until the template is not used
-/// any more, and works in all of it: at least twice the example's bytes, eight for each place,
-/// and more where places lie in columns of narrow numbers. `example` does not lie in there; it
-/// and `places` are not kept. `prepared` needs no clean-up. NULL: LIVEBUF_NULL_ARGUMENT;
-/// `places` if `count` is 0. Errors: LIVEBUF_NO_SPACE, at least `detail` bytes more being
-/// needed, LIVEBUF_NOT_FOUND where the example has no such place, LIVEBUF_WRONG_TYPE where it
-/// has an object or array there, LIVEBUF_KEY_EXISTS where a later place is the same,
-/// LIVEBUF_BAD_POINTER; what is damaged in the example; limits. `prepared->error` has the
+/// any more. It works in all of `memory`, which takes at least twice the example's bytes and
+/// eight for each place. Places in columns of narrow numbers need more. `example` does not lie
+/// in `memory`. It and `places` are not kept. `prepared` needs no clean-up. NULL:
+/// LIVEBUF_NULL_ARGUMENT; `places` may be NULL if `count` is 0. Errors: LIVEBUF_NO_SPACE if
+/// `memory` is too small; it needs at least `detail` bytes more. LIVEBUF_NOT_FOUND if the
+/// example has no such place. LIVEBUF_WRONG_TYPE if an object or array is there.
+/// LIVEBUF_KEY_EXISTS if a later place is the same. LIVEBUF_BAD_POINTER if a place is no JSON
+/// pointer. Damage in the example and limits are errors, too. `prepared->error` has the
 /// details. Threads: as a read of the example.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_template_init(

@@ -33,10 +33,12 @@ pub struct PrintOptions {
     nesting: u32,
 }
 
-/// Bytes printed for each byte of a validated document, at most. Compact text of none has
-/// more: a byte pays for 1,024 bytes of keys (FORMAT 6.3), can be the code of a text of 1,024,
-/// each at most six when escaped, and stands for at most 8 values in 16 rows each, with their
-/// brackets: 13,000 in all.
+/// Bytes printed for each byte of a validated document, at most. Compact text of none has more.
+/// A byte pays for 1,024 bytes of keys (FORMAT 6.3) and may be the code of a text of 1,024 bytes.
+/// A byte of these prints as six at most: 12,288. A byte also stands for at most 8 values in 16
+/// rows each, 136 values in all ([`PLACES`]). Each prints at most six bytes of brackets, quotes,
+/// colon and comma: 816. A value of one bit prints as five bytes at most (`false`): 40. So there
+/// are about 13,200 in all.
 const VALID_FACTOR: u64 = 16_384;
 
 /// The same of a document that was not validated. Sound ones have up to a thousand: of long texts

@@ -1,8 +1,9 @@
-//! Memory while JSON is read and printed, by a counting allocator. A binary of its own:
+//! Memory while JSON is read and printed, and while documents are encoded, by a counting allocator. A binary of its own:
 //! the allocator counts for the whole process, and the one test keeps others away.
 
 #![allow(unsafe_code)]
 
+use livebuf::{EncodeOptions, Encoder, VecStorage};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write;
 use std::path::Path;
@@ -92,8 +93,63 @@ fn list(brackets: [char; 2], count: usize, mut piece: impl FnMut(&mut String, us
     text.into_bytes()
 }
 
+/// Whether the encoder takes at most twice the bytes that `docs/limits.md` states, here for each
+/// value: its lists grow ahead of what they hold. The storage has room, so it does not count.
+fn encodes_within(
+    name: &str,
+    values: usize,
+    stated: f64,
+    mut give: impl FnMut(&mut Encoder, usize) -> livebuf::Result<()>,
+) -> bool {
+    let storage = VecStorage::with_capacity(64 << 20).unwrap();
+    let (result, peak_bytes) = peak(|| -> livebuf::Result<_> {
+        let mut encoder = Encoder::in_storage(storage, EncodeOptions::default());
+        encoder.begin_array()?;
+        (0..values).try_for_each(|index| give(&mut encoder, index))?;
+        encoder.end_array()?;
+        Ok(encoder)
+    });
+    result.unwrap().finish().unwrap();
+    let beside = peak_bytes as f64 / values as f64;
+    let most = 2.0 * stated + (256 << 10) as f64 / values as f64;
+    let verdict = if beside <= most { "" } else { "  TOO MUCH" };
+    println!("encoding {name}: {beside:.1} bytes a value, {stated:.1} are stated{verdict}");
+    beside <= most
+}
+
+/// Four encodings that each take another of the stated amounts.
+fn encoding_takes_what_is_stated(values: usize) -> bool {
+    let listed = encodes_within("integers", values, 9.0 + 4.0, |e, index| e.i64(index as i64));
+    let alike = encodes_within("rows that are alike", values, 9.0, |e, index| {
+        match index % 4 {
+            0 => e.begin_array()?,
+            3 => {
+                e.i64(3)?;
+                return e.end_array();
+            }
+            _ => {}
+        }
+        e.i64(index as i64)
+    });
+    let codes = encodes_within("a dictionary of few texts", values, 9.0 + 4.0 + 2.0, |e, index| {
+        e.str(["open", "closed for good"][index % 2])
+    });
+    // Each text stands four times: a quarter of a text for each value.
+    let stated = 9.0 + 4.0 + 2.0 + (60.0 + 50.0) / 4.0;
+    let texts = encodes_within("a dictionary of many texts", values, stated, |e, index| {
+        e.str(&format!("text {:08}", index / 4))
+    });
+    listed && alike && codes && texts
+}
+
 #[test]
 fn reading_uses_little_memory() {
+    let mut within = true;
+    for values in [100_000, 164_000, 240_000] {
+        within &= encoding_takes_what_is_stated(values);
+    }
+    assert!(within, "the encoder took more than is stated, see above");
+
     let hostile: Vec<(&str, Vec<u8>)> = vec![
         ("[1,1,…", list(['[', ']'], 1 << 20, |text, _| text.push('1'))),
         ("[0.1,…", list(['[', ']'], 1 << 19, |text, _| text.push_str("0.1"))),

@@ -285,6 +285,33 @@ fn a_dictionary_grows_its_codes_and_ends_where_texts_do_not_repeat() {
     doc.doc().validate().unwrap();
 }
 
+/// FORMAT 12.9: the copy of a column that has no elements.
+#[test]
+fn columns_without_elements_are_copied_as_plain_ones() {
+    let copied = |value: DocBuf, full: usize| {
+        let mut doc = value.doc().compacted().unwrap();
+        let root = doc.root_id().unwrap();
+        for _ in 0..full {
+            assert!(doc.remove(root, 0).unwrap());
+        }
+        let mut copy = json!(null);
+        copy.set_root(doc.doc().root()).unwrap();
+        copy.validate().unwrap();
+        let elements = |doc: &DocBuf| {
+            assert_eq!(doc.root().as_array().unwrap().unwrap().column_type(), ColumnType::List);
+            let array = doc.doc().root().get(0).unwrap().unwrap().as_array().unwrap().unwrap();
+            (array.column_type(), array.len())
+        };
+        (elements(&doc), elements(&copy))
+    };
+    let texts = ["open", "closed", "open", "closed", "open", "closed", "open", "closed", "open"];
+    let texts = json!([texts, texts, [], [], [], []]);
+    let (dictionary, plain) = (ColumnType::DictionaryU8, ColumnType::String);
+    assert_eq!(copied(texts, 2), ((dictionary, 0), (plain, 0)));
+    let nulls = json!([[null, null], [null], [], [], [], []]);
+    assert_eq!(copied(nulls, 2), ((ColumnType::Null, 0), (ColumnType::Cells, 0)));
+}
+
 #[test]
 fn values_of_a_dictionary_live_on_without_it() {
     let rows = |count: usize| {
