@@ -5,7 +5,8 @@
 
 use crate::tree::Tree;
 use livebuf::{
-    Checked, Codes, Column, ColumnType, Element, Key, Pointer, Scalar, Table, Valid, Value,
+    Checked, Codes, Column, ColumnType, Element, Ends, Key, Pointer, Run, Scalar, Table, Valid,
+    Value,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -73,12 +74,19 @@ fn checked_column(column: Column<'_, Checked>, left: &mut usize, depth: usize) {
         assert_eq!(codes(dictionary.codes()).count(), rows);
         assert!(dictionary.texts().iter().count() <= 1 << 29, "texts do not end");
     }
+    if let Ok(Some(run)) = column.run() {
+        assert_eq!(ends(run, rows).len(), rows);
+        let _ = (run.start(), run.bytes().len(), format!("{run:?}"));
+    }
     if *left > rows {
         *left -= rows;
         let _ = column.counts().is_ok();
     }
     let part = column.slice(rows / 3..rows - rows / 3);
     assert!(part.len() <= rows && part.iter().count() <= part.len());
+    if let Ok(Some(run)) = part.run() {
+        assert_eq!(ends(run, part.len()).len(), part.len());
+    }
     if let Ok(Some(elements)) = column.elements() {
         checked_column(elements, left, depth + 1);
     }
@@ -94,6 +102,18 @@ fn codes(codes: Codes<'_>) -> impl Iterator<Item = usize> + '_ {
         Codes::U16(codes) => (&[][..], codes),
     };
     narrow.iter().map(|&code| code.into()).chain(wide.iter().map(|&code| code.into()))
+}
+
+/// Where the texts of so many rows end.
+fn ends(run: Run<'_>, rows: usize) -> Vec<usize> {
+    match run.ends() {
+        Ends::U8(ends) => ends.iter().map(|&end| end.into()).collect(),
+        Ends::U16(ends) => ends.iter().map(|&end| end.into()).collect(),
+        Ends::U32(ends) => ends.iter().map(|&end| end as usize).collect(),
+        Ends::Fixed(length) => {
+            (1..=rows).map(|row| run.start().saturating_add(row.saturating_mul(length))).collect()
+        }
+    }
 }
 
 fn checked_table(table: Table<'_, Checked>, left: &mut usize, depth: usize) {
@@ -307,6 +327,25 @@ fn answers(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
         let texts: Vec<_> = dictionary.texts().strs().map(|text| text.expect("a text")).collect();
         for (code, tree) in codes(dictionary.codes()).zip(rows) {
             assert!(text(tree).map_or(code == 0, |text| texts[code] == text));
+        }
+    }
+    match column.column_type() {
+        ColumnType::TextU8 | ColumnType::TextFixed => assert!(column.run().is_some()),
+        // Only where the document's memory is aligned for the ends.
+        ColumnType::TextU16 | ColumnType::TextU32 => {}
+        _ => assert!(column.run().is_none()),
+    }
+    if let Some(run) = column.run() {
+        let (bytes, mut start) = (run.bytes(), run.start());
+        assert_eq!(ends(run, rows.len()).len(), rows.len());
+        for (row, (end, tree)) in ends(run, rows.len()).into_iter().zip(rows).enumerate() {
+            let found = str::from_utf8(&bytes[start..end]).expect("ends lie between characters");
+            let none = match run.ends() {
+                Ends::Fixed(length) => "\0".repeat(length),
+                _ => String::new(),
+            };
+            assert_eq!(found, text(tree).unwrap_or(none), "the text of row {row}");
+            start = end;
         }
     }
     searches(column, rows);

@@ -282,7 +282,11 @@ impl<S: Storage> Machine<S> {
                 self.note(|| format!("  {error:?}"));
                 self.failed = true;
                 let kind = error.kind();
-                let space = matches!(kind, ErrorKind::NoSpace | ErrorKind::DocumentLimit);
+                // A full buffer has no room to validate the document in either.
+                let space = matches!(
+                    kind,
+                    ErrorKind::NoSpace | ErrorKind::DocumentLimit | ErrorKind::NotValidated
+                );
                 assert!(
                     due.contains(&kind) || maybe.contains(&kind) || (space && self.limited),
                     "{error:?} where {due:?} was due"

@@ -97,6 +97,7 @@ fn make() -> Result<Vec<Sample>> {
         ("columns", encoded(columns)?),
         ("edited columns", edited(edited_columns)?),
         ("dictionaries", dictionaries()?),
+        ("runs", runs()?),
         ("tables", encoded(tables)?),
         ("lists", encoded(lists)?),
         ("edited tables", edited_tables()?),
@@ -302,6 +303,44 @@ fn dictionaries() -> Result<Vec<u8>> {
     doc.set_pointer("/4/0", "a new text")?;
     doc.set_pointer("/4/-", "and another")?;
     doc.set_pointer("/2/3/state", "new, too")?;
+    Ok(doc.to_vec())
+}
+
+/// Runs of different texts by themselves, with gaps, in a table and in a list, some of them edited.
+fn runs() -> Result<Vec<u8>> {
+    let text = |at: usize| Tree::String("run é".repeat(at % 4) + &at.to_string());
+    let some = |at: usize| if at % 5 == 2 { Tree::Null } else { text(at) };
+    let row = |at: usize| {
+        let mut members = vec![("name".to_owned(), some(at))];
+        if !at.is_multiple_of(4) {
+            members.push(("other".to_owned(), text(at + 20)));
+        }
+        Tree::Object(members, false)
+    };
+    let list = |at: usize| Tree::Array((0..at % 3).map(|of| text(10 * at + of)).collect());
+    let arrays = vec![
+        Tree::Array((0..9).map(text).collect()),
+        Tree::Array((0..11).map(some).collect()),
+        Tree::Array((0..10).map(row).collect()),
+        Tree::Array((0..12).map(list).collect()),
+        Tree::Array((0..8).map(|at| Tree::String(format!("{at}, as long"))).collect()),
+        Tree::Array((0..60).map(text).collect()),
+        Tree::Array((0..10).map(|at| Tree::String(format!("2026-01-{:02}", at + 1))).collect()),
+        Tree::Array(
+            (0..30)
+                .map(|at| match at % 7 {
+                    3 => Tree::Null,
+                    _ => Tree::String(format!("2026-01-{:02}T00:00:00Z", at + 1)),
+                })
+                .collect(),
+        ),
+    ];
+    let mut doc = Tree::Array(arrays).to_document();
+    doc.set_pointer("/4/0", "longer than the others")?;
+    doc.set_pointer("/4/3", "")?;
+    doc.set_pointer("/4/-", "and another")?;
+    doc.set_pointer("/2/3/name", "new, too")?;
+    doc.remove_pointer("/2/5")?;
     Ok(doc.to_vec())
 }
 

@@ -4,6 +4,7 @@ mod files;
 mod found;
 mod hostile;
 mod interpreted;
+mod runs;
 mod short;
 mod space;
 mod tables;

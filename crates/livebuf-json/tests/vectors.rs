@@ -151,9 +151,11 @@ fn encoded() -> Vec<(&'static str, String)> {
             _ => format!("\"number {}\"", at % 2),
         })
         .collect();
-    all.push(("texts_not_searched", format!("[{}]", texts.join(","))));
+    // With a number among them they are cells.
+    all.push(("texts_not_searched", format!("[{},0]", texts.join(","))));
     // Of arrays like these the first two become dictionaries: with nulls, and of eight slots. The
-    // others do not: of seven slots, of texts that hardly repeat, and with one that is too long.
+    // others do not: of seven slots, of texts that hardly repeat (a run), and with one that is too
+    // long.
     let list = |texts: &[&str]| texts.iter().map(|text| format!("\"{text}\"")).collect::<Vec<_>>();
     let open = ["open", "closed for good", "open", "open", "held", "open", "closed for good", "x"];
     let arrays = [
@@ -166,8 +168,56 @@ fn encoded() -> Vec<(&'static str, String)> {
     let arrays =
         arrays.iter().zip('a'..).map(|(texts, key)| format!("\"{key}\":[{}]", texts.join(",")));
     all.push(("dictionary", format!("{{{}}}", arrays.collect::<Vec<_>>().join(","))));
-    let wide: Vec<_> = (0..300).chain(0..300).map(|at| format!("\"{at}\"")).collect();
+    let wide: Vec<_> = (0..300).chain(0..300).map(|at| format!("\"number {at}\"")).collect();
     all.push(("dictionary_wide", format!("[{}]", wide.join(","))));
+    // Texts that a cell has before, a run, and cells and runs behind it: alone, with nulls, in a
+    // column of rows that miss it, in arrays, and of more than 255 bytes.
+    let names = ["Ada", "Bé", "", "number four", "Dora", "number six", "Fay", "Gus", "number nine"];
+    let rows: Vec<_> = (0..12)
+        .map(|at| match at % 4 {
+            0 => format!("{{\"id\":{at}}}"),
+            _ => format!("{{\"id\":{at},\"name\":\"name {at}\"}}"),
+        })
+        .collect();
+    let lists: Vec<_> =
+        (0..9).map(|at| format!("[{}]", list(&names[..at % 4]).join(","))).collect();
+    let members = [
+        "\"first\":\"number four\"".to_owned(),
+        format!("\"run\":[{}]", list(&names).join(",")),
+        "\"cell\":\"number six\"".to_owned(),
+        format!("\"gaps\":[null,{}]", list(&names).join(",")),
+        "\"mixed\":[\"number nine\",\"number ten\",10]".to_owned(),
+        format!("\"rows\":[{}]", rows.join(",")),
+        format!("\"lists\":[{}]", lists.join(",")),
+        format!("\"long\":[{},\"{}\"]", list(&names).join(","), "x".repeat(1025)),
+    ];
+    all.push(("run", format!("{{{}}}", members.join(","))));
+    let wide: Vec<_> = (0..60).map(|at| format!("\"text {at}\"")).collect();
+    all.push(("run_wide", format!("[{}]", wide.join(","))));
+    // Of one length: alone, with a null, with too many nulls, in rows that miss it, and in lists.
+    // Texts of one byte have ends.
+    let day = |at: usize| format!("\"2026-01-{:02}\"", at + 1);
+    let some = |every: usize| {
+        let days = (0..10).map(|at| if at % every == 1 { "null".to_owned() } else { day(at) });
+        format!("[{}]", days.collect::<Vec<_>>().join(","))
+    };
+    let rows: Vec<_> = (0..12)
+        .map(|at| match at % 8 {
+            3 => format!("{{\"id\":{at}}}"),
+            _ => format!("{{\"id\":{at},\"day\":{}}}", day(at)),
+        })
+        .collect();
+    let lists: Vec<_> = (0..6).map(|at| format!("[{},{}]", day(at), day(at + 6))).collect();
+    let letters: Vec<_> = ('a'..='h').map(|letter| format!("\"{letter}\"")).collect();
+    let members = [
+        format!("\"whole\":{}", some(100)),
+        format!("\"gaps\":{}", some(9)),
+        format!("\"many\":{}", some(2)),
+        format!("\"rows\":[{}]", rows.join(",")),
+        format!("\"lists\":[{}]", lists.join(",")),
+        format!("\"letters\":[{}]", letters.join(",")),
+    ];
+    all.push(("run_fixed", format!("{{{}}}", members.join(","))));
     all.push(("record_nine_fields", many(9)));
     all.push(("map_small_leaf", format!("{{\"{}\":1,\"b\":2}}", "k".repeat(256))));
     all.push(("map_inner_nodes", many(300)));
@@ -280,6 +330,43 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             }
             doc
         }),
+        ("run", {
+            let items: Vec<_> = (0..9).map(|at| format!("\"text é {at}\"")).collect();
+            let mut doc = json(&format!("{{\"a\":[{0}],\"b\":[{0}]}}", items.join(",")));
+            doc.set_pointer("/a/0", "TEXT é 0").unwrap();
+            doc.set_pointer("/a/1", "longer than before").unwrap();
+            doc.set_pointer("/a/2", "").unwrap();
+            doc.set_pointer("/a/3", ()).unwrap();
+            doc.set_pointer("/a/-", "pushed").unwrap();
+            doc.remove_pointer("/a/4").unwrap();
+            let a = doc.find("/a").unwrap().unwrap();
+            doc.insert(a, 1, "inserted").unwrap();
+            doc.swap(a, 0, 2).unwrap();
+            // The ends need two bytes.
+            doc.set_pointer("/a/5", "x".repeat(300).as_str()).unwrap();
+            // Cells.
+            doc.set_pointer("/b/1", 1).unwrap();
+            doc
+        }),
+        ("run_fixed", {
+            let days: Vec<_> = (0..9).map(|at| format!("\"2026-01-0{}\"", at + 1)).collect();
+            let rows: Vec<_> =
+                days.iter().map(|day| format!("{{\"o\":{{\"d\":{day}}}}}")).collect();
+            let (days, rows) = (days.join(","), rows.join(","));
+            let mut doc = json(&format!("{{\"a\":[{days}],\"b\":[null,{days}],\"c\":[{rows}]}}"));
+            doc.set_pointer("/a/0", "1999-12-31").unwrap();
+            doc.set_pointer("/a/3", ()).unwrap();
+            doc.set_pointer("/a/-", "2026-02-01").unwrap();
+            doc.remove_pointer("/a/5").unwrap();
+            let a = doc.find("/a").unwrap().unwrap();
+            doc.insert(a, 1, "2025-12-31").unwrap();
+            doc.swap(a, 0, 4).unwrap();
+            // Another length: the texts get ends.
+            doc.set_pointer("/b/4", "today").unwrap();
+            // A blank slot.
+            doc.set_pointer("/c/2/o", ()).unwrap();
+            doc
+        }),
         ("map_with_holes", {
             let mut doc = json("{}");
             let node = doc.set_root(New::Map { capacity: 0 }).unwrap().unwrap();
@@ -388,9 +475,13 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         livebuf_json::from_slice_with(b"[{\"a\":{}},{\"a\":{}}]", &plain).unwrap().to_vec();
     let rows = word(&shared, word(&shared, 8) + 12);
     let child = word(&shared, word(&shared, rows) + 16);
-    let repeated = ["\"a\""; 7].join(",");
-    // The array's header at 48, codes at 64, header of the texts at 72, their cells at 88.
+    let repeated = ["\"a\""; 15].join(",");
+    // The array's header at 32, codes at 48, header of the texts at 64, their cells at 96.
     let coded = json(&format!("[{repeated},\"a longer text\"]"));
+    // The array's header at 32, that of the bytes at 48, bytes at 64.
+    let equal = json(r#"["aé","éa","abc","aé","ab!","éa","aé","éa"]"#);
+    // The array's header at 32, ends at 48, header of the bytes at 56, bytes at 72.
+    let run = json(r#"["Ada","Bé","","Cy","Dora","Eve","Fay","Gus"]"#);
     let of = |name: &str| {
         let (_, text) = encoded().into_iter().find(|(other, _)| *other == name).unwrap();
         json(&text)
@@ -581,18 +672,46 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadCount_hash_buckets", patch(&hashed, &[(hashed_map + 28, 0), (hashed_map + 29, 0)])),
         ("NotZero_hash_unused_slot", patch(&hashed, &[(bucket + 63, 1)])),
         ("NotZero_hash_mark", patch(&hashed, &[(bucket + 13, 1)])),
-        ("BadIndex_dictionary_code", patch(&coded, &[(71, 2)])),
-        ("WrongBlock_dictionary_texts", patch(&coded, &[(72, 6)])),
-        ("BadCode_dictionary_texts", patch(&coded, &[(73, 13)])),
-        ("BadCount_dictionary_texts", patch(&coded, &[(76, 0)])),
+        ("BadIndex_dictionary_code", patch(&coded, &[(63, 2)])),
+        ("WrongBlock_dictionary_texts", patch(&coded, &[(64, 6)])),
+        ("BadCode_dictionary_texts", patch(&coded, &[(65, 13)])),
+        ("BadCount_dictionary_texts", patch(&coded, &[(68, 0)])),
         ("BadCount_dictionary_capacity", {
-            let changes = [52, 56, 60].map(|at| (at, 0));
+            let changes = [36, 40, 44].map(|at| (at, 0));
             patch(&coded, &changes)
         }),
-        ("BadCell_dictionary_text_owned", patch(&coded, &[(103, 0x40)])),
+        ("BadCell_dictionary_text_owned", patch(&coded, &[(111, 0x40)])),
         (
             "NotZero_dictionary_slack",
             patch(&json(&format!("[{},\"b\"]", ["\"a\""; 8].join(","))), &[(57, 1)]),
+        ),
+        ("BadIndex_run_end_falls", patch(&run, &[(50, 5)])),
+        ("BadIndex_run_end_beyond", patch(&run, &[(55, 22)])),
+        ("BadCount_run_bytes", patch(&run, &[(55, 20)])),
+        ("BadText_run", patch(&run, &[(76, 0xFF)])),
+        ("BadText_run_end_in_character", patch(&run, &[(49, 5)])),
+        ("WrongBlock_run_bytes", patch(&run, &[(56, 6)])),
+        ("BadCode_run_bytes", patch(&run, &[(57, 2)])),
+        ("BadCount_run_capacity", patch(&run, &[36, 40, 44].map(|at| (at, 0)))),
+        ("NotZero_run_slack", patch(&run, &[(93, 1)])),
+        (
+            "NotZero_run_ends_slack",
+            patch(&json(r#"["Ada","Bo","","Cy","Dora","Eve","Fay","Gus","Hal"]"#), &[(57, 1)]),
+        ),
+        // A bitmap of 8 bytes before the ends.
+        (
+            "BadCount_run_gap",
+            patch(&json(r#"["Ada",null,"Cy","Dora","Eve","Fay","Gus","Hal"]"#), &[(57, 4)]),
+        ),
+        ("BadCount_run_fixed_bytes", patch(&equal, &[(52, 23), (87, 0)])),
+        ("BadCount_run_fixed_capacity", patch(&equal, &[(40, 9)])),
+        ("BadText_run_fixed_end_in_character", {
+            patch(&equal, &[(64, b'a'), (65, b'a'), (66, 0xC3), (67, 0xA9), (68, b'a'), (69, b'a')])
+        }),
+        // A bitmap of 8 bytes before the header.
+        (
+            "NotZero_run_fixed_gap",
+            patch(&json(r#"["aé",null,"éa","aé","ab!","éa","aé","aé","éa"]"#), &[(75, b'x')]),
         ),
         ("BadNumber_text", {
             let mut bytes = json("123456789012345678901234567890");

@@ -126,8 +126,8 @@ pub use store::storage::{Exclusive, Storage};
 pub use view::validate::{Region, RegionKind, Stats};
 pub use view::{
     Array, ArrayIter, AsValue, Bound, Checked, Codes, Column, ColumnPath, Dictionary, Doc, Element,
-    Fields, Key, Keys, Kind, Lookup, Mode, Object, Ordered, Pointer, Scalar, Table, Valid, Value,
-    Values, View,
+    Ends, Fields, Key, Keys, Kind, Lookup, Mode, Object, Ordered, Pointer, Run, Scalar, Table,
+    Valid, Value, Values, View,
 };
 
 /// For bindings of other languages, and for what prepares something once for many objects

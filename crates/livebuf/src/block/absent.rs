@@ -1,4 +1,5 @@
-//! Slots without a value, and the slots below them (FORMAT 6.2): all are 0.
+//! Slots without a value, and the slots below them (FORMAT 6.2): all are 0, or their text is
+//! empty.
 //!
 //! A slot is *absent* where its column says so (a gap), and where it is *blank*: the row
 //! or array around it is absent. A column does not say which of its slots are blank; the
@@ -149,6 +150,14 @@ pub(crate) fn check(bytes: &[u8], column: Elements, blanks: Option<Blanks>) -> R
             let width = column.column.width();
             is_zero(bytes, values + slot as u64 * width, width)?;
             bit_is_zero(bytes, column.marks_at(), slot)
+        },
+        ColumnType::TextFixed => &mut |slot| {
+            let (start, end) = column.bounds(bytes, slot)?;
+            is_zero(bytes, column.run_at(bytes, start)?, (end - start) as u64)
+        },
+        kind if kind.is_run() => &mut |slot| match column.bounds(bytes, slot)? {
+            (start, end) if start == end => Ok(()),
+            _ => Err(Error::new(ErrorKind::BadCount, column.entries_at())),
         },
         kind => {
             let width = kind.width();

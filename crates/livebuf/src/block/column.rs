@@ -5,10 +5,10 @@
 //!      kind  column  gaps  zero  count  capacity  data
 //! ```
 
-use crate::block::record::{Block, Raw, put_tagged, tagged};
+use crate::block::record::{Block, LENT, Raw, put_tagged, tagged};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up, slice};
-use crate::format::cell::{Needle, shared_span, span_bytes, span_inline, span_length};
+use crate::format::cell::{Needle, shared_span, span_at, span_bytes, span_inline, span_length};
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
@@ -70,10 +70,18 @@ pub enum ColumnType {
     DictionaryU8 = 23,
     /// The same with codes of two bytes.
     DictionaryU16 = 24,
+    /// Text: where each ends, in one byte, and all texts behind each other.
+    TextU8 = 25,
+    /// The same with ends of two bytes.
+    TextU16 = 26,
+    /// The same with ends of four bytes.
+    TextU32 = 27,
+    /// Text, all equally long: no ends, and all texts behind each other.
+    TextFixed = 28,
 }
 
 impl ColumnType {
-    const ALL: [ColumnType; 25] = {
+    const ALL: [ColumnType; 29] = {
         use ColumnType::*;
         [
             Cells,
@@ -101,6 +109,10 @@ impl ColumnType {
             MarkedF64,
             DictionaryU8,
             DictionaryU16,
+            TextU8,
+            TextU16,
+            TextU32,
+            TextFixed,
         ]
     };
 
@@ -127,11 +139,15 @@ impl ColumnType {
             | ColumnType::Null
             | ColumnType::Struct
             | ColumnType::List
-            | ColumnType::FixedList => 0,
-            ColumnType::I8 | ColumnType::U8 | ColumnType::DictionaryU8 => 1,
-            ColumnType::I16 | ColumnType::U16 | ColumnType::DictionaryU16 => 2,
+            | ColumnType::FixedList
+            | ColumnType::TextFixed => 0,
+            ColumnType::I8 | ColumnType::U8 | ColumnType::DictionaryU8 | ColumnType::TextU8 => 1,
+            ColumnType::I16 | ColumnType::U16 | ColumnType::DictionaryU16 | ColumnType::TextU16 => {
+                2
+            }
             ColumnType::I32
             | ColumnType::U32
+            | ColumnType::TextU32
             | ColumnType::F32
             | ColumnType::NumbersF32
             | ColumnType::MarkedF32
@@ -183,6 +199,20 @@ impl ColumnType {
         matches!(self, ColumnType::DictionaryU8 | ColumnType::DictionaryU16)
     }
 
+    /// Whether its texts are a run of bytes. Its slots say where each ends, or all are equally long.
+    #[inline]
+    pub(crate) const fn is_run(self) -> bool {
+        use ColumnType::*;
+        matches!(self, TextU8 | TextU16 | TextU32 | TextFixed)
+    }
+
+    /// Whether the header of another column lies behind its slots: a dictionary's texts, or the
+    /// bytes of a run.
+    #[inline]
+    pub(crate) const fn has_entries(self) -> bool {
+        self.is_dictionary() || self.is_run()
+    }
+
     /// Whether all values are integers or floats.
     pub(crate) const fn holds_numbers(self) -> bool {
         self.integers().is_some()
@@ -209,6 +239,7 @@ impl ColumnType {
         match self {
             ColumnType::Cells => 9 * KEY_BYTES,
             ColumnType::Bool | ColumnType::Null => KEY_BYTES / 8,
+            ColumnType::TextFixed => KEY_BYTES,
             _ => self.width() * KEY_BYTES,
         }
     }
@@ -226,7 +257,7 @@ impl ColumnType {
             ColumnType::MarkedF32 | ColumnType::MarkedF64 => {
                 round_up(count as u64 * self.width()) + bitmap_size(count as u64)
             }
-            ColumnType::DictionaryU8 | ColumnType::DictionaryU16 if count > 0 => {
+            column if column.has_entries() && count > 0 => {
                 round_up(count as u64 * self.width()) + ARRAY_SIZE as u64
             }
             _ => round_up(count as u64 * self.width()),
@@ -245,7 +276,7 @@ impl ColumnType {
         match self {
             ColumnType::Struct => ColumnType::Objects,
             ColumnType::List | ColumnType::FixedList => ColumnType::Arrays,
-            ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => ColumnType::String,
+            text if text.has_entries() => ColumnType::String,
             other => other,
         }
     }
@@ -266,14 +297,14 @@ impl ColumnType {
     }
 
     /// The bits that the column stores for this value; `None` where it cannot hold the value.
-    /// For a dictionary the cell of a text is its code.
+    /// For a dictionary the cell of a text is its code. For a run any will do.
     pub(crate) fn fit(self, tag: u8, cell: u64) -> Option<u64> {
         match (self, tag) {
             (ColumnType::Cells, _) => Some(cell),
             (ColumnType::Bool, TAG_FALSE) => Some(0),
             (ColumnType::Bool, TAG_TRUE) => Some(1),
             (ColumnType::F64, TAG_FLOAT) | (ColumnType::String, TAG_STRING) => Some(cell),
-            (ColumnType::DictionaryU8 | ColumnType::DictionaryU16, TAG_STRING) => Some(cell),
+            (text, TAG_STRING) if text.has_entries() => Some(cell),
             (ColumnType::F32, TAG_FLOAT) => single(cell),
             (
                 ColumnType::NumbersF32
@@ -468,7 +499,8 @@ impl Elements {
         let elements = Elements::header(bytes, block)?;
         check(bytes, elements.values_at(), elements.column.data_size(elements.count))?;
         let code = elements.column as u8;
-        let bounded = (ColumnType::Null as u8..=ColumnType::FixedList as u8).contains(&code);
+        let bounded = (ColumnType::Null as u8..=ColumnType::FixedList as u8).contains(&code)
+            || elements.column == ColumnType::TextFixed;
         if elements.gaps != GAPS_NONE || bounded {
             elements.check_slots(bytes)?;
         }
@@ -511,7 +543,7 @@ impl Elements {
         column.element_inlined(bytes, row)
     }
 
-    /// Null and nested columns have no data to bound `count`. Refuses more than eight slots for
+    /// Null and nested columns, and texts of one length, have no data to bound `count`. Refuses more than eight slots for
     /// each byte of the document.
     fn check_slots(&self, bytes: &[u8]) -> Result<()> {
         let free = self.column == ColumnType::Null && self.gaps == GAPS_NONE;
@@ -554,7 +586,7 @@ impl Elements {
         self.values_at() + round_up(self.capacity as u64 * self.column.width())
     }
 
-    /// Where a dictionary's header of its texts lies: behind the codes.
+    /// Where the header of a dictionary's texts, or of a run's bytes, lies: behind the slots.
     pub(crate) fn entries_at(&self) -> u64 {
         self.marks_at()
     }
@@ -578,7 +610,7 @@ impl Elements {
 
     /// Whether slots take bytes in the column itself, so that it can have spare room.
     pub(crate) fn has_slots(&self) -> bool {
-        !self.column.is_nested() || self.gaps != GAPS_NONE
+        !self.column.is_nested() && !self.is_fixed() || self.gaps != GAPS_NONE
     }
 
     /// The array, its whole capacity checked to lie in the document: for edits.
@@ -678,6 +710,10 @@ impl Elements {
             | ColumnType::MarkedF64
             | ColumnType::DictionaryU8
             | ColumnType::DictionaryU16 => return self.number_or_text(bytes, slot),
+            ColumnType::TextFixed => return lent_fixed(bytes, data, self.offset, slot),
+            ColumnType::TextU8 | ColumnType::TextU16 | ColumnType::TextU32 => {
+                return lent(bytes, data, self.column, self.capacity, slot);
+            }
             ColumnType::Null => Raw::NULL,
             ColumnType::Struct => Raw::unplaced(TAG_OBJECT, row_cell(self.data, slot)),
             ColumnType::List | ColumnType::FixedList => {
@@ -777,16 +813,20 @@ impl Elements {
         }
     }
 
-    /// The dictionary's texts: a column of text. `None` for other columns, and where there is
-    /// no room for a slot.
+    /// The dictionary's texts, a column of text; or the bytes of a run, a column of `U8`. `None`
+    /// for other columns, and where there is no room for a slot.
     pub(crate) fn entries(&self, bytes: &[u8]) -> Result<Option<Elements>> {
-        if !self.column.is_dictionary() || self.capacity == 0 {
+        if !self.column.has_entries() || self.capacity == 0 {
             return Ok(None);
         }
         let at = self.entries_at();
         check(bytes, at, ARRAY_SIZE as u64)?;
         let entries = Elements::at(bytes, at as u32)?;
-        match entries.column == ColumnType::String && entries.gaps == GAPS_NONE {
+        let known = match self.column.is_dictionary() {
+            true => ColumnType::String,
+            false => ColumnType::U8,
+        };
+        match entries.column == known && entries.gaps == GAPS_NONE {
             true => Ok(Some(entries)),
             false => Err(Error::new(ErrorKind::BadCode, at)),
         }
@@ -821,6 +861,108 @@ impl Elements {
 
 /// Texts of a dictionary that an edit compares with a new one before it takes that for new.
 const MOST_COMPARED: u32 = 1 << 12;
+
+/// Runs.
+impl Elements {
+    /// The length of all texts, where it is one: the bytes of the run for each slot of the column,
+    /// of which this may be a part. 0 where there is no slot.
+    pub(crate) fn text_length(&self, bytes: &[u8]) -> Result<u32> {
+        let slots = load_u32(bytes, (self.offset + ARRAY_COUNT) as u64)?;
+        let run = load_u32(bytes, self.entries_at() + ARRAY_COUNT as u64)?;
+        Ok(run.checked_div(slots).unwrap_or(0))
+    }
+
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.column == ColumnType::TextFixed
+    }
+
+    /// Where the text of a slot begins and ends in the run.
+    #[inline]
+    pub(crate) fn bounds(&self, bytes: &[u8], slot: u32) -> Result<(u32, u32)> {
+        let start = if slot == 0 { 0 } else { self.end(bytes, slot - 1)? };
+        Ok((start, self.end(bytes, slot)?))
+    }
+
+    /// Where the text of a slot ends in the run.
+    #[inline]
+    pub(crate) fn end(&self, bytes: &[u8], slot: u32) -> Result<u32> {
+        let width = self.column.width();
+        let at = self.values_at() + slot as u64 * width;
+        Ok(match width {
+            1 => load_u8(bytes, at)?.into(),
+            2 => load_u16(bytes, at)?.into(),
+            4 => load_u32(bytes, at)?,
+            _ => {
+                let end = self.text_length(bytes)? as u64 * (slot as u64 + 1);
+                u32::try_from(end).map_err(|_| Error::new(ErrorKind::BadIndex, at))?
+            }
+        })
+    }
+}
+
+/// The text of a slot of a run whose slots begin at `values`. Its bytes stay in the run.
+// Without the column as a whole, which a loop over rows would have to write to memory first.
+#[inline(never)]
+fn lent(bytes: &[u8], values: u64, column: ColumnType, capacity: u32, slot: u32) -> Result<Raw> {
+    // Each arm has a constant width, and loads both ends at once.
+    let (width, (start, end)) = match column {
+        ColumnType::TextU8 => (
+            1,
+            match slot {
+                0 => (0, load_u8(bytes, values)?.into()),
+                _ => {
+                    let pair = load_u16(bytes, values + slot as u64 - 1)? as u32;
+                    (pair & 0xFF, pair >> 8)
+                }
+            },
+        ),
+        ColumnType::TextU16 => (
+            2,
+            match slot {
+                0 => (0, load_u16(bytes, values)?.into()),
+                _ => {
+                    let pair = load_u32(bytes, values + 2 * slot as u64 - 2)?;
+                    (pair & 0xFFFF, pair >> 16)
+                }
+            },
+        ),
+        _ => (
+            4,
+            match slot {
+                0 => (0, load_u32(bytes, values)?),
+                _ => {
+                    let pair = load_u64(bytes, values + 4 * slot as u64 - 4)?;
+                    (pair as u32, (pair >> 32) as u32)
+                }
+            },
+        ),
+    };
+    let header = values + round_up(capacity as u64 * width);
+    let data = load_u32(bytes, header + ARRAY_DATA as u64)?;
+    text_at(data, (start, end)).ok_or(Error::new(ErrorKind::BadIndex, header))
+}
+
+/// The text of a slot of a run without ends, whose column has its header at `column`, and that of
+/// the run at `header`.
+#[inline(never)]
+fn lent_fixed(bytes: &[u8], header: u64, column: u32, slot: u32) -> Result<Raw> {
+    let slots = load_u32(bytes, (column + ARRAY_COUNT) as u64)?;
+    let run = load_u32(bytes, header + ARRAY_COUNT as u64)?;
+    let data = load_u32(bytes, header + ARRAY_DATA as u64)?;
+    let length = run.checked_div(slots).unwrap_or(0);
+    let bounds =
+        slot.checked_mul(length).and_then(|start| Some((start, start.checked_add(length)?)));
+    let text = bounds.and_then(|bounds| text_at(data, bounds));
+    text.ok_or(Error::new(ErrorKind::BadIndex, header))
+}
+
+/// The text between two bytes of a run.
+#[inline]
+fn text_at(data: u32, (start, end): (u32, u32)) -> Option<Raw> {
+    let (offset, length) = (data.checked_add(start)?, end.checked_sub(start)?);
+    let cell = span_at(offset, length, false);
+    (length <= MAX_SPAN).then_some(Raw { tag: TAG_STRING, cell, position: LENT })
+}
 
 /// Writing. The plan of the edit has made sure that all of it fits, so nothing here can fail.
 impl Elements {
@@ -863,8 +1005,8 @@ impl Elements {
         space.write_u32((self.offset + ARRAY_CAPACITY) as u64, capacity);
     }
 
-    /// Writes a value that the column can hold, or that the slot has none. For structs and
-    /// lists it only writes whether there is one: what they hold is in columns of their own.
+    /// Writes a value that the column can hold, or that the slot has none. For structs, lists and
+    /// runs it only writes whether there is one: what they hold is elsewhere.
     #[inline]
     pub(crate) fn put<S: Storage, O: Observer>(
         &self,
@@ -885,6 +1027,8 @@ impl Elements {
         match self.column {
             ColumnType::Cells => put_tagged(space, values, slot, tag, cell),
             ColumnType::Bool => set_bit(space, values, slot, tag == TAG_TRUE),
+            // Its text is stored by `put_text`.
+            column if column.is_run() => {}
             column => {
                 let bits = column.fit(tag, cell).unwrap_or(0).to_le_bytes();
                 let width = column.width();

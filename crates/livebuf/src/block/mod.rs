@@ -7,6 +7,7 @@ pub(crate) mod map;
 pub(crate) mod nested;
 pub(crate) mod owner;
 pub(crate) mod record;
+pub(crate) mod run;
 pub(crate) mod shape;
 pub(crate) mod table;
 pub(crate) mod walk;

@@ -20,6 +20,9 @@ pub(crate) struct Raw {
     pub(crate) tag: u8,
 }
 
+/// The position of a text that lies in a run.
+pub(super) const LENT: u32 = u32::MAX;
+
 impl Raw {
     pub(crate) const NULL: Raw = Raw::unplaced(TAG_NULL, 0);
     /// Stands for a value that is not there.
@@ -28,6 +31,12 @@ impl Raw {
     /// A value whose cell is not in the document.
     pub(crate) const fn unplaced(tag: u8, cell: u64) -> Raw {
         Raw { tag, cell, position: 0 }
+    }
+
+    /// Whether this text lies in a run. Whatever stores it elsewhere copies it, since the run's
+    /// bytes may change.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.position == LENT && self.tag == TAG_STRING
     }
 
     /// The object whose home this is.

@@ -12,7 +12,7 @@ use super::feed::{Feed, Incoming, Put};
 use super::handles::{Event, NodeId};
 use super::new::New;
 use super::parts::{add_entry, key, new_map, new_shape, span};
-use super::rules::{Data, Layout, Room, Rules, layout, with_room};
+use super::rules::{Data, Layout, MOST_MOVED, Room, Rules, layout, with_room};
 use super::sink::{Change, Sink};
 use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{ColumnType, Elements, Gap, row_cell, row_of, set_bit};
@@ -24,10 +24,11 @@ use crate::block::table::Table;
 use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, round_up};
-use crate::format::cell::{Needle, shared_span};
+use crate::format::cell::{Needle, shared_span, span_inline};
 use crate::format::layout::*;
-use crate::store::space::Observer;
+use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
+use core::ops::Range;
 
 /// Where a column's header is.
 #[derive(Clone, Copy)]
@@ -117,8 +118,8 @@ fn move_nested_bits<K: Sink>(
     })
 }
 
-/// Moves the slots of a column to another place and layout. Rows of structs and arrays of lists
-/// become objects and arrays by themselves.
+/// Moves the slots of a column to another place and layout. Rows of structs, arrays of lists and
+/// texts of runs become objects, arrays and texts by themselves.
 fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements) -> Result<()> {
     let blanks = Blanks::within(sink.bytes(), place.within)?;
     sink.try_write(|editor, _| {
@@ -128,12 +129,22 @@ fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements)
         }
         let space = &mut editor.space;
         let alike = new.column.takes_over(old.column) && !new.column.is_marked();
+        if old.column.is_run() && !new.column.is_run() {
+            return Ok(());
+        }
         if alike && new.column != ColumnType::Null {
             let length = match new.column.width() {
                 0 => new.column.data_size(old.count),
                 width => round_up(old.count as u64 * width),
             };
             space.copy_within(old.values_at(), new.values_at(), length);
+        } else if old.column.is_run() && old.column != ColumnType::TextFixed {
+            for slot in 0..old.count {
+                let end = old.end(space.bytes(), slot)?;
+                new.set_end(space, slot, end);
+            }
+        } else if old.column.is_run() {
+            // Below, where the run has its header.
         } else if !old.column.is_nested() {
             for slot in 0..old.count {
                 let bytes = space.bytes();
@@ -147,19 +158,27 @@ fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements)
                 }
             }
         }
-        if new.column.is_dictionary() {
+        if new.column.has_entries() {
             let size = ARRAY_SIZE as u64;
             space.copy_within(old.entries_at(), new.entries_at(), size);
+            if old.column == ColumnType::TextFixed && new.column != old.column {
+                new.end_texts(space, old, |bytes, slot| {
+                    Ok(old.gap(bytes, slot)?.is_none() && !is_blank(bytes, blanks, slot)?)
+                })?;
+            }
         } else {
             editor.free_entries(old);
         }
         Ok(())
     })?;
-    if !old.column.is_nested() {
+    let lent = old.column.is_run() && !new.column.is_run();
+    if !old.column.is_nested() && !lent {
         sink.write(|editor, _| editor.space.free(old.data as u64, old.data_size()));
         return Ok(());
     }
-    sink.lose_shapes();
+    if !lent {
+        sink.lose_shapes();
+    }
     for slot in 0..old.count {
         if is_blank(sink.bytes(), blanks, slot)? {
             continue;
@@ -172,16 +191,17 @@ fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements)
     Ok(())
 }
 
-// --- dictionaries -----------------------------------------------------------
+// --- dictionaries and runs --------------------------------------------------
 
-/// Makes room for texts that a dictionary lacks.
+/// Makes room for texts that a dictionary lacks, or for bytes that a run lacks.
 fn reserve_texts<K: Sink>(sink: &mut K, column: Elements, texts: u32) -> Result<()> {
     let Some(entries) = column.entries(sink.bytes())? else { return Ok(()) };
     let needed = entries.count + texts;
     if needed <= entries.capacity {
         return Ok(());
     }
-    let capacity = needed.max(entries.count + entries.count / 2).next_multiple_of(4);
+    let step = if column.column.is_run() { 8 } else { 4 };
+    let capacity = needed.max(entries.count + entries.count / 2).next_multiple_of(step);
     let data = sink.carve(entries.column.data_size(capacity));
     sink.write(|editor, _| {
         let space = &mut editor.space;
@@ -192,15 +212,19 @@ fn reserve_texts<K: Sink>(sink: &mut K, column: Elements, texts: u32) -> Result<
 }
 
 /// Stores a value that a slot is to hold: its tag and cell, or the code of a text in a
-/// dictionary. `old`: the column before the edit gave it another layout. `texts`: those that the
+/// dictionary. In a run, the text is then in its place. `old`: the column before the edit gave it another layout. `texts`: those that the
 /// edit adds to a dictionary.
 fn store_in<K: Sink>(
     sink: &mut K,
     old: Elements,
     column: Elements,
+    slot: u32,
     put: &Put<'_>,
     texts: u32,
 ) -> Result<(u8, u64)> {
+    if column.column.is_run() {
+        return store_text(sink, put, |space, length| column.resize_text(space, slot, length));
+    }
     match column.column.is_dictionary() && put.is(TAG_STRING) {
         // Nothing is to be stored but the code.
         true if texts == 0 && !sink.writes() => Ok((TAG_STRING, 0)),
@@ -236,6 +260,35 @@ fn store_code<K: Sink>(
         code = entries.count.into();
     });
     Ok((TAG_STRING, code))
+}
+
+/// Stores the text of a slot in a run, where there is one: an empty one for slots without a value.
+/// `room` makes room for so many bytes, and returns where they lie.
+fn store_text<K: Sink>(
+    sink: &mut K,
+    put: &Put<'_>,
+    room: impl FnOnce(&mut Space<K::Storage, K::Observer>, u32) -> Result<u64>,
+) -> Result<(u8, u64)> {
+    sink.try_write(|editor, _| {
+        let space = &mut editor.space;
+        let mut short = [0; 8];
+        let length = put.run_text(space.bytes(), &mut short)?.len() as u32;
+        let to = room(space, length)?;
+        match *put {
+            // No run's bytes: those are copied to a column, or to another run.
+            Put::Here(raw) if span_inline(raw.cell).is_none() && raw.tag == TAG_STRING => {
+                space.copy_within(raw.cell as u32 as u64, to, length as u64);
+                editor.release(raw);
+            }
+            Put::Here(_) => space.write(to, &short[..length as usize]),
+            _ => {
+                let text = put.foreign_text(&mut short)?;
+                space.write(to, text);
+            }
+        }
+        Ok(())
+    })?;
+    Ok((put.probe().0, 0))
 }
 
 // --- opening slots ----------------------------------------------------------
@@ -293,13 +346,22 @@ fn open_column<K: Sink>(
         }
         column.set_count(&mut editor.space, column.count + added);
     });
+    let column = Elements { count: column.count + added, ..column };
+    if column.column.is_run() {
+        sink.try_write(|editor, _| column.open_texts(&mut editor.space, at, added, texts))?;
+    }
     let (mut slot, mut value) = (at, (TAG_NULL, 0));
     feed.each(sink, |sink, put| {
         if column.column.is_nested() {
             sink.write(|editor, _| editor.fill(column, slot, put));
             value = (put.probe().0, row_cell(column.data, slot));
+        } else if column.column.is_run() {
+            value = store_text(sink, &put, |space, length| column.fill_text(space, slot, length))?;
+            if !matches!(put, Put::Blank) {
+                sink.write(|editor, _| column.put(&mut editor.space, slot, value));
+            }
         } else if !matches!(put, Put::Blank) {
-            value = store_in(sink, old, column, &put, texts)?;
+            value = store_in(sink, old, column, slot, &put, texts)?;
             sink.write(|editor, _| column.put(&mut editor.space, slot, value));
         }
         slot += 1;
@@ -460,10 +522,13 @@ pub(super) fn replace<K: Sink>(
             relayout(sink, place, column, layout, room)?
         }
     };
+    // The text got a copy with the others of its run.
+    let copied = before.column.is_run() && !column.column.is_run();
+    let (dissolves, held) = (dissolves || copied, held || copied);
     if !column.column.is_nested() {
-        let value = store_in(sink, before, column, &put, texts)?;
+        let value = store_in(sink, before, column, slot, &put, texts)?;
         sink.try_write(|editor, _| {
-            // A row is an object by itself now.
+            // A row is an object by itself now, and a text of a run a text by itself.
             let old = match dissolves {
                 true => column.element(editor.space.bytes(), slot)?,
                 false => old,
@@ -487,7 +552,7 @@ pub(super) fn replace<K: Sink>(
         if held {
             editor.release(old);
         }
-        editor.blank_slot(place.header, slot)?;
+        editor.blank_slots(place.header, slot..slot + 1)?;
         if let Incoming::Gap(gap) = put.incoming() {
             column.set_gap(&mut editor.space, slot, Some(gap));
         }
@@ -632,6 +697,8 @@ impl Change for Step<'_> {
                     let layout = Layout::plain(array);
                     let room = Rules::Column.room(array, layout, array.count, sink.end());
                     relayout(sink, Place::array(0, array), array, layout, room)?;
+                } else {
+                    part_far_texts(sink, Place::array(0, array), array, a, b)?;
                 }
                 sink.try_write(|editor, _| editor.exchange(array.offset, a, b))?;
                 Ok(DONE)
@@ -710,6 +777,35 @@ fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
     Ok(false)
 }
 
+/// Makes the texts of two slots texts by themselves, with all of their column, where exchanging
+/// them in their run would move too many bytes. Texts of the same length just change places. The same in all columns of structs.
+fn part_far_texts<K: Sink>(
+    sink: &mut K,
+    place: Place,
+    column: Elements,
+    a: u32,
+    b: u32,
+) -> Result<()> {
+    if column.column == ColumnType::Struct {
+        let table = Table::load(sink.bytes(), column.data)?;
+        for index in 0..table.columns {
+            let below = table.column(sink.bytes(), index)?.whole(sink.bytes())?;
+            part_far_texts(sink, Place::column(table, index), below, a, b)?;
+        }
+    } else if column.column.is_run() {
+        let first = column.bounds(sink.bytes(), a.min(b))?;
+        let second = column.bounds(sink.bytes(), a.max(b))?;
+        let alike = first.1.wrapping_sub(first.0) == second.1.wrapping_sub(second.0);
+        if !alike && second.1.saturating_sub(first.0) > MOST_MOVED {
+            let layout = Layout::plain(column);
+            let rules = Rules::of(column, place.within);
+            let room = rules.room(column, layout, column.count, sink.end());
+            relayout(sink, place, column, layout, room)?;
+        }
+    }
+    Ok(())
+}
+
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// Carries out an edit of columns.
     ///
@@ -739,6 +835,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let mut sizer = self.sizer(NodeId::NONE);
             let (layout, texts) =
                 layout(&mut sizer, column, rules, place.within, &feed, Some(slot))?;
+            if column.column.is_run() {
+                let bytes = self.space.bytes();
+                let (start, end) = column.bounds(bytes, slot)?;
+                let length = put.run_text(bytes, &mut [0; 8])?.len() as u32;
+                return Ok(layout == Layout::of(column) && Some(length) == end.checked_sub(start));
+            }
             Ok(layout == Layout::of(column) && texts == 0)
         };
         Ok(match *step {
@@ -833,38 +935,53 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    /// Empties a slot whose contents are freed or elsewhere.
-    fn blank_slot(&mut self, header: u32, slot: u32) -> Result<()> {
+    /// Empties slots whose contents are freed or elsewhere.
+    fn blank_slots(&mut self, header: u32, slots: Range<u32>) -> Result<()> {
         let column = Elements::at(self.space.bytes(), header)?;
+        if slots.is_empty() {
+            return Ok(());
+        }
         match column.column {
             ColumnType::Struct => {
                 let table = Table::load(self.space.bytes(), column.data)?;
-                self.shift_extras_out(table, slot)?;
+                slots.clone().try_for_each(|row| self.shift_extras_out(table, row))?;
                 for index in 0..table.columns {
-                    self.blank_slot(table.header(index), slot)?;
+                    self.blank_slots(table.header(index), slots.clone())?;
                 }
             }
             ColumnType::List => {
                 let list = List::load(self.space.bytes(), column.data)?;
-                let (start, count) = list.bounds(self.space.bytes(), slot)?;
+                let (start, _) = list.bounds(self.space.bytes(), slots.start)?;
+                let (last, length) = list.bounds(self.space.bytes(), slots.end - 1)?;
+                let count = (last + length).saturating_sub(start);
                 self.close_from(list.offset + LIST_CHILD, start as u32, count as u32)?;
                 let offsets = list.offsets(self.space.bytes())?;
-                self.add_to_offsets(offsets, slot + 1, offsets.count, -(count as i64))?;
+                for slot in slots.clone() {
+                    offsets.put(&mut self.space, slot + 1, (TAG_INT, start));
+                }
+                self.add_to_offsets(offsets, slots.end + 1, offsets.count, -(count as i64))?;
             }
             ColumnType::FixedList => {
                 let list = List::load(self.space.bytes(), column.data)?;
                 let length = list.length.unwrap_or(0);
-                for index in slot * length..(slot + 1) * length {
-                    self.blank_slot(list.offset + LIST_CHILD, index)?;
-                }
+                let elements = slots.start * length..slots.end * length;
+                self.blank_slots(list.offset + LIST_CHILD, elements)?;
             }
-            _ => {
-                column.put(&mut self.space, slot, (TAG_HOLE, 0));
+            kind => {
+                if kind.is_run() {
+                    let count = slots.end - slots.start;
+                    column.blank_texts(&mut self.space, slots.start, count)?;
+                }
+                for slot in slots {
+                    column.put(&mut self.space, slot, (TAG_HOLE, 0));
+                }
                 return Ok(());
             }
         }
-        self.note(Event::Gone { table: column.data, row: slot });
-        column.set_gap(&mut self.space, slot, Some(Gap::Missing));
+        for slot in slots {
+            self.note(Event::Gone { table: column.data, row: slot });
+            column.set_gap(&mut self.space, slot, Some(Gap::Missing));
+        }
         Ok(())
     }
 
@@ -911,10 +1028,19 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let length = list.length.unwrap_or(0);
                 self.close_from(list.offset + LIST_CHILD, at * length, count * length)?;
             }
+            kind if kind.is_run() && count > 0 => {
+                column.close_texts(&mut self.space, at, count)?;
+            }
             _ => {}
         }
         if column.column.is_nested() {
             self.note(Event::Closed { table: column.data, at, count });
+        }
+        if column.is_fixed() && column.count == count {
+            // Texts to come have lengths of their own.
+            self.free_column(column);
+            Elements::new(header, ColumnType::String, 0, 0, 0).write_header(&mut self.space);
+            return Ok(());
         }
         column.move_slots(&mut self.space, at + count, at, rest);
         column.set_count(&mut self.space, column.count - count);
@@ -929,7 +1055,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let bytes = self.space.bytes();
         let column = Elements::at(bytes, header)?;
         let gaps = (column.gap(bytes, a)?, column.gap(bytes, b)?);
-        if column.column != ColumnType::Struct {
+        if column.column.is_run() {
+            column.exchange_texts(&mut self.space, a, b)?;
+        } else if column.column != ColumnType::Struct {
             let (first, second) = (column.stored(bytes, a)?, column.stored(bytes, b)?);
             column.put(&mut self.space, a, second);
             column.put(&mut self.space, b, first);
@@ -937,6 +1065,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         column.set_gap(&mut self.space, a, gaps.1);
         column.set_gap(&mut self.space, b, gaps.0);
+        if column.column.is_run() {
+            return Ok(());
+        }
         let table = Table::load(self.space.bytes(), column.data)?;
         self.note(Event::Swapped { table: table.offset, a, b });
         for index in 0..table.columns {

@@ -584,7 +584,7 @@ impl<'v> Copier<'v> {
             absent::check(self.source, elements, None)?;
         }
         let home = sink.carve(ARRAY_SIZE as u64);
-        let column = match elements.column.is_dictionary() {
+        let column = match elements.column.has_entries() {
             true => elements.column,
             false => elements.column.plain(),
         };
@@ -617,12 +617,12 @@ impl<'v> Copier<'v> {
         // Damaged columns may lead to their own table: each of them is paid for.
         self.allowance.key(ARRAY_SIZE as usize)?;
         column.whole(self.source)?;
+        if !column.has_slots() && column.capacity != column.count {
+            return bad(ErrorKind::BadCount);
+        }
         if column.column.is_nested() {
             if around.depth == MAX_COLUMN_DEPTH {
                 return bad(ErrorKind::NestingLimit);
-            }
-            if column.gaps == GAPS_NONE && column.capacity != column.count {
-                return bad(ErrorKind::BadCount);
             }
             let bits = column.bits_at(self.source)?;
             slice(self.source, bits, gaps_size(column.gaps, column.capacity as u64))?;
@@ -678,7 +678,7 @@ impl<'v> Copier<'v> {
         // Without elements there is nothing to be without a value.
         let (column, gaps) = match (count, copy.column) {
             (0, ColumnType::Null) => (ColumnType::Cells, GAPS_NONE),
-            (0, column) if column.is_dictionary() => (column.plain(), GAPS_NONE),
+            (0, column) if column.has_entries() => (column.plain(), GAPS_NONE),
             (0, column) => (column, GAPS_NONE),
             (_, column) => (column, elements.gaps),
         };
@@ -712,6 +712,17 @@ impl<'v> Copier<'v> {
                 }
                 return Ok(());
             }
+            if column == ColumnType::TextFixed {
+                return Ok(());
+            }
+            if column.is_run() {
+                let base = elements.bounds(self.source, elements.first)?.0;
+                for index in 0..count {
+                    let end = elements.end(self.source, elements.first + index)?;
+                    copy.set_end(space, index, end.wrapping_sub(base));
+                }
+                return Ok(());
+            }
             let width = column.width();
             let from = from + elements.first as u64 * width;
             space.write(to, slice(self.source, from, width * count as u64)?);
@@ -719,6 +730,8 @@ impl<'v> Copier<'v> {
         })?;
         if column.is_dictionary() {
             self.entries(sink, elements, copy)?;
+        } else if column.is_run() {
+            self.run(sink, elements, copy)?;
         }
         Ok(copy)
     }
@@ -753,6 +766,41 @@ impl<'v> Copier<'v> {
             let cell = shared_span(cell);
             sink.write(|editor, _| texts.put(&mut editor.space, index, (tag, cell)));
         }
+        Ok(())
+    }
+
+    /// Copies the texts of a run. Checks where they end, and each text.
+    fn run<K: Sink>(&mut self, sink: &mut K, elements: Elements, copy: Elements) -> Result<()> {
+        let source = self.source;
+        let Some(from) = elements.entries(source)? else {
+            return Err(Error::new(ErrorKind::BadCount, elements.offset as u64));
+        };
+        let (base, _) = elements.bounds(source, elements.first)?;
+        if !sink.writes() {
+            elements.check_ends(source, from.count)?;
+            if elements.column == ColumnType::TextFixed && elements.text_length(source)? == 0 {
+                return Err(Error::new(ErrorKind::BadCount, from.offset as u64));
+            }
+            for index in 0..elements.count {
+                if elements.gap(source, elements.first + index)?.is_some() {
+                    continue;
+                }
+                let raw = elements.slot(source, elements.first + index)?;
+                let bytes = span_bytes(source, raw.cell, 0)?;
+                self.allowance.text(bytes.len())?;
+                self.check_length(bytes)?;
+                text(bytes, span_offset(raw.cell, 0))?;
+            }
+        }
+        let end = elements.end(source, elements.first + elements.count - 1)?;
+        let bytes = slice(source, from.data as u64 + base as u64, end.wrapping_sub(base).into())?;
+        let count = bytes.len() as u32;
+        let data = if count == 0 { 0 } else { sink.carve(from.column.data_size(count)) };
+        let run = Elements::new(copy.entries_at() as u32, from.column, count, count, data);
+        sink.write(|editor, _| {
+            run.write_header(&mut editor.space);
+            editor.space.write(data as u64, bytes);
+        });
         Ok(())
     }
 

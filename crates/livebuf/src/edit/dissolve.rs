@@ -13,7 +13,8 @@ use crate::block::shape::{self, Shape};
 use crate::block::table::Table;
 use crate::block::walk::{Cursor, Node};
 use crate::error::Result;
-use crate::format::bytes::load_u64;
+use crate::format::bytes::{load_u64, round_up};
+use crate::format::cell::{Needle, span_at, span_bytes};
 use crate::format::layout::*;
 
 /// Stores a value in a slot of its own: its tag and cell.
@@ -31,8 +32,11 @@ pub(super) fn store<K: Sink>(sink: &mut K, put: &Put<'_>) -> Result<(u8, u64)> {
 }
 
 /// Makes a row or an element of a list a record, map or array by itself: its parts
-/// move there. Other values are as they are; so are all while only counted.
+/// move there. A text in a run is copied. Other values are as they are; so are all while only counted.
 pub(super) fn materialize<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> {
+    if raw.is_lent() {
+        return copy_lent(sink, raw);
+    }
     // Rows of a document that was not validated stay where they are.
     let row = raw.tag > TAG_SPAN_LAST && row_of(raw.cell).is_some();
     if !row || !sink.editor().space.trusted {
@@ -54,6 +58,24 @@ pub(super) fn materialize<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> 
         editor.note(Event::Moved { from, to: (home, 0) });
     });
     Ok((raw.tag, home as u64))
+}
+
+/// Copies a text out of a run.
+fn copy_lent<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> {
+    let text = span_bytes(sink.bytes(), raw.cell, 0)?;
+    if text.len() <= MAX_INLINE {
+        return Ok((raw.tag, Needle::new(text).cell));
+    }
+    let length = text.len() as u32;
+    let to = sink.carve(round_up(length.into()));
+    if !sink.writes() {
+        // Where the text is now, it can be compared with others.
+        return Ok((raw.tag, raw.cell));
+    }
+    sink.write(|editor, _| {
+        editor.space.copy_within(raw.cell as u32 as u64, to.into(), length.into());
+    });
+    Ok((raw.tag, span_at(to, length, true)))
 }
 
 fn materialize_record<K: Sink>(sink: &mut K, table: Table, row: u32) -> Result<u32> {

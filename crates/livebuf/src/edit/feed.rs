@@ -82,6 +82,40 @@ impl<'v> Put<'v> {
         })
     }
 
+    /// The text for a slot of a run: empty where it is none. A short one of this document is
+    /// copied to `short`, since its cell may be nowhere.
+    pub(super) fn run_text<'b>(&self, bytes: &'b [u8], short: &'b mut [u8; 8]) -> Result<&'b [u8]>
+    where
+        'v: 'b,
+    {
+        let raw = match self {
+            Put::Here(raw) if raw.tag == TAG_STRING => raw,
+            _ => return self.foreign_text(short),
+        };
+        match span_inline(raw.cell) {
+            Some(length) => {
+                *short = raw.cell.to_le_bytes();
+                Ok(&short[..length])
+            }
+            None => span_bytes(bytes, raw.cell, 0),
+        }
+    }
+
+    /// The same where it is not in this document.
+    pub(super) fn foreign_text<'b>(&self, short: &'b mut [u8; 8]) -> Result<&'b [u8]>
+    where
+        'v: 'b,
+    {
+        match self {
+            Put::Value(New::Str(text)) => Ok(text.as_bytes()),
+            Put::Value(New::Copy(value)) if value.raw().tag == TAG_STRING => {
+                let raw = value.raw();
+                span_bytes(value.document(), raw.cell, raw.position.into())
+            }
+            _ => Ok(&short[..0]),
+        }
+    }
+
     /// The member for a column of a table; blank where this is no object.
     pub(super) fn column_member(&self, bytes: &[u8], table: Table, index: u32) -> Result<Put<'v>> {
         if !self.is(TAG_OBJECT) {

@@ -190,7 +190,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    /// Frees the cells of a dictionary's texts. The texts stay: other cells may refer to them.
+    /// Frees the cells of a dictionary's texts, or the bytes of a run. A dictionary's texts stay:
+    /// other cells may refer to them.
     pub(super) fn free_entries(&mut self, column: Elements) {
         if let Ok(Some(entries)) = column.entries(self.space.bytes()) {
             self.space.free(entries.data as u64, entries.data_size());

@@ -2,12 +2,14 @@
 //! (FORMAT 12.6, 12.9).
 
 use super::feed::{Feed, Incoming, Put};
+use super::new::New;
 use super::sink::Sink;
 use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{ColumnType, Elements, Gap, Numbers};
 use crate::block::list::List;
 use crate::block::table::Table;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::text;
 use crate::format::layout::*;
 
 /// By which rules a column changes.
@@ -15,8 +17,8 @@ use crate::format::layout::*;
 pub(super) enum Rules {
     /// An array by itself without gaps, marks and dictionary (FORMAT 12.6).
     Array,
-    /// Columns of tables and lists, and arrays with gaps, marks or a dictionary, of rows or of
-    /// arrays (12.9).
+    /// Columns of tables and lists, and arrays with gaps, marks, a dictionary or a run, of rows
+    /// or of arrays (12.9).
     Column,
 }
 
@@ -85,7 +87,7 @@ impl Rules {
     /// Of a column, and what it is in.
     pub(super) fn of(column: Elements, within: u32) -> Rules {
         let kind = column.column;
-        let simple = !kind.is_nested() && !kind.is_marked() && !kind.is_dictionary();
+        let simple = !kind.is_nested() && !kind.is_marked() && !kind.has_entries();
         if simple && column.gaps == GAPS_NONE && within == 0 { Rules::Array } else { Rules::Column }
     }
 
@@ -93,9 +95,10 @@ impl Rules {
     pub(super) fn room(self, column: Elements, layout: Layout, needed: u32, end: u64) -> Room {
         if self == Rules::Column {
             let capacity = grown(column, needed);
-            let same = capacity == column.capacity
-                && layout.gaps == column.gaps
-                && layout.column.takes_over(column.column);
+            // Texts of one length take no bytes for each slot.
+            let kept = capacity == column.capacity || column.is_fixed() && !column.has_slots();
+            let same =
+                kept && layout.gaps == column.gaps && layout.column.takes_over(column.column);
             return Room { capacity, data: if same { Data::Stays } else { Data::Moves } };
         }
         let (kind, count, size) = (layout.column, column.count, column.data_size());
@@ -178,7 +181,7 @@ impl Layout {
 }
 
 /// The layout in which a column in the table or list `within` (0: in neither) can hold its
-/// slots and these, and how many texts a dictionary lacks. `replaced`: the slot that the value
+/// slots and these, and how many texts a dictionary lacks, or bytes a run. `replaced`: the slot that the value
 /// is stored in, where that is there.
 pub(super) fn layout<K: Sink>(
     sink: &mut K,
@@ -195,6 +198,9 @@ pub(super) fn layout<K: Sink>(
     }
     if layout.column.is_dictionary() {
         return dictionary_layout(sink, column, feed, layout);
+    }
+    if layout.column.is_run() {
+        return run_layout(sink, column, feed, layout, replaced);
     }
     Ok((layout, 0))
 }
@@ -240,6 +246,73 @@ fn new_texts<K: Sink>(sink: &mut K, entries: Elements, feed: &Feed<'_, '_>) -> R
         Ok(())
     })?;
     Ok(fits.then_some(new))
+}
+
+/// Most bytes of a run.
+const MAX_RUN: u64 = MAX_SPAN as u64;
+
+/// Bytes of texts and ends that one edit moves in a run.
+pub(super) const MOST_MOVED: u32 = 1 << 16;
+
+/// The layout by which a run holds texts, and how many bytes more it needs: with ends where not all
+/// are equally long, and with wider ones where these are too narrow. Texts are in cells where one would move too many bytes.
+#[cold]
+fn run_layout<K: Sink>(
+    sink: &mut K,
+    column: Elements,
+    feed: &Feed<'_, '_>,
+    layout: Layout,
+    replaced: Option<u32>,
+) -> Result<(Layout, u32)> {
+    let plain = Layout { column: ColumnType::String, ..layout };
+    let Some(run) = column.entries(sink.bytes())? else { return Ok((plain, 0)) };
+    let fixed = match column.column {
+        ColumnType::TextFixed if column.count > 0 => Some(column.text_length(sink.bytes())?),
+        _ => None,
+    };
+    let (mut new, mut slots, mut fits) = (0, 0, fixed.is_some());
+    feed.each(sink, |sink, put| {
+        let mut short = [0; 8];
+        let bytes = put.run_text(sink.bytes(), &mut short)?;
+        sink.editor().check_length(bytes)?;
+        if matches!(put, Put::Value(New::Copy(_))) {
+            text(bytes, 0)?;
+        }
+        new += bytes.len() as u64;
+        slots += 1;
+        fits &= !put.is(TAG_STRING) || fixed == Some(bytes.len() as u32);
+        Ok(())
+    })?;
+    if let Some(length) = fixed.filter(|_| fits) {
+        let more = if replaced.is_some() { 0 } else { slots * length as u64 };
+        if run.count as u64 + more <= MAX_RUN {
+            return Ok((layout, more as u32));
+        }
+    }
+    let mut old = 0;
+    if let Some(slot) = replaced {
+        let (start, end) = column.bounds(sink.bytes(), slot)?;
+        let (length, rest) = (end.checked_sub(start), run.count.checked_sub(end));
+        let (Some(length), Some(rest)) = (length, rest) else {
+            return Err(Error::new(ErrorKind::BadIndex, column.entries_at()));
+        };
+        old = length.into();
+        let ends = (column.count - slot) as u64 * column.column.width();
+        if new != old && rest as u64 + ends > MOST_MOVED as u64 {
+            return Ok((plain, 0));
+        }
+    }
+    let total = run.count as u64 - old + new;
+    let kind = match (layout.column, total) {
+        (ColumnType::TextFixed, 0..=0xFF) => ColumnType::TextU8,
+        (ColumnType::TextFixed, 0x100..=0xFFFF) => ColumnType::TextU16,
+        (kind, 0..=0xFF) => kind,
+        (ColumnType::TextU8 | ColumnType::TextU16, 0x100..=0xFFFF) => ColumnType::TextU16,
+        (_, 0x100..=MAX_RUN) => ColumnType::TextU32,
+        _ => return Ok((plain, 0)),
+    };
+    let more = total.saturating_sub(run.count.into()) as u32;
+    Ok((Layout { column: kind, ..layout }, more))
 }
 
 /// The layout by which a column of numbers holds integers and floats (FORMAT 12.6); `None`

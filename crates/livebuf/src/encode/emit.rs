@@ -4,7 +4,8 @@ use super::encoder::Encoder;
 use super::keys::KeyList;
 use super::plan::{BLANK, Below, Dictionary, Places, Plan, Planner};
 use super::stack::{
-    TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, places,
+    TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_LOOSE, TAG_WAITING, TAG_WAITING_ARRAY,
+    TAG_WAITING_OBJECT, places,
 };
 use super::texts::{Text, settle, settle_shared};
 use crate::block::column::ColumnType;
@@ -89,6 +90,7 @@ impl<S: Storage> Encoder<S> {
         while from < end {
             let (tag, cell) = value(&self.tags, &self.cells, from);
             from += places(&self.tags, &self.cells, from);
+            let (tag, cell) = self.texts.write(&mut self.out, tag, cell)?;
             self.put(tag, cell)?;
         }
         Ok(())
@@ -100,7 +102,7 @@ impl<S: Storage> Encoder<S> {
             cells: &self.cells,
             lists: &self.keys.lists,
             keys: &self.keys.keys,
-            texts: &self.texts.list,
+            texts: &self.texts,
             min_width: self.options.min_width,
             tables: self.options.tables,
             places: &mut self.places,
@@ -194,6 +196,7 @@ impl<S: Storage> Encoder<S> {
         let data = match &plan.below {
             Below::Nothing => self.write_leaf(plan)?,
             Below::Dictionary(dictionary) => self.write_dictionary(plan, dictionary)?,
+            Below::Run(bytes) => self.write_run(plan, *bytes)?,
             Below::Table(keys, columns) => self.write_table(plan, keys, columns, owner)?,
             Below::List(child, offsets) => self.write_list(plan, child, offsets.as_ref(), owner)?,
         };
@@ -294,9 +297,13 @@ impl<S: Storage> Encoder<S> {
         for (slot, code) in place.chunks_exact_mut(width).zip(&dictionary.codes) {
             slot.copy_from_slice(&code.to_le_bytes()[..width]);
         }
-        let texts = dictionary.texts.len() as u32;
+        let (texts, mut written) = (dictionary.texts.len() as u32, dictionary.texts.clone());
+        for (tag, cell) in &mut written {
+            (*tag, *cell) = self.texts.write(&mut self.out, *tag, *cell)?;
+        }
+        self.out.align();
         let (cells, place) = self.out.grow(8 * texts as usize)?;
-        for (slot, &(tag, cell)) in place.chunks_exact_mut(8).zip(&dictionary.texts) {
+        for (slot, (tag, cell)) in place.chunks_exact_mut(8).zip(written) {
             let cell = settle_shared(&mut self.texts.list, tag, cell);
             slot.copy_from_slice(&cell.to_le_bytes());
         }
@@ -304,9 +311,82 @@ impl<S: Storage> Encoder<S> {
         Ok(data)
     }
 
-    /// Writes the slots of a column without structs and lists. A dictionary's codes are still to
-    /// be written.
+    /// Writes the ends of a run's texts, its header, and the texts.
+    fn write_run(&mut self, plan: &Plan, bytes: u32) -> Result<u32> {
+        let data = self.write_leaf(plan)?;
+        let (count, width) = (plan.places.len(), plan.column.width() as usize);
+        let ends = data as usize + gaps_size(plan.gaps, count as u64) as usize;
+        let header = ends + round_up(count as u64 * width as u64) as usize;
+        let (run, _) = self.out.grow(round_up(bytes.into()) as usize)?;
+        let (written, place) = self.out.bytes_mut().split_at_mut(run as usize);
+        let (mut slot, mut end) = (ends, 0);
+        let absent = match plan.column {
+            ColumnType::TextFixed => (bytes / count.max(1)) as usize,
+            _ => 0,
+        };
+        let (tags, cells, texts) = (&self.tags, &self.cells, &mut self.texts);
+        let mut put = |(tag, cell): (u8, u64)| {
+            if tag == TAG_NULL || tag == TAG_HOLE {
+                end += absent;
+            } else {
+                end += texts.write_in_run((tag, cell), written, (&mut *place, run), end);
+            }
+            written[slot..slot + width].copy_from_slice(&(end as u32).to_le_bytes()[..width]);
+            slot += width;
+        };
+        match plan.places {
+            Places::Run(start, count) => {
+                (start as usize..(start + count) as usize)
+                    .for_each(|at| put((tags[at], cells[at])));
+            }
+            Places::Shredded(column, _) => {
+                self.shred.runs(column).flatten().for_each(|at| put((tags[at], cells[at])));
+            }
+            Places::Listed(..) => {
+                plan.places.listed(&self.places).iter().for_each(|&at| match at {
+                    BLANK.. => put((TAG_HOLE, 0)),
+                    at => put((tags[at as usize], cells[at as usize])),
+                });
+            }
+        }
+        let data_at = if bytes == 0 { 0 } else { run };
+        self.put_header(header as u32, ColumnType::U8, GAPS_NONE, bytes, data_at);
+        Ok(data)
+    }
+
+    /// Writes the texts that a column's cells refer to.
+    fn write_texts(&mut self, plan: &Plan) -> Result<()> {
+        if !matches!(plan.column, ColumnType::String | ColumnType::Cells) {
+            return Ok(());
+        }
+        let (texts, out) = (&mut self.texts, &mut self.out);
+        let (tags, cells) = (&mut self.tags, &mut self.cells);
+        let mut write = |at: usize| -> Result<()> {
+            if matches!(tags[at], TAG_LOOSE | TAG_WAITING) {
+                (tags[at], cells[at]) = texts.write(out, tags[at], cells[at])?;
+            }
+            Ok(())
+        };
+        match plan.places {
+            Places::Run(start, count) => {
+                (start as usize..(start + count) as usize).try_for_each(&mut write)?;
+            }
+            Places::Shredded(column, _) => {
+                self.shred.runs(column).flatten().try_for_each(&mut write)?;
+            }
+            Places::Listed(..) => {
+                let places = plan.places.listed(&self.places).iter();
+                places.filter(|&&at| at < BLANK).try_for_each(|&at| write(at as usize))?;
+            }
+        }
+        self.out.align();
+        Ok(())
+    }
+
+    /// Writes the slots of a column without structs and lists. A dictionary's codes and a run's
+    /// ends are still to be written.
     fn write_leaf(&mut self, plan: &Plan) -> Result<u32> {
+        self.write_texts(plan)?;
         let (column, count) = (plan.column, plan.places.len());
         let bits = gaps_size(plan.gaps, count as u64) as usize;
         let (data, place) = self.out.grow(bits + column.data_size(count) as usize)?;
@@ -348,7 +428,7 @@ fn absorb(plan: &Plan, places: &[u32], tags: &mut [u8]) {
         }
     };
     match &plan.below {
-        Below::Nothing | Below::Dictionary(_) => {}
+        Below::Nothing | Below::Dictionary(_) | Below::Run(_) => {}
         Below::Table(_, columns) => {
             mark(TAG_ABSORBED_OBJECT);
             columns.iter().for_each(|column| absorb(column, places, tags));
@@ -389,7 +469,7 @@ impl LeafMut<'_> {
         let slots = &mut *self.slots;
         match self.column {
             ColumnType::Null | ColumnType::Struct | ColumnType::List | ColumnType::FixedList => {}
-            ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => {}
+            column if column.has_entries() => {}
             ColumnType::Bool => {
                 for (index, (tag, _)) in (first..).zip(values) {
                     slots[index / 8] |= ((tag == TAG_TRUE) as u8) << (index % 8);
@@ -428,6 +508,7 @@ impl LeafMut<'_> {
             | ColumnType::NumbersF64
             | ColumnType::MarkedF32
             | ColumnType::MarkedF64) => put_numbers(slots, column, self.count, first, values),
+            _ => {}
         }
     }
 }

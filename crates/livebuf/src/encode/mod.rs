@@ -1,10 +1,10 @@
 //! Encoding: a stream of events becomes a document (FORMAT, part two).
 //!
-//! One pass, and no object for each value. Text is written when it comes. A container is
-//! written when it ends, behind all that it holds. Shapes come last, when the key lists are
+//! One pass, and no object for each value. Text outside of arrays is written when it comes. A
+//! container is written when it ends, behind all that it holds. Shapes come last, when the key lists are
 //! known. The values of open containers wait on a stack of cells.
 //!
-//! Containers within arrays wait there too, until the outermost array ends. Then the plan
+//! Containers and texts within arrays wait, too, until the outermost array ends. Then the plan
 //! decides which arrays become columns, and all of them are written.
 //!
 //! This file has the events that users give. Below it, each using only those before:
@@ -39,7 +39,7 @@ use crate::store::storage::Storage;
 use crate::view::{Doc, Mode, Value};
 use alloc::vec::Vec;
 use encoder::{Frame, State, sequence};
-use stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE};
+use stack::{TAG_LOOSE, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE};
 use texts::settle;
 
 /// Places of the stack that stay allocated when an outermost array is laid out.
@@ -99,15 +99,16 @@ impl<S: Storage> Encoder<S> {
     #[inline]
     pub fn str(&mut self, text: &str) -> Result<()> {
         let text = text.as_bytes();
+        let (waits, limit) = (self.outermost.is_some(), self.options.limits.string);
         let (tag, cell) = if text.len() <= MAX_INLINE {
             (TAG_STRING, Needle::new(text).cell)
         } else if text.len() > MAX_SHARED as usize || self.texts.repeats.skip() {
-            (TAG_STRING, self.store(text)?)
+            match waits {
+                true => (TAG_LOOSE, self.texts.keep(text, limit)?),
+                false => (TAG_STRING, self.store(text)?),
+            }
         } else {
-            (
-                TAG_WAITING,
-                self.texts.intern(&mut self.out, text, self.options.limits.string)? as u64,
-            )
+            (TAG_WAITING, self.texts.intern(&mut self.out, text, limit, waits)?.into())
         };
         self.push(tag, cell)
     }
@@ -570,6 +571,7 @@ impl<S: Storage> Encoder<S> {
             None => {}
         }
         let home = self.lay_out_array(start)?;
+        self.texts.write_rest(&mut self.out)?;
         self.shred.stop();
         self.end(start, TAG_ARRAY, home)?;
         if self.cells.capacity() > KEPT_PLACES {

@@ -19,9 +19,8 @@ pub struct EncodeOptions {
     pub limits: Limits,
     /// How to treat a key that an object has already.
     pub duplicate_keys: DuplicateKeys,
-    /// Whether arrays of similar objects, and arrays of arrays, become columns, and texts that
-    /// repeat in an array a dictionary. They do only where that takes no more bytes. On by
-    /// default.
+    /// Whether arrays of similar objects, and arrays of arrays, become columns, and texts of an
+    /// array a dictionary or a run. They do only where that takes no more bytes. On by default.
     pub tables: bool,
     /// Fewest bytes of an integer or float in a column. 1, the default, stores numbers in the
     /// fewest bytes that hold them. 8 makes every such column one of `i64`, `u64` or `f64`:

@@ -69,6 +69,17 @@ impl<S: Storage> Output<S> {
         Ok(span_at(offset, length as u32, true))
     }
 
+    /// Appends a copy of bytes that are written already. One cell will own it.
+    pub(super) fn store_again(&mut self, offset: u32, length: u32) -> Result<u64> {
+        if self.used.is_multiple_of(8) && !length.is_multiple_of(8) {
+            self.grow(1)?;
+        }
+        let (copy, _) = self.grow(length as usize)?;
+        let source = offset as usize..(offset + length) as usize;
+        self.storage.bytes_mut().copy_within(source, copy as usize);
+        Ok(span_at(copy, length, true))
+    }
+
     #[inline]
     pub(super) fn put_u32(&mut self, offset: u32, value: u32) {
         let at = offset as usize;

@@ -7,9 +7,10 @@
 //! more bytes than records and plain arrays (`docs/design.md`, "The cost rule").
 
 use super::keys::{KeyList, KeyText};
-use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run};
-use super::texts::Text;
+use super::stack::{TAG_LOOSE, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run};
+use super::texts::Texts;
 use crate::block::column::{ColumnType, Numbers};
+use crate::format::bytes::round_up;
 use crate::format::cell::{span_inline, span_length};
 use crate::format::layout::*;
 use alloc::boxed::Box;
@@ -64,6 +65,7 @@ const KINDS: [u8; 256] = {
     kinds[TAG_FLOAT as usize] = FLOAT;
     kinds[TAG_STRING as usize] = TEXT;
     kinds[TAG_WAITING as usize] = TEXT;
+    kinds[TAG_LOOSE as usize] = TEXT;
     kinds[TAG_OBJECT as usize] = OBJECT;
     kinds[TAG_WAITING_OBJECT as usize] = OBJECT;
     kinds[TAG_ARRAY as usize] = ARRAY;
@@ -212,6 +214,8 @@ pub(super) enum Below {
     List(Box<Plan>, Option<(ColumnType, Vec<u32>)>),
     /// The different texts of a dictionary, and each slot's code.
     Dictionary(Dictionary),
+    /// The bytes of a run's texts.
+    Run(u32),
 }
 
 /// Texts and their codes.
@@ -233,8 +237,8 @@ impl Dictionary {
     fn of(
         count: u32,
         size: u64,
-        values: impl Iterator<Item = (u8, u64)>,
-        texts: &[Text],
+        mut values: impl Iterator<Item = (u8, u64)>,
+        texts: &Texts,
     ) -> Option<Dictionary> {
         // What does not repeat is not gone through to its end.
         let codes = ColumnType::DictionaryU8.data_size(count);
@@ -244,15 +248,15 @@ impl Dictionary {
         let mut numbers = HashMap::new();
         // No text has this cell.
         let mut latest = (u64::MAX, 0);
-        for (tag, cell) in values {
+        values.try_for_each(|(tag, cell)| {
             if tag == TAG_NULL || tag == TAG_HOLE {
                 dictionary.codes.push(0);
-                continue;
+                return Some(());
             }
             if cell != latest.0 {
                 // Texts that nothing else refers to are not hashed.
                 let single = match tag {
-                    TAG_WAITING => texts[cell as usize].is_single(),
+                    TAG_WAITING => texts.list[cell as usize].is_single(),
                     _ => span_inline(cell).is_none(),
                 };
                 let code = if single {
@@ -267,7 +271,8 @@ impl Dictionary {
                 latest = (cell, code);
             }
             dictionary.codes.push(latest.1);
-        }
+            Some(())
+        })?;
         Some(dictionary)
     }
 
@@ -275,7 +280,7 @@ impl Dictionary {
     /// or the text is too long.
     fn add(&mut self, tag: u8, cell: u64, most: usize) -> Option<u16> {
         let next = self.texts.len();
-        let long = tag == TAG_STRING && span_inline(cell).is_none();
+        let long = tag == TAG_LOOSE || tag == TAG_STRING && span_inline(cell).is_none();
         let long = long && span_length(cell) > MAX_SHARED;
         if long || next >= most {
             return None;
@@ -307,7 +312,7 @@ pub(super) struct Planner<'e> {
     pub(super) cells: &'e [u64],
     pub(super) lists: &'e [KeyList],
     pub(super) keys: &'e [KeyText],
-    pub(super) texts: &'e [Text],
+    pub(super) texts: &'e Texts,
     pub(super) min_width: u8,
     pub(super) tables: bool,
     /// The places of all columns' values.
@@ -356,29 +361,77 @@ impl Planner<'_> {
         Plan { column, gaps, size, worth, places, waits, below: Below::Nothing }
     }
 
-    /// The same, or a dictionary where all values are texts and it takes fewer bytes.
+    /// The same, or a dictionary or a run where all values are texts and it takes fewer bytes.
     pub(super) fn text(
         &self,
         plan: Plan,
         Gathered { summary, .. }: &Gathered,
-        values: impl Iterator<Item = (u8, u64)>,
+        values: impl Iterator<Item = (u8, u64)> + Clone,
     ) -> Plan {
         if summary.kinds & !NULL != TEXT || summary.count < LEAST_CODES || !self.tables {
             return plan;
         }
         let (gaps, count) = (summary.gaps(), summary.count);
         let bits = gaps_size(gaps, count as u64);
-        let most = plan.size.saturating_sub(bits);
-        let Some(dictionary) = Dictionary::of(count, most, values, self.texts) else {
-            return plan;
+        let smaller = |column: ColumnType, size: u64, below: Below, plan: Plan| {
+            let size = bits + size;
+            match size < plan.size {
+                true => Plan { column, gaps, size, worth: column.worth(), below, ..plan },
+                false => plan,
+            }
         };
-        let (column, size) = dictionary.size();
-        let size = bits + size;
-        if size >= plan.size {
-            return plan;
+        let most = plan.size.saturating_sub(bits);
+        let plan = match Dictionary::of(count, most, values.clone(), self.texts) {
+            Some(dictionary) => {
+                let (column, size) = dictionary.size();
+                smaller(column, size, Below::Dictionary(dictionary), plan)
+            }
+            None => plan,
+        };
+        match self.run(count, values) {
+            Some((column, size, bytes)) => smaller(column, size, Below::Run(bytes), plan),
+            None => plan,
         }
-        let below = Below::Dictionary(dictionary);
-        Plan { column, gaps, size, worth: column.worth(), below, ..plan }
+    }
+
+    /// A run of so many values: its column, its size, and the bytes of its texts. Text that takes
+    /// bytes of its own in a cell, too, does not count as size. `None` where a text is too long.
+    fn run(
+        &self,
+        count: u32,
+        mut values: impl Iterator<Item = (u8, u64)>,
+    ) -> Option<(ColumnType, u64, u32)> {
+        let (mut bytes, mut more, mut texts) = (0, 0, 0);
+        let (mut length, mut equal) = (0, true);
+        values.try_for_each(|(tag, cell)| {
+            if tag != TAG_NULL && tag != TAG_HOLE {
+                let (next, apart) = self.texts.measure(tag, cell)?;
+                bytes += u64::from(next);
+                more += if apart { 0 } else { u64::from(next) };
+                equal &= texts == 0 || next == length;
+                (texts, length) = (texts + 1, next);
+                return (next <= MAX_SHARED).then_some(());
+            }
+            Some(())
+        })?;
+        let column = match bytes {
+            0..=0xFF => ColumnType::TextU8,
+            0x100..=0xFFFF => ColumnType::TextU16,
+            _ => ColumnType::TextU32,
+        };
+        let size = |column: ColumnType, bytes: u64| {
+            column.data_size(count) + more + round_up(bytes) - bytes
+        };
+        let mut run = (column, size(column, bytes), bytes);
+        if equal && length > 1 {
+            let absent = u64::from(count - texts) * u64::from(length);
+            let size = size(ColumnType::TextFixed, bytes + absent) + absent;
+            if size <= run.1 {
+                run = (ColumnType::TextFixed, size, bytes + absent);
+            }
+        }
+        let bytes = u32::try_from(run.2).ok().filter(|&bytes| bytes <= MAX_SPAN)?;
+        Some((run.0, run.1, bytes))
     }
 
     /// The smallest plan for these values, whose places are listed from `from` on, with
@@ -425,7 +478,7 @@ impl Planner<'_> {
         };
         let (size, worth) = (bits + size, worth.min(NESTED_WORTH));
         let waits = match &below {
-            Below::Nothing | Below::Dictionary(_) => false,
+            Below::Nothing | Below::Dictionary(_) | Below::Run(_) => false,
             Below::Table(_, columns) => columns.iter().any(|column| column.waits),
             Below::List(child, _) => child.waits,
         };

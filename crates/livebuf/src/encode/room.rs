@@ -8,7 +8,13 @@ use hashbrown::HashTable;
 /// Room for one more: much more while small, later a quarter more, to bound memory.
 #[inline]
 pub(super) fn make_room<T>(items: &mut Vec<T>) -> Result<()> {
-    if items.len() < items.capacity() {
+    make_room_for(items, 1)
+}
+
+/// The same for so many more.
+#[inline]
+pub(super) fn make_room_for<T>(items: &mut Vec<T>, count: usize) -> Result<()> {
+    if items.len() + count <= items.capacity() {
         return Ok(());
     }
     let length = items.len();
@@ -17,6 +23,7 @@ pub(super) fn make_room<T>(items: &mut Vec<T>) -> Result<()> {
         512..4096 => length,
         _ => length / 4,
     };
+    let more = more.max(count);
     let refused = |_| Error::with_detail(ErrorKind::Io, 0, (more * size_of::<T>()) as u64);
     items.try_reserve_exact(more).map_err(refused)
 }

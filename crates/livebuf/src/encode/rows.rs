@@ -6,7 +6,9 @@
 use super::encoder::{Encoder, Frame, State};
 use super::plan::{BLANK, Summary};
 use super::shred::{CHUNK, Event, Holds, Shred, Step, Values, is_plain};
-use super::stack::{TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE, run};
+use super::stack::{
+    TAG_LOOSE, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE, run,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
@@ -22,7 +24,7 @@ const FEWEST_ROWS: usize = 8;
 /// Whether arrays of such values, like this one, take the same bytes if they are equally
 /// long.
 fn has_one_size(tag: u8, first: u8) -> bool {
-    let is_text = |tag| tag == TAG_STRING || tag == TAG_WAITING;
+    let is_text = |tag| matches!(tag, TAG_STRING | TAG_LOOSE | TAG_WAITING);
     let is_bool = |tag| tag == TAG_TRUE || tag == TAG_FALSE;
     is_text(tag) && is_text(first) || is_bool(tag) && is_bool(first)
 }

@@ -1,10 +1,11 @@
-//! Texts of the document that may be shared: equal ones are written once (FORMAT 11.3).
+//! Texts of the document that may be shared: equal ones are written once (FORMAT 11.3). Those of
+//! the outermost open array wait beside its values, since they may become part of a run.
 
 use super::output::Output;
-use super::room::{make_room, make_room_in};
-use super::stack::TAG_WAITING;
-use crate::error::Result;
-use crate::format::cell::{Needle, shared_span, span_at};
+use super::room::{make_room, make_room_for, make_room_in};
+use super::stack::{TAG_LOOSE, TAG_WAITING};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::cell::{Needle, shared_span, span_at, span_inline};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 use alloc::vec::Vec;
@@ -12,9 +13,13 @@ use core::hash::BuildHasher;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// All texts that were searched, in the order of their writing.
+/// All texts that were searched, in the order in which they were met.
 pub(super) struct Texts {
     pub(super) list: Vec<Text>,
+    /// The bytes of texts of the outermost open array.
+    waiting: Vec<u8>,
+    /// From which text on some may wait.
+    unwritten: usize,
     table: HashTable<u32>,
     /// Some texts found lately, by a few of their bytes: most repeat soon.
     recent: [u32; RECENT],
@@ -25,10 +30,22 @@ pub(super) struct Texts {
 pub(super) struct Text {
     /// Kept, so that the table grows without reading texts again.
     pub(super) hash: u64,
-    pub(super) offset: u32,
+    offset: u32,
     pub(super) length: u32,
     /// Position of the only cell that refers to it; [`WAITING`] or [`SHARED`].
     pub(super) cell: u32,
+    place: Place,
+}
+
+/// Where a text's bytes are.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    /// Beside the values of the outermost open array.
+    Waits,
+    /// In the document, for cells.
+    Written,
+    /// In a run. Cells do not refer to these.
+    Run,
 }
 
 impl Text {
@@ -103,6 +120,8 @@ impl Default for Texts {
     fn default() -> Self {
         Texts {
             list: Vec::new(),
+            waiting: Vec::new(),
+            unwritten: 0,
             table: HashTable::new(),
             recent: [0; RECENT],
             repeats: Repeats::NEW,
@@ -114,36 +133,36 @@ impl Default for Texts {
 impl Texts {
     pub(super) fn clear(&mut self) {
         self.list.clear();
+        self.waiting.clear();
+        self.unwritten = 0;
         self.table.clear();
         self.recent = [0; RECENT];
         self.repeats = Repeats::NEW;
     }
 
-    /// Finds equal text, or writes it.
+    /// Finds equal text. Otherwise writes it, or keeps it where it `waits`.
     pub(super) fn intern<S: Storage>(
         &mut self,
         out: &mut Output<S>,
         text: &[u8],
         limit: u32,
+        waits: bool,
     ) -> Result<u32> {
         let recent = Needle::new(text).fingerprint as usize % RECENT;
         let number = self.recent[recent];
         if let Some(found) = self.list.get(number as usize)
             && found.length as usize == text.len()
-            && let Some(written) = out.bytes().get(found.offset as usize..)
-            && written.starts_with(text)
+            && bytes_of(found, &self.waiting, out.bytes()).is_some_and(|bytes| bytes == text)
         {
-            self.repeats.searched(true, self.list.len());
-            self.share(out, number);
-            return Ok(number);
+            return self.found(out, number, waits);
         }
         let hash = self.hasher.hash_one(text);
         make_room(&mut self.list)?;
-        let (texts, written) = (&self.list, out.bytes());
+        let (texts, waiting, written) = (&self.list, &self.waiting, out.bytes());
         let equal = |&number: &u32| {
             let found = &texts[number as usize];
             found.length as usize == text.len()
-                && written[found.offset as usize..][..text.len()] == *text
+                && bytes_of(found, waiting, written).is_some_and(|bytes| bytes == text)
         };
         let hash_of = |&number: &u32| texts[number as usize].hash;
         make_room_in(&mut self.table, hash_of);
@@ -152,18 +171,129 @@ impl Texts {
             Entry::Occupied(place) => {
                 let number = *place.get();
                 self.recent[recent] = number;
-                self.repeats.searched(true, self.list.len());
-                self.share(out, number);
-                return Ok(number);
+                return self.found(out, number, waits);
             }
         };
         self.repeats.searched(false, self.list.len() + 1);
-        let offset = out.store(text, limit)? as u32;
+        let (offset, kept) = match waits {
+            true => (keep(&mut self.waiting, text, limit)? as u32, Place::Waits),
+            false => (out.store(text, limit)? as u32, Place::Written),
+        };
         let number = self.list.len() as u32;
         place.insert(number);
         self.recent[recent] = number;
-        self.list.push(Text { hash, offset, length: text.len() as u32, cell: WAITING });
+        let length = text.len() as u32;
+        self.list.push(Text { hash, offset, length, cell: WAITING, place: kept });
         Ok(number)
+    }
+
+    #[inline]
+    fn found<S: Storage>(&mut self, out: &mut Output<S>, number: u32, waits: bool) -> Result<u32> {
+        self.repeats.searched(true, self.list.len());
+        self.share(out, number);
+        if !waits {
+            self.write(out, TAG_WAITING, number.into())?;
+        }
+        Ok(number)
+    }
+
+    /// Keeps a text that is not searched until its place is known. The cell of [`TAG_LOOSE`].
+    pub(super) fn keep(&mut self, text: &[u8], limit: u32) -> Result<u64> {
+        keep(&mut self.waiting, text, limit)
+    }
+
+    /// Writes a text that a cell is to refer to, where it is not written yet. Its tag and cell on
+    /// the stack.
+    #[inline]
+    pub(super) fn write<S: Storage>(
+        &mut self,
+        out: &mut Output<S>,
+        tag: u8,
+        cell: u64,
+    ) -> Result<(u8, u64)> {
+        match tag {
+            TAG_WAITING => {
+                let text = &mut self.list[cell as usize];
+                if text.place != Place::Written {
+                    text.offset = match text.place {
+                        Place::Waits => {
+                            out.store(span_of(&self.waiting, text.offset, text.length), u32::MAX)?
+                        }
+                        _ => out.store_again(text.offset, text.length)?,
+                    } as u32;
+                    text.place = Place::Written;
+                }
+                Ok((tag, cell))
+            }
+            TAG_LOOSE => {
+                let text = span_of(&self.waiting, cell as u32, (cell >> 32) as u32);
+                Ok((TAG_STRING, out.store(text, u32::MAX)?))
+            }
+            _ => Ok((tag, cell)),
+        }
+    }
+
+    /// The length of a text, and whether it takes bytes of its own if a cell holds it: it does
+    /// not fit into the cell, and no other cell has it. `None` where it is written already.
+    #[inline]
+    pub(super) fn measure(&self, tag: u8, cell: u64) -> Option<(u32, bool)> {
+        match (tag, span_inline(cell)) {
+            (TAG_WAITING, _) => {
+                let text = &self.list[cell as usize];
+                Some((text.length, text.is_single()))
+            }
+            (TAG_LOOSE, _) => Some(((cell >> 32) as u32, true)),
+            (_, Some(length)) => Some((length as u32, false)),
+            _ => None,
+        }
+    }
+
+    /// Writes the bytes of a text to `run`, which begins at `run_at` in the document, from byte
+    /// `end` on. `written`: the document up to the run. Returns the text's length.
+    #[inline]
+    pub(super) fn write_in_run(
+        &mut self,
+        (tag, cell): (u8, u64),
+        written: &[u8],
+        (run, run_at): (&mut [u8], u32),
+        end: usize,
+    ) -> usize {
+        let inline = cell.to_le_bytes();
+        let text = match tag {
+            TAG_WAITING => {
+                let text = &mut self.list[cell as usize];
+                let length = text.length as usize;
+                if let Some(from) = text.offset.checked_sub(run_at)
+                    && text.place == Place::Run
+                {
+                    run.copy_within(from as usize..from as usize + length, end);
+                    return length;
+                }
+                let bytes = bytes_of(text, &self.waiting, written).unwrap_or_default();
+                run[end..end + length].copy_from_slice(bytes);
+                if text.place == Place::Waits {
+                    (text.offset, text.place) = (run_at + end as u32, Place::Run);
+                }
+                return length;
+            }
+            TAG_LOOSE => span_of(&self.waiting, cell as u32, (cell >> 32) as u32),
+            _ => &inline[..span_inline(cell).unwrap_or(0)],
+        };
+        run[end..end + text.len()].copy_from_slice(text);
+        text.len()
+    }
+
+    /// Writes all texts that still wait, and forgets their bytes: the array ends.
+    pub(super) fn write_rest<S: Storage>(&mut self, out: &mut Output<S>) -> Result<()> {
+        for number in self.unwritten..self.list.len() {
+            if self.list[number].place == Place::Waits {
+                self.write(out, TAG_WAITING, number as u64)?;
+            }
+        }
+        self.unwritten = self.list.len();
+        self.waiting.clear();
+        self.waiting.shrink_to(KEPT_BYTES);
+        Ok(())
     }
 
     /// A further cell refers to this text.
@@ -180,6 +310,33 @@ impl Texts {
             found.cell = SHARED;
         }
     }
+}
+
+/// Bytes of texts that stay allocated when an array ends.
+const KEPT_BYTES: usize = 1 << 16;
+
+/// Keeps a text: its offset and length there.
+fn keep(waiting: &mut Vec<u8>, text: &[u8], limit: u32) -> Result<u64> {
+    if text.len() > limit as usize {
+        return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit.into()));
+    }
+    // No document holds more.
+    let offset = u32::try_from(waiting.len())
+        .map_err(|_| Error::with_detail(ErrorKind::DocumentLimit, 0, u32::MAX.into()))?;
+    make_room_for(waiting, text.len())?;
+    waiting.extend_from_slice(text);
+    Ok(span_at(offset, text.len() as u32, false))
+}
+
+fn span_of(bytes: &[u8], offset: u32, length: u32) -> &[u8] {
+    bytes.get(offset as usize..offset as usize + length as usize).unwrap_or_default()
+}
+
+/// The bytes of a text.
+#[inline]
+fn bytes_of<'b>(text: &Text, waiting: &'b [u8], written: &'b [u8]) -> Option<&'b [u8]> {
+    let bytes = if text.place == Place::Waits { waiting } else { written };
+    bytes.get(text.offset as usize..)?.get(..text.length as usize)
 }
 
 /// Writes tagged cells (FORMAT 3.4).

@@ -16,6 +16,7 @@ mod kind;
 mod object;
 mod scalar;
 mod table;
+mod text;
 pub(crate) mod validate;
 
 pub use array::{Array, ArrayIter, Element};
@@ -25,7 +26,8 @@ pub use kind::{Kind, View};
 pub use object::{Fields, Keys, Object, Ordered, Position, RowSlots, Slots, Values};
 pub use scalar::Scalar;
 pub(crate) use scalar::from_scalars;
-pub use table::{Codes, Column, ColumnPath, Dictionary, Pointer, Table};
+pub use table::{Column, ColumnPath, Pointer, Table};
+pub use text::{Codes, Dictionary, Ends, Run};
 
 use crate::block::list::elements_of;
 use crate::block::record::Raw;

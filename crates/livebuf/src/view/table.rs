@@ -9,7 +9,7 @@ use crate::block::shape::Shape;
 use crate::block::table::Table as Block;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::slice;
-use crate::format::cell::{Needle, inline_span, span_bytes};
+use crate::format::cell::Needle;
 use crate::format::layout::*;
 use crate::format::pointer;
 use core::ops::{Bound, Range, RangeBounds};
@@ -60,7 +60,7 @@ pub struct Table<'a, M> {
 /// The struct columns around rows, from the outermost that has gaps on. A cell of a row
 /// exists only if all of them have that row. Few bytes, since views are copied.
 #[derive(Clone, Copy, Debug)]
-struct Above {
+pub(super) struct Above {
     /// Header of the outermost; 0 where none has gaps.
     outermost: u32,
     depth: u32,
@@ -72,9 +72,9 @@ struct Above {
 const _: () = assert!(MAX_COLUMN_DEPTH <= 16);
 
 impl Above {
-    const NONE: Above = Above { outermost: 0, depth: 0, path: [0; 2] };
+    pub(super) const NONE: Above = Above { outermost: 0, depth: 0, path: [0; 2] };
 
-    fn is_none(&self) -> bool {
+    pub(super) fn is_none(&self) -> bool {
         self.outermost == 0
     }
 
@@ -410,10 +410,10 @@ impl<M: Mode> core::fmt::Debug for Table<'_, M> {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Column<'a, M> {
-    bytes: &'a [u8],
-    elements: Elements,
-    above: Above,
-    mode: M,
+    pub(super) bytes: &'a [u8],
+    pub(super) elements: Elements,
+    pub(super) above: Above,
+    pub(super) mode: M,
 }
 
 impl<'a, M: Mode> Column<'a, M> {
@@ -451,7 +451,10 @@ impl<'a, M: Mode> Column<'a, M> {
     /// ```
     pub fn slot_bytes(&self) -> u64 {
         let elements = &self.elements;
-        let texts = elements.entries(self.bytes).ok().flatten();
+        let texts = match elements.column.is_dictionary() {
+            true => elements.entries(self.bytes).ok().flatten(),
+            false => None,
+        };
         let slots = elements.column.slots_size(elements.gaps, elements.capacity);
         match slots <= self.bytes.len() as u64 {
             true => slots + texts.map_or(0, |texts| texts.data_size()),
@@ -497,7 +500,7 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn raw(&self, index: u32) -> Result<Raw> {
+    pub(super) fn raw(&self, index: u32) -> Result<Raw> {
         if !self.above.holds(self.bytes, self.elements.first.wrapping_add(index))? {
             return Ok(Raw::HOLE);
         }
@@ -568,7 +571,7 @@ impl<'a, M: Mode> Column<'a, M> {
     }
 
     /// The slots as they are stored, in elements of this type.
-    fn stored<T: bytemuck::AnyBitPattern>(&self) -> Option<&'a [T]> {
+    pub(super) fn stored<T: bytemuck::AnyBitPattern>(&self) -> Option<&'a [T]> {
         if size_of::<T>() > 1 && cfg!(target_endian = "big") {
             return None;
         }
@@ -833,125 +836,6 @@ impl<'a, M: Mode> Column<'a, M> {
         Matches { column: *self, next: 0, mask: 0, base: 0, wanted: Wanted::Numbers(low, high) }
     }
 
-    fn find_text(&self, start: usize, text: &str) -> Result<Option<usize>> {
-        if let Some(dictionary) = self.coded()?
-            && let Some(code) = dictionary.only_code(text)?
-        {
-            return self.find_code(start, dictionary.codes, code);
-        }
-        let cell = if text.len() <= MAX_INLINE { inline_span(text.as_bytes()) } else { 0 };
-        for row in start as u32..self.elements.count {
-            let raw = self.raw(row)?;
-            if raw.tag != TAG_STRING || cell != 0 && raw.cell != cell {
-                continue;
-            }
-            let long = (raw.cell >> 32) as u32 & MAX_SPAN;
-            if cell != 0
-                || long as usize == text.len()
-                    && span_bytes(self.bytes, raw.cell, raw.position as u64)? == text.as_bytes()
-            {
-                return Ok(Some(row as usize));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The first row from `start` on that has a code, if there is a code. Linear in the rows.
-    fn find_code(
-        &self,
-        mut start: usize,
-        codes: Codes<'_>,
-        code: Option<u16>,
-    ) -> Result<Option<usize>> {
-        let Some(code) = code else { return Ok(None) };
-        while let Some(row) = codes.position(start, code) {
-            if self.present(row, 1)? == 1 {
-                return Ok(Some(row));
-            }
-            start = row + 1;
-        }
-        Ok(None)
-    }
-
-    // --- dictionaries -------------------------------------------------------
-
-    /// The codes and the texts of a dictionary column; `None` for other columns, and as
-    /// [`slots`](Self::slots) where the codes cannot be borrowed.
-    ///
-    /// ```
-    /// use livebuf::{Codes, json};
-    /// let doc = json!(["C", "F", "C", "C", "C", "C", "C", "F"]);
-    /// let column = doc.valid()?.root().as_array().unwrap().as_column();
-    /// let units = column.dictionary().unwrap();
-    /// assert_eq!(units.texts().strs().flatten().collect::<Vec<_>>(), ["C", "F"]);
-    /// assert_eq!(units.codes(), Codes::U8(&[0, 1, 0, 0, 0, 0, 0, 1]));
-    /// # Ok::<(), livebuf::Error>(())
-    /// ```
-    pub fn dictionary(&self) -> M::Out<Dictionary<'a, M>> {
-        M::out(self.coded())
-    }
-
-    fn coded(&self) -> Result<Option<Dictionary<'a, M>>> {
-        let Some(elements) = self.elements.entries(self.bytes)? else { return Ok(None) };
-        let codes = match self.elements.column {
-            ColumnType::DictionaryU8 => self.stored().map(Codes::U8),
-            _ => self.stored().map(Codes::U16),
-        };
-        let texts = Column { elements, above: Above::NONE, ..*self };
-        Ok(codes.map(|codes| Dictionary { texts, codes }))
-    }
-
-    /// How many rows have each text, in the order in which texts are met: by rows, or by the codes
-    /// of a dictionary. Other values are not counted. Linear in the rows; of a dictionary column
-    /// only the codes are read.
-    ///
-    /// # Errors
-    /// Of a document that was not validated: what is damaged.
-    ///
-    /// ```
-    /// let doc = livebuf::json!(["open", "closed", null, "open"]);
-    /// let column = doc.valid()?.root().as_array().unwrap().as_column();
-    /// assert_eq!(column.counts(), [("open", 2), ("closed", 1)]);
-    /// # Ok::<(), livebuf::Error>(())
-    /// ```
-    #[cfg(feature = "alloc")]
-    pub fn counts(&self) -> M::Item<alloc::vec::Vec<(&'a str, u64)>> {
-        M::whole(self.count_texts(), alloc::vec::Vec::new())
-    }
-
-    #[cfg(feature = "alloc")]
-    fn count_texts(&self) -> Result<alloc::vec::Vec<(&'a str, u64)>> {
-        let (mut counts, mut places) = (alloc::vec::Vec::new(), hashbrown::HashMap::new());
-        let mut add = |text: &'a str, count: u64| {
-            let place = *places.entry(text).or_insert(counts.len());
-            match counts.get_mut(place) {
-                Some((_, before)) => *before += count,
-                None => counts.push((text, count)),
-            }
-        };
-        let text = |raw| M::result(Value::new(self.mode, self.bytes, raw).as_str());
-        let whole = self.elements.gaps == GAPS_NONE && self.above.is_none();
-        match self.coded()?.filter(|_| whole) {
-            Some(dictionary) => {
-                for (code, count) in (0..).zip(dictionary.codes.counts()) {
-                    if count > 0
-                        && let Some(text) = text(dictionary.texts.raw(code)?)?
-                    {
-                        add(text, count);
-                    }
-                }
-            }
-            None => {
-                for row in 0..self.elements.count {
-                    if let Some(text) = text(self.raw(row)?)? {
-                        add(text, 1);
-                    }
-                }
-            }
-        }
-        Ok(counts)
-    }
-
     fn scan(&self, start: usize, wanted: &Wanted) -> Result<Option<usize>> {
         if let Wanted::Integers(low, high) = *wanted
             && low == high
@@ -1077,7 +961,7 @@ impl<'a, M: Mode> Column<'a, M> {
 
     /// Of the marked rows, those that hold a value.
     #[inline]
-    fn present(&self, base: usize, mut mask: u64) -> Result<u64> {
+    pub(super) fn present(&self, base: usize, mut mask: u64) -> Result<u64> {
         if self.elements.gaps == GAPS_NONE && self.above.is_none() {
             return Ok(mask);
         }
@@ -1097,83 +981,6 @@ impl<'a, M: Mode> Column<'a, M> {
 impl<M: Mode> core::fmt::Debug for Column<'_, M> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "Column({:?}, {} rows)", self.column_type(), self.len())
-    }
-}
-
-/// The codes of a dictionary column, and the texts that they stand for: [`Column::dictionary`].
-///
-/// Two codes may stand for equal texts, and some for texts that no row has.
-#[derive(Clone, Copy)]
-pub struct Dictionary<'a, M> {
-    texts: Column<'a, M>,
-    codes: Codes<'a>,
-}
-
-impl<'a, M: Mode> Dictionary<'a, M> {
-    /// The texts: the row of each is its code.
-    pub fn texts(&self) -> Column<'a, M> {
-        self.texts
-    }
-
-    /// The code of each row; 0 where a row has no text.
-    pub fn codes(&self) -> Codes<'a> {
-        self.codes
-    }
-}
-
-impl<M: Mode> Dictionary<'_, M> {
-    /// The code of a text, if it has one; `None` where it has several.
-    fn only_code(&self, text: &str) -> Result<Option<Option<u16>>> {
-        let Column { bytes, elements: texts, .. } = self.texts;
-        let (needle, mut only) = (Needle::new(text.as_bytes()), None);
-        for code in 0..texts.count.min(1 << 16) {
-            if needle.is_at(bytes, texts.data as u64 + 8 * code as u64)?
-                && only.replace(code as u16).is_some()
-            {
-                return Ok(None);
-            }
-        }
-        Ok(Some(only))
-    }
-}
-
-impl<M: Mode> core::fmt::Debug for Dictionary<'_, M> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Dictionary({} texts)", self.texts.len())
-    }
-}
-
-/// Codes as the document stores them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Codes<'a> {
-    /// Of at most 256 texts.
-    U8(&'a [u8]),
-    /// Of at most 65,536 texts.
-    U16(&'a [u16]),
-}
-
-impl Codes<'_> {
-    /// The first row from `start` on with a code.
-    fn position(&self, start: usize, code: u16) -> Option<usize> {
-        let found = match self {
-            Codes::U8(codes) => codes.get(start..)?.iter().position(|&at| u16::from(at) == code),
-            Codes::U16(codes) => codes.get(start..)?.iter().position(|&at| at == code),
-        };
-        found.map(|at| start + at)
-    }
-
-    /// How many rows have each code.
-    #[cfg(feature = "alloc")]
-    fn counts(&self) -> alloc::vec::Vec<u64> {
-        let mut counts = alloc::vec![0; 1 << 8];
-        match self {
-            Codes::U8(codes) => codes.iter().for_each(|&code| counts[code as usize] += 1),
-            Codes::U16(codes) => {
-                counts.resize(1 << 16, 0);
-                codes.iter().for_each(|&code| counts[code as usize] += 1);
-            }
-        }
-        counts
     }
 }
 

@@ -673,7 +673,14 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
     fn span(&mut self, raw: Raw) -> Result<&'a [u8]> {
         let (cell, position) = (raw.cell, raw.position as u64);
         let bytes = span_bytes(self.bytes, cell, position)?;
-        let offset = if let Some(length) = span_inline(cell) {
+        let offset = if raw.is_lent() {
+            // A value by itself: its column's run is not looked at.
+            let offset = cell & 0xFFFF_FFFF;
+            if !bytes.is_empty() {
+                self.claim(RegionKind::Text, offset, bytes.len() as u64)?;
+            }
+            offset
+        } else if let Some(length) = span_inline(cell) {
             let rest = (cell << 8 >> 8).checked_shr(8 * length as u32).unwrap_or(0);
             if rest != 0 {
                 return Err(error(ErrorKind::BadCell, position));
@@ -838,11 +845,11 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         let nested = column.column.is_nested();
         let without = column.capacity == 0 && !nested;
         let beyond = column.count > column.capacity || column.count > MAX_ELEMENTS;
-        let bare = without && column.column.is_dictionary();
+        let bare = without && column.column.has_entries();
         if beyond || bare || without != (column.data == 0) {
             return Err(error(ErrorKind::BadCount, offset));
         }
-        if nested && column.gaps == GAPS_NONE && column.capacity != column.count {
+        if !column.has_slots() && column.capacity != column.count {
             return Err(error(ErrorKind::BadCount, offset + ARRAY_CAPACITY as u64));
         }
         if without {
@@ -883,6 +890,10 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                 self.zero(values + count as u64 * kind.width(), column.entries_at())?;
                 self.dictionary(column)?;
             }
+            kind if kind.is_run() => {
+                self.zero(values + count as u64 * kind.width(), column.entries_at())?;
+                self.run(column)?;
+            }
             kind => self.zero(values + count as u64 * kind.width(), end)?,
         }
         absent::check(self.bytes, column, blanks)
@@ -915,6 +926,35 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                 Err(error(ErrorKind::BadIndex, at))
             }
         }
+    }
+
+    /// Checks the texts of a run and claims their bytes.
+    fn run(&mut self, column: Elements) -> Result<()> {
+        let at = column.entries_at();
+        let header = self.column_header(at)?;
+        self.zero(at + 3, at + 4)?;
+        let run = column.entries(self.bytes)?.unwrap_or(header);
+        let bare = run.capacity == 0;
+        if run.count > run.capacity.min(MAX_SPAN) || bare != (run.data == 0) {
+            return Err(error(ErrorKind::BadCount, at));
+        }
+        let (data, size, count) = (run.data as u64, run.data_size(), run.count as u64);
+        if !bare {
+            self.claim_block(RegionKind::Text, data, size)?;
+            self.zero(data + count, data + size)?;
+        }
+        let empty = column.column == ColumnType::TextFixed && column.count > 0 && run.count == 0;
+        if empty || column.check_ends(self.bytes, run.count)? != run.count {
+            return Err(error(ErrorKind::BadCount, at));
+        }
+        let all = text(slice(self.bytes, data, count)?, data)?;
+        for slot in 0..column.count {
+            let end = column.end(self.bytes, slot)?;
+            if !all.is_char_boundary(end as usize) {
+                return Err(error(ErrorKind::BadText, data + end as u64));
+            }
+        }
+        Ok(())
     }
 
     /// Checks that bits from `count` on are 0.

@@ -416,3 +416,34 @@ fn debug_output_shows_what_is_in_containers() {
     assert_eq!(text.matches('[').count(), 16, "{text}");
     assert!(text.contains("Array(1)"), "{text}");
 }
+
+/// Short texts of a run lie outside of cells, and are no damage.
+#[test]
+fn texts_of_runs_have_their_bytes() {
+    for texts in [
+        ["Ada", "Bo", "", "Dora", "Eve", "Fay", "Gus", "a longer text"],
+        ["Ada", "Bob", "Cyd", "Dan", "Eve", "Fay", "Gus", "Hal"],
+    ] {
+        let texts = texts.map(livebuf::New::Str);
+        let mut doc = json!(null);
+        doc.set_root(livebuf::New::Items(&texts)).unwrap();
+        let doc = doc.doc().compacted().unwrap();
+        let array = doc.valid().unwrap().root().as_array().unwrap();
+        assert!(array.as_column().run().is_some());
+        let mut all = 0;
+        for value in array {
+            let mut found = Vec::new();
+            value.regions(|region| found.push(region)).unwrap();
+            let text = value.as_str().unwrap();
+            assert_eq!(found.len(), usize::from(!text.is_empty()), "{text}");
+            for region in found {
+                assert_eq!(region.kind, livebuf::RegionKind::Text);
+                let bytes = &doc.as_bytes()[region.offset as usize..][..region.length as usize];
+                assert_eq!(bytes, text.as_bytes());
+                all += bytes.len() as u64;
+            }
+        }
+        let stats = doc.doc().stats().unwrap();
+        assert_eq!((stats.text, stats.garbage), (all.next_multiple_of(8), 0));
+    }
+}

@@ -168,7 +168,7 @@ fn what_shrinks_gives_its_space_back() {
         let mut source = json!({"first": {"a": 1}, "rows": [], "last": {"b": [2, {"c": 3}]}});
         let rows = source.find("/rows").unwrap().unwrap();
         for id in 0..1_000 {
-            let text = format!("a text of some length, number {id}");
+            let text = format!("a text of some length, and its number is {id}");
             let row = [("id", New::Int(id)), ("text", New::Str(&text))];
             source
                 .push(rows, New::Fields(&[("row", New::Fields(&row)), ("n", New::Int(id))]))
@@ -226,7 +226,7 @@ fn what_is_detached_is_not_squeezed_out() {
     let mut doc = json!({"list": [], "kept": {"a": "a text of some length"}});
     let list = doc.find("/list").unwrap().unwrap();
     for id in 0..1_000 {
-        doc.push(list, format!("a text of some length, number {id}").as_str()).unwrap();
+        doc.push(list, format!("a text of some length, and its number is {id}").as_str()).unwrap();
     }
     let root = doc.root_id().unwrap();
     let kept = doc.detach(root, "kept").unwrap().unwrap();
@@ -246,7 +246,7 @@ fn a_cursor_above_one_that_squeezes() {
     let mut doc = json!({"before": ["x"], "list": [], "kept": {"a": 1}});
     let list = doc.find("/list").unwrap().unwrap();
     for id in 0..1_000 {
-        doc.push(list, format!("a text of some length, number {id}").as_str()).unwrap();
+        doc.push(list, format!("a text of some length, and its number is {id}").as_str()).unwrap();
     }
     doc.push(list, New::object(1)).unwrap();
     let used = doc.as_bytes().len();
@@ -269,7 +269,7 @@ fn a_cursor_of_an_edit_that_squeezes() {
     let mut doc = json!({"big": [], "last": 1});
     let big = doc.find("/big").unwrap().unwrap();
     for id in 0..1_000 {
-        doc.push(big, format!("a text of some length, number {id}").as_str()).unwrap();
+        doc.push(big, format!("a text of some length, and its number is {id}").as_str()).unwrap();
     }
     let used = doc.as_bytes().len();
     let mut root = doc.root_mut().unwrap();

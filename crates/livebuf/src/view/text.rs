@@ -1,0 +1,323 @@
+//! Columns of text: dictionaries, runs, and searching them.
+
+use super::table::Above;
+use super::{Column, Mode};
+use crate::block::column::{ColumnType, Elements};
+use crate::error::Result;
+use crate::format::bytes::slice;
+use crate::format::cell::{Needle, inline_span, span_bytes};
+use crate::format::layout::*;
+
+/// The codes of a dictionary column, and the texts that they stand for: [`Column::dictionary`].
+///
+/// Two codes may stand for equal texts, and some for texts that no row has.
+#[derive(Clone, Copy)]
+pub struct Dictionary<'a, M> {
+    texts: Column<'a, M>,
+    codes: Codes<'a>,
+}
+
+impl<'a, M: Mode> Dictionary<'a, M> {
+    /// The texts: the row of each is its code.
+    pub fn texts(&self) -> Column<'a, M> {
+        self.texts
+    }
+
+    /// The code of each row; 0 where a row has no text.
+    pub fn codes(&self) -> Codes<'a> {
+        self.codes
+    }
+}
+
+impl<M: Mode> Dictionary<'_, M> {
+    /// The code of a text, if it has one; `None` where it has several.
+    fn only_code(&self, text: &str) -> Result<Option<Option<u16>>> {
+        let Column { bytes, elements: texts, .. } = self.texts;
+        let (needle, mut only) = (Needle::new(text.as_bytes()), None);
+        for code in 0..texts.count.min(1 << 16) {
+            if needle.is_at(bytes, texts.data as u64 + 8 * code as u64)?
+                && only.replace(code as u16).is_some()
+            {
+                return Ok(None);
+            }
+        }
+        Ok(Some(only))
+    }
+}
+
+impl<M: Mode> core::fmt::Debug for Dictionary<'_, M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Dictionary({} texts)", self.texts.len())
+    }
+}
+
+/// Codes as the document stores them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codes<'a> {
+    /// Of at most 256 texts.
+    U8(&'a [u8]),
+    /// Of at most 65,536 texts.
+    U16(&'a [u16]),
+}
+
+impl Codes<'_> {
+    /// The first row from `start` on with a code.
+    fn position(&self, start: usize, code: u16) -> Option<usize> {
+        let found = match self {
+            Codes::U8(codes) => codes.get(start..)?.iter().position(|&at| u16::from(at) == code),
+            Codes::U16(codes) => codes.get(start..)?.iter().position(|&at| at == code),
+        };
+        found.map(|at| start + at)
+    }
+
+    /// How many rows have each code.
+    #[cfg(feature = "alloc")]
+    fn counts(&self) -> alloc::vec::Vec<u64> {
+        let mut counts = alloc::vec![0; 1 << 8];
+        match self {
+            Codes::U8(codes) => codes.iter().for_each(|&code| counts[code as usize] += 1),
+            Codes::U16(codes) => {
+                counts.resize(1 << 16, 0);
+                codes.iter().for_each(|&code| counts[code as usize] += 1);
+            }
+        }
+        counts
+    }
+}
+
+/// The texts of a column that lie behind each other, and where each ends: [`Column::run`].
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    bytes: &'a [u8],
+    start: usize,
+    ends: Ends<'a>,
+}
+
+impl<'a> Run<'a> {
+    /// The texts of the whole column, also where this column is a slice of it.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Where the first row's text begins in [`bytes`](Self::bytes).
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Where each row's text ends, or that all are equally long. A text begins where the one before
+    /// it ends. It is empty where a row has no text.
+    pub fn ends(&self) -> Ends<'a> {
+        self.ends
+    }
+}
+
+impl core::fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Run({} bytes)", self.bytes.len())
+    }
+}
+
+/// Where texts end, as the document stores it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends<'a> {
+    /// Of at most 255 bytes.
+    U8(&'a [u8]),
+    /// Of at most 65,535 bytes.
+    U16(&'a [u16]),
+    /// Of more.
+    U32(&'a [u32]),
+    /// All texts have so many bytes. Those of rows without a text are zero.
+    Fixed(usize),
+}
+
+impl<'a, M: Mode> Column<'a, M> {
+    /// The codes and the texts of a dictionary column; `None` for other columns, and as
+    /// [`slots`](Self::slots) where the codes cannot be borrowed.
+    ///
+    /// ```
+    /// use livebuf::{Codes, json};
+    /// let doc = json!(["sun", "rain", "sun", "sun", "sun", "rain", "rain", "sun"]);
+    /// let column = doc.valid()?.root().as_array().unwrap().as_column();
+    /// let skies = column.dictionary().unwrap();
+    /// assert_eq!(skies.texts().strs().flatten().collect::<Vec<_>>(), ["sun", "rain"]);
+    /// assert_eq!(skies.codes(), Codes::U8(&[0, 1, 0, 0, 0, 1, 1, 0]));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn dictionary(&self) -> M::Out<Dictionary<'a, M>> {
+        M::out(self.coded())
+    }
+
+    fn coded(&self) -> Result<Option<Dictionary<'a, M>>> {
+        if !self.elements.column.is_dictionary() {
+            return Ok(None);
+        }
+        let Some(elements) = self.elements.entries(self.bytes)? else { return Ok(None) };
+        let codes = match self.elements.column {
+            ColumnType::DictionaryU8 => self.stored().map(Codes::U8),
+            _ => self.stored().map(Codes::U16),
+        };
+        let texts = Column { elements, above: Above::NONE, ..*self };
+        Ok(codes.map(|codes| Dictionary { texts, codes }))
+    }
+
+    /// The texts that lie behind each other, and where each ends. `None` for other columns, and as
+    /// [`slots`](Self::slots) where the ends cannot be borrowed.
+    ///
+    /// ```
+    /// use livebuf::{Ends, json};
+    /// let doc = json!(["Ada", "Bo", "Cy", null, "Dora", "Eve", "Fay", "Gus"]);
+    /// let column = doc.valid()?.root().as_array().unwrap().as_column();
+    /// let run = column.run().unwrap();
+    /// assert_eq!(run.bytes(), b"AdaBoCyDoraEveFayGus");
+    /// assert_eq!(run.ends(), Ends::U8(&[3, 5, 7, 7, 11, 14, 17, 20]));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn run(&self) -> M::Out<Run<'a>> {
+        M::out(self.find_run())
+    }
+
+    fn find_run(&self) -> Result<Option<Run<'a>>> {
+        let Some(bytes) = self.run_bytes()? else { return Ok(None) };
+        let ends = match self.elements.column {
+            ColumnType::TextU8 => self.stored().map(Ends::U8),
+            ColumnType::TextU16 => self.stored().map(Ends::U16),
+            ColumnType::TextFixed => {
+                Some(Ends::Fixed(self.elements.text_length(self.bytes)? as usize))
+            }
+            _ => self.stored().map(Ends::U32),
+        };
+        let start = match self.elements.first {
+            0 => 0,
+            first => self.elements.end(self.bytes, first - 1)?,
+        };
+        Ok(ends.map(|ends| Run { bytes, start: start as usize, ends }))
+    }
+
+    /// How many rows have each text, in the order in which texts are met: by rows, or by the codes
+    /// of a dictionary. Other values are not counted. Linear in the rows; of a dictionary column
+    /// only the codes are read.
+    ///
+    /// # Errors
+    /// Of a document that was not validated: what is damaged.
+    ///
+    /// ```
+    /// let doc = livebuf::json!(["open", "closed", null, "open"]);
+    /// let column = doc.valid()?.root().as_array().unwrap().as_column();
+    /// assert_eq!(column.counts(), [("open", 2), ("closed", 1)]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[cfg(feature = "alloc")]
+    pub fn counts(&self) -> M::Item<alloc::vec::Vec<(&'a str, u64)>> {
+        M::whole(self.count_texts(), alloc::vec::Vec::new())
+    }
+
+    #[cfg(feature = "alloc")]
+    fn count_texts(&self) -> Result<alloc::vec::Vec<(&'a str, u64)>> {
+        let (mut counts, mut places) = (alloc::vec::Vec::new(), hashbrown::HashMap::new());
+        let mut add = |text: &'a str, count: u64| {
+            let place = *places.entry(text).or_insert(counts.len());
+            match counts.get_mut(place) {
+                Some((_, before)) => *before += count,
+                None => counts.push((text, count)),
+            }
+        };
+        let text = |raw| M::result(super::Value::new(self.mode, self.bytes, raw).as_str());
+        let whole = self.elements.gaps == GAPS_NONE && self.above.is_none();
+        match self.coded()?.filter(|_| whole) {
+            Some(dictionary) => {
+                for (code, count) in (0..).zip(dictionary.codes.counts()) {
+                    if count > 0
+                        && let Some(text) = text(dictionary.texts.raw(code)?)?
+                    {
+                        add(text, count);
+                    }
+                }
+            }
+            None => {
+                for row in 0..self.elements.count {
+                    if let Some(text) = text(self.raw(row)?)? {
+                        add(text, 1);
+                    }
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    pub(super) fn find_text(&self, start: usize, text: &str) -> Result<Option<usize>> {
+        if let Some(dictionary) = self.coded()?
+            && let Some(code) = dictionary.only_code(text)?
+        {
+            return self.find_code(start, dictionary.codes, code);
+        }
+        if let Some(run) = self.run_bytes()? {
+            return self.find_in_run(start, run, text.as_bytes());
+        }
+        let cell = if text.len() <= MAX_INLINE { inline_span(text.as_bytes()) } else { 0 };
+        for row in start as u32..self.elements.count {
+            let raw = self.raw(row)?;
+            if raw.tag != TAG_STRING || cell != 0 && raw.cell != cell {
+                continue;
+            }
+            let long = (raw.cell >> 32) as u32 & MAX_SPAN;
+            if cell != 0
+                || long as usize == text.len()
+                    && span_bytes(self.bytes, raw.cell, raw.position as u64)? == text.as_bytes()
+            {
+                return Ok(Some(row as usize));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The bytes of the texts of a run; `None` in other columns.
+    fn run_bytes(&self) -> Result<Option<&'a [u8]>> {
+        match self.elements.entries(self.bytes)?.filter(|_| self.elements.column.is_run()) {
+            Some(run) => slice(self.bytes, run.data.into(), run.count.into()).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The first row from `start` on whose text in a run this is. Only texts of its length are
+    /// looked at.
+    fn find_in_run(&self, start: usize, run: &[u8], text: &[u8]) -> Result<Option<usize>> {
+        let elements = Elements {
+            first: self.elements.first.saturating_add(start as u32),
+            count: self.elements.count.saturating_sub(start as u32),
+            ..self.elements
+        };
+        let is_here = |begin: u32, end: u32| {
+            end.wrapping_sub(begin) as usize == text.len()
+                && run.get(begin as usize..end as usize) == Some(text)
+        };
+        let (mut row, mut begin) = (start, 0);
+        if elements.count > 0 {
+            (begin, _) = elements.bounds(self.bytes, elements.first)?;
+        }
+        for slot in elements.first..elements.first.saturating_add(elements.count) {
+            let end = elements.end(self.bytes, slot)?;
+            if is_here(begin, end) && self.present(row, 1)? == 1 {
+                return Ok(Some(row));
+            }
+            (row, begin) = (row + 1, end);
+        }
+        Ok(None)
+    }
+
+    /// The first row from `start` on that has a code, if there is a code. Linear in the rows.
+    fn find_code(
+        &self,
+        mut start: usize,
+        codes: Codes<'_>,
+        code: Option<u16>,
+    ) -> Result<Option<usize>> {
+        let Some(code) = code else { return Ok(None) };
+        while let Some(row) = codes.position(start, code) {
+            if self.present(row, 1)? == 1 {
+                return Ok(Some(row));
+            }
+            start = row + 1;
+        }
+        Ok(None)
+    }
+}
