@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use livebuf::{Codes, Column, ColumnType, Element, Key, Kind, Table, Valid, Value};
+use livebuf::{Codes, Column, ColumnType, Element, Ends, Key, Kind, Run, Table, Valid, Value};
 
 use crate::document::Pinned;
 use crate::error::{Error, ErrorKind, Result};
@@ -217,6 +217,7 @@ impl Source {
                 self.list(&field.kind, column)?
             }
             Type::Dictionary(number, texts) => self.dictionary(*number, texts, column)?,
+            Type::Text(layout) => self.run(*layout, column)?,
             _ => None,
         };
         match made {
@@ -292,7 +293,7 @@ impl Source {
         Some(array(column.len(), nulls, vec![bits, Some(values)], Vec::new()))
     }
 
-    /// Numbers that lie in the document as Arrow wants them.
+    /// Numbers or bytes that lie in the document as Arrow wants them.
     fn buffer<T: Copy + Send + Sync + 'static>(&self, values: &'static [T]) -> Buffer {
         match self.copy {
             true => Buffer::built(values.to_vec()),
@@ -348,6 +349,37 @@ impl Source {
         let texts = self.values(kind, texts.iter(), || self.validity(texts))?;
         let Validity { bits, nulls } = self.validity(column);
         Ok(Some(coded(column.len(), nulls, vec![bits, Some(codes)], Vec::new(), Some(texts))))
+    }
+
+    /// Texts that lie behind each other: where each ends, in Arrow's width, and their bytes as they
+    /// are. `None` for other columns, and for views.
+    fn run(&self, layout: Layout, column: Column<'static, Valid>) -> Result<Option<ArrowArray>> {
+        fn ends<T: Default>(run: &Run<'_>, rows: usize, offset: impl Fn(usize) -> T) -> Vec<T> {
+            let at = |end: usize| offset(end - run.start());
+            let first = std::iter::once(T::default());
+            match run.ends() {
+                Ends::U8(ends) => first.chain(ends.iter().map(|&end| at(end.into()))).collect(),
+                Ends::U16(ends) => first.chain(ends.iter().map(|&end| at(end.into()))).collect(),
+                Ends::U32(ends) => first.chain(ends.iter().map(|&end| at(end as usize))).collect(),
+                Ends::Fixed(length) => (0..=rows).map(|row| offset(row * length)).collect(),
+            }
+        }
+        let Some(run) = column.run().filter(|_| layout != Layout::View) else { return Ok(None) };
+        let last = match run.ends() {
+            Ends::U8(ends) => ends.last().map(|&end| end.into()),
+            Ends::U16(ends) => ends.last().map(|&end| end.into()),
+            Ends::U32(ends) => ends.last().map(|&end| end as usize),
+            Ends::Fixed(length) => Some(run.start() + column.len() * length),
+        };
+        let bytes = &run.bytes()[run.start()..last.unwrap_or(run.start())];
+        let offsets = match layout {
+            Layout::Large => Buffer::built(ends(&run, column.len(), |end| end as i64)),
+            _ if i32::try_from(bytes.len()).is_err() => return Err(too_much("bytes of text")),
+            _ => Buffer::built(ends(&run, column.len(), |end| end as i32)),
+        };
+        let Validity { bits, nulls } = self.validity(column);
+        let buffers = vec![bits, Some(offsets), Some(self.buffer(bytes))];
+        Ok(Some(array(column.len(), nulls, buffers, Vec::new())))
     }
 
     /// Lists from a column of lists; `None` where lengths are to be fixed and are not.

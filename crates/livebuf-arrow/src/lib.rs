@@ -50,6 +50,7 @@
 //! | integers, some above `i64`, none negative | `UInt64` | the same | borrowed where stored so, else built |
 //! | floats; floats and integers | `Float64` (big integers are rounded) | `Float32` where stored so | borrowed where stored so, else built |
 //! | text | `Utf8`, `LargeUtf8` | | built |
+//! | text that is stored as one run | as other text | | offsets built, bytes borrowed |
 //! | text, by option | `Utf8View` | | views built; text beyond 12 bytes borrowed |
 //! | text that is stored as one dictionary | as other text | `Dictionary` of `UInt8` or `UInt16` | codes borrowed, each text built once |
 //! | bytes | `Binary` | | built |

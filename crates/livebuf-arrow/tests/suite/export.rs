@@ -180,6 +180,38 @@ fn narrow_columns_are_borrowed() {
     assert!(!borrows::<Int8Type>(&document, copy.column(0)));
 }
 
+/// Texts that lie behind each other: their bytes are borrowed, ends get Arrow's width.
+#[test]
+fn the_bytes_of_runs_are_borrowed() {
+    let text = |n: usize| "é!".repeat(n % 5) + &n.to_string();
+    let document = rows(|n| {
+        let name = if n % 9 == 0 { "null".into() } else { format!("\"{}\"", text(n)) };
+        let inner = format!(r#"{{"id":"{}"}}"#, text(n + 1_000));
+        let many: Vec<String> = (0..n % 3).map(|m| format!("\"{}\"", text(n * m))).collect();
+        let long = format!("{n}{}", "x".repeat(30 * n % 700));
+        format!(r#"{{"name":{name},"o":{inner},"some":[{}],"l":"{long}"}}"#, many.join(","))
+    });
+    let table = document.valid().unwrap().root().as_array().unwrap().table().unwrap();
+    assert!(table.columns().all(|(_, column)| column.run().is_some()
+        == (column.elements().is_none() && column.table().is_none())));
+    let batch = export(&document);
+    assert_eq!(types(&batch)[0], "name Utf8");
+    let within = |bytes: &[u8]| document.as_bytes().as_ptr_range().contains(&bytes.as_ptr());
+    for column in [0, 3] {
+        let texts = batch.column(column).as_string::<i32>();
+        assert!(within(texts.values()));
+    }
+    let names = batch.column(0).as_string::<i32>();
+    assert!(
+        names.iter().enumerate().all(|(n, name)| name == (n % 9 > 0).then(|| text(n)).as_deref())
+    );
+    assert!(within(names.nulls().unwrap().validity()));
+    let large = export_with(&document, ExportOptions::new().text(TextLayout::LargeUtf8));
+    assert!(within(large.column(0).as_string::<i64>().values()));
+    let views = export_with(&document, ExportOptions::new().text(TextLayout::Utf8View));
+    assert!(views.column(0).as_string_view().iter().eq(names.iter()));
+}
+
 #[test]
 fn dictionaries_are_borrowed() {
     let document = rows(|n| {
