@@ -1285,6 +1285,14 @@ typedef enum {
   LIVEBUF_COLUMN_DICTIONARY_U8 = 23,
   /** Text: uint16_t codes of texts that are stored once. */
   LIVEBUF_COLUMN_DICTIONARY_U16 = 24,
+  /** Texts behind each other, and where each ends: uint8_t. */
+  LIVEBUF_COLUMN_TEXT_U8 = 25,
+  /** Texts behind each other, and where each ends: uint16_t. */
+  LIVEBUF_COLUMN_TEXT_U16 = 26,
+  /** Texts behind each other, and where each ends: uint32_t. */
+  LIVEBUF_COLUMN_TEXT_U32 = 27,
+  /** Texts of one length behind each other. */
+  LIVEBUF_COLUMN_TEXT_FIXED = 28,
 } livebuf_column_type;
 
 /**
@@ -1303,6 +1311,36 @@ typedef struct {
   /** Private. */
   uint64_t private_words[9];
 } livebuf_column;
+
+/**
+ * The texts of a column behind each other, and where each ends. The text of a row begins where
+ * that of the row before ends; it is empty where the row has no text. Where all texts are equally
+ * long there are no ends, but `text_length`; a row without a text has as many zero bytes. In a
+ * damaged document that was not validated, an end may be less than the one before, or more than
+ * `length`.
+ */
+typedef struct {
+  /** The texts, without anything between them. */
+  const char *bytes;
+  /** Count of bytes. */
+  size_t length;
+  /**
+   * Where the text of the first row begins. It is more than 0 where the rows are a part of a
+   * column, as the elements of an array in an array are.
+   */
+  size_t start;
+  /**
+   * Where the text of each row ends, from `bytes` on: uint8_t, uint16_t or uint32_t. NULL where
+   * all texts are equally long.
+   */
+  const void *ends;
+  /** Count of rows. */
+  size_t count;
+  /** Bytes of each text, where all are equally long; else 0. */
+  size_t text_length;
+  /** Bytes of one end: 1, 2 or 4; 0 where there are none. */
+  uint32_t width;
+} livebuf_run;
 
 /** The column at a JSON pointer. As livebuf_column_n. */
 static inline livebuf_status livebuf_column_find_path(livebuf_value array, const char *pointer,
@@ -1364,7 +1402,8 @@ livebuf_value livebuf_column_get(const livebuf_column *column, size_t row);
  * Integers among floats are floats there; of a dictionary it has the codes of texts, which
  * livebuf_column_texts has. NULL where a row has no value, or no number, where
  * the document's memory is not aligned for the type, and where the machine is big-endian.
- * livebuf_column_f64s and the like read all of these.
+ * livebuf_column_f64s and the like read all of these. Of texts behind each other it has
+ * nothing: livebuf_column_run has them.
  *
  * Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
  * wanted. Errors: NULL. Threads: a read.
@@ -1418,6 +1457,16 @@ size_t livebuf_column_strs(const livebuf_column *column,
  * Threads: a read.
  */
 livebuf_status livebuf_column_texts(const livebuf_column *column, livebuf_column *texts);
+
+/**
+ * Texts that lie behind each other, and where each ends: all texts of a column without a call
+ * for each. livebuf_column_get tells whether a row with an empty text has one.
+ *
+ * Memory: writes `*run`, which needs no clean-up; borrows the document's bytes until its next
+ * edit. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where texts are stored
+ * otherwise, or ends cannot be lent as slices can; `*run` is zeroed. Threads: a read.
+ */
+livebuf_status livebuf_column_run(const livebuf_column *column, livebuf_run *run);
 
 /**
  * The first row that holds this null, boolean, number or text; a scan at memory speed where

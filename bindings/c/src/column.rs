@@ -1,10 +1,12 @@
 //! Arrays, and tables, by column.
 
-use core::ffi::c_char;
+use core::ffi::{c_char, c_void};
 use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr;
 
-use livebuf::{Checked, Codes, Column, ColumnType, Element, New, Pointer, Scalar, Table, Value};
+use livebuf::{
+    Checked, Codes, Column, ColumnType, Element, Ends, New, Pointer, Scalar, Table, Value,
+};
 
 use crate::document::livebuf_doc;
 use crate::edit::{UnderEdit, livebuf_new};
@@ -66,6 +68,14 @@ pub enum livebuf_column_type {
     LIVEBUF_COLUMN_DICTIONARY_U8 = 23,
     /// Text: uint16_t codes of texts that are stored once.
     LIVEBUF_COLUMN_DICTIONARY_U16 = 24,
+    /// Texts behind each other, and where each ends: uint8_t.
+    LIVEBUF_COLUMN_TEXT_U8 = 25,
+    /// Texts behind each other, and where each ends: uint16_t.
+    LIVEBUF_COLUMN_TEXT_U16 = 26,
+    /// Texts behind each other, and where each ends: uint32_t.
+    LIVEBUF_COLUMN_TEXT_U32 = 27,
+    /// Texts of one length behind each other.
+    LIVEBUF_COLUMN_TEXT_FIXED = 28,
 }
 
 const _: () = {
@@ -76,6 +86,7 @@ const _: () = {
     assert!(LIVEBUF_COLUMN_FIXED_LIST as u32 == ColumnType::FixedList as u32);
     assert!(LIVEBUF_COLUMN_MARKED_F64 as u32 == ColumnType::MarkedF64 as u32);
     assert!(LIVEBUF_COLUMN_DICTIONARY_U16 as u32 == ColumnType::DictionaryU16 as u32);
+    assert!(LIVEBUF_COLUMN_TEXT_FIXED as u32 == ColumnType::TextFixed as u32);
 };
 
 const NO_COLUMN: u32 = u32::MAX;
@@ -94,6 +105,43 @@ pub struct livebuf_column {
     pub private_doc: *const livebuf_doc,
     /// Private.
     pub private_words: [MaybeUninit<u64>; 9],
+}
+
+/// The texts of a column behind each other, and where each ends. The text of a row begins where
+/// that of the row before ends; it is empty where the row has no text. Where all texts are equally
+/// long there are no ends, but `text_length`; a row without a text has as many zero bytes. In a
+/// damaged document that was not validated, an end may be less than the one before, or more than
+/// `length`.
+#[repr(C)]
+pub struct livebuf_run {
+    /// The texts, without anything between them.
+    pub bytes: *const c_char,
+    /// Count of bytes.
+    pub length: usize,
+    /// Where the text of the first row begins. It is more than 0 where the rows are a part of a
+    /// column, as the elements of an array in an array are.
+    pub start: usize,
+    /// Where the text of each row ends, from `bytes` on: uint8_t, uint16_t or uint32_t. NULL where
+    /// all texts are equally long.
+    pub ends: *const c_void,
+    /// Count of rows.
+    pub count: usize,
+    /// Bytes of each text, where all are equally long; else 0.
+    pub text_length: usize,
+    /// Bytes of one end: 1, 2 or 4; 0 where there are none.
+    pub width: u32,
+}
+
+impl livebuf_run {
+    const NONE: livebuf_run = livebuf_run {
+        bytes: ptr::null(),
+        length: 0,
+        start: 0,
+        ends: ptr::null(),
+        count: 0,
+        text_length: 0,
+        width: 0,
+    };
 }
 
 type View = Column<'static, Checked>;
@@ -282,7 +330,8 @@ pub unsafe extern "C" fn livebuf_column_get(
 /// Integers among floats are floats there; of a dictionary it has the codes of texts, which
 /// livebuf_column_texts has. NULL where a row has no value, or no number, where
 /// the document's memory is not aligned for the type, and where the machine is big-endian.
-/// livebuf_column_f64s and the like read all of these.
+/// livebuf_column_f64s and the like read all of these. Of texts behind each other it has
+/// nothing: livebuf_column_run has them.
 ///
 /// Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
 /// wanted. Errors: NULL. Threads: a read.
@@ -290,8 +339,8 @@ pub unsafe extern "C" fn livebuf_column_get(
 pub unsafe extern "C" fn livebuf_column_slice(
     column: *const livebuf_column,
     count: *mut usize,
-) -> *const core::ffi::c_void {
-    fn slice<T: Element>(column: &View) -> Option<*const core::ffi::c_void> {
+) -> *const c_void {
+    fn slice<T: Element>(column: &View) -> Option<*const c_void> {
         column.as_slice::<T>().map(|slice| slice.as_ptr().cast())
     }
     // SAFETY: the caller's word.
@@ -346,6 +395,51 @@ pub unsafe extern "C" fn livebuf_column_texts(
         Ok(dictionary.texts())
     };
     write(texts, (known.private_doc, known.private_generation), find())
+}
+
+/// Texts that lie behind each other, and where each ends: all texts of a column without a call
+/// for each. livebuf_column_get tells whether a row with an empty text has one.
+///
+/// Memory: writes `*run`, which needs no clean-up; borrows the document's bytes until its next
+/// edit. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where texts are stored
+/// otherwise, or ends cannot be lent as slices can; `*run` is zeroed. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_column_run(
+    column: *const livebuf_column,
+    run: *mut livebuf_run,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let Some(run) = (unsafe { run.as_mut() }) else { return NULL.status };
+    // SAFETY: the caller's word.
+    match unsafe { view_of(column) }.and_then(run_of) {
+        Ok(found) => {
+            *run = found;
+            OK
+        }
+        Err(error) => {
+            *run = livebuf_run::NONE;
+            error.status
+        }
+    }
+}
+
+fn run_of(column: &View) -> Result<livebuf_run> {
+    let run = column.run()?.ok_or_else(not_found)?;
+    let (ends, text_length, width) = match run.ends() {
+        Ends::U8(ends) => (ends.as_ptr().cast(), 0, 1),
+        Ends::U16(ends) => (ends.as_ptr().cast(), 0, 2),
+        Ends::U32(ends) => (ends.as_ptr().cast(), 0, 4),
+        Ends::Fixed(length) => (ptr::null(), length, 0),
+    };
+    Ok(livebuf_run {
+        bytes: run.bytes().as_ptr().cast(),
+        length: run.bytes().len(),
+        start: run.start(),
+        ends,
+        count: column.len(),
+        text_length,
+        width,
+    })
 }
 
 /// Copies `values` of rows from `first` on, as many as there are and as `count` allows.

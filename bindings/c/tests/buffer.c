@@ -395,6 +395,8 @@ static void misuse(void) {
   CHECK(livebuf_column_find(&column, livebuf_i64(1)) == -1);
   CHECK(livebuf_column_find(NULL, livebuf_i64(1)) == -1);
   CHECK(!livebuf_exists(livebuf_column_get(&column, 0)) && !livebuf_column_slice(&column, NULL));
+  livebuf_run run;
+  STATUS(livebuf_column_run(&column, &run), LIVEBUF_NULL_ARGUMENT);
   CHECK(!livebuf_node_exists(livebuf_root_node(NULL)));
   CHECK(!livebuf_is_trusted(NULL));
 

@@ -417,7 +417,8 @@ static void tables(void) {
 
 /* Texts that repeat: codes, and each text once. */
 static void dictionaries(void) {
-  const char *json = "[\"C\",\"F\",\"C\",\"C\",\"a longer unit\",\"C\",\"C\",\"C\"]";
+  const char *json = "[\"C\",\"F\",\"C\",\"C\",\"a longer unit\",\"a longer unit\","
+                     "\"a longer unit\",\"C\"]";
   livebuf_doc *doc = livebuf_from_json(json, strlen(json), NULL, NULL, NULL);
   livebuf_column column, texts;
   size_t count;
@@ -441,6 +442,107 @@ static void dictionaries(void) {
   livebuf_destroy(doc);
 }
 
+static size_t end_of(const livebuf_run *run, size_t row) {
+  switch (run->width) {
+    case 0: return run->start + (row + 1) * run->text_length;
+    case 1: return ((const uint8_t *)run->ends)[row];
+    case 2: return ((const uint16_t *)run->ends)[row];
+    default: return ((const uint32_t *)run->ends)[row];
+  }
+}
+
+/* A run says of each row what the row says. */
+static void same_texts(const livebuf_column *column, const livebuf_run *run) {
+  size_t start = run->start;
+  CHECK(run->count == column->length);
+  for (size_t row = 0; row < run->count; row++) {
+    livebuf_str text = livebuf_get_str(livebuf_column_get(column, row));
+    size_t length = end_of(run, row) - start;
+    CHECK(text.length == length && start + length <= run->length);
+    CHECK(!length || text.data == run->bytes + start);
+    start += length;
+  }
+}
+
+/* Texts behind each other: with ends of each width, with a null, and of an array in an array,
+   whose texts begin behind those of the array before it. */
+static void runs(void) {
+  const char *json = "[\"Ada\",\"Bo\",\"Cy\",null,\"Dora\",\"\",\"Eve\",\"Fay\"]";
+  livebuf_doc *doc = livebuf_from_json(json, strlen(json), NULL, NULL, NULL);
+  livebuf_column column, texts;
+  livebuf_run run;
+  size_t count;
+  STATUS(livebuf_column_find_path(livebuf_root(doc), "", &column), LIVEBUF_OK);
+  CHECK(column.column_type == LIVEBUF_COLUMN_TEXT_U8);
+  STATUS(livebuf_column_run(&column, &run), LIVEBUF_OK);
+  CHECK(run.width == 1 && run.count == 8 && run.start == 0 && run.length == 17);
+  CHECK(!memcmp(run.bytes, "AdaBoCyDoraEveFay", 17));
+  same_texts(&column, &run);
+  CHECK(!livebuf_column_slice(&column, &count) && count == 0);
+  STATUS(livebuf_column_texts(&column, &texts), LIVEBUF_NOT_FOUND);
+  CHECK(livebuf_column_find(&column, livebuf_string("Dora")) == 4);
+  CHECK(livebuf_column_find(&column, livebuf_string("")) == 5);
+  CHECK(livebuf_column_find(&column, livebuf_string("Do")) == -1);
+  CHECK(livebuf_column_find(&column, livebuf_null()) == 3);
+  STATUS(livebuf_column_run(NULL, &run), LIVEBUF_NULL_ARGUMENT);
+  CHECK(!run.bytes && !run.ends && run.count == 0);
+  STATUS(livebuf_column_run(&column, NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_push_str(doc, LIVEBUF_ROOT, "Gus"), LIVEBUF_OK);
+  STATUS(livebuf_column_run(&column, &run), LIVEBUF_STALE_HANDLE);
+  CHECK(!run.bytes && !run.ends && run.count == 0);
+  STATUS(livebuf_column_find_path(livebuf_root(doc), "", &column), LIVEBUF_OK);
+  STATUS(livebuf_column_run(&column, &run), LIVEBUF_OK);
+  CHECK(run.count == 9 && !memcmp(run.bytes + 17, "Gus", 3));
+  livebuf_destroy(doc);
+
+  const char *lists = "[[\"Ada\",\"Bo\",\"Cy\"],[\"Dora\",\"Eve\"],"
+                      "[\"Fay\",\"Gus\",\"Hal\"],[]]";
+  doc = livebuf_from_json(lists, strlen(lists), NULL, NULL, NULL);
+  STATUS(livebuf_column_find_path(livebuf_at(livebuf_root(doc), 1), "", &column), LIVEBUF_OK);
+  STATUS(livebuf_column_run(&column, &run), LIVEBUF_OK);
+  CHECK(run.count == 2 && run.start == 7 && !memcmp(run.bytes + 7, "DoraEve", 7));
+  same_texts(&column, &run);
+  STATUS(livebuf_column_find_path(livebuf_at(livebuf_root(doc), 3), "", &column), LIVEBUF_OK);
+  STATUS(livebuf_column_run(&column, &run), LIVEBUF_OK);
+  CHECK(run.count == 0 && run.start == 23 && run.ends);
+  livebuf_destroy(doc);
+
+  static char long_json[1 << 18];
+  static const size_t rows[] = {60, 12000};
+  for (size_t i = 0; i < 2; i++) {
+    size_t used = 0;
+    for (size_t row = 0; row < rows[i]; row++) {
+      used += (size_t)sprintf(long_json + used, "%s\"number %zu\"", row ? "," : "[", row);
+    }
+    long_json[used++] = ']';
+    doc = livebuf_from_json(long_json, used, NULL, NULL, NULL);
+    STATUS(livebuf_column_find_path(livebuf_root(doc), "", &column), LIVEBUF_OK);
+    CHECK(column.column_type == (i ? LIVEBUF_COLUMN_TEXT_U32 : LIVEBUF_COLUMN_TEXT_U16));
+    STATUS(livebuf_column_run(&column, &run), LIVEBUF_OK);
+    CHECK(run.width == (i ? 4 : 2) && run.count == rows[i]);
+    same_texts(&column, &run);
+    livebuf_destroy(doc);
+  }
+
+  /* Texts of one length, one of them null: there are no ends. */
+  const char *codes = "[\"EUR\",\"USD\",null,\"CHF\",\"GBP\",\"SEK\",\"NOK\",\"JPY\",\"CZK\"]";
+  doc = livebuf_from_json(codes, strlen(codes), NULL, NULL, NULL);
+  STATUS(livebuf_column_find_path(livebuf_root(doc), "", &column), LIVEBUF_OK);
+  CHECK(column.column_type == LIVEBUF_COLUMN_TEXT_FIXED);
+  STATUS(livebuf_column_run(&column, &run), LIVEBUF_OK);
+  CHECK(!run.ends && run.width == 0 && run.text_length == 3 && run.count == 9);
+  CHECK(run.length == 27 && !memcmp(run.bytes, "EURUSD\0\0\0CHF", 12));
+  CHECK(livebuf_column_find(&column, livebuf_string("CHF")) == 3);
+  CHECK(!livebuf_column_slice(&column, NULL));
+  livebuf_destroy(doc);
+
+  /* What is stored otherwise. */
+  doc = livebuf_from_json("[1,2]", 5, NULL, NULL, NULL);
+  STATUS(livebuf_column_find_path(livebuf_root(doc), "", &column), LIVEBUF_OK);
+  STATUS(livebuf_column_run(&column, &run), LIVEBUF_NOT_FOUND);
+  livebuf_destroy(doc);
+}
+
 int main(int count, char **arguments) {
   allocators();
   capacity();
@@ -450,6 +552,7 @@ int main(int count, char **arguments) {
   json();
   opened_tables();
   dictionaries();
+  runs();
   json_files(count > 1 ? arguments[1] : ".");
   bounds();
   tables();

@@ -113,6 +113,54 @@ static void dictionaries() {
   CHECK(gaps.texts().size() == 2);
 }
 
+/// The texts and ends of runs: of an array with a null, of an array in an array, whose texts begin
+/// behind those of the one before, and of a table with ends of two bytes.
+static void runs() {
+  auto names = livebuf::document::from_json(R"(["Ada","Bo",null,"","Cy","Dora","Eve","Fay"])");
+  livebuf::column column = names.root().column("");
+  CHECK(column.type() == LIVEBUF_COLUMN_TEXT_U8 && column.size() == 8);
+  livebuf::run run = column.run();
+  CHECK(run && run.size() == 8 && run.start() == 0 && run.bytes() == "AdaBoCyDoraEveFay");
+  const std::uint8_t expected[] = {3, 5, 5, 5, 7, 11, 14, 17};
+  livebuf::span<std::uint8_t> ends = run.ends<std::uint8_t>();
+  CHECK(ends.size() == 8 && std::equal(ends.begin(), ends.end(), expected));
+  CHECK(run.ends<std::uint16_t>().empty() && run.ends<std::uint32_t>().empty());
+  CHECK(run[0] == "Ada" && run[2].empty() && run[4] == "Cy" && run[7] == "Fay");
+  CHECK(run[8].empty() && run[static_cast<std::size_t>(-1)].empty());
+  CHECK(run.get()->width == 1 && column.slice<std::uint8_t>().empty() && !column.texts());
+  CHECK(column.codes<std::uint8_t>().empty());
+
+  auto lists = livebuf::document::from_json(
+      R"([["Ada","Bo","Cy"],["Dora","Eve"],["Fay","Gus","Hal"],[]])");
+  livebuf::run second = lists.root()[1].column("").run();
+  CHECK(second.size() == 2 && second.start() == 7);
+  CHECK(second[0] == "Dora" && second[1] == "Eve" && second[2].empty());
+  livebuf::run none = lists.root()[3].column("").run();
+  CHECK(none && none.size() == 0 && none[0].empty());
+
+  std::string json = "[";
+  for (int row = 0; row < 100; row++) {
+    json += (row ? "," : "") + std::string("{\"id\":") + std::to_string(row) +
+            ",\"name\":\"a name, " + std::to_string(row) + "\"}";
+  }
+  auto rows = livebuf::document::from_json(json + "]");
+  livebuf::column wide = rows.root().column("/name");
+  CHECK(wide.type() == LIVEBUF_COLUMN_TEXT_U16 && wide.run().ends<std::uint16_t>().size() == 100);
+  for (std::size_t row = 0; row < wide.size(); row++) {
+    CHECK(wide.run()[row] == wide[row].value_or("-"));
+  }
+
+  auto codes = livebuf::document::from_json(
+      R"(["EUR","USD",null,"CHF","GBP","SEK","NOK","JPY","CZK"])");
+  livebuf::column fixed = codes.root().column("");
+  CHECK(fixed.type() == LIVEBUF_COLUMN_TEXT_FIXED && fixed.run().text_length() == 3);
+  CHECK(fixed.run().size() == 9 && fixed.run()[1] == "USD" && fixed.run()[8] == "CZK");
+  CHECK(fixed.run()[2] == std::string_view("\0\0\0", 3) && fixed.run()[9].empty());
+  CHECK(fixed.run().ends<std::uint8_t>().empty() && run.text_length() == 0);
+  CHECK(!rows.root().column("/id").run() && !livebuf::column().run());
+  CHECK(!livebuf::run() && livebuf::run().size() == 0 && livebuf::run()[0].empty());
+}
+
 /// `value::error` of a number that was read as text says that there is no error; `read` tells
 /// the reason, and leaves the variable as it was.
 static void checked() {
@@ -281,6 +329,7 @@ static void exceptions() {
 int main() {
   reading();
   dictionaries();
+  runs();
   checked();
   editing();
   structs();

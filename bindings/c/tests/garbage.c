@@ -49,6 +49,13 @@ static void look_at_columns(livebuf_value array) {
     livebuf_column_f64s(&column, first, numbers, 64, 0);
     count = livebuf_column_strs(&column, first, texts, 64);
     for (size_t row = 0; row < count; row++) use(texts[row]);
+    livebuf_run run;
+    if (!livebuf_column_run(&column, &run)) {
+      livebuf_str all = {run.bytes, (uint32_t)run.length, 0};
+      use(all);
+      const uint8_t *ends = run.ends;
+      for (size_t byte = 0; byte < run.count * run.width; byte++) sink += ends[byte];
+    }
     livebuf_column_find(&column, livebuf_i64(7));
     livebuf_column_find(&column, livebuf_f64(0.5));
     livebuf_column_find(&column, livebuf_string("a text that is long"));
@@ -167,9 +174,14 @@ static size_t sample(uint8_t *memory, size_t capacity, int which) {
       "{\"id\":2,\"name\":\"second of the rows\",\"at\":{\"x\":2.5,\"y\":[]}},"
       "{\"id\":3,\"name\":null,\"at\":{\"x\":3.5,\"y\":[3]}},{\"id\":4,\"name\":\"n\"},"
       "{\"id\":5,\"name\":\"fifth of the rows\",\"at\":null},{\"id\":6,\"name\":\"s\"}]}",
-      "[[1.5,2.5],[3.5,4.5],[5.5,6.5],[7.5,8.5],[9.5,1.5],[2.5,3.5],[4.5,5.5],[6.5,7.5]]"};
+      "[[1.5,2.5],[3.5,4.5],[5.5,6.5],[7.5,8.5],[9.5,1.5],[2.5,3.5],[4.5,5.5],[6.5,7.5]]",
+      /* Texts behind each other, and texts by their codes. */
+      "{\"id\":[\"AB\",\"CD\",null,\"EF\",\"GH\",\"IJ\",\"KL\",\"MN\",\"OP\",\"QR\"],"
+      "\"list\":[\"Ada\",null,\"Bo\",\"Cy\",\"Dora\",\"Eve\",\"a text that is long\",\"Gus\"],"
+      "\"name\":[[\"a\",\"b\"],[\"c\",\"d\",\"e\"],[\"f\"],[\"g\",\"h\",\"i\"]],"
+      "\"at\":[\"open\",\"held\",\"open\",\"open\",\"held\",\"open\",\"held\",\"open\",\"open\"]}"};
   livebuf_doc doc;
-  if (which < 3) {
+  if (which < 4) {
     if (livebuf_from_json_into(&doc, memory, capacity, TEXTS[which], strlen(TEXTS[which]), NULL)) {
       return 0;
     }
@@ -207,7 +219,7 @@ int main(int count, char **arguments) {
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || mprotect(memory + ROOM, page, PROT_NONE)) return 2;
   while (done_bytes < wanted) {
-    size_t length = sample(good, sizeof good, (int)(documents++ % 4));
+    size_t length = sample(good, sizeof good, (int)(documents++ % 5));
     CHECK(length > 0);
     uint8_t *bytes = memory + ROOM - length;
     memcpy(bytes, good, length);
