@@ -15,20 +15,51 @@ const MOST: usize = 200;
 const DEEPEST: usize = 64;
 
 /// A column of a table.
-pub(crate) struct Listed {
+pub(crate) struct Listed<'a> {
     /// `*` stands for each element.
     path: String,
-    kind: &'static str,
-    rows: usize,
-    has_gaps: bool,
-    /// Bytes of the slots.
-    bytes: u64,
-    /// Bytes of text that lies elsewhere, each text once.
-    text: u64,
+    column: Column<'a, Checked>,
+}
+
+impl Listed<'_> {
+    fn kind(&self) -> &'static str {
+        column_name(self.column.column_type() as u8)
+    }
+
+    fn has_gaps(&self) -> bool {
+        self.column.validity().is_some()
+    }
+
+    /// Bytes of texts that lie outside the slots, each text of a plain column or of a dictionary
+    /// once.
+    fn text_bytes(&self) -> u64 {
+        let column = self.column;
+        let texts = match column.column_type() {
+            ColumnType::String => column,
+            ColumnType::DictionaryU8 | ColumnType::DictionaryU16 => match column.dictionary() {
+                Ok(Some(dictionary)) => dictionary.texts(),
+                _ => return 0,
+            },
+            ColumnType::TextU8
+            | ColumnType::TextU16
+            | ColumnType::TextU32
+            | ColumnType::TextFixed => {
+                return match column.run() {
+                    Ok(Some(run)) => run.bytes().len() as u64,
+                    _ => column.strs().flatten().map(|text| text.len() as u64).sum(),
+                };
+            }
+            _ => return 0,
+        };
+        let long = |text: &&str| text.len() > livebuf::layout::MAX_INLINE;
+        let texts = texts.strs().flatten().filter(long);
+        let places: HashMap<_, _> = texts.map(|text| (text.as_ptr(), text.len() as u64)).collect();
+        places.values().sum()
+    }
 }
 
 /// All columns of the tables at and below a value.
-pub(crate) fn of(root: Value<'_, Checked>) -> Vec<Listed> {
+pub(crate) fn of(root: Value<'_, Checked>) -> Vec<Listed<'_>> {
     let mut columns = Columns { rows: Vec::new(), path: String::new() };
     columns.of_value(root, 0);
     columns.rows
@@ -36,14 +67,16 @@ pub(crate) fn of(root: Value<'_, Checked>) -> Vec<Listed> {
 
 /// Lists columns: where they are, their type, how many rows and bytes they have, and whether
 /// some are null or missing.
-pub(crate) fn list(out: &mut Out, columns: &[Listed], stats: &Stats) -> Outcome {
+pub(crate) fn list(out: &mut Out, columns: &[Listed<'_>], stats: &Stats) -> Outcome {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     table.set_header(vec!["column", "type", "rows", "bytes", "of text", ""]);
     table.add_rows(columns.iter().take(MOST).map(|column| {
-        let gaps = if column.has_gaps { "some null or missing" } else { "" };
-        let [rows, bytes, text] = [column.rows as u64, column.bytes, column.text].map(grouped);
-        [column.path.clone(), column.kind.to_owned(), rows, bytes, text, gaps.to_owned()]
+        let gaps = if column.has_gaps() { "some null or missing" } else { "" };
+        let Listed { path, column: values } = column;
+        let sizes = [values.len() as u64, values.slot_bytes(), column.text_bytes()];
+        let [rows, bytes, text] = sizes.map(grouped);
+        [path.clone(), column.kind().to_owned(), rows, bytes, text, gaps.to_owned()]
     }));
     for column in 2..5 {
         if let Some(column) = table.column_mut(column) {
@@ -61,37 +94,25 @@ pub(crate) fn list(out: &mut Out, columns: &[Listed], stats: &Stats) -> Outcome 
 }
 
 /// The same as JSON.
-pub(crate) fn to_json(columns: &[Listed]) -> serde_json::Value {
-    let column = |column: &Listed| {
+pub(crate) fn to_json(columns: &[Listed<'_>]) -> serde_json::Value {
+    let column = |column: &Listed<'_>| {
         json!({
-            "path": column.path, "type": column.kind, "rows": column.rows,
-            "gaps": column.has_gaps, "bytes": column.bytes, "text": column.text,
+            "path": column.path, "type": column.kind(), "rows": column.column.len(),
+            "gaps": column.has_gaps(), "bytes": column.column.slot_bytes(),
+            "text": column.text_bytes(),
         })
     };
     columns.iter().map(column).collect()
 }
 
-/// Bytes of the texts of a column that lie elsewhere, each text once.
-fn text_bytes(column: &Column<'_, Checked>) -> u64 {
-    let texts = match column.dictionary() {
-        Ok(Some(dictionary)) => dictionary.texts(),
-        _ if column.column_type() == ColumnType::String => *column,
-        _ => return 0,
-    };
-    let long = |text: &&str| text.len() > livebuf::layout::MAX_INLINE;
-    let texts = texts.strs().flatten().filter(long);
-    let places: HashMap<_, _> = texts.map(|text| (text.as_ptr(), text.len() as u64)).collect();
-    places.values().sum()
-}
-
-struct Columns {
-    rows: Vec<Listed>,
+struct Columns<'a> {
+    rows: Vec<Listed<'a>>,
     path: String,
 }
 
-impl Columns {
+impl<'a> Columns<'a> {
     /// The tables at and below a value. Damaged parts are skipped.
-    fn of_value(&mut self, value: Value<'_, Checked>, depth: usize) {
+    fn of_value(&mut self, value: Value<'a, Checked>, depth: usize) {
         if depth > DEEPEST {
             return;
         }
@@ -116,18 +137,18 @@ impl Columns {
     }
 
     /// The columns below a struct or list.
-    fn of_column(&mut self, column: Column<'_, Checked>, depth: usize) {
+    fn of_column(&mut self, column: Column<'a, Checked>, depth: usize) {
         if let Ok(Some(table)) = column.table() {
             for (key, column) in table.columns().filter_map(Result::ok) {
                 self.below(key, |columns| {
-                    columns.add(&column);
+                    columns.add(column);
                     columns.of_column(column, depth + 1);
                 });
             }
         } else if let Ok(Some(elements)) = column.elements() {
             self.below("*", |columns| {
                 if elements.column_type() != ColumnType::Struct {
-                    columns.add(&elements);
+                    columns.add(elements);
                 }
                 columns.of_column(elements, depth + 1);
             });
@@ -146,14 +167,7 @@ impl Columns {
         self.path.truncate(length);
     }
 
-    fn add(&mut self, column: &Column<'_, Checked>) {
-        self.rows.push(Listed {
-            path: self.path.clone(),
-            kind: column_name(column.column_type() as u8),
-            rows: column.len(),
-            has_gaps: column.validity().is_some(),
-            bytes: column.slot_bytes(),
-            text: text_bytes(column),
-        });
+    fn add(&mut self, column: Column<'a, Checked>) {
+        self.rows.push(Listed { path: self.path.clone(), column });
     }
 }

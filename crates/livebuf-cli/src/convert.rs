@@ -375,7 +375,10 @@ pub(crate) fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result
             let Some(array) = value.as_array()? else { return Ok(true) };
             use ColumnType::*;
             let kind = array.column_type();
-            if matches!(kind, Bool | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | String | Null) {
+            if matches!(kind, Bool | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | Null)
+                || matches!(kind, String | DictionaryU8 | DictionaryU16)
+                || matches!(kind, TextU8 | TextU16 | TextU32 | TextFixed)
+            {
                 return Ok(true);
             }
             for element in array {

@@ -671,11 +671,43 @@ fn stats_list_the_columns_of_tables() {
     let tags = columns.iter().find(|column| column["path"] == "/*/tags/*").unwrap();
     assert_eq!((&tags["type"], &tags["bytes"]), (&"dictionary u8".into(), &80.into()));
     assert_eq!((&json["depth"], &json["bytes"]["free"]), (&3.into(), &0.into()));
+    assert_eq!((&tags["text"], &ids["text"]), (&0.into(), &0.into()));
     place.yes("from-json --lines --min-width 8 -f rows.ndjson -o x.lbuf");
     assert!(place.yes("stats x.lbuf").contains("f64"));
     place.yes("from-json --lines --no-tables -f rows.ndjson -o x.lbuf");
     assert!(!place.yes("stats x.lbuf").contains("tables with"));
     assert!(place.yes("stats --help").contains("* stands for each element"));
+}
+
+/// Texts of columns of each kind, by their bytes: a dictionary's once, those of a run as they lie
+/// there, and those of a plain column but for those in cells.
+#[test]
+fn stats_count_the_text_of_columns() {
+    let place = Place::new();
+    let lines: String = (0..50)
+        .map(|row| {
+            let long = "a text that is too long for a run ".repeat(if row == 7 { 40 } else { 1 });
+            let name = if row == 3 { "null".to_owned() } else { format!("\"the name {row}\"") };
+            format!("{{\"name\":{name},\"unit\":\"unit {}\",\"long\":\"{long}\"}}\n", row % 2)
+        })
+        .collect();
+    fs::write(place.path("rows.ndjson"), &lines).unwrap();
+    place.yes("from-json --lines rows.ndjson -o x.lbuf");
+    let json: serde_json::Value = serde_json::from_str(&place.yes("stats --json x.lbuf")).unwrap();
+    let column = |path: &str| {
+        let columns = json["columns"].as_array().unwrap();
+        let column = columns.iter().find(|column| column["path"] == path).unwrap();
+        [&column["type"], &column["bytes"], &column["text"], &column["gaps"]]
+            .map(ToString::to_string)
+    };
+    // Nine names of 10 bytes and forty of 11: bits, ends of two bytes, the header behind them.
+    assert_eq!(column("/*/name"), ["\"text u16\"", "128", "530", "true"]);
+    // Codes, the header behind them, and two cells, which hold the texts.
+    assert_eq!(column("/*/unit"), ["\"dictionary u8\"", "88", "0", "false"]);
+    // Cells, and both texts once.
+    assert_eq!(column("/*/long"), ["\"text\"", "400", "1394", "false"]);
+    let stats = place.yes("stats x.lbuf");
+    assert!(stats.contains("/*/name  text u16") && stats.contains("530  some null"), "{stats}");
 }
 
 /// Lines were up to 226 characters long. What is too long for 80 columns goes on below.
@@ -789,6 +821,8 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         r#"{{"map":{{{}}},"i":[1,-300,70000],"f":[1.5,0.1],"b":[true,false],"s":["a","a longer text"],
            "mixed":[null,1,"x",{{}},[],123456789012345678901],"aa":[[1],[{{}}]],"shared":["a longer text"],
            "codes":["open","held, for a while","open","open","open","open","open","open","open","open","open","open"],
+           "fixed":["EUR",null,"USD","CHF","GBP","SEK","NOK","JPY","CZK"],
+           "run":["Ada",null,"Bo","Cy","Dora","Eve","a longer text","Gus"],
            "table":[{}]}}"#,
         members.join(","),
         rows.join(",")
@@ -796,6 +830,7 @@ fn the_bytes_of_every_kind_of_block_are_named() {
     place.document("x.lbuf", &json);
     place.yes("remove x.lbuf /i");
     place.yes("set x.lbuf /new 1");
+    place.yes("push x.lbuf /run --string Hal");
     let pointer = format!("/map/7 {long}");
     place.command(&["remove", "x.lbuf", &pointer]).assert().success();
     let text = place.inspected(&["x.lbuf"]);
@@ -818,6 +853,14 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         "column dictionary u8, count 12",
         "[0]: text 0",
         "texts: column text, count 2",
+        "column text u8, count 9, some null",
+        "[0]: text \"Ada\", ends at 3, [1]: text \"\", ends at 3",
+        "[8]: text \"Hal\", ends at 33",
+        "bytes: column u8, count 33",
+        "column text of one length, count 9, some null",
+        "bytes: column u8, count 27",
+        "EUR···US",
+        "AdaBoCyD",
         "entry 7: hole",
         "entry 8: key \"8 xxx",
         "entry 8: integer 8",
@@ -862,8 +905,35 @@ fn the_bytes_of_every_kind_of_block_are_named() {
         assert!(text.contains(word), "{word:?} is not in what inspect says");
     }
     assert!(!text.contains("not reached"));
+    let row = place.inspected(&["x.lbuf", "/run/6"]);
+    assert!(
+        row.contains("in its array data") && row.contains("[6]: text \"a longer text\""),
+        "{row}"
+    );
     let text = place.inspected(&["x.lbuf", &format!("/map/8 {long}")]);
     assert!(text.contains("in its map entries") && text.contains("entry 8: integer 8"), "{text}");
+}
+
+/// Bug: the header behind a dictionary's codes was followed like any other. In a damaged document
+/// it may say that it is itself a dictionary's, whose texts' header is itself. `inspect` then
+/// ended by a stack overflow. Fix: from a header behind slots no other one is followed.
+#[test]
+fn a_header_behind_slots_that_leads_to_itself_is_told() {
+    let place = Place::new();
+    let texts = [r#""a text that occurs again","b""#; 6].join(",");
+    let doc = livebuf_json::from_str(&format!("[{texts}]")).unwrap();
+    let good = doc.as_bytes();
+    // The array's header is at 32, and its data at 48: 12 codes, then the header at 64.
+    assert_eq!((good[33], good[40], good[44], good[65]), (23, 12, 48, 12));
+    for code in 23..=28 {
+        let mut bytes = good.to_vec();
+        (bytes[33], bytes[65], bytes[72], bytes[76]) = (code, code, 12, 48);
+        place.file("loop.lbuf", &bytes);
+        let assert = place.run("inspect loop.lbuf").code(2);
+        let output = assert.get_output();
+        assert!(String::from_utf8_lossy(&output.stderr).contains("is damaged"));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("not reached"));
+    }
 }
 
 // --- editing --------------------------------------------------------------------------
@@ -970,7 +1040,13 @@ fn an_edit_of_a_large_document_writes_few_bytes_and_says_so() {
     // The first row without the field takes a bit for each row.
     assert!(said("remove -v x.lbuf /rows/5000/score") < size / 2);
     assert!(said("remove -v x.lbuf /rows/5001/score") < 64);
-    assert!(said("set -v x.lbuf /rows/5000/name --string longer_than_it_was_before") < 400);
+    // A text of the same length goes over the other one.
+    assert!(said("set -v x.lbuf /rows/5000/name --string USER_NUMBER_5000") < 64);
+    // Behind a longer one there are more than 64 KiB to move: the column becomes a plain one, once.
+    // That writes a cell for each text, the texts, and zeros where they were.
+    let bytes = said("set -v x.lbuf /rows/5000/name --string longer_than_it_was_before");
+    assert!((size / 2..2 * size).contains(&bytes), "{bytes} of {size}");
+    assert!(said("set -v x.lbuf /rows/5001/name --string longer_than_it_was_before") < 400);
     place.yes("validate x.lbuf");
     assert_eq!(
         place.yes("get x.lbuf /rows/5000"),

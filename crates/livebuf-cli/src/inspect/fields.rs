@@ -27,6 +27,8 @@ pub(super) struct Fields<'a> {
     bytes: &'a [u8],
     /// What an array's header says, by its data's offset.
     columns: HashMap<u64, Column>,
+    /// How many bytes of text a run has, by the offset of the first.
+    runs: HashMap<u64, u64>,
     /// How many of a map's entries are used, and their capacity, by their offset.
     entries: HashMap<u64, (u64, u64)>,
 }
@@ -51,6 +53,13 @@ impl Row {
         self.member(length, meaning, None)
     }
 
+    /// Adds the bytes before `end`, where there are any.
+    fn unused_until(&mut self, end: u64) {
+        if self.at < end {
+            self.add(end - self.at, "unused");
+        }
+    }
+
     fn member(
         &mut self,
         length: u64,
@@ -71,7 +80,8 @@ fn at(offset: u64) -> String {
 /// Text in quotes, shortened.
 fn quoted(bytes: &[u8]) -> String {
     const LONGEST: usize = 40;
-    let text = String::from_utf8_lossy(bytes);
+    // A character has at most four bytes. Damage may make many texts of the same long bytes.
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST + 4)]);
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
         None => format!("{text:?}"),
@@ -80,7 +90,7 @@ fn quoted(bytes: &[u8]) -> String {
 
 /// A column's name, as FORMAT 6.1 has it.
 pub(crate) fn column_name(code: u8) -> &'static str {
-    const NAMES: [&str; 25] = [
+    const NAMES: [&str; 29] = [
         "cells",
         "bool",
         "i8",
@@ -106,8 +116,23 @@ pub(crate) fn column_name(code: u8) -> &'static str {
         "marked f64",
         "dictionary u8",
         "dictionary u16",
+        "text u8",
+        "text u16",
+        "text u32",
+        "text of one length",
     ];
     NAMES.get(code as usize).unwrap_or(&"reserved")
+}
+
+/// Bytes of a slot of a column of whole bytes, by its code.
+fn slot_width(code: u8) -> Option<u64> {
+    Some(match code {
+        2 | 6 | 23 | 25 => 1,
+        3 | 7 | 24 | 26 => 2,
+        4 | 8 | 10 | 13 | 14 | 19 | 21 | 27 => 4,
+        0 | 1 | 15..=18 | 28 => return None,
+        _ => 8,
+    })
 }
 
 /// What a gaps code says about a column's slots.
@@ -139,7 +164,7 @@ fn tag_name(tag: u8) -> &'static str {
 
 impl<'a> Fields<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Fields { bytes, columns: HashMap::new(), entries: HashMap::new() }
+        Fields { bytes, columns: HashMap::new(), runs: HashMap::new(), entries: HashMap::new() }
     }
 
     fn slice(&self, offset: u64, length: u64) -> &'a [u8] {
@@ -190,12 +215,38 @@ impl<'a> Fields<'a> {
 
     fn learn_column(&mut self, header: u64) {
         let column = self.column(header);
-        let data = self.word(header + u64::from(ARRAY_DATA));
-        let (code, gaps, capacity) = (column.code, column.gaps, column.capacity);
-        self.columns.insert(data, column);
-        if let 23 | 24 = code {
-            let codes = (capacity * u64::from(code - 22)).next_multiple_of(8);
-            self.learn_column(data + gaps_size(gaps, capacity) + codes);
+        self.columns.insert(self.data_of(header), column);
+        // Only one header lies behind slots. In a damaged document it may seem to lead to others,
+        // and back to itself.
+        if let Some(behind) = self.behind(header) {
+            let (data, entries) = (self.data_of(behind), self.column(behind));
+            match column.code {
+                23 | 24 => self.columns.insert(data, entries).is_some(),
+                _ => self.runs.insert(data, entries.count).is_some(),
+            };
+        }
+    }
+
+    /// The header behind the slots of a dictionary or a run, by the header of the column.
+    fn behind(&self, header: u64) -> Option<u64> {
+        let Column { code, gaps, capacity, .. } = self.column(header);
+        let slots = (capacity * slot_width(code).unwrap_or(0)).next_multiple_of(8);
+        let data = self.data_of(header);
+        matches!(code, 23..=28).then_some(data + gaps_size(gaps, capacity) + slots)
+    }
+
+    /// The data that a header leads to.
+    fn data_of(&self, header: u64) -> u64 {
+        self.word(header + u64::from(ARRAY_DATA))
+    }
+
+    /// How many bytes of a region, from its first on, are text.
+    pub(super) fn text_of(&self, region: &Region) -> Option<u64> {
+        let run = self.runs.get(&region.offset).map(|&count| count.min(region.length));
+        match region.kind {
+            RegionKind::Text | RegionKind::SharedText => run.or(Some(region.length)),
+            RegionKind::Data => run,
+            _ => None,
         }
     }
 
@@ -208,8 +259,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The fields of a region, from its first byte on. Text and free bytes have none: they are
-    /// printed as they are.
+    /// The fields of a region, from its first byte on. Text has none: it is printed as it is.
     pub(super) fn of(&self, region: &Region) -> Vec<Field> {
         let mut row = Row { at: region.offset, fields: Vec::new() };
         let offset = region.offset;
@@ -484,7 +534,7 @@ impl<'a> Fields<'a> {
         let Column { code, gaps, count, capacity } = self.column(header);
         let (kind, gaps, count) = (column_name(code), gaps_name(gaps), grouped(count));
         row.add(8, format!("{name}column {kind}, count {count}{gaps}"));
-        let data = at(self.word(header + u64::from(ARRAY_DATA)));
+        let data = at(self.data_of(header));
         row.add(8, format!("capacity {}; data {data}", grouped(capacity)));
     }
 
@@ -548,13 +598,16 @@ impl<'a> Fields<'a> {
                 }
                 return;
             }
-            2 | 6 | 23 => 1,
-            3 | 7 | 24 => 2,
-            4 | 8 | 10 | 13 | 14 | 19 | 21 => 4,
-            15..=18 => return,
-            _ => 8,
+            28 => 0,
+            _ => match slot_width(column) {
+                Some(width) => width,
+                None => return,
+            },
         };
-        for number in 0..count {
+        let behind = region.offset + region.length - u64::from(ARRAY_SIZE);
+        let mut start = 0;
+        // Texts of one length have no slots.
+        for number in 0..if width == 0 { 0 } else { count } {
             let place = row.at;
             let bits = self.number(place, width);
             let shift = 64 - 8 * width;
@@ -567,19 +620,24 @@ impl<'a> Fields<'a> {
                 20 | 22 => numeral(ColumnType::NumbersF64, f64::from_bits(bits)),
                 12 => self.value(TAG_STRING, place),
                 23 | 24 => format!("text {bits}"),
+                25..=27 => {
+                    let text = self.data_of(behind) + start;
+                    let length = bits.saturating_sub(start);
+                    start = bits;
+                    format!("text {}, ends at {bits}", quoted(self.slice(text, length)))
+                }
                 13 => format!("object at {bits}"),
                 _ => format!("array at {bits}"),
             };
             row.member(width, format!("[{number}]: {value}"), Some(Member::Index(number)));
         }
-        if let 23 | 24 = column {
-            let header = region.offset + region.length - u64::from(ARRAY_SIZE);
-            row.add(header - row.at, "unused".to_owned());
-            self.column_header(row, "texts: ");
+        if let 23..=28 = column {
+            row.unused_until(behind);
+            self.column_header(row, if column < 25 { "texts: " } else { "bytes: " });
         }
         if let 21 | 22 = column {
             let marks = region.offset + region.length - bitmap_size(capacity);
-            row.add(marks - row.at, "unused".to_owned());
+            row.unused_until(marks);
             bits(row, bitmap_size(capacity), "is a float, though whole");
         }
     }

@@ -195,19 +195,32 @@ impl<'a> Printer<'a> {
     }
 
     fn region(&mut self, region: &Region) -> Outcome {
-        let (name, colour) = called(region.kind);
+        let text = self.fields.text_of(region);
+        // The bytes of a run are array data to the core.
+        let (name, colour) = match (region.kind, text) {
+            (RegionKind::Data, Some(_)) => called(RegionKind::Text),
+            (kind, _) => called(kind),
+        };
         self.title(name, colour, region.offset, region.length)?;
         let mut at = region.offset;
-        for field in joined(self.fields.of(region), WIDTH) {
-            self.line(field.offset, field.length, &field.meaning, colour)?;
-            at = field.offset + field.length;
+        let end = at + region.length;
+        match text {
+            Some(text) => {
+                self.plain(at, text, colour)?;
+                at += text;
+            }
+            None => {
+                for field in joined(self.fields.of(region), WIDTH) {
+                    self.line(field.offset, field.length, &field.meaning, colour)?;
+                    at = field.offset + field.length;
+                }
+            }
         }
-        let rest = (region.offset + region.length).saturating_sub(at);
-        let is_text = matches!(region.kind, RegionKind::Text | RegionKind::SharedText);
-        if !is_text && self.is_zero(at, rest) {
-            return self.line(at, rest, "unused", colour);
+        let rest = end.saturating_sub(at);
+        match self.is_zero(at, rest) {
+            true => self.line(at, rest, "unused", colour),
+            false => self.plain(at, rest, colour),
         }
-        self.plain(at, rest, colour)
     }
 
     fn slice(&self, offset: u64, length: u64) -> &'a [u8] {
