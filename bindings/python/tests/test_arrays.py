@@ -272,6 +272,27 @@ class TestColumns:
         assert repeated.root.column.counts() == {"C": 50, "F": 49, "K": 1}
         assert repeated.root.column.find("K") == 3
 
+    @pytest.mark.parametrize(
+        ("count", "kind"), [(20, "TextU8"), (700, "TextU16"), (9000, "TextU32")]
+    )
+    def test_runs_of_texts(self, count: int, kind: str) -> None:
+        texts: list[str | None] = [f"nº {n} of all" for n in range(count)]
+        texts[7], texts[11] = "", None
+        rows = Document.from_python([{"t": text} for text in texts])
+        doc = Document.from_python(texts)
+        for column in (rows.root.table.column("t"), doc.root.column):
+            assert column.type == kind and column.to_python() == texts
+            assert column.find("nº 5 of all") == 5 and column.find("nº 5") is None
+            assert column.find("") == 7 and column.find(None) == 11
+            assert column.counts() == Counter(text for text in texts if text is not None)
+            with pytest.raises(BufferError):
+                memoryview(column)
+        assert doc[7] == "" and doc[12] == "nº 12 of all"
+        doc[12] = texts[12] = "a text of another length"
+        del doc[3], texts[3]
+        assert doc.to_python() == texts
+        assert doc.root.column.find("a text of another length") == 11
+
     def test_start_beyond_the_end(self) -> None:
         column = Document.from_python([1, 2, 3]).root.column
         assert column.find(1, 3) is None and column.find(1, 10**9) is None
@@ -299,7 +320,7 @@ class TestColumns:
         with pytest.raises(ValueError):
             doc.root.table.column()
         with pytest.raises(TypeError):
-            doc.root.table.column(5)  # type: ignore[arg-type]
+            doc.root.table.column(5)
         for objects in ([{"a": 1}, {"b": "x"}], [{"a": 1}, 5], [5, {"a": 1}]):
             unlike = Document.from_python(objects, tables=False).root.table
             assert not unlike.stored and unlike.column_names == []
@@ -322,9 +343,9 @@ class TestColumns:
         doc = Document.from_python([{"a": n} for n in range(50)])
         for wrong in ([1], {"a": 1}, object()):
             with pytest.raises((livebuf.Error, TypeError)):
-                doc.root.table.column("a").find(wrong)  # type: ignore[arg-type]
+                doc.root.table.column("a").find(wrong)
         with pytest.raises(TypeError):
-            doc.root.table.column("a").filter("a", "b")  # type: ignore[arg-type]
+            doc.root.table.column("a").filter("a", "b")
 
     def test_columns_follow_edits(self) -> None:
         doc = Document.from_python([{"a": n} for n in range(50)])

@@ -1015,7 +1015,8 @@ class TestThreads:
             "compact": doc.compact,
         }
         for name, work in works.items():
-            assert self.counted(work) > 0, name
+            # To validate takes two milliseconds, in which a busy machine may run no other thread.
+            assert any(self.counted(work) > 0 for _ in range(50)), name
         # It would be seen: a power of integers holds the interpreter.
         assert self.counted(lambda: pow(3, 500_000)) == 0
 
