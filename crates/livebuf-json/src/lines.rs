@@ -32,7 +32,7 @@ pub fn from_lines(text: &[u8], options: &ReadOptions) -> Result<DocBuf, Error> {
     let failure = |error| Failure::at(error, 0).into_error(text, 0);
     encoder.begin_array().map_err(failure)?;
     for line in Lines::new(text) {
-        read_exact(line.text, options.numbers, &mut encoder, None)
+        read_exact(line.text, options.policy, &mut encoder, None)
             .map_err(|failure| failure.into_error(text, line.offset))?;
         options.done(line.offset + line.text.len());
     }

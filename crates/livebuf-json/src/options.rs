@@ -4,10 +4,12 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(doc)]
+use livebuf::Extended;
 use livebuf::{DocBuf, DuplicateKeys, EncodeOptions, Encoder, Limits, VecStorage};
 
 use crate::error::Error;
-use crate::read::{Failure, NumberPolicy, Progress, read_exact, read_fast};
+use crate::read::{Failure, NumberPolicy, Policy, Progress, read_exact, read_fast};
 
 /// Most bytes that a document takes before anything is written.
 const MOST_ROOM: usize = 1 << 16;
@@ -23,7 +25,7 @@ const MOST_ROOM: usize = 1 << 16;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    pub(crate) numbers: NumberPolicy,
+    pub(crate) policy: Policy,
     encode: EncodeOptions,
     progress: Option<Arc<AtomicU64>>,
 }
@@ -37,7 +39,26 @@ impl ReadOptions {
     /// What becomes of numbers.
     #[must_use]
     pub fn numbers(mut self, numbers: NumberPolicy) -> Self {
-        self.numbers = numbers;
+        self.policy.numbers = numbers;
+        self
+    }
+
+    /// Whether text that is a date, a date and time, a timestamp or a UUID becomes such a value, as
+    /// [`Extended::recognize`] says; it stays text by default. Reading takes longer with it. Printed
+    /// again, a timestamp is in UTC, and a UUID in lower case.
+    ///
+    /// ```
+    /// use livebuf_json::{ReadOptions, from_slice_with, to_string};
+    ///
+    /// let text = br#"{"due":"2026-11-23","note":"2026-11-23?"}"#;
+    /// let document = from_slice_with(text, &ReadOptions::new().recognize(true))?;
+    /// assert_eq!(document.get("due")?.unwrap().as_date()?.unwrap().ymd(), (2026, 11, 23));
+    /// assert_eq!(to_string(&document)?.as_bytes(), text);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn recognize(mut self, recognize: bool) -> Self {
+        self.policy.recognize = recognize;
         self
     }
 
@@ -107,7 +128,7 @@ impl ReadOptions {
     }
 
     pub(crate) fn may_read_fast(&self) -> bool {
-        self.numbers == NumberPolicy::Exact
+        self.policy.numbers == NumberPolicy::Exact && !self.policy.recognize
     }
 
     /// Reads one value by both ways.
@@ -123,7 +144,7 @@ impl ReadOptions {
             }
         }
         let mut encoder = self.encoder(text.len());
-        read_exact(text, self.numbers, &mut encoder, progress)?;
+        read_exact(text, self.policy, &mut encoder, progress)?;
         encoder.finish().map_err(|error| Failure::at(error, text.len()))
     }
 }

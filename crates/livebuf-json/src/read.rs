@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
-use livebuf::Encoder;
+use livebuf::{Encoder, Extended};
 use serde_core::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::error::{Error, ErrorKind};
@@ -32,6 +32,14 @@ pub enum NumberPolicy {
     /// Every number keeps its text, so that printing gives back each literal
     /// (`1.50`, `1E3`) as it was.
     AllText,
+}
+
+/// What values text becomes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Policy {
+    pub(crate) numbers: NumberPolicy,
+    /// Whether text is looked at for values that JSON lacks.
+    pub(crate) recognize: bool,
 }
 
 /// Where to tell, at the end of each container, how far the reading is.
@@ -215,12 +223,12 @@ impl<'de> Visitor<'de> for KeyEvents<'_, '_, '_> {
 /// offset in `text`.
 pub(crate) fn read_exact(
     text: &[u8],
-    numbers: NumberPolicy,
+    policy: Policy,
     encoder: &mut Encoder,
     progress: Progress<'_>,
 ) -> Result<(), Failure> {
     let mut pull = Pull { text, jiter: Jiter::new(text), base: 0 };
-    pull.read(numbers, encoder, progress).map_err(|cause| {
+    pull.read(policy, encoder, progress).map_err(|cause| {
         let offset = match &cause {
             // In strings with escapes jiter counts decoded bytes.
             Cause::Text(error) if error.is_utf8() => match std::str::from_utf8(text) {
@@ -251,7 +259,7 @@ impl<'t> Pull<'t> {
 
     fn read(
         &mut self,
-        numbers: NumberPolicy,
+        policy: Policy,
         encoder: &mut Encoder,
         progress: Progress<'_>,
     ) -> Result<(), Cause> {
@@ -266,7 +274,13 @@ impl<'t> Pull<'t> {
         let mut peek = self.jiter.peek()?;
         'value: loop {
             match peek {
-                Peek::String => encoder.str(self.jiter.known_str()?)?,
+                Peek::String => {
+                    let text = self.jiter.known_str()?;
+                    match policy.recognize.then(|| Extended::recognize(text)).flatten() {
+                        Some(value) => encoder.extended(value)?,
+                        None => encoder.str(text)?,
+                    }
+                }
                 Peek::Null => {
                     self.jiter.known_null()?;
                     encoder.null()?;
@@ -297,7 +311,7 @@ impl<'t> Pull<'t> {
                 }
                 _ => {
                     let literal = self.literal(peek)?;
-                    match numbers {
+                    match policy.numbers {
                         NumberPolicy::AllText => encoder.number_text(literal)?,
                         NumberPolicy::Exact => match Number::of(literal) {
                             Number::I64(value) => encoder.i64(value)?,
@@ -485,7 +499,7 @@ mod tests {
 
     fn exact(text: &str) -> Option<Vec<u8>> {
         let mut encoder = Encoder::new();
-        read_exact(text.as_bytes(), NumberPolicy::Exact, &mut encoder, None).ok()?;
+        read_exact(text.as_bytes(), Policy::default(), &mut encoder, None).ok()?;
         Some(encoder.finish().unwrap().as_bytes().to_vec())
     }
 
@@ -561,7 +575,7 @@ mod tests {
             assert!(exact(&text).is_some());
         }
         let text = format!("[{long}, x]");
-        let failure = read_exact(text.as_bytes(), NumberPolicy::Exact, &mut Encoder::new(), None)
+        let failure = read_exact(text.as_bytes(), Policy::default(), &mut Encoder::new(), None)
             .err()
             .unwrap();
         assert_eq!(failure.offset, text.len() - 2);

@@ -59,6 +59,7 @@ pub(crate) fn scalar<M: Mode>(
         Kind::NumberText => printer.number_text(some(M::result(value.as_number_text()))?)?,
         Kind::Bytes => printer.bytes(some(M::result(value.as_bytes()))?)?,
         Kind::Array | Kind::Object => return Ok(false),
+        kind if kind.is_extended() => printer.extended(&some(M::result(value.as_extended()))?)?,
         _ => return Err(unknown()),
     }
     Ok(true)

@@ -8,7 +8,7 @@
 use std::io;
 
 use base64::Engine;
-use livebuf::ColumnType;
+use livebuf::{ColumnType, Extended};
 
 use crate::error::{Error, ErrorKind};
 use crate::number::literal_length;
@@ -336,6 +336,16 @@ impl<'w> Printer<'w> {
             ));
         }
         text.as_bytes().chunks(PIECE).try_for_each(|piece| self.text(piece))
+    }
+
+    /// A value that JSON lacks: a decimal as a number, others as a string of their text.
+    #[cold]
+    pub(crate) fn extended(&mut self, value: &Extended) -> Result<(), Error> {
+        let text = value.to_string();
+        match value {
+            Extended::Decimal(_) => self.number_text(&text),
+            _ => self.string(&text),
+        }
     }
 
     #[inline(always)]

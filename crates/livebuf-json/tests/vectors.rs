@@ -1,7 +1,7 @@
 //! The format's vectors (`testdata/vectors/`), and that FORMAT's worked
 //! example is what the encoder writes.
 
-use livebuf::{Doc, DocBuf, Editor, New, VecStorage};
+use livebuf::{Date, Decimal, Doc, DocBuf, Editor, New, Time, Timestamp, Uuid, VecStorage, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +40,9 @@ fn vectors_give_their_verdicts() {
             let alike = encoded.as_bytes().iter().zip(&bytes).take_while(|(a, b)| a == b).count();
             let same = encoded.as_bytes() == bytes;
             assert!(same, "{name}: the encoder writes other bytes from {alike} on");
+            counts[0] += 1;
+        } else if name.starts_with("y_recognized_") {
+            assert_eq!(recognized_from(json).as_bytes(), bytes, "{name}");
             counts[0] += 1;
         } else {
             counts[1] += 1;
@@ -222,6 +225,9 @@ fn encoded() -> Vec<(&'static str, String)> {
     all.push(("map_small_leaf", format!("{{\"{}\":1,\"b\":2}}", "k".repeat(256))));
     all.push(("map_inner_nodes", many(300)));
     all.push(("map_hashed", many(256)));
+    // FORMAT 7.2 shows its index.
+    let few: Vec<_> = (0..64).map(|n| format!("\"k{n:02}\":{n}")).collect();
+    all.push(("map_two_leaves", format!("{{{},\"{}\":64}}", few.join(","), "l".repeat(256))));
     // 39 of 64 keys have one home, of 8 buckets: 12 are in it, 12 in the next, 15 in neither.
     // One key is too long for a record.
     let keys = (0..).map(|number: u32| format!("k{number}"));
@@ -248,6 +254,57 @@ fn home(key: &str, buckets: u64) -> u64 {
     ((hash >> 32) * buckets) >> 32
 }
 
+/// JSON text whose dates, times and UUIDs are recognized.
+fn recognized() -> Vec<(&'static str, String)> {
+    let id = |n: usize| format!("\"0000000{n}-0000-4000-8000-00000000000f\"");
+    let row = |n: usize| {
+        let due = if n == 2 { "null".to_owned() } else { format!("\"2026-11-2{n}\"") };
+        format!("{{\"id\":{},\"due\":{due},\"at\":\"2026-11-23T08:30:0{n}.125Z\"}}", id(n))
+    };
+    let rows: Vec<_> = (1..6).map(row).collect();
+    let some: Vec<_> = (1..9).map(|n| if n == 3 { "null".to_owned() } else { id(n) }).collect();
+    vec![
+        (
+            "values",
+            format!(
+                "{{\"first\":\"0001-01-01\",\"last\":\"9999-12-31\",\"id\":{},\
+                 \"local\":\"2026-11-23T08:30:00\",\"moment\":\"1969-12-31T23:59:59.999999Z\",\
+                 \"text\":[\"2026-02-29\",\"08:30:00\",\"19.90\",\"2026-11-23T08:30:00+0200\"]}}",
+                id(7)
+            ),
+        ),
+        ("uuids", format!("[{}]", [id(1), id(2)].join(","))),
+        ("uuids_nullable", format!("[{}]", some.join(","))),
+        ("uuids_mixed", format!("[{},1]", id(1))),
+        ("table", format!("[{}]", rows.join(","))),
+    ]
+}
+
+fn recognized_from(json: &str) -> DocBuf {
+    let options = livebuf_json::ReadOptions::new().recognize(true);
+    livebuf_json::from_slice_with(json.as_bytes(), &options).unwrap()
+}
+
+/// Values that no JSON text becomes.
+fn extended() -> Vec<(&'static str, DocBuf)> {
+    let time = |microseconds| Time::from_microseconds(microseconds).unwrap();
+    let decimal = |coefficient, scale| Decimal::new(coefficient, scale).unwrap();
+    let most = 10i128.pow(38) - 1;
+    let (large, small) = (1i128 << 55, (1i128 << 55) - 1);
+    vec![
+        ("times", json!([time(0), time(1), time(86_399_999_999)])),
+        (
+            "decimals",
+            json!([decimal(1990, 2), decimal(-5, 38), decimal(small, 0), decimal(!small, 9)]),
+        ),
+        (
+            "decimals_large",
+            json!([decimal(large, 0), decimal(!large, 1), decimal(most, 38), decimal(-most, 0)]),
+        ),
+        ("decimal", json!(decimal(0, 2))),
+    ]
+}
+
 fn edited() -> Vec<(&'static str, DocBuf)> {
     let json = |text: &str| livebuf_json::from_slice(text.as_bytes()).unwrap();
     let edit = |text: &str, edit: &dyn Fn(&mut DocBuf)| {
@@ -255,7 +312,25 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
         edit(&mut doc);
         doc
     };
+    let id = |n: u8| Uuid::from_bytes([n; 16]);
+    let day = |n: i32| Date::from_days(n).unwrap();
     vec![
+        ("uuids", {
+            let mut doc = json!({"grown": [id(1)], "cells": [id(1), id(2)], "gaps": [id(1), ()]});
+            for n in 2..5 {
+                doc.set_pointer("/grown/-", id(n)).unwrap();
+            }
+            doc.set_pointer("/grown/1", id(9)).unwrap();
+            doc.set_pointer("/cells/1", "text").unwrap();
+            doc.set_pointer("/gaps/1", id(3)).unwrap();
+            doc
+        }),
+        ("dates", {
+            let mut doc = json!({"grown": [day(1)], "cells": [day(1), day(2)]});
+            doc.set_pointer("/grown/-", day(-1)).unwrap();
+            doc.set_pointer("/cells/0", Timestamp::from_microseconds(0).unwrap()).unwrap();
+            doc
+        }),
         (
             "forward",
             edit("{\"r\":{\"a\":1},\"s\":{\"a\":2}}", &|doc| {
@@ -455,6 +530,13 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         }
         bytes
     };
+    let given = |doc: DocBuf| doc.to_vec();
+    let day = Date::from_days(20_780).unwrap();
+    let time = Time::from_microseconds(1).unwrap();
+    let moment = Timestamp::from_microseconds(1).unwrap();
+    let price = Decimal::new(1990, 2).unwrap();
+    let large = Decimal::new(1 << 55, 0).unwrap();
+    let id = Uuid::from_bytes(std::array::from_fn(|at| 15 - at as u8));
     // The worked example of FORMAT 10: record at 48, key text at 88, shape at 96.
     let lap = json("{\"event\":\"lap_complete\",\"lap\":55,\"time_sec\":88.427}");
     // Array header at 32, its data at 48.
@@ -713,6 +795,19 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             "NotZero_run_fixed_gap",
             patch(&json(r#"["aé",null,"éa","aé","ab!","éa","aé","aé","éa"]"#), &[(75, b'x')]),
         ),
+        ("BadCell_date", patch(&given(json!(day)), &[(10, 0x2D)])),
+        ("BadCell_time", patch(&given(json!(time)), &[(14, 1)])),
+        ("BadCell_timestamp", patch(&given(json!(moment)), &[(15, 0x7F)])),
+        ("BadCell_decimal_scale", patch(&given(json!(price)), &[(8, 39)])),
+        // The bytes of the root are at 33: a byte of 0 is before them.
+        ("BadCell_decimal_large_too_small", patch(&given(json!(large)), &[(39, 0x3F)])),
+        ("BadCell_decimal_large_scale", patch(&given(json!(large)), &[(49, 39)])),
+        ("BadCell_uuid_length", patch(&given(json!(id)), &[(12, 15)])),
+        // The column's data is at 48.
+        ("BadCell_date_column", patch(&given(json!([day, day])), &[(54, 0x2D)])),
+        ("BadCell_decimal_column", patch(&given(json!([price, price])), &[(48, 39)])),
+        // A bitmap, then slots of 16 bytes.
+        ("NotZero_uuid_gap", patch(&given(json!([id, (), id, id])), &[(80, 1)])),
         ("BadNumber_text", {
             let mut bytes = json("123456789012345678901234567890");
             let at = bytes.windows(8).position(|text| text == b"12345678").unwrap();
@@ -735,6 +830,16 @@ fn write_missing() {
         let doc = livebuf_json::from_slice(json.as_bytes()).unwrap();
         write(format!("y_encoded_{name}.lbuf"), doc.as_bytes());
         write(format!("y_encoded_{name}.json"), format!("{json}\n").as_bytes());
+    }
+    for (name, json) in recognized() {
+        write(format!("y_recognized_{name}.lbuf"), recognized_from(&json).as_bytes());
+        write(format!("y_recognized_{name}.json"), format!("{json}\n").as_bytes());
+    }
+    for (name, doc) in extended() {
+        doc.doc().validate().unwrap();
+        let json = livebuf_json::to_string(doc.doc().root()).unwrap();
+        write(format!("y_extended_{name}.lbuf"), doc.as_bytes());
+        write(format!("y_extended_{name}.json"), format!("{json}\n").as_bytes());
     }
     for (name, doc) in edited() {
         doc.doc().validate().unwrap();

@@ -120,6 +120,8 @@ kinds! {
     /// An edit ended half way, because memory changed that nobody else may write. The editor
     /// refuses all further edits: go back to a copy, or open and validate the document anew.
     Broken = 37, "an earlier edit ended half way: go back to a copy of the document";
+    /// A text is no date, time, decimal or UUID: not of the type that is asked for.
+    BadValue = 38, "not a valid date, time, decimal or UUID";
 }
 
 impl ErrorKind {
@@ -165,6 +167,12 @@ pub struct Error {
 const _: () = assert!(core::mem::size_of::<Error>() <= 24);
 
 impl Error {
+    /// Text that is no value of the type that is asked for.
+    #[cold]
+    pub(crate) const fn bad_value() -> Error {
+        Error::new(ErrorKind::BadValue, 0)
+    }
+
     /// An error of a kind at a byte offset of the document.
     #[cold]
     pub const fn new(kind: ErrorKind, offset: u64) -> Self {

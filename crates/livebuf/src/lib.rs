@@ -80,7 +80,7 @@ extern crate std;
 // | layer | holds |
 // |---|---|
 // | `error` | what can go wrong, with stable numbers |
-// | `format` | `docs/FORMAT.md` as constants; checked access, eight-byte cells, number and pointer grammar |
+// | `format` | `docs/FORMAT.md` as constants; checked access, eight-byte cells, number and pointer grammar, dates, decimals, UUIDs |
 // | `store` | where bytes live; the one `write`, the free list |
 // | `block` | shape, record, column, table, list, map: what each block's bytes say, read and written |
 // | `view` | `Doc`, `Value`, `Object`, `Array`, `Table`; validating, digests |
@@ -114,7 +114,11 @@ pub use edit::{Child, Detached, Editor, New, NodeId, NodeMut, Stamp, Template};
 #[cfg(feature = "alloc")]
 pub use encode::{DuplicateKeys, EncodeOptions, Encoder};
 pub use error::{Error, ErrorKind, Result};
+pub use format::date::{Date, DateTime, Time, Timestamp};
+pub use format::decimal::Decimal;
+pub use format::extended::Extended;
 pub use format::layout::{self, Limits};
+pub use format::uuid::Uuid;
 #[cfg(feature = "serde")]
 pub use serde_support::de::{from_doc, from_slice, from_value};
 #[cfg(feature = "serde")]

@@ -3,6 +3,10 @@
 use crate::edit::{DocBuf, Editor, New};
 use crate::encode::Encoder;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::date::{Date, DateTime, Time, Timestamp};
+use crate::format::decimal::Decimal;
+use crate::format::extended::Extended;
+use crate::format::uuid::Uuid;
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::{Doc, Mode, Value};
@@ -263,6 +267,13 @@ scalars! {
     f32 => |value, encoder| encoder.f64(value.into());
     f64 => |value, encoder| encoder.f64(value);
     char => |value, encoder| encoder.str(value.encode_utf8(&mut [0; 4]));
+    Extended => |value, encoder| encoder.extended(value);
+    Date => |value, encoder| encoder.extended(value);
+    Time => |value, encoder| encoder.extended(value);
+    DateTime => |value, encoder| encoder.extended(value);
+    Timestamp => |value, encoder| encoder.extended(value);
+    Decimal => |value, encoder| encoder.extended(value);
+    Uuid => |value, encoder| encoder.extended(value);
 }
 
 impl JsonValue for u8 {
@@ -389,6 +400,7 @@ impl JsonValue for New<'_> {
             New::Str(value) => encoder.str(value),
             New::Bytes(value) => encoder.bytes(value),
             New::NumberText(value) => encoder.number_text(value),
+            New::Extended(value) => encoder.extended(value),
             New::Object { .. } | New::Map { .. } => {
                 encoder.begin_object()?;
                 encoder.end_object()

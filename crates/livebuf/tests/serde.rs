@@ -1373,3 +1373,44 @@ fn a_document_is_a_field_that_holds_anything() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     assert!(serde_json::from_str::<DocBuf>(&deep).is_err());
 }
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Order {
+    id: livebuf::Uuid,
+    due: livebuf::Date,
+    at: livebuf::Timestamp,
+    open: livebuf::Time,
+    local: Option<livebuf::DateTime>,
+    prices: Vec<livebuf::Decimal>,
+    any: livebuf::Extended,
+}
+
+/// They keep their kinds in documents, and are their text in other formats.
+#[test]
+fn dates_times_decimals_and_uuids() {
+    let text = r#"{"id":"00000000-0000-4000-8000-000000000007","due":"2026-11-23","at":"2026-11-23T08:30:00Z","open":"08:30:00.250","local":"2026-11-23T08:30:00","prices":["19.90","0.05"],"any":"2026-11-24"}"#;
+    let order: Order = serde_json::from_str(text).unwrap();
+    assert_eq!(serde_json::to_string(&order).unwrap(), text);
+    let doc = livebuf::to_doc(&order).unwrap();
+    let root = doc.valid().unwrap().root();
+    assert_eq!(root.get("id").unwrap().as_uuid(), Some(order.id));
+    assert_eq!(root.get("local").unwrap().as_date_time(), order.local);
+    assert_eq!(root.get("any").unwrap().kind(), Kind::Date);
+    let prices = root.get("prices").unwrap().as_array().unwrap();
+    assert_eq!(prices.column_type(), livebuf::ColumnType::Decimal);
+    assert_eq!(from_doc::<Order>(doc.doc()).unwrap(), order);
+    // From text that another program stored, and to a program that wants text.
+    assert_eq!(from_doc::<Order>(livebuf_of(text).doc()).unwrap(), order);
+    let texts: std::collections::BTreeMap<String, serde_json::Value> = from_doc(doc.doc()).unwrap();
+    assert_eq!(texts["due"], "2026-11-23");
+    assert_eq!(serde_json::to_string(&doc).unwrap(), text);
+    let error = serde_json::from_str::<livebuf::Date>(r#""2026-02-29""#).unwrap_err();
+    assert!(error.to_string().contains("expected a date such as 2026-11-23"), "{error}");
+    let error = from_doc::<i64>(json!(order.due).doc()).unwrap_err();
+    assert!(error.to_string().contains("date, time, decimal or UUID"), "{error}");
+}
+
+/// The document of JSON text, by serde_json's values.
+fn livebuf_of(text: &str) -> DocBuf {
+    livebuf::to_doc(&serde_json::from_str::<serde_json::Value>(text).unwrap()).unwrap()
+}

@@ -9,6 +9,7 @@ use crate::block::record::{Block, LENT, Raw, put_tagged, tagged};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up, slice};
 use crate::format::cell::{Needle, shared_span, span_at, span_bytes, span_inline, span_length};
+use crate::format::extended::find_bad_slot;
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
@@ -78,10 +79,22 @@ pub enum ColumnType {
     TextU32 = 27,
     /// Text, all equally long: no ends, and all texts behind each other.
     TextFixed = 28,
+    /// Dates: days in four bytes.
+    Date = 29,
+    /// Times of day: microseconds.
+    Time = 30,
+    /// Dates and times of day without a time zone: microseconds.
+    DateTime = 31,
+    /// Moments: microseconds.
+    Timestamp = 32,
+    /// Decimals whose coefficients have at most 56 bits, each with its scale.
+    Decimal = 33,
+    /// UUIDs: sixteen bytes.
+    Uuid = 34,
 }
 
 impl ColumnType {
-    const ALL: [ColumnType; 29] = {
+    const ALL: [ColumnType; 35] = {
         use ColumnType::*;
         [
             Cells,
@@ -113,6 +126,12 @@ impl ColumnType {
             TextU16,
             TextU32,
             TextFixed,
+            Date,
+            Time,
+            DateTime,
+            Timestamp,
+            Decimal,
+            Uuid,
         ]
     };
 
@@ -151,6 +170,7 @@ impl ColumnType {
             | ColumnType::F32
             | ColumnType::NumbersF32
             | ColumnType::MarkedF32
+            | ColumnType::Date
             | ColumnType::Objects
             | ColumnType::Arrays => 4,
             ColumnType::I64
@@ -158,7 +178,12 @@ impl ColumnType {
             | ColumnType::F64
             | ColumnType::NumbersF64
             | ColumnType::MarkedF64
+            | ColumnType::Time
+            | ColumnType::DateTime
+            | ColumnType::Timestamp
+            | ColumnType::Decimal
             | ColumnType::String => 8,
+            ColumnType::Uuid => UUID_SIZE as u64,
         }
     }
 
@@ -204,6 +229,25 @@ impl ColumnType {
     pub(crate) const fn is_run(self) -> bool {
         use ColumnType::*;
         matches!(self, TextU8 | TextU16 | TextU32 | TextFixed)
+    }
+
+    /// Whether the bytes of its values are a part of the column: a value that leaves the column is
+    /// copied, and one that comes to it is.
+    #[inline]
+    pub(crate) const fn lends(self) -> bool {
+        self.is_run() || matches!(self, ColumnType::Uuid)
+    }
+
+    /// The tag of its values, where these are dates, times or decimals; `None` for other columns.
+    pub(crate) const fn extended_tag(self) -> Option<u8> {
+        Some(match self {
+            ColumnType::Date => TAG_DATE,
+            ColumnType::Time => TAG_TIME,
+            ColumnType::DateTime => TAG_DATE_TIME,
+            ColumnType::Timestamp => TAG_TIMESTAMP,
+            ColumnType::Decimal => TAG_DECIMAL,
+            _ => return None,
+        })
     }
 
     /// Whether the header of another column lies behind its slots: a dictionary's texts, or the
@@ -297,7 +341,7 @@ impl ColumnType {
     }
 
     /// The bits that the column stores for this value; `None` where it cannot hold the value.
-    /// For a dictionary the cell of a text is its code. For a run any will do.
+    /// For a dictionary the cell of a text is its code. For runs and UUIDs any will do.
     pub(crate) fn fit(self, tag: u8, cell: u64) -> Option<u64> {
         match (self, tag) {
             (ColumnType::Cells, _) => Some(cell),
@@ -314,6 +358,10 @@ impl ColumnType {
                 _,
             ) => self.fit_number(tag, cell),
             (ColumnType::Objects, TAG_OBJECT) | (ColumnType::Arrays, TAG_ARRAY) => Some(cell),
+            (ColumnType::Uuid, TAG_UUID) => Some(cell),
+            (column, TAG_DECIMAL..=TAG_DATE_TIME) if column.extended_tag() == Some(tag) => {
+                Some(cell)
+            }
             (ColumnType::I64, TAG_INT) => Some(cell),
             (_, TAG_INT | TAG_UINT) => {
                 let value = if tag == TAG_INT { cell as i64 as i128 } else { cell as i128 };
@@ -353,6 +401,12 @@ impl ColumnType {
             TAG_STRING => ColumnType::String,
             TAG_OBJECT => ColumnType::Objects,
             TAG_ARRAY => ColumnType::Arrays,
+            TAG_DATE => ColumnType::Date,
+            TAG_TIME => ColumnType::Time,
+            TAG_DATE_TIME => ColumnType::DateTime,
+            TAG_TIMESTAMP => ColumnType::Timestamp,
+            TAG_DECIMAL => ColumnType::Decimal,
+            TAG_UUID => ColumnType::Uuid,
             _ => ColumnType::Cells,
         }
     }
@@ -714,6 +768,12 @@ impl Elements {
             ColumnType::TextU8 | ColumnType::TextU16 | ColumnType::TextU32 => {
                 return lent(bytes, data, self.column, self.capacity, slot);
             }
+            ColumnType::Date
+            | ColumnType::Time
+            | ColumnType::DateTime
+            | ColumnType::Timestamp
+            | ColumnType::Decimal
+            | ColumnType::Uuid => return extended(bytes, data, self.column, slot),
             ColumnType::Null => Raw::NULL,
             ColumnType::Struct => Raw::unplaced(TAG_OBJECT, row_cell(self.data, slot)),
             ColumnType::List | ColumnType::FixedList => {
@@ -832,6 +892,19 @@ impl Elements {
         }
     }
 
+    /// Checks that each slot of a column of dates, times or decimals holds one. A slot without a
+    /// value is 0, which all of these have. Linear in the slots; does nothing for other columns.
+    pub(crate) fn check_extended(&self, bytes: &[u8]) -> Result<()> {
+        let Some(tag) = self.column.extended_tag() else { return Ok(()) };
+        let width = self.column.width();
+        let start = self.values_at() + self.first as u64 * width;
+        let slots = slice(bytes, start, self.count as u64 * width)?;
+        match find_bad_slot(tag, slots, width as usize) {
+            None => Ok(()),
+            Some(slot) => Err(Error::new(ErrorKind::BadCell, start + slot as u64 * width)),
+        }
+    }
+
     /// The code of a text among a dictionary's texts, these being the column. Linear in them.
     /// At most [`MOST_COMPARED`] longer texts are compared.
     pub(crate) fn find_entry(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
@@ -898,6 +971,22 @@ impl Elements {
             }
         })
     }
+}
+
+/// The value of a slot in a column of values that JSON lacks, whose slots begin at `values`.
+#[inline(never)]
+fn extended(bytes: &[u8], values: u64, column: ColumnType, slot: u32) -> Result<Raw> {
+    let at = values + slot as u64 * column.width();
+    Ok(match column.extended_tag() {
+        Some(TAG_DATE) => Raw::unplaced(TAG_DATE, load_u32(bytes, at)? as i32 as i64 as u64),
+        Some(tag) => Raw::unplaced(tag, load_u64(bytes, at)?),
+        None => {
+            check(bytes, at, UUID_SIZE as u64)?;
+            // The end lies in the document, so the offset fits 32 bits.
+            let cell = span_at(at as u32, UUID_SIZE as u32, false);
+            Raw { tag: TAG_UUID, cell, position: LENT }
+        }
+    })
 }
 
 /// The text of a slot of a run whose slots begin at `values`. Its bytes stay in the run.
@@ -1027,8 +1116,10 @@ impl Elements {
         match self.column {
             ColumnType::Cells => put_tagged(space, values, slot, tag, cell),
             ColumnType::Bool => set_bit(space, values, slot, tag == TAG_TRUE),
-            // Its text is stored by `put_text`.
+            // Its value is stored in its place already.
             column if column.is_run() => {}
+            ColumnType::Uuid if tag == TAG_UUID => {}
+            ColumnType::Uuid => self.clear(space, slot..slot + 1),
             column => {
                 let bits = column.fit(tag, cell).unwrap_or(0).to_le_bytes();
                 let width = column.width();
@@ -1111,6 +1202,23 @@ impl Elements {
             }
         }
         self.clear(space, left(from, to, count));
+    }
+
+    /// Exchanges the bytes of two slots of whole bytes. Their bits in the bitmaps stay.
+    pub(crate) fn exchange_slots<S: Storage, O: Observer>(
+        &self,
+        space: &mut Space<S, O>,
+        a: u32,
+        b: u32,
+    ) -> Result<()> {
+        let mut first = [0; UUID_SIZE];
+        let width = self.column.width();
+        let [a, b] = [a, b].map(|slot| self.values_at() + slot as u64 * width);
+        let first = &mut first[..width as usize];
+        first.copy_from_slice(slice(space.bytes(), a, width)?);
+        space.copy_within(b, a, width);
+        space.write(b, first);
+        Ok(())
     }
 
     /// Copies the values of a column without gaps to a larger place. Returns the column there;

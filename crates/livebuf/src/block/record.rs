@@ -7,6 +7,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u64};
+use crate::format::extended::{Extended, is_extended_span};
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
@@ -20,7 +21,7 @@ pub(crate) struct Raw {
     pub(crate) tag: u8,
 }
 
-/// The position of a text that lies in a run.
+/// The position of a text that lies in a run, and of a UUID that lies in a column.
 pub(super) const LENT: u32 = u32::MAX;
 
 impl Raw {
@@ -33,10 +34,10 @@ impl Raw {
         Raw { tag, cell, position: 0 }
     }
 
-    /// Whether this text lies in a run. Whatever stores it elsewhere copies it, since the run's
-    /// bytes may change.
+    /// Whether this text lies in a run, or this UUID in a column. Whatever stores it elsewhere
+    /// copies it, since the column's bytes may change.
     pub(crate) fn is_lent(&self) -> bool {
-        self.position == LENT && self.tag == TAG_STRING
+        self.position == LENT && matches!(self.tag, TAG_STRING | TAG_UUID)
     }
 
     /// The object whose home this is.
@@ -275,9 +276,20 @@ pub(crate) fn check_immediate(raw: Raw) -> Result<()> {
         TAG_HOLE => ErrorKind::BadCode,
         TAG_NULL | TAG_FALSE | TAG_TRUE if raw.cell != 0 => ErrorKind::BadCell,
         TAG_UINT if raw.cell <= i64::MAX as u64 => ErrorKind::BadCell,
+        TAG_DECIMAL..=TAG_DATE_TIME if Extended::from_cell(raw.tag, raw.cell).is_none() => {
+            ErrorKind::BadCell
+        }
         _ => return Ok(()),
     };
     Err(Error::new(kind, raw.position as u64))
+}
+
+/// Refuses the bytes of a span that its tag does not allow, where its value is one that JSON lacks.
+pub(crate) fn check_extended_span(raw: Raw, bytes: &[u8]) -> Result<()> {
+    match is_extended_span(raw.tag) && Extended::from_span(raw.tag, bytes).is_none() {
+        true => Err(Error::new(ErrorKind::BadCell, raw.position as u64)),
+        false => Ok(()),
+    }
 }
 
 /// Element `index` of tagged cells at `base`.

@@ -185,6 +185,20 @@ pub(crate) fn plan_step(
     plan_other(bytes, shape, used, needle, hint)
 }
 
+impl Step {
+    /// The same, but with a shape of the record's own in place of one that others use: for edits
+    /// that free values before they take the step, and shapes with them. `from`: the shape that
+    /// the record leaves, 0 for none.
+    pub(crate) fn alone(self, from: u32, used: u32, hint: u32) -> Step {
+        match self {
+            Step::Follow { shape } if shape != from => {
+                Step::Make { from, capacity: hint.max(used + 1).min(MAX_FIELDS as u32) }
+            }
+            step => step,
+        }
+    }
+}
+
 /// Plans to use one of the newest shapes, or a new one.
 #[inline(never)]
 fn plan_other(

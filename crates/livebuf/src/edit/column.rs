@@ -38,22 +38,29 @@ pub(super) struct Place {
     within: u32,
     /// The home that leads to an array by itself.
     home: u32,
+    /// It is an array that the same edit makes. Where it lies is not known while bytes are counted.
+    made: bool,
 }
 
 impl Place {
     /// Of an array by itself.
     pub(super) fn array(home: u32, elements: Elements) -> Place {
-        Place { header: elements.offset, within: 0, home }
+        Place { header: elements.offset, within: 0, home, made: false }
     }
 
     /// Of a table's column.
     pub(super) fn column(table: Table, index: u32) -> Place {
-        Place { header: table.header(index), within: table.offset, home: 0 }
+        Place { header: table.header(index), within: table.offset, home: 0, made: false }
     }
 
     /// Of the elements of a list's arrays.
     pub(super) fn elements(list: List) -> Place {
-        Place { header: list.offset + LIST_CHILD, within: list.offset, home: 0 }
+        Place { header: list.offset + LIST_CHILD, within: list.offset, home: 0, made: false }
+    }
+
+    /// Where the document ends, if the column may grow there.
+    fn end<K: Sink>(&self, sink: &K) -> u64 {
+        if self.made { 0 } else { sink.end() }
     }
 }
 
@@ -129,7 +136,7 @@ fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements)
         }
         let space = &mut editor.space;
         let alike = new.column.takes_over(old.column) && !new.column.is_marked();
-        if old.column.is_run() && !new.column.is_run() {
+        if old.column.lends() && !new.column.lends() {
             return Ok(());
         }
         if alike && new.column != ColumnType::Null {
@@ -171,13 +178,19 @@ fn move_slots<K: Sink>(sink: &mut K, place: Place, old: Elements, new: Elements)
         }
         Ok(())
     })?;
-    let lent = old.column.is_run() && !new.column.is_run();
+    let lent = old.column.lends() && !new.column.lends();
     if !old.column.is_nested() && !lent {
         sink.write(|editor, _| editor.space.free(old.data as u64, old.data_size()));
         return Ok(());
     }
     if !lent {
         sink.lose_shapes();
+    }
+    // While bytes are counted, an array that the same edit makes is not there yet. Its UUIDs, the
+    // only values that it lends, are counted for all slots.
+    if lent && old.offset == 0 && !sink.writes() {
+        sink.set_aside(old.count as u64 * UUID_SIZE as u64);
+        return Ok(());
     }
     for slot in 0..old.count {
         if is_blank(sink.bytes(), blanks, slot)? {
@@ -224,6 +237,9 @@ fn store_in<K: Sink>(
 ) -> Result<(u8, u64)> {
     if column.column.is_run() {
         return store_text(sink, put, |space, length| column.resize_text(space, slot, length));
+    }
+    if column.column == ColumnType::Uuid {
+        return put.store_uuid(sink, column, slot);
     }
     match column.column.is_dictionary() && put.is(TAG_STRING) {
         // Nothing is to be stored but the code.
@@ -334,7 +350,7 @@ fn open_column<K: Sink>(
     if texts > 0 {
         reserve_texts(sink, column, texts)?;
     }
-    let room = rules.room(column, layout, needed as u32, sink.end());
+    let room = rules.room(column, layout, needed as u32, place.end(sink));
     let old = column;
     let column = relayout(sink, place, column, layout, room)?;
     sink.write(|editor, _| {
@@ -463,7 +479,7 @@ fn open_lists<K: Sink>(
     let layout = offsets_layout(offsets, total + elements as u64);
     let room = Rules::Column.room(offsets, layout, offsets.count + added, sink.end());
     // Offsets are never blank.
-    let place = Place { header: offsets.offset, within: 0, home: 0 };
+    let place = Place { header: offsets.offset, within: 0, home: 0, made: false };
     let offsets = relayout(sink, place, offsets, layout, room)?;
     sink.try_write(|editor, _| {
         let rest = offsets.count - at - 1;
@@ -522,8 +538,8 @@ pub(super) fn replace<K: Sink>(
             relayout(sink, place, column, layout, room)?
         }
     };
-    // The text got a copy with the others of its run.
-    let copied = before.column.is_run() && !column.column.is_run();
+    // The text or UUID got a copy with the others of its column.
+    let copied = before.column.lends() && !column.column.lends();
     let (dissolves, held) = (dissolves || copied, held || copied);
     if !column.column.is_nested() {
         let value = store_in(sink, before, column, slot, &put, texts)?;
@@ -610,18 +626,18 @@ fn part<K: Sink>(
     }
     let layout = Layout::plain(column);
     let room = Rules::Column.room(column, layout, column.count, sink.end());
-    let place = Place { header, within, home: 0 };
+    let place = Place { header, within, home: 0, made: false };
     let column = relayout(sink, place, column, layout, room)?;
     if sink.writes() {
         let home = column.element(sink.bytes(), row)?.cell;
         let elements = elements_of(sink.bytes(), home)?;
-        return Ok((Place::array(home as u32, elements), elements));
+        return Ok((Place { made: true, ..Place::array(home as u32, elements) }, elements));
     }
     // As `materialize_array` is going to make it.
     let Layout { column, gaps } = Layout::plain(elements);
     let array = Elements::new(0, column, elements.count, elements.count, 0);
     let array = Elements { gaps, ..array };
-    Ok((Place::array(0, array), array))
+    Ok((Place { made: true, ..Place::array(0, array) }, array))
 }
 
 /// The array of a handle, by itself.
@@ -749,7 +765,7 @@ fn reserve<K: Sink>(sink: &mut K, place: Place, column: Elements, more: u32) -> 
         layout.column = ColumnType::I64;
     }
     let needed = with_room(column, more);
-    let room = rules.reserved(column, layout, needed, sink.end());
+    let room = rules.reserved(column, layout, needed, place.end(sink));
     if room.data != Data::Stays {
         relayout(sink, place, column, layout, room)?;
     }
@@ -1057,6 +1073,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let gaps = (column.gap(bytes, a)?, column.gap(bytes, b)?);
         if column.column.is_run() {
             column.exchange_texts(&mut self.space, a, b)?;
+        } else if column.column == ColumnType::Uuid {
+            column.exchange_slots(&mut self.space, a, b)?;
         } else if column.column != ColumnType::Struct {
             let (first, second) = (column.stored(bytes, a)?, column.stored(bytes, b)?);
             column.put(&mut self.space, a, second);
@@ -1065,7 +1083,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         column.set_gap(&mut self.space, a, gaps.1);
         column.set_gap(&mut self.space, b, gaps.0);
-        if column.column.is_run() {
+        if column.column.lends() {
             return Ok(());
         }
         let table = Table::load(self.space.bytes(), column.data)?;

@@ -3,7 +3,7 @@
 
 use super::editor::{Editor, TableEdits};
 use super::handles::NodeId;
-use super::parts::{add_entry, new_map, new_shape, span};
+use super::parts::{add_entry, bytes_span, new_map, new_shape, span};
 use super::sink::{Sink, writer};
 use crate::block::absent::{self, Blanks};
 use crate::block::column::{ColumnType, Elements, row_of};
@@ -11,13 +11,14 @@ use crate::block::list::List;
 use crate::block::map;
 use crate::block::nested::worth;
 use crate::block::owner::Owner;
-use crate::block::record::{Raw, Record, check_immediate, each_field};
+use crate::block::record::{Raw, Record, check_extended_span, check_immediate, each_field};
 use crate::block::shape::{self, Shape};
 use crate::block::table::{Table, extra, extra_entry};
 use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further, holds_references};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice, text};
 use crate::format::cell::{Needle, shared_span, span_at_position, span_bytes, span_offset};
+use crate::format::extended::is_extended_span;
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
 use crate::store::space::{Extent, Observer, Space};
@@ -258,6 +259,13 @@ impl<'v> Copier<'v> {
             return Ok((raw.tag, raw.cell));
         }
         let bytes = span_bytes(self.source, raw.cell, raw.position as u64)?;
+        if is_extended_span(raw.tag) {
+            if !sink.writes() {
+                self.allowance.text(bytes.len())?;
+                check_extended_span(raw, bytes)?;
+            }
+            return Ok((raw.tag, bytes_span(sink, bytes, true)));
+        }
         if !sink.writes() {
             let offset = span_offset(raw.cell, raw.position);
             self.allowance.text(bytes.len())?;
@@ -691,6 +699,9 @@ impl<'v> Copier<'v> {
         };
         let copy =
             Elements { count, capacity: count, data, first: 0, column, gaps, bare: false, ..copy };
+        if !sink.writes() && count > 0 {
+            elements.check_extended(self.source)?;
+        }
         sink.try_write(|editor, _| {
             let space = &mut editor.space;
             copy.write_header(space);

@@ -6,7 +6,7 @@ use super::handles::Event;
 use super::literal::part;
 use super::parts::{add_entry, new_map};
 use super::sink::Sink;
-use crate::block::column::{Elements, row_of};
+use crate::block::column::{ColumnType, Elements, row_of};
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
@@ -148,7 +148,10 @@ fn materialize_array<K: Sink>(sink: &mut K, elements: Elements) -> Result<u32> {
     sink.write(|editor, _| array.write_header(&mut editor.space));
     for index in 0..count {
         let raw = elements.element(sink.bytes(), index)?;
-        let value = materialize(sink, raw)?;
+        let value = match column {
+            ColumnType::Uuid => Put::Here(raw).store_uuid(sink, array, index)?,
+            _ => materialize(sink, raw)?,
+        };
         sink.write(|editor, _| array.put(&mut editor.space, index, value));
     }
     Ok(home)

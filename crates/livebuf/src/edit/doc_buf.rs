@@ -276,13 +276,14 @@ mod owned {
         }
     }
 
-    /// Whether a value has a table, a list or an array with a dictionary or a run.
+    /// Whether a value has a table, a list or an array of UUIDs, or with a dictionary or a run.
     fn has_tables(bytes: &[u8], root: Raw) -> Result<bool> {
         let mut allowance = Allowance::new(bytes, u64::MAX);
         walk::each_container(bytes, root, 0, &mut allowance, &mut |raw, _| {
             row_of(raw.cell).is_some()
                 || raw.tag == TAG_ARRAY
-                    && elements_of(bytes, raw.cell).is_ok_and(|array| array.column.has_entries())
+                    && elements_of(bytes, raw.cell)
+                        .is_ok_and(|array| array.column.has_entries() || array.column.lends())
         })
     }
 

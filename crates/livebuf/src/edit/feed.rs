@@ -3,13 +3,14 @@
 
 use super::new::New;
 use super::sink::Sink;
-use crate::block::column::Gap;
+use crate::block::column::{Elements, Gap};
 use crate::block::list::elements_of;
 use crate::block::record::Raw;
 use crate::block::shape::Shape;
 use crate::block::table::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::{Needle, span_bytes, span_inline};
+use crate::format::extended::Extended;
 use crate::format::layout::*;
 use crate::view::{Checked, Object};
 
@@ -114,6 +115,46 @@ impl<'v> Put<'v> {
             }
             _ => Ok(&short[..0]),
         }
+    }
+
+    /// Stores a UUID in its slot. Nothing where it is none. Returns the tag.
+    pub(super) fn store_uuid<K: Sink>(
+        &self,
+        sink: &mut K,
+        column: Elements,
+        slot: u32,
+    ) -> Result<(u8, u64)> {
+        if !sink.writes() {
+            match self {
+                Put::Value(New::Copy(value)) => drop(value.extended()?),
+                // Where the document was not validated, it may be anything.
+                Put::Here(raw) if raw.tag == TAG_UUID => {
+                    let bytes = span_bytes(sink.bytes(), raw.cell, raw.position.into())?;
+                    if span_inline(raw.cell).is_some() || bytes.len() != UUID_SIZE {
+                        return Err(Error::new(ErrorKind::BadCell, raw.position.into()));
+                    }
+                }
+                _ => {}
+            }
+        }
+        sink.try_write(|editor, _| {
+            let space = &mut editor.space;
+            let at = column.values_at() + slot as u64 * column.column.width();
+            match *self {
+                Put::Here(raw) if raw.tag == TAG_UUID => {
+                    space.copy_within(raw.cell as u32 as u64, at, UUID_SIZE as u64);
+                    editor.release(raw);
+                }
+                Put::Value(New::Extended(Extended::Uuid(id))) => space.write(at, id.as_bytes()),
+                Put::Value(New::Copy(value)) if value.raw().tag == TAG_UUID => {
+                    let bytes = span_bytes(value.document(), value.raw().cell, 0)?;
+                    space.write(at, bytes.get(..UUID_SIZE).unwrap_or(&[0; UUID_SIZE]));
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok((self.probe().0, 0))
     }
 
     /// The member for a column of a table; blank where this is no object.

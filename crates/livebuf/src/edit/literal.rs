@@ -2,9 +2,10 @@
 //! writes them.
 
 use super::editor::{Editor, Slot};
+use super::feed::Put;
 use super::handles::NodeId;
 use super::new::New;
-use super::parts::{add_entry, key, new_map, new_shape, span};
+use super::parts::{add_entry, bytes_span, key, new_map, new_shape, span};
 use super::sink::{Sink, writer};
 use crate::block::column::{ColumnType, Elements, Numbers};
 use crate::block::record::{Raw, Record};
@@ -12,6 +13,7 @@ use crate::block::shape::{self, Shape};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::round_up;
 use crate::format::cell::{Needle, owned_span, span_at};
+use crate::format::extended::Stored;
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
 use crate::store::space::{Extent, Observer};
@@ -71,6 +73,12 @@ fn rest<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
             }
             Ok((TAG_NUMBER, span(sink, text.as_bytes(), true)?))
         }
+        New::Extended(ref value) => match value.stored() {
+            Stored::Cell(cell) => Ok((value.tag(), cell)),
+            Stored::Span(bytes, length) => {
+                Ok((value.tag(), bytes_span(sink, &bytes[..length], true)))
+            }
+        },
         New::Map { capacity } => {
             sink.editor().check_elements(capacity as u64)?;
             sink.nests(above.saturating_add(1));
@@ -204,6 +212,10 @@ fn items<K: Sink>(sink: &mut K, items: &[New<'_>], depth: u16) -> Result<(u8, u6
     let count = items.len() as u32;
     let elements = array(sink, items_column(items), count, count);
     for (index, new) in (0..).zip(items) {
+        if elements.column == ColumnType::Uuid && !matches!(new, New::Detached(_)) {
+            Put::new(*new).store_uuid(sink, elements, index)?;
+            continue;
+        }
         let value = part(sink, new, depth)?;
         sink.write(|editor, _| elements.put(&mut editor.space, index, value));
     }

@@ -2,6 +2,7 @@
 
 use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::extended::{Extended, Stored};
 use crate::format::layout::*;
 use crate::view::{Checked, Doc, Key, Mode, Scalar, Value, from_scalars};
 use core::sync::atomic::{AtomicBool, AtomicU16};
@@ -38,6 +39,8 @@ pub enum New<'v> {
     Bytes(&'v [u8]),
     /// A number that only its text holds exactly.
     NumberText(&'v str),
+    /// A date, time, decimal or UUID.
+    Extended(Extended),
     /// An empty object with room for some fields.
     Object {
         /// Fields to make room for.
@@ -98,7 +101,7 @@ impl New<'_> {
 }
 
 /// # Errors
-/// [`ErrorKind::Unsupported`] for all but null, booleans, numbers and text.
+/// [`ErrorKind::Unsupported`] for number text, bytes and containers.
 impl<'v> TryFrom<New<'v>> for Scalar<'v> {
     type Error = Error;
 
@@ -110,6 +113,7 @@ impl<'v> TryFrom<New<'v>> for Scalar<'v> {
             New::Uint(value) => Scalar::Uint(value),
             New::Float(value) => Scalar::Float(value),
             New::Str(text) => Scalar::Str(text),
+            New::Extended(value) => Scalar::Extended(value),
             _ => return Err(Error::new(ErrorKind::Unsupported, 0)),
         })
     }
@@ -127,6 +131,7 @@ impl New<'_> {
             New::Bool(value) => (TAG_FALSE + value as u8, 0),
             New::Uint(value) if value <= i64::MAX as u64 => (TAG_INT, value),
             New::Uint(value) => (TAG_UINT, value),
+            New::Extended(ref value) => return extended_cell(value),
             _ => return None,
         })
     }
@@ -143,11 +148,22 @@ impl New<'_> {
             New::Str(_) => (TAG_STRING, 0),
             New::Bytes(_) => (TAG_BYTES, 0),
             New::NumberText(_) => (TAG_NUMBER, 0),
+            New::Extended(ref value) => extended_cell(value).unwrap_or((value.tag(), 0)),
             New::Object { .. } | New::Map { .. } | New::Fields(_) => (TAG_OBJECT, 0),
             New::Array { .. } | New::Items(_) => (TAG_ARRAY, 0),
             New::Copy(ref value) => (value.raw().tag, value.raw().cell),
             New::Detached(detached) => (detached.raw().tag, detached.raw().cell),
         }
+    }
+}
+
+/// Tag and cell of a value that has no span.
+#[cold]
+#[inline(never)]
+fn extended_cell(value: &Extended) -> Option<(u8, u64)> {
+    match value.stored() {
+        Stored::Cell(cell) => Some((value.tag(), cell)),
+        Stored::Span(..) => None,
     }
 }
 

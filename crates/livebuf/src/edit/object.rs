@@ -21,8 +21,8 @@ use crate::store::storage::Storage;
 #[derive(Clone, Copy)]
 pub(super) struct NewField {
     /// The record's capacity with the field.
-    capacity: u32,
-    step: shape::Step,
+    pub(super) capacity: u32,
+    pub(super) step: shape::Step,
 }
 
 /// Capacity of a record that holds `used` fields and gets another.

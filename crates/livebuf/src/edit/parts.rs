@@ -20,9 +20,15 @@ pub(super) fn span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> Result<u6
     if !sink.writes() {
         sink.editor().check_length(text)?;
     }
+    Ok(bytes_span(sink, text, owned))
+}
+
+/// Stores bytes that do not fit a cell, of any length. Returns their cell.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn bytes_span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> u64 {
     let offset = sink.carve(round_up(text.len() as u64));
     sink.write(|editor, _| editor.space.write(offset as u64, text));
-    Ok(span_at(offset, text.len() as u32, owned))
+    span_at(offset, text.len() as u32, owned)
 }
 
 /// Stores a shape's key. Returns its cell.

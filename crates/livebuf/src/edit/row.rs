@@ -12,7 +12,7 @@ use super::new::{At, New};
 use super::object::{NewField, grow_map, put_as_map, put_entry, put_field};
 use super::parts::{add_entry, key, new_map, span};
 use super::sink::{Change, Sink};
-use crate::block::column::row_cell;
+use crate::block::column::{row_cell, row_of};
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
@@ -156,6 +156,20 @@ impl Change for Rename<'_> {
     }
 }
 
+impl Target {
+    /// The same, with no shape that others use.
+    fn alone(self) -> Target {
+        match self {
+            Target::First(Some(step)) => Target::First(Some(step.alone(0, 0, EXTRA_CAPACITY))),
+            Target::Field(home, record, field) => {
+                let step = field.step.alone(record.shape(), record.used(), field.capacity);
+                Target::Field(home, record, NewField { step, ..field })
+            }
+            other => other,
+        }
+    }
+}
+
 impl<S: Storage, O: Observer> Editor<S, O> {
     // --- fields -------------------------------------------------------------
 
@@ -294,6 +308,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Some(index) => Target::Column(Place::column(table, index)),
             None => self.plan_further(table, row, &needle, to)?,
         };
+        // Rows become objects by themselves, whose further fields give up their shapes.
+        let nested = raw.tag > TAG_SPAN_LAST && row_of(raw.cell).is_some();
+        let target = if nested { target.alone() } else { target };
         self.carry_out(&Rename { table, row, raw, from, to, source, target }, NodeId::NONE)
             .map(|_| ())
     }

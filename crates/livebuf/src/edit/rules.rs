@@ -15,10 +15,10 @@ use crate::format::layout::*;
 /// By which rules a column changes.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Rules {
-    /// An array by itself without gaps, marks and dictionary (FORMAT 12.6).
+    /// Any other array by itself (FORMAT 12.6).
     Array,
-    /// Columns of tables and lists, and arrays with gaps, marks, a dictionary or a run, of rows
-    /// or of arrays (12.9).
+    /// Columns of tables and lists, and arrays with gaps, marks, a dictionary or a run, of UUIDs, of
+    /// rows or of arrays (12.9).
     Column,
 }
 
@@ -87,7 +87,7 @@ impl Rules {
     /// Of a column, and what it is in.
     pub(super) fn of(column: Elements, within: u32) -> Rules {
         let kind = column.column;
-        let simple = !kind.is_nested() && !kind.is_marked() && !kind.has_entries();
+        let simple = !kind.is_nested() && !kind.is_marked() && !kind.has_entries() && !kind.lends();
         if simple && column.gaps == GAPS_NONE && within == 0 { Rules::Array } else { Rules::Column }
     }
 
@@ -103,7 +103,9 @@ impl Rules {
         }
         let (kind, count, size) = (layout.column, column.count, column.data_size());
         let over = kind.takes_over(column.column);
-        if over || count == 0 && !kind.is_marked() {
+        // No word may stay behind the last slot.
+        let divides = size.is_multiple_of(kind.width().max(8));
+        if over || count == 0 && !kind.is_marked() && divides {
             let capacity = capacity_in(kind, size);
             if needed <= capacity {
                 return Room { capacity, data: Data::Stays };

@@ -197,6 +197,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         at: At<'_>,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
+        self.handles.set_used(node);
         self.trusting(|editor| match editor.container_at(node, block)? {
             Container::Map(map) => editor.set_entry(node, map, at.text(), new),
             Container::Row(table, row) => {
@@ -209,6 +210,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Sets an element of an array.
     #[inline(never)]
     fn set_at(&mut self, node: NodeId, index: usize, new: New<'_>) -> Result<Option<NodeId>> {
+        self.handles.set_used(node);
         let (tag, cell) = self.trusting(|editor| {
             let container = editor.container(node)?;
             let (Container::Array(elements) | Container::Listed(.., elements)) = container else {

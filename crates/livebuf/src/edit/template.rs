@@ -18,6 +18,7 @@ use crate::block::record::check_immediate;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u64, round_up};
 use crate::format::cell::{Needle, inline_span, owned_span, span_at};
+use crate::format::extended::Stored;
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
 use crate::format::pointer;
@@ -379,6 +380,10 @@ impl<S: Exclusive> Template<S> {
             let (tag, cell) = match value(index)? {
                 Stamped::Cell(tag, cell) => (tag, cell),
                 Stamped::Span(tag, bytes) => (tag, append(buffer, &mut used, bytes)?),
+                short => {
+                    let (tag, bytes) = short.span();
+                    (tag, append(buffer, &mut used, bytes)?)
+                }
             };
             put(buffer, cell_at, cell.to_le_bytes());
             put(buffer, tag_at, [tag]);
@@ -521,7 +526,8 @@ impl<S: Storage> Stamp<'_, S> {
             Stamped::Span(tag, bytes) if bytes.len() <= MAX_INLINE => {
                 (tag, Needle::new(bytes).cell)
             }
-            Stamped::Span(tag, bytes) => {
+            ref span => {
+                let (tag, bytes) = span.span();
                 check_length(bytes)?;
                 let offset = append(&mut self.space, bytes)?;
                 (tag, span_at(offset, bytes.len() as u32, true))
@@ -594,6 +600,8 @@ pub enum Stamped<'v> {
     Cell(u8, u64),
     /// Tag and bytes of a span.
     Span(u8, &'v [u8]),
+    /// Tag, length and bytes of a UUID or a large decimal.
+    Short(u8, u8, [u8; DECIMAL_SIZE]),
 }
 
 impl<'v> Stamped<'v> {
@@ -621,6 +629,10 @@ impl<'v> Stamped<'v> {
             }
             New::NumberText(_) => Err(Error::new(ErrorKind::BadNumber, 0)),
             New::Copy(ref value) => Stamped::copy(value),
+            New::Extended(ref value) => match value.stored() {
+                Stored::Cell(cell) => Ok(Stamped::Cell(value.tag(), cell)),
+                Stored::Span(bytes, length) => Ok(Stamped::Short(value.tag(), length as u8, bytes)),
+            },
             _ => Err(Error::new(ErrorKind::Unsupported, 0)),
         }
     }
@@ -637,9 +649,21 @@ impl<'v> Stamped<'v> {
         if let Some(text) = value.as_number_text()? {
             return Stamped::rest(&New::NumberText(text));
         }
+        if let Some(value) = value.as_extended()? {
+            return Stamped::rest(&New::Extended(value));
+        }
         match raw.tag {
             TAG_NULL..=TAG_FLOAT => check_immediate(raw).map(|()| Stamped::Cell(raw.tag, raw.cell)),
             _ => Err(Error::new(ErrorKind::Unsupported, 0)),
+        }
+    }
+
+    /// Tag and bytes of a span; no bytes where it is none.
+    fn span(&self) -> (u8, &[u8]) {
+        match *self {
+            Stamped::Cell(tag, _) => (tag, &[]),
+            Stamped::Span(tag, bytes) => (tag, bytes),
+            Stamped::Short(tag, length, ref bytes) => (tag, &bytes[..length as usize]),
         }
     }
 
@@ -648,6 +672,7 @@ impl<'v> Stamped<'v> {
     pub fn length_behind(&self) -> usize {
         match *self {
             Stamped::Span(_, bytes) if bytes.len() > MAX_INLINE => bytes.len().next_multiple_of(8),
+            Stamped::Short(_, length, _) => (length as usize).next_multiple_of(8),
             _ => 0,
         }
     }

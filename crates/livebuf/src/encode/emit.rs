@@ -4,10 +4,10 @@ use super::encoder::Encoder;
 use super::keys::KeyList;
 use super::plan::{BLANK, Below, Dictionary, Places, Plan, Planner};
 use super::stack::{
-    TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_LOOSE, TAG_WAITING, TAG_WAITING_ARRAY,
-    TAG_WAITING_OBJECT, places,
+    TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING,
+    TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, places,
 };
-use super::texts::{Text, settle, settle_shared};
+use super::texts::{Texts, settle, settle_shared};
 use crate::block::column::ColumnType;
 use crate::block::owner::Owner;
 use crate::error::{Error, ErrorKind, Result};
@@ -362,7 +362,7 @@ impl<S: Storage> Encoder<S> {
         let (texts, out) = (&mut self.texts, &mut self.out);
         let (tags, cells) = (&mut self.tags, &mut self.cells);
         let mut write = |at: usize| -> Result<()> {
-            if matches!(tags[at], TAG_LOOSE | TAG_WAITING) {
+            if matches!(tags[at], TAG_LOOSE | TAG_LOOSE_UUID | TAG_WAITING) {
                 (tags[at], cells[at]) = texts.write(out, tags[at], cells[at])?;
             }
             Ok(())
@@ -394,7 +394,7 @@ impl<S: Storage> Encoder<S> {
         let (tags, cells) = (self.tags.as_slice(), self.cells.as_slice());
         let gaps = plan.gaps;
         let mut leaf = LeafMut { column, gaps, count, bits: bitmap, slots: place, next: 0 };
-        let texts = &mut self.texts.list;
+        let texts = &mut self.texts;
         let base = data + bits as u32;
         let pair =
             |run: Range<usize>| tags[run.clone()].iter().copied().zip(cells[run].iter().copied());
@@ -459,7 +459,7 @@ impl LeafMut<'_> {
         &mut self,
         base: u32,
         values: impl ExactSizeIterator<Item = (u8, u64)> + Clone,
-        texts: &mut [Text],
+        texts: &mut Texts,
     ) {
         let first = self.next;
         self.next += values.len();
@@ -478,7 +478,7 @@ impl LeafMut<'_> {
             ColumnType::Cells => {
                 for (index, (tag, cell)) in (first as u32..).zip(values) {
                     let at = cell_at(index);
-                    let (tag, cell) = settle(texts, tag, cell, base + at as u32);
+                    let (tag, cell) = settle(&mut texts.list, tag, cell, base + at as u32);
                     slots[tag_at(index) as usize] = tag;
                     slots[at as usize..][..8].copy_from_slice(&cell.to_le_bytes());
                 }
@@ -487,7 +487,8 @@ impl LeafMut<'_> {
                 let slots = slots[8 * first..].chunks_exact_mut(8);
                 let positions = (base + 8 * first as u32..).step_by(8);
                 for ((slot, position), (tag, cell)) in slots.zip(positions).zip(values) {
-                    slot.copy_from_slice(&settle(texts, tag, cell, position).1.to_le_bytes());
+                    let (_, cell) = settle(&mut texts.list, tag, cell, position);
+                    slot.copy_from_slice(&cell.to_le_bytes());
                 }
             }
             ColumnType::F32 => {
@@ -498,11 +499,29 @@ impl LeafMut<'_> {
             ColumnType::I16 | ColumnType::U16 => {
                 put_slots(slots, first, values, |cell| (cell as u16).to_le_bytes());
             }
-            ColumnType::I32 | ColumnType::U32 | ColumnType::Objects | ColumnType::Arrays => {
+            ColumnType::I32
+            | ColumnType::U32
+            | ColumnType::Date
+            | ColumnType::Objects
+            | ColumnType::Arrays => {
                 put_slots(slots, first, values, |cell| (cell as u32).to_le_bytes());
             }
-            ColumnType::I64 | ColumnType::U64 | ColumnType::F64 => {
+            ColumnType::I64
+            | ColumnType::U64
+            | ColumnType::F64
+            | ColumnType::Time
+            | ColumnType::DateTime
+            | ColumnType::Timestamp
+            | ColumnType::Decimal => {
                 put_slots(slots, first, values, u64::to_le_bytes);
+            }
+            ColumnType::Uuid => {
+                let slots = slots[UUID_SIZE * first..].chunks_exact_mut(UUID_SIZE);
+                for (slot, (tag, cell)) in slots.zip(values) {
+                    if tag == TAG_LOOSE_UUID {
+                        slot.copy_from_slice(texts.loose(cell));
+                    }
+                }
             }
             column @ (ColumnType::NumbersF32
             | ColumnType::NumbersF64

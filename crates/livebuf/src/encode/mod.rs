@@ -28,18 +28,21 @@ mod texts;
 pub use encoder::Encoder;
 pub use options::{DuplicateKeys, EncodeOptions};
 
-use crate::block::record::{Raw, check_immediate};
+use crate::block::record::{Raw, check_extended_span, check_immediate};
 use crate::block::walk::{Allowance, Cursor, Node};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::text;
 use crate::format::cell::{Needle, span_bytes, span_offset};
+use crate::format::extended::{Extended, Stored, is_extended_span};
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
 use crate::store::storage::Storage;
 use crate::view::{Doc, Mode, Value};
 use alloc::vec::Vec;
 use encoder::{Frame, State, sequence};
-use stack::{TAG_LOOSE, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE};
+use stack::{
+    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE,
+};
 use texts::settle;
 
 /// Places of the stack that stay allocated when an outermost array is laid out.
@@ -134,6 +137,36 @@ impl<S: Storage> Encoder<S> {
         self.push(TAG_NUMBER, cell)
     }
 
+    /// A date, time, decimal or UUID.
+    ///
+    /// # Errors
+    /// As [`null`](Self::null).
+    ///
+    /// ```
+    /// use livebuf::{Date, Encoder};
+    /// let mut encoder = Encoder::new();
+    /// encoder.extended(Date::from_ymd(2026, 11, 23).unwrap())?;
+    /// assert_eq!(format!("{:?}", encoder.finish()?.root()), "2026-11-23");
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn extended(&mut self, value: impl Into<Extended>) -> Result<()> {
+        let value = value.into();
+        match value.stored() {
+            Stored::Cell(cell) => self.push(value.tag(), cell),
+            Stored::Span(bytes, length) => self.extended_span(value.tag(), &bytes[..length]),
+        }
+    }
+
+    fn extended_span(&mut self, tag: u8, bytes: &[u8]) -> Result<()> {
+        // It may become a slot of a column.
+        let waits = tag == TAG_UUID && self.outermost.is_some();
+        let (tag, cell) = match waits {
+            true => (TAG_LOOSE_UUID, self.texts.keep(bytes, u32::MAX)?),
+            false => (tag, self.out.store(bytes, u32::MAX)?),
+        };
+        self.push(tag, cell)
+    }
+
     /// A value of another document, with all below it.
     ///
     /// # Errors
@@ -192,6 +225,10 @@ impl<S: Storage> Encoder<S> {
         match raw.tag {
             TAG_STRING => self.str(text(bytes, span_offset(raw.cell, raw.position))?),
             TAG_NUMBER => self.number_text(text(bytes, span_offset(raw.cell, raw.position))?),
+            tag if is_extended_span(tag) => {
+                check_extended_span(raw, bytes)?;
+                self.extended_span(tag, bytes)
+            }
             tag => {
                 let cell = self.span(bytes)?;
                 self.push(tag, cell)

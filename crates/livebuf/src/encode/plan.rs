@@ -7,7 +7,9 @@
 //! more bytes than records and plain arrays (`docs/design.md`, "The cost rule").
 
 use super::keys::{KeyList, KeyText};
-use super::stack::{TAG_LOOSE, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run};
+use super::stack::{
+    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run,
+};
 use super::texts::Texts;
 use crate::block::column::{ColumnType, Numbers};
 use crate::format::bytes::round_up;
@@ -26,14 +28,20 @@ pub(super) const BLANK: u32 = u32::MAX - 1;
 /// Objects of more key lists than this are not alike.
 const MOST_LISTS: usize = 4096;
 
-const NULL: u8 = 1;
-const BOOL: u8 = 2;
-const INT: u8 = 4;
-const FLOAT: u8 = 8;
-const TEXT: u8 = 16;
-const OBJECT: u8 = 32;
-const ARRAY: u8 = 64;
-const OTHER: u8 = 128;
+const NULL: u16 = 1;
+const BOOL: u16 = 2;
+const INT: u16 = 4;
+const FLOAT: u16 = 8;
+const TEXT: u16 = 16;
+const OBJECT: u16 = 32;
+const ARRAY: u16 = 64;
+const OTHER: u16 = 128;
+const DATE: u16 = 256;
+const TIME: u16 = 512;
+const DATE_TIME: u16 = 1024;
+const TIMESTAMP: u16 = 2048;
+const DECIMAL: u16 = 4096;
+const UUID: u16 = 8192;
 
 /// What a column's values have in common.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,11 +50,14 @@ pub(super) struct Summary {
     pub(super) count: u32,
     /// Slots where a row has no such field.
     missing: u32,
-    kinds: u8,
+    /// Slots that hold a UUID.
+    uuids: u32,
+    kinds: u16,
     numbers: Numbers,
 }
 
-/// A column without structs and lists: its type, its gaps, and the bytes of its data.
+/// A column without structs and lists: its type, its gaps, and what it costs: the bytes of its data,
+/// but for those of UUIDs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaf {
     pub(super) column: ColumnType,
@@ -55,7 +66,7 @@ pub(super) struct Leaf {
 }
 
 /// The kind of each tag.
-const KINDS: [u8; 256] = {
+const KINDS: [u16; 256] = {
     let mut kinds = [OTHER; 256];
     kinds[TAG_NULL as usize] = NULL;
     kinds[TAG_FALSE as usize] = BOOL;
@@ -66,6 +77,13 @@ const KINDS: [u8; 256] = {
     kinds[TAG_STRING as usize] = TEXT;
     kinds[TAG_WAITING as usize] = TEXT;
     kinds[TAG_LOOSE as usize] = TEXT;
+    kinds[TAG_DATE as usize] = DATE;
+    kinds[TAG_TIME as usize] = TIME;
+    kinds[TAG_DATE_TIME as usize] = DATE_TIME;
+    kinds[TAG_TIMESTAMP as usize] = TIMESTAMP;
+    kinds[TAG_DECIMAL as usize] = DECIMAL;
+    // One that is written already is no part of a column.
+    kinds[TAG_LOOSE_UUID as usize] = UUID;
     kinds[TAG_OBJECT as usize] = OBJECT;
     kinds[TAG_WAITING_OBJECT as usize] = OBJECT;
     kinds[TAG_ARRAY as usize] = ARRAY;
@@ -81,6 +99,8 @@ impl Summary {
         self.kinds |= kind;
         if kind & (INT | FLOAT) != 0 {
             self.numbers.add(tag, cell);
+        } else if kind == UUID {
+            self.uuids += 1;
         }
     }
 
@@ -101,7 +121,7 @@ impl Summary {
     fn typed(&self, min_width: u8) -> ColumnType {
         use ColumnType::*;
         let Numbers { low, high, large, single, .. } = self.numbers;
-        const NUMBERS: u8 = INT | FLOAT;
+        const NUMBERS: u16 = INT | FLOAT;
         match self.kinds & !NULL {
             0 if self.gaps() != GAPS_NONE => Null,
             BOOL => Bool,
@@ -132,7 +152,26 @@ impl Summary {
             TEXT => String,
             OBJECT => Objects,
             ARRAY => Arrays,
+            DATE => Date,
+            TIME => Time,
+            DATE_TIME => DateTime,
+            TIMESTAMP => Timestamp,
+            DECIMAL => Decimal,
+            UUID => Uuid,
             _ => Cells,
+        }
+    }
+
+    /// The column of UUIDs, or cells where these are smaller. The bytes of a UUID itself cost
+    /// nothing, as text does.
+    #[cold]
+    fn uuids(&self, gaps: u8) -> Leaf {
+        let absent = u64::from(self.count - self.uuids);
+        let size = gaps_size(gaps, self.count as u64) + absent * UUID_SIZE as u64;
+        let tagged = tagged_size(self.count as u64);
+        match size > tagged {
+            true => Leaf { column: ColumnType::Cells, gaps: GAPS_NONE, size: tagged },
+            false => Leaf { column: ColumnType::Uuid, gaps, size },
         }
     }
 
@@ -140,6 +179,9 @@ impl Summary {
     pub(super) fn leaf(&self, min_width: u8) -> Leaf {
         let (column, gaps) = (self.typed(min_width), self.gaps());
         let width = column.width();
+        if column == ColumnType::Uuid {
+            return self.uuids(gaps);
+        }
         if gaps == GAPS_NONE && width > 0 {
             // No wider than tagged cells.
             return Leaf { column, gaps, size: column.data_size(self.count) };
@@ -742,7 +784,8 @@ impl Planner<'_> {
 }
 
 impl Gathered {
-    #[inline]
+    // Forced: reading canada.json takes 2 % more instructions without.
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn add(&mut self, tags: &[u8], cells: &[u64], at: usize) {
         let (tag, cell) = (tags[at], cells[at]);
         self.summary.add(tag, cell);

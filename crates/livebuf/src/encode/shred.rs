@@ -13,7 +13,9 @@
 //! array is planned in the general way (`plan`).
 
 use super::plan::{Gathered, Places, Plan, Planner, Summary};
-use super::stack::{TAG_LOOSE, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children};
+use super::stack::{
+    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children,
+};
 use crate::format::layout::*;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -98,7 +100,7 @@ pub(super) enum Holds {
 /// Neither a container nor a part of one.
 #[inline]
 pub(super) fn is_plain(tag: u8) -> bool {
-    tag <= TAG_SPAN_LAST || tag == TAG_LOOSE || tag == TAG_WAITING
+    tag <= TAG_SPAN_LAST || matches!(tag, TAG_LOOSE | TAG_LOOSE_UUID | TAG_WAITING)
 }
 
 impl Default for Shred {

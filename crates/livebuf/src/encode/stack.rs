@@ -8,6 +8,8 @@
 //! object:  [key list | count of places]  [bytes as a record]  values ...
 //! ```
 
+/// The tag of a UUID within an array. The cell is where its bytes wait.
+pub(super) const TAG_LOOSE_UUID: u8 = 0xEE;
 /// The tag of text that is not searched for equal ones. The cell is where its bytes wait.
 pub(super) const TAG_LOOSE: u8 = 0xEF;
 /// The tag of text that may turn out to be shared. The cell is the text's number in `texts`.

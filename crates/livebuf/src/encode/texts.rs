@@ -3,7 +3,7 @@
 
 use super::output::Output;
 use super::room::{make_room, make_room_for, make_room_in};
-use super::stack::{TAG_LOOSE, TAG_WAITING};
+use super::stack::{TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::{Needle, shared_span, span_at, span_inline};
 use crate::format::layout::*;
@@ -202,6 +202,12 @@ impl Texts {
         keep(&mut self.waiting, text, limit)
     }
 
+    /// The bytes of a kept text.
+    #[inline]
+    pub(super) fn loose(&self, cell: u64) -> &[u8] {
+        span_of(&self.waiting, cell as u32, (cell >> 32) as u32)
+    }
+
     /// Writes a text that a cell is to refer to, where it is not written yet. Its tag and cell on
     /// the stack.
     #[inline]
@@ -225,9 +231,10 @@ impl Texts {
                 }
                 Ok((tag, cell))
             }
-            TAG_LOOSE => {
-                let text = span_of(&self.waiting, cell as u32, (cell >> 32) as u32);
-                Ok((TAG_STRING, out.store(text, u32::MAX)?))
+            TAG_LOOSE | TAG_LOOSE_UUID => {
+                let text = self.loose(cell);
+                let tag = if tag == TAG_LOOSE { TAG_STRING } else { TAG_UUID };
+                Ok((tag, out.store(text, u32::MAX)?))
             }
             _ => Ok((tag, cell)),
         }
@@ -276,7 +283,7 @@ impl Texts {
                 }
                 return length;
             }
-            TAG_LOOSE => span_of(&self.waiting, cell as u32, (cell >> 32) as u32),
+            TAG_LOOSE => self.loose(cell),
             _ => &inline[..span_inline(cell).unwrap_or(0)],
         };
         run[end..end + text.len()].copy_from_slice(text);

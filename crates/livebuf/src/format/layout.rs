@@ -48,12 +48,26 @@ pub const TAG_INT: u8 = 0x04;
 pub const TAG_UINT: u8 = 0x05;
 /// An IEEE 754 double.
 pub const TAG_FLOAT: u8 = 0x06;
+/// A decimal whose coefficient has at most 56 bits.
+pub const TAG_DECIMAL: u8 = 0x07;
+/// A moment: microseconds since 1970-01-01T00:00:00Z.
+pub const TAG_TIMESTAMP: u8 = 0x08;
+/// A date: days since 1970-01-01.
+pub const TAG_DATE: u8 = 0x09;
+/// A time of day: microseconds since midnight.
+pub const TAG_TIME: u8 = 0x0A;
+/// A date and time of day without a time zone: microseconds since 1970-01-01T00:00:00.
+pub const TAG_DATE_TIME: u8 = 0x0B;
 /// Text: a span of UTF-8. The first tag of the span class.
 pub const TAG_STRING: u8 = 0x10;
 /// A span of arbitrary bytes.
 pub const TAG_BYTES: u8 = 0x11;
 /// A span holding a JSON number's text.
 pub const TAG_NUMBER: u8 = 0x12;
+/// A UUID: a span of sixteen bytes.
+pub const TAG_UUID: u8 = 0x13;
+/// A decimal with a larger coefficient: a span of [`DECIMAL_SIZE`] bytes.
+pub const TAG_LARGE_DECIMAL: u8 = 0x14;
 /// A node: an object. Its home is a record, a map or an empty block.
 pub const TAG_OBJECT: u8 = 0x20;
 /// A node: an array.
@@ -70,6 +84,10 @@ pub const TAG_NODE_LAST: u8 = 0x2F;
 pub const SPAN_INLINE: u32 = 1 << 31;
 /// Bit of a span's length word: this cell is the only reference.
 pub const SPAN_OWNED: u32 = 1 << 30;
+/// Bytes of a UUID.
+pub const UUID_SIZE: usize = 16;
+/// Bytes of a large decimal: the coefficient, then the scale.
+pub const DECIMAL_SIZE: usize = 17;
 /// Most bytes of a string, byte string or number text.
 pub const MAX_SPAN: u32 = (1 << 30) - 1;
 /// Most bytes that a cell holds itself.

@@ -2,6 +2,10 @@
 
 pub(crate) mod bytes;
 pub(crate) mod cell;
+pub(crate) mod date;
+pub(crate) mod decimal;
+pub(crate) mod extended;
 pub mod layout;
 pub(crate) mod number;
 pub(crate) mod pointer;
+pub(crate) mod uuid;

@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind};
 use crate::serde_support::ser::{Nested, Number, SERDE_NESTING, SerdeError, Walk};
 use crate::view::{Array, ArrayIter, AsValue, Doc, Fields, Kind, Mode, Object, Value};
 use alloc::format;
+use alloc::string::ToString;
 use serde_core::de::value::{BorrowedStrDeserializer, SeqDeserializer};
 use serde_core::de::{
     self, Deserialize, DeserializeSeed, EnumAccess, Error as _, Expected, IntoDeserializer,
@@ -186,6 +187,14 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
         }
     }
 
+    /// A date, time, decimal or UUID: its text.
+    #[cold]
+    #[inline(never)]
+    fn visit_extended<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        let value = self.held(M::result(self.value.as_extended()))?;
+        visitor.visit_string(value.to_string())
+    }
+
     #[cold]
     #[inline(never)]
     fn invalid_type(self, expected: &dyn Expected) -> SerdeError {
@@ -204,7 +213,8 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
             Kind::Bytes => Unexpected::Other("byte string"),
             Kind::Object => Unexpected::Map,
             Kind::Array => Unexpected::Seq,
-            Kind::Reserved => {
+            kind if kind.is_extended() => Unexpected::Other("date, time, decimal or UUID"),
+            _ => {
                 let at = u64::from(self.value.raw().position);
                 return Error::new(ErrorKind::Unsupported, at).into();
             }
@@ -251,7 +261,8 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
             Kind::Bytes => visitor.visit_borrowed_bytes(self.bytes()?),
             Kind::Array => self.visit_array(visitor),
             Kind::Object => self.visit_object(visitor),
-            Kind::Reserved => Err(self.invalid_type(&visitor)),
+            kind if kind.is_extended() => self.visit_extended(visitor),
+            _ => Err(self.invalid_type(&visitor)),
         }
     }
 
@@ -285,6 +296,7 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.value.kind() {
             Kind::String => visitor.visit_borrowed_str(self.text()?),
+            kind if kind.is_extended() => self.visit_extended(visitor),
             _ => Err(self.invalid_type(&visitor)),
         }
     }

@@ -1,6 +1,7 @@
 //! Values of Rust programs to documents and back, by serde.
 
 pub(crate) mod de;
+pub(crate) mod extended;
 pub(crate) mod raw_json;
 pub(crate) mod ser;
 mod values;

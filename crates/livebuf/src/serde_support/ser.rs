@@ -13,7 +13,9 @@ use crate::block::walk::Allowance;
 use crate::edit::{DocBuf, Editor};
 use crate::encode::Encoder;
 use crate::error::{Error, ErrorKind};
+use crate::format::extended::Extended;
 use crate::format::number::is_json_number;
+use crate::serde_support::extended::EXTENDED_TOKEN;
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::{Array, ArrayIter, Doc, Fields, Kind, Mode, Object, Value};
@@ -340,9 +342,12 @@ impl<'e> ser::Serializer for &'e mut Encoder {
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
-        _name: &'static str,
+        name: &'static str,
         value: &T,
     ) -> Result<(), SerdeError> {
+        if name == EXTENDED_TOKEN {
+            return value.serialize(Text { encoder: self, role: TextRole::Extended });
+        }
         value.serialize(self)
     }
 
@@ -556,6 +561,7 @@ enum TextRole {
     Key,
     Number,
     Raw,
+    Extended,
 }
 
 #[cold]
@@ -607,6 +613,7 @@ impl ser::Serializer for Text<'_> {
         match self.role {
             TextRole::Key => Ok(self.encoder.key(value)?),
             TextRole::Number => number(self.encoder, value),
+            TextRole::Extended => Ok(self.encoder.extended(value.parse::<Extended>()?)?),
             TextRole::Raw => crate::serde_support::raw_json::encode(self.encoder, value),
         }
     }
@@ -1025,7 +1032,11 @@ impl<'a, M: Mode> Below<'a, '_, M> {
                     Number::OutOfRange => Err(ser::Error::custom(Number::out_of_range())),
                 }
             }
-            Kind::Reserved | Kind::Object | Kind::Array => {
+            kind if kind.is_extended() => {
+                let value = self.held(M::result(self.value.as_extended()))?;
+                value.serialize(serializer)
+            }
+            _ => {
                 let at = u64::from(self.value.raw().position);
                 Err(ser::Error::custom(Error::new(ErrorKind::Unsupported, at)))
             }

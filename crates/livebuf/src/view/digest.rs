@@ -112,6 +112,27 @@ impl Walk<'_> {
                 members.sort_unstable_by_key(|&(key, _)| key.as_bytes());
                 return Ok(Some(Open::Object(members.into_iter())));
             }
+            kind @ (Kind::Date | Kind::Time | Kind::DateTime | Kind::Timestamp) => {
+                // Damaged ones have no digest.
+                value.as_extended()?;
+                let letter = match kind {
+                    Kind::Date => b"D",
+                    Kind::Time => b"T",
+                    Kind::DateTime => b"L",
+                    _ => b"Z",
+                };
+                self.word(letter, value.raw().cell);
+            }
+            Kind::Decimal => {
+                let Some(decimal) = value.as_decimal()? else { return Ok(None) };
+                self.word(b"c", decimal.scale().into());
+                self.hasher.update(decimal.coefficient().to_le_bytes());
+            }
+            Kind::Uuid => {
+                let Some(id) = value.as_uuid()? else { return Ok(None) };
+                self.hasher.update(b"U");
+                self.hasher.update(id.as_bytes());
+            }
             Kind::Reserved => return Err(Error::new(ErrorKind::UnsupportedFeature, 0)),
         }
         Ok(None)

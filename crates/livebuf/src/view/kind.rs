@@ -2,6 +2,7 @@
 
 use super::{Array, Checked, Mode, Object, Value};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::extended::Extended;
 
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,8 +28,28 @@ pub enum Kind {
     Object,
     /// An array.
     Array,
+    /// A date.
+    Date,
+    /// A time of day.
+    Time,
+    /// A date and time of day without a time zone.
+    DateTime,
+    /// A moment.
+    Timestamp,
+    /// A decimal number.
+    Decimal,
+    /// A UUID.
+    Uuid,
     /// A value of a class this version knows, but of a kind it does not.
     Reserved,
+}
+
+impl Kind {
+    /// Whether JSON lacks values of this kind: dates, times, decimals and UUIDs.
+    pub const fn is_extended(self) -> bool {
+        use Kind::*;
+        matches!(self, Date | Time | DateTime | Timestamp | Decimal | Uuid)
+    }
 }
 
 /// A value with its contents, to match on: [`Value::view`].
@@ -55,6 +76,8 @@ pub enum View<'a, M: Mode = Checked> {
     Object(Object<'a, M>),
     /// An array.
     Array(Array<'a, M>),
+    /// A date, time, decimal or UUID.
+    Extended(Extended),
     /// A value of a class this version knows, but of a kind it does not.
     Reserved,
 }
@@ -100,7 +123,8 @@ impl<'a, M: Mode> Value<'a, M> {
             Kind::Bytes => View::Bytes(held(M::result(self.as_bytes()))?),
             Kind::Object => View::Object(held(self.object())?),
             Kind::Array => View::Array(held(self.array())?),
-            Kind::Reserved => View::Reserved,
+            kind if kind.is_extended() => View::Extended(held(self.extended())?),
+            _ => View::Reserved,
         })
     }
 

@@ -34,8 +34,12 @@ use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u32, load_u64, text, text_unchecked};
 use crate::format::cell::{span_bytes, span_length, span_offset};
+use crate::format::date::{Date, DateTime, Time, Timestamp};
+use crate::format::decimal::Decimal;
+use crate::format::extended::{Extended, is_extended_span};
 use crate::format::layout::*;
 use crate::format::pointer;
+use crate::format::uuid::Uuid;
 use core::fmt;
 
 mod sealed {
@@ -450,6 +454,12 @@ impl<'a, M: Mode> Value<'a, M> {
             TAG_NUMBER => Kind::NumberText,
             TAG_OBJECT => Kind::Object,
             TAG_ARRAY => Kind::Array,
+            TAG_DATE => Kind::Date,
+            TAG_TIME => Kind::Time,
+            TAG_DATE_TIME => Kind::DateTime,
+            TAG_TIMESTAMP => Kind::Timestamp,
+            TAG_DECIMAL | TAG_LARGE_DECIMAL => Kind::Decimal,
+            TAG_UUID => Kind::Uuid,
             _ => Kind::Reserved,
         }
     }
@@ -595,6 +605,82 @@ impl<'a, M: Mode> Value<'a, M> {
     /// ```
     pub fn as_number_text(&self) -> M::Out<&'a str> {
         M::out(self.span_text(TAG_NUMBER))
+    }
+
+    /// The date, time, decimal or UUID: a value that JSON lacks.
+    ///
+    /// ```
+    /// use livebuf::{Decimal, Extended, json};
+    /// let price: Decimal = "19.90".parse()?;
+    /// let doc = json!([price, 19.9, "19.90"]);
+    /// let values: Vec<_> =
+    ///     doc.valid()?.root().as_array().unwrap().iter().map(|value| value.as_extended()).collect();
+    /// assert_eq!(values, [Some(Extended::Decimal(price)), None, None]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn as_extended(&self) -> M::Out<Extended> {
+        M::out(self.extended())
+    }
+
+    /// The date.
+    pub fn as_date(&self) -> M::Out<Date> {
+        M::out(self.extended().map(|value| match value {
+            Some(Extended::Date(value)) => Some(value),
+            _ => None,
+        }))
+    }
+
+    /// The time of day.
+    pub fn as_time(&self) -> M::Out<Time> {
+        M::out(self.extended().map(|value| match value {
+            Some(Extended::Time(value)) => Some(value),
+            _ => None,
+        }))
+    }
+
+    /// The date and time of day without a time zone.
+    pub fn as_date_time(&self) -> M::Out<DateTime> {
+        M::out(self.extended().map(|value| match value {
+            Some(Extended::DateTime(value)) => Some(value),
+            _ => None,
+        }))
+    }
+
+    /// The moment.
+    pub fn as_timestamp(&self) -> M::Out<Timestamp> {
+        M::out(self.extended().map(|value| match value {
+            Some(Extended::Timestamp(value)) => Some(value),
+            _ => None,
+        }))
+    }
+
+    /// The decimal number. Integers and floats are none.
+    pub fn as_decimal(&self) -> M::Out<Decimal> {
+        M::out(self.extended().map(|value| match value {
+            Some(Extended::Decimal(value)) => Some(value),
+            _ => None,
+        }))
+    }
+
+    /// The UUID.
+    pub fn as_uuid(&self) -> M::Out<Uuid> {
+        M::out(self.extended().map(|value| match value {
+            Some(Extended::Uuid(value)) => Some(value),
+            _ => None,
+        }))
+    }
+
+    pub(crate) fn extended(&self) -> Result<Option<Extended>> {
+        let Raw { tag, cell, position } = self.raw;
+        let value = match tag {
+            TAG_DECIMAL..=TAG_DATE_TIME => Extended::from_cell(tag, cell),
+            tag if is_extended_span(tag) => {
+                Extended::from_span(tag, span_bytes(self.bytes, cell, position.into())?)
+            }
+            _ => return Ok(None),
+        };
+        // A value by itself, or in a column, has no place that would say more.
+        value.map(Some).ok_or(Error::new(ErrorKind::BadCell, position.into()))
     }
 
     /// The object.
@@ -795,6 +881,15 @@ impl fmt::Debug for Printed<'_> {
             Kind::Object | Kind::Array => match value.len() {
                 Ok(length) => write!(f, "{:?}({})", value.kind(), length.unwrap_or(0)),
                 Err(error) => write!(f, "{error:?}"),
+            },
+            Kind::Date
+            | Kind::Time
+            | Kind::DateTime
+            | Kind::Timestamp
+            | Kind::Decimal
+            | Kind::Uuid => match value.as_extended() {
+                Ok(Some(value)) => write!(f, "{value}"),
+                other => write!(f, "{other:?}"),
             },
             Kind::Reserved => {
                 write!(f, "Reserved({:#04x}, {:#018x})", value.raw.tag, value.raw.cell)

@@ -1,5 +1,7 @@
 //! Values that are neither objects nor arrays, as programs have them.
 
+use crate::format::extended::Extended;
+
 /// A value to be searched for in a [`Column`](super::Column).
 ///
 /// ```
@@ -22,6 +24,8 @@ pub enum Scalar<'v> {
     Float(f64),
     /// Text.
     Str(&'v str),
+    /// A date, time, decimal or UUID.
+    Extended(Extended),
 }
 
 /// Conversions of plain Rust values to a type that has the variants of [`Scalar`].
@@ -43,6 +47,13 @@ macro_rules! from_scalars {
             f32 => |value| Float(value.into());
             f64 => |value| Float(value);
             &'v str => |value| Str(value);
+            $crate::Extended => |value| Extended(value);
+            $crate::Date => |value| Extended(value.into());
+            $crate::Time => |value| Extended(value.into());
+            $crate::DateTime => |value| Extended(value.into());
+            $crate::Timestamp => |value| Extended(value.into());
+            $crate::Decimal => |value| Extended(value.into());
+            $crate::Uuid => |value| Extended(value.into());
         }
         #[cfg(feature = "alloc")]
         $crate::view::from_scalars! { $target:

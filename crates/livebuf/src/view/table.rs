@@ -9,7 +9,8 @@ use crate::block::shape::Shape;
 use crate::block::table::Table as Block;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::slice;
-use crate::format::cell::Needle;
+use crate::format::cell::{Needle, span_bytes};
+use crate::format::extended::{Extended, Stored};
 use crate::format::layout::*;
 use crate::format::pointer;
 use core::ops::{Bound, Range, RangeBounds};
@@ -752,8 +753,8 @@ impl<'a, M: Mode> Column<'a, M> {
 
     // --- searching ----------------------------------------------------------
 
-    /// The first row that holds this number, text or boolean; a scan at memory speed
-    /// where the column is typed.
+    /// The first row that holds this number, text, boolean, date, time, decimal or UUID; a scan at
+    /// memory speed where the column is typed.
     ///
     /// An integer finds integers, a float floats by their value (`-0.0` finds `0.0`, NaN nothing).
     ///
@@ -783,6 +784,7 @@ impl<'a, M: Mode> Column<'a, M> {
             Scalar::Bool(value) => {
                 return self.scan(start, &Wanted::Tag(TAG_FALSE + value as u8));
             }
+            Scalar::Extended(value) => return self.find_extended(start, &value),
             Scalar::Null => return self.scan(start, &Wanted::Tag(TAG_NULL)),
         };
         self.scan(start, &Wanted::Integers(low, high))
@@ -854,6 +856,71 @@ impl<'a, M: Mode> Column<'a, M> {
         Ok(None)
     }
 
+    fn find_extended(&self, start: usize, value: &Extended) -> Result<Option<usize>> {
+        let tag = value.tag();
+        let (bytes, length) = match value.stored() {
+            Stored::Cell(cell) => return self.scan(start, &Wanted::Cell(tag, cell)),
+            Stored::Span(bytes, length) => (bytes, length),
+        };
+        for row in start..self.len() {
+            let raw = self.raw(row as u32)?;
+            if raw.tag == tag
+                && span_bytes(self.bytes, raw.cell, raw.position.into())? == &bytes[..length]
+            {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The stored numbers of a column of dates: days since 1970-01-01. 0 where a row has no value.
+    ///
+    /// ```
+    /// use livebuf::{Date, json};
+    /// let doc = json!([Date::from_ymd(1970, 1, 2).unwrap(), Date::from_ymd(2000, 1, 1).unwrap()]);
+    /// let column = doc.valid()?.root().as_array().unwrap().as_column();
+    /// assert_eq!(column.days(), Some(&[1, 10_957][..]));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn days(&self) -> Option<&'a [i32]> {
+        (self.elements.column == ColumnType::Date).then(|| self.stored())?
+    }
+
+    /// The stored numbers of a column of times, of dates and times, or of timestamps:
+    /// microseconds. 0 where a row has no value.
+    ///
+    /// ```
+    /// use livebuf::{Timestamp, json};
+    /// let moment: Timestamp = "1970-01-01T00:00:01Z".parse()?;
+    /// let doc = json!([moment, moment]);
+    /// let column = doc.valid()?.root().as_array().unwrap().as_column();
+    /// assert_eq!(column.microseconds(), Some(&[1_000_000, 1_000_000][..]));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn microseconds(&self) -> Option<&'a [i64]> {
+        use ColumnType::*;
+        matches!(self.elements.column, Time | DateTime | Timestamp).then(|| self.stored())?
+    }
+
+    /// The bytes of a column of UUIDs. Zeros where a row has no value.
+    ///
+    /// ```
+    /// use livebuf::{Uuid, json};
+    /// let id = Uuid::from_bytes(*b"sixteen bytes...");
+    /// let doc = json!([id, id]);
+    /// let column = doc.valid()?.root().as_array().unwrap().as_column();
+    /// assert_eq!(column.uuids().unwrap()[1], *id.as_bytes());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn uuids(&self) -> Option<&'a [[u8; UUID_SIZE]]> {
+        if self.elements.column != ColumnType::Uuid {
+            return None;
+        }
+        let start = self.elements.values_at() + (self.elements.first as usize * UUID_SIZE) as u64;
+        let bytes = slice(self.bytes, start, (self.len() * UUID_SIZE) as u64).ok()?;
+        Some(bytes.as_chunks().0)
+    }
+
     /// The first row from `start` on whose slot holds this and counts.
     fn position(
         &self,
@@ -882,6 +949,17 @@ impl<'a, M: Mode> Column<'a, M> {
                     let mut mask = 0u64;
                     for (bit, &slot) in slots[base..end].iter().enumerate() {
                         mask |= ((low <= slot && slot <= high) as u64) << bit;
+                    }
+                    return self.present(base, mask);
+                }
+            };
+        }
+        macro_rules! slots_equal {
+            ($type:ty, $wanted:expr) => {
+                if let Some(slots) = self.stored::<$type>() {
+                    let mut mask = 0u64;
+                    for (bit, &slot) in slots[base..end].iter().enumerate() {
+                        mask |= ((slot == $wanted) as u64) << bit;
                     }
                     return self.present(base, mask);
                 }
@@ -922,7 +1000,14 @@ impl<'a, M: Mode> Column<'a, M> {
                     integers!(low, high, i8, i16, i32, i64, u8, u16, u32, u64);
                 }
             }
-            Wanted::Tag(_) => {}
+            Wanted::Cell(tag, cell) if self.elements.column.extended_tag() == Some(tag) => {
+                if tag == TAG_DATE {
+                    slots_equal!(i32, cell as i32);
+                } else {
+                    slots_equal!(i64, cell as i64);
+                }
+            }
+            Wanted::Cell(..) | Wanted::Tag(_) => {}
         }
         let mut mask = 0u64;
         for (bit, row) in (base..end).enumerate() {
@@ -992,6 +1077,8 @@ enum Wanted {
     Float(f64),
     /// Integers and floats.
     Numbers(f64, f64),
+    /// An immediate value that JSON lacks: its tag and cell.
+    Cell(u8, u64),
     Tag(u8),
 }
 
@@ -1010,6 +1097,7 @@ impl Wanted {
                     raw.tag == TAG_FLOAT && low <= value && value <= high
                 }
             },
+            Wanted::Cell(tag, cell) => raw.tag == tag && raw.cell == cell,
             Wanted::Tag(tag) => raw.tag == tag,
         }
     }

@@ -12,7 +12,7 @@ use crate::block::map;
 use crate::block::nested::worth;
 use crate::block::nested::{Columns, Found, count_elements, count_slots};
 use crate::block::owner::Owner;
-use crate::block::record::{Block, Raw, Record, check_immediate};
+use crate::block::record::{Block, Raw, Record, check_extended_span, check_immediate};
 use crate::block::shape::Shape;
 use crate::block::table::{Table, extra};
 use crate::block::walk::{CHUNK, Cursor, Node, check_further, holds_references};
@@ -597,7 +597,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if raw.tag == TAG_NUMBER && !is_json_number(bytes) {
             return Err(error(ErrorKind::BadNumber, span_offset(raw.cell, raw.position)));
         }
-        Ok(())
+        check_extended_span(raw, bytes)
     }
 
     /// Checks and claims a container's own blocks; its children are to come.
@@ -896,6 +896,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             }
             kind => self.zero(values + count as u64 * kind.width(), end)?,
         }
+        column.check_extended(self.bytes)?;
         absent::check(self.bytes, column, blanks)
     }
 
@@ -948,8 +949,12 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             return Err(error(ErrorKind::BadCount, at));
         }
         let all = text(slice(self.bytes, data, count)?, data)?;
+        let fixed = column.is_fixed().then(|| run.count / column.count.max(1));
         for slot in 0..column.count {
-            let end = column.end(self.bytes, slot)?;
+            let end = match fixed {
+                Some(length) => length * (slot + 1),
+                None => column.end(self.bytes, slot)?,
+            };
             if !all.is_char_boundary(end as usize) {
                 return Err(error(ErrorKind::BadText, data + end as u64));
             }

@@ -351,3 +351,24 @@ fn handles_in_fixed_buffers() {
         doc.doc().validate().unwrap();
     }
 }
+
+/// One edit that moves more containers than a fixed buffer's editor remembers: the handle that it
+/// used is good all the same.
+#[test]
+fn an_edit_of_many_moves_keeps_the_handle_it_used() {
+    for index in [false, true] {
+        let rows: Vec<_> = (0..40).map(|n| json!({"k": n, "v": [n, n + 1]})).collect();
+        let bytes = json!(rows).to_vec();
+        let mut buffer = vec![0u8; 100_000];
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        let mut doc = Editor::open_unvalidated(&mut buffer[..]).unwrap();
+        let pointer = if index { "/2/v" } else { "/2" };
+        let used = doc.find(pointer).unwrap().unwrap();
+        match index {
+            true => doc.set(used, 1usize, "text").map(drop).unwrap(),
+            false => doc.set(used, "v", 5).map(drop).unwrap(),
+        }
+        let length = doc.value(used).unwrap().len().unwrap();
+        assert_eq!(length, Some(2), "{pointer}");
+    }
+}

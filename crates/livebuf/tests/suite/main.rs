@@ -5,6 +5,7 @@ mod api;
 mod bounds;
 mod editing;
 mod encoding;
+mod extended;
 mod handles;
 mod layers;
 mod limits;
