@@ -4,10 +4,12 @@
 //! Members are compared in any order: tables keep another order after edits than records
 //! do, and [`crate::edits`] has the exact one.
 
-use crate::fresh::{Fresh, token};
+use crate::fresh::{Fresh, extended, token};
 use crate::input::Input;
 use crate::tree::{Budget, Tree};
-use livebuf::{DocBuf, Editor, ErrorKind, NodeId, Observer, Result, Storage};
+use livebuf::{
+    Date, Decimal, DocBuf, Editor, ErrorKind, Extended, NodeId, Observer, Result, Storage, Uuid,
+};
 
 // --- values -------------------------------------------------------------------
 
@@ -17,7 +19,7 @@ fn text(input: &mut Input<'_>) -> Tree {
 }
 
 fn scalar(input: &mut Input<'_>) -> Tree {
-    match input.below(9) {
+    match input.below(11) {
         0 => Tree::Null,
         1 => Tree::Bool(input.one_in(2)),
         2 => Tree::Int(input.below(100) as i64 - 50),
@@ -26,6 +28,7 @@ fn scalar(input: &mut Input<'_>) -> Tree {
         5 => Tree::Float((input.below(50) as f64 / 4.0).to_bits()),
         6 => Tree::Float((input.below(50) as f64 / 7.0).to_bits()),
         7 => Tree::Number("123456789012345678901234567890".into()),
+        8 | 9 => Tree::Extended(extended(input)),
         _ => text(input),
     }
 }
@@ -42,7 +45,7 @@ fn list(input: &mut Input<'_>, most: usize, mut value: impl FnMut(&mut Input<'_>
 /// A value much like those that stand under the same key elsewhere.
 fn like(key: usize, input: &mut Input<'_>, depth: usize) -> Tree {
     let small = |input: &mut Input<'_>| Tree::Int(input.below(300) as i64);
-    match key % 10 {
+    match key % 14 {
         0 => Tree::Int(input.below(200) as i64),
         1 => text(input),
         2 => Tree::Float((input.below(50) as f64 / 4.0).to_bits()),
@@ -54,8 +57,16 @@ fn like(key: usize, input: &mut Input<'_>, depth: usize) -> Tree {
         8 if depth < 3 => {
             list(input, 3, |input| list(input, 3, |input| Tree::Array(vec![small(input); 2])))
         }
+        9 => or_null(input, |input| Tree::Extended(uuid(input))),
+        10 => Tree::Extended(Date::from_days(input.below(20_000) as i32).expect("a date").into()),
+        11 => Tree::Extended(Decimal::new(input.below(500) as i128, 2).expect("small").into()),
+        12 => list(input, 4, |input| Tree::Extended(uuid(input))),
         _ => Tree::Null,
     }
+}
+
+fn uuid(input: &mut Input<'_>) -> Extended {
+    Uuid::from_bytes([input.byte(); 16]).into()
 }
 
 /// An object of up to ten fields, like others of its depth.

@@ -5,8 +5,8 @@
 
 use crate::tree::Tree;
 use livebuf::{
-    Checked, Codes, Column, ColumnType, Element, Ends, Key, Pointer, Run, Scalar, Table, Valid,
-    Value,
+    Checked, Codes, Column, ColumnType, Element, Ends, Extended, Key, Pointer, Run, Scalar, Table,
+    Valid, Value,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -335,6 +335,7 @@ fn answers(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
         ColumnType::TextU16 | ColumnType::TextU32 => {}
         _ => assert!(column.run().is_none()),
     }
+    extended_slots(column, rows);
     if let Some(run) = column.run() {
         let (bytes, mut start) = (run.bytes(), run.start());
         assert_eq!(ends(run, rows.len()).len(), rows.len());
@@ -349,6 +350,38 @@ fn answers(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
         }
     }
     searches(column, rows);
+}
+
+/// The slots of columns of dates, times and UUIDs, as they are stored: 0 where there is no value.
+fn extended_slots(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
+    let of = |tree: &Option<&Tree>| match tree {
+        Some(Tree::Extended(value)) => Some(*value),
+        _ => None,
+    };
+    if let Some(days) = column.days() {
+        let expected = rows.iter().map(|tree| match of(tree) {
+            Some(Extended::Date(date)) => date.days(),
+            _ => 0,
+        });
+        assert!(days.iter().copied().eq(expected), "days");
+    }
+    if let Some(microseconds) = column.microseconds() {
+        let expected = rows.iter().map(|tree| match of(tree) {
+            Some(Extended::Time(time)) => time.microseconds(),
+            Some(Extended::DateTime(time)) => time.microseconds(),
+            Some(Extended::Timestamp(time)) => time.microseconds(),
+            _ => 0,
+        });
+        assert!(microseconds.iter().copied().eq(expected), "microseconds");
+    }
+    assert_eq!(column.uuids().is_some(), column.column_type() == ColumnType::Uuid);
+    if let Some(ids) = column.uuids() {
+        let expected = rows.iter().map(|tree| match of(tree) {
+            Some(Extended::Uuid(id)) => *id.as_bytes(),
+            _ => [0; 16],
+        });
+        assert!(ids.iter().copied().eq(expected), "UUIDs");
+    }
 }
 
 fn typed<'t, T: PartialEq + Debug>(
@@ -378,6 +411,7 @@ fn searches(column: Column<'_, Valid>, rows: &[Option<&Tree>]) {
             Tree::Bool(value) => (column.find(*value), first(&equals)),
             Tree::Null => (column.find(()), first(&equals)),
             Tree::String(text) => (column.find(text.as_str()), first(&equals)),
+            Tree::Extended(value) => (column.find(*value), first(&equals)),
             Tree::Float(_) => {
                 let by_value = |other: &Tree| matches!(*other, Tree::Float(bits) if f64::from_bits(bits) == float);
                 (column.find(float), first(&by_value))

@@ -12,8 +12,8 @@ use crate::shadow::Shadow;
 use crate::tree::{Budget, Tree};
 use crate::walk;
 use livebuf::{
-    Detached, DocBuf, Editor, EncodeOptions, Error, ErrorKind, Key, Limits, New, NodeId, Result,
-    Storage, VecStorage,
+    Detached, DocBuf, Editor, EncodeOptions, Error, ErrorKind, Extended, Key, Limits, New, NodeId,
+    Result, Storage, VecStorage,
 };
 
 /// Remembered keys live as long as the process, as users' statics do.
@@ -529,8 +529,12 @@ impl<S: Storage> Machine<S> {
             At::Key(key, _) if !self.model.is_freed(id) => self.model.member(id, key),
             At::Index(_) | At::Key(..) => None,
         };
-        let small =
-            |tree: &Tree| !matches!(tree, Tree::String(_) | Tree::Bytes(_) | Tree::Number(_));
+        let small = |tree: &Tree| match tree {
+            Tree::String(_) | Tree::Bytes(_) | Tree::Number(_) => false,
+            // These may have spans.
+            Tree::Extended(value) => !matches!(value, Extended::Decimal(_) | Extended::Uuid(_)),
+            _ => true,
+        };
         let in_place = matches!(old, Some(Item::Scalar(tree)) if small(tree))
             && matches!(&given, Given::Fresh(fresh)
                 if matches!(&**fresh, Fresh::Scalar(tree) if small(tree)));

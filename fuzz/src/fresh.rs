@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use crate::tree::Tree;
-use livebuf::{DocBuf, New};
+use livebuf::{Date, DateTime, Decimal, DocBuf, Extended, New, Time, Timestamp, Uuid};
 
 /// Keys that come again and again, so that edits meet each other.
 pub const KEYS: [&str; 16] = [
@@ -107,6 +107,59 @@ fn double(input: &mut Input<'_>) -> f64 {
     }
 }
 
+/// A value that JSON lacks.
+pub fn extended(input: &mut Input<'_>) -> Extended {
+    let kind = input.byte();
+    extended_of(kind, input)
+}
+
+/// Any of a kind; all that are made of one byte by the same kind are of one kind.
+fn extended_of(kind: u8, input: &mut Input<'_>) -> Extended {
+    let days = -719_162 + (input.long() % 3_652_059) as i64;
+    let time = (input.long() % 86_400_000_000) as i64;
+    let date = Date::from_days(days as i32).expect("in bounds");
+    let time = Time::from_microseconds(time).expect("in a day");
+    match kind % 8 {
+        0 => date.into(),
+        1 => time.into(),
+        2 => DateTime::new(date, time).into(),
+        3 => Timestamp::from_microseconds(DateTime::new(date, time).microseconds())
+            .expect("in bounds")
+            .into(),
+        4 => {
+            Decimal::new((input.long() as i64 >> (8 + input.byte() % 56)).into(), input.byte() % 39)
+                .expect("few digits")
+                .into()
+        }
+        5 => {
+            // At the bound of 56 bits.
+            let edge = (1i128 << 55) - 2 + i128::from(input.byte() % 4);
+            let edge = if input.one_in(2) { -edge } else { edge };
+            Decimal::new(edge, input.byte() % 39).expect("few digits").into()
+        }
+        6 => {
+            let large = i128::from(input.long()) << (input.byte() % 62);
+            Decimal::new(large, input.byte() % 39).expect("at most 38 digits").into()
+        }
+        _ => {
+            let seed = input.byte();
+            Uuid::from_bytes(std::array::from_fn(|at| seed.wrapping_mul(at as u8 | 1))).into()
+        }
+    }
+}
+
+/// A number that tells the kind of such a value.
+fn kind_of(value: &Extended) -> u8 {
+    match value {
+        Extended::Date(_) => 0,
+        Extended::Time(_) => 1,
+        Extended::DateTime(_) => 2,
+        Extended::Timestamp(_) => 3,
+        Extended::Decimal(_) => 4,
+        _ => 7,
+    }
+}
+
 /// A value that nests nothing.
 pub fn scalar(input: &mut Input<'_>) -> Tree {
     match input.byte() % 16 {
@@ -124,6 +177,7 @@ pub fn scalar(input: &mut Input<'_>) -> Tree {
             let length = length(input);
             Tree::Bytes((0..length).map(|at| (at % 160) as u8).collect())
         }
+        _ if input.one_in(2) => Tree::Extended(extended(input)),
         _ => Tree::Number(match input.byte() % 4 {
             0 => "1e400".into(),
             1 => "-0".into(),
@@ -155,6 +209,9 @@ pub fn tree(input: &mut Input<'_>, depth: usize) -> Tree {
                     },
                     (Tree::Int(_), true) => Tree::Int(integer(input)),
                     (Tree::Float(_), true) => Tree::Float(double(input).to_bits()),
+                    (Tree::Extended(first), true) => {
+                        Tree::Extended(extended_of(kind_of(first), input))
+                    }
                     (Tree::Bool(_), true) => Tree::Bool(input.one_in(2)),
                     (first, true) => first.clone(),
                     _ => tree(input, depth - 1),
@@ -338,6 +395,7 @@ pub(crate) fn scalar_new(tree: &Tree) -> New<'_> {
         Tree::Number(text) => New::NumberText(text),
         Tree::String(text) => New::Str(text),
         Tree::Bytes(bytes) => New::Bytes(bytes),
+        Tree::Extended(value) => New::Extended(*value),
         _ => unreachable!("a scalar"),
     }
 }

@@ -2,7 +2,7 @@
 //! exactly, in order; and printed, it is read as the same bytes again.
 
 use crate::tree::Tree;
-use livebuf::{DuplicateKeys, Kind};
+use livebuf::{DuplicateKeys, Extended, Kind};
 use livebuf_json::{
     ErrorKind, NonFinite, NumberPolicy, PrintOptions, ReadOptions, from_slice, from_slice_with,
     to_string_with, to_vec,
@@ -363,6 +363,8 @@ fn as_json(tree: &Tree) -> Tree {
         Tree::Bytes(bytes) => Tree::String(base64(bytes)),
         Tree::Float(bits) if !f64::from_bits(*bits).is_finite() => Tree::Null,
         Tree::Number(text) => number(text),
+        Tree::Extended(value @ Extended::Decimal(_)) => number(&value.to_string()),
+        Tree::Extended(value) => Tree::String(value.to_string()),
         other => other.clone(),
     }
 }

@@ -324,6 +324,7 @@ fn check_alike(one: Value<'_, Checked>, other: Value<'_, Checked>) {
         Kind::Float => one.as_f64().map(f64::to_bits) == other.as_f64().map(f64::to_bits),
         Kind::String => one.as_str() == other.as_str(),
         Kind::Bytes => one.as_bytes() == other.as_bytes(),
+        kind if kind.is_extended() => one.as_extended() == other.as_extended(),
         Kind::NumberText => one.as_number_text() == other.as_number_text(),
         _ => one.len() == other.len(),
     };
@@ -359,6 +360,10 @@ fn check_scalar(tree: &Tree, value: Value<'_, Checked>) {
             assert_eq!(value.len(), Ok(Some(text.len())));
         }
         Tree::Bytes(bytes) => assert_eq!(value.as_bytes().expect(sound), Some(&**bytes)),
+        Tree::Extended(expected) => {
+            assert_eq!(value.as_extended().expect(sound), Some(*expected));
+            assert_eq!((value.as_i64(), value.as_f64()), (None, None));
+        }
         Tree::Reserved => assert_eq!(value.kind(), Kind::Reserved),
         Tree::Array(_) | Tree::Object(..) => unreachable!("a scalar"),
     }

@@ -3,7 +3,10 @@
 use crate::changes::{self, Edit};
 use crate::input::{Input, Random};
 use crate::tree::Tree;
-use livebuf::{DocBuf, Encoder, New, NodeId, RegionKind, Result};
+use livebuf::{
+    Date, DateTime, Decimal, DocBuf, Encoder, Extended, New, NodeId, RegionKind, Result, Time,
+    Timestamp, Uuid,
+};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -98,6 +101,7 @@ fn make() -> Result<Vec<Sample>> {
         ("edited columns", edited(edited_columns)?),
         ("dictionaries", dictionaries()?),
         ("runs", runs()?),
+        ("extended", extended()?),
         ("tables", encoded(tables)?),
         ("lists", encoded(lists)?),
         ("edited tables", edited_tables()?),
@@ -341,6 +345,49 @@ fn runs() -> Result<Vec<u8>> {
     doc.set_pointer("/4/-", "and another")?;
     doc.set_pointer("/2/3/name", "new, too")?;
     doc.remove_pointer("/2/5")?;
+    Ok(doc.to_vec())
+}
+
+/// Dates, times, decimals and UUIDs by themselves, in columns with and without gaps, in a table and
+/// in a list, some of them edited.
+fn extended() -> Result<Vec<u8>> {
+    let date = |at: usize| Date::from_days(20_000 + at as i32).expect("a date");
+    let time = |at: usize| Time::from_microseconds(at as i64 * 1_234_567).expect("a time");
+    let value = |kind: usize, at: usize| -> Tree {
+        let local = DateTime::new(date(at), time(at));
+        let value: Extended = match kind {
+            0 => date(at).into(),
+            1 => time(at).into(),
+            2 => local.into(),
+            3 => Timestamp::from_microseconds(local.microseconds()).expect("a moment").into(),
+            4 => Decimal::new(at as i128 * 1999, 2).expect("a decimal").into(),
+            5 => Decimal::new((at as i128) << 100, 30).expect("a decimal").into(),
+            _ => Uuid::from_bytes([at as u8 + 1; 16]).into(),
+        };
+        Tree::Extended(value)
+    };
+    let some = |kind, at: usize| if at % 3 == 1 { Tree::Null } else { value(kind, at) };
+    let row = |at: usize| {
+        let mut members = vec![("id".to_owned(), value(6, at)), ("paid".to_owned(), some(4, at))];
+        if !at.is_multiple_of(4) {
+            members.push(("due".to_owned(), value(0, at)));
+        }
+        Tree::Object(members, false)
+    };
+    let list = |at: usize| Tree::Array((0..at % 3).map(|of| value(6, 10 * at + of)).collect());
+    let mut arrays: Vec<Tree> =
+        (0..7).map(|kind| Tree::Array((0..5).map(|at| value(kind, at)).collect())).collect();
+    arrays.extend([0, 3, 6].map(|kind| Tree::Array((0..7).map(|at| some(kind, at)).collect())));
+    arrays.push(Tree::Array((0..7).map(|kind| value(kind, kind)).collect()));
+    arrays.push(Tree::Array((0..10).map(row).collect()));
+    arrays.push(Tree::Array((0..12).map(list).collect()));
+    arrays.push(Tree::Array((0..4).map(|at| value(6, at)).collect()));
+    let mut doc = Tree::Array(arrays).to_document();
+    doc.set_pointer("/6/1", Uuid::from_bytes([7; 16]))?;
+    doc.set_pointer("/6/-", Uuid::from_bytes([8; 16]))?;
+    doc.set_pointer("/13/2", "text, so all are cells")?;
+    doc.set_pointer("/11/3/id", ())?;
+    doc.remove_pointer("/11/5")?;
     Ok(doc.to_vec())
 }
 

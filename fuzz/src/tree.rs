@@ -1,6 +1,8 @@
 //! A document's value as an ordinary tree: what documents are compared with.
 
-use livebuf::{Checked, DocBuf, EncodeOptions, Encoder, Error, Kind, Mode, Result, Valid, Value};
+use livebuf::{
+    Checked, DocBuf, EncodeOptions, Encoder, Error, Extended, Kind, Mode, Result, Valid, Value,
+};
 
 /// A value. Floats are their bits; an unsigned integer is above the signed range.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +23,8 @@ pub enum Tree {
     String(String),
     /// Bytes.
     Bytes(Vec<u8>),
+    /// A date, time, decimal or UUID.
+    Extended(Extended),
     /// An array.
     Array(Vec<Tree>),
     /// An object: members in order, and whether it is stored as a map.
@@ -107,6 +111,7 @@ impl Tree {
             Tree::Number(text) => encoder.number_text(text),
             Tree::String(text) => encoder.str(text),
             Tree::Bytes(bytes) => encoder.bytes(bytes),
+            Tree::Extended(value) => encoder.extended(*value),
             Tree::Array(elements) => {
                 encoder.begin_array()?;
                 for element in elements {
@@ -211,6 +216,9 @@ impl Tree {
             Kind::String => Tree::String(value.as_str()?.expect("text").into()),
             Kind::NumberText => Tree::Number(value.as_number_text()?.expect("a number").into()),
             Kind::Bytes => Tree::Bytes(value.as_bytes()?.expect("bytes").into()),
+            kind if kind.is_extended() => {
+                Tree::Extended(value.as_extended()?.expect("an extended value"))
+            }
             kind => {
                 budget.depth = budget.depth.checked_sub(1).ok_or(Unread::Spent)?;
                 let tree = if kind == Kind::Array {
@@ -243,6 +251,9 @@ impl Tree {
             Kind::String => Tree::String(value.as_str().expect("text").into()),
             Kind::NumberText => Tree::Number(value.as_number_text().expect("a number").into()),
             Kind::Bytes => Tree::Bytes(value.as_bytes().expect("bytes").into()),
+            kind if kind.is_extended() => {
+                Tree::Extended(value.as_extended().expect("an extended value"))
+            }
             Kind::Array => {
                 let array = value.as_array().expect("an array");
                 let elements: Vec<_> = array.iter().map(Tree::of_valid).collect();

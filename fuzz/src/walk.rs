@@ -65,6 +65,7 @@ fn value(value: Value<'_, Checked>, work: &mut Work, depth: usize) {
     }
     let _ = (value.is_null(), value.as_bool(), value.as_i64(), value.as_u64(), value.as_f64());
     let _ = (value.as_str(), value.as_bytes(), value.as_number_text(), value.len());
+    let _ = value.as_extended().map(|value| value.map(|value| value.to_string()));
     let _ = (value.get("a").is_ok(), value.get(0usize).is_ok(), value.get(usize::MAX).is_ok());
     let _ = value.pointer("/a/0").is_ok();
     let _ = format!("{value:?}");
@@ -234,6 +235,7 @@ fn valid_value(doc: Doc<'_, Valid>, value: Value<'_, Valid>, tree: &Tree, pointe
                 value.as_number_text().is_some(),
                 value.as_i64().is_some() || value.as_u64().is_some(),
                 value.kind() == Kind::Float,
+                value.as_extended().is_some(),
             ];
             let none = matches!(tree, Tree::Null | Tree::Reserved);
             assert_eq!(kinds.iter().filter(|&&kind| kind).count(), usize::from(!none));

@@ -687,3 +687,61 @@ fn an_array_of_a_list_becomes_numbers_with_marks() {
         }
     }
 }
+
+/// The array that a push takes out of its list may come to lie at the document's end, in bytes that
+/// were free there. It grew behind the end then, which the count of its bytes did not say.
+#[test]
+fn an_array_out_of_a_list_lands_at_the_end() {
+    for length in (8..600).step_by(8) {
+        let rows = vec![vec![6.0, 5.0]; 10];
+        let mut doc = livebuf::json!({"rows": rows, "a": (), "b": ()});
+        for key in ["/a", "/b"] {
+            doc.set_pointer(key, &*"x".repeat(length)).unwrap();
+        }
+        for key in ["/a", "/b"] {
+            doc.set_pointer(key, ()).unwrap();
+        }
+        doc.set_pointer("/rows/9/-", 6.0).unwrap();
+        let valid = doc.doc().validate().unwrap_or_else(|error| panic!("{length}: {error}"));
+        assert_eq!(valid.pointer("/rows/9/2").unwrap(), 6.0);
+    }
+}
+
+/// The new key of a row's object had the shape of that object's further field, which goes when the
+/// object leaves its row.
+#[test]
+fn a_row_that_is_renamed_keeps_no_shape_of_its_own() {
+    let rows: Vec<_> =
+        (0..20).map(|n| livebuf::json!({"k": n, "o": {"u": n, "w": n + 1}})).collect();
+    for before in ["", "/6/x"] {
+        let mut doc = livebuf::json!(rows);
+        if !before.is_empty() {
+            doc.set_pointer(before, 1).unwrap();
+        }
+        doc.set_pointer("/6/o/z", 5).unwrap();
+        let row = doc.find("/6").unwrap().unwrap();
+        doc.rename(row, "o", "z").unwrap();
+        doc.doc().validate().unwrap();
+        assert_eq!(doc.doc().pointer("/6/z/z").unwrap().unwrap(), 5);
+    }
+}
+
+/// A detached UUID within a slice was copied and freed, and could hang again.
+#[test]
+fn a_detached_uuid_is_no_part_of_a_slice() {
+    use livebuf::{ErrorKind, New, Uuid, json};
+    let mut doc = json!({"a": Uuid::from_bytes([1; 16]), "ids": [[Uuid::from_bytes([2; 16])]]});
+    let root = doc.root_id().unwrap();
+    let detached = doc.detach(root, "a").unwrap().unwrap();
+    let items = [New::Detached(&detached), New::Detached(&detached)];
+    let error = doc.set(root, "x", New::Items(&items)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    let ids = doc.find("/ids").unwrap().unwrap();
+    assert!(doc.push(ids, New::Items(&items)).is_err());
+    doc.set(root, "y", &detached).unwrap();
+    doc.doc().validate().unwrap();
+    assert_eq!(
+        doc.pointer("/y").unwrap().unwrap().as_uuid().unwrap().unwrap().as_bytes(),
+        &[1; 16]
+    );
+}
