@@ -4,13 +4,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use livebuf::{Codes, Column, ColumnType, Element, Ends, Key, Kind, Run, Table, Valid, Value};
+use livebuf::{
+    Codes, Column, ColumnType, Decimal, Element, Ends, Key, Kind, Run, Table, Valid, Value,
+};
 
 use crate::document::Pinned;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::ArrowArray;
 use crate::ffi::made::{Buffer, array, coded};
-use crate::schema::{Field, Layout, Number, Type};
+use crate::schema::{Field, Layout, Number, Type, Unit};
 
 type Slot = Option<Value<'static, Valid>>;
 
@@ -218,7 +220,7 @@ impl Source {
             }
             Type::Dictionary(number, texts) => self.dictionary(*number, texts, column)?,
             Type::Text(layout) => self.run(*layout, column)?,
-            _ => None,
+            kind => self.stored(kind, column),
         };
         match made {
             Some(made) => Ok(made),
@@ -329,6 +331,21 @@ impl Source {
             _ => None,
         };
         values.map(Buffer::built)
+    }
+
+    /// Dates, times and UUIDs that lie in the document as Arrow wants them; `None` for others.
+    fn stored(&self, kind: &Type, column: Column<'static, Valid>) -> Option<ArrowArray> {
+        let values = match (kind, column.column_type()) {
+            (Type::Date32, _) => self.buffer(column.days()?),
+            (Type::Time(Unit::Micro), ColumnType::Time) => self.buffer(column.microseconds()?),
+            (Type::Timestamp(Unit::Micro, zone), stored) if stored == moment(zone).0 => {
+                self.buffer(column.microseconds()?)
+            }
+            (Type::Uuid | Type::FixedBinary(16), _) => self.buffer(column.uuids()?),
+            _ => return None,
+        };
+        let Validity { bits, nulls } = self.validity(column);
+        Some(array(column.len(), nulls, vec![bits, Some(values)], Vec::new()))
     }
 
     /// The codes of a dictionary column, and its texts; `None` for other columns, and where codes
@@ -472,13 +489,48 @@ impl Source {
                 let Validity { bits, nulls } = validity();
                 Ok(array(length, nulls, vec![bits, Some(values)], Vec::new()))
             }
+            Type::Date32 => {
+                let days: Vec<i32> = each!(0, value => value.as_date().map(|date| date.days()));
+                let Validity { bits, nulls } = validity();
+                Ok(array(length, nulls, vec![bits, Some(Buffer::built(days))], Vec::new()))
+            }
+            Type::Date64 | Type::Time(_) | Type::Timestamp(..) => {
+                let values: Vec<i64> = each!(0, value => ticks(kind, &value));
+                let values = match kind {
+                    // A day has fewer of them than four bytes hold.
+                    Type::Time(Unit::Second | Unit::Milli) => {
+                        Buffer::built(values.into_iter().map(|value| value as i32).collect())
+                    }
+                    _ => Buffer::built(values),
+                };
+                let Validity { bits, nulls } = validity();
+                Ok(array(length, nulls, vec![bits, Some(values)], Vec::new()))
+            }
+            Type::Decimal { width, precision, scale } => {
+                let values: Vec<i128> = each!(0, value => value.as_decimal().and_then(|value| scaled(value, *precision, *scale)));
+                // Values of so few digits fit.
+                let values = match width {
+                    4 => Buffer::built(values.into_iter().map(|value| value as i32).collect()),
+                    8 => Buffer::built(values.into_iter().map(|value| value as i64).collect()),
+                    _ => Buffer::built(values),
+                };
+                let Validity { bits, nulls } = validity();
+                Ok(array(length, nulls, vec![bits, Some(values)], Vec::new()))
+            }
+            Type::Uuid => {
+                let ids: Vec<[u8; 16]> =
+                    each!([0; 16], value => value.as_uuid().map(|id| *id.as_bytes()));
+                let Validity { bits, nulls } = validity();
+                Ok(array(length, nulls, vec![bits, Some(Buffer::built(ids))], Vec::new()))
+            }
             Type::FixedBinary(width) => {
                 let mut bytes = Vec::with_capacity(length.saturating_mul(*width).min(1 << 20));
                 for (row, slot) in rows {
                     match slot {
                         None => bytes.resize(bytes.len() + width, 0),
-                        Some(value) => match octets(&value) {
-                            Some(octets) if octets.len() == *width => bytes.extend(octets),
+                        Some(value) => match (octets(&value), value.as_uuid()) {
+                            (Some(octets), _) if octets.len() == *width => bytes.extend(octets),
+                            (_, Some(id)) if *width == 16 => bytes.extend(id.as_bytes()),
                             _ => return Err(refused(&value, kind).at_row(row)),
                         },
                     }
@@ -706,6 +758,45 @@ fn native<T: Native>(value: &Value<'_, Valid>) -> Option<T> {
         Kind::Float | Kind::NumberText => T::from_f64(value.as_f64()?),
         _ => None,
     }
+}
+
+/// The column and the kind of timestamps with this zone, or without one.
+fn moment(zone: &str) -> (ColumnType, Kind) {
+    match zone {
+        "" => (ColumnType::DateTime, Kind::DateTime),
+        _ => (ColumnType::Timestamp, Kind::Timestamp),
+    }
+}
+
+/// A date or time in the type's unit; `None` where it is of another kind, or no whole number.
+fn ticks(kind: &Type, value: &Value<'_, Valid>) -> Option<i64> {
+    match kind {
+        Type::Date64 => Some(i64::from(value.as_date()?.days()) * 86_400_000),
+        Type::Time(unit) => unit.of_microseconds(value.as_time()?.microseconds()),
+        Type::Timestamp(unit, zone) if value.kind() == moment(zone).1 => {
+            let local = value.as_date_time().map(|value| value.microseconds());
+            let value = local.or_else(|| value.as_timestamp().map(|value| value.microseconds()))?;
+            unit.of_microseconds(value)
+        }
+        _ => None,
+    }
+}
+
+/// A decimal as a whole number of this scale; `None` where that loses digits, or has too many.
+fn scaled(value: Decimal, precision: u8, scale: i32) -> Option<i128> {
+    if value.coefficient() == 0 {
+        return Some(0);
+    }
+    let power = |exponent: i32| 10i128.checked_pow(exponent.try_into().ok()?);
+    let more = scale - i32::from(value.scale());
+    let scaled = if more >= 0 {
+        value.coefficient().checked_mul(power(more)?)?
+    } else {
+        let each = power(-more)?;
+        (value.coefficient() % each == 0).then_some(value.coefficient() / each)?
+    };
+    let most = power(precision.into())?;
+    (-most < scaled && scaled < most).then_some(scaled)
 }
 
 fn octets(value: &Value<'static, Valid>) -> Option<&'static [u8]> {

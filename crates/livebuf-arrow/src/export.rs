@@ -336,7 +336,13 @@ fn fit_type(column: &Type, requested: &Type) -> Result<Type> {
         (_, Type::Number(Number::F16)) => return Err(unknown()),
         // Nothing but nulls fits any type that can be exported.
         (Type::Null, Type::Null | Type::Bool | Type::Number(_) | Type::Text(_))
-        | (Type::Null, Type::Binary(_) | Type::FixedBinary(_))
+        | (Type::Null, Type::Binary(_) | Type::FixedBinary(_) | Type::Uuid)
+        | (Type::Null, Type::Date32 | Type::Date64 | Type::Time(_) | Type::Timestamp(..))
+        | (Type::Null | Type::Decimal { .. }, Type::Decimal { .. })
+        | (Type::Date32, Type::Date32 | Type::Date64)
+        | (Type::Time(_), Type::Time(_))
+        | (Type::Timestamp(..), Type::Timestamp(..))
+        | (Type::Uuid, Type::Uuid | Type::FixedBinary(16))
         | (Type::Bool, Type::Bool)
         // Whether each value fits is seen when it is exported.
         | (Type::Number(_) | Type::Json(_), Type::Number(_))

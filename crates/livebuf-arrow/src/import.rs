@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
-use livebuf::{DocBuf, EncodeOptions, Encoder};
+use livebuf::{
+    Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, Time, Timestamp, Uuid,
+};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::foreign::{Data, Values, fixed};
 use crate::ffi::{ArrowArrayStream, RecordBatch};
-use crate::schema::{Field, Number, Type};
+use crate::schema::{Field, Number, Type, Unit};
 use crate::text;
 
 /// How Arrow's arrays become documents.
@@ -246,28 +248,68 @@ impl Events<'_> {
                     8 => i64_at()?.into(),
                     _ => i128::from_ne_bytes(number(bytes, index)?),
                 };
+                let decimal =
+                    u8::try_from(*scale).ok().and_then(|scale| Decimal::new(value, scale));
+                if let Some(decimal) = decimal {
+                    return Ok(self.encoder.extended(decimal)?);
+                }
                 text::decimal(self.text, value, *scale);
                 return Ok(self.encoder.number_text(self.text)?);
             }
-            Type::Date32 => text::date(self.text, i32_at()?.into()),
+            Type::Uuid => {
+                let id = Uuid::from_bytes(number(bytes, index)?);
+                return Ok(self.encoder.extended(id)?);
+            }
+            Type::Date32 => {
+                let days = i32_at()?;
+                if let Some(date) = Date::from_days(days) {
+                    return Ok(self.encoder.extended(date)?);
+                }
+                text::date(self.text, days.into());
+            }
             Type::Date64 => {
                 // Whole days by the specification, but not all producers follow it.
                 let value = i64_at()?;
-                match value % 86_400_000 {
-                    0 => text::date(self.text, value / 86_400_000),
-                    _ => text::timestamp(self.text, value, crate::schema::Unit::Milli, ""),
+                let days = i32::try_from(value.div_euclid(86_400_000)).ok();
+                let date = days.and_then(Date::from_days);
+                match (date, value.rem_euclid(86_400_000)) {
+                    (Some(date), 0) => return Ok(self.encoder.extended(date)?),
+                    (_, 0) => text::date(self.text, value / 86_400_000),
+                    _ => return self.timestamp(value, Unit::Milli, ""),
                 }
             }
             Type::Time(unit) => {
                 let value = if width == 4 { i32_at()?.into() } else { i64_at()? };
+                let time = unit.to_microseconds(value).and_then(Time::from_microseconds);
+                if let Some(time) = time {
+                    return Ok(self.encoder.extended(time)?);
+                }
                 text::time(self.text, value, *unit).ok_or_else(|| {
                     Error::new(ErrorKind::Mismatch, format!("{value} is no time of a day"))
                 })?;
             }
-            Type::Timestamp(unit, zone) => text::timestamp(self.text, i64_at()?, *unit, zone),
+            Type::Timestamp(unit, zone) => return self.timestamp(i64_at()?, *unit, zone),
             Type::Duration(unit) => text::duration(self.text, i64_at()?, *unit),
             _ => return Err(Error::new(ErrorKind::Mismatch, "the array is not of its type")),
         }
+        Ok(self.encoder.str(self.text)?)
+    }
+
+    /// A moment, or a date and time without a zone; their text where they are beyond the years
+    /// 0001 to 9999, or no whole microseconds.
+    fn timestamp(&mut self, value: i64, unit: Unit, zone: &str) -> Result<()> {
+        let microseconds = unit.to_microseconds(value);
+        let extended = microseconds.and_then(|value| {
+            Some(match zone {
+                "" => DateTime::from_microseconds(value)?.into(),
+                _ => Timestamp::from_microseconds(value)?.into(),
+            })
+        });
+        if let Some(extended) = extended {
+            let extended: Extended = extended;
+            return Ok(self.encoder.extended(extended)?);
+        }
+        text::timestamp(self.text, value, unit, zone);
         Ok(self.encoder.str(self.text)?)
     }
 

@@ -6,30 +6,36 @@
 
 use std::collections::HashMap;
 
-use livebuf::{Array, Column, ColumnType, Kind, Object, Table, Valid, Value};
+use livebuf::{Array, Column, ColumnType, Decimal, Kind, Object, Table, Valid, Value};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::schema::{Field, Layout, MAX_DEPTH, Number, Type};
+use crate::schema::{Field, Layout, MAX_DEPTH, Number, Type, Unit};
 
 /// An object within a row that has more keys becomes JSON text.
 pub(crate) const MAX_NESTED_FIELDS: usize = 1_024;
 /// More columns, those within structs counted too, are refused.
 pub(crate) const MAX_FIELDS: usize = 16_384;
 
-const BOOL: u8 = 1;
-const INTEGER: u8 = 2;
-const FLOAT: u8 = 4;
-const TEXT: u8 = 8;
-const BYTES: u8 = 16;
-const OBJECT: u8 = 32;
-const ARRAY: u8 = 64;
+const BOOL: u16 = 1;
+const INTEGER: u16 = 2;
+const FLOAT: u16 = 4;
+const TEXT: u16 = 8;
+const BYTES: u16 = 16;
+const OBJECT: u16 = 32;
+const ARRAY: u16 = 64;
 /// Number text, and what is too deep or wide for Arrow.
-const OTHER: u8 = 128;
+const OTHER: u16 = 128;
+const DATE: u16 = 256;
+const TIME: u16 = 512;
+const DATE_TIME: u16 = 1024;
+const TIMESTAMP: u16 = 2048;
+const DECIMAL: u16 = 4096;
+const UUID: u16 = 8192;
 
 /// What was seen in a column.
 #[derive(Default)]
 pub(crate) struct Seen<'a> {
-    kinds: u8,
+    kinds: u16,
     /// Bounds of the integers.
     values: Range,
     /// The same, but for typed columns those of their type.
@@ -42,6 +48,14 @@ pub(crate) struct Seen<'a> {
     lengths: Lengths,
     /// Elements of lists.
     elements: u64,
+    decimals: Digits,
+}
+
+/// Most digits of decimals before and behind their points.
+#[derive(Clone, Copy, Default)]
+struct Digits {
+    whole: u32,
+    scale: u8,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -54,6 +68,12 @@ impl Range {
     fn add(&mut self, low: impl Into<i128>, high: impl Into<i128>) {
         self.low = self.low.min(low.into());
         self.high = self.high.max(high.into());
+    }
+}
+
+impl Digits {
+    fn fit(self) -> bool {
+        self.whole + u32::from(self.scale) <= Decimal::DIGITS.into()
     }
 }
 
@@ -160,6 +180,11 @@ impl<'a> Seen<'a> {
             | ColumnType::TextFixed => self.text(Texts::Any),
             ColumnType::DictionaryU8 => self.text(Texts::Codes(Number::U8)),
             ColumnType::DictionaryU16 => self.text(Texts::Codes(Number::U16)),
+            ColumnType::Date => self.kinds |= DATE,
+            ColumnType::Time => self.kinds |= TIME,
+            ColumnType::DateTime => self.kinds |= DATE_TIME,
+            ColumnType::Timestamp => self.kinds |= TIMESTAMP,
+            ColumnType::Uuid => self.kinds |= UUID,
             ColumnType::Struct if depth < MAX_DEPTH => {
                 self.kinds |= OBJECT;
                 if let Some(table) = column.table() {
@@ -215,6 +240,15 @@ impl<'a> Seen<'a> {
             }
             Kind::String => return self.text(Texts::Any),
             Kind::Bytes => BYTES,
+            Kind::Date => DATE,
+            Kind::Time => TIME,
+            Kind::DateTime => DATE_TIME,
+            Kind::Timestamp => TIMESTAMP,
+            Kind::Decimal => match value.as_decimal() {
+                Some(decimal) => return self.decimal(decimal),
+                None => 0,
+            },
+            Kind::Uuid => UUID,
             Kind::Object if depth < MAX_DEPTH => match value.as_object() {
                 Some(object) => return self.object(object, depth),
                 None => 0,
@@ -225,6 +259,14 @@ impl<'a> Seen<'a> {
             },
             _ => OTHER,
         };
+    }
+
+    fn decimal(&mut self, value: Decimal) {
+        self.kinds |= DECIMAL;
+        let magnitude = value.coefficient().unsigned_abs();
+        let digits = magnitude.checked_ilog10().map_or(0, |log| log + 1);
+        self.decimals.whole = self.decimals.whole.max(digits.saturating_sub(value.scale().into()));
+        self.decimals.scale = self.decimals.scale.max(value.scale());
     }
 
     fn text(&mut self, stored: Texts) {
@@ -344,6 +386,15 @@ impl Chosen {
                 _ => Type::Text(self.text),
             },
             BYTES => Type::Binary(Layout::Small),
+            DATE => Type::Date32,
+            TIME => Type::Time(Unit::Micro),
+            DATE_TIME => Type::Timestamp(Unit::Micro, String::new()),
+            TIMESTAMP => Type::Timestamp(Unit::Micro, "UTC".to_owned()),
+            UUID => Type::Uuid,
+            DECIMAL if seen.decimals.fit() => {
+                let scale = seen.decimals.scale.into();
+                Type::Decimal { width: 16, precision: Decimal::DIGITS, scale }
+            }
             OBJECT if seen.members.list.len() <= MAX_NESTED_FIELDS => {
                 Type::Struct(self.fields(seen.members))
             }

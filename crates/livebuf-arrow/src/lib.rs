@@ -54,6 +54,11 @@
 //! | text, by option | `Utf8View` | | views built; text beyond 12 bytes borrowed |
 //! | text that is stored as one dictionary | as other text | `Dictionary` of `UInt8` or `UInt16` | codes borrowed, each text built once |
 //! | bytes | `Binary` | | built |
+//! | dates | `Date32` | | borrowed where stored as one column, else built |
+//! | times of day | `Time64` in microseconds | | the same |
+//! | dates and times without a zone; timestamps | `Timestamp` in microseconds without a zone; with the zone `UTC` | | the same |
+//! | UUIDs | `FixedSizeBinary(16)` with the extension `arrow.uuid` | | the same |
+//! | decimals | `Decimal128(38, …)` with the greatest scale among them | | built |
 //! | objects | `Struct` of all their keys | | its columns as their types say |
 //! | arrays | `List` | | offsets built; elements as their type says |
 //! | arrays stored as lists of one length | `FixedSizeList` | | elements as their type says |
@@ -80,7 +85,8 @@
 //!
 //! [`Exporter::requested_schema`] exports to a consumer's schema instead. It selects and
 //! orders columns by name, within structs too. Integers become any integers that they fit
-//! and floats, floats become floats (rounded); text any layout of text or bytes; any value
+//! and floats, floats become floats (rounded); dates, times and decimals of other units and
+//! scales, where no digit is lost; text any layout of text or bytes; any value
 //! becomes text as its JSON; lists become `List`, `LargeList` or `FixedSizeList` of their
 //! length; what is not there becomes null. Anything else is an error that names the
 //! column, and the row where it takes a value to see it.
@@ -106,15 +112,16 @@
 //! | `Struct` | object |
 //! | `List`, `LargeList`, `FixedSizeList` | array |
 //! | `Dictionary` | what its values are |
-//! | `Decimal32`, `Decimal64`, `Decimal128` | number text with all digits of the scale: `1.50` |
-//! | `Date32`, `Date64` | text: `2024-02-29` |
-//! | `Time32`, `Time64` | text: `13:07:25.000`, with the digits of its unit |
-//! | `Timestamp` | text: `2024-02-29T13:07:25.000`, with a zone `…Z`, or `…+02:00` if the zone is an offset |
+//! | `Decimal32`, `Decimal64`, `Decimal128` | decimal; number text with all digits where the scale is negative |
+//! | `Date32`, `Date64` | date |
+//! | `Time32`, `Time64` | time of day |
+//! | `Timestamp` | date and time, with a zone a timestamp; the zone itself is not kept |
+//! | `FixedSizeBinary(16)` with the extension `arrow.uuid` | UUID |
 //! | `Duration` | text: `PT1.500S` |
 //!
-//! All text of times is ISO 8601. Others (`Decimal256`, intervals, maps, unions, run-end
+//! A date or time beyond the years 0001 to 9999, or with nanoseconds, is text by ISO 8601. Others (`Decimal256`, intervals, maps, unions, run-end
 //! encoded arrays, list views) are refused by an error with the column and the format
-//! string. Metadata and extension types are ignored: values are what they are stored as.
+//! string. Other metadata and extension types are ignored: values are what they are stored as.
 //!
 //! # Trust
 //!

@@ -52,6 +52,35 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
+    /// How many are a second.
+    pub(crate) fn per_second(self) -> i64 {
+        match self {
+            Unit::Second => 1,
+            Unit::Milli => 1_000,
+            Unit::Micro => 1_000_000,
+            Unit::Nano => 1_000_000_000,
+        }
+    }
+
+    /// So many of these in microseconds; `None` where that is no whole number, or too large.
+    pub(crate) fn to_microseconds(self, value: i64) -> Option<i64> {
+        match self {
+            Unit::Nano => (value % 1_000 == 0).then_some(value / 1_000),
+            unit => value.checked_mul(1_000_000 / unit.per_second()),
+        }
+    }
+
+    /// The reverse.
+    pub(crate) fn of_microseconds(self, value: i64) -> Option<i64> {
+        match self {
+            Unit::Nano => value.checked_mul(1_000),
+            unit => {
+                let each = 1_000_000 / unit.per_second();
+                (value % each == 0).then_some(value / each)
+            }
+        }
+    }
+
     fn code(self) -> char {
         match self {
             Unit::Second => 's',
@@ -83,6 +112,8 @@ pub(crate) enum Type {
     Json(Layout),
     Binary(Layout),
     FixedBinary(usize),
+    /// Bytes of the extension `arrow.uuid`.
+    Uuid,
     Decimal {
         width: usize,
         precision: u8,
@@ -150,6 +181,7 @@ impl Type {
                 Layout::View => "vz",
             },
             Type::FixedBinary(width) => return format!("w:{width}"),
+            Type::Uuid => "w:16",
             Type::Decimal { width, precision, scale } => {
                 return format!("d:{precision},{scale},{}", width * 8);
             }
@@ -235,13 +267,18 @@ fn parse_decimal(text: &str) -> Option<Type> {
     let precision = parts.next()?.parse().ok()?;
     // Arrow allows a signed byte.
     let scale = parts.next()?.parse::<i8>().ok()?.into();
-    let width = match parts.next() {
-        None | Some("128") => 16,
-        Some("64") => 8,
-        Some("32") => 4,
+    // Most digits that the width holds.
+    let (width, most) = match parts.next() {
+        None | Some("128") => (16, 38),
+        Some("64") => (8, 18),
+        Some("32") => (4, 9),
         Some(_) => return None,
     };
-    parts.next().is_none().then_some(Type::Decimal { width, precision, scale })
+    (precision <= most && parts.next().is_none()).then_some(Type::Decimal {
+        width,
+        precision,
+        scale,
+    })
 }
 
 /// As Arrow's libraries name it.
@@ -271,6 +308,7 @@ impl fmt::Display for Type {
             Type::Binary(Layout::Large) => "large_binary",
             Type::Binary(Layout::View) => "binary_view",
             Type::FixedBinary(width) => return write!(f, "fixed_size_binary({width})"),
+            Type::Uuid => "uuid",
             Type::Decimal { width, precision, scale } => {
                 return write!(f, "decimal{}({precision}, {scale})", width * 8);
             }
@@ -326,7 +364,7 @@ mod tests {
             "tsn:Europe/Rome",
             "tDu",
             "d:10,2,128",
-            "d:38,-3,64",
+            "d:18,-3,64",
             "+s",
         ] {
             assert_eq!(Type::parse(format, Vec::new()).unwrap().format(), format);
@@ -345,6 +383,9 @@ mod tests {
             "d:1",
             "d:1,2,256",
             "d:1,300",
+            "d:39,0",
+            "d:19,0,64",
+            "d:10,0,32",
             "tt",
             "ttx",
             "ts",

@@ -7,7 +7,7 @@
 use std::ffi::{CStr, c_void};
 use std::slice;
 
-use super::{ArrowArray, ArrowArrayStream, ArrowSchema, NULLABLE, RecordBatch};
+use super::{ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, RecordBatch, UUID};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Field, Layout, MAX_DEPTH, Number, Type};
 
@@ -50,7 +50,10 @@ impl ArrowSchema {
             })
             .collect::<Result<Vec<_>>>()?;
         let format = text(self.format)?.ok_or_else(|| mismatch("the format is missing"))?;
-        let kind = Type::parse(format, children)?;
+        let kind = match Type::parse(format, children)? {
+            Type::FixedBinary(16) if self.has_extension(UUID)? => Type::Uuid,
+            kind => kind,
+        };
         // SAFETY: a dictionary's schema lives as long as that of its indices.
         let Some(dictionary) = (unsafe { self.dictionary.as_ref() }) else { return Ok(kind) };
         match kind {
@@ -59,6 +62,34 @@ impl ArrowSchema {
             }
             _ => Err(mismatch("a dictionary's indices are no integers")),
         }
+    }
+}
+
+impl ArrowSchema {
+    /// Whether the field's metadata names this extension type.
+    fn has_extension(&self, name: &[u8]) -> Result<bool> {
+        if self.metadata.is_null() {
+            return Ok(false);
+        }
+        let mut at = self.metadata.cast::<u8>();
+        let mut take = |length: usize| {
+            // SAFETY: metadata is a count of pairs, then for each the length and bytes of its key,
+            // and of its value (Arrow C Data Interface, "ArrowSchema.metadata"). It lives as long
+            // as the schema, which is borrowed.
+            let bytes: &[u8] = unsafe { slice::from_raw_parts(at, length) };
+            at = at.wrapping_add(length);
+            bytes
+        };
+        let number = |bytes| count(fixed(bytes, 0).map_or(-1, i32::from_ne_bytes).into());
+        for _ in 0..number(take(4))? {
+            let length = number(take(4))?;
+            let key = take(length);
+            let length = number(take(4))?;
+            if take(length) == name && key == EXTENSION {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -241,6 +272,7 @@ impl<'a> Source<'a> {
                 Type::Bool => Data::Bool(self.bits(1)?, first % 8),
                 Type::Number(number) => self.fixed(number.width())?,
                 Type::FixedBinary(width) => self.fixed(*width)?,
+                Type::Uuid => self.fixed(16)?,
                 Type::Decimal { width, .. } => self.fixed(*width)?,
                 Type::Date32 => self.fixed(4)?,
                 Type::Time(crate::schema::Unit::Second | crate::schema::Unit::Milli) => {

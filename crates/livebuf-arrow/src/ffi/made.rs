@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-use super::{ArrowArray, ArrowArrayStream, ArrowSchema, NULLABLE, RecordBatch};
+use super::{ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, RecordBatch, UUID};
 use crate::document::Pinned;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Field, Type};
@@ -18,6 +18,17 @@ struct SchemaParts {
     children: Vec<*mut ArrowSchema>,
     /// The same; null where there is none.
     dictionary: *mut ArrowSchema,
+    metadata: Vec<u8>,
+}
+
+/// The metadata that names an extension type: one pair of key and value, each with its length.
+fn extension(name: &[u8]) -> Vec<u8> {
+    let mut metadata = 1i32.to_ne_bytes().to_vec();
+    for part in [EXTENSION, name] {
+        metadata.extend((part.len() as i32).to_ne_bytes());
+        metadata.extend(part);
+    }
+    metadata
 }
 
 /// The schema of a field.
@@ -55,11 +66,18 @@ pub(crate) fn schema(field: &Field) -> Result<ArrowSchema> {
         _ => ptr::null_mut(),
     };
     let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
-    let parts = Box::leak(Box::new(SchemaParts { format, name, children, dictionary }));
+    let metadata = match field.kind {
+        Type::Uuid => extension(UUID),
+        _ => Vec::new(),
+    };
+    let parts = Box::leak(Box::new(SchemaParts { format, name, children, dictionary, metadata }));
     Ok(ArrowSchema {
         format: parts.format.as_ptr(),
         name: parts.name.as_ptr(),
-        metadata: ptr::null(),
+        metadata: match parts.metadata.as_slice() {
+            [] => ptr::null(),
+            metadata => metadata.as_ptr().cast(),
+        },
         flags: if field.nullable { NULLABLE } else { 0 },
         n_children: parts.children.len() as i64,
         children: parts.children.as_mut_ptr(),

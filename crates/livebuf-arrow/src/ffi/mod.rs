@@ -17,6 +17,11 @@ use std::ptr;
 /// `ARROW_FLAG_NULLABLE`.
 const NULLABLE: i64 = 2;
 
+/// The key under which a field's metadata names its extension type.
+const EXTENSION: &[u8] = b"ARROW:extension:name";
+/// The canonical extension type of UUIDs.
+const UUID: &[u8] = b"arrow.uuid";
+
 /// A schema, or a field of one, as the C Data Interface defines it.
 ///
 /// Dropping it releases it.

@@ -6,7 +6,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch, StringArray};
 use arrow_schema::DataType;
-use livebuf::{DocBuf, EncodeOptions, Encoder, New};
+use livebuf::{
+    Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, New, Time, Timestamp, Uuid,
+};
 use livebuf_arrow::{ErrorKind, ExportOptions, Exporter, TextLayout};
 
 use crate::exchange::{import_rows, stream_to_arrow, text, to_arrow};
@@ -694,4 +696,97 @@ fn missing_values_are_bounded() {
         let exporter = Exporter::new(document).unwrap();
         exporter.batch().unwrap();
     }
+}
+
+/// Rows with a value of each kind that JSON lacks; every fourth row has null in place of all.
+fn extended() -> Arc<DocBuf> {
+    let mut encoder = Encoder::new();
+    encoder.begin_array().unwrap();
+    for n in 0..ROWS as i64 {
+        encoder.begin_object().unwrap();
+        let date = Date::from_days(20_000 + n as i32).unwrap();
+        let time = Time::from_microseconds(n * 1_234_567).unwrap();
+        let local = DateTime::new(date, time);
+        let values: [(&str, Extended); 6] = [
+            ("date", date.into()),
+            ("time", time.into()),
+            ("local", local.into()),
+            ("moment", Timestamp::from_microseconds(-local.microseconds()).unwrap().into()),
+            ("price", Decimal::new((n - 50).into(), (n % 3) as u8).unwrap().into()),
+            ("id", Uuid::from_bytes([n as u8; 16]).into()),
+        ];
+        for (key, value) in values {
+            encoder.key(key).unwrap();
+            encoder.extended(value).unwrap();
+            encoder.key(&format!("some {key}")).unwrap();
+            match n % 4 {
+                3 => encoder.null().unwrap(),
+                _ => encoder.extended(value).unwrap(),
+            }
+        }
+        encoder.end_object().unwrap();
+    }
+    encoder.end_array().unwrap();
+    Arc::new(encoder.finish().unwrap())
+}
+
+#[test]
+fn dates_times_decimals_and_uuids_keep_their_types() {
+    let document = extended();
+    assert!(is_table(&document));
+    let batch = export(&document);
+    let kinds = [
+        "date Date32",
+        "time Time64(Microsecond)",
+        "local Timestamp(Microsecond, None)",
+        "moment Timestamp(Microsecond, Some(\"UTC\"))",
+        "price Decimal128(38, 2)",
+        "id FixedSizeBinary(16)",
+    ];
+    let fields = batch.schema_ref().fields();
+    for (index, kind) in kinds.iter().enumerate() {
+        for index in [2 * index, 2 * index + 1] {
+            let shown = format!("{} {:?}", fields[index].name(), fields[index].data_type());
+            assert_eq!(shown.trim_start_matches("some "), *kind);
+            assert_eq!(batch.column(index).null_count(), index % 2 * ROWS / 4);
+        }
+    }
+    assert_eq!(fields[10].metadata()["ARROW:extension:name"], "arrow.uuid");
+    for with_gaps in [0, 1] {
+        let column = |index: usize| batch.column(2 * index + with_gaps);
+        assert!(borrows::<Date32Type>(&document, column(0)));
+        assert!(borrows::<Time64MicrosecondType>(&document, column(1)));
+        assert!(borrows::<TimestampMicrosecondType>(&document, column(2)));
+        assert!(borrows::<TimestampMicrosecondType>(&document, column(3)));
+        let ids = column(5).as_fixed_size_binary().value_data();
+        assert!(document.as_bytes().as_ptr_range().contains(&ids.as_ptr()));
+        assert_eq!(column(4).as_primitive::<Decimal128Type>().value(1), -490);
+        assert_eq!(column(4).as_primitive::<Decimal128Type>().value(0), -5_000);
+    }
+    // What comes back is what was: but for decimals, which have one scale now.
+    let again = import_rows(&batch);
+    let (before, after) = (document.valid().unwrap(), again.valid().unwrap());
+    for row in 0..ROWS {
+        for key in ["date", "some time", "local", "some moment", "id", "some id"] {
+            let at = |doc: livebuf::Doc<'_, livebuf::Valid>| {
+                doc.root().get(row).unwrap().get(key).unwrap().as_extended()
+            };
+            assert_eq!(at(before), at(after), "{key} of row {row}");
+        }
+    }
+    let price = after.pointer("/1/price").unwrap().as_decimal();
+    assert_eq!(price, Decimal::new(-490, 2));
+}
+
+/// Where no one type holds all of a column, its values are JSON text.
+#[test]
+fn mixed_kinds_are_text() {
+    let date = Date::from_days(0).unwrap();
+    let document = livebuf::json!([{"a": date}, {"a": 1}, {"a": Uuid::from_bytes([0; 16])}]);
+    let batch = export(&Arc::new(document));
+    let texts: Vec<_> = batch.column(0).as_string::<i32>().iter().map(Option::unwrap).collect();
+    assert_eq!(texts, ["\"1970-01-01\"", "1", "\"00000000-0000-0000-0000-000000000000\""]);
+    let wide = [(10i128.pow(37), 0), (1, 38)].map(|(n, scale)| Decimal::new(n, scale).unwrap());
+    let batch = export(&Arc::new(livebuf::json!([{"a": wide[0]}, {"a": wide[1]}])));
+    assert_eq!(types(&batch), ["a Utf8"]);
 }

@@ -53,7 +53,7 @@ fn numbers() {
     assert_eq!(json(&decimal), "[123.45,null,-0.05]");
     let document = import(&decimal).unwrap();
     let first = document.valid().unwrap().root().get(0).unwrap();
-    assert_eq!(first.as_number_text(), Some("123.45"));
+    assert_eq!(first.as_decimal(), livebuf::Decimal::new(12_345, 2));
     let small = Decimal32Array::from(vec![7]).with_precision_and_scale(5, 0).unwrap();
     assert_eq!(json(&small), "[7]");
     let middle = Decimal64Array::from(vec![-7]).with_precision_and_scale(15, -2).unwrap();
@@ -97,7 +97,7 @@ fn times() {
     let stamp = TimestampSecondArray::from(vec![1_709_212_045]);
     assert_eq!(json(&stamp), r#"["2024-02-29T13:07:25"]"#);
     assert_eq!(json(&stamp.clone().with_timezone("UTC")), r#"["2024-02-29T13:07:25Z"]"#);
-    assert_eq!(json(&stamp.clone().with_timezone("+02:00")), r#"["2024-02-29T15:07:25+02:00"]"#);
+    assert_eq!(json(&stamp.clone().with_timezone("+02:00")), r#"["2024-02-29T13:07:25Z"]"#);
     assert_eq!(json(&stamp.with_timezone("Asia/Tokyo")), r#"["2024-02-29T13:07:25Z"]"#);
     let stamp = TimestampMillisecondArray::from(vec![-1]);
     assert_eq!(json(&stamp), r#"["1969-12-31T23:59:59.999"]"#);
@@ -107,6 +107,15 @@ fn times() {
     assert_eq!(json(&stamp), r#"["1970-01-01T00:00:00.000000001"]"#);
     assert_eq!(json(&DurationSecondArray::from(vec![90])), r#"["PT90S"]"#);
     assert_eq!(json(&DurationMillisecondArray::from(vec![-1_500])), r#"["-PT1.500S"]"#);
+    // What no date or time holds stays text.
+    for beyond in [
+        json(&Date32Array::from(vec![2_932_897])),
+        json(&Date64Array::from(vec![2_932_897 * 86_400_000])),
+    ] {
+        assert_eq!(beyond, r#"["+010000-01-01"]"#);
+    }
+    let beyond = TimestampSecondArray::from(vec![-62_135_596_801]).with_timezone("UTC");
+    assert_eq!(json(&beyond), r#"["0000-12-31T23:59:59Z"]"#);
     let error = import(&Time32SecondArray::from(vec![0, 86_400])).unwrap_err();
     assert_eq!((error.kind(), error.row()), (ErrorKind::Mismatch, Some(1)));
     assert!(error.to_string().contains("86400 is no time of a day"), "{error}");

@@ -201,3 +201,50 @@ impl ListView for DataType {
         DataType::ListView(Arc::new(field("item", DataType::Utf8)))
     }
 }
+
+/// Dates, times and decimals in the units that a consumer wants, where no digit is lost.
+#[test]
+fn units_and_scales_are_cast() {
+    use livebuf::{Date, Decimal, Time, Timestamp, json};
+    let date = Date::from_days(3).unwrap();
+    let time = Time::from_microseconds(2_000_000).unwrap();
+    let moment = Timestamp::from_microseconds(5_000_000).unwrap();
+    let price = Decimal::new(150, 2).unwrap();
+    let (id, zero) = (livebuf::Uuid::from_bytes([7; 16]), Decimal::new(0, 38).unwrap());
+    let document = Arc::new(json!([
+        {"date": date, "time": time, "moment": moment, "price": price, "id": id, "zero": zero},
+        {"date": date, "time": time, "moment": moment, "price": price, "id": id, "zero": zero},
+    ]));
+    let cast = |name: &str, kind: DataType| {
+        let schema = schema_from_arrow(&Schema::new(vec![field(name, kind)]));
+        let exporter = Exporter::new(Arc::clone(&document)).unwrap().requested_schema(&schema);
+        exporter.unwrap().batch().map(to_arrow)
+    };
+    let (unit, zone) = (TimeUnit::Second, Some("Asia/Tokyo".into()));
+    let batch = cast("moment", DataType::Timestamp(unit, zone)).unwrap();
+    assert_eq!(batch.column(0).as_primitive::<TimestampSecondType>().value(1), 5);
+    let batch = cast("moment", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())));
+    let values = batch.unwrap();
+    let values = values.column(0).as_primitive::<TimestampNanosecondType>();
+    assert_eq!(values.value(0), 5_000_000_000);
+    let batch = cast("time", DataType::Time32(TimeUnit::Second)).unwrap();
+    assert_eq!(batch.column(0).as_primitive::<Time32SecondType>().value(1), 2);
+    let batch = cast("date", DataType::Date64).unwrap();
+    assert_eq!(batch.column(0).as_primitive::<Date64Type>().value(1), 3 * 86_400_000);
+    let batch = cast("price", DataType::Decimal64(10, 4)).unwrap();
+    assert_eq!(batch.column(0).as_primitive::<Decimal64Type>().value(1), 15_000);
+    let batch = cast("price", DataType::Decimal32(2, 1)).unwrap();
+    assert_eq!(batch.column(0).as_primitive::<Decimal32Type>().value(1), 15);
+    let batch = cast("zero", DataType::Decimal128(38, -2)).unwrap();
+    assert_eq!(batch.column(0).as_primitive::<Decimal128Type>().value(1), 0);
+    let batch = cast("id", DataType::FixedSizeBinary(16)).unwrap();
+    assert_eq!(batch.column(0).as_fixed_size_binary().value(1), [7; 16]);
+    for (name, kind) in [
+        ("price", DataType::Decimal128(38, 0)),
+        ("price", DataType::Decimal32(1, 1)),
+        ("moment", DataType::Timestamp(TimeUnit::Second, None)),
+        ("date", DataType::Time64(TimeUnit::Nanosecond)),
+    ] {
+        assert_eq!(cast(name, kind).unwrap_err().kind(), ErrorKind::Cast, "{name}");
+    }
+}
