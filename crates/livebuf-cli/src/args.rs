@@ -92,6 +92,9 @@ pub(crate) struct FromJson {
     /// How numbers are kept
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(crate) numbers: Numbers,
+    /// Store text that is a date, a date and time (RFC 3339) or a UUID as such a value
+    #[arg(long)]
+    pub(crate) recognize: bool,
     /// Store arrays of like objects as objects, not as columns
     #[arg(long)]
     pub(crate) no_tables: bool,

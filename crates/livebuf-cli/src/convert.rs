@@ -40,6 +40,7 @@ impl FromJson {
             .limits(limits)
             .tables(!self.no_tables)
             .min_width(self.min_width)
+            .recognize(self.recognize)
     }
 
     fn refused(&self, text: &[u8], error: &livebuf_json::Error) -> Failure {
@@ -378,6 +379,7 @@ pub(crate) fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result
             if matches!(kind, Bool | I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64 | Null)
                 || matches!(kind, String | DictionaryU8 | DictionaryU16)
                 || matches!(kind, TextU8 | TextU16 | TextU32 | TextFixed)
+                || matches!(kind, Date | Time | DateTime | Timestamp | Decimal | Uuid)
             {
                 return Ok(true);
             }
@@ -390,6 +392,7 @@ pub(crate) fn is_printable(value: Value<'_>, any_float: bool) -> livebuf::Result
         }
         Kind::Null | Kind::Bool | Kind::Int | Kind::Uint | Kind::NumberText => Ok(true),
         Kind::String | Kind::Bytes => Ok(true),
+        kind if kind.is_extended() => Ok(true),
         _ => Ok(false),
     }
 }

@@ -196,6 +196,12 @@ fn named(kind: Kind) -> &'static str {
         Kind::Bytes => "bytes",
         Kind::Object => "an object",
         Kind::Array => "an array",
+        Kind::Date => "a date",
+        Kind::Time => "a time",
+        Kind::DateTime => "a date and time",
+        Kind::Timestamp => "a timestamp",
+        Kind::Decimal => "a decimal number",
+        Kind::Uuid => "a UUID",
         _ => "of an unknown kind",
     }
 }

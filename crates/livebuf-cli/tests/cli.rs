@@ -575,7 +575,7 @@ fn unknown_kind() -> Vec<u8> {
     let tags: Vec<usize> =
         (0..bytes.len() - 1).filter(|&at| bytes[at..at + 2] == [int, float]).collect();
     let [tags] = tags[..] else { panic!("the tags are at one of {tags:?}") };
-    bytes[tags + 1] = 0x07;
+    bytes[tags + 1] = 0x0C;
     livebuf::Doc::open(&bytes).unwrap().validate().unwrap();
     bytes
 }
@@ -1422,4 +1422,39 @@ fn the_demo_tells_its_story_on_any_json() {
     }
     place.file("bad.json", "{");
     says(place.run("demo bad.json"), 2, &["bad.json: not JSON"]);
+}
+
+#[test]
+fn dates_and_uuids_are_recognized_where_asked_for() {
+    let place = Place::new();
+    let row = |n: usize| {
+        format!(
+            r#"{{"id":"0000000{n}-0000-4000-8000-000000000000","due":"2026-11-2{n}","at":"2026-11-23T08:30:0{n}Z","local":"2026-11-23T08:30:00","note":"2026-11-2{n}!"}}"#
+        )
+    };
+    let json = format!("[{}]", (1..9).map(row).collect::<Vec<_>>().join(","));
+    place.file("x.json", json.as_bytes());
+    place.yes("from-json x.json -o plain.lbuf");
+    place.yes("from-json --recognize x.json -o x.lbuf");
+    assert_eq!(place.yes("to-json x.lbuf").trim_end(), json);
+    assert_eq!(place.yes("to-json plain.lbuf").trim_end(), json);
+    let columns = place.yes("stats x.lbuf");
+    for kind in ["uuid", "date", "timestamp", "date and time"] {
+        assert!(columns.contains(kind), "{columns}");
+    }
+    let inspected = place.yes("inspect x.lbuf");
+    for shown in [
+        "[1]: uuid",
+        "00000002-0000-4000-8000-000000000000",
+        "[1]: date 2026-11-22",
+        "[1]: timestamp 2026-11-23T08:30:02Z",
+        "[1]: date and time 2026-11-23T08:30:00",
+    ] {
+        assert!(inspected.contains(shown), "{shown} in {inspected}");
+    }
+    place.yes("set x.lbuf /1/due --string text");
+    let inspected = place.yes("inspect x.lbuf");
+    assert!(inspected.contains("date 2026-11-21"), "{inspected}");
+    says(place.run("push x.lbuf /0/due 1"), 2, &["/0/due is a date"]);
+    assert!(place.yes("get x.lbuf /0/due").starts_with("\"2026-11-21\""));
 }

@@ -4,7 +4,9 @@
 
 use crate::failure::{counted, grouped};
 use livebuf::layout::*;
-use livebuf::{ColumnType, Region, RegionKind};
+use livebuf::{
+    ColumnType, Date, DateTime, Decimal, Extended, Region, RegionKind, Time, Timestamp, Uuid,
+};
 use std::collections::HashMap;
 
 /// Bytes that belong together.
@@ -90,7 +92,7 @@ fn quoted(bytes: &[u8]) -> String {
 
 /// A column's name, as FORMAT 6.1 has it.
 pub(crate) fn column_name(code: u8) -> &'static str {
-    const NAMES: [&str; 29] = [
+    const NAMES: [&str; 35] = [
         "cells",
         "bool",
         "i8",
@@ -120,6 +122,12 @@ pub(crate) fn column_name(code: u8) -> &'static str {
         "text u16",
         "text u32",
         "text of one length",
+        "date",
+        "time",
+        "date and time",
+        "timestamp",
+        "decimal",
+        "uuid",
     ];
     NAMES.get(code as usize).unwrap_or(&"reserved")
 }
@@ -129,7 +137,8 @@ fn slot_width(code: u8) -> Option<u64> {
     Some(match code {
         2 | 6 | 23 | 25 => 1,
         3 | 7 | 24 | 26 => 2,
-        4 | 8 | 10 | 13 | 14 | 19 | 21 | 27 => 4,
+        4 | 8 | 10 | 13 | 14 | 19 | 21 | 27 | 29 => 4,
+        34 => UUID_SIZE as u64,
         0 | 1 | 15..=18 | 28 => return None,
         _ => 8,
     })
@@ -156,6 +165,12 @@ fn tag_name(tag: u8) -> &'static str {
         TAG_STRING => "text",
         TAG_BYTES => "bytes",
         TAG_NUMBER => "number text",
+        TAG_DATE => "date",
+        TAG_TIME => "time",
+        TAG_DATE_TIME => "date and time",
+        TAG_TIMESTAMP => "timestamp",
+        TAG_DECIMAL | TAG_LARGE_DECIMAL => "decimal",
+        TAG_UUID => "uuid",
         TAG_OBJECT => "object",
         TAG_ARRAY => "array",
         _ => "reserved",
@@ -356,6 +371,11 @@ impl<'a> Fields<'a> {
                 format!("{} {}, {place}", tag_name(tag), quoted(text))
             }
             TAG_BYTES => format!("bytes, {}", self.span(cell).0),
+            TAG_DECIMAL..=TAG_DATE_TIME => shown(tag, immediate(tag, number)),
+            TAG_UUID | TAG_LARGE_DECIMAL => {
+                let (place, bytes) = self.span(cell);
+                format!("{}, {place}", shown(tag, spanned(bytes)))
+            }
             TAG_OBJECT | TAG_ARRAY => format!("{} at {}", tag_name(tag), self.word(cell)),
             _ => format!("tag {tag:02x}"),
         }
@@ -609,8 +629,8 @@ impl<'a> Fields<'a> {
         // Texts of one length have no slots.
         for number in 0..if width == 0 { 0 } else { count } {
             let place = row.at;
-            let bits = self.number(place, width);
-            let shift = 64 - 8 * width;
+            let bits = self.number(place, width.min(8));
+            let shift = 64 - 8 * width.min(8);
             let value = match column {
                 2..=5 => ((bits << shift) as i64 >> shift).to_string(),
                 6..=9 => bits.to_string(),
@@ -627,6 +647,12 @@ impl<'a> Fields<'a> {
                     format!("text {}, ends at {bits}", quoted(self.slice(text, length)))
                 }
                 13 => format!("object at {bits}"),
+                29 => shown(TAG_DATE, immediate(TAG_DATE, bits as i32 as u64)),
+                30 => shown(TAG_TIME, immediate(TAG_TIME, bits)),
+                31 => shown(TAG_DATE_TIME, immediate(TAG_DATE_TIME, bits)),
+                32 => shown(TAG_TIMESTAMP, immediate(TAG_TIMESTAMP, bits)),
+                33 => shown(TAG_DECIMAL, immediate(TAG_DECIMAL, bits)),
+                34 => shown(TAG_UUID, spanned(self.slice(place, width))),
                 _ => format!("array at {bits}"),
             };
             row.member(width, format!("[{number}]: {value}"), Some(Member::Index(number)));
@@ -641,6 +667,35 @@ impl<'a> Fields<'a> {
             bits(row, bitmap_size(capacity), "is a float, though whole");
         }
     }
+}
+
+/// A value that JSON lacks, after the name of its kind.
+fn shown(tag: u8, value: Option<Extended>) -> String {
+    match value {
+        Some(value) => format!("{} {value}", tag_name(tag)),
+        None => format!("{}, damaged", tag_name(tag)),
+    }
+}
+
+/// The value of an immediate cell.
+fn immediate(tag: u8, bits: u64) -> Option<Extended> {
+    let number = bits as i64;
+    Some(match tag {
+        TAG_DATE => Date::from_days(i32::try_from(number).ok()?)?.into(),
+        TAG_TIME => Time::from_microseconds(number)?.into(),
+        TAG_DATE_TIME => DateTime::from_microseconds(number)?.into(),
+        TAG_TIMESTAMP => Timestamp::from_microseconds(number)?.into(),
+        _ => Decimal::new((number >> 8).into(), bits as u8)?.into(),
+    })
+}
+
+/// The value of a span: a UUID, or a large decimal.
+fn spanned(bytes: &[u8]) -> Option<Extended> {
+    if let Ok(bytes) = bytes.try_into() {
+        return Some(Uuid::from_bytes(bytes).into());
+    }
+    let (coefficient, scale) = bytes.split_first_chunk()?;
+    Some(Decimal::new(i128::from_le_bytes(*coefficient), *scale.first()?)?.into())
 }
 
 /// A number of a column of numbers, by its bits alone: a mark may say that it is a float.
