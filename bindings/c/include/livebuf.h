@@ -20,6 +20,7 @@
  *   ... or fail     livebuf_read_i64 livebuf_read_f64 livebuf_read_bool livebuf_read_str
  *   set a member    livebuf_set_i64 livebuf_set_f64 livebuf_set_bool livebuf_set_str
  *   nest, append    livebuf_set_object livebuf_set_array livebuf_push_i64 livebuf_push_str
+ *   dates, decimals livebuf_read_date livebuf_read_timestamp livebuf_date livebuf_extended
  *   take out        livebuf_remove livebuf_remove_at livebuf_clear
  *   untrusted       livebuf_validate (or livebuf_validate_in, which allocates nothing)
  *
@@ -125,8 +126,9 @@ typedef struct {
 /**
  * A value of a document: 32 bytes, passed by value. Where there is none, why not.
  *
- * Numbers, booleans and null lie in it and stay good for ever. Text and containers are
- * looked up in the document, and are stale after any edit of it: every call says so then.
+ * Numbers, booleans, null, dates and times lie in it and stay good for ever. Text, decimals,
+ * UUIDs and containers are looked up in the document, and are stale after any edit of it:
+ * every call says so then.
  */
 typedef struct {
   /** The document; NULL where there is no value. */
@@ -169,6 +171,18 @@ typedef enum {
   LIVEBUF_KIND_ARRAY = 10,
   /** A value of a kind that this version does not know. */
   LIVEBUF_KIND_RESERVED = 11,
+  /** A date. */
+  LIVEBUF_KIND_DATE = 12,
+  /** A time of day. */
+  LIVEBUF_KIND_TIME = 13,
+  /** A date and time of day without a time zone. */
+  LIVEBUF_KIND_DATE_TIME = 14,
+  /** A moment. */
+  LIVEBUF_KIND_TIMESTAMP = 15,
+  /** A decimal number. */
+  LIVEBUF_KIND_DECIMAL = 16,
+  /** A UUID. */
+  LIVEBUF_KIND_UUID = 17,
 } livebuf_kind;
 
 /**
@@ -195,6 +209,21 @@ typedef struct {
 } livebuf_bytes;
 
 /**
+ * A decimal number: a coefficient of at most 38 digits, `high` * 2^64 + `low`, divided by
+ * 10^`scale`. 1.5 and 1.50 are two decimals.
+ */
+typedef struct {
+  /** The lower half of the coefficient, which has 128 bits, in two's complement. */
+  uint64_t low;
+  /** Its upper half. Of a coefficient that fits int64_t: -1 where it is negative, else 0. */
+  int64_t high;
+  /** How many of the digits are behind the point, 0 to 38. */
+  uint32_t scale;
+  /** Zero. Not looked at. */
+  uint32_t reserved;
+} livebuf_decimal;
+
+/**
  * A place to edit: an object or array. It stays good when the document grows, when values
  * move and when other containers are freed. It goes stale, and calls say so, when its own
  * container is removed or replaced. A document remembers the last 8 such changes: older
@@ -210,7 +239,7 @@ typedef struct {
 
 /** What a new value holds. */
 typedef union {
-  /** Of booleans and integers. */
+  /** Of booleans, integers, dates, times and small decimals. */
   int64_t i64;
   /** Of integers without sign. */
   uint64_t u64;
@@ -227,7 +256,7 @@ typedef union {
 typedef struct {
   /** The value, or where it is. */
   livebuf_payload payload;
-  /** Bytes, members or elements. */
+  /** Bytes, members or elements; of a decimal its scale. */
   uint32_t length;
   /** One of enum livebuf_new_kind. */
   uint32_t kind;
@@ -423,6 +452,55 @@ static inline livebuf_status livebuf_read_bytes(livebuf_value value, livebuf_byt
     LIVEBUF_WRONG_TYPE for all else. */
 static inline livebuf_status livebuf_read_number_text(livebuf_value value,
                                                       livebuf_str *result);
+
+/* Values that JSON lacks, read in the same way. Dates count days, times microseconds. In a document
+   that was not validated they may be damaged: LIVEBUF_BAD_CELL then. */
+
+/** The date in `*days`: days since 1970-01-01, of the years 0001 to 9999. LIVEBUF_WRONG_TYPE where
+    the value is none. */
+static inline livebuf_status livebuf_read_date(livebuf_value value, int32_t *days);
+
+/** The time of day in `*microseconds`, since midnight. LIVEBUF_WRONG_TYPE where the value is
+    none. */
+static inline livebuf_status livebuf_read_time(livebuf_value value, int64_t *microseconds);
+
+/** The date and time of day without a time zone in `*microseconds`, since 1970-01-01T00:00:00 of
+    the same, unknown, zone. LIVEBUF_WRONG_TYPE where the value is none. */
+static inline livebuf_status livebuf_read_date_time(livebuf_value value, int64_t *microseconds);
+
+/** The moment in `*microseconds`, since 1970-01-01T00:00:00Z. LIVEBUF_WRONG_TYPE where the value is
+    none. */
+static inline livebuf_status livebuf_read_timestamp(livebuf_value value, int64_t *microseconds);
+
+/** The decimal in `*decimal`. LIVEBUF_WRONG_TYPE where the value is none: integers, doubles and
+    number text are none. */
+static inline livebuf_status livebuf_read_decimal(livebuf_value value, livebuf_decimal *decimal);
+
+/** The UUID in `bytes`, in the order of its text. LIVEBUF_WRONG_TYPE where the value is none. */
+static inline livebuf_status livebuf_read_uuid(livebuf_value value, uint8_t bytes[16]);
+
+/** The date as livebuf_read_date has it, or `fallback`. */
+static inline int32_t livebuf_get_date_or(livebuf_value value, int32_t fallback);
+
+/** The time of day as livebuf_read_time has it, or `fallback`. */
+static inline int64_t livebuf_get_time_or(livebuf_value value, int64_t fallback);
+
+/** The date and time as livebuf_read_date_time has it, or `fallback`. */
+static inline int64_t livebuf_get_date_time_or(livebuf_value value, int64_t fallback);
+
+/** The moment as livebuf_read_timestamp has it, or `fallback`. */
+static inline int64_t livebuf_get_timestamp_or(livebuf_value value, int64_t fallback);
+
+/**
+ * The text of a date, time, decimal or UUID, as JSON has it: "2026-11-23", "08:30:00.250",
+ * "2026-11-23T08:30:00Z", "19.90". Returns its length without its NUL, as snprintf does; 0 for
+ * all else.
+ *
+ * Memory: writes at most `capacity` bytes to `text`, a NUL at the end among them; 48 hold any
+ * of these texts. NULL: `text` if `capacity` is 0, to ask for the length. Errors: 0 and empty
+ * text; livebuf_value_error tells why. Threads: a read.
+ */
+size_t livebuf_extended_text(livebuf_value value, char *text, size_t capacity);
 
 /**
  * An iteration: the caller's own variable. Ends, with LIVEBUF_STALE_HANDLE, when the
@@ -639,6 +717,36 @@ static inline livebuf_new livebuf_bytes_n(const void *bytes, size_t length);
 /** A number that only its text holds exactly, which ends with NUL. */
 static inline livebuf_new livebuf_number_text(const char *text);
 
+/** A date: days since 1970-01-01. The call that stores it answers LIVEBUF_BAD_VALUE outside of the
+    years 0001 to 9999. */
+static inline livebuf_new livebuf_date(int32_t days);
+
+/** A time of day: microseconds since midnight. The call that stores it answers LIVEBUF_BAD_VALUE
+    where they are negative, or a day or more. */
+static inline livebuf_new livebuf_time(int64_t microseconds);
+
+/** A date and time of day without a time zone: microseconds since 1970-01-01T00:00:00 of the same
+    zone. Bounds as livebuf_date. */
+static inline livebuf_new livebuf_date_time(int64_t microseconds);
+
+/** A moment: microseconds since 1970-01-01T00:00:00Z. Bounds as livebuf_date. */
+static inline livebuf_new livebuf_timestamp(int64_t microseconds);
+
+/** A decimal: livebuf_decimal_i64(1990, 2) is 19.90. The call that stores it answers
+    LIVEBUF_BAD_VALUE where the scale is more than 38. */
+static inline livebuf_new livebuf_decimal_i64(int64_t coefficient, uint32_t scale);
+
+/** A decimal of any size; borrows `*decimal`. The call that stores it answers LIVEBUF_BAD_VALUE
+    where it has more than 38 digits, or a scale of more than 38. */
+static inline livebuf_new livebuf_decimal_new(const livebuf_decimal *decimal);
+
+/** A UUID: its bytes in the order of its text, which are borrowed. */
+static inline livebuf_new livebuf_uuid(const uint8_t bytes[16]);
+
+/** The date, time, decimal or UUID of text that ends with NUL: livebuf_extended("2026-11-23"). As
+    livebuf_extended_n. */
+static inline livebuf_new livebuf_extended(const char *text);
+
 /** An empty object with room for so many members (a guess; it grows). */
 static inline livebuf_new livebuf_object(size_t members);
 
@@ -787,10 +895,22 @@ double livebuf_number_text_f64_or(livebuf_value value,
  * it is of the type you want, livebuf_read_i64 and its kin tell (LIVEBUF_WRONG_TYPE).
  *
  * Memory: none. NULL: none. Errors: the value's own status and place; what is damaged in
- * text, bytes or the header of a container; LIVEBUF_STALE_HANDLE after an edit of the
- * document. Threads: a read.
+ * text, bytes, dates, times, decimals, UUIDs or the header of a container;
+ * LIVEBUF_STALE_HANDLE after an edit of the document. Threads: a read.
  */
 livebuf_error livebuf_value_error(livebuf_value value);
+
+/**
+ * The date, time, decimal or UUID in `*result`, where the value is of this `kind`:
+ * LIVEBUF_KIND_DATE writes an int32_t, LIVEBUF_KIND_TIME, _DATE_TIME and _TIMESTAMP an int64_t,
+ * LIVEBUF_KIND_DECIMAL a livebuf_decimal, LIVEBUF_KIND_UUID 16 bytes. The inline
+ * livebuf_read_date and its kin call it.
+ *
+ * Memory: writes `*result` where it returns LIVEBUF_OK. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
+ * LIVEBUF_WRONG_TYPE where the value is of another kind; those of livebuf_value_error.
+ * Threads: a read.
+ */
+livebuf_status livebuf_read_extended(livebuf_value value, uint32_t kind, void *result);
 
 /** Members with keys from `low` to before `high`. As livebuf_range_n. */
 static inline livebuf_status livebuf_range(livebuf_value object, const char *low,
@@ -848,7 +968,8 @@ static inline bool livebuf_str_is_current(const livebuf_doc *doc, livebuf_str te
 /** Whether the document was not edited since the bytes were got. */
 static inline bool livebuf_bytes_are_current(const livebuf_doc *doc, livebuf_bytes bytes);
 
-/* What `tag` of a value says; others are of spans and containers. */
+/* What `tag` of a value says; others are of dates, times, decimals, spans and
+   containers. */
 
 /** `tag` of null. */
 #define LIVEBUF_TAG_NULL 1
@@ -1114,6 +1235,16 @@ livebuf_value livebuf_node_value(const livebuf_doc *doc, livebuf_node node);
  */
 bool livebuf_node_is_current(const livebuf_doc *doc, livebuf_node node);
 
+/**
+ * The date, time, decimal or UUID that this text of `length` bytes is, as livebuf_extended_text
+ * makes it. Digits alone are a decimal.
+ *
+ * Memory: `text` is read by the call that stores the value. NULL: that call answers
+ * LIVEBUF_NULL_ARGUMENT. Errors: none here; for other text that call answers LIVEBUF_BAD_VALUE.
+ * Threads: any.
+ */
+livebuf_new livebuf_extended_n(const char *text, size_t length);
+
 /** Kinds of new values. */
 typedef enum {
   /** Null. */
@@ -1142,6 +1273,22 @@ typedef enum {
   LIVEBUF_NEW_COPY = 11,
   /** An object of the `length` livebuf_fields at `pointer`. */
   LIVEBUF_NEW_FIELDS = 12,
+  /** A date: `i64` days. */
+  LIVEBUF_NEW_DATE = 13,
+  /** A time of day: `i64` microseconds. */
+  LIVEBUF_NEW_TIME = 14,
+  /** A date and time of day without a time zone: `i64` microseconds. */
+  LIVEBUF_NEW_DATE_TIME = 15,
+  /** A moment: `i64` microseconds. */
+  LIVEBUF_NEW_TIMESTAMP = 16,
+  /** A decimal: `i64` / 10^`length`. */
+  LIVEBUF_NEW_DECIMAL = 17,
+  /** A decimal: the livebuf_decimal at `pointer`; `length` is its size. */
+  LIVEBUF_NEW_LARGE_DECIMAL = 18,
+  /** A UUID: the 16 bytes at `pointer`; `length` is 16. */
+  LIVEBUF_NEW_UUID = 19,
+  /** The date, time, decimal or UUID whose text is `length` bytes at `pointer`. */
+  LIVEBUF_NEW_EXTENDED = 20,
 } livebuf_new_kind;
 
 /**
@@ -1168,9 +1315,9 @@ typedef struct {
 /**
  * Prepares messages like `example`: livebuf_copy of a document's root or other value,
  * livebuf_fields, or a single value. `places` are `count` JSON pointers into it, each ended by
- * NUL: what differs from message to message. In the example they must hold null, booleans,
- * numbers, text or bytes; a stamp gives them any of these. The example may be a document that
- * was not validated: it is read with every check.
+ * NUL: what differs from message to message. In the example they must hold no object or array.
+ * A stamp gives them any value but these. The example may be a document that was not
+ * validated: it is read with every check.
  *
  * Memory: keeps the first `prepared->size` bytes of `memory` until the template is not used
  * any more. It works in all of `memory`, which takes at least twice the example's bytes and
@@ -1199,9 +1346,10 @@ livebuf_status livebuf_template_init(livebuf_template *prepared,
  * Memory: writes at most `capacity` bytes to `buffer`, which is neither the template's memory
  * nor text of the values; nothing is kept. NULL: LIVEBUF_NULL_ARGUMENT; `values` if `count` is
  * 0. Errors: LIVEBUF_NO_SPACE; LIVEBUF_INDEX_OUT_OF_RANGE where `count` is not that of the
- * places; LIVEBUF_UNSUPPORTED for objects and arrays; LIVEBUF_BAD_TEXT, LIVEBUF_BAD_NUMBER;
- * LIVEBUF_OVERLAP; what is damaged in values that are copied; limits; LIVEBUF_NOT_OPEN. Then `*length` is 0, but for
- * LIVEBUF_NO_SPACE the bytes that the document takes, and `buffer` begins with no document.
+ * places; LIVEBUF_UNSUPPORTED for objects and arrays; LIVEBUF_BAD_TEXT, LIVEBUF_BAD_NUMBER,
+ * LIVEBUF_BAD_VALUE; LIVEBUF_OVERLAP; what is damaged in values that are copied; limits;
+ * LIVEBUF_NOT_OPEN. Then `*length` is 0, but for LIVEBUF_NO_SPACE the bytes that the document
+ * takes, and `buffer` begins with no document.
  * Threads: any number may stamp from one template at once.
  */
 livebuf_status livebuf_stamp(const livebuf_template *prepared,
@@ -1293,6 +1441,18 @@ typedef enum {
   LIVEBUF_COLUMN_TEXT_U32 = 27,
   /** Texts of one length behind each other. */
   LIVEBUF_COLUMN_TEXT_FIXED = 28,
+  /** Dates: int32_t, days since 1970-01-01. */
+  LIVEBUF_COLUMN_DATE = 29,
+  /** Times of day: int64_t, microseconds since midnight. */
+  LIVEBUF_COLUMN_TIME = 30,
+  /** Dates and times of day without a time zone: int64_t, microseconds since 1970. */
+  LIVEBUF_COLUMN_DATE_TIME = 31,
+  /** Moments: int64_t, microseconds since 1970 in UTC. */
+  LIVEBUF_COLUMN_TIMESTAMP = 32,
+  /** Decimals whose coefficients have at most 56 bits. */
+  LIVEBUF_COLUMN_DECIMAL = 33,
+  /** UUIDs: 16 bytes. */
+  LIVEBUF_COLUMN_UUID = 34,
 } livebuf_column_type;
 
 /**
@@ -1400,10 +1560,12 @@ livebuf_value livebuf_column_get(const livebuf_column *column, size_t row);
 /**
  * The values as a C array of `count` elements of the type that `column->column_type` says.
  * Integers among floats are floats there; of a dictionary it has the codes of texts, which
- * livebuf_column_texts has. NULL where a row has no value, or no number, where
- * the document's memory is not aligned for the type, and where the machine is big-endian.
- * livebuf_column_f64s and the like read all of these. Of texts behind each other it has
- * nothing: livebuf_column_run has them.
+ * livebuf_column_texts has; of UUIDs their bytes, 16 for each of `count`. NULL where a row
+ * has no value, or no number, where the document's memory is not aligned for the type, and
+ * where the machine is big-endian. livebuf_column_f64s and the like read all of these. Of
+ * decimals, and of texts behind each other it has nothing: livebuf_column_get and
+ * livebuf_column_run have them. In a damaged document that was not validated, dates and times
+ * may be outside of their bounds.
  *
  * Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
  * wanted. Errors: NULL. Threads: a read.
@@ -1412,7 +1574,9 @@ const void *livebuf_column_slice(const livebuf_column *column, size_t *count);
 
 /**
  * Copies integers of any width: of `count` rows from `first` on, as many as there are.
- * Rows without one that fits int64_t become `fallback`.
+ * Rows without one that fits int64_t become `fallback`. Of a column of dates it copies the
+ * days, of times of day, dates and times, and timestamps the microseconds, as
+ * livebuf_read_date and its kin give them.
  *
  * Memory: writes to `values`. NULL: 0. Errors: 0, what is damaged `fallback`.
  * Threads: a read. Returns how many were written.
@@ -1469,8 +1633,8 @@ livebuf_status livebuf_column_texts(const livebuf_column *column, livebuf_column
 livebuf_status livebuf_column_run(const livebuf_column *column, livebuf_run *run);
 
 /**
- * The first row that holds this null, boolean, number or text; a scan at memory speed where
- * the column is typed. -1 where there is none.
+ * The first row that holds this null, boolean, number, text, date, time, decimal or UUID; a
+ * scan at memory speed where the column is typed. -1 where there is none.
  *
  * Memory: none. NULL: -1. Errors: -1. Threads: a read.
  */
@@ -1809,6 +1973,12 @@ typedef struct {
 #define LIVEBUF_JSON_NON_FINITE_NULL 8
 
 /**
+ * Reading: text that is a date, a date and time, a timestamp or a UUID becomes such a value;
+ * else it stays text. Printed again, a timestamp is in UTC, and a UUID in lower case.
+ */
+#define LIVEBUF_JSON_RECOGNIZE 16
+
+/**
  * A document that manages its memory, made from JSON text (RFC 8259, strictly).
  *
  * Memory: livebuf_destroy frees what it returns; the text is not needed afterwards. NULL:
@@ -2015,6 +2185,8 @@ typedef enum {
   LIVEBUF_NOT_VALIDATED = 36,
   /** An earlier edit ended half way, because memory changed that nobody else may write. */
   LIVEBUF_BROKEN = 37,
+  /** A number or text that is no date, time, decimal or UUID. */
+  LIVEBUF_BAD_VALUE = 38,
   /** The text is not JSON (RFC 8259); the error has line and column. */
   LIVEBUF_JSON_SYNTAX = 64,
   /** The JSON text ends inside a value, or holds none. */
@@ -2544,6 +2716,50 @@ static inline livebuf_status livebuf_read_number_text(livebuf_value value,
   return LIVEBUF_OK;
 }
 
+static inline livebuf_status livebuf_read_date(livebuf_value value, int32_t *days) {
+  return livebuf_read_extended(value, LIVEBUF_KIND_DATE, days);
+}
+
+static inline livebuf_status livebuf_read_time(livebuf_value value, int64_t *microseconds) {
+  return livebuf_read_extended(value, LIVEBUF_KIND_TIME, microseconds);
+}
+
+static inline livebuf_status livebuf_read_date_time(livebuf_value value, int64_t *microseconds) {
+  return livebuf_read_extended(value, LIVEBUF_KIND_DATE_TIME, microseconds);
+}
+
+static inline livebuf_status livebuf_read_timestamp(livebuf_value value, int64_t *microseconds) {
+  return livebuf_read_extended(value, LIVEBUF_KIND_TIMESTAMP, microseconds);
+}
+
+static inline livebuf_status livebuf_read_decimal(livebuf_value value, livebuf_decimal *decimal) {
+  return livebuf_read_extended(value, LIVEBUF_KIND_DECIMAL, decimal);
+}
+
+static inline livebuf_status livebuf_read_uuid(livebuf_value value, uint8_t bytes[16]) {
+  return livebuf_read_extended(value, LIVEBUF_KIND_UUID, bytes);
+}
+
+static inline int32_t livebuf_get_date_or(livebuf_value value, int32_t fallback) {
+  (void)livebuf_read_date(value, &fallback);
+  return fallback;
+}
+
+static inline int64_t livebuf_get_time_or(livebuf_value value, int64_t fallback) {
+  (void)livebuf_read_time(value, &fallback);
+  return fallback;
+}
+
+static inline int64_t livebuf_get_date_time_or(livebuf_value value, int64_t fallback) {
+  (void)livebuf_read_date_time(value, &fallback);
+  return fallback;
+}
+
+static inline int64_t livebuf_get_timestamp_or(livebuf_value value, int64_t fallback) {
+  (void)livebuf_read_timestamp(value, &fallback);
+  return fallback;
+}
+
 static inline livebuf_status livebuf_set_null(livebuf_doc *doc, livebuf_node node,
                                               const char *key) {
   return livebuf_set(doc, node, key, livebuf_null());
@@ -2692,6 +2908,49 @@ static inline livebuf_new livebuf_bytes_n(const void *bytes, size_t length) {
 
 static inline livebuf_new livebuf_number_text(const char *text) {
   return livebuf_new_(LIVEBUF_NEW_NUMBER_TEXT, text, livebuf_length_(text));
+}
+
+static inline livebuf_new livebuf_date(int32_t days) {
+  livebuf_new value = livebuf_i64(days);
+  value.kind = LIVEBUF_NEW_DATE;
+  return value;
+}
+
+static inline livebuf_new livebuf_time(int64_t microseconds) {
+  livebuf_new value = livebuf_i64(microseconds);
+  value.kind = LIVEBUF_NEW_TIME;
+  return value;
+}
+
+static inline livebuf_new livebuf_date_time(int64_t microseconds) {
+  livebuf_new value = livebuf_i64(microseconds);
+  value.kind = LIVEBUF_NEW_DATE_TIME;
+  return value;
+}
+
+static inline livebuf_new livebuf_timestamp(int64_t microseconds) {
+  livebuf_new value = livebuf_i64(microseconds);
+  value.kind = LIVEBUF_NEW_TIMESTAMP;
+  return value;
+}
+
+static inline livebuf_new livebuf_decimal_i64(int64_t coefficient, uint32_t scale) {
+  livebuf_new value = livebuf_i64(coefficient);
+  value.length = scale;
+  value.kind = LIVEBUF_NEW_DECIMAL;
+  return value;
+}
+
+static inline livebuf_new livebuf_decimal_new(const livebuf_decimal *decimal) {
+  return livebuf_new_(LIVEBUF_NEW_LARGE_DECIMAL, decimal, sizeof *decimal);
+}
+
+static inline livebuf_new livebuf_uuid(const uint8_t bytes[16]) {
+  return livebuf_new_(LIVEBUF_NEW_UUID, bytes, 16);
+}
+
+static inline livebuf_new livebuf_extended(const char *text) {
+  return livebuf_extended_n(text, livebuf_length_(text));
 }
 
 static inline livebuf_new livebuf_object(size_t members) {

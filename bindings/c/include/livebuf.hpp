@@ -27,6 +27,7 @@
 #else
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -34,6 +35,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ratio>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -153,7 +155,71 @@ struct is_dictionary : std::false_type {};
 template <class V, class C, class A>
 struct is_dictionary<std::map<std::string, V, C, A>> : std::true_type {};
 
+/// Whole days: std::chrono::sys_days, which C++17 has no name for.
+template <class T>
+struct is_date : std::false_type {};
+template <class Count>
+struct is_date<std::chrono::time_point<std::chrono::system_clock,
+                                       std::chrono::duration<Count, std::ratio<86400>>>>
+    : std::is_integral<Count> {};
+
 }  // namespace detail
+
+/// A date: std::chrono::sys_days is one, too, and goes wherever this goes.
+using date = std::chrono::time_point<std::chrono::system_clock,
+                                     std::chrono::duration<std::int32_t, std::ratio<86400>>>;
+
+/// A moment: std::chrono::sys_time<std::chrono::microseconds>. Others are cast first, by
+/// std::chrono::time_point_cast, so that nothing is lost unseen.
+using timestamp =
+    std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
+
+/// A time of day.
+struct time_of_day {
+  std::chrono::microseconds since_midnight{};
+  friend constexpr bool operator==(time_of_day a, time_of_day b) noexcept {
+    return a.since_midnight == b.since_midnight;
+  }
+  friend constexpr bool operator!=(time_of_day a, time_of_day b) noexcept { return !(a == b); }
+};
+
+/// A date and time of day without a time zone.
+struct date_time {
+  std::chrono::microseconds since_1970{};
+  friend constexpr bool operator==(date_time a, date_time b) noexcept {
+    return a.since_1970 == b.since_1970;
+  }
+  friend constexpr bool operator!=(date_time a, date_time b) noexcept { return !(a == b); }
+};
+
+/// A decimal number: decimal(1990, 2) is 19.90. As text it goes by extended("19.90").
+struct decimal {
+  constexpr decimal() noexcept : decimal(0) {}
+  constexpr explicit decimal(std::int64_t coefficient, std::uint32_t scale = 0) noexcept
+      : raw{static_cast<std::uint64_t>(coefficient), coefficient < 0 ? -1 : 0, scale, 0} {}
+  constexpr explicit decimal(const livebuf_decimal &parts) noexcept : raw(parts) {}
+  /// The same coefficient and scale: 1.5 and 1.50 differ.
+  friend constexpr bool operator==(const decimal &a, const decimal &b) noexcept {
+    return a.raw.low == b.raw.low && a.raw.high == b.raw.high && a.raw.scale == b.raw.scale;
+  }
+  friend constexpr bool operator!=(const decimal &a, const decimal &b) noexcept {
+    return !(a == b);
+  }
+  livebuf_decimal raw;
+};
+
+/// A UUID: its bytes in the order of its text.
+struct uuid {
+  std::array<std::uint8_t, 16> bytes{};
+  friend bool operator==(const uuid &a, const uuid &b) noexcept { return a.bytes == b.bytes; }
+  friend bool operator!=(const uuid &a, const uuid &b) noexcept { return !(a == b); }
+};
+
+/// Stores the date, time, decimal or UUID of a text: doc["due"] = livebuf::extended("2026-11-23").
+struct extended {
+  explicit extended(std::string_view of) noexcept : text(of) {}
+  std::string_view text;
+};
 
 /// A member of your struct, and its key.
 template <class Owner, class Member>
@@ -312,7 +378,8 @@ class column {
   value operator[](std::size_t row) const noexcept;
 
   /// The numbers as they lie in the document, where they are exactly of this type and every
-  /// row has one; else empty, and copy() does.
+  /// row has one; else empty, and copy() does. Of dates the days are std::int32_t, of times the
+  /// microseconds std::int64_t; of UUIDs it is uuid.
   template <class T>
   span<T> slice() const noexcept {
     std::size_t count = 0;
@@ -347,7 +414,8 @@ class column {
     return run;
   }
 
-  /// All rows as integers or doubles of the widest kind; `fallback` where there is none.
+  /// All rows as integers or doubles of the widest kind; `fallback` where there is none. Of dates
+  /// the integers are days, of times microseconds.
   template <class T>
   std::vector<T> copy(T fallback = T()) const {
     std::vector<T> values(size());
@@ -379,12 +447,19 @@ class column {
         (type == LIVEBUF_COLUMN_NUMBERS_F64 || type == LIVEBUF_COLUMN_MARKED_F64)) {
       return true;
     }
+    if (std::is_same_v<T, std::int32_t> && type == LIVEBUF_COLUMN_DATE) return true;
+    if (std::is_same_v<T, std::int64_t> &&
+        (type == LIVEBUF_COLUMN_TIME || type == LIVEBUF_COLUMN_DATE_TIME ||
+         type == LIVEBUF_COLUMN_TIMESTAMP)) {
+      return true;
+    }
     return type == code<T>();
   }
 
   template <class T>
   static constexpr livebuf_column_type code() {
     static_assert(!std::is_same_v<T, bool>, "booleans are bits: use operator[]");
+    if constexpr (std::is_same_v<T, uuid>) return LIVEBUF_COLUMN_UUID;
     if constexpr (std::is_same_v<T, float>) return LIVEBUF_COLUMN_F32;
     if constexpr (std::is_same_v<T, double>) return LIVEBUF_COLUMN_F64;
     if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
@@ -445,7 +520,8 @@ class value {
 
   /// The value as a T: bool, integers it fits, doubles, std::string_view, std::string,
   /// bytes_view, std::optional, std::vector, std::array, std::map<std::string, T>, value,
-  /// and structs with livebuf_fields.
+  /// date and std::chrono::sys_days, timestamp, time_of_day, date_time, decimal, uuid, and
+  /// structs with livebuf_fields.
   template <class T>
   std::optional<T> get() const {
     std::optional<T> result(std::in_place);
@@ -518,6 +594,12 @@ class value {
   template <class T>
   span<T> column(std::string_view pointer) const noexcept {
     return column(pointer).slice<T>();
+  }
+
+  /// The text of a date, time, decimal or UUID; empty for all else.
+  std::string extended_text() const {
+    char text[48];
+    return std::string(text, livebuf_extended_text(value_, text, sizeof text));
   }
 
   /// JSON text; empty where the value is not there or cannot be printed.
@@ -593,6 +675,24 @@ bool value::to(T &result) const {
     livebuf_bytes bytes = livebuf_get_bytes(value_);
     result = bytes_view(bytes.data, bytes.length);
     return bytes.data != nullptr;
+  } else if constexpr (detail::is_date<T>::value) {
+    std::int32_t days = 0;
+    const bool is_date = livebuf_read_date(value_, &days) == LIVEBUF_OK;
+    result = T(typename T::duration(days));
+    return is_date;
+  } else if constexpr (std::is_same_v<T, timestamp> || std::is_same_v<T, time_of_day> ||
+                       std::is_same_v<T, date_time>) {
+    std::int64_t count = 0;
+    constexpr auto kind = std::is_same_v<T, timestamp>     ? LIVEBUF_KIND_TIMESTAMP
+                          : std::is_same_v<T, time_of_day> ? LIVEBUF_KIND_TIME
+                                                           : LIVEBUF_KIND_DATE_TIME;
+    const bool is_time = livebuf_read_extended(value_, kind, &count) == LIVEBUF_OK;
+    result = T{std::chrono::microseconds(count)};
+    return is_time;
+  } else if constexpr (std::is_same_v<T, decimal>) {
+    return livebuf_read_decimal(value_, &result.raw) == LIVEBUF_OK;
+  } else if constexpr (std::is_same_v<T, uuid>) {
+    return livebuf_read_uuid(value_, result.bytes.data()) == LIVEBUF_OK;
   } else if constexpr (detail::is_optional<T>::value) {
     result.reset();
     if (!exists() || is_null()) return livebuf_value_error(value_).status != LIVEBUF_STALE_HANDLE;
@@ -638,25 +738,6 @@ bool value::to(T &result) const {
   }
 }
 
-template <class T>
-std::optional<std::size_t> column::find(const T &wanted) const noexcept {
-  livebuf_new sought;
-  if constexpr (std::is_same_v<T, bool>) {
-    sought = livebuf_bool(wanted);
-  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-    sought = livebuf_i64(wanted);
-  } else if constexpr (std::is_integral_v<T>) {
-    sought = livebuf_u64(wanted);
-  } else if constexpr (std::is_floating_point_v<T>) {
-    sought = livebuf_f64(wanted);
-  } else {
-    std::string_view text(wanted);
-    sought = livebuf_string_n(text.data(), text.size());
-  }
-  std::ptrdiff_t row = livebuf_column_find(&column_, sought);
-  return row < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(row));
-}
-
 // --- editing ----------------------------------------------------------------------------
 
 /// Stores null: doc["a"] = livebuf::null.
@@ -680,7 +761,10 @@ template <class T>
 constexpr bool is_simple() {
   return std::is_arithmetic_v<T> || std::is_same_v<T, null_type> ||
          std::is_same_v<T, std::nullptr_t> || std::is_same_v<T, object> ||
-         std::is_same_v<T, array> || std::is_same_v<T, bytes_view> ||
+         std::is_same_v<T, array> || std::is_same_v<T, bytes_view> || is_date<T>::value ||
+         std::is_same_v<T, timestamp> || std::is_same_v<T, time_of_day> ||
+         std::is_same_v<T, date_time> || std::is_same_v<T, decimal> ||
+         std::is_same_v<T, uuid> || std::is_same_v<T, extended> ||
          std::is_convertible_v<const T &, std::string_view>;
 }
 
@@ -702,6 +786,22 @@ void simple(const T &from, livebuf_new &to) noexcept {
     to = livebuf_array(from.elements);
   } else if constexpr (std::is_same_v<T, bytes_view>) {
     to = livebuf_bytes_n(from.data(), from.size());
+  } else if constexpr (is_date<T>::value) {
+    // The days may be of any width.
+    to = livebuf_i64(static_cast<std::int64_t>(from.time_since_epoch().count()));
+    to.kind = LIVEBUF_NEW_DATE;
+  } else if constexpr (std::is_same_v<T, timestamp>) {
+    to = livebuf_timestamp(from.time_since_epoch().count());
+  } else if constexpr (std::is_same_v<T, time_of_day>) {
+    to = livebuf_time(from.since_midnight.count());
+  } else if constexpr (std::is_same_v<T, date_time>) {
+    to = livebuf_date_time(from.since_1970.count());
+  } else if constexpr (std::is_same_v<T, decimal>) {
+    to = livebuf_decimal_new(&from.raw);
+  } else if constexpr (std::is_same_v<T, uuid>) {
+    to = livebuf_uuid(from.bytes.data());
+  } else if constexpr (std::is_same_v<T, extended>) {
+    to = livebuf_extended_n(from.text.data() ? from.text.data() : "", from.text.size());
   } else {
     std::string_view text(from);
     to = livebuf_string_n(text.data() ? text.data() : "", text.size());
@@ -759,6 +859,14 @@ status store(livebuf_doc *doc, const T &from, Put &&put) {
 }
 
 }  // namespace detail
+
+template <class T>
+std::optional<std::size_t> column::find(const T &wanted) const noexcept {
+  livebuf_new sought;
+  detail::simple(wanted, sought);
+  std::ptrdiff_t row = livebuf_column_find(&column_, sought);
+  return row < 0 ? std::nullopt : std::optional<std::size_t>(static_cast<std::size_t>(row));
+}
 
 /// A place in a document, to be read or assigned to: doc["laps"][0]["sec"] = 87.5. It names
 /// what holds it, which must be there; a member may be new. Good until the next edit.
@@ -1037,7 +1145,7 @@ class prepared {
   template <class... Values>
   status stamp(void *memory, std::size_t capacity, std::size_t &length,
                const Values &...values) const noexcept {
-    static_assert((... && detail::is_simple<Values>()), "places take scalars, text and bytes");
+    static_assert((... && detail::is_simple<Values>()), "places take what one call stores");
     std::array<livebuf_new, sizeof...(Values)> news;
     std::size_t at = 0;
     (void)at;

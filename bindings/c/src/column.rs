@@ -10,7 +10,7 @@ use livebuf::{
 
 use crate::document::livebuf_doc;
 use crate::edit::{UnderEdit, livebuf_new};
-use crate::read::{key_of, livebuf_key, livebuf_str, livebuf_value, stale, text_of};
+use crate::read::{key_of, livebuf_key, livebuf_str, livebuf_value, stale, text_of, units};
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// How the values of a column are stored. Widths are storage only: each integer reads as
@@ -76,6 +76,18 @@ pub enum livebuf_column_type {
     LIVEBUF_COLUMN_TEXT_U32 = 27,
     /// Texts of one length behind each other.
     LIVEBUF_COLUMN_TEXT_FIXED = 28,
+    /// Dates: int32_t, days since 1970-01-01.
+    LIVEBUF_COLUMN_DATE = 29,
+    /// Times of day: int64_t, microseconds since midnight.
+    LIVEBUF_COLUMN_TIME = 30,
+    /// Dates and times of day without a time zone: int64_t, microseconds since 1970.
+    LIVEBUF_COLUMN_DATE_TIME = 31,
+    /// Moments: int64_t, microseconds since 1970 in UTC.
+    LIVEBUF_COLUMN_TIMESTAMP = 32,
+    /// Decimals whose coefficients have at most 56 bits.
+    LIVEBUF_COLUMN_DECIMAL = 33,
+    /// UUIDs: 16 bytes.
+    LIVEBUF_COLUMN_UUID = 34,
 }
 
 const _: () = {
@@ -87,6 +99,12 @@ const _: () = {
     assert!(LIVEBUF_COLUMN_MARKED_F64 as u32 == ColumnType::MarkedF64 as u32);
     assert!(LIVEBUF_COLUMN_DICTIONARY_U16 as u32 == ColumnType::DictionaryU16 as u32);
     assert!(LIVEBUF_COLUMN_TEXT_FIXED as u32 == ColumnType::TextFixed as u32);
+    assert!(LIVEBUF_COLUMN_DATE as u32 == ColumnType::Date as u32);
+    assert!(LIVEBUF_COLUMN_TIME as u32 == ColumnType::Time as u32);
+    assert!(LIVEBUF_COLUMN_DATE_TIME as u32 == ColumnType::DateTime as u32);
+    assert!(LIVEBUF_COLUMN_TIMESTAMP as u32 == ColumnType::Timestamp as u32);
+    assert!(LIVEBUF_COLUMN_DECIMAL as u32 == ColumnType::Decimal as u32);
+    assert!(LIVEBUF_COLUMN_UUID as u32 == ColumnType::Uuid as u32);
 };
 
 const NO_COLUMN: u32 = u32::MAX;
@@ -328,10 +346,12 @@ pub unsafe extern "C" fn livebuf_column_get(
 
 /// The values as a C array of `count` elements of the type that `column->column_type` says.
 /// Integers among floats are floats there; of a dictionary it has the codes of texts, which
-/// livebuf_column_texts has. NULL where a row has no value, or no number, where
-/// the document's memory is not aligned for the type, and where the machine is big-endian.
-/// livebuf_column_f64s and the like read all of these. Of texts behind each other it has
-/// nothing: livebuf_column_run has them.
+/// livebuf_column_texts has; of UUIDs their bytes, 16 for each of `count`. NULL where a row
+/// has no value, or no number, where the document's memory is not aligned for the type, and
+/// where the machine is big-endian. livebuf_column_f64s and the like read all of these. Of
+/// decimals, and of texts behind each other it has nothing: livebuf_column_get and
+/// livebuf_column_run have them. In a damaged document that was not validated, dates and times
+/// may be outside of their bounds.
 ///
 /// Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
 /// wanted. Errors: NULL. Threads: a read.
@@ -342,6 +362,9 @@ pub unsafe extern "C" fn livebuf_column_slice(
 ) -> *const c_void {
     fn slice<T: Element>(column: &View) -> Option<*const c_void> {
         column.as_slice::<T>().map(|slice| slice.as_ptr().cast())
+    }
+    fn whole<T>(column: &View, slots: Option<&[T]>) -> Option<*const c_void> {
+        slots.filter(|_| column.is_complete()).map(|slots| slots.as_ptr().cast())
     }
     // SAFETY: the caller's word.
     let found = unsafe { view_of(column) }.ok().and_then(|column| {
@@ -360,6 +383,11 @@ pub unsafe extern "C" fn livebuf_column_slice(
             ColumnType::F64 | ColumnType::NumbersF64 | ColumnType::MarkedF64 => {
                 slice::<f64>(column)
             }
+            ColumnType::Date => whole(column, column.days()),
+            ColumnType::Time | ColumnType::DateTime | ColumnType::Timestamp => {
+                whole(column, column.microseconds())
+            }
+            ColumnType::Uuid => whole(column, column.uuids()),
             _ => match column.dictionary().ok()?.filter(|_| column.is_complete())?.codes() {
                 Codes::U8(codes) => Some(codes.as_ptr().cast()),
                 Codes::U16(codes) => Some(codes.as_ptr().cast()),
@@ -491,8 +519,16 @@ macro_rules! widen {
     };
 }
 
+/// Whether the values are days or microseconds.
+fn is_of_time(column: ColumnType) -> bool {
+    use ColumnType::{Date, DateTime, Time, Timestamp};
+    matches!(column, Date | Time | DateTime | Timestamp)
+}
+
 /// Copies integers of any width: of `count` rows from `first` on, as many as there are.
-/// Rows without one that fits int64_t become `fallback`.
+/// Rows without one that fits int64_t become `fallback`. Of a column of dates it copies the
+/// days, of times of day, dates and times, and timestamps the microseconds, as
+/// livebuf_read_date and its kin give them.
 ///
 /// Memory: writes to `values`. NULL: 0. Errors: 0, what is damaged `fallback`.
 /// Threads: a read. Returns how many were written.
@@ -507,6 +543,11 @@ pub unsafe extern "C" fn livebuf_column_i64s(
     // SAFETY: the caller's word.
     unsafe {
         widen!(column, first, values, count, i64, i8, i16, i32, i64, u8, u16, u32);
+        if view_of(column).is_ok_and(|column| is_of_time(column.column_type())) {
+            return copy(column, first, values, count, fallback, |rows| {
+                (0..rows.len()).map(move |row| units(&rows.get(row).ok()??.as_extended().ok()??))
+            });
+        }
         copy(column, first, values, count, fallback, |rows| rows.i64s())
     }
 }
@@ -556,8 +597,8 @@ pub unsafe extern "C" fn livebuf_column_strs(
     unsafe { copy(column, first, values, count, livebuf_str::of(None, 0), read) }
 }
 
-/// The first row that holds this null, boolean, number or text; a scan at memory speed where
-/// the column is typed. -1 where there is none.
+/// The first row that holds this null, boolean, number, text, date, time, decimal or UUID; a
+/// scan at memory speed where the column is typed. -1 where there is none.
 ///
 /// Memory: none. NULL: -1. Errors: -1. Threads: a read.
 #[unsafe(no_mangle)]

@@ -3,16 +3,18 @@
 use core::ffi::{c_char, c_void};
 #[cfg(feature = "small")]
 use core::hint::black_box;
-use core::mem::MaybeUninit;
+use core::mem::{MaybeUninit, offset_of, size_of};
 #[cfg(feature = "small")]
 use core::sync::atomic::{AtomicPtr, Ordering};
 use core::{ptr, slice};
 
 use livebuf::layout::MAX_SPAN;
-use livebuf::{Child, Editor, New, NodeId, Value};
+use livebuf::{
+    Child, Date, DateTime, Decimal, Editor, Extended, New, NodeId, Time, Timestamp, Uuid, Value,
+};
 
 use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap};
-use crate::read::{key_of, livebuf_key, livebuf_value, text_in};
+use crate::read::{key_of, livebuf_decimal, livebuf_key, livebuf_value, text_in};
 use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 
 /// A place to edit: an object or array. It stays good when the document grows, when values
@@ -97,13 +99,29 @@ pub enum livebuf_new_kind {
     LIVEBUF_NEW_COPY = 11,
     /// An object of the `length` livebuf_fields at `pointer`.
     LIVEBUF_NEW_FIELDS = 12,
+    /// A date: `i64` days.
+    LIVEBUF_NEW_DATE = 13,
+    /// A time of day: `i64` microseconds.
+    LIVEBUF_NEW_TIME = 14,
+    /// A date and time of day without a time zone: `i64` microseconds.
+    LIVEBUF_NEW_DATE_TIME = 15,
+    /// A moment: `i64` microseconds.
+    LIVEBUF_NEW_TIMESTAMP = 16,
+    /// A decimal: `i64` / 10^`length`.
+    LIVEBUF_NEW_DECIMAL = 17,
+    /// A decimal: the livebuf_decimal at `pointer`; `length` is its size.
+    LIVEBUF_NEW_LARGE_DECIMAL = 18,
+    /// A UUID: the 16 bytes at `pointer`; `length` is 16.
+    LIVEBUF_NEW_UUID = 19,
+    /// The date, time, decimal or UUID whose text is `length` bytes at `pointer`.
+    LIVEBUF_NEW_EXTENDED = 20,
 }
 
 /// What a new value holds.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub union livebuf_payload {
-    /// Of booleans and integers.
+    /// Of booleans, integers, dates, times and small decimals.
     pub i64: i64,
     /// Of integers without sign.
     pub u64: u64,
@@ -120,7 +138,7 @@ pub union livebuf_payload {
 pub struct livebuf_new {
     /// The value, or where it is.
     pub payload: livebuf_payload,
-    /// Bytes, members or elements.
+    /// Bytes, members or elements; of a decimal its scale.
     pub length: u32,
     /// One of enum livebuf_new_kind.
     pub kind: u32,
@@ -151,6 +169,49 @@ fn link_tables(editor: &mut Editor<Memory>) {
         let link: fn(&mut Editor<Memory>) = unsafe { core::mem::transmute(link) };
         link(editor);
     }
+}
+
+/// The date, time, decimal or UUID that this text of `length` bytes is, as livebuf_extended_text
+/// makes it. Digits alone are a decimal.
+///
+/// Memory: `text` is read by the call that stores the value. NULL: that call answers
+/// LIVEBUF_NULL_ARGUMENT. Errors: none here; for other text that call answers LIVEBUF_BAD_VALUE.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_extended_n(text: *const c_char, length: usize) -> livebuf_new {
+    // Hidden as in `livebuf_copy`.
+    #[cfg(feature = "small")]
+    PARSE.store(black_box(parse_text as *mut ()), Ordering::Relaxed);
+    livebuf_new {
+        payload: livebuf_payload { pointer: text.cast() },
+        // NULL is no text of no bytes.
+        length: u32::try_from(length).unwrap_or(u32::MAX).max(text.is_null().into()),
+        kind: kind::EXTENDED,
+    }
+}
+
+fn parse_text(text: &str) -> livebuf::Result<Extended> {
+    text.parse()
+}
+
+/// What parses text, once some was given. A program that gives none is linked without it.
+#[cfg(feature = "small")]
+static PARSE: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
+#[cfg(feature = "small")]
+fn parse(text: &str) -> Result<Extended> {
+    let parse = PARSE.load(Ordering::Relaxed);
+    if parse.is_null() {
+        return Err(livebuf_error::of(livebuf_code::LIVEBUF_UNSUPPORTED));
+    }
+    // SAFETY: only `livebuf_extended_n` stores here.
+    let parse: fn(&str) -> livebuf::Result<Extended> = unsafe { core::mem::transmute(parse) };
+    Ok(parse(text)?)
+}
+
+#[cfg(not(feature = "small"))]
+fn parse(text: &str) -> Result<Extended> {
+    Ok(parse_text(text)?)
 }
 
 /// A member of an object that is made at once.
@@ -233,6 +294,14 @@ pub(crate) mod kind {
     pub(crate) const ARRAY: u32 = LIVEBUF_NEW_ARRAY as u32;
     pub(crate) const COPY: u32 = LIVEBUF_NEW_COPY as u32;
     pub(crate) const FIELDS: u32 = LIVEBUF_NEW_FIELDS as u32;
+    pub(crate) const DATE: u32 = LIVEBUF_NEW_DATE as u32;
+    pub(crate) const TIME: u32 = LIVEBUF_NEW_TIME as u32;
+    pub(crate) const DATE_TIME: u32 = LIVEBUF_NEW_DATE_TIME as u32;
+    pub(crate) const TIMESTAMP: u32 = LIVEBUF_NEW_TIMESTAMP as u32;
+    pub(crate) const DECIMAL: u32 = LIVEBUF_NEW_DECIMAL as u32;
+    pub(crate) const LARGE_DECIMAL: u32 = LIVEBUF_NEW_LARGE_DECIMAL as u32;
+    pub(crate) const UUID: u32 = LIVEBUF_NEW_UUID as u32;
+    pub(crate) const EXTENDED: u32 = LIVEBUF_NEW_EXTENDED as u32;
 }
 
 impl livebuf_new {
@@ -269,13 +338,20 @@ impl livebuf_new {
                 kind::MAP => New::Map { capacity: self.length },
                 kind::ARRAY => New::array(length),
                 kind::COPY => New::Copy(under_edit.other(payload.pointer.cast())?),
-                kind @ (kind::STRING | kind::BYTES | kind::NUMBER) => {
+                kind @ (kind::STRING
+                | kind::BYTES
+                | kind::NUMBER
+                | kind::LARGE_DECIMAL..=kind::EXTENDED) => {
                     let bytes = text(payload.pointer.cast(), length)?;
                     match kind {
                         kind::STRING => New::Str(text_in(bytes)?),
                         kind::BYTES => New::Bytes(bytes),
-                        _ => New::NumberText(text_in(bytes)?),
+                        kind::NUMBER => New::NumberText(text_in(bytes)?),
+                        _ => New::Extended(extended_in(kind, bytes)?),
                     }
+                }
+                kind @ kind::DATE..=kind::DECIMAL => {
+                    New::Extended(extended_of(kind, payload.i64, self.length)?)
                 }
                 _ => return Err(livebuf_error::of(livebuf_code::LIVEBUF_UNSUPPORTED)),
             })
@@ -300,7 +376,8 @@ impl livebuf_new {
     unsafe fn lies_in(&self, doc: *const livebuf_doc) -> bool {
         // SAFETY: all that a union of numbers and a pointer holds may be read as a pointer;
         // the caller's word.
-        matches!(self.kind, kind::STRING | kind::BYTES | kind::NUMBER)
+        (matches!(self.kind, kind::STRING | kind::BYTES | kind::NUMBER)
+            || matches!(self.kind, kind::LARGE_DECIMAL..=kind::EXTENDED))
             && unsafe { lies_in(doc, self.payload.pointer, self.length as usize) }
     }
 
@@ -332,6 +409,48 @@ impl livebuf_new {
         // SAFETY: passed on.
         unsafe { self.new_by(under_edit, |pointer, length| outside(under_edit, pointer, length)) }
     }
+}
+
+/// The date, time or decimal of a number and a scale.
+#[inline(never)]
+fn extended_of(kind: u32, number: i64, scale: u32) -> Result<Extended> {
+    let value = match kind {
+        kind::DATE => i32::try_from(number).ok().and_then(Date::from_days).map(Extended::Date),
+        kind::TIME => Time::from_microseconds(number).map(Extended::Time),
+        kind::DATE_TIME => DateTime::from_microseconds(number).map(Extended::DateTime),
+        kind::TIMESTAMP => Timestamp::from_microseconds(number).map(Extended::Timestamp),
+        _ => return decimal(number.into(), scale),
+    };
+    value.ok_or(livebuf_error::of(livebuf_code::LIVEBUF_BAD_VALUE))
+}
+
+fn decimal(coefficient: i128, scale: u32) -> Result<Extended> {
+    let made = u8::try_from(scale).ok().and_then(|scale| Decimal::new(coefficient, scale));
+    made.map(Extended::Decimal).ok_or(livebuf_error::of(livebuf_code::LIVEBUF_BAD_VALUE))
+}
+
+/// The decimal or UUID of these bytes, or the value of this text.
+#[inline(never)]
+fn extended_in(kind: u32, bytes: &[u8]) -> Result<Extended> {
+    let bad = livebuf_error::of(livebuf_code::LIVEBUF_BAD_VALUE);
+    if kind == kind::EXTENDED {
+        return parse(text_in(bytes)?);
+    }
+    if kind == kind::UUID {
+        let id = bytes.try_into().map_err(|_| bad)?;
+        return Ok(Extended::Uuid(Uuid::from_bytes(id)));
+    }
+    // A `livebuf_decimal`, which may be a copy that is not aligned.
+    let number =
+        |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
+    if bytes.len() != size_of::<livebuf_decimal>() {
+        return Err(bad);
+    }
+    let scale = bytes[offset_of!(livebuf_decimal, scale)..].first_chunk();
+    let (low, high) =
+        (number(offset_of!(livebuf_decimal, low)), number(offset_of!(livebuf_decimal, high)));
+    let coefficient = i128::from(high as i64) << 64 | i128::from(low);
+    decimal(coefficient, scale.map_or(0, |scale| u32::from_ne_bytes(*scale)))
 }
 
 /// The document that an edit changes: where it lies, so that nothing is read from there.

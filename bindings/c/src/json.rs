@@ -26,6 +26,9 @@ pub const LIVEBUF_JSON_REFUSE_DUPLICATE_KEYS: u32 = 2;
 pub const LIVEBUF_JSON_NO_TABLES: u32 = 4;
 /// Infinities and NaN are printed as null; else they are an error.
 pub const LIVEBUF_JSON_NON_FINITE_NULL: u32 = 8;
+/// Reading: text that is a date, a date and time, a timestamp or a UUID becomes such a value;
+/// else it stays text. Printed again, a timestamp is in UTC, and a UUID in lower case.
+pub const LIVEBUF_JSON_RECOGNIZE: u32 = 16;
 
 /// How JSON is read and printed; zeroed it is the default.
 #[repr(C)]
@@ -72,6 +75,9 @@ impl livebuf_json_options {
         }
         if self.flags & LIVEBUF_JSON_REFUSE_DUPLICATE_KEYS != 0 {
             options = options.duplicate_keys(DuplicateKeys::Error);
+        }
+        if self.flags & LIVEBUF_JSON_RECOGNIZE != 0 {
+            options = options.recognize(true);
         }
         if let width @ (1 | 2 | 4 | 8) = self.min_width {
             options = options.min_width(width as u8);

@@ -4,20 +4,23 @@
 //! the generation in which they were right. Values that are not there carry a status, so
 //! that calls chain.
 
-use core::ffi::c_char;
+use core::ffi::{c_char, c_void};
+use core::fmt::Write;
 use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr;
 
+use livebuf::layout::{TAG_DATE_TIME, TAG_TIMESTAMP};
 use livebuf::raw::ValueParts;
-use livebuf::{Key, Kind, Lookup, Value};
+use livebuf::{Extended, Key, Kind, Lookup, Value};
 
 use crate::document::{bytes_of, livebuf_doc};
-use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::status::{NULL, OK, Result, Text, livebuf_code, livebuf_error, livebuf_status};
 
 /// A value of a document: 32 bytes, passed by value. Where there is none, why not.
 ///
-/// Numbers, booleans and null lie in it and stay good for ever. Text and containers are
-/// looked up in the document, and are stale after any edit of it: every call says so then.
+/// Numbers, booleans, null, dates and times lie in it and stay good for ever. Text, decimals,
+/// UUIDs and containers are looked up in the document, and are stale after any edit of it:
+/// every call says so then.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct livebuf_value {
@@ -95,6 +98,33 @@ pub enum livebuf_kind {
     LIVEBUF_KIND_ARRAY = 10,
     /// A value of a kind that this version does not know.
     LIVEBUF_KIND_RESERVED = 11,
+    /// A date.
+    LIVEBUF_KIND_DATE = 12,
+    /// A time of day.
+    LIVEBUF_KIND_TIME = 13,
+    /// A date and time of day without a time zone.
+    LIVEBUF_KIND_DATE_TIME = 14,
+    /// A moment.
+    LIVEBUF_KIND_TIMESTAMP = 15,
+    /// A decimal number.
+    LIVEBUF_KIND_DECIMAL = 16,
+    /// A UUID.
+    LIVEBUF_KIND_UUID = 17,
+}
+
+/// A decimal number: a coefficient of at most 38 digits, `high` * 2^64 + `low`, divided by
+/// 10^`scale`. 1.5 and 1.50 are two decimals.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct livebuf_decimal {
+    /// The lower half of the coefficient, which has 128 bits, in two's complement.
+    pub low: u64,
+    /// Its upper half. Of a coefficient that fits int64_t: -1 where it is negative, else 0.
+    pub high: i64,
+    /// How many of the digits are behind the point, 0 to 38.
+    pub scale: u32,
+    /// Zero. Not looked at.
+    pub reserved: u32,
 }
 
 /// Text in a document: not ended by NUL, good until the next edit (livebuf_str_is_current).
@@ -204,6 +234,21 @@ impl livebuf_value {
             return Err(stale());
         }
         Ok(Value::from_parts(doc.used(), self.parts()))
+    }
+
+    /// The date, time, decimal or UUID.
+    ///
+    /// # Safety
+    /// As [`view`](Self::view).
+    unsafe fn extended(&self) -> Result<Option<Extended>> {
+        let parts = self.parts();
+        let is_in_cell = matches!(parts.tag, TAG_TIMESTAMP..=TAG_DATE_TIME);
+        let value = match is_in_cell && !self.doc.is_null() {
+            true => Value::from_parts(&[], parts),
+            // SAFETY: passed on.
+            false => unsafe { self.view() }?,
+        };
+        Ok(value.as_extended()?)
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -415,6 +460,12 @@ pub extern "C" fn livebuf_kind_of(value: livebuf_value) -> livebuf_kind {
         Kind::Bytes => LIVEBUF_KIND_BYTES,
         Kind::Object => LIVEBUF_KIND_OBJECT,
         Kind::Array => LIVEBUF_KIND_ARRAY,
+        Kind::Date => LIVEBUF_KIND_DATE,
+        Kind::Time => LIVEBUF_KIND_TIME,
+        Kind::DateTime => LIVEBUF_KIND_DATE_TIME,
+        Kind::Timestamp => LIVEBUF_KIND_TIMESTAMP,
+        Kind::Decimal => LIVEBUF_KIND_DECIMAL,
+        Kind::Uuid => LIVEBUF_KIND_UUID,
         _ => LIVEBUF_KIND_RESERVED,
     }
 }
@@ -493,12 +544,104 @@ pub unsafe extern "C" fn livebuf_number_text_f64_or(value: livebuf_value, fallba
     unsafe { value.view() }.ok().and_then(|view| view.as_f64()).unwrap_or(fallback)
 }
 
+/// The days of a date, or the microseconds of a time.
+pub(crate) fn units(value: &Extended) -> Option<i64> {
+    Some(match value {
+        Extended::Date(date) => date.days().into(),
+        Extended::Time(time) => time.microseconds(),
+        Extended::DateTime(time) => time.microseconds(),
+        Extended::Timestamp(moment) => moment.microseconds(),
+        _ => return None,
+    })
+}
+
+/// The date, time, decimal or UUID in `*result`, where the value is of this `kind`:
+/// LIVEBUF_KIND_DATE writes an int32_t, LIVEBUF_KIND_TIME, _DATE_TIME and _TIMESTAMP an int64_t,
+/// LIVEBUF_KIND_DECIMAL a livebuf_decimal, LIVEBUF_KIND_UUID 16 bytes. The inline
+/// livebuf_read_date and its kin call it.
+///
+/// Memory: writes `*result` where it returns LIVEBUF_OK. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
+/// LIVEBUF_WRONG_TYPE where the value is of another kind; those of livebuf_value_error.
+/// Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_read_extended(
+    value: livebuf_value,
+    kind: u32,
+    result: *mut c_void,
+) -> livebuf_status {
+    if result.is_null() {
+        return NULL.status;
+    }
+    // SAFETY: the caller's word.
+    let found = unsafe { value.extended() };
+    match found {
+        Ok(Some(found)) if kind == livebuf_kind_of(value) as u32 => {
+            // SAFETY: the caller's word: what a value of this kind is written to.
+            unsafe { put(&found, result) };
+            OK
+        }
+        Ok(Some(_)) => livebuf_code::LIVEBUF_WRONG_TYPE as livebuf_status,
+        // SAFETY: the caller's word.
+        Ok(None) => match unsafe { livebuf_value_error(value) }.status {
+            OK => livebuf_code::LIVEBUF_WRONG_TYPE as livebuf_status,
+            status => status,
+        },
+        Err(error) => error.status,
+    }
+}
+
+/// # Safety
+/// `result` is good for writing what a value of this kind has.
+unsafe fn put(value: &Extended, result: *mut c_void) {
+    // SAFETY: the caller's word.
+    unsafe {
+        match (value, units(value)) {
+            (Extended::Date(date), _) => result.cast::<i32>().write(date.days()),
+            (_, Some(microseconds)) => result.cast::<i64>().write(microseconds),
+            (Extended::Decimal(decimal), _) => {
+                let coefficient = decimal.coefficient();
+                result.cast::<livebuf_decimal>().write(livebuf_decimal {
+                    low: coefficient as u64,
+                    high: (coefficient >> 64) as i64,
+                    scale: decimal.scale().into(),
+                    reserved: 0,
+                });
+            }
+            (Extended::Uuid(id), _) => result.cast::<[u8; 16]>().write(*id.as_bytes()),
+            _ => {}
+        }
+    }
+}
+
+/// The text of a date, time, decimal or UUID, as JSON has it: "2026-11-23", "08:30:00.250",
+/// "2026-11-23T08:30:00Z", "19.90". Returns its length without its NUL, as snprintf does; 0 for
+/// all else.
+///
+/// Memory: writes at most `capacity` bytes to `text`, a NUL at the end among them; 48 hold any
+/// of these texts. NULL: `text` if `capacity` is 0, to ask for the length. Errors: 0 and empty
+/// text; livebuf_value_error tells why. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_extended_text(
+    value: livebuf_value,
+    text: *mut c_char,
+    capacity: usize,
+) -> usize {
+    // SAFETY: the caller's word.
+    let mut line = unsafe { Text::new(text, capacity) };
+    // SAFETY: the caller's word.
+    if let Ok(Some(found)) = unsafe { value.extended() } {
+        // It goes wrong in no place.
+        let _ = write!(line, "{found}");
+    }
+    line.end()
+}
+
 /// Whether there is a value that can be read. LIVEBUF_OK for a good value of any type: whether
 /// it is of the type you want, livebuf_read_i64 and its kin tell (LIVEBUF_WRONG_TYPE).
 ///
 /// Memory: none. NULL: none. Errors: the value's own status and place; what is damaged in
-/// text, bytes or the header of a container; LIVEBUF_STALE_HANDLE after an edit of the
-/// document. Threads: a read.
+/// text, bytes, dates, times, decimals, UUIDs or the header of a container;
+/// LIVEBUF_STALE_HANDLE after an edit of the document. Threads: a read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_value_error(value: livebuf_value) -> livebuf_error {
     // SAFETY: the caller's word.
@@ -507,6 +650,7 @@ pub unsafe extern "C" fn livebuf_value_error(value: livebuf_value) -> livebuf_er
         view.as_text_bytes()?;
         view.as_bytes()?;
         view.as_number_text()?;
+        view.as_extended()?;
         Ok(())
     });
     match looked {

@@ -73,6 +73,7 @@ statuses! {
     LIVEBUF_CUSTOM, "the value's serde implementation reported an error";
     LIVEBUF_NOT_VALIDATED, "the document was not validated: validate it first";
     LIVEBUF_BROKEN, "an earlier edit ended half way: go back to a copy of the document";
+    LIVEBUF_BAD_VALUE, "not a valid date, time, decimal or UUID";
     LIVEBUF_JSON_SYNTAX, "the text is not JSON";
     LIVEBUF_JSON_END, "the JSON text ends inside a value, or holds none";
     LIVEBUF_JSON_NOT_FINITE, "JSON has no infinity and no NaN";
@@ -165,6 +166,8 @@ pub enum livebuf_code {
     LIVEBUF_NOT_VALIDATED = 36,
     /// An earlier edit ended half way, because memory changed that nobody else may write.
     LIVEBUF_BROKEN = 37,
+    /// A number or text that is no date, time, decimal or UUID.
+    LIVEBUF_BAD_VALUE = 38,
     /// The text is not JSON (RFC 8259); the error has line and column.
     LIVEBUF_JSON_SYNTAX = 64,
     /// The JSON text ends inside a value, or holds none.
@@ -301,6 +304,15 @@ impl Text {
         }
         self.length += text.len();
     }
+
+    /// Puts a NUL behind the text, or over the last byte that fits. Returns the length of all text.
+    pub(crate) fn end(self) -> usize {
+        if self.capacity > 0 {
+            // SAFETY: within the capacity.
+            unsafe { self.buffer.add(self.length.min(self.capacity - 1)).write(0) };
+        }
+        self.length
+    }
 }
 
 impl Write for Text {
@@ -327,9 +339,5 @@ pub unsafe extern "C" fn livebuf_error_text(
     let mut line = unsafe { Text::new(text, capacity) };
     // It goes wrong in no place.
     let _ = write!(line, "{error}");
-    if line.capacity > 0 {
-        // SAFETY: within the capacity.
-        unsafe { line.buffer.add(line.length.min(line.capacity - 1)).write(0) };
-    }
-    line.length
+    line.end()
 }

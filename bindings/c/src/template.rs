@@ -104,9 +104,9 @@ unsafe fn make(
 
 /// Prepares messages like `example`: livebuf_copy of a document's root or other value,
 /// livebuf_fields, or a single value. `places` are `count` JSON pointers into it, each ended by
-/// NUL: what differs from message to message. In the example they must hold null, booleans,
-/// numbers, text or bytes; a stamp gives them any of these. The example may be a document that
-/// was not validated: it is read with every check.
+/// NUL: what differs from message to message. In the example they must hold no object or array.
+/// A stamp gives them any value but these. The example may be a document that was not
+/// validated: it is read with every check.
 ///
 /// Memory: keeps the first `prepared->size` bytes of `memory` until the template is not used
 /// any more. It works in all of `memory`, which takes at least twice the example's bytes and
@@ -235,9 +235,10 @@ unsafe fn rest<'v>(value: &livebuf_new, under_edit: &UnderEdit) -> Result<Stampe
 /// Memory: writes at most `capacity` bytes to `buffer`, which is neither the template's memory
 /// nor text of the values; nothing is kept. NULL: LIVEBUF_NULL_ARGUMENT; `values` if `count` is
 /// 0. Errors: LIVEBUF_NO_SPACE; LIVEBUF_INDEX_OUT_OF_RANGE where `count` is not that of the
-/// places; LIVEBUF_UNSUPPORTED for objects and arrays; LIVEBUF_BAD_TEXT, LIVEBUF_BAD_NUMBER;
-/// LIVEBUF_OVERLAP; what is damaged in values that are copied; limits; LIVEBUF_NOT_OPEN. Then `*length` is 0, but for
-/// LIVEBUF_NO_SPACE the bytes that the document takes, and `buffer` begins with no document.
+/// places; LIVEBUF_UNSUPPORTED for objects and arrays; LIVEBUF_BAD_TEXT, LIVEBUF_BAD_NUMBER,
+/// LIVEBUF_BAD_VALUE; LIVEBUF_OVERLAP; what is damaged in values that are copied; limits;
+/// LIVEBUF_NOT_OPEN. Then `*length` is 0, but for LIVEBUF_NO_SPACE the bytes that the document
+/// takes, and `buffer` begins with no document.
 /// Threads: any number may stamp from one template at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_stamp(

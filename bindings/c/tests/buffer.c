@@ -224,7 +224,6 @@ static void checked(void) {
   READS(livebuf_read_i64, int64_t, zero, out, 0);
   REFUSES(livebuf_read_str, livebuf_str, empty, LIVEBUF_STALE_HANDLE);
   REFUSES(livebuf_read_str, livebuf_str, half, LIVEBUF_STALE_HANDLE);
-#undef MEMBER
 }
 
 static bool error_is(livebuf_error error, const char *expected) {
@@ -550,6 +549,327 @@ static void columns(void) {
   CHECK(!livebuf_column_slice(&column, &count) && count == 0);
 }
 
+#define DAY_ INT64_C(86400000000)
+#define FIRST_DAY_ INT32_C(-719162)
+#define LAST_DAY_ INT32_C(2932896)
+static const uint8_t ID[16] = {0xF8, 0x1D, 0x4F, 0xAE, 0x7D, 0xEC, 0x11, 0xD0,
+                               0xA7, 0x65, 0x00, 0xA0, 0xC9, 0x1E, 0x6B, 0xF6};
+/* 38 nines behind the point. */
+static const livebuf_decimal MOST = {0x98A223FFFFFFFFFu, 0x4B3B4CA85A86C47A, 38, 0};
+
+static bool is_printed(livebuf_value value, const char *text) {
+  char line[48];
+  memset(line, 'x', sizeof line);
+  return livebuf_extended_text(value, line, sizeof line) == strlen(text) && !strcmp(line, text);
+}
+
+/* Dates, times, decimals and UUIDs: what is stored is read again, to its bounds, by the right call
+   alone; what is beyond them changes nothing. */
+static void extended(void) {
+  livebuf_doc doc;
+  STATUS(livebuf_init_object(&doc, buffer, sizeof buffer, 2), LIVEBUF_OK);
+#define SET(key, value) STATUS(livebuf_set(&doc, LIVEBUF_ROOT, key, value), LIVEBUF_OK)
+  SET("date", livebuf_date(20780));
+  SET("time", livebuf_time(INT64_C(30600250000)));
+  SET("date_time", livebuf_date_time(-1));
+  SET("timestamp", livebuf_timestamp(INT64_C(1795422600000000)));
+  SET("decimal", livebuf_decimal_i64(1990, 2));
+  SET("large", livebuf_decimal_new(&MOST));
+  SET("uuid", livebuf_uuid(ID));
+  SET("text", livebuf_string("2026-11-23"));
+  livebuf_value root = livebuf_root(&doc);
+  READS(livebuf_read_date, int32_t, MEMBER("date"), out, 20780);
+  READS(livebuf_read_time, int64_t, MEMBER("time"), out, INT64_C(30600250000));
+  READS(livebuf_read_date_time, int64_t, MEMBER("date_time"), out, -1);
+  READS(livebuf_read_timestamp, int64_t, MEMBER("timestamp"), out, INT64_C(1795422600000000));
+  READS(livebuf_read_decimal, livebuf_decimal, MEMBER("decimal"),
+        out.low == 1990 && !out.high && out.scale == 2 && !out.reserved, true);
+  READS(livebuf_read_decimal, livebuf_decimal, MEMBER("large"), memcmp(&out, &MOST, sizeof out), 0);
+  uint8_t id[16];
+  STATUS(livebuf_read_uuid(MEMBER("uuid"), id), LIVEBUF_OK);
+  CHECK(!memcmp(id, ID, sizeof id));
+  STATUS(livebuf_read_uuid(MEMBER("uuid"), NULL), LIVEBUF_NULL_ARGUMENT);
+  CHECK(livebuf_get_date_or(MEMBER("date"), 7) == 20780);
+  CHECK(livebuf_get_date_or(MEMBER("text"), 7) == 7 && livebuf_get_date_or(MEMBER("no"), 7) == 7);
+  CHECK(livebuf_get_time_or(MEMBER("time"), 7) == INT64_C(30600250000));
+  CHECK(livebuf_get_time_or(MEMBER("timestamp"), 7) == 7);
+  CHECK(livebuf_get_date_time_or(MEMBER("date_time"), 7) == -1);
+  CHECK(livebuf_get_date_time_or(MEMBER("time"), 7) == 7);
+  CHECK(livebuf_get_timestamp_or(MEMBER("timestamp"), 7) == INT64_C(1795422600000000));
+  CHECK(livebuf_get_timestamp_or(MEMBER("date_time"), 7) == 7);
+
+  static const struct {
+    const char *key;
+    livebuf_kind kind;
+    const char *text;
+  } KINDS[] = {{"date", LIVEBUF_KIND_DATE, "2026-11-23"},
+               {"time", LIVEBUF_KIND_TIME, "08:30:00.250"},
+               {"date_time", LIVEBUF_KIND_DATE_TIME, "1969-12-31T23:59:59.999999"},
+               {"timestamp", LIVEBUF_KIND_TIMESTAMP, "2026-11-23T08:30:00Z"},
+               {"decimal", LIVEBUF_KIND_DECIMAL, "19.90"},
+               {"large", LIVEBUF_KIND_DECIMAL, "0.99999999999999999999999999999999999999"},
+               {"uuid", LIVEBUF_KIND_UUID, "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"}};
+  for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
+    livebuf_value value = MEMBER(KINDS[i].key);
+    char line[5], cut[5];
+    CHECK(livebuf_kind_of(value) == KINDS[i].kind && livebuf_exists(value));
+    CHECK(is_printed(value, KINDS[i].text));
+    CHECK(livebuf_extended_text(value, NULL, 0) == strlen(KINDS[i].text));
+    CHECK(livebuf_extended_text(value, line, sizeof line) == strlen(KINDS[i].text));
+    memcpy(cut, KINDS[i].text, 4);
+    cut[4] = 0;
+    CHECK(!strcmp(line, cut));
+    STATUS(livebuf_value_error(value).status, LIVEBUF_OK);
+    CHECK(livebuf_get_i64_or(value, 7) == 7 && livebuf_count(value) == 0);
+    CHECK(!livebuf_get_str(value).data && !livebuf_get_bytes(value).data);
+    /* By the call for another kind. */
+    if (i != 0) REFUSES(livebuf_read_date, int32_t, value, LIVEBUF_WRONG_TYPE);
+    if (i != 3) REFUSES(livebuf_read_timestamp, int64_t, value, LIVEBUF_WRONG_TYPE);
+    if (i != 4 && i != 5) {
+      REFUSES(livebuf_read_decimal, livebuf_decimal, value, LIVEBUF_WRONG_TYPE);
+    }
+    REFUSES(livebuf_read_i64, int64_t, value, LIVEBUF_WRONG_TYPE);
+    REFUSES(livebuf_read_str, livebuf_str, value, LIVEBUF_WRONG_TYPE);
+    /* What the text says is the same value. */
+    SET("again", livebuf_extended(KINDS[i].text));
+    root = livebuf_root(&doc);
+    CHECK(livebuf_kind_of(MEMBER("again")) == KINDS[i].kind);
+    CHECK(is_printed(MEMBER("again"), KINDS[i].text));
+  }
+  REFUSES(livebuf_read_date, int32_t, MEMBER("text"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_date, int32_t, MEMBER("nothing"), LIVEBUF_NOT_FOUND);
+  STATUS(livebuf_read_uuid(MEMBER("date"), id), LIVEBUF_WRONG_TYPE);
+  STATUS(livebuf_read_extended(MEMBER("date"), LIVEBUF_KIND_I64, id), LIVEBUF_WRONG_TYPE);
+  STATUS(livebuf_read_extended(MEMBER("date"), 12345, id), LIVEBUF_WRONG_TYPE);
+  CHECK(!memcmp(id, ID, sizeof id));
+  CHECK(is_printed(MEMBER("text"), "") && is_printed(MEMBER("nothing"), ""));
+
+  /* Text to dates, in its place. */
+  livebuf_str text = livebuf_get_str(MEMBER("text"));
+  SET("text", livebuf_extended_n(text.data, text.length));
+  root = livebuf_root(&doc);
+  CHECK(livebuf_get_date_or(MEMBER("text"), 7) == 20780);
+
+  /* Dates and times outlive edits, as numbers do; all others say so. */
+  livebuf_value date = MEMBER("date"), decimal = MEMBER("decimal"), uuid = MEMBER("uuid");
+  livebuf_decimal out;
+  SET("more", livebuf_null());
+  CHECK(livebuf_get_date_or(date, 7) == 20780 && is_printed(date, "2026-11-23"));
+  STATUS(livebuf_read_decimal(decimal, &out), LIVEBUF_STALE_HANDLE);
+  STATUS(livebuf_read_uuid(uuid, id), LIVEBUF_STALE_HANDLE);
+  CHECK(is_printed(uuid, ""));
+
+  /* To the bounds, and not beyond. */
+  const int64_t first = FIRST_DAY_ * DAY_, end = (LAST_DAY_ + 1) * DAY_;
+  livebuf_decimal least = MOST, beyond = MOST, wide = MOST, deep = MOST;
+  least.low = ~MOST.low + 1;
+  least.high = ~MOST.high + (least.low == 0);
+  beyond.low++;
+  wide.high = INT64_MIN;
+  deep.scale = 39;
+  const livebuf_new good[] = {
+      livebuf_date(FIRST_DAY_),   livebuf_date(LAST_DAY_),      livebuf_time(0),
+      livebuf_time(DAY_ - 1),     livebuf_date_time(first),     livebuf_date_time(end - 1),
+      livebuf_timestamp(first),   livebuf_timestamp(end - 1),   livebuf_decimal_i64(INT64_MIN, 38),
+      livebuf_decimal_new(&least), livebuf_extended("-0.00"),   livebuf_extended("5")};
+  static const char *const GOOD[] = {"0001-01-01", "9999-12-31", "00:00:00", "23:59:59.999999",
+                                     "0001-01-01T00:00:00", "9999-12-31T23:59:59.999999",
+                                     "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z",
+                                     "-0.00000000000000000009223372036854775808",
+                                     "-0.99999999999999999999999999999999999999", "0.00", "5"};
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    SET("bound", good[i]);
+    CHECK(is_printed(livebuf_get(livebuf_root(&doc), "bound"), GOOD[i]));
+  }
+  livebuf_new odd_date = livebuf_date(0), odd_uuid = livebuf_uuid(ID), unknown = livebuf_null();
+  livebuf_new odd_decimal = livebuf_decimal_new(&MOST);
+  odd_date.payload.i64 = INT64_C(1) << 32;
+  odd_uuid.length = 15;
+  odd_decimal.length = 23;
+  unknown.kind = LIVEBUF_NEW_EXTENDED + 1;
+  const livebuf_new bad[] = {
+      livebuf_date(FIRST_DAY_ - 1), livebuf_date(LAST_DAY_ + 1),      livebuf_date(INT32_MIN),
+      livebuf_date(INT32_MAX),      livebuf_time(-1),                 livebuf_time(DAY_),
+      livebuf_time(INT64_MIN),      livebuf_date_time(first - 1),     livebuf_date_time(end),
+      livebuf_timestamp(first - 1), livebuf_timestamp(end),           livebuf_timestamp(INT64_MAX),
+      livebuf_decimal_i64(1, 39),   livebuf_decimal_i64(1, 256),      livebuf_decimal_i64(1, UINT32_MAX),
+      livebuf_decimal_new(&beyond), livebuf_decimal_new(&wide),       livebuf_decimal_new(&deep),
+      livebuf_extended(""),         livebuf_extended("2026-02-29"),   livebuf_extended("now"),
+      livebuf_extended("1e5"),      livebuf_extended_n("12\0", 3),    odd_date,
+      odd_uuid,                     odd_decimal};
+  livebuf_node list;
+  STATUS(livebuf_set_array(&doc, LIVEBUF_ROOT, "list", 1, &list), LIVEBUF_OK);
+  STATUS(livebuf_push(&doc, list, livebuf_date(1), NULL), LIVEBUF_OK);
+  uint8_t before[4096];
+  size_t length = doc.length;
+  CHECK(length < sizeof before);
+  memcpy(before, doc.bytes, length);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    livebuf_field field = livebuf_member("a", bad[i]);
+    STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "bound", bad[i]), LIVEBUF_BAD_VALUE);
+    STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "new", bad[i]), LIVEBUF_BAD_VALUE);
+    STATUS(livebuf_push(&doc, list, bad[i], NULL), LIVEBUF_BAD_VALUE);
+    STATUS(livebuf_set_at(&doc, list, 0, bad[i], NULL), LIVEBUF_BAD_VALUE);
+    STATUS(livebuf_set_pointer(&doc, "/list/0", bad[i]), LIVEBUF_BAD_VALUE);
+    STATUS(livebuf_push(&doc, list, livebuf_fields(&field, 1), NULL), LIVEBUF_BAD_VALUE);
+    CHECK(doc.length == length && !memcmp(before, doc.bytes, length));
+  }
+  CHECK(!strcmp(livebuf_strerror(LIVEBUF_BAD_VALUE), "not a valid date, time, decimal or UUID"));
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_extended("\xFF")), LIVEBUF_BAD_TEXT);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_extended(NULL)), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_extended_n(NULL, 0)), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_decimal_new(NULL)), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_uuid(NULL)), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", unknown), LIVEBUF_UNSUPPORTED);
+  CHECK(doc.length == length && !memcmp(before, doc.bytes, length));
+
+  /* In an object made at once; and copied. */
+  livebuf_field fields[] = {livebuf_member("id", livebuf_uuid(ID)),
+                            livebuf_member("price", livebuf_decimal_new(&MOST)),
+                            livebuf_member("due", livebuf_extended("2026-11-23"))};
+  livebuf_doc copy;
+  static uint8_t other[1 << 12];
+  SET("made", livebuf_fields(fields, 3));
+  livebuf_value made = livebuf_get(livebuf_root(&doc), "made");
+  STATUS(livebuf_init(&copy, other, sizeof other), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&copy, livebuf_copy(&made), NULL), LIVEBUF_OK);
+  CHECK(is_printed(livebuf_get(livebuf_root(&copy), "id"), KINDS[6].text));
+  CHECK(is_printed(livebuf_get(livebuf_root(&copy), "price"), KINDS[5].text));
+  CHECK(is_printed(livebuf_get(livebuf_root(&copy), "due"), "2026-11-23"));
+  uint8_t scratch[sizeof buffer / 4];
+  STATUS(livebuf_validate_in(&copy, scratch, sizeof scratch), LIVEBUF_OK);
+  STATUS(livebuf_validate_in(&doc, scratch, sizeof scratch), LIVEBUF_OK);
+
+  /* Stamped into a prepared message. */
+  static const char *const PLACES[] = {"/due"};
+  static uint8_t memory[1024];
+  livebuf_template due;
+  const livebuf_new values[] = {livebuf_date(20780),          livebuf_time(INT64_C(30600250000)),
+                                livebuf_date_time(-1),        livebuf_extended(KINDS[3].text),
+                                livebuf_decimal_i64(1990, 2), livebuf_decimal_new(&MOST),
+                                livebuf_uuid(ID)};
+  const livebuf_new none = livebuf_time(-1);
+  made = livebuf_root(&copy);
+  STATUS(livebuf_template_init(&due, livebuf_copy(&made), PLACES, 1, memory, sizeof memory),
+         LIVEBUF_OK);
+  for (int i = 0; i < 7; i++) {
+    STATUS(livebuf_stamp_doc(&due, &values[i], 1, &copy, other, sizeof other), LIVEBUF_OK);
+    CHECK(is_printed(livebuf_get(livebuf_root(&copy), "due"), KINDS[i].text));
+    CHECK(is_printed(livebuf_get(livebuf_root(&copy), "id"), KINDS[6].text));
+    STATUS(livebuf_validate_in(&copy, scratch, sizeof scratch), LIVEBUF_OK);
+    STATUS(livebuf_stamp(&due, &values[i], 1, other, sizeof other, &length), LIVEBUF_OK);
+    CHECK(length == copy.length && !memcmp(other, copy.bytes, length));
+    STATUS(livebuf_stamp(&due, &values[i], 1, other, length - 1, &length), LIVEBUF_NO_SPACE);
+    CHECK(length == copy.length);
+  }
+  STATUS(livebuf_stamp(&due, &none, 1, other, sizeof other, &length), LIVEBUF_BAD_VALUE);
+
+  /* The same bytes, as they lie in the document under edit. */
+  livebuf_column column;
+  size_t count;
+  STATUS(livebuf_clear(&doc, list), LIVEBUF_OK);
+  for (int i = 0; i < 4; i++) STATUS(livebuf_push(&doc, list, livebuf_uuid(ID), NULL), LIVEBUF_OK);
+  STATUS(livebuf_column_find_path(livebuf_pointer(livebuf_root(&doc), "/list"), "", &column),
+         LIVEBUF_OK);
+  const uint8_t *ids = livebuf_column_slice(&column, &count);
+  CHECK(ids && count == 4 && !memcmp(ids + 48, ID, 16));
+  if (ids) STATUS(livebuf_push(&doc, list, livebuf_uuid(ids + 48), NULL), LIVEBUF_OK);
+  CHECK(is_printed(livebuf_pointer(livebuf_root(&doc), "/list/4"), KINDS[6].text));
+  STATUS(livebuf_validate_in(&doc, scratch, sizeof scratch), LIVEBUF_OK);
+}
+
+/* Cells of dates and times that no writer writes: no call reads more of them than that. */
+static void damaged_dates(void) {
+  livebuf_doc doc;
+  livebuf_decimal decimal;
+  livebuf_column column;
+  int64_t integers[4];
+  STATUS(livebuf_init_object(&doc, buffer, sizeof buffer, 3), LIVEBUF_OK);
+  SET("time", livebuf_time(INT64_C(0x0123456789)));
+  SET("decimal", livebuf_decimal_i64(INT64_C(0x01234567), 0));
+  SET("large", livebuf_decimal_new(&MOST));
+  livebuf_node list;
+  STATUS(livebuf_set_array(&doc, LIVEBUF_ROOT, "days", 4, &list), LIVEBUF_OK);
+  for (int i = 0; i < 4; i++) {
+    STATUS(livebuf_push(&doc, list, livebuf_date(0x55555 + i), NULL), LIVEBUF_OK);
+  }
+  size_t changed = 0;
+  for (size_t at = 24; at + 16 <= doc.length; at++) {
+    static const uint8_t TIME[] = {0x89, 0x67, 0x45, 0x23, 0x01, 0, 0, 0};
+    static const uint8_t SMALL[] = {0x00, 0x67, 0x45, 0x23, 0x01, 0, 0, 0};
+    static const uint8_t DATE[] = {0x56, 0x55, 0x05, 0x00};
+    if (!memcmp(buffer + at, TIME, 8)) buffer[at + 7] = 0x40, changed++;
+    if (!memcmp(buffer + at, SMALL, 8)) buffer[at] = 39, changed++;
+    if (!memcmp(buffer + at, DATE, 4)) buffer[at + 3] = 0x7F, changed++;
+    if (!memcmp(buffer + at, &MOST, 16)) buffer[at + 15] = 0x7F, changed++;
+  }
+  CHECK(changed == 4);
+  livebuf_doc damaged;
+  STATUS(livebuf_read(&damaged, buffer, doc.length), LIVEBUF_OK);
+  livebuf_value root = livebuf_root(&damaged);
+  CHECK(livebuf_kind_of(MEMBER("time")) == LIVEBUF_KIND_TIME);
+  REFUSES(livebuf_read_time, int64_t, MEMBER("time"), LIVEBUF_BAD_CELL);
+  REFUSES(livebuf_read_date, int32_t, MEMBER("time"), LIVEBUF_BAD_CELL);
+  CHECK(livebuf_get_time_or(MEMBER("time"), 7) == 7 && is_printed(MEMBER("time"), ""));
+  STATUS(livebuf_value_error(MEMBER("time")).status, LIVEBUF_BAD_CELL);
+  STATUS(livebuf_read_decimal(MEMBER("decimal"), &decimal), LIVEBUF_BAD_CELL);
+  STATUS(livebuf_read_decimal(MEMBER("large"), &decimal), LIVEBUF_BAD_CELL);
+  CHECK(is_printed(MEMBER("decimal"), "") && is_printed(MEMBER("large"), ""));
+  CHECK(livebuf_get_date_or(livebuf_at(MEMBER("days"), 0), 7) == 0x55555);
+  CHECK(livebuf_get_date_or(livebuf_at(MEMBER("days"), 1), 7) == 7);
+  STATUS(livebuf_column_find_path(MEMBER("days"), "", &column), LIVEBUF_OK);
+  CHECK(livebuf_column_i64s(&column, 0, integers, 4, 7) == 4);
+  CHECK(integers[0] == 0x55555 && integers[1] == 7 && integers[3] == 0x55558);
+  uint8_t scratch[1024];
+  STATUS(livebuf_validate_in(&damaged, scratch, sizeof scratch), LIVEBUF_BAD_CELL);
+}
+
+/* Columns of dates, times, decimals and UUIDs, with and without gaps. */
+static void extended_columns(void) {
+  livebuf_doc doc;
+  livebuf_column column;
+  livebuf_node list;
+  int64_t integers[10];
+  size_t count;
+  const livebuf_new first[] = {livebuf_date(20780), livebuf_time(7), livebuf_date_time(-8),
+                               livebuf_timestamp(INT64_C(1795422600000000)),
+                               livebuf_decimal_i64(1990, 2), livebuf_uuid(ID)};
+  static const int64_t NUMBERS[] = {20780, 7, -8, INT64_C(1795422600000000)};
+  for (uint32_t kind = 0; kind < 6; kind++) {
+    STATUS(livebuf_init(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+    STATUS(livebuf_set_root(&doc, livebuf_array(0), &list), LIVEBUF_OK);
+    STATUS(livebuf_push(&doc, list, first[kind], NULL), LIVEBUF_OK);
+    STATUS(livebuf_column_find_path(livebuf_root(&doc), "", &column), LIVEBUF_OK);
+    CHECK(column.length == 1 && column.column_type == LIVEBUF_COLUMN_DATE + kind);
+    CHECK(livebuf_column_find(&column, first[kind]) == 0);
+    CHECK(livebuf_column_find(&column, livebuf_i64(NUMBERS[kind % 4])) == -1);
+    CHECK(livebuf_column_find(&column, first[(kind + 1) % 6]) == -1);
+    const void *slice = livebuf_column_slice(&column, &count);
+    CHECK(count == (slice ? 1 : 0) && !slice == (kind == 4));
+    if (kind == 0 && slice) CHECK(*(const int32_t *)slice == 20780);
+    if (kind > 0 && kind < 4 && slice) CHECK(*(const int64_t *)slice == NUMBERS[kind]);
+    if (kind == 5 && slice) CHECK(!memcmp(slice, ID, 16));
+    CHECK(livebuf_column_i64s(&column, 0, integers, 10, -7) == 1);
+    CHECK(integers[0] == (kind < 4 ? NUMBERS[kind] : -7));
+    livebuf_value value = livebuf_column_get(&column, 0);
+    livebuf_decimal decimal;
+    uint8_t id[16];
+    CHECK(livebuf_kind_of(value) == (livebuf_kind)(LIVEBUF_KIND_DATE + kind));
+    STATUS(livebuf_read_decimal(value, &decimal), kind == 4 ? LIVEBUF_OK : LIVEBUF_WRONG_TYPE);
+    STATUS(livebuf_read_uuid(value, id), kind == 5 ? LIVEBUF_OK : LIVEBUF_WRONG_TYPE);
+    /* A number among them: cells of any kind, which find them all the same. */
+    STATUS(livebuf_push(&doc, list, livebuf_i64(5), NULL), LIVEBUF_OK);
+    STATUS(livebuf_push(&doc, list, first[kind], NULL), LIVEBUF_OK);
+    STATUS(livebuf_column_find_path(livebuf_root(&doc), "", &column), LIVEBUF_OK);
+    CHECK(column.column_type == LIVEBUF_COLUMN_CELLS && !livebuf_column_slice(&column, NULL));
+    CHECK(livebuf_column_find(&column, first[kind]) == 0);
+    CHECK(livebuf_column_find(&column, livebuf_i64(5)) == 1);
+  }
+  CHECK(livebuf_column_find(&column, livebuf_date(INT32_MAX)) == -1);
+  CHECK(livebuf_column_find(&column, livebuf_extended("no date")) == -1);
+  CHECK(livebuf_column_find(&column, livebuf_uuid(NULL)) == -1);
+}
+
 /* Prepared messages: from fields, from a document, and every misuse. */
 static void templates(void) {
   static const char *const PLACES[] = {"/event", "/lap", "/sec"};
@@ -731,6 +1051,9 @@ int main(void) {
   misuse();
   no_space();
   columns();
+  extended();
+  damaged_dates();
+  extended_columns();
   templates();
   CHECK(allocations == before);
   return done("buffer");

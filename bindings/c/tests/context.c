@@ -543,6 +543,67 @@ static void runs(void) {
   livebuf_destroy(doc);
 }
 
+/* Dates, times and UUIDs that JSON text has, in columns with and without gaps; and printed. */
+static void recognized(void) {
+  const char *json =
+      "[{\"due\":\"2026-11-23\",\"at\":\"2026-11-23T08:30:00Z\",\"local\":\"2026-11-23T08:30:00\","
+      "\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bf6\",\"price\":\"19.90\"},"
+      "{\"due\":null,\"at\":\"2026-11-23T08:30:00.250Z\",\"local\":\"2026-11-23T08:31:00\","
+      "\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bf7\",\"price\":\"20\"},"
+      "{\"due\":\"2026-11-25\",\"at\":\"2026-11-24T00:00:00Z\",\"local\":\"2026-11-23T08:32:00\","
+      "\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bf8\",\"price\":\"30\"},"
+      "{\"due\":\"2026-11-26\",\"at\":\"2026-11-24T00:00:01Z\",\"local\":\"2026-11-23T08:33:00\","
+      "\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bf9\",\"price\":\"40\"}]";
+  livebuf_json_options options = {0};
+  livebuf_column column;
+  size_t count;
+  int64_t integers[3];
+  char text[1000];
+  livebuf_doc *doc = livebuf_from_json(json, strlen(json), &options, NULL, NULL);
+  livebuf_value root = livebuf_root(doc);
+  CHECK(livebuf_kind_of(livebuf_pointer(root, "/0/due")) == LIVEBUF_KIND_STRING);
+  livebuf_destroy(doc);
+  options.flags = LIVEBUF_JSON_RECOGNIZE;
+  doc = livebuf_from_json(json, strlen(json), &options, NULL, NULL);
+  STATUS(livebuf_validate(doc), LIVEBUF_OK);
+  root = livebuf_root(doc);
+  STATUS(livebuf_to_json(root, NULL, text, sizeof text, NULL), LIVEBUF_OK);
+  CHECK(!strcmp(text, json));
+  CHECK(livebuf_kind_of(livebuf_pointer(root, "/0/price")) == LIVEBUF_KIND_STRING);
+  STATUS(livebuf_column_find_path(root, "/due", &column), LIVEBUF_OK);
+  CHECK(column.column_type == LIVEBUF_COLUMN_DATE && !livebuf_column_slice(&column, &count));
+  CHECK(livebuf_column_i64s(&column, 0, integers, 3, -1) == 3);
+  CHECK(integers[0] == 20780 && integers[1] == -1 && integers[2] == 20782);
+  CHECK(livebuf_column_i64s(&column, 2, integers, 3, -1) == 2 && integers[1] == 20783);
+  CHECK(livebuf_column_find(&column, livebuf_extended("2026-11-25")) == 2);
+  STATUS(livebuf_column_find_path(root, "/at", &column), LIVEBUF_OK);
+  const int64_t *moments = livebuf_column_slice(&column, &count);
+  CHECK(column.column_type == LIVEBUF_COLUMN_TIMESTAMP && moments && count == 4);
+  CHECK(moments && moments[1] == INT64_C(1795422600250000));
+  STATUS(livebuf_column_find_path(root, "/local", &column), LIVEBUF_OK);
+  CHECK(column.column_type == LIVEBUF_COLUMN_DATE_TIME);
+  CHECK(livebuf_column_i64s(&column, 0, integers, 3, -1) == 3);
+  CHECK(integers[0] == INT64_C(1795422600000000));
+  STATUS(livebuf_column_find_path(root, "/id", &column), LIVEBUF_OK);
+  const uint8_t *ids = livebuf_column_slice(&column, &count);
+  CHECK(column.column_type == LIVEBUF_COLUMN_UUID && ids && count == 4 && ids[47] == 0xF8);
+  CHECK(ids && livebuf_column_find(&column, livebuf_uuid(ids + 32)) == 2);
+
+  /* A row of the table takes such values, and refuses others. */
+  livebuf_node row = livebuf_child_at(doc, LIVEBUF_ROOT, 1);
+  STATUS(livebuf_set(doc, row, "due", livebuf_date(20781)), LIVEBUF_OK);
+  STATUS(livebuf_set(doc, row, "due", livebuf_date(INT32_MIN)), LIVEBUF_BAD_VALUE);
+  STATUS(livebuf_set(doc, row, "price", livebuf_decimal_i64(1990, 2)), LIVEBUF_OK);
+  STATUS(livebuf_set(doc, row, "id", livebuf_uuid((const uint8_t *)"sixteen bytes...")), LIVEBUF_OK);
+  STATUS(livebuf_validate(doc), LIVEBUF_OK);
+  STATUS(livebuf_to_json(livebuf_at(livebuf_root(doc), 1), NULL, text, sizeof text, NULL),
+         LIVEBUF_OK);
+  CHECK(!strcmp(text, "{\"due\":\"2026-11-24\",\"at\":\"2026-11-23T08:30:00.250Z\",\"local\":"
+                      "\"2026-11-23T08:31:00\",\"id\":\"73697874-6565-6e20-6279-7465732e2e2e\","
+                      "\"price\":19.90}"));
+  livebuf_destroy(doc);
+}
+
 int main(int count, char **arguments) {
   allocators();
   capacity();
@@ -553,6 +614,7 @@ int main(int count, char **arguments) {
   opened_tables();
   dictionaries();
   runs();
+  recognized();
   json_files(count > 1 ? arguments[1] : ".");
   bounds();
   tables();

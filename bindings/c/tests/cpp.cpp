@@ -217,6 +217,80 @@ static void editing() {
   CHECK(!copy.set("/a", 1));
 }
 
+/// Dates, times, decimals and UUIDs as values, in columns and in structs. std::chrono::sys_days
+/// is a date in C++20.
+static void extended() {
+  using std::chrono::microseconds;
+  const livebuf::date due{livebuf::date::duration(20780)};
+  const livebuf::timestamp at{microseconds(1795422600000000)};
+  const livebuf::time_of_day start{microseconds(30600250000)};
+  const livebuf::date_time local{microseconds(-1)};
+  livebuf::uuid id;
+  for (std::size_t i = 0; i < 16; i++) id.bytes[i] = static_cast<std::uint8_t>(17 * i);
+  livebuf::document doc;
+  doc.at_root() = livebuf::object(8);
+  CHECK(doc["due"].set(due) && doc["at"].set(at) && doc["start"].set(start));
+  CHECK(doc["local"].set(local) && doc["price"].set(livebuf::decimal(-1990, 2)));
+  CHECK(doc["id"].set(id) && doc["big"].set(livebuf::extended("123456789012345678901.5")));
+  const auto &view = doc;
+  CHECK(doc.json() ==
+        R"({"due":"2026-11-23","at":"2026-11-23T08:30:00Z","start":"08:30:00.250",)"
+        R"("local":"1969-12-31T23:59:59.999999","price":-19.90,)"
+        R"("id":"00112233-4455-6677-8899-aabbccddeeff","big":123456789012345678901.5})");
+  CHECK(view["due"].get<livebuf::date>() == due && !view["at"].get<livebuf::date>());
+  CHECK(view["at"].get<livebuf::timestamp>() == at && !view["local"].get<livebuf::timestamp>());
+  CHECK(view["start"].get<livebuf::time_of_day>() == start);
+  CHECK(view["local"].value_or(livebuf::date_time()) == local);
+  CHECK(view["start"].value_or(livebuf::date_time()) != local);
+  CHECK(view["price"].get<livebuf::decimal>() == livebuf::decimal(-1990, 2));
+  CHECK(view["price"].get<livebuf::decimal>() != livebuf::decimal(-199, 1));
+  CHECK(view["id"].get<livebuf::uuid>() == id && !view["id"].get<std::string>());
+  CHECK(view["big"].extended_text() == "123456789012345678901.5");
+  CHECK(view["no"].extended_text().empty() && view["due"].kind() == LIVEBUF_KIND_DATE);
+  livebuf::decimal big;
+  CHECK(view["big"].read(big) && big.raw.high > 0 && big.raw.scale == 1);
+  CHECK(view["due"].read(big) == livebuf::status(LIVEBUF_WRONG_TYPE) && big.raw.scale == 1);
+  CHECK(doc["big"].set(livebuf::decimal(big.raw)) && doc["big"].get().extended_text().size() == 23);
+  CHECK(view["none"].get<std::optional<livebuf::uuid>>().has_value());
+#if __cplusplus >= 202002L
+  using namespace std::chrono;
+  CHECK(view["due"].get<sys_days>() == sys_days(2026y / November / 23));
+  CHECK(doc["due"].set(sys_days(2026y / November / 24)));
+  CHECK(view["due"].extended_text() == "2026-11-24");
+  CHECK(view["at"].get<sys_time<microseconds>>() == at);
+#endif
+  const livebuf::status bad(LIVEBUF_BAD_VALUE);
+  CHECK(doc["x"].set(livebuf::extended("2026-02-29")) == bad);
+  CHECK(doc["x"].set(livebuf::extended({})) == bad && doc["x"].set(livebuf::decimal(1, 39)) == bad);
+  CHECK(doc["x"].set(livebuf::date::max()) == bad && doc["x"].set(livebuf::timestamp::min()) == bad);
+  CHECK(doc["x"].set(livebuf::time_of_day{microseconds(-1)}) == bad && !view["x"]);
+
+  std::vector<livebuf::uuid> ids(3, id);
+  ids[1].bytes[0] = 0xFF;
+  CHECK(doc["ids"].set(ids) && view["ids"].get<std::vector<livebuf::uuid>>() == ids);
+  livebuf::span<livebuf::uuid> lent = view["ids"].column<livebuf::uuid>("");
+  CHECK(lent.size() == 3 && lent[1] == ids[1] && view["ids"].column("").find(ids[1]) == 1u);
+  CHECK(view["ids"].column<std::uint8_t>("").empty());
+  CHECK(doc["days"].set(std::vector<livebuf::date>{due, due}));
+  livebuf::column days = view["days"].column("");
+  CHECK(days.type() == LIVEBUF_COLUMN_DATE && days.find(due) == 0u && !days.find(at));
+  CHECK(days.slice<std::int32_t>().size() == 2 && days.slice<std::int32_t>()[1] == 20780);
+  CHECK(days.slice<std::int64_t>().empty() && days.copy<std::int64_t>()[1] == 20780);
+  CHECK(doc["moments"].set(std::vector<livebuf::timestamp>{at, at}));
+  CHECK(view["moments"].column<std::int64_t>("")[1] == at.time_since_epoch().count());
+  CHECK(view["moments"].column<std::int32_t>("").empty());
+
+  livebuf_json_options options = {};
+  options.flags = LIVEBUF_JSON_RECOGNIZE;
+  const char *text = R"(["2026-11-23","2026-11-23?","19.90"])";
+  auto read = livebuf::document::from_json(text, nullptr, &options);
+  CHECK(read.root()[0].get<livebuf::date>() == due && read.root()[1].is_string());
+  CHECK(read.root()[2].is_string() && read.json() == text);
+  livebuf::prepared lap(doc.root(), {"/due"});
+  std::vector<std::uint8_t> message;
+  CHECK(lap.stamp_into(message, due) && lap.stamp_into(message, livebuf::decimal(1, 2)));
+}
+
 static void structs() {
   Lap lap;
   lap.event = "lap_complete";
@@ -332,6 +406,7 @@ int main() {
   runs();
   checked();
   editing();
+  extended();
   structs();
   memory();
   messages();

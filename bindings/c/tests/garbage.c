@@ -43,7 +43,8 @@ static void look_at_columns(livebuf_value array) {
     if (status) continue;
     if (i < width) use(key);
     const uint8_t *data = livebuf_column_slice(&column, &count);
-    if (data && count) sink += data[count - 1];
+    size_t bytes = column.column_type == LIVEBUF_COLUMN_UUID ? 16 * count : count;
+    if (data && count) sink += data[bytes - 1];
     size_t first = any() % (column.length + 1);
     livebuf_column_i64s(&column, first, integers, 64, 0);
     livebuf_column_f64s(&column, first, numbers, 64, 0);
@@ -59,6 +60,10 @@ static void look_at_columns(livebuf_value array) {
     livebuf_column_find(&column, livebuf_i64(7));
     livebuf_column_find(&column, livebuf_f64(0.5));
     livebuf_column_find(&column, livebuf_string("a text that is long"));
+    livebuf_column_find(&column, livebuf_date(20780));
+    livebuf_column_find(&column, livebuf_decimal_i64(1990, 2));
+    livebuf_column_find(&column, livebuf_extended("f81d4fae-7dec-11d0-a765-00a0c91e6bf6"));
+    livebuf_column_find(&column, livebuf_extended("123456789012345678901234567890.5"));
     sink += livebuf_column_get(&column, first).cell;
   }
 }
@@ -94,6 +99,25 @@ static void look_in_place(livebuf_value value) {
   }
 }
 
+/* A value is of one kind, within its bounds, and has a text; or is none. */
+static void look_at_extended(livebuf_value value) {
+  int64_t time = 0, date_time = 0, timestamp = 0;
+  int32_t date = 0;
+  livebuf_decimal decimal = {0, 0, 0, 0};
+  uint8_t id[16] = {0};
+  char text[48];
+  int found = !livebuf_read_date(value, &date) + !livebuf_read_time(value, &time) +
+              !livebuf_read_date_time(value, &date_time) +
+              !livebuf_read_timestamp(value, &timestamp) +
+              !livebuf_read_decimal(value, &decimal) + !livebuf_read_uuid(value, id);
+  size_t length = livebuf_extended_text(value, text, sizeof text);
+  CHECK(found <= 1 && (length > 0) == (found == 1) && strlen(text) == length);
+  CHECK(date >= -719162 && date <= 2932896 && time >= 0 && time < 86400000000);
+  CHECK(date_time >= -62135596800000000 && date_time < 253402300800000000);
+  CHECK(timestamp >= -62135596800000000 && timestamp < 253402300800000000);
+  CHECK(decimal.scale <= 38);
+}
+
 static void look(livebuf_value value, int depth) {
   livebuf_iter it;
   if (depth > 40 || --budget < 0) return;
@@ -117,6 +141,7 @@ static void look(livebuf_value value, int depth) {
   if (!livebuf_read_str(value, &text)) use(text);
   if (!livebuf_read_number_text(value, &text)) use(text);
   if (!livebuf_read_bytes(value, &bytes)) sink += bytes.length;
+  look_at_extended(value);
   char line[160];
   sink += livebuf_error_text(livebuf_value_error(value), line, sizeof line) >= sizeof line;
   livebuf_kind type = livebuf_kind_of(value);
@@ -147,7 +172,7 @@ static void change(livebuf_doc *doc) {
   livebuf_node child = LIVEBUF_ROOT;
   for (int i = 0; i < 24; i++) {
     livebuf_node node = any() % 2 ? LIVEBUF_ROOT : child;
-    switch (any() % 12) {
+    switch (any() % 16) {
       case 0: (void)livebuf_set_i64(doc, node, "name", 5); break;
       case 1: (void)livebuf_set_str(doc, node, "a key that is longer", "a text that is long"); break;
       case 2: (void)livebuf_push(doc, node, livebuf_f64(0.5), &child); break;
@@ -159,6 +184,18 @@ static void change(livebuf_doc *doc) {
       case 8: (void)livebuf_truncate(doc, node, any() % 4); break;
       case 9: (void)livebuf_rename(doc, node, "name", "other"); break;
       case 10: (void)livebuf_clear(doc, node); break;
+      case 11: (void)livebuf_push(doc, node, livebuf_extended("19.90"), &child); break;
+      case 12: (void)livebuf_set(doc, node, "at", livebuf_date((int32_t)any())); break;
+      case 13: {
+        livebuf_new id = livebuf_uuid((const uint8_t *)"sixteen bytes...");
+        (void)livebuf_insert(doc, node, any() % 4, id, NULL);
+        break;
+      }
+      case 14: {
+        livebuf_decimal large = {any(), (int64_t)(any() >> 4), 3, 0};
+        (void)livebuf_set_at(doc, node, any() % 4, livebuf_decimal_new(&large), NULL);
+        break;
+      }
       default: (void)livebuf_swap(doc, node, 0, any() % 4); break;
     }
     if (any() % 3 == 0) child = livebuf_find(doc, "/rows");
@@ -179,11 +216,33 @@ static size_t sample(uint8_t *memory, size_t capacity, int which) {
       "{\"id\":[\"AB\",\"CD\",null,\"EF\",\"GH\",\"IJ\",\"KL\",\"MN\",\"OP\",\"QR\"],"
       "\"list\":[\"Ada\",null,\"Bo\",\"Cy\",\"Dora\",\"Eve\",\"a text that is long\",\"Gus\"],"
       "\"name\":[[\"a\",\"b\"],[\"c\",\"d\",\"e\"],[\"f\"],[\"g\",\"h\",\"i\"]],"
-      "\"at\":[\"open\",\"held\",\"open\",\"open\",\"held\",\"open\",\"held\",\"open\",\"open\"]}"};
+      "\"at\":[\"open\",\"held\",\"open\",\"open\",\"held\",\"open\",\"held\",\"open\",\"open\"]}",
+      /* Dates, times and UUIDs, in columns and by themselves. */
+      "{\"name\":\"2026-11-23\",\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bf6\",\"x\":"
+      "[\"2026-11-23\",\"2026-11-24\",null,\"2026-11-25\"],\"list\":[\"2026-11-23T08:30:00Z\","
+      "\"2026-11-23T08:30:00.5Z\"],\"at\":[\"2026-11-23T08:30:00\",\"0001-01-01T00:00:00\"],"
+      "\"rows\":[{\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bf6\",\"at\":\"2026-11-23T08:30:00Z\"},"
+      "{\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bf7\",\"at\":\"2026-11-23T08:30:01Z\"},"
+      "{\"id\":null,\"at\":\"2026-11-23T08:30:02Z\"},{\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bf8\"},"
+      "{\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bf9\",\"at\":\"2026-11-23T08:30:03Z\"},"
+      "{\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bfa\",\"at\":\"2026-11-23T08:30:04Z\"}]}"};
   livebuf_doc doc;
-  if (which < 4) {
-    if (livebuf_from_json_into(&doc, memory, capacity, TEXTS[which], strlen(TEXTS[which]), NULL)) {
+  if (which < 5) {
+    livebuf_json_options options = {0};
+    options.flags = LIVEBUF_JSON_RECOGNIZE;
+    if (livebuf_from_json_into(&doc, memory, capacity, TEXTS[which], strlen(TEXTS[which]),
+                               &options)) {
       return 0;
+    }
+    if (which == 4) {
+      /* Times of day and decimals, which no text is read as. */
+      livebuf_node list;
+      livebuf_decimal large = {0, (int64_t)1 << 40, 9, 0};
+      livebuf_set_array(&doc, LIVEBUF_ROOT, "a key that is longer", 4, &list);
+      for (int i = 0; i < 5; i++) livebuf_push(&doc, list, livebuf_decimal_i64(i * 7, 2), NULL);
+      livebuf_set(&doc, LIVEBUF_ROOT, "large", livebuf_decimal_new(&large));
+      livebuf_set_array(&doc, LIVEBUF_ROOT, "times", 4, &list);
+      for (int i = 0; i < 5; i++) livebuf_push(&doc, list, livebuf_time(i * 1000), NULL);
     }
   } else {
     /* An object with an index, and with free space. */
@@ -219,7 +278,7 @@ int main(int count, char **arguments) {
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || mprotect(memory + ROOM, page, PROT_NONE)) return 2;
   while (done_bytes < wanted) {
-    size_t length = sample(good, sizeof good, (int)(documents++ % 5));
+    size_t length = sample(good, sizeof good, (int)(documents++ % 6));
     CHECK(length > 0);
     uint8_t *bytes = memory + ROOM - length;
     memcpy(bytes, good, length);

@@ -149,6 +149,12 @@ if has "$CXX"; then
   }
   step "C++17" cpp cpp -std=c++17
   step "C++17 without exceptions and RTTI" cpp cpp-bare -std=c++17 -fno-exceptions -fno-rtti
+  # std::chrono::sys_days came with C++20.
+  if echo 'int main() {}' | "$CXX" -x c++ -std=c++20 -fsyntax-only - 2> "$work/newer.log"; then
+    step "C++20" cpp cpp-20 -std=c++20
+  else
+    skip "C++20" "$CXX has none"
+  fi
   step "headers in any order in C++" orders order.cpp "$CXX -std=c++17" "livebuf.h livebuf.h" \
     "livebuf.h livebuf.hpp" "livebuf.hpp livebuf.h" "livebuf.hpp livebuf.hpp"
   # Below C++17 there were 264 errors, none of which told the reason.

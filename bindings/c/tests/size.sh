@@ -2,7 +2,7 @@
 # Bytes of the buffer API in the small archive (liblivebuf-small.a): programs linked with it as
 # the guide says, and all its functions, and those that read, without anything else. For this
 # machine, and for thumbv7em-none-eabi where `rustup target add` brought its core library.
-# Fails where something is larger than its ceiling here, some 5 % above its size today.
+# Fails where something is larger than its ceiling here, at most some 5 % above its size today.
 # Also runs the tests of the buffer API with this archive.
 set -eu
 cd "$(dirname "$0")/.."
@@ -61,11 +61,11 @@ wrap="-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign"
 "$CC" -std=c11 -Os -Iinclude tests/buffer.c $wrap -L"$work" -llivebuf-small -Wl,--gc-sections -lm -o "$work/buffer"
 "$work/buffer" || failed=1
 
-functions "$(uname -m)" 334000 60000 "$library" flag_cc link_cc
+functions "$(uname -m)" 351000 61000 "$library" flag_cc link_cc
 if rustup target list --installed 2> "$work/rustup.log" | grep -qx thumbv7em-none-eabi; then
   $CARGO rustc --manifest-path ../../Cargo.toml -q -p livebuf-c --profile size --no-default-features \
     --features small --crate-type staticlib --target thumbv7em-none-eabi
-  functions thumbv7em 263000 58000 "$TARGET/thumbv7em-none-eabi/size/liblivebuf_c.a" flag_lld link_lld
+  functions thumbv7em 277000 58000 "$TARGET/thumbv7em-none-eabi/size/liblivebuf_c.a" flag_lld link_lld
 else
   echo "skipped: thumbv7em-none-eabi (rustup target add thumbv7em-none-eabi)"
 fi

@@ -14,8 +14,10 @@ int main(void) {
       livebuf_member("finished", livebuf_bool(true)),
       livebuf_member("penalty", livebuf_null()),
       livebuf_member("photo", livebuf_bytes_n("\x89PNG", 4)),
+      livebuf_member("start", livebuf_extended("2026-11-23T08:30:00Z")),
+      livebuf_member("prize", livebuf_decimal_i64(199900, 2)),
   };
-  livebuf_set_root(&doc, livebuf_fields(fields, 7), NULL);
+  livebuf_set_root(&doc, livebuf_fields(fields, 9), NULL);
 
   /* Read only, from memory that may be constant. */
   livebuf_doc view;
@@ -30,6 +32,14 @@ int main(void) {
   printf("finished %d\n", livebuf_get_bool(livebuf_get(root, "finished")));
   printf("penalty is null: %d\n", livebuf_is_null(livebuf_get(root, "penalty")));
   printf("photo of %u bytes\n", (unsigned)livebuf_get_bytes(livebuf_get(root, "photo")).length);
+
+  /* Dates, times, decimals and UUIDs: by their numbers, or as text. */
+  char text[48];
+  livebuf_value start = livebuf_get(root, "start");
+  livebuf_extended_text(start, text, sizeof text);
+  printf("start %s: %lld us\n", text, (long long)livebuf_get_timestamp_or(start, 0));
+  livebuf_extended_text(livebuf_get(root, "prize"), text, sizeof text);
+  printf("prize %s\n", text);
 
   /* What is not there, or of another type, reads as the value you choose. */
   livebuf_value team = livebuf_pointer(root, "/team/name/first");
