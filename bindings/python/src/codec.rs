@@ -14,12 +14,13 @@ use crate::memory::Memory;
 /// Takes what JSON knows, and `bytes`, `tuple`, `Decimal`, `datetime`, `date`, `time`, `UUID`,
 /// enums, dataclasses, numpy's scalars and arrays, documents and views. For all else
 /// `default(obj)` is called, which gives something that can be stored. Integers of any length
-/// are kept exactly.
+/// are kept exactly. A `datetime` with a time zone is kept as its moment, in UTC.
 ///
 /// Arrays of like objects become columns, unless `tables=False`. `min_width` is the fewest
 /// bytes of a number in an array or column: 8 makes them ready for numpy as 64-bit numbers.
 ///
-/// Raises `EncodeError`, which says where in the object it was.
+/// Raises `EncodeError`, which says where in the object it was; `BadValueError`, one of them,
+/// for a date, time or `Decimal` that no document can hold.
 ///
 /// >>> livebuf.loads(livebuf.dumps({"name": "Ada", "laps": [71, 70.5]}))
 /// {'name': 'Ada', 'laps': [71, 70.5]}

@@ -1,13 +1,16 @@
 //! `==` as dicts and lists have it. Documents are compared without making Python objects of
 //! them.
 
-use livebuf::{Array as Elements, Checked, Error, ErrorKind, Kind, Object as Members, Value};
+use livebuf::{
+    Array as Elements, Checked, Decimal, Error, ErrorKind, Kind, Object as Members, Value,
+};
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList};
 
 use crate::decode::{self, CollectorPause};
 use crate::error::Fault;
+use crate::extended;
 use crate::view::{Above, Array, DETACH, Object, View, child, with_both};
 
 /// The answer to a comparison of a document's value.
@@ -239,6 +242,10 @@ fn scalars(one: &Value<'_>, other: &Value<'_>, left: &mut u64) -> livebuf::Resul
             *left = left.saturating_sub(one.map_or(0, |bytes| bytes.len() as u64 / 64));
             one == other
         }
+        // Decimals are numbers.
+        (kind, same) if kind == same && kind.is_extended() && kind != Kind::Decimal => {
+            one.as_extended()? == other.as_extended()?
+        }
         _ => match (Number::of(one)?, Number::of(other)?) {
             (Some(one), Some(other)) => one.equals(&other),
             _ => false,
@@ -252,6 +259,7 @@ enum Number<'a> {
     Int(i128),
     Float(f64),
     Text(&'a [u8]),
+    Decimal(Decimal),
 }
 
 impl<'a> Number<'a> {
@@ -262,6 +270,7 @@ impl<'a> Number<'a> {
             Kind::Uint => value.as_u64().map(|value| Number::Int(value.into())),
             Kind::Float => value.as_f64().map(Number::Float),
             Kind::NumberText => value.as_number_text()?.map(|text| Number::Text(text.as_bytes())),
+            Kind::Decimal => value.as_decimal()?.map(Number::Decimal),
             _ => None,
         })
     }
@@ -276,6 +285,9 @@ impl<'a> Number<'a> {
             }
             (Number::Float(float), _) | (_, Number::Float(float)) if !float.is_finite() => false,
             (Number::Text(one), Number::Text(other)) if one == other => true,
+            (Number::Decimal(one), Number::Decimal(other)) => {
+                extended::order_of_decimals(*one, *other).is_eq()
+            }
             _ => match (self.digits(), other.digits()) {
                 (Some(one), Some(other)) => one == other,
                 _ => false,
@@ -291,6 +303,7 @@ impl<'a> Number<'a> {
             // No double has more digits behind the point.
             Number::Float(float) => format!("{float:.1074}").into_bytes(),
             Number::Text(text) => text.to_vec(),
+            Number::Decimal(decimal) => decimal.to_string().into_bytes(),
         };
         let (mantissa, exponent) = match printed.iter().position(|byte| matches!(byte, b'e' | b'E'))
         {

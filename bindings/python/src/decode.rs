@@ -10,10 +10,10 @@ use hashbrown::HashMap;
 use livebuf::{Array, ArrayIter, Checked, Error, ErrorKind, Fields, Kind, Object, Value};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyType};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString};
 
 use crate::error::{Fault, Held};
+use crate::extended::{self, decimal_class};
 
 /// As `text.is_ascii()`, which looks at up to 31 last bytes one by one.
 #[cfg(not(feature = "abi3"))]
@@ -78,12 +78,6 @@ fn bad_number() -> Error {
     Error::new(ErrorKind::BadNumber, 0)
 }
 
-/// `decimal.Decimal`, which is written in C.
-pub(crate) fn decimal_class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-    static DECIMAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    DECIMAL.import(py, "decimal", "Decimal")
-}
-
 fn decimal<'py>(py: Python<'py>, text: &str) -> Held<Bound<'py, PyAny>> {
     let _pause = CollectorPause::new();
     match decimal_class(py)?.call1((text,)) {
@@ -106,8 +100,16 @@ pub(crate) fn scalar<'py>(py: Python<'py>, value: &Value<'_, Checked>) -> Held<B
         Kind::Uint => PyInt::new(py, value.as_u64().unwrap_or(0)).into_any(),
         Kind::Bytes => PyBytes::new(py, value.as_bytes()?.unwrap_or_default()).into_any(),
         Kind::NumberText => number(py, value.as_number_text()?.unwrap_or_default())?,
-        _ => return Err(Error::new(ErrorKind::UnsupportedFeature, 0).into()),
+        _ => return other(py, value),
     })
+}
+
+/// A date, time, decimal or UUID.
+#[inline(never)]
+fn other<'py>(py: Python<'py>, value: &Value<'_, Checked>) -> Held<Bound<'py, PyAny>> {
+    let value = value.as_extended()?.ok_or(Error::new(ErrorKind::UnsupportedFeature, 0))?;
+    let _pause = CollectorPause::new();
+    Ok(extended::to_python(py, &value)?)
 }
 
 /// How many values a document of so many bytes may become by default: as many as a valid one

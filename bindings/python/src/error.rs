@@ -15,6 +15,7 @@ struct Classes {
     damaged: Py<PyType>,
     json: Py<PyType>,
     encode: Py<PyType>,
+    bad_value: Py<PyType>,
     missing_key: Py<PyType>,
     index: Py<PyType>,
     wrong_type: Py<PyType>,
@@ -44,6 +45,7 @@ fn classes(py: Python<'_>) -> PyResult<&Classes> {
             damaged: class("DamagedError")?,
             json: class("JSONError")?,
             encode: class("EncodeError")?,
+            bad_value: class("BadValueError")?,
             missing_key: class("MissingKeyError")?,
             index: class("IndexRangeError")?,
             wrong_type: class("WrongTypeError")?,
@@ -172,6 +174,7 @@ pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
         ErrorKind::ReadOnly => classes.read_only.clone_ref(py),
         ErrorKind::StaleHandle => classes.stale.clone_ref(py),
         ErrorKind::BadPointer => classes.pointer.clone_ref(py),
+        ErrorKind::BadValue => classes.bad_value.clone_ref(py),
         ErrorKind::NestingLimit
         | ErrorKind::DocumentLimit
         | ErrorKind::StringLimit
@@ -220,6 +223,11 @@ pub(crate) fn unknown_feature() -> PyErr {
 /// The error for a value that cannot be stored.
 pub(crate) fn encode(py: Python<'_>, message: String, kind: ErrorKind) -> PyErr {
     make(py, |c| &c.encode, message, kind, None)
+}
+
+/// The error for a date, time, decimal or UUID that cannot be stored.
+pub(crate) fn bad_value(py: Python<'_>, message: String) -> PyErr {
+    make(py, |c| &c.bad_value, message, ErrorKind::BadValue, None)
 }
 
 /// The error for a key that an object does not have.

@@ -127,6 +127,17 @@ fn missing_column<'a>(path: &[String], names: impl IntoIterator<Item = &'a str>)
 
 /// The memory of a column of numbers of one type, if no value is missing.
 fn slots(column: &livebuf::Column<'_, Checked>) -> Option<Slots> {
+    if !column.is_complete() {
+        return None;
+    }
+    if let Some(days) = column.days() {
+        let (start, count) = (days.as_ptr().cast(), days.len());
+        return Some(Slots { start, count, size: size_of::<i32>(), format: c"i" });
+    }
+    if let Some(microseconds) = column.microseconds() {
+        let (start, count) = (microseconds.as_ptr().cast(), microseconds.len());
+        return Some(Slots { start, count, size: size_of::<i64>(), format: c"q" });
+    }
     macro_rules! of {
         ($($kind:ident $type:ty, $format:literal;)+) => {
             match column.column_type() {
@@ -148,6 +159,17 @@ fn slots(column: &livebuf::Column<'_, Checked>) -> Option<Slots> {
         U8 u8, c"B"; U16 u16, c"H"; U32 u32, c"I"; U64 u64, c"Q";
         F32 f32, c"f"; NumbersF32 f32, c"f"; MarkedF32 f32, c"f";
         F64 f64, c"d"; NumbersF64 f64, c"d"; MarkedF64 f64, c"d";
+    }
+}
+
+/// What the numbers of a column of dates or times are to numpy: its type, and whether it has as
+/// many bytes.
+fn unit(column: ColumnType) -> Option<(&'static str, bool)> {
+    match column {
+        ColumnType::Date => Some(("datetime64[D]", false)),
+        ColumnType::DateTime | ColumnType::Timestamp => Some(("datetime64[us]", true)),
+        ColumnType::Time => Some(("timedelta64[us]", true)),
+        _ => None,
     }
 }
 
@@ -174,11 +196,18 @@ pub(crate) fn numbers(
         // Found again, since the beginning of the edit may have moved the document.
         let node = view_of_array.node(py, state)?;
         let value = state.editor()?.value(node)?;
-        let Some(slots) = slots(&column(&value, &numbers.path)?) else {
+        let column = column(&value, &numbers.path)?;
+        let Some(slots) = slots(&column) else {
             let message = "only arrays and columns whose values are all numbers of one type, \
-                           without null, and lie aligned in memory can be looked at in place";
+                           dates or times, without null, and lie aligned in memory can be looked \
+                           at in place";
             return Err(PyBufferError::new_err(message).into());
         };
+        if numbers.writable && unit(column.column_type()).is_some() {
+            let message = "dates and times cannot be written through numpy, since not every \
+                           number is one; assign them";
+            return Err(PyBufferError::new_err(message).into());
+        }
         if numbers.writable {
             state.editor()?.storage().lend(slots.start, slots.count * slots.size);
         }
@@ -237,7 +266,20 @@ impl Numbers {
             }
             Err(failure) => return Err(failure),
         };
-        let array = numpy.call_method1("asarray", (buffer,))?;
+        let mut array = numpy.call_method1("asarray", (buffer,))?;
+        // The buffer keeps the column as it is.
+        let numbers = exporter.get();
+        let column = numbers
+            .array
+            .get()
+            .view
+            .read(py, |value| Ok(unit(column(value, &numbers.path)?.column_type())))?;
+        if let Some((unit, is_as_wide)) = column {
+            if !is_as_wide {
+                return array.call_method1("astype", (unit,));
+            }
+            array = array.call_method1("view", (unit,))?;
+        }
         if copy { array.call_method0("copy") } else { Ok(array) }
     }
 }

@@ -17,7 +17,9 @@ use crate::view::{Array, DETACH, Document, Object};
 /// Takes `str`, and UTF-8 in `bytes`, `bytearray`, `memoryview` and others. With `lines=True`
 /// the text is JSON lines, and the document is an array with an element for each line.
 /// `numbers="text"` keeps every number as it is written. If a key occurs twice in an object,
-/// the last one counts; with `duplicate_keys="error"` that is an error.
+/// the last one counts; with `duplicate_keys="error"` that is an error. With `recognize=True`
+/// text that is a date, a date and time, or a UUID in full, as `to_json` prints them, becomes
+/// such a value.
 ///
 /// Raises `JSONError`, which is a `json.JSONDecodeError`.
 ///
@@ -27,7 +29,8 @@ use crate::view::{Array, DETACH, Document, Object};
 /// 2
 #[pyfunction]
 #[pyo3(signature = (
-    data, *, lines=false, tables=true, min_width=1, numbers="exact", duplicate_keys="last"
+    data, *, lines=false, tables=true, min_width=1, numbers="exact", duplicate_keys="last",
+    recognize=false
 ))]
 pub(crate) fn from_json(
     data: &Bound<'_, PyAny>,
@@ -36,12 +39,14 @@ pub(crate) fn from_json(
     min_width: u8,
     numbers: &str,
     duplicate_keys: &str,
+    recognize: bool,
 ) -> PyResult<Document> {
     let py = data.py();
     encode::options(tables, min_width)?;
     let options = ReadOptions::new()
         .tables(tables)
         .min_width(min_width)
+        .recognize(recognize)
         .numbers(match numbers {
             "exact" => NumberPolicy::Exact,
             "text" => NumberPolicy::AllText,
@@ -88,7 +93,7 @@ pub(crate) fn from_json(
 /// Prints JSON text, as UTF-8 bytes: a document, a view, or anything that `dumps` takes.
 ///
 /// `indent` is a number of spaces, or the text to indent by. Without it the text is compact.
-/// Byte strings become base64. Infinities and NaN raise `EncodeError`, or become null with
+/// Byte strings become base64, dates, times and UUIDs text, timestamps in UTC. Infinities and NaN raise `EncodeError`, or become null with
 /// `non_finite="null"`.
 ///
 /// Prints at most `max_bytes`, and raises `LimitError` for more. By default this is 16,384 for

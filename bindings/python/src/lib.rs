@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `error` | exceptions |
 //! | `lock` | the lock of a document |
+//! | `extended` | dates, times, decimals and UUIDs |
 //! | `decode` | values to Python objects |
 //! | `memory` | where bytes live: Python objects, mapped files |
 //! | `log` | places by keys and indexes, and edits that shift them |
@@ -29,6 +30,7 @@ mod edit;
 mod encode;
 mod error;
 mod export;
+mod extended;
 mod json;
 mod lock;
 mod log;

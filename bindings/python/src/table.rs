@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use livebuf::{Doc, Scalar, Valid};
+use livebuf::{Checked, ColumnType, Decimal, Doc, Extended, Scalar, Valid};
 use livebuf_arrow::{
     ArrowArray, ArrowArrayStream, ArrowSchema, ExportOptions, Exporter, ImportOptions, RecordBatch,
     TextLayout,
@@ -17,6 +17,7 @@ use crate::decode::{self, CollectorPause};
 use crate::encode::Given;
 use crate::error::{self, Held, expected};
 use crate::export::{self, Numbers};
+use crate::extended::{self, Class, Read, Refused};
 use crate::view::{Array, Document};
 
 /// An array as columns, for Arrow, polars, pyarrow, pandas and DuckDB. No row becomes a Python
@@ -234,10 +235,86 @@ impl Column {
     fn read<R>(
         &self,
         py: Python<'_>,
-        look: impl FnOnce(livebuf::Column<'_, livebuf::Checked>) -> Held<R>,
+        look: impl FnOnce(livebuf::Column<'_, Checked>) -> Held<R>,
     ) -> PyResult<R> {
         self.array.get().view.read(py, |value| look(export::column(value, &self.path)?))
     }
+}
+
+/// The date, time, decimal or UUID that is searched for, if it is one.
+fn wanted(object: &Bound<'_, PyAny>) -> PyResult<Option<Extended>> {
+    let read = || -> Result<Option<Extended>, Refused> {
+        Ok(match Class::of(object)?.map(|class| class.read(object)).transpose()? {
+            Some(Read::Value(value)) => Some(value),
+            _ => None,
+        })
+    };
+    read().map_err(|refused| refused.into_error(object.py()))
+}
+
+/// A bound of a range of numbers.
+struct Bounding {
+    float: f64,
+    integer: Option<i64>,
+    /// Exactly the bound, where it is no float.
+    decimal: Option<Decimal>,
+}
+
+impl Bounding {
+    fn of(object: &Bound<'_, PyAny>, decimal: Option<Extended>) -> PyResult<Bounding> {
+        let float = object.extract::<f64>()?;
+        let integer = match decimal {
+            Some(_) => None,
+            None => object.extract::<i64>().ok(),
+        };
+        let decimal = match decimal {
+            Some(Extended::Decimal(decimal)) => Some(decimal),
+            _ => integer.and_then(|integer| Decimal::new(integer.into(), 0)),
+        };
+        Ok(Bounding { float, integer, decimal })
+    }
+
+    /// How a decimal compares with it; with a float, as a float.
+    fn order(&self, value: Decimal) -> Option<std::cmp::Ordering> {
+        match self.decimal {
+            Some(bound) => Some(extended::order_of_decimals(value, bound)),
+            None => value.to_string().parse().ok().and_then(|f: f64| f.partial_cmp(&self.float)),
+        }
+    }
+}
+
+/// The rows whose integer or float lies between two bounds.
+fn rows_of_numbers(
+    column: &livebuf::Column<'_, Checked>,
+    low: &Bounding,
+    high: &Bounding,
+) -> livebuf::Result<Vec<usize>> {
+    use ColumnType::{Cells, I64, U64};
+    if let (Some(low), Some(high)) = (low.integer, high.integer) {
+        // Bounds beyond 2^53 are exact as integers only.
+        let is_exact = [low, high].iter().all(|bound| bound.unsigned_abs() <= 1 << 53);
+        if !is_exact && matches!(column.column_type(), Cells | I64 | U64) {
+            return column.filter_i64(low..=high).collect();
+        }
+    }
+    column.filter_f64(low.float, high.float).collect()
+}
+
+/// The rows whose value is one of these.
+fn rows_of(
+    column: &livebuf::Column<'_, Checked>,
+    is_wanted: impl Fn(Extended) -> bool,
+) -> livebuf::Result<Vec<usize>> {
+    let mut rows = Vec::new();
+    for (row, value) in column.iter().enumerate() {
+        if let Some(value) = value?
+            && let Some(value) = value.as_extended()?
+            && is_wanted(value)
+        {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
 }
 
 #[pymethods]
@@ -253,40 +330,78 @@ impl Column {
         self.read(py, |column| Ok(format!("{:?}", column.column_type())))
     }
 
-    /// The first row, from `start` on, that holds this number, text, boolean or null; `None`
-    /// where there is none. An `int` finds integers, a `float` floats.
+    /// The first row, from `start` on, that holds this number, text, boolean, date, time, UUID
+    /// or null; `None` where there is none. An `int` finds integers, a `float` floats, a
+    /// `Decimal` decimals of the same value.
     #[pyo3(signature = (value, start=0))]
     fn find(&self, value: &Bound<'_, PyAny>, start: usize) -> PyResult<Option<usize>> {
-        let given = Given::of(value)?;
+        let given = match wanted(value)? {
+            // 1.5 finds 1.50.
+            Some(Extended::Decimal(decimal)) => {
+                return self.read(value.py(), |column| {
+                    for (row, value) in column.slice(start..).iter().enumerate() {
+                        let found = value?.map(|value| value.as_decimal()).transpose()?.flatten();
+                        if found.is_some_and(|found| {
+                            extended::order_of_decimals(found, decimal).is_eq()
+                        }) {
+                            return Ok(Some(row + start));
+                        }
+                    }
+                    Ok(None)
+                });
+            }
+            Some(value) => Given::Extended(value),
+            None => Given::of(value)?,
+        };
         self.read(value.py(), |column| {
             let found = column.slice(start..).find(Scalar::try_from(given.value())?)?;
             Ok(found.map(|row| row + start))
         })
     }
 
-    /// The rows whose number lies between two bounds, both included.
+    /// The rows whose number lies between two bounds, both included. With dates as bounds, the
+    /// rows whose date does; so with times, datetimes (with a time zone or without) and UUIDs.
     fn filter(&self, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         let py = low.py();
-        match (low.extract::<i64>(), high.extract::<i64>()) {
-            (Ok(low), Ok(high)) => self.read(py, |column| {
-                use livebuf::ColumnType::{Cells, I64, U64};
-                // Bounds beyond 2^53 are exact as integers only.
-                let is_exact = [low, high].iter().all(|bound| bound.unsigned_abs() <= 1 << 53);
-                let by_integers = matches!(column.column_type(), Cells | I64 | U64);
-                Ok(match by_integers && !is_exact {
-                    true => column.filter_i64(low..=high).collect::<Result<_, _>>()?,
-                    false => {
-                        column.filter_f64(low as f64, high as f64).collect::<Result<_, _>>()?
-                    }
-                })
-            }),
-            _ => {
-                let (low, high): (f64, f64) = (low.extract()?, high.extract()?);
-                self.read(py, |column| {
-                    Ok(column.filter_f64(low, high).collect::<Result<_, _>>()?)
-                })
+        let bounds = (wanted(low)?, wanted(high)?);
+        let (low, high) = match bounds {
+            (None | Some(Extended::Decimal(_)), None | Some(Extended::Decimal(_))) => {
+                (Bounding::of(low, bounds.0)?, Bounding::of(high, bounds.1)?)
             }
-        }
+            (Some(from), Some(to)) if extended::order(&from, &to).is_some() => {
+                return self.read(py, |column| {
+                    let is_between = |value| {
+                        extended::order(&from, &value).is_some_and(|order| order.is_le())
+                            && extended::order(&value, &to).is_some_and(|order| order.is_le())
+                    };
+                    Ok(rows_of(&column, is_between)?)
+                });
+            }
+            _ => {
+                let message = "the bounds must be of one kind: numbers, dates, times, UUIDs, or \
+                               datetimes that both have a time zone or both have none";
+                return Err(error::wrong_type(py, message.into()));
+            }
+        };
+        let is_between = |value| match value {
+            Extended::Decimal(value) => {
+                low.order(value).is_some_and(|order| order.is_ge())
+                    && high.order(value).is_some_and(|order| order.is_le())
+            }
+            _ => false,
+        };
+        self.read(py, |column| {
+            Ok(match column.column_type() {
+                ColumnType::Decimal => rows_of(&column, is_between)?,
+                ColumnType::Cells => {
+                    let mut rows = rows_of_numbers(&column, &low, &high)?;
+                    rows.extend(rows_of(&column, is_between)?);
+                    rows.sort_unstable();
+                    rows
+                }
+                _ => rows_of_numbers(&column, &low, &high)?,
+            })
+        })
     }
 
     /// How many rows have each text, in the order in which they are met. Other values are not

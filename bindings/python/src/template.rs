@@ -7,6 +7,7 @@ use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use crate::encode::{self, Given, class_name};
 use crate::error;
+use crate::extended;
 use crate::memory::Memory;
 
 /// A prepared message: made once from an example, then stamped with other values in its
@@ -14,7 +15,7 @@ use crate::memory::Memory;
 ///
 /// `example` is what `dumps` takes, or a document or view. `places` are JSON pointers into it:
 /// what differs from message to message. In the example they hold `None`, a `bool`, number,
-/// `str` or `bytes`; a stamp gives them any of these.
+/// `str`, `bytes`, date, time or UUID; a stamp gives them any of these.
 ///
 /// Raises `MissingKeyError` where the example has nothing at a place, `WrongTypeError` where it
 /// has a dict or list there, `PointerError`, `EncodeError`.
@@ -68,8 +69,8 @@ impl Template {
 
     /// A document's bytes with these values, one for each place.
     ///
-    /// The values are `None`, `bool`, numbers, `str` and `bytes`, and what `dumps` stores as
-    /// one of these, such as `Decimal` and `datetime`.
+    /// The values are `None`, `bool`, numbers, `str`, `bytes`, dates, times and UUIDs, and what
+    /// `dumps` stores as one of these.
     ///
     /// Raises `TypeError` where there are not as many values as places, `EncodeError` where
     /// one cannot be stored in a place, as a dict cannot.
@@ -128,7 +129,8 @@ impl Template {
     fn refused(&self, value: Borrowed<'_, '_, PyAny>, index: usize) -> PyErr {
         let (class, place) = (class_name(value), self.places.get(index));
         let message = format!(
-            "a place takes None, bool, numbers, str and bytes, not {class} (value {index}, for {:?})",
+            "a place takes None, bool, numbers, str, bytes, dates, times and UUIDs, not {class} \
+             (value {index}, for {:?})",
             place.map_or("", String::as_str)
         );
         error::encode(value.py(), message, ErrorKind::Unsupported)
@@ -139,6 +141,9 @@ impl Template {
 /// change such an object.
 #[inline]
 fn plain<'a>(object: Borrowed<'a, '_, PyAny>) -> Option<Stamped<'a>> {
-    let given = Given::plain(object)?;
-    Stamped::of(&given.into_value()?).ok()
+    let value = match Given::plain(object) {
+        Some(given) => given.into_value()?,
+        None => New::Extended(extended::plain(object)?),
+    };
+    Stamped::of(&value).ok()
 }

@@ -149,15 +149,16 @@ class TestNumbers:
 
     @pytest.mark.parametrize(
         "text",
-        ["1.5", "0.10", "123456789012345678901234567890.123", "1E+3", "1E-400", "-1.1E+500"],
+        ["1.5", "0.10", "123456789012345678901234567890.123", "-7", "0.00", "1E-9"],
     )
     def test_decimals(self, text: str) -> None:
         value = Decimal(text)
         found = through(value)
         assert type(found) is Decimal and found.as_tuple() == value.as_tuple()
 
-    def test_whole_decimals_are_integers(self) -> None:
-        assert identical(through([Decimal(7), Decimal(10) ** 25]), [7, 10**25])
+    def test_whole_decimals_are_decimals(self) -> None:
+        values = [Decimal(7), Decimal(10) ** 25]
+        assert identical(through(values), values)
 
     def test_decimals_are_independent_of_the_context(self) -> None:
         with decimal.localcontext(prec=3):
@@ -252,22 +253,6 @@ class TestPythonTypes:
         found = through([Color.RED, Color.BOTH, Level.LOW, Word.YES, Bits.ONE | Bits.TWO])
         assert identical(found, ["red", [1, 2], 1, "yes", 3])
         assert identical(through({Word.YES: 1}), {"yes": 1})
-
-    def test_times_are_iso_8601(self) -> None:
-        zone = dt.timezone(dt.timedelta(hours=5, minutes=30))
-        moments = [
-            dt.datetime(2024, 2, 29, 12, 30, 59, 123456),
-            dt.datetime(2024, 2, 29, tzinfo=dt.UTC),
-            dt.datetime(1, 1, 1, tzinfo=zone),
-            dt.date(2024, 2, 29),
-            dt.time(23, 59, 59, 1),
-            dt.time(1, 2, tzinfo=zone),
-        ]
-        assert through(moments) == [moment.isoformat() for moment in moments]
-
-    def test_uuids_are_text(self) -> None:
-        value = uuid.UUID("12345678-1234-5678-1234-567812345678")
-        assert through({"id": value}) == {"id": str(value)}
 
     def test_subclasses(self) -> None:
         class Whole(int):
@@ -773,7 +758,15 @@ class TestTyped:
             (dt.datetime(2024, 1, 2, 3, tzinfo=dt.UTC), dt.datetime, None),
             (dt.date(2024, 1, 2), dt.date, None),
             (dt.time(1, 2, 3), dt.time, None),
+            (dt.datetime(2024, 1, 2, 3), dt.datetime, None),
             (uuid.UUID(int=7), uuid.UUID, None),
+            # As documents of JSON have them.
+            ("2024-01-02T03:00:00+02:00", dt.datetime, dt.datetime(2024, 1, 2, 1, tzinfo=dt.UTC)),
+            ("2024-01-02", dt.date, dt.date(2024, 1, 2)),
+            ("01:02:03", dt.time, dt.time(1, 2, 3)),
+            (str(uuid.UUID(int=7)), uuid.UUID, uuid.UUID(int=7)),
+            (dt.date(2024, 1, 2), dt.datetime | dt.date, None),
+            (dt.date(2024, 1, 2), Any, None),
             ("red", Color, Color.RED),
             (1, Level, Level.LOW),
             (3, Bits, Bits.ONE | Bits.TWO),
@@ -839,7 +832,10 @@ class TestTyped:
             (10**400, float, "float|large"),
             ("nonsense", Decimal, "Decimal|nonsense|ConversionSyntax"),
             ("nonsense", dt.date, "nonsense"),
-            (5, dt.datetime, "wanted, not int 5"),
+            (5, dt.datetime, "datetime is wanted, not int 5"),
+            (dt.datetime(2024, 1, 2), dt.date, "date is wanted, not datetime datetime.datetime"),
+            (dt.date(2024, 1, 2), dt.datetime, "datetime is wanted, not date datetime.date"),
+            (dt.date(2024, 1, 2), str, "str is wanted, not date"),
             ("nonsense", uuid.UUID, "UUID"),
             ("green", Color, "green"),
             ("c", Literal["a", "b"], r"\['a', 'b'\]"),

@@ -16,6 +16,7 @@ import pytest
 CLASSES = [getattr(livebuf, name) for name in livebuf.__all__ if name.endswith("Error")]
 
 BUILT_IN = {
+    "BadValueError": ValueError,
     "ClosedError": ValueError,
     "EncodeError": TypeError,
     "ExportedError": BufferError,
@@ -37,7 +38,7 @@ def caught(action: Any) -> livebuf.Error:
 
 
 def test_hierarchy() -> None:
-    assert len(CLASSES) == 13
+    assert len(CLASSES) == 14
     for error in CLASSES:
         assert issubclass(error, livebuf.Error)
         built_in = BUILT_IN.get(error.__name__)

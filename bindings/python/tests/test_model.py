@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import random
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import livebuf
 import pytest
@@ -25,7 +28,19 @@ KEYS = st.one_of(
     st.sampled_from(["k" * 255, "k" * 256, "common prefix 1", "common prefix 2"]),
 )
 
+DATES = st.sampled_from([datetime.date.min, datetime.date(1970, 1, 1), datetime.date(2024, 2, 29)])
+UUIDS = st.sampled_from([UUID(int=0), UUID(int=1), UUID(int=2**128 - 1)])
+EXTENDED = st.one_of(
+    DATES,
+    UUIDS,
+    st.times(),
+    st.datetimes(),
+    st.datetimes(timezones=st.just(datetime.UTC)),
+    st.sampled_from(["0", "0.00", "1.5", "1.50", "-7", "9" * 38, "0." + "9" * 38]).map(Decimal),
+)
+
 SCALARS = st.one_of(
+    EXTENDED,
     st.none(),
     st.booleans(),
     st.integers(-200, 200),
@@ -40,13 +55,25 @@ SCALARS = st.one_of(
 ROWS = st.lists(
     st.fixed_dictionaries(
         {"id": st.integers(0, 9), "name": st.sampled_from(["x", "yy", "a longer name"])},
-        optional={"at": st.fixed_dictionaries({"x": st.integers(0, 3)}), "tags": st.just([1])},
+        optional={
+            "at": st.fixed_dictionaries({"x": st.integers(0, 3)}),
+            "tags": st.just([1]),
+            "day": DATES,
+            "key": UUIDS,
+            "price": st.sampled_from([Decimal("1.50"), Decimal("-20.00")]),
+        },
     ),
     max_size=12,
 )
 
 VALUES = st.recursive(
-    st.one_of(SCALARS, ROWS, st.lists(st.integers(-200, 70_000), max_size=9)),
+    st.one_of(
+        SCALARS,
+        ROWS,
+        st.lists(st.integers(-200, 70_000), max_size=9),
+        st.lists(DATES | st.none(), max_size=9),
+        st.lists(UUIDS, max_size=9),
+    ),
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=4)),
     max_leaves=12,
 )
@@ -63,7 +90,7 @@ def identical(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(identical(one[key], other[key]) for key in one)
     if isinstance(one, list):
         return len(one) == len(other) and all(map(identical, one, other))
-    if isinstance(one, float):
+    if isinstance(one, (float, Decimal)):
         return repr(one) == repr(other)
     return bool(one == other)
 
@@ -74,6 +101,19 @@ def copied(value: Any) -> Any:
         return {key: copied(item) for key, item in value.items()}
     if isinstance(value, list):
         return [copied(item) for item in value]
+    return value
+
+
+def counted(value: Any) -> Any:
+    """A value as buffers have it: dates as days, times as microseconds."""
+    if isinstance(value, datetime.time):
+        value = datetime.datetime.combine(datetime.date(1970, 1, 1), value)
+    if isinstance(value, datetime.datetime):
+        utc = value.replace(tzinfo=datetime.UTC)
+        since = utc - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        return since // datetime.timedelta(microseconds=1)
+    if isinstance(value, datetime.date):
+        return (value - datetime.date(1970, 1, 1)).days
     return value
 
 
@@ -470,7 +510,7 @@ class DocumentMachine(RuleBasedStateMachine):
         except BufferError:
             return
         with view:
-            assert view.tolist() == pair.model
+            assert view.tolist() == [counted(item) for item in pair.model]
             with pytest.raises(livebuf.ExportedError):
                 pair.view.append(1)
 

@@ -65,16 +65,37 @@ def test_whatever_is_stored_as_a_plain_value() -> None:
         2**64 - 1,
         decimal.Decimal("1.10"),
         datetime.datetime(2026, 11, 22, 21, 30),
-        uuid.UUID(int=5),
         Text("a text of a class of its own"),
         float("inf"),
         "\N{SNOWMAN}" * 10,
         livebuf.loads(livebuf.dumps("text")),
     ]
-    for value in values:
+    for value in [*values, *EXTENDED]:
         assert lap.stamp(value) and livebuf.loads(lap.stamp(value)) == livebuf.loads(
             livebuf.dumps({"a": value})
         )
+
+
+EXTENDED = [
+    datetime.date(2026, 11, 22),
+    datetime.time(21, 30),
+    datetime.datetime(2026, 11, 22, 21, 30),
+    datetime.datetime(2026, 11, 22, 21, 30, tzinfo=datetime.UTC),
+    datetime.datetime(2026, 11, 22, tzinfo=datetime.timezone(datetime.timedelta(hours=2))),
+    decimal.Decimal("-1.50"),
+    decimal.Decimal("9" * 38),
+    uuid.UUID(int=5),
+]
+
+
+def test_dates_times_decimals_and_uuids() -> None:
+    """They are in examples, and stamps have them."""
+    places = [f"/{index}" for index in range(len(EXTENDED))]
+    example = livebuf.Template(EXTENDED, places)
+    assert livebuf.loads(example.stamp(*EXTENDED[::-1])) == EXTENDED[::-1]
+    doc = livebuf.Document(example.stamp(*EXTENDED))
+    doc.validate()
+    assert doc == EXTENDED
 
 
 def test_wrong_values() -> None:
@@ -91,6 +112,8 @@ def test_wrong_values() -> None:
         lap.stamp(1, "\ud800")
     with pytest.raises(livebuf.EncodeError):
         lap.stamp(object(), 1)
+    with pytest.raises(livebuf.BadValueError, match="not finite"):
+        lap.stamp(decimal.Decimal("NaN"), 1)
     assert livebuf.loads(lap.stamp(3, 4)) == {"a": 3, "b": 4}
 
 
@@ -130,12 +153,13 @@ def test_a_value_whose_class_stamps(chance: random.Random) -> None:
     lap = livebuf.Template({"a": 1, "b": ""}, ["/a", "/b"])
 
     class Odd(datetime.date):
-        def isoformat(self) -> str:
+        @property
+        def year(self) -> int:
             lap.stamp(chance.random(), "inside, and longer than seven")
-            return super().isoformat()
+            return super().year
 
     data = lap.stamp(1, Odd(2026, 11, 22))
-    assert livebuf.loads(data) == {"a": 1, "b": "2026-11-22"}
+    assert livebuf.loads(data) == {"a": 1, "b": datetime.date(2026, 11, 22)}
 
 
 def test_threads() -> None:

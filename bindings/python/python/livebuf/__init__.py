@@ -19,6 +19,7 @@ from collections.abc import Callable, MutableMapping, MutableSequence
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
 
 from ._errors import (
+    BadValueError,
     ClosedError,
     DamagedError,
     EncodeError,
@@ -52,6 +53,7 @@ from ._livebuf import (
 
 __all__ = [
     "Array",
+    "BadValueError",
     "ClosedError",
     "Column",
     "DamagedError",
@@ -183,7 +185,8 @@ def load(file: _Source, *, type: Any = None, max_values: int | None = None) -> A
 
 def default(obj: object) -> Any:
     """Turns documents and views into plain Python objects, for JSON libraries. Pass it to
-    `orjson.dumps(..., default=)` or `json.dumps(..., default=)`.
+    `orjson.dumps(..., default=)` or `json.dumps(..., default=)`. Dates, times and UUIDs, which
+    `json` does not know, become the text that `to_json` prints.
 
     >>> import json
     >>> doc = livebuf.from_json('{"laps": [71, 70]}')
@@ -192,4 +195,10 @@ def default(obj: object) -> Any:
     """
     if isinstance(obj, (Document, Object, Array)):
         return obj.to_python()
+    from datetime import date, time
+    from uuid import UUID
+
+    if isinstance(obj, (date, time, UUID)):
+        # A date of pandas may be null.
+        return None if (text := to_json(obj)) == b"null" else text[1:-1].decode()
     raise TypeError(f"{type(obj).__name__} is not JSON serializable")

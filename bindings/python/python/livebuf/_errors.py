@@ -61,6 +61,10 @@ class EncodeError(Error, TypeError):
     """A Python value that a document cannot hold; the message says where it is."""
 
 
+class BadValueError(EncodeError, ValueError):
+    """A date, time or `Decimal` that no document can hold; the message says what to do."""
+
+
 class MissingKeyError(Error, KeyError):
     """The object has no such key."""
 

@@ -118,6 +118,20 @@ def _parsed(parse: Callable[[Any], Any], *classes: type) -> Convert:
     return read
 
 
+def _from_text(target: type, parse: Callable[[str], Any]) -> Convert:
+    """For values that documents hold, and hold as text where they came from JSON."""
+    read = _parsed(parse)
+
+    def convert(value: Any) -> Any:
+        if type(value) is target:
+            return value
+        if type(value) is str:
+            return read(value)
+        raise _Mismatch(f"{target.__name__} is wanted, not {_name(value)}")
+
+    return convert
+
+
 def _below(convert: Convert, value: Any, step: str | int) -> Any:
     try:
         return convert(value)
@@ -240,10 +254,10 @@ def _of_class(target: Any) -> Convert:
         bytes: _exactly(bytes),
         bytearray: _parsed(bytearray, bytes),
         Decimal: _decimal,
-        datetime: _parsed(datetime.fromisoformat, str),
-        date: _parsed(date.fromisoformat, str),
-        time: _parsed(time.fromisoformat, str),
-        UUID: _parsed(UUID, str),
+        datetime: _from_text(datetime, datetime.fromisoformat),
+        date: _from_text(date, date.fromisoformat),
+        time: _from_text(time, time.fromisoformat),
+        UUID: _from_text(UUID, UUID),
         list: _elements(_plain, list),
         tuple: _elements(_plain, tuple),
         set: _elements(_plain, set),
