@@ -45,7 +45,8 @@ impl ReadOptions {
 
     /// Whether text that is a date, a date and time, a timestamp or a UUID becomes such a value, as
     /// [`Extended::recognize`] says; it stays text by default. Reading takes longer with it. Printed
-    /// again, a timestamp is in UTC, and a UUID in lower case.
+    /// again, a timestamp is in UTC, a second's fraction has three or six digits or none, and a UUID
+    /// is in lower case.
     ///
     /// ```
     /// use livebuf_json::{ReadOptions, from_slice_with, to_string};
