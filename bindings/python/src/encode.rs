@@ -303,7 +303,8 @@ impl Walk {
     }
 
     // Forced: a list of integers takes 12 % more instructions without.
-    #[inline(always)]
+    // Not in debug builds, whose frames must stay small: lists within lists recurse.
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn integer(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         let mut overflow: c_int = 0;
         // SAFETY: an `int`.
