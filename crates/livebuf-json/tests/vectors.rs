@@ -1,7 +1,10 @@
 //! The format's vectors (`testdata/vectors/`), and that FORMAT's worked
 //! example is what the encoder writes.
 
-use livebuf::{Date, Decimal, Doc, DocBuf, Editor, New, Time, Timestamp, Uuid, VecStorage, json};
+use livebuf::{
+    ColumnType, Date, Decimal, Doc, DocBuf, Editor, Encoder, New, Tensor, Time, Timestamp, Uuid,
+    VecStorage, json,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +50,9 @@ fn vectors_give_their_verdicts() {
             let alike = encoded.as_bytes().iter().zip(&bytes).take_while(|(a, b)| a == b).count();
             let same = encoded.as_bytes() == bytes;
             assert!(same, "{name}: the encoder writes other bytes from {alike} on");
+            counts[0] += 1;
+        } else if name.starts_with("y_tensor_") {
+            assert_eq!(doc.compacted().unwrap().as_bytes(), bytes, "{name}");
             counts[0] += 1;
         } else if name.starts_with("y_recognized_") {
             assert_eq!(recognized_from(json).as_bytes(), bytes, "{name}");
@@ -312,6 +318,73 @@ fn extended() -> Vec<(&'static str, DocBuf)> {
     ]
 }
 
+/// What an encoder writes that is told which arrays are tensors.
+fn tensors() -> Vec<(&'static str, DocBuf)> {
+    let doc = |with: &dyn Fn(&mut Encoder)| {
+        let mut encoder = Encoder::new();
+        encoder.begin_array().unwrap();
+        with(&mut encoder);
+        encoder.end_array().unwrap();
+        encoder.finish().unwrap()
+    };
+    let of = |column, shape: &[usize], bytes: &[u8], encoder: &mut Encoder| {
+        encoder.tensor(&Tensor::from_bytes(column, shape, bytes).unwrap()).unwrap();
+    };
+    use ColumnType::*;
+    let types = [Bool8, I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64];
+    let pair = |at: u8| [at, 0, 0, 0x3F, at, 0, 0, 0x40];
+    let rows = |absent: u8| {
+        doc(&|encoder| {
+            for row in 0..5 {
+                encoder.begin_object().unwrap();
+                encoder.key("at").unwrap();
+                match row == absent {
+                    true => encoder.null().unwrap(),
+                    false => of(F32, &[2], &pair(row), encoder),
+                }
+                encoder.key("image").unwrap();
+                of(U8, &[1, 2, 3], &[row; 6], encoder);
+                encoder.end_object().unwrap();
+            }
+        })
+    };
+    vec![
+        (
+            "types",
+            doc(&|encoder| {
+                for (column, width) in types.into_iter().zip([1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8]) {
+                    let bytes: Vec<u8> = (0..3 * width).map(|at| (at % width == 0) as u8).collect();
+                    of(column, &[3], &bytes, encoder);
+                }
+                of(F16, &[4], &[0, 0x3C, 0, 0x80, 1, 0, 0xFF, 0x7B], encoder);
+            }),
+        ),
+        ("dimensions", {
+            let mut encoder = Encoder::new();
+            let bytes: Vec<u8> = (0..24).collect();
+            of(I16, &[2, 3, 2], &bytes, &mut encoder);
+            encoder.finish().unwrap()
+        }),
+        ("empty", {
+            let mut encoder = Encoder::new();
+            of(F64, &[0, 3], &[], &mut encoder);
+            encoder.finish().unwrap()
+        }),
+        ("rows", rows(9)),
+        ("rows_nullable", rows(2)),
+        (
+            "mixed",
+            doc(&|encoder| {
+                of(F32, &[2], &pair(1), encoder);
+                of(F32, &[1, 2], &pair(2), encoder);
+                encoder.begin_array().unwrap();
+                encoder.i64(3).unwrap();
+                encoder.end_array().unwrap();
+            }),
+        ),
+    ]
+}
+
 fn edited() -> Vec<(&'static str, DocBuf)> {
     let json = |text: &str| livebuf_json::from_slice(text.as_bytes()).unwrap();
     let edit = |text: &str, edit: &dyn Fn(&mut DocBuf)| {
@@ -322,6 +395,17 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
     let id = |n: u8| Uuid::from_bytes([n; 16]);
     let day = |n: i32| Date::from_days(n).unwrap();
     vec![
+        ("tensor", {
+            let (_, mut doc) = tensors().into_iter().find(|(name, _)| *name == "rows").unwrap();
+            doc.set_pointer("/1/at/0", 0.1).unwrap();
+            doc.set_pointer("/3/image/0/1/2", 255).unwrap();
+            let at = Tensor::new(&[2], &[1.5f32, 2.5]).unwrap();
+            let image = Tensor::new(&[1, 2, 3], &[7u8; 6]).unwrap();
+            let row = [("at", (&at).into()), ("image", (&image).into())];
+            doc.set_pointer("/-", New::Fields(&row)).unwrap();
+            doc.set_pointer("/0/image", New::Items(&[New::Int(1)])).unwrap();
+            doc
+        }),
         ("uuids", {
             let mut doc = json!({"grown": [id(1)], "cells": [id(1), id(2)], "gaps": [id(1), ()]});
             for n in 2..5 {
@@ -709,7 +793,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadIndex_list_offsets", patch(&list, &[(offsets + 2, 1)])),
         ("BadCount_array_capacity", patch(&numbers, &[(40, 2)])),
         ("NotZero_array_slack", patch(&numbers, &[(51, 7)])),
-        ("NotZero_array_header", patch(&numbers, &[(35, 1)])),
+        ("NotZero_array_header", patch(&numbers, &[(35, 2)])),
         ("OutOfBounds_array_count", patch(&cells, &[(39, 0x10), (43, 0x10)])),
         ("NotZero_unused_cell_tag", patch(&cells, &[(52, 1)])),
         ("Overlap_circle", deep),
@@ -815,6 +899,42 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadCell_decimal_column", patch(&given(json!([price, price])), &[(48, 39)])),
         // A bitmap, then slots of 16 bytes.
         ("NotZero_uuid_gap", patch(&given(json!([id, (), id, id])), &[(80, 1)])),
+        // The array's header is at 32; of rows, the elements' header is 24 behind the list's.
+        ("BadCode_tensor_type", patch(&given(json!(["a"])), &[(35, 1)])),
+        ("BadCode_tensor_gaps", patch(&given(json!([1, 2, (), 4, 5, 6, 7, 8])), &[(35, 1)])),
+        ("BadCode_tensor_elements", {
+            let (_, doc) = tensors().into_iter().find(|(name, _)| *name == "dimensions").unwrap();
+            patch(doc.as_bytes(), &[(48 + 24 + 3, 0)])
+        }),
+        ("BadCode_tensor_column", {
+            let table = json("[{\"a\":1},{\"a\":2}]");
+            patch(&table, &[(below(&table) + 24 + 3, 1)])
+        }),
+        ("NestingLimit_tensor", {
+            // Lists of one array, each behind the one before: 17 dimensions.
+            let mut bytes = json("[1]")[..32].to_vec();
+            bytes.extend([5, 18, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 48, 0, 0, 0]);
+            for level in 0..16u32 {
+                let at = 48 + 40 * level;
+                let owner = if level == 0 { 32 } else { at - 40 };
+                let column = if level == 15 { 6 } else { 18 };
+                bytes.extend([9, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+                bytes.extend(u64::from(owner).to_le_bytes());
+                bytes.extend([5, column, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0]);
+                bytes.extend((at + 40).to_le_bytes());
+            }
+            bytes.extend([7, 0, 0, 0, 0, 0, 0, 0]);
+            let used = bytes.len() as u32;
+            bytes[20..24].copy_from_slice(&used.to_le_bytes());
+            bytes
+        }),
+        ("BadCode_f16_column", patch(&json("[300,400]"), &[(33, 35)])),
+        ("BadCell_bool8", {
+            let mut doc = DocBuf::new().unwrap();
+            let bits = Tensor::from_bytes(ColumnType::Bool8, &[2], &[0, 1]).unwrap();
+            doc.set_root(&bits).unwrap();
+            patch(doc.as_bytes(), &[(49, 2)])
+        }),
         ("BadNumber_text", {
             let mut bytes = json("123456789012345678901234567890");
             let at = bytes.windows(8).position(|text| text == b"12345678").unwrap();
@@ -847,6 +967,12 @@ fn write_missing() {
         let json = livebuf_json::to_string(doc.doc().root()).unwrap();
         write(format!("y_extended_{name}.lbuf"), doc.as_bytes());
         write(format!("y_extended_{name}.json"), format!("{json}\n").as_bytes());
+    }
+    for (name, doc) in tensors() {
+        doc.doc().validate().unwrap();
+        let json = livebuf_json::to_string(doc.doc().root()).unwrap();
+        write(format!("y_tensor_{name}.lbuf"), doc.as_bytes());
+        write(format!("y_tensor_{name}.json"), format!("{json}\n").as_bytes());
     }
     for (name, doc) in edited() {
         doc.doc().validate().unwrap();

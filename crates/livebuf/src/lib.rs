@@ -82,7 +82,7 @@ extern crate std;
 // | `error` | what can go wrong, with stable numbers |
 // | `format` | `docs/FORMAT.md` as constants; checked access, eight-byte cells, number and pointer grammar, dates, decimals, UUIDs |
 // | `store` | where bytes live; the one `write`, the free list |
-// | `block` | shape, record, column, table, list, map: what each block's bytes say, read and written |
+// | `block` | shape, record, column, table, list, tensor, map: what each block's bytes say, read and written |
 // | `view` | `Doc`, `Value`, `Object`, `Array`, `Table`; validating, digests |
 // | `encode` | events to a whole document: `Encoder` |
 // | `edit` | `Editor`, `New`, `NodeId`, `NodeMut`, `DocBuf` |
@@ -131,7 +131,7 @@ pub use view::validate::{Region, RegionKind, Stats};
 pub use view::{
     Array, ArrayIter, AsValue, Bound, Checked, Codes, Column, ColumnPath, Dictionary, Doc, Element,
     Ends, Fields, Key, Keys, Kind, Lookup, Mode, Object, Ordered, Pointer, Run, Scalar, Table,
-    Valid, Value, Values, View,
+    Tensor, TensorRef, Valid, Value, Values, View,
 };
 
 /// For bindings of other languages, and for what prepares something once for many objects

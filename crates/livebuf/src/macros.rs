@@ -424,6 +424,7 @@ impl JsonValue for New<'_> {
                 }
                 encoder.end_array()
             }
+            New::Tensor(ref tensor) => encoder.tensor(*tensor),
             New::Copy(ref value) => encoder.value(value),
             New::Detached(_) => Err(Error::new(ErrorKind::Unsupported, 0)),
         }

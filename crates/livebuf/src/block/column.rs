@@ -1,8 +1,8 @@
 //! Arrays: one column of elements (FORMAT 6). A table's columns are arrays, too.
 //!
 //! ```text
-//! byte 0     1       2     3     4..8   8..12     12..16
-//!      kind  column  gaps  zero  count  capacity  data
+//! byte 0     1       2     3       4..8   8..12     12..16
+//!      kind  column  gaps  tensor  count  capacity  data
 //! ```
 
 use crate::block::record::{Block, LENT, Raw, put_tagged, tagged};
@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up, slice};
 use crate::format::cell::{Needle, shared_span, span_at, span_bytes, span_inline, span_length};
 use crate::format::extended::find_bad_slot;
+use crate::format::half::{from_half, to_half};
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
@@ -91,10 +92,14 @@ pub enum ColumnType {
     Decimal = 33,
     /// UUIDs: sixteen bytes.
     Uuid = 34,
+    /// Floats of two bytes (IEEE 754 binary16): in tensors only.
+    F16 = 35,
+    /// Booleans of one byte, 0 or 1: in tensors only.
+    Bool8 = 36,
 }
 
 impl ColumnType {
-    const ALL: [ColumnType; 35] = {
+    const ALL: [ColumnType; 37] = {
         use ColumnType::*;
         [
             Cells,
@@ -132,6 +137,8 @@ impl ColumnType {
             Timestamp,
             Decimal,
             Uuid,
+            F16,
+            Bool8,
         ]
     };
 
@@ -160,10 +167,16 @@ impl ColumnType {
             | ColumnType::List
             | ColumnType::FixedList
             | ColumnType::TextFixed => 0,
-            ColumnType::I8 | ColumnType::U8 | ColumnType::DictionaryU8 | ColumnType::TextU8 => 1,
-            ColumnType::I16 | ColumnType::U16 | ColumnType::DictionaryU16 | ColumnType::TextU16 => {
-                2
-            }
+            ColumnType::I8
+            | ColumnType::U8
+            | ColumnType::DictionaryU8
+            | ColumnType::TextU8
+            | ColumnType::Bool8 => 1,
+            ColumnType::I16
+            | ColumnType::U16
+            | ColumnType::DictionaryU16
+            | ColumnType::TextU16
+            | ColumnType::F16 => 2,
             ColumnType::I32
             | ColumnType::U32
             | ColumnType::TextU32
@@ -264,6 +277,42 @@ impl ColumnType {
             || matches!(self, ColumnType::F32 | ColumnType::F64)
     }
 
+    /// Whether a tensor can be of this type.
+    pub(crate) const fn is_tensor_type(self) -> bool {
+        use ColumnType::*;
+        self.integers().is_some() || matches!(self, F16 | F32 | F64 | Bool8)
+    }
+
+    /// Whether only a tensor can be of this type.
+    pub(crate) const fn is_tensor_only(self) -> bool {
+        matches!(self, ColumnType::F16 | ColumnType::Bool8)
+    }
+
+    /// The bits that a tensor of this type stores for a value: the nearest float, and an integer
+    /// as a float where that is exact. `None` where the type does not hold the value.
+    pub(crate) fn fit_tensor(self, tag: u8, cell: u64) -> Option<u64> {
+        let bound = match self {
+            ColumnType::F16 => 1 << 11,
+            ColumnType::F32 => WHOLE_F32 as u64,
+            ColumnType::F64 => WHOLE_F64 as u64,
+            _ => return self.fit(tag, cell),
+        };
+        let value = match tag {
+            TAG_FLOAT => f64::from_bits(cell),
+            TAG_INT if (cell as i64).unsigned_abs() <= bound => cell as i64 as f64,
+            _ => return None,
+        };
+        let (bits, finite) = match self {
+            ColumnType::F16 => {
+                let bits = to_half(value);
+                (bits.into(), bits & 0x7C00 != 0x7C00)
+            }
+            ColumnType::F32 => ((value as f32).to_bits().into(), (value as f32).is_finite()),
+            _ => (value.to_bits(), true),
+        };
+        (finite || !value.is_finite()).then_some(bits)
+    }
+
     /// Whether a value of `other` has the same bits in this column, and is the same value. So a
     /// column of floats becomes one of numbers where it is.
     #[inline]
@@ -345,8 +394,8 @@ impl ColumnType {
     pub(crate) fn fit(self, tag: u8, cell: u64) -> Option<u64> {
         match (self, tag) {
             (ColumnType::Cells, _) => Some(cell),
-            (ColumnType::Bool, TAG_FALSE) => Some(0),
-            (ColumnType::Bool, TAG_TRUE) => Some(1),
+            (ColumnType::Bool | ColumnType::Bool8, TAG_FALSE) => Some(0),
+            (ColumnType::Bool | ColumnType::Bool8, TAG_TRUE) => Some(1),
             (ColumnType::F64, TAG_FLOAT) | (ColumnType::String, TAG_STRING) => Some(cell),
             (text, TAG_STRING) if text.has_entries() => Some(cell),
             (ColumnType::F32, TAG_FLOAT) => single(cell),
@@ -517,6 +566,8 @@ pub(crate) struct Elements {
     pub(crate) gaps: u8,
     /// Whether the block is an eight-byte home without a header.
     pub(crate) bare: bool,
+    /// Whether type and shape are fixed (FORMAT 6.6).
+    pub(crate) tensor: bool,
 }
 
 /// What a slot without a value stands for.
@@ -571,8 +622,18 @@ impl Elements {
             let count = (block.header >> 32) as u32;
             let rest = load_u64(bytes, (offset + ARRAY_CAPACITY) as u64)?;
             let (capacity, data) = (rest as u32, (rest >> 32) as u32);
-            let (first, bare) = (0, false);
-            return Ok(Elements { offset, count, capacity, data, first, column, gaps, bare });
+            let (first, bare, tensor) = (0, false, block.header >> 24 & 1 == 1);
+            return Ok(Elements {
+                offset,
+                count,
+                capacity,
+                data,
+                first,
+                column,
+                gaps,
+                bare,
+                tensor,
+            });
         }
         if block.kind() == KIND_EMPTY_ARRAY {
             return Ok(Elements::empty(offset));
@@ -590,7 +651,8 @@ impl Elements {
     /// column, so one value costs one value. Each load is checked.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn one(bytes: &[u8], offset: u32, row: u32) -> Result<Raw> {
-        let column = Elements::header_at(bytes, offset)?;
+        // A table's column is no tensor: nothing need be computed.
+        let column = Elements { tensor: false, ..Elements::header_at(bytes, offset)? };
         if row >= column.count {
             return Err(Error::new(ErrorKind::BadCount, offset as u64));
         }
@@ -611,8 +673,7 @@ impl Elements {
     /// The array of an eight-byte home.
     fn empty(offset: u32) -> Elements {
         let column = ColumnType::Cells;
-        let (gaps, bare) = (GAPS_NONE, true);
-        Elements { offset, count: 0, capacity: 0, data: 0, first: 0, column, gaps, bare }
+        Elements { bare: true, ..Elements::new(offset, column, 0, 0, 0) }
     }
 
     /// The header at `offset` within a table or list.
@@ -773,7 +834,9 @@ impl Elements {
             | ColumnType::DateTime
             | ColumnType::Timestamp
             | ColumnType::Decimal
-            | ColumnType::Uuid => return extended(bytes, data, self.column, slot),
+            | ColumnType::Uuid
+            | ColumnType::F16
+            | ColumnType::Bool8 => return extended(bytes, data, self.column, slot),
             ColumnType::Null => Raw::NULL,
             ColumnType::Struct => Raw::unplaced(TAG_OBJECT, row_cell(self.data, slot)),
             ColumnType::List | ColumnType::FixedList => {
@@ -892,14 +955,22 @@ impl Elements {
         }
     }
 
-    /// Checks that each slot of a column of dates, times or decimals holds one. A slot without a
-    /// value is 0, which all of these have. Linear in the slots; does nothing for other columns.
+    /// Checks that each slot of a column of dates, times or decimals holds one, and that booleans
+    /// of one byte are 0 or 1. A slot without a value is 0, which all of these have. Linear in the
+    /// slots; does nothing for other columns.
     pub(crate) fn check_extended(&self, bytes: &[u8]) -> Result<()> {
-        let Some(tag) = self.column.extended_tag() else { return Ok(()) };
+        let tag = self.column.extended_tag();
+        if tag.is_none() && self.column != ColumnType::Bool8 {
+            return Ok(());
+        }
         let width = self.column.width();
         let start = self.values_at() + self.first as u64 * width;
         let slots = slice(bytes, start, self.count as u64 * width)?;
-        match find_bad_slot(tag, slots, width as usize) {
+        let bad = match tag {
+            Some(tag) => find_bad_slot(tag, slots, width as usize),
+            None => slots.iter().position(|&slot| slot > 1),
+        };
+        match bad {
             None => Ok(()),
             Some(slot) => Err(Error::new(ErrorKind::BadCell, start + slot as u64 * width)),
         }
@@ -973,10 +1044,16 @@ impl Elements {
     }
 }
 
-/// The value of a slot in a column of values that JSON lacks, whose slots begin at `values`.
+/// The value of a slot in a column of values that JSON lacks, or of a type that only tensors have.
+/// The slots begin at `values`.
 #[inline(never)]
 fn extended(bytes: &[u8], values: u64, column: ColumnType, slot: u32) -> Result<Raw> {
     let at = values + slot as u64 * column.width();
+    if column == ColumnType::F16 {
+        return Ok(Raw::unplaced(TAG_FLOAT, from_half(load_u16(bytes, at)?).to_bits()));
+    } else if column == ColumnType::Bool8 {
+        return Ok(Raw::unplaced(TAG_FALSE + (load_u8(bytes, at)? != 0) as u8, 0));
+    }
     Ok(match column.extended_tag() {
         Some(TAG_DATE) => Raw::unplaced(TAG_DATE, load_u32(bytes, at)? as i32 as i64 as u64),
         Some(tag) => Raw::unplaced(tag, load_u64(bytes, at)?),
@@ -1063,13 +1140,14 @@ impl Elements {
         capacity: u32,
         data: u32,
     ) -> Elements {
-        let (first, gaps, bare) = (0, GAPS_NONE, false);
-        Elements { offset, count, capacity, data, first, column, gaps, bare }
+        let (first, gaps, bare, tensor) = (0, GAPS_NONE, false, false);
+        Elements { offset, count, capacity, data, first, column, gaps, bare, tensor }
     }
 
     /// The header as two words.
     pub(crate) fn header_words(&self) -> [u64; 2] {
         let first = KIND_ARRAY as u64 | (self.column as u64) << 8 | (self.gaps as u64) << 16;
+        let first = first | (self.tensor as u64) << 24;
         [first | (self.count as u64) << 32, self.capacity as u64 | (self.data as u64) << 32]
     }
 
@@ -1121,7 +1199,11 @@ impl Elements {
             ColumnType::Uuid if tag == TAG_UUID => {}
             ColumnType::Uuid => self.clear(space, slot..slot + 1),
             column => {
-                let bits = column.fit(tag, cell).unwrap_or(0).to_le_bytes();
+                let bits = match self.tensor {
+                    true => column.fit_tensor(tag, cell),
+                    false => column.fit(tag, cell),
+                };
+                let bits = bits.unwrap_or(0).to_le_bytes();
                 let width = column.width();
                 if width > 0 {
                     space.write(values + slot as u64 * width, &bits[..width as usize]);

@@ -10,4 +10,5 @@ pub(crate) mod record;
 pub(crate) mod run;
 pub(crate) mod shape;
 pub(crate) mod table;
+pub(crate) mod tensor;
 pub(crate) mod walk;

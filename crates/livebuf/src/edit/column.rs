@@ -21,6 +21,7 @@ use crate::block::owner::{Owner, set_nested_bits};
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::block::table::Table;
+use crate::block::tensor::mismatch;
 use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, round_up};
@@ -562,6 +563,9 @@ pub(super) fn replace<K: Sink>(
     if column.column == ColumnType::Struct && put.is(TAG_OBJECT) {
         return replace_row(sink, column, slot, put, held).map(|()| value);
     }
+    if column.tensor {
+        return replace_elements(sink, column, slot, put).map(|()| value);
+    }
     // The slot is to be without a value.
     sink.lose_shapes();
     sink.try_write(|editor, _| {
@@ -575,6 +579,24 @@ pub(super) fn replace<K: Sink>(
         Ok(())
     })?;
     Ok(value)
+}
+
+/// Stores the elements of an array in those of a tensor's array of the same length.
+fn replace_elements<K: Sink>(
+    sink: &mut K,
+    column: Elements,
+    slot: u32,
+    put: Put<'_>,
+) -> Result<()> {
+    let list = List::load(sink.bytes(), column.data)?;
+    let mut at = slot * list.length.unwrap_or(0);
+    Feed::Elements(&Feed::One(put), list.length).each(sink, |sink, put| {
+        replace(sink, Place::elements(list), at, put, false)?;
+        at += 1;
+        Ok(())
+    })?;
+    sink.write(|editor, _| editor.free_shell(put, (column.data, slot)));
+    Ok(())
 }
 
 /// Stores an object in a row of a struct column.
@@ -739,6 +761,24 @@ impl Change for Step<'_> {
     }
 }
 
+impl Step<'_> {
+    /// A tensor keeps its shape, and the order of its elements.
+    fn check_shape(&self) -> Result<()> {
+        let array = match *self {
+            Step::Insert { array: Container::Array(array), .. }
+            | Step::Insert { array: Container::Listed(.., array), .. }
+            | Step::Reserve { array: Container::Array(array), .. }
+            | Step::Reserve { array: Container::Listed(.., array), .. }
+            | Step::Take { array, .. }
+            | Step::Swap { array, .. }
+            | Step::Truncate { array, .. }
+            | Step::Part { elements: array, .. } => array,
+            _ => return Ok(()),
+        };
+        if array.tensor { Err(mismatch(array.offset)) } else { Ok(()) }
+    }
+}
+
 /// Says that a value hangs in its place, where it was a detached one.
 fn hang<K: Sink>(sink: &mut K, new: &New<'_>) {
     if let New::Detached(detached) = new {
@@ -829,6 +869,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// one relies on. So columns of tables and lists change only in a document that was validated.
     /// Slots that are overwritten as they are need no validation. Arrays change in any document.
     pub(super) fn change(&mut self, step: Step<'_>) -> Result<(u8, u64)> {
+        step.check_shape()?;
         if !self.space.trusted && !self.is_simple(&step)? {
             self.check_trust()?;
         }

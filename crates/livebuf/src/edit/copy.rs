@@ -3,6 +3,7 @@
 
 use super::editor::{Editor, TableEdits};
 use super::handles::NodeId;
+use super::literal::tensor;
 use super::parts::{add_entry, bytes_span, new_map, new_shape, span};
 use super::sink::{Sink, writer};
 use crate::block::absent::{self, Blanks};
@@ -14,6 +15,7 @@ use crate::block::owner::Owner;
 use crate::block::record::{Raw, Record, check_extended_span, check_immediate, each_field};
 use crate::block::shape::{self, Shape};
 use crate::block::table::{Table, extra, extra_entry};
+use crate::block::tensor::{Form, check_tensor};
 use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further, holds_references};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice, text};
@@ -366,7 +368,13 @@ impl<'v> Copier<'v> {
         let mut from = Cursor::references(self.source, raw)?;
         let extra = if to.is_some() { from.take_extra() } else { 0 };
         if !sink.writes() {
-            let limit = self.limits.nesting;
+            // The arrays of a tensor are not walked through.
+            let tensor = match from.node {
+                Node::Array(elements) => Form::of(self.source, elements)?,
+                _ => None,
+            };
+            let below = tensor.map_or(0, |(form, _)| form.height() - 1);
+            let (depth, limit) = (depth.saturating_add(below), self.limits.nesting);
             if depth > limit {
                 return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
             }
@@ -591,6 +599,9 @@ impl<'v> Copier<'v> {
             check_gaps(elements, false)?;
             absent::check(self.source, elements, None)?;
         }
+        if let Some((form, from)) = Form::of(self.source, elements)? {
+            return self.listed_tensor(sink, elements, form, from);
+        }
         let home = sink.carve(ARRAY_SIZE as u64);
         let column = match elements.column.has_entries() {
             true => elements.column,
@@ -599,6 +610,26 @@ impl<'v> Copier<'v> {
         let copy = Elements { offset: home, column, ..elements };
         let around = Around { in_table: false, blanks: None, depth: 0 };
         self.slots(sink, elements, copy, Owner { block: home, column: 0 }, around)
+    }
+
+    /// A tensor that is an array of a list, by itself.
+    fn listed_tensor<K: Sink>(
+        &mut self,
+        sink: &mut K,
+        elements: Elements,
+        form: Form,
+        from: u64,
+    ) -> Result<Elements> {
+        if !sink.writes() {
+            self.allowance.text(form.size() as usize)?;
+            let numbers = Elements { column: form.column, data: from as u32, ..elements };
+            let count = form.count() as u32;
+            Elements { count, capacity: count, first: 0, ..numbers }.check_extended(self.source)?;
+        }
+        let home = tensor(sink, &form, 0)?;
+        let numbers = slice(self.source, from, form.size())?;
+        sink.write(|editor, _| editor.space.write(home.numbers, numbers));
+        Ok(Elements { offset: home.at, ..elements })
     }
 
     /// Copies a column: its header, all that belongs to it, and its numbers and booleans.
@@ -639,6 +670,7 @@ impl<'v> Copier<'v> {
                 _ => self.check_list(column)?,
             }
         }
+        check_tensor(self.source, column, around.in_table)?;
         absent::check(self.source, column, around.blanks)
     }
 
@@ -927,7 +959,8 @@ impl<'v> Copier<'v> {
         }
         let at = sink.carve(ARRAY_SIZE as u64);
         let data = sink.carve(8 * extras.count as u64);
-        let copy = Elements { offset: at, data, capacity: extras.count, ..extras };
+        let (capacity, tensor) = (extras.count, false);
+        let copy = Elements { offset: at, data, capacity, tensor, ..extras };
         sink.try_write(|editor, _| {
             copy.write_header(&mut editor.space);
             for index in 0..extras.count {
@@ -964,7 +997,7 @@ impl<'v> Copier<'v> {
         self.column(sink, child, copy, owner, around)?;
         if list.length.is_none() {
             let offsets = list.offsets(self.source)?;
-            let copy = Elements { offset: at + LIST_OFFSETS, ..offsets };
+            let copy = Elements { offset: at + LIST_OFFSETS, tensor: false, ..offsets };
             self.slots(sink, offsets, copy, owner, around)?;
         }
         Ok(at)

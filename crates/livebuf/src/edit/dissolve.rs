@@ -3,7 +3,7 @@
 
 use super::feed::Put;
 use super::handles::Event;
-use super::literal::part;
+use super::literal::{part, tensor};
 use super::parts::{add_entry, new_map};
 use super::sink::Sink;
 use crate::block::column::{ColumnType, Elements, row_of};
@@ -11,6 +11,7 @@ use crate::block::map;
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::block::table::Table;
+use crate::block::tensor::Form;
 use crate::block::walk::{Cursor, Node};
 use crate::error::Result;
 use crate::format::bytes::{load_u64, round_up};
@@ -139,6 +140,11 @@ fn key_cell(bytes: &[u8], cursor: &Cursor, table: Table, row: u32, index: u32) -
 }
 
 fn materialize_array<K: Sink>(sink: &mut K, elements: Elements) -> Result<u32> {
+    if let Some((form, from)) = Form::of(sink.bytes(), elements)? {
+        let home = tensor(sink, &form, 0)?;
+        sink.write(|editor, _| editor.space.copy_within(from, home.numbers, form.size()));
+        return Ok(home.at);
+    }
     let (column, gaps) = (elements.column.plain(), elements.gaps);
     let count = elements.count;
     let home = sink.carve(ARRAY_SIZE as u64);

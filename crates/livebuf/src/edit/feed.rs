@@ -8,6 +8,7 @@ use crate::block::list::elements_of;
 use crate::block::record::Raw;
 use crate::block::shape::Shape;
 use crate::block::table::Table;
+use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::{Needle, span_bytes, span_inline};
 use crate::format::extended::Extended;
@@ -198,6 +199,7 @@ impl<'v> Put<'v> {
                 None => return Err(missing()),
             },
             Put::Here(raw) => Put::Here(elements_of(bytes, raw.cell)?.element(bytes, index)?),
+            Put::Value(New::Tensor(tensor)) => Put::Value(tensor.element(index)?.into()),
             _ => return Err(missing()),
         })
     }
@@ -205,11 +207,26 @@ impl<'v> Put<'v> {
     pub(super) fn length(&self, bytes: &[u8]) -> Result<u32> {
         match self {
             Put::Value(New::Items(items)) => Ok(items.len() as u32),
+            Put::Value(New::Tensor(tensor)) => Ok(tensor.length()),
             Put::Value(New::Copy(value)) => {
                 Ok(value.array()?.map_or(0, |array| array.len() as u32))
             }
             Put::Here(raw) if raw.tag == TAG_ARRAY => Ok(elements_of(bytes, raw.cell)?.count),
             _ => Ok(0),
+        }
+    }
+
+    /// The form of a tensor.
+    pub(super) fn form(&self, bytes: &[u8]) -> Result<Option<Form>> {
+        let (bytes, raw) = match self {
+            Put::Value(New::Tensor(tensor)) => return tensor.form().map(Some),
+            Put::Value(New::Copy(value)) => (value.document(), value.raw()),
+            Put::Here(raw) => (bytes, *raw),
+            _ => return Ok(None),
+        };
+        match raw.tag {
+            TAG_ARRAY => Ok(Form::of(bytes, elements_of(bytes, raw.cell)?)?.map(|(form, _)| form)),
+            _ => Ok(None),
         }
     }
 

@@ -10,6 +10,7 @@ use super::sink::{Sink, writer};
 use crate::block::column::{ColumnType, Elements, Numbers};
 use crate::block::record::{Raw, Record};
 use crate::block::shape::{self, Shape};
+use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::round_up;
 use crate::format::cell::{Needle, owned_span, span_at};
@@ -91,6 +92,11 @@ fn rest<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
         }
         New::Fields(given) => fields(sink, given, above.saturating_add(1)),
         New::Items(given) => items(sink, given, above.saturating_add(1)),
+        New::Tensor(ref given) => {
+            let home = tensor(sink, &given.form()?, above)?;
+            sink.write(|editor, _| editor.space.write(home.numbers, given.bytes()));
+            Ok((TAG_ARRAY, home.at as u64))
+        }
         New::Copy(ref value) => sink.copy(value, above),
         New::Detached(detached) => {
             if !sink.writes() {
@@ -111,6 +117,26 @@ fn array<K: Sink>(sink: &mut K, column: ColumnType, count: u32, capacity: u32) -
     let elements = Elements::new(home, column, count, capacity, data);
     sink.write(|editor, _| elements.write_header(&mut editor.space));
     elements
+}
+
+/// A tensor that was made, and where its numbers go.
+pub(super) struct Home {
+    pub(super) at: u32,
+    pub(super) numbers: u64,
+}
+
+/// Makes a tensor. Its numbers are still to be written. `above`: containers around it that are new,
+/// too.
+pub(super) fn tensor<K: Sink>(sink: &mut K, form: &Form, above: u16) -> Result<Home> {
+    sink.editor().check_elements(form.count())?;
+    sink.nests(above.saturating_add(form.height()));
+    let at = sink.carve(form.array_size());
+    let mut numbers = 0;
+    sink.write(|editor, _| {
+        let space = &mut editor.space;
+        numbers = form.array(at, &mut |at, word| space.write_u64(at.into(), word)).into();
+    });
+    Ok(Home { at, numbers })
 }
 
 /// `depth`: containers that are new up to this object, which counts.

@@ -4,7 +4,8 @@ use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::extended::{Extended, Stored};
 use crate::format::layout::*;
-use crate::view::{Checked, Doc, Key, Mode, Scalar, Value, from_scalars};
+use crate::view::tensor::Part;
+use crate::view::{Checked, Doc, Key, Mode, Scalar, Tensor, TensorRef, Value, from_scalars};
 use core::sync::atomic::{AtomicBool, AtomicU16};
 
 /// A value to be stored: what `set`, `insert` and `push` take.
@@ -60,12 +61,17 @@ pub enum New<'v> {
     Fields(&'v [(&'v str, New<'v>)]),
     /// An array of these elements.
     Items(&'v [New<'v>]),
+    /// Numbers of a fixed type in a fixed shape.
+    Tensor(TensorRef<'v>),
     /// A copy of a value of another document, with all below it.
     Copy(Value<'v, Checked>),
     /// A value that [`Editor::detach`](crate::Editor::detach) took out of this document. When it
     /// hangs there again, it cannot be used again.
     Detached(&'v Detached),
 }
+
+/// Each is copied many times.
+const _: () = assert!(size_of::<New<'_>>() <= 48);
 
 impl New<'_> {
     /// An empty object with room for `capacity` fields (a guess; it grows).
@@ -150,7 +156,7 @@ impl New<'_> {
             New::NumberText(_) => (TAG_NUMBER, 0),
             New::Extended(ref value) => extended_cell(value).unwrap_or((value.tag(), 0)),
             New::Object { .. } | New::Map { .. } | New::Fields(_) => (TAG_OBJECT, 0),
-            New::Array { .. } | New::Items(_) => (TAG_ARRAY, 0),
+            New::Array { .. } | New::Items(_) | New::Tensor(_) => (TAG_ARRAY, 0),
             New::Copy(ref value) => (value.raw().tag, value.raw().cell),
             New::Detached(detached) => (detached.raw().tag, detached.raw().cell),
         }
@@ -171,6 +177,8 @@ from_scalars!(New);
 from_scalars! { New:
     &'v [u8] => |value| Bytes(value);
     &'v Detached => |value| Detached(value);
+    TensorRef<'v> => |value| Tensor(value);
+    &'v Tensor<'v> => |value| Tensor(value.into());
 }
 
 impl<'v, M: Mode> From<Value<'v, M>> for New<'v> {
@@ -183,6 +191,21 @@ impl<'v, M: Mode> From<Value<'v, M>> for New<'v> {
 impl<'v, M: Mode> From<Doc<'v, M>> for New<'v> {
     fn from(doc: Doc<'v, M>) -> New<'v> {
         New::from(doc.root())
+    }
+}
+
+/// An element of a tensor.
+impl<'v> From<Part<'v>> for New<'v> {
+    fn from(part: Part<'v>) -> New<'v> {
+        match part {
+            Part::Tensor(tensor) => New::Tensor(tensor),
+            Part::Number(raw) => match raw.tag {
+                TAG_FLOAT => New::Float(f64::from_bits(raw.cell)),
+                TAG_INT => New::Int(raw.cell as i64),
+                TAG_UINT => New::Uint(raw.cell),
+                tag => New::Bool(tag == TAG_TRUE),
+            },
+        }
     }
 }
 

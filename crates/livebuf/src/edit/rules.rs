@@ -8,6 +8,7 @@ use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{ColumnType, Elements, Gap, Numbers};
 use crate::block::list::List;
 use crate::block::table::Table;
+use crate::block::tensor::{Form, mismatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::text;
 use crate::format::layout::*;
@@ -18,7 +19,7 @@ pub(super) enum Rules {
     /// Any other array by itself (FORMAT 12.6).
     Array,
     /// Columns of tables and lists, and arrays with gaps, marks, a dictionary or a run, of UUIDs, of
-    /// rows or of arrays (12.9).
+    /// rows or of arrays, and tensors (12.9).
     Column,
 }
 
@@ -88,6 +89,7 @@ impl Rules {
     pub(super) fn of(column: Elements, within: u32) -> Rules {
         let kind = column.column;
         let simple = !kind.is_nested() && !kind.is_marked() && !kind.has_entries() && !kind.lends();
+        let simple = simple && !column.tensor;
         if simple && column.gaps == GAPS_NONE && within == 0 { Rules::Array } else { Rules::Column }
     }
 
@@ -193,6 +195,10 @@ pub(super) fn layout<K: Sink>(
     feed: &Feed<'_, '_>,
     replaced: Option<u32>,
 ) -> Result<(Layout, u32)> {
+    if column.tensor {
+        check_fits(sink, column, feed)?;
+        return Ok((Layout::of(column), 0));
+    }
     let layout = layout_by_kind(sink, column, rules, feed, replaced.is_some())?;
     if layout.column == ColumnType::Cells && column.column.holds_numbers() && column.count > 0 {
         let numbers = numbers_layout(sink, column, rules, within, feed, replaced)?;
@@ -205,6 +211,25 @@ pub(super) fn layout<K: Sink>(
         return run_layout(sink, column, feed, layout, replaced);
     }
     Ok((layout, 0))
+}
+
+/// Checks that a tensor's type holds these values. They keep its shape: the arrays among them have
+/// its length.
+#[cold]
+fn check_fits<K: Sink>(sink: &mut K, column: Elements, feed: &Feed<'_, '_>) -> Result<()> {
+    let length = match column.column {
+        ColumnType::FixedList => List::load(sink.bytes(), column.data)?.length,
+        _ => None,
+    };
+    feed.each(sink, |sink, put| {
+        let fits = match (put.incoming(), length) {
+            (Incoming::Blank, _) => true,
+            (Incoming::Value(TAG_ARRAY, _), Some(length)) => put.length(sink.bytes())? == length,
+            (Incoming::Value(tag, cell), None) => column.column.fit_tensor(tag, cell).is_some(),
+            _ => false,
+        };
+        if fits { Ok(()) } else { Err(mismatch(column.offset)) }
+    })
 }
 
 /// Slots up to which a dictionary has as many texts all the same.
@@ -397,10 +422,11 @@ fn layout_by_kind<K: Sink>(
         })?;
         return Ok(layout);
     }
-    let length = match column.column {
-        ColumnType::FixedList => List::load(sink.bytes(), column.data)?.length,
-        _ => None,
-    };
+    let (mut length, mut form) = (None, None);
+    if column.column == ColumnType::FixedList {
+        let list = List::load(sink.bytes(), column.data)?;
+        (length, form) = (list.length, Form::in_list(sink.bytes(), list)?);
+    }
     feed.each(sink, |sink, put| {
         let bytes = sink.bytes();
         match put.incoming() {
@@ -419,7 +445,7 @@ fn layout_by_kind<K: Sink>(
                         Some(length) => put.length(bytes)? == length,
                         None => true,
                     };
-                    if replaces || !fits {
+                    if replaces || !fits || put.form(bytes)? != form {
                         layout.column = layout.column.plain();
                     }
                 }

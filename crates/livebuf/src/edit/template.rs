@@ -112,6 +112,7 @@ fn of_place(error: Error, index: u32) -> Error {
         ErrorKind::NotFound
         | ErrorKind::WrongType
         | ErrorKind::BadPointer
+        | ErrorKind::TensorMismatch
         | ErrorKind::KeyExists => Error::with_detail(error.kind(), error.offset(), index as u64),
         _ => error,
     }
@@ -179,6 +180,7 @@ impl Template {
     /// # Errors
     /// With the number of the place in `detail`: [`ErrorKind::NotFound`] where the example has
     /// no such place, [`ErrorKind::WrongType`] where it has an object or array there,
+    /// [`ErrorKind::TensorMismatch`] where it has a tensor's number,
     /// [`ErrorKind::KeyExists`] where a later place is the same, [`ErrorKind::BadPointer`].
     /// What is damaged in the example; limits; memory.
     pub fn new<'e>(example: impl Into<New<'e>>, places: &[impl AsRef<str>]) -> Result<Self> {

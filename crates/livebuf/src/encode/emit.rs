@@ -4,12 +4,13 @@ use super::encoder::Encoder;
 use super::keys::KeyList;
 use super::plan::{BLANK, Below, Dictionary, Places, Plan, Planner};
 use super::stack::{
-    TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING,
-    TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, places,
+    TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_ABSORBED_TENSOR, TAG_LOOSE, TAG_LOOSE_UUID,
+    TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, places,
 };
 use super::texts::{Texts, settle, settle_shared};
 use crate::block::column::ColumnType;
 use crate::block::owner::Owner;
+use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::round_up;
 use crate::format::layout::*;
@@ -103,6 +104,7 @@ impl<S: Storage> Encoder<S> {
             lists: &self.keys.lists,
             keys: &self.keys.keys,
             texts: &self.texts,
+            tensors: &self.tensors,
             min_width: self.options.min_width,
             tables: self.options.tables,
             places: &mut self.places,
@@ -160,6 +162,11 @@ impl<S: Storage> Encoder<S> {
                     open.push(Open { at, end, plan: None });
                     at += if end == at + 1 { 1 } else { 2 };
                 }
+                TAG_TENSOR => {
+                    let home = self.tensors.write(&mut self.out, self.cells[at])?;
+                    (self.tags[at], self.cells[at]) = (TAG_ARRAY, home.into());
+                    at += 1;
+                }
                 TAG_ABSORBED_OBJECT => at += if self.cells[at] >> 32 == 0 { 1 } else { 2 },
                 _ => at += 1,
             }
@@ -199,6 +206,7 @@ impl<S: Storage> Encoder<S> {
             Below::Run(bytes) => self.write_run(plan, *bytes)?,
             Below::Table(keys, columns) => self.write_table(plan, keys, columns, owner)?,
             Below::List(child, offsets) => self.write_list(plan, child, offsets.as_ref(), owner)?,
+            Below::Tensors(form) => self.write_tensors(plan, form, owner)?,
         };
         let count = plan.places.len();
         self.put_header(header, plan.column, plan.gaps, count, data);
@@ -271,6 +279,25 @@ impl<S: Storage> Encoder<S> {
             self.put_header(list + LIST_OFFSETS, *column, GAPS_NONE, rows + 1, data);
         }
         self.write_column(child, list + LIST_CHILD, Owner { block: list, column: 0 })?;
+        Ok(list)
+    }
+
+    /// Writes the lists of tensors, which are of one form.
+    fn write_tensors(&mut self, plan: &Plan, form: &Form, owner: Owner) -> Result<u32> {
+        let size = gaps_size(plan.gaps, plan.places.len() as u64) as usize;
+        let places = plan.places.listed(&self.places).iter().copied();
+        let (tags, cells) = (&self.tags, &self.cells);
+        let tag = |at: u32| tags.get(at as usize).copied().unwrap_or(TAG_HOLE);
+        let rows = places.clone().map(|at| {
+            let there = matches!(tag(at), TAG_TENSOR | TAG_ABSORBED_TENSOR);
+            there.then(|| cells[at as usize])
+        });
+        let (list, bits) =
+            self.tensors.write_column(&mut self.out, form, owner, size as u32, rows)?;
+        if size > 0 {
+            let place = &mut self.out.bytes_mut()[bits as usize..bits as usize + size];
+            put_bits(place, plan.gaps, 0, places.map(tag));
+        }
         Ok(list)
     }
 
@@ -429,6 +456,7 @@ fn absorb(plan: &Plan, places: &[u32], tags: &mut [u8]) {
     };
     match &plan.below {
         Below::Nothing | Below::Dictionary(_) | Below::Run(_) => {}
+        Below::Tensors(_) => mark(TAG_ABSORBED_TENSOR),
         Below::Table(_, columns) => {
             mark(TAG_ABSORBED_OBJECT);
             columns.iter().for_each(|column| absorb(column, places, tags));

@@ -7,6 +7,7 @@ use super::plan::Summary;
 use super::room::make_room;
 use super::shred::Shred;
 use super::stack::run;
+use super::tensors::Tensors;
 use super::texts::{Texts, put_tagged};
 use crate::block::record::Record;
 use crate::error::{Error, ErrorKind, Result};
@@ -49,6 +50,7 @@ pub struct Encoder<S = VecStorage> {
     pub(super) shred: Shred,
     pub(super) keys: Keys,
     pub(super) texts: Texts,
+    pub(super) tensors: Tensors,
     /// Key cells of open objects that are too big for a record.
     pub(super) map_keys: Vec<u64>,
     /// A duplicate key replaced a value, whose bytes are garbage: encode anew at the end.
@@ -122,6 +124,7 @@ impl<S: Storage> Encoder<S> {
             shred: Shred::default(),
             keys: Keys::default(),
             texts: Texts::default(),
+            tensors: Tensors::default(),
             map_keys: Vec::new(),
             replaced: false,
         }
@@ -141,6 +144,7 @@ impl<S: Storage> Encoder<S> {
         self.shred.stop();
         self.keys.clear();
         self.texts.clear();
+        self.tensors.clear();
         self.map_keys.clear();
         self.replaced = false;
     }
@@ -208,7 +212,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     #[inline]
-    fn add_plain(&mut self, plain: u64) {
+    pub(super) fn add_plain(&mut self, plain: u64) {
         if let Some(frame) = self.frames.last_mut() {
             frame.plain += plain;
         }

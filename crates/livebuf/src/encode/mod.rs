@@ -8,7 +8,7 @@
 //! decides which arrays become columns, and all of them are written.
 //!
 //! This file has the events that users give. Below it, each using only those before:
-//! `options`, `room`, `output` (the bytes), `stack` (values that wait), `texts`, `keys`,
+//! `options`, `room`, `output` (the bytes), `stack` (values that wait), `texts`, `tensors`, `keys`,
 //! `plan`, `shred` (rows taken apart), `encoder` (the state), `rows` (rows of the outermost
 //! array), `emit` (writing by plan), `maps`.
 
@@ -23,6 +23,7 @@ mod room;
 mod rows;
 mod shred;
 mod stack;
+mod tensors;
 mod texts;
 
 pub use encoder::Encoder;
@@ -37,12 +38,14 @@ use crate::format::extended::{Extended, Stored, is_extended_span};
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
 use crate::store::storage::Storage;
-use crate::view::{Doc, Mode, Value};
+use crate::view::{Doc, Mode, Tensor, TensorRef, Value};
 use alloc::vec::Vec;
 use encoder::{Frame, State, sequence};
 use stack::{
-    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE,
+    TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
+    TAG_WAITING_SIZE,
 };
+use tensors::write_tensor;
 use texts::settle;
 
 /// Places of the stack that stay allocated when an outermost array is laid out.
@@ -167,6 +170,46 @@ impl<S: Storage> Encoder<S> {
         self.push(tag, cell)
     }
 
+    /// An array that is a tensor. Its numbers are copied as they are. Within arrays they wait until
+    /// the outermost array ends: tensors of one type and shape become one column.
+    ///
+    /// # Errors
+    /// As [`begin_array`](Self::begin_array).
+    ///
+    /// ```
+    /// use livebuf::{Encoder, Tensor};
+    /// let mut encoder = Encoder::new();
+    /// encoder.begin_array()?;
+    /// for row in [[0.25f32, 0.5], [0.75, 1.0]] {
+    ///     encoder.begin_object()?;
+    ///     encoder.key("embedding")?;
+    ///     encoder.tensor(&Tensor::new(&[2], &row)?)?;
+    ///     encoder.end_object()?;
+    /// }
+    /// encoder.end_array()?;
+    /// let doc = encoder.finish()?;
+    /// let second = doc.doc().pointer("/1/embedding")?.unwrap().as_array()?.unwrap();
+    /// assert_eq!(second.tensor()?.unwrap().as_slice::<f32>(), Some(&[0.75, 1.0][..]));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn tensor<'t>(&mut self, tensor: impl Into<TensorRef<'t>>) -> Result<()> {
+        let tensor = tensor.into();
+        let form = tensor.form()?;
+        let limit = self.options.limits.nesting as usize;
+        if self.frames.len() + form.height() as usize > limit {
+            return Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64));
+        }
+        self.check_elements(form.count() as usize)?;
+        if self.outermost.is_none() {
+            let home = write_tensor(&mut self.out, &form, tensor.bytes())?;
+            return self.push(TAG_ARRAY, home.into());
+        }
+        let number = self.tensors.keep(&form, tensor.bytes())?;
+        self.push(TAG_TENSOR, number)?;
+        self.add_plain(form.array_size());
+        Ok(())
+    }
+
     /// A value of another document, with all below it.
     ///
     /// # Errors
@@ -185,11 +228,24 @@ impl<S: Storage> Encoder<S> {
                     TAG_OBJECT | TAG_ARRAY => {
                         let cursor = Cursor::new(bytes, raw)?;
                         allowance.container(cursor.places(bytes)?)?;
-                        match cursor.node {
-                            Node::Array(_) => self.begin_array()?,
-                            _ => self.begin_object()?,
+                        let tensor = match cursor.node {
+                            Node::Array(elements) => Tensor::of(bytes, elements)?,
+                            _ => None,
+                        };
+                        match (tensor, cursor.node) {
+                            (Some(tensor), _) => {
+                                allowance.text(tensor.as_bytes().len())?;
+                                self.tensor(&tensor.checked()?)?;
+                            }
+                            (None, Node::Array(_)) => {
+                                self.begin_array()?;
+                                stack.push(cursor);
+                            }
+                            _ => {
+                                self.begin_object()?;
+                                stack.push(cursor);
+                            }
                         }
-                        stack.push(cursor);
                     }
                     _ => return Err(Error::new(ErrorKind::Unsupported, raw.position.into())),
                 }
@@ -609,6 +665,7 @@ impl<S: Storage> Encoder<S> {
         }
         let home = self.lay_out_array(start)?;
         self.texts.write_rest(&mut self.out)?;
+        self.tensors.clear();
         self.shred.stop();
         self.end(start, TAG_ARRAY, home)?;
         if self.cells.capacity() > KEPT_PLACES {

@@ -8,10 +8,13 @@
 
 use super::keys::{KeyList, KeyText};
 use super::stack::{
-    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, run,
+    TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
+    children, run,
 };
+use super::tensors::Tensors;
 use super::texts::Texts;
 use crate::block::column::{ColumnType, Numbers};
+use crate::block::tensor::Form;
 use crate::format::bytes::round_up;
 use crate::format::cell::{span_inline, span_length};
 use crate::format::layout::*;
@@ -42,6 +45,7 @@ const DATE_TIME: u16 = 1024;
 const TIMESTAMP: u16 = 2048;
 const DECIMAL: u16 = 4096;
 const UUID: u16 = 8192;
+const TENSOR: u16 = 16384;
 
 /// What a column's values have in common.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,6 +92,7 @@ const KINDS: [u16; 256] = {
     kinds[TAG_WAITING_OBJECT as usize] = OBJECT;
     kinds[TAG_ARRAY as usize] = ARRAY;
     kinds[TAG_WAITING_ARRAY as usize] = ARRAY;
+    kinds[TAG_TENSOR as usize] = TENSOR;
     kinds
 };
 
@@ -122,6 +127,7 @@ impl Summary {
         use ColumnType::*;
         let Numbers { low, high, large, single, .. } = self.numbers;
         const NUMBERS: u16 = INT | FLOAT;
+        const ARRAYS: u16 = ARRAY | TENSOR;
         match self.kinds & !NULL {
             0 if self.gaps() != GAPS_NONE => Null,
             BOOL => Bool,
@@ -151,7 +157,7 @@ impl Summary {
             NUMBERS => self.numbers.column(min_width).unwrap_or(Cells),
             TEXT => String,
             OBJECT => Objects,
-            ARRAY => Arrays,
+            ARRAY | TENSOR | ARRAYS => Arrays,
             DATE => Date,
             TIME => Time,
             DATE_TIME => DateTime,
@@ -258,6 +264,8 @@ pub(super) enum Below {
     Dictionary(Dictionary),
     /// The bytes of a run's texts.
     Run(u32),
+    /// The lists of tensors of one form, and their numbers.
+    Tensors(Form),
 }
 
 /// Texts and their codes.
@@ -355,6 +363,7 @@ pub(super) struct Planner<'e> {
     pub(super) lists: &'e [KeyList],
     pub(super) keys: &'e [KeyText],
     pub(super) texts: &'e Texts,
+    pub(super) tensors: &'e Tensors,
     pub(super) min_width: u8,
     pub(super) tables: bool,
     /// The places of all columns' values.
@@ -370,7 +379,7 @@ impl Planner<'_> {
         }
         let count = values.summary.count;
         // Without tables nothing waits.
-        let nested = self.tables && values.summary.kinds & (OBJECT | ARRAY) != 0;
+        let nested = self.tables && values.summary.kinds & (OBJECT | ARRAY | TENSOR) != 0;
         if !nested && count as usize == end - start {
             let run = start..end;
             let texts = self.tags[run.clone()].iter().copied().zip(self.cells[run].iter().copied());
@@ -398,7 +407,7 @@ impl Planner<'_> {
     /// A column without structs and lists.
     pub(super) fn plain(&self, values: &Gathered, places: Places) -> Plan {
         let Leaf { column, gaps, size } = self.leaf(&values.summary);
-        let waits = self.tables && values.summary.kinds & (OBJECT | ARRAY) != 0;
+        let waits = self.tables && values.summary.kinds & (OBJECT | ARRAY | TENSOR) != 0;
         let (size, worth) = (size + values.plain, column.worth());
         Plan { column, gaps, size, worth, places, waits, below: Below::Nothing }
     }
@@ -478,13 +487,17 @@ impl Planner<'_> {
 
     /// The smallest plan for these values, whose places are listed from `from` on, with
     /// `depth` structs and lists around them.
-    fn column(&mut self, values: Gathered, from: usize, depth: usize) -> Plan {
+    fn column(&mut self, mut values: Gathered, from: usize, depth: usize) -> Plan {
         let places = Places::Listed(from, values.summary.count);
         let end = self.places.len();
+        if values.summary.kinds & TENSOR != 0 {
+            values.plain += self.tensors_in(places).map(Form::array_size).sum::<u64>();
+        }
         let nested = match values.summary.kinds & !NULL {
             _ if !self.may_nest(&values.summary, depth) => None,
             OBJECT => self.table(places, depth),
             ARRAY => self.list(places, depth),
+            TENSOR => self.tensors(places, depth),
             _ => None,
         };
         let plan = self.smaller(&values, places, nested);
@@ -520,7 +533,7 @@ impl Planner<'_> {
         };
         let (size, worth) = (bits + size, worth.min(NESTED_WORTH));
         let waits = match &below {
-            Below::Nothing | Below::Dictionary(_) | Below::Run(_) => false,
+            Below::Nothing | Below::Dictionary(_) | Below::Run(_) | Below::Tensors(_) => false,
             Below::Table(_, columns) => columns.iter().any(|column| column.waits),
             Below::List(child, _) => child.waits,
         };
@@ -756,6 +769,32 @@ impl Planner<'_> {
         }
         let child = self.column(elements, from, depth + 1);
         Some(self.list_of(child, row_count, fixed, ends))
+    }
+
+    /// The tensors at these places.
+    fn tensors_in(&self, rows: Places) -> impl Iterator<Item = &Form> {
+        let listed = rows.listed(self.places).iter().filter(|&&row| row < BLANK);
+        let tensors = listed.filter(|&&row| self.tags[row as usize] == TAG_TENSOR);
+        tensors.map(|&row| self.tensors.form(self.cells[row as usize]))
+    }
+
+    /// Lists for tensors of one type and shape.
+    fn tensors(&self, rows: Places, depth: usize) -> Option<Nested> {
+        let mut forms = self.tensors_in(rows);
+        let form = *forms.next()?;
+        let there = forms.try_fold(1, |there, other| (*other == form).then_some(there + 1u64))?;
+        let (count, lists) = (rows.len() as u64, form.lengths().len());
+        let numbers = count.saturating_mul(form.count());
+        let fits = depth + lists <= MAX_COLUMN_DEPTH && numbers <= MAX_ELEMENTS.into();
+        if form.count() == 0 || !fits || count - there > there {
+            return None;
+        }
+        let size = lists as u64 * FIXED_LIST_SIZE as u64 + round_up(count * form.size());
+        // As each list pays for its keys.
+        let worth = form.lengths().iter().rev().fold(form.column.worth(), |worth, &length| {
+            worth.saturating_mul(length.into()).min(NESTED_WORTH)
+        });
+        Some(Nested { column: ColumnType::FixedList, size, worth, below: Below::Tensors(form) })
     }
 
     /// A list of so many arrays, all of this length if there is one, else ending there.

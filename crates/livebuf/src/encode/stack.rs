@@ -8,6 +8,10 @@
 //! object:  [key list | count of places]  [bytes as a record]  values ...
 //! ```
 
+/// A tensor that became part of a column.
+pub(super) const TAG_ABSORBED_TENSOR: u8 = 0xEC;
+/// The tag of a tensor within an array. The cell is its number among those that wait.
+pub(super) const TAG_TENSOR: u8 = 0xED;
 /// The tag of a UUID within an array. The cell is where its bytes wait.
 pub(super) const TAG_LOOSE_UUID: u8 = 0xEE;
 /// The tag of text that is not searched for equal ones. The cell is where its bytes wait.

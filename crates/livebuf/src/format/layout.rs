@@ -181,6 +181,8 @@ pub const ARRAY_SIZE: u32 = 16;
 pub const ARRAY_COLUMN: u32 = 1;
 /// Offset of the code that says which slots may be without a value.
 pub const ARRAY_GAPS: u32 = 2;
+/// Offset of the byte that is 1 in a tensor.
+pub const ARRAY_TENSOR: u32 = 3;
 /// Offset of the count of elements.
 pub const ARRAY_COUNT: u32 = 4;
 /// Offset of the capacity in elements.
@@ -215,6 +217,9 @@ pub const fn gaps_size(gaps: u8, count: u64) -> u64 {
 
 /// Most levels of struct and list columns inside each other.
 pub const MAX_COLUMN_DEPTH: usize = 16;
+
+/// Most dimensions of a tensor (FORMAT 6.6).
+pub const MAX_DIMENSIONS: usize = 16;
 
 /// Bytes of keys that a table may have for each byte of its rows (FORMAT 6.3).
 pub const KEY_BYTES: u64 = 1024;

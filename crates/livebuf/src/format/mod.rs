@@ -5,6 +5,7 @@ pub(crate) mod cell;
 pub(crate) mod date;
 pub(crate) mod decimal;
 pub(crate) mod extended;
+pub(crate) mod half;
 pub mod layout;
 pub(crate) mod number;
 pub(crate) mod pointer;

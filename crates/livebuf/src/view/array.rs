@@ -1,6 +1,7 @@
 //! Arrays as users see them: elements one by one, or a typed column as a slice.
 
-use super::{Mode, Value};
+use super::element::Element;
+use super::{Mode, Tensor, Value};
 use crate::block::column::{ColumnType, Elements, row_cell};
 use crate::error::Result;
 use crate::format::bytes::slice;
@@ -24,31 +25,6 @@ pub struct Array<'a, M> {
     elements: Elements,
     mode: M,
 }
-
-mod sealed {
-    /// The types that columns hold.
-    pub trait Sealed: bytemuck::AnyBitPattern {}
-}
-
-/// A number type that a column can hold as it is: `i8` to `u64`, `f32`, `f64`.
-pub trait Element: sealed::Sealed {
-    /// The columns that hold it. Of `f32` and `f64` these are the columns of numbers, too, where
-    /// whole values are integers.
-    const COLUMNS: &'static [ColumnType];
-}
-
-macro_rules! element {
-    ($($type:ty => $($column:ident)|+),+) => {
-        $(
-            impl sealed::Sealed for $type {}
-            impl Element for $type {
-                const COLUMNS: &'static [ColumnType] = &[$(ColumnType::$column),+];
-            }
-        )+
-    };
-}
-element!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32,
-         u64 => U64, f32 => F32 | NumbersF32 | MarkedF32, f64 => F64 | NumbersF64 | MarkedF64);
 
 impl<'a, M: Mode> Array<'a, M> {
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -154,6 +130,23 @@ impl<'a, M: Mode> Array<'a, M> {
     /// ```
     pub fn iter(&self) -> ArrayIter<'a, M> {
         ArrayIter { array: *self, front: 0, back: self.elements.count }
+    }
+
+    /// The tensor that the array is, with its shape and all its numbers; `None` where it is none.
+    ///
+    /// ```
+    /// use livebuf::{DocBuf, Tensor, json};
+    /// let mut doc = json!({"list": [1, 2]});
+    /// doc.set_pointer("/image", &Tensor::new(&[1, 2, 3], &[255u8, 0, 0, 0, 255, 0])?)?;
+    /// let doc = doc.valid()?;
+    /// let array = |pointer| doc.pointer(pointer).unwrap().as_array().unwrap();
+    /// assert_eq!(array("/image").tensor().unwrap().shape(), [1, 2, 3]);
+    /// assert_eq!(array("/image/0/1").tensor().unwrap().as_bytes(), [0, 255, 0]);
+    /// assert!(array("/list").tensor().is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn tensor(&self) -> M::Out<Tensor<'a>> {
+        M::out(Tensor::of(self.bytes, self.elements))
     }
 
     /// The column as a borrowed slice, where it holds exactly this type, the

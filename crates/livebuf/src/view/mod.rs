@@ -10,23 +10,27 @@ mod array;
 mod as_value;
 #[cfg(feature = "digest")]
 mod digest;
+mod element;
 mod equal;
 mod key;
 mod kind;
 mod object;
 mod scalar;
 mod table;
+pub(crate) mod tensor;
 mod text;
 pub(crate) mod validate;
 
-pub use array::{Array, ArrayIter, Element};
+pub use array::{Array, ArrayIter};
 pub use as_value::AsValue;
+pub use element::Element;
 pub use key::{Bound, Key, Lookup};
 pub use kind::{Kind, View};
 pub use object::{Fields, Keys, Object, Ordered, Position, RowSlots, Slots, Values};
 pub use scalar::Scalar;
 pub(crate) use scalar::from_scalars;
 pub use table::{Column, ColumnPath, Pointer, Table};
+pub use tensor::{Tensor, TensorRef};
 pub use text::{Codes, Dictionary, Ends, Run};
 
 use crate::block::list::elements_of;

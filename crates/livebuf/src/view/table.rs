@@ -1,7 +1,7 @@
 //! Tables and columns: arrays of like objects read by column instead of by row.
 
 use super::object::key_text;
-use super::{Array, Element, Key, Mode, Object, Scalar, Value};
+use super::{Array, Element, Key, Mode, Object, Scalar, Tensor, Value};
 use crate::block::column::{ColumnType, Elements, row_cell};
 use crate::block::list::List;
 use crate::block::record::Raw;
@@ -919,6 +919,43 @@ impl<'a, M: Mode> Column<'a, M> {
         let start = self.elements.values_at() + (self.elements.first as usize * UUID_SIZE) as u64;
         let bytes = slice(self.bytes, start, (self.len() * UUID_SIZE) as u64).ok()?;
         Some(bytes.as_chunks().0)
+    }
+
+    /// All rows as one tensor, where each is a tensor of one type and shape, and none is without a
+    /// value: the first dimension is the rows'. Of a tensor's elements the same.
+    ///
+    /// ```
+    /// use livebuf::{ColumnType, Encoder, Tensor};
+    /// let mut encoder = Encoder::new();
+    /// encoder.begin_array()?;
+    /// for row in [[1i32, 2], [3, 4], [5, 6]] {
+    ///     encoder.begin_object()?;
+    ///     encoder.key("at")?;
+    ///     encoder.tensor(&Tensor::new(&[2], &row)?)?;
+    ///     encoder.end_object()?;
+    /// }
+    /// encoder.end_array()?;
+    /// let doc = encoder.finish()?;
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// let all = table.column("at").unwrap().tensor().unwrap();
+    /// assert_eq!(all.shape(), [3, 2]);
+    /// assert_eq!(all.as_slice::<i32>(), Some(&[1, 2, 3, 4, 5, 6][..]));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn tensor(&self) -> M::Out<Tensor<'a>> {
+        M::out(self.as_tensor())
+    }
+
+    fn as_tensor(&self) -> Result<Option<Tensor<'a>>> {
+        let elements = self.elements;
+        let rows = match self.list()? {
+            Some(list) => self.is_complete() && list.child(self.bytes)?.tensor,
+            None => elements.tensor,
+        };
+        match rows {
+            true => Tensor::of(self.bytes, Elements { tensor: true, ..elements }),
+            false => Ok(None),
+        }
     }
 
     /// The first row from `start` on whose slot holds this and counts.

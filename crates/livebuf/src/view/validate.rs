@@ -15,6 +15,7 @@ use crate::block::owner::Owner;
 use crate::block::record::{Block, Raw, Record, check_extended_span, check_immediate};
 use crate::block::shape::Shape;
 use crate::block::table::{Table, extra};
+use crate::block::tensor::check_tensor;
 use crate::block::walk::{CHUNK, Cursor, Node, check_further, holds_references};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u16, load_u32, load_u64, round_up, slice, text};
@@ -841,7 +842,9 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if !allowed || gaps > GAPS_BOTH || gaps & GAPS_MISSING != 0 && !in_table {
             return Err(error(ErrorKind::BadCode, offset + ARRAY_GAPS as u64));
         }
-        self.zero(offset + 3, offset + 4)?;
+        if load_u8(self.bytes, offset + ARRAY_TENSOR as u64)? > 1 {
+            return Err(error(ErrorKind::NotZero, offset + ARRAY_TENSOR as u64));
+        }
         let nested = column.column.is_nested();
         let without = column.capacity == 0 && !nested;
         let beyond = column.count > column.capacity || column.count > MAX_ELEMENTS;
@@ -851,6 +854,9 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         }
         if !column.has_slots() && column.capacity != column.count {
             return Err(error(ErrorKind::BadCount, offset + ARRAY_CAPACITY as u64));
+        }
+        if !matches!(column.column, ColumnType::List | ColumnType::FixedList) {
+            check_tensor(self.bytes, column, in_table)?;
         }
         if without {
             return Ok(());
@@ -1052,6 +1058,8 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         let Some(extras) = table.extras(self.bytes)? else { return Ok(()) };
         self.claim_block(RegionKind::Array, extras.offset as u64, ARRAY_SIZE as u64)?;
         let owner = Owner { block: extras.offset, column: 0 };
+        let tensor = (extras.offset + ARRAY_TENSOR) as u64;
+        self.zero(tensor, tensor + 1)?;
         self.column(extras, owner, None, MAX_COLUMN_DEPTH)?;
         let mut next = 0;
         for index in 0..extras.count {
@@ -1099,6 +1107,8 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             return Err(error(ErrorKind::BadCount, child.offset as u64));
         }
         absent::check(self.bytes, column, blanks)?;
+        let in_table = load_u8(self.bytes, owner.block as u64)? == KIND_TABLE;
+        check_tensor(self.bytes, column, in_table)?;
         let owner = Owner { block: list.offset, column: 0 };
         let blanks = Blanks::below(column, list.length.unwrap_or(1), blanks);
         self.column(child, owner, blanks, depth)
@@ -1112,6 +1122,8 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             return Err(error(ErrorKind::BadCount, offsets.offset as u64));
         }
         let owner = Owner { block: list.offset, column: 0 };
+        let tensor = (offsets.offset + ARRAY_TENSOR) as u64;
+        self.zero(tensor, tensor + 1)?;
         self.column(offsets, owner, None, MAX_COLUMN_DEPTH)?;
         let mut last = 0;
         for index in 0..offsets.count {

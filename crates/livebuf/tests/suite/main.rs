@@ -12,4 +12,5 @@ mod limits;
 mod reading;
 mod space;
 mod templates;
+mod tensors;
 mod words;
