@@ -4,11 +4,12 @@
 //! Members are compared in any order: tables keep another order after edits than records
 //! do, and [`crate::edits`] has the exact one.
 
-use crate::fresh::{Fresh, extended, token};
+use crate::fresh::{Fresh, extended, numbers, tensor, token};
 use crate::input::Input;
 use crate::tree::{Budget, Tree};
 use livebuf::{
-    Date, Decimal, DocBuf, Editor, ErrorKind, Extended, NodeId, Observer, Result, Storage, Uuid,
+    ColumnType, Date, Decimal, DocBuf, Editor, ErrorKind, Extended, NodeId, Observer, Result,
+    Storage, Uuid,
 };
 
 // --- values -------------------------------------------------------------------
@@ -45,7 +46,7 @@ fn list(input: &mut Input<'_>, most: usize, mut value: impl FnMut(&mut Input<'_>
 /// A value much like those that stand under the same key elsewhere.
 fn like(key: usize, input: &mut Input<'_>, depth: usize) -> Tree {
     let small = |input: &mut Input<'_>| Tree::Int(input.below(300) as i64);
-    match key % 14 {
+    match key {
         0 => Tree::Int(input.below(200) as i64),
         1 => text(input),
         2 => Tree::Float((input.below(50) as f64 / 4.0).to_bits()),
@@ -58,9 +59,14 @@ fn like(key: usize, input: &mut Input<'_>, depth: usize) -> Tree {
             list(input, 3, |input| list(input, 3, |input| Tree::Array(vec![small(input); 2])))
         }
         9 => or_null(input, |input| Tree::Extended(uuid(input))),
+        // Nearly all of one type and shape.
+        11 if input.one_in(9) => tensor(input),
+        11 => or_null(input, |input| {
+            Tree::Tensor(Box::new(numbers(input, ColumnType::F32, vec![2, 2])))
+        }),
         10 => Tree::Extended(Date::from_days(input.below(20_000) as i32).expect("a date").into()),
-        11 => Tree::Extended(Decimal::new(input.below(500) as i128, 2).expect("small").into()),
-        12 => list(input, 4, |input| Tree::Extended(uuid(input))),
+        12 => Tree::Extended(Decimal::new(input.below(500) as i128, 2).expect("small").into()),
+        13 => list(input, 4, |input| Tree::Extended(uuid(input))),
         _ => Tree::Null,
     }
 }
@@ -69,10 +75,10 @@ fn uuid(input: &mut Input<'_>) -> Extended {
     Uuid::from_bytes([input.byte(); 16]).into()
 }
 
-/// An object of up to ten fields, like others of its depth.
+/// An object of up to twelve fields, like others of its depth.
 pub fn object(input: &mut Input<'_>, depth: usize) -> Tree {
     let mut members = Vec::new();
-    for key in 0..10 {
+    for key in 0..12 {
         match input.below(24) {
             0 => {}
             1 => members.push((format!("key {key}"), Tree::Null)),
@@ -377,7 +383,7 @@ pub fn choose(root: &Tree, path: &[String], input: &mut Input<'_>) -> Edit {
                     Edit::Set(any(input), Given::new(value, input))
                 }
                 8..=10 => {
-                    let key = input.below(10);
+                    let key = input.below(14);
                     let value = like(key, input, 1);
                     Edit::Set(format!("key {key}"), Given::new(value, input))
                 }

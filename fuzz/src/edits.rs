@@ -229,7 +229,7 @@ impl<S: Storage> Machine<S> {
         let doc = self.doc();
         assert_eq!(
             doc.root_id().is_some(),
-            matches!(self.model.root, Item::Node(_)),
+            matches!(self.model.root, Item::Node(_) | Item::Scalar(Tree::Tensor(_))),
             "root handle"
         );
         for handle in &self.handles {
@@ -362,7 +362,7 @@ impl<S: Storage> Machine<S> {
     fn answered(&mut self, node: Option<NodeId>, item: &Item) {
         match (node, item) {
             (Some(node), Item::Node(id)) => self.hold(node, *id),
-            (None, Item::Scalar(_)) => {}
+            (None, Item::Scalar(_)) | (Some(_), Item::Scalar(Tree::Tensor(_))) => {}
             _ => panic!("{node:?} for {item:?}"),
         }
     }
@@ -530,7 +530,7 @@ impl<S: Storage> Machine<S> {
             At::Index(_) | At::Key(..) => None,
         };
         let small = |tree: &Tree| match tree {
-            Tree::String(_) | Tree::Bytes(_) | Tree::Number(_) => false,
+            Tree::String(_) | Tree::Bytes(_) | Tree::Number(_) | Tree::Tensor(_) => false,
             // These may have spans.
             Tree::Extended(value) => !matches!(value, Extended::Decimal(_) | Extended::Uuid(_)),
             _ => true,

@@ -1,8 +1,8 @@
 //! New keys and values, decoded from fuzz input.
 
 use crate::input::Input;
-use crate::tree::Tree;
-use livebuf::{Date, DateTime, Decimal, DocBuf, Extended, New, Time, Timestamp, Uuid};
+use crate::tree::{Numbers, Tree};
+use livebuf::{ColumnType, Date, DateTime, Decimal, DocBuf, Extended, New, Time, Timestamp, Uuid};
 
 /// Keys that come again and again, so that edits meet each other.
 pub const KEYS: [&str; 16] = [
@@ -160,7 +160,41 @@ fn kind_of(value: &Extended) -> u8 {
     }
 }
 
-/// A value that nests nothing.
+/// A tensor of few numbers.
+pub fn tensor(input: &mut Input<'_>) -> Tree {
+    use ColumnType::*;
+    const TYPES: [ColumnType; 12] = [Bool8, I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64];
+    let column = input.pick(&TYPES);
+    let mut shape: Vec<u32> = (0..1 + input.below(3)).map(|_| 1 + input.below(4) as u32).collect();
+    if input.one_in(8) {
+        shape[0] = 0;
+    }
+    Tree::Tensor(Box::new(numbers(input, column, shape)))
+}
+
+/// Any numbers of this type and shape, but no NaN of 16 bits, which others may make quiet.
+pub fn numbers(input: &mut Input<'_>, column: ColumnType, shape: Vec<u32>) -> Numbers {
+    let width = match column {
+        ColumnType::Bool8 | ColumnType::I8 | ColumnType::U8 => 1,
+        ColumnType::I16 | ColumnType::U16 | ColumnType::F16 => 2,
+        ColumnType::I32 | ColumnType::U32 | ColumnType::F32 => 4,
+        _ => 8,
+    };
+    let seed = input.long();
+    let bytes = (0..shape.iter().product::<u32>().into()).flat_map(|at: u64| {
+        let word = seed.rotate_left(at as u32 * 7) ^ at;
+        let word = match column {
+            ColumnType::Bool8 => word & 1,
+            ColumnType::F16 => word & 0x7BFF,
+            ColumnType::F32 => (word as i32 as f32).to_bits().into(),
+            _ => word,
+        };
+        word.to_le_bytes()[..width].to_vec()
+    });
+    Numbers { column, bytes: bytes.collect(), shape }
+}
+
+/// A value that nests nothing but tensors.
 pub fn scalar(input: &mut Input<'_>) -> Tree {
     match input.byte() % 16 {
         0 => Tree::Null,
@@ -178,6 +212,7 @@ pub fn scalar(input: &mut Input<'_>) -> Tree {
             Tree::Bytes((0..length).map(|at| (at % 160) as u8).collect())
         }
         _ if input.one_in(2) => Tree::Extended(extended(input)),
+        _ if input.one_in(2) => tensor(input),
         _ => Tree::Number(match input.byte() % 4 {
             0 => "1e400".into(),
             1 => "-0".into(),
@@ -396,6 +431,7 @@ pub(crate) fn scalar_new(tree: &Tree) -> New<'_> {
         Tree::String(text) => New::Str(text),
         Tree::Bytes(bytes) => New::Bytes(bytes),
         Tree::Extended(value) => New::Extended(*value),
+        Tree::Tensor(numbers) => New::Tensor(numbers.tensor()),
         _ => unreachable!("a scalar"),
     }
 }

@@ -365,6 +365,7 @@ fn as_json(tree: &Tree) -> Tree {
         Tree::Number(text) => number(text),
         Tree::Extended(value @ Extended::Decimal(_)) => number(&value.to_string()),
         Tree::Extended(value) => Tree::String(value.to_string()),
+        Tree::Tensor(numbers) => as_json(&numbers.plain()),
         other => other.clone(),
     }
 }

@@ -7,7 +7,7 @@
 //! stays. In a map a removed key comes back last. Renaming keeps the place; to
 //! a name whose hole is there, or over 255 bytes, it makes a map.
 
-use crate::tree::Tree;
+use crate::tree::{Budget, Tree};
 use livebuf::{Checked, Kind, Value};
 
 /// Most places of a record, and bytes of its keys.
@@ -127,7 +127,10 @@ impl Model {
 
     /// How many containers nest in a value.
     pub fn height(&self, item: &Item) -> usize {
-        let Item::Node(id) = *item else { return 0 };
+        let id = match item {
+            Item::Scalar(tree) => return tree.height(),
+            Item::Node(id) => *id,
+        };
         let below = self.children(id).into_iter().map(|child| self.height(child)).max();
         1 + below.unwrap_or(0)
     }
@@ -256,6 +259,10 @@ impl Model {
         let id = match item {
             Item::Scalar(tree) => {
                 check_scalar(tree, value);
+                if let Tree::Tensor(numbers) = tree {
+                    counts.values += tree.count() as u64 - 1;
+                    counts.arrays += numbers.arrays() as u64;
+                }
                 return;
             }
             Item::Node(id) => *id,
@@ -363,6 +370,10 @@ fn check_scalar(tree: &Tree, value: Value<'_, Checked>) {
         Tree::Extended(expected) => {
             assert_eq!(value.as_extended().expect(sound), Some(*expected));
             assert_eq!((value.as_i64(), value.as_f64()), (None, None));
+        }
+        Tree::Tensor(_) => {
+            let found = Tree::read(value, &mut Budget::AMPLE.clone()).expect("readable");
+            assert_eq!(found, *tree);
         }
         Tree::Reserved => assert_eq!(value.kind(), Kind::Reserved),
         Tree::Array(_) | Tree::Object(..) => unreachable!("a scalar"),

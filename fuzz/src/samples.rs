@@ -1,11 +1,12 @@
 //! Small documents that together hold every kind of block: to be damaged.
 
 use crate::changes::{self, Edit};
+use crate::fresh::numbers;
 use crate::input::{Input, Random};
 use crate::tree::Tree;
 use livebuf::{
-    Date, DateTime, Decimal, DocBuf, Encoder, Extended, New, NodeId, RegionKind, Result, Time,
-    Timestamp, Uuid,
+    ColumnType, Date, DateTime, Decimal, DocBuf, Encoder, Extended, New, NodeId, RegionKind,
+    Result, Tensor, Time, Timestamp, Uuid,
 };
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -102,6 +103,7 @@ fn make() -> Result<Vec<Sample>> {
         ("dictionaries", dictionaries()?),
         ("runs", runs()?),
         ("extended", extended()?),
+        ("tensors", tensors()?),
         ("tables", encoded(tables)?),
         ("lists", encoded(lists)?),
         ("edited tables", edited_tables()?),
@@ -468,6 +470,35 @@ fn free_list(doc: &mut DocBuf) -> Result<()> {
         doc.set(root, index, ())?;
     }
     Ok(())
+}
+
+/// Tensors by themselves, in a table with gaps, and in a list, one of them edited.
+fn tensors() -> Result<Vec<u8>> {
+    let tensor = |column, shape: &[u32], at: usize| {
+        let seed = [at as u8 + 1; 8];
+        Tree::Tensor(Box::new(numbers(&mut Input::new(&seed), column, shape.to_vec())))
+    };
+    let row = |at: usize| {
+        let pair = match at % 4 {
+            1 => Tree::Null,
+            _ => tensor(ColumnType::F32, &[2], at),
+        };
+        let image = ("image".to_owned(), tensor(ColumnType::U8, &[2, 2, 3], at));
+        Tree::Object(vec![("pair".to_owned(), pair), image], false)
+    };
+    let arrays = vec![
+        tensor(ColumnType::F16, &[3], 0),
+        tensor(ColumnType::Bool8, &[2, 5], 1),
+        tensor(ColumnType::I64, &[0, 2], 2),
+        Tree::Array((0..6).map(row).collect()),
+        Tree::Array((0..5).map(|at| tensor(ColumnType::I16, &[3], at)).collect()),
+    ];
+    let mut doc = Tree::Array(arrays).to_document();
+    doc.set_pointer("/0/1", 0.5)?;
+    doc.set_pointer("/3/2/image/1/1/2", 7)?;
+    doc.set_pointer("/3/4/pair", ())?;
+    doc.set_pointer("/4/-", &Tensor::new(&[3], &[1i16, 2, 3])?)?;
+    Ok(doc.to_vec())
 }
 
 fn text(encoder: &mut Encoder) -> Result<()> {

@@ -8,7 +8,7 @@
 
 use crate::bytes;
 use crate::changes::{at_mut, pointer};
-use crate::fresh::{scalar, scalar_new, tree};
+use crate::fresh::{self, scalar_new, tree};
 use crate::input::Input;
 use crate::mutate;
 use crate::samples;
@@ -31,6 +31,14 @@ pub struct Met {
     pub texts: usize,
 }
 
+/// A value that a place can take.
+fn scalar(input: &mut Input<'_>) -> Tree {
+    match fresh::scalar(input) {
+        Tree::Tensor(_) => Tree::Null,
+        other => other,
+    }
+}
+
 /// All ways to values that are no containers.
 fn scalars(tree: &Tree, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
     match tree {
@@ -48,6 +56,8 @@ fn scalars(tree: &Tree, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
                 path.pop();
             }
         }
+        // A place in a tensor is refused.
+        Tree::Tensor(_) => {}
         _ => found.push(path.clone()),
     }
 }

@@ -1,7 +1,8 @@
 //! A document's value as an ordinary tree: what documents are compared with.
 
 use livebuf::{
-    Checked, DocBuf, EncodeOptions, Encoder, Error, Extended, Kind, Mode, Result, Valid, Value,
+    Checked, ColumnType, DocBuf, EncodeOptions, Encoder, Error, Extended, Kind, Mode, Result,
+    Tensor, TensorRef, Valid, Value,
 };
 
 /// A value. Floats are their bits; an unsigned integer is above the signed range.
@@ -25,12 +26,89 @@ pub enum Tree {
     Bytes(Vec<u8>),
     /// A date, time, decimal or UUID.
     Extended(Extended),
+    /// A tensor. It is a value without parts here: no edit changes its shape.
+    Tensor(Box<Numbers>),
     /// An array.
     Array(Vec<Tree>),
     /// An object: members in order, and whether it is stored as a map.
     Object(Vec<(String, Tree)>, bool),
     /// A value of a class this version knows but a kind it does not.
     Reserved,
+}
+
+/// A tensor's numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    /// Their type.
+    pub column: ColumnType,
+    /// The length of each dimension.
+    pub shape: Vec<u32>,
+    /// Their bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Numbers {
+    fn of(tensor: &Tensor<'_>) -> Numbers {
+        let (shape, bytes) = (tensor.shape().to_vec(), tensor.as_bytes().to_vec());
+        Numbers { column: tensor.column_type(), shape, bytes }
+    }
+
+    /// The tensor.
+    ///
+    /// # Panics
+    /// Where there is none of this shape.
+    pub fn tensor(&self) -> TensorRef<'_> {
+        TensorRef::from_bytes(self.column, &self.shape, &self.bytes).expect("a tensor")
+    }
+
+    /// How many arrays it is, itself included.
+    pub fn arrays(&self) -> usize {
+        let inner = self.shape.len() - 1;
+        let arrays = (0..inner).map(|at| self.shape[..=at].iter().product::<u32>());
+        1 + arrays.sum::<u32>() as usize
+    }
+
+    /// How many numbers there are.
+    pub fn count(&self) -> usize {
+        self.shape.iter().product::<u32>() as usize
+    }
+
+    /// The same as arrays of numbers.
+    pub fn plain(&self) -> Tree {
+        fn arrays(shape: &[u32], numbers: &mut dyn Iterator<Item = Tree>) -> Tree {
+            match shape {
+                [] => numbers.next().expect("a number"),
+                [length, below @ ..] => {
+                    Tree::Array((0..*length).map(|_| arrays(below, numbers)).collect())
+                }
+            }
+        }
+        let width = self.bytes.len() / self.count().max(1);
+        arrays(&self.shape, &mut self.bytes.chunks(width.max(1)).map(|bytes| self.number(bytes)))
+    }
+
+    fn number(&self, bytes: &[u8]) -> Tree {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        let word = u64::from_le_bytes(word);
+        let signed = |bits: u32| Tree::Int((word << (64 - bits)) as i64 >> (64 - bits));
+        match self.column {
+            ColumnType::Bool8 => Tree::Bool(word == 1),
+            ColumnType::I8 => signed(8),
+            ColumnType::I16 => signed(16),
+            ColumnType::I32 => signed(32),
+            ColumnType::U64 if word > i64::MAX as u64 => Tree::Uint(word),
+            ColumnType::F16 => {
+                let half = half::f16::from_bits(word as u16);
+                // The bits of a NaN stay, which the crate makes a quiet one.
+                let quiet = half.is_nan() && word & 0x200 == 0;
+                Tree::Float(half.to_f64().to_bits() & !((quiet as u64) << 51))
+            }
+            ColumnType::F32 => Tree::Float(f64::from(f32::from_bits(word as u32)).to_bits()),
+            ColumnType::F64 => Tree::Float(word),
+            _ => Tree::Int(word as i64),
+        }
+    }
 }
 
 impl Tree {
@@ -59,6 +137,8 @@ impl Tree {
             Tree::Object(members, _) => {
                 1 + members.iter().map(|member| member.1.height()).max().unwrap_or(0)
             }
+            Tree::Tensor(numbers) if numbers.shape[0] == 0 => 1,
+            Tree::Tensor(numbers) => numbers.shape.len(),
             _ => 0,
         }
     }
@@ -70,7 +150,23 @@ impl Tree {
             Tree::Object(members, _) => {
                 1 + members.iter().map(|member| member.1.count()).sum::<usize>()
             }
+            Tree::Tensor(numbers) => numbers.arrays() + numbers.count(),
             _ => 1,
+        }
+    }
+
+    /// The same with arrays in the place of tensors.
+    pub fn without_tensors(&self) -> Tree {
+        match self {
+            Tree::Tensor(numbers) => numbers.plain(),
+            Tree::Array(elements) => {
+                Tree::Array(elements.iter().map(Tree::without_tensors).collect())
+            }
+            Tree::Object(members, map) => {
+                let plain = |(key, value): &(String, Tree)| (key.clone(), value.without_tensors());
+                Tree::Object(members.iter().map(plain).collect(), *map)
+            }
+            other => other.clone(),
         }
     }
 
@@ -112,6 +208,7 @@ impl Tree {
             Tree::String(text) => encoder.str(text),
             Tree::Bytes(bytes) => encoder.bytes(bytes),
             Tree::Extended(value) => encoder.extended(*value),
+            Tree::Tensor(numbers) => encoder.tensor(numbers.tensor()),
             Tree::Array(elements) => {
                 encoder.begin_array()?;
                 for element in elements {
@@ -223,6 +320,12 @@ impl Tree {
                 budget.depth = budget.depth.checked_sub(1).ok_or(Unread::Spent)?;
                 let tree = if kind == Kind::Array {
                     let array = value.as_array()?.expect("an array");
+                    if let Some(tensor) = array.tensor()? {
+                        let left = budget.values.checked_sub(tensor.as_bytes().len());
+                        budget.values = left.ok_or(Unread::Spent)?;
+                        budget.depth += 1;
+                        return Ok(Tree::Tensor(Box::new(Numbers::of(&tensor))));
+                    }
                     let elements = array.iter().map(|value| Tree::read(value?, budget));
                     Tree::Array(elements.collect::<Result<_, _>>()?)
                 } else {
@@ -256,6 +359,9 @@ impl Tree {
             }
             Kind::Array => {
                 let array = value.as_array().expect("an array");
+                if let Some(tensor) = array.tensor() {
+                    return Tree::Tensor(Box::new(Numbers::of(&tensor)));
+                }
                 let elements: Vec<_> = array.iter().map(Tree::of_valid).collect();
                 assert_eq!(elements.len(), array.len(), "an array's length");
                 Tree::Array(elements)
