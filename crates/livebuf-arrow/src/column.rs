@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use half::f16;
 use livebuf::{
     Codes, Column, ColumnType, Decimal, Element, Ends, Key, Kind, Run, Table, Valid, Value,
 };
@@ -134,6 +135,13 @@ fn refused(value: &Value<'_, Valid>, kind: &Type) -> Error {
 fn too_much(what: &str) -> Error {
     let message = format!("more than 2^31 - 1 {what} in a batch: ask for smaller batches");
     Error::new(ErrorKind::Limit, message)
+}
+
+/// A number as 16 bits, where these hold it exactly.
+fn half(value: &Value<'_, Valid>) -> Option<u16> {
+    let number = value.as_f64().filter(|_| value.is_number())?;
+    let half = f16::from_f64(number);
+    (half.to_f64() == number || number.is_nan()).then(|| half.to_bits())
 }
 
 /// Bits, lowest first.
@@ -287,6 +295,11 @@ impl Source {
 
     /// Numbers from a column of numbers; `None` where one does not fit, or for other columns.
     fn numbers(&self, number: Number, column: Column<'static, Valid>) -> Option<ArrowArray> {
+        if number == Number::F16 {
+            let tensor = column.tensor().filter(|_| column.column_type() == ColumnType::F16)?;
+            let values: &[u16] = bytemuck::try_cast_slice(tensor.as_bytes()).ok()?;
+            return Some(array(column.len(), 0, vec![None, Some(self.buffer(values))], Vec::new()));
+        }
         let values = with_native!(number, T => self.native::<T>(column).ok_or_else(|| {
             unsupported(&Type::Null)
         }))
@@ -480,6 +493,11 @@ impl Source {
                 let bits: Bits = each!(false, value => value.as_bool());
                 let Validity { bits: valid, nulls } = validity();
                 Ok(array(length, nulls, vec![valid, Some(Buffer::built(bits.bytes))], Vec::new()))
+            }
+            Type::Number(Number::F16) => {
+                let values: Vec<u16> = each!(0, value => half(&value));
+                let Validity { bits, nulls } = validity();
+                Ok(array(length, nulls, vec![bits, Some(Buffer::built(values))], Vec::new()))
             }
             Type::Number(number) => {
                 let values = with_native!(*number, T => {

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::made::{self, Batches};
 use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
 use crate::infer::{Rows, Seen};
-use crate::schema::{Field, Layout, Number, Type};
+use crate::schema::{Field, Layout, Type};
 
 /// How text is laid out in Arrow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -333,7 +333,6 @@ fn fit_type(column: &Type, requested: &Type) -> Result<Type> {
     let unknown =
         || Error::new(ErrorKind::Cast, format!("{column} cannot be exported as {requested}"));
     Ok(match (column, requested) {
-        (_, Type::Number(Number::F16)) => return Err(unknown()),
         // Nothing but nulls fits any type that can be exported.
         (Type::Null, Type::Null | Type::Bool | Type::Number(_) | Type::Text(_))
         | (Type::Null, Type::Binary(_) | Type::FixedBinary(_) | Type::Uuid)

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use half::f16;
 use livebuf::{
-    Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, Time, Timestamp, Uuid,
+    Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, Tensor, Time, Timestamp,
+    Uuid,
 };
 
 use crate::error::{Error, ErrorKind, Result};
@@ -192,6 +194,9 @@ impl Events<'_> {
                 self.elements(item, child, offsets.range(index))?;
             }
             (Data::FixedList(size, child), Type::FixedList(item, _)) => {
+                if let Some(tensor) = tensor(kind, values, index..index + 1)? {
+                    return Ok(self.encoder.tensor(&tensor)?);
+                }
                 self.elements(item, child, index * size..(index + 1) * size)?;
             }
             (Data::Dictionary(number, keys, values), Type::Dictionary(_, kind)) => {
@@ -324,12 +329,40 @@ impl Events<'_> {
             Number::U16 => encoder.u64(u16::from_ne_bytes(number(bytes, index)?).into())?,
             Number::U32 => encoder.u64(u32::from_ne_bytes(number(bytes, index)?).into())?,
             Number::U64 => encoder.u64(u64::from_ne_bytes(number(bytes, index)?))?,
-            Number::F16 => encoder.f64(text::half(u16::from_ne_bytes(number(bytes, index)?)))?,
+            Number::F16 => {
+                encoder.f64(f16::from_bits(u16::from_ne_bytes(number(bytes, index)?)).into())?;
+            }
             Number::F32 => encoder.f64(f32::from_ne_bytes(number(bytes, index)?).into())?,
             Number::F64 => encoder.f64(f64::from_ne_bytes(number(bytes, index)?))?,
         }
         Ok(())
     }
+}
+
+/// The arrays of a fixed size in a range as a tensor, where they hold nothing but numbers. Without
+/// the first dimension, which is one array.
+fn tensor<'a>(
+    mut kind: &Type,
+    mut values: &Values<'a>,
+    mut range: std::ops::Range<usize>,
+) -> Result<Option<Tensor<'a>>> {
+    let mut shape = Vec::new();
+    while let (Data::FixedList(size, child), Type::FixedList(item, _)) = (&values.data, kind) {
+        range = range.start * size..range.end * size;
+        shape.push(*size);
+        (kind, values) = (&item.kind, child);
+        if !values.are_valid(range.clone()) {
+            return Ok(None);
+        }
+    }
+    let (Data::Fixed(bytes, width), Type::Number(number)) = (&values.data, kind) else {
+        return Ok(None);
+    };
+    if range.is_empty() || cfg!(target_endian = "big") {
+        return Ok(None);
+    }
+    let bytes = bytes.get(range.start * width..range.end * width).ok_or_else(short)?;
+    Ok(Tensor::from_bytes(number.tensor_type(), &shape, bytes).ok())
 }
 
 /// Whether a value is null, in a dictionary too.

@@ -42,6 +42,7 @@ pub(crate) struct Seen<'a> {
     storage: Range,
     /// A float that four bytes need not hold.
     double: bool,
+    exact: Exact,
     texts: Texts,
     members: Members<'a>,
     element: Option<Box<Seen<'a>>>,
@@ -84,6 +85,16 @@ enum Texts {
     None,
     /// All in one dictionary, by codes of this type.
     Codes(Number),
+    Any,
+}
+
+/// Which numbers of tensors there are.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Exact {
+    #[default]
+    None,
+    /// None but those of tensors of this type.
+    Of(Number),
     Any,
 }
 
@@ -137,6 +148,12 @@ impl<'a> Seen<'a> {
         if !column.is_complete() && !column.iter().any(|value| is_value(&value)) {
             return;
         }
+        let number = Number::of_tensor(stored).filter(|_| column.tensor().is_some());
+        self.exact = match (self.exact, number) {
+            (Exact::None, Some(number)) => Exact::Of(number),
+            (Exact::Of(known), Some(number)) if known == number => self.exact,
+            _ => Exact::Any,
+        };
         macro_rules! integers {
             ($type:ty) => {{
                 self.kinds |= INTEGER;
@@ -173,6 +190,8 @@ impl<'a> Seen<'a> {
                 self.kinds |= FLOAT;
                 self.double = true;
             }
+            ColumnType::F16 => self.kinds |= FLOAT,
+            ColumnType::Bool8 => self.kinds |= BOOL,
             ColumnType::String
             | ColumnType::TextU8
             | ColumnType::TextU16
@@ -233,8 +252,12 @@ impl<'a> Seen<'a> {
         self.kinds |= match value.kind() {
             Kind::Null => 0,
             Kind::Bool => BOOL,
-            Kind::Int | Kind::Uint => return self.integer(&value),
+            Kind::Int | Kind::Uint => {
+                self.exact = Exact::Any;
+                return self.integer(&value);
+            }
             Kind::Float => {
+                self.exact = Exact::Any;
                 self.double = true;
                 FLOAT
             }
@@ -373,6 +396,9 @@ impl Chosen {
     }
 
     fn kind(&self, seen: Seen<'_>) -> Type {
+        if let (INTEGER | FLOAT, Exact::Of(number)) = (seen.kinds, seen.exact) {
+            return Type::Number(number);
+        }
         match seen.kinds {
             0 => Type::Null,
             BOOL => Type::Bool,

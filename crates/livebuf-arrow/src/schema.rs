@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use livebuf::ColumnType;
+
 use crate::error::{Error, ErrorKind, Result};
 
 /// Numbers of a fixed width.
@@ -28,6 +30,34 @@ impl Number {
             Number::I32 | Number::U32 | Number::F32 => 4,
             Number::I64 | Number::U64 | Number::F64 => 8,
         }
+    }
+}
+
+/// Each number, and the type of tensors of it.
+const TENSORS: [(Number, ColumnType); 11] = [
+    (Number::I8, ColumnType::I8),
+    (Number::I16, ColumnType::I16),
+    (Number::I32, ColumnType::I32),
+    (Number::I64, ColumnType::I64),
+    (Number::U8, ColumnType::U8),
+    (Number::U16, ColumnType::U16),
+    (Number::U32, ColumnType::U32),
+    (Number::U64, ColumnType::U64),
+    (Number::F16, ColumnType::F16),
+    (Number::F32, ColumnType::F32),
+    (Number::F64, ColumnType::F64),
+];
+
+impl Number {
+    /// The type of tensors of these numbers.
+    pub(crate) fn tensor_type(self) -> ColumnType {
+        let found = TENSORS.iter().find(|(number, _)| *number == self);
+        found.map_or(ColumnType::F64, |&(_, column)| column)
+    }
+
+    /// The numbers of tensors of this type.
+    pub(crate) fn of_tensor(column: ColumnType) -> Option<Number> {
+        TENSORS.iter().find(|(_, other)| *other == column).map(|&(number, _)| number)
     }
 }
 

@@ -138,18 +138,6 @@ pub(crate) fn decimal(out: &mut String, value: i128, scale: i32) {
     put!(out, ".{:0>places$}", &digits[whole..]);
 }
 
-/// The value of an IEEE 754 half.
-pub(crate) fn half(bits: u16) -> f64 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
-    sign * match exponent {
-        0 => fraction * 2f64.powi(-24),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        _ => (1.0 + fraction / 1024.0) * 2f64.powi(exponent - 15),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,12 +205,5 @@ mod tests {
         ] {
             assert_eq!(text(|out| decimal(out, value, scale)), expected);
         }
-    }
-
-    #[test]
-    fn halves() {
-        assert_eq!([half(0x3C00), half(0xC000), half(0x7BFF)], [1.0, -2.0, 65504.0]);
-        assert_eq!([half(1), half(0x7C00)], [2f64.powi(-24), f64::INFINITY]);
-        assert!(half(0x7E00).is_nan() && half(0x8000).is_sign_negative());
     }
 }

@@ -195,6 +195,11 @@ impl<'a> Values<'a> {
         self.validity.is_none_or(|(bits, first)| bit(bits, first + index))
     }
 
+    /// Whether all values of a range are valid.
+    pub(crate) fn are_valid(&self, range: std::ops::Range<usize>) -> bool {
+        self.validity.is_none() || range.into_iter().all(|index| self.is_valid(index))
+    }
+
     /// The bytes that a view shows.
     pub(crate) fn view(views: &'a [u8], buffers: &[&'a [u8]], index: usize) -> Result<&'a [u8]> {
         let word = |part: usize| fixed(views, 4 * index + part).map_or(0, i32::from_ne_bytes);

@@ -7,7 +7,8 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch, StringArray};
 use arrow_schema::DataType;
 use livebuf::{
-    Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, New, Time, Timestamp, Uuid,
+    ColumnType, Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, New, Tensor,
+    Time, Timestamp, Uuid,
 };
 use livebuf_arrow::{ErrorKind, ExportOptions, Exporter, TextLayout};
 
@@ -776,6 +777,82 @@ fn dates_times_decimals_and_uuids_keep_their_types() {
     }
     let price = after.pointer("/1/price").unwrap().as_decimal();
     assert_eq!(price, Decimal::new(-490, 2));
+}
+
+/// Tensors keep their type and shape, and are borrowed; arrays of a fixed size become tensors.
+#[test]
+fn tensors_keep_their_types() {
+    let rows = |nulls: bool| {
+        let mut encoder = Encoder::new();
+        encoder.begin_array().unwrap();
+        for row in 0..20u8 {
+            let bytes = [row, 0x30, row, 0x31];
+            encoder.begin_object().unwrap();
+            for (key, column, shape) in [
+                ("halves", ColumnType::F16, &[2][..]),
+                ("floats", ColumnType::F32, &[1]),
+                ("image", ColumnType::U8, &[2, 2]),
+                ("words", ColumnType::I16, &[2, 1]),
+            ] {
+                encoder.key(key).unwrap();
+                match nulls && row == 3 {
+                    true => encoder.null().unwrap(),
+                    false => {
+                        let tensor = Tensor::from_bytes(column, shape, &bytes).unwrap();
+                        encoder.tensor(&tensor).unwrap();
+                    }
+                }
+            }
+            encoder.key("mask").unwrap();
+            let mask = [row % 2, 1];
+            encoder.tensor(&Tensor::from_bytes(ColumnType::Bool8, &[2], &mask).unwrap()).unwrap();
+            encoder.end_object().unwrap();
+        }
+        encoder.end_array().unwrap();
+        Arc::new(encoder.finish().unwrap())
+    };
+    for nulls in [false, true] {
+        let document = rows(nulls);
+        let batch = export(&document);
+        assert_eq!(
+            types(&batch),
+            [
+                "halves FixedSizeList(2 x Float16)",
+                "floats FixedSizeList(1 x Float32)",
+                "image FixedSizeList(2 x FixedSizeList(2 x UInt8))",
+                "words FixedSizeList(2 x FixedSizeList(1 x Int16))",
+                "mask FixedSizeList(2 x Boolean)",
+            ]
+        );
+        let list = |index: usize| batch.column(index).as_fixed_size_list().values();
+        assert!(borrows::<Float16Type>(&document, list(0)));
+        assert!(borrows::<Float32Type>(&document, list(1)));
+        assert!(borrows::<UInt8Type>(&document, list(2).as_fixed_size_list().values()));
+        assert!(borrows::<Int16Type>(&document, list(3).as_fixed_size_list().values()));
+        let again = import_rows(&batch.project(&[0, 1, 2, 3]).unwrap());
+        let again = Arc::new(again);
+        let (before, after) = (document.valid().unwrap(), again.valid().unwrap());
+        for key in ["halves", "floats", "image", "words"] {
+            let tensor = |doc: livebuf::Doc<'_, livebuf::Valid>, row: usize| {
+                let array = doc.root().get(row).unwrap().get(key).unwrap().as_array()?;
+                let tensor = array.tensor().unwrap();
+                Some((tensor.column_type(), tensor.shape().to_vec(), tensor.as_bytes().to_vec()))
+            };
+            for row in 0..20 {
+                assert_eq!(tensor(before, row).is_some(), !nulls || row != 3);
+                assert_eq!(tensor(before, row), tensor(after, row), "{key} of row {row}");
+            }
+        }
+        assert_eq!(export(&again), batch.project(&[0, 1, 2, 3]).unwrap());
+    }
+    // By themselves, and with numbers that are no tensor's.
+    let mut document = (*rows(false)).clone();
+    let other = Tensor::new(&[3], &[1.5f32, 2.5, 3.5]).unwrap();
+    document.set_pointer("/4/floats", &other).unwrap();
+    let batch = export(&Arc::new(document.clone()));
+    assert_eq!(types(&batch)[1], "floats List(Float32)");
+    document.set_pointer("/5/floats", livebuf::New::Items(&[1.into()])).unwrap();
+    assert_eq!(types(&export(&Arc::new(document)))[1], "floats List(Float64)");
 }
 
 /// Where no one type holds all of a column, its values are JSON text.

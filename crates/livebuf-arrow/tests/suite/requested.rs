@@ -173,7 +173,6 @@ fn nulls_where_none_may_be() {
 #[test]
 fn what_cannot_be_requested() {
     for kind in [
-        DataType::Float16,
         DataType::Date32,
         DataType::Timestamp(TimeUnit::Second, None),
         DataType::Decimal128(10, 2),

@@ -92,7 +92,7 @@ fn quoted(bytes: &[u8]) -> String {
 
 /// A column's name, as FORMAT 6.1 has it.
 pub(crate) fn column_name(code: u8) -> &'static str {
-    const NAMES: [&str; 35] = [
+    const NAMES: [&str; 37] = [
         "cells",
         "bool",
         "i8",
@@ -128,6 +128,8 @@ pub(crate) fn column_name(code: u8) -> &'static str {
         "timestamp",
         "decimal",
         "uuid",
+        "f16",
+        "bool8",
     ];
     NAMES.get(code as usize).unwrap_or(&"reserved")
 }
@@ -135,8 +137,8 @@ pub(crate) fn column_name(code: u8) -> &'static str {
 /// Bytes of a slot of a column of whole bytes, by its code.
 fn slot_width(code: u8) -> Option<u64> {
     Some(match code {
-        2 | 6 | 23 | 25 => 1,
-        3 | 7 | 24 | 26 => 2,
+        2 | 6 | 23 | 25 | 36 => 1,
+        3 | 7 | 24 | 26 | 35 => 2,
         4 | 8 | 10 | 13 | 14 | 19 | 21 | 27 | 29 => 4,
         34 => UUID_SIZE as u64,
         0 | 1 | 15..=18 | 28 => return None,
@@ -553,7 +555,11 @@ impl<'a> Fields<'a> {
         let header = row.at;
         let Column { code, gaps, count, capacity } = self.column(header);
         let (kind, gaps, count) = (column_name(code), gaps_name(gaps), grouped(count));
-        row.add(8, format!("{name}column {kind}, count {count}{gaps}"));
+        let tensor = match self.byte(header + u64::from(ARRAY_TENSOR)) {
+            1 => ", tensor",
+            _ => "",
+        };
+        row.add(8, format!("{name}column {kind}{tensor}, count {count}{gaps}"));
         let data = at(self.data_of(header));
         row.add(8, format!("capacity {}; data {data}", grouped(capacity)));
     }
