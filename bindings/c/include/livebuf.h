@@ -21,6 +21,7 @@
  *   set a member    livebuf_set_i64 livebuf_set_f64 livebuf_set_bool livebuf_set_str
  *   nest, append    livebuf_set_object livebuf_set_array livebuf_push_i64 livebuf_push_str
  *   dates, decimals livebuf_read_date livebuf_read_timestamp livebuf_date livebuf_extended
+ *   tensors         livebuf_read_tensor livebuf_tensor_of livebuf_tensor_new
  *   take out        livebuf_remove livebuf_remove_at livebuf_clear
  *   untrusted       livebuf_validate (or livebuf_validate_in, which allocates nothing)
  *
@@ -222,6 +223,29 @@ typedef struct {
   /** Zero. Not looked at. */
   uint32_t reserved;
 } livebuf_decimal;
+
+/** Most dimensions of a tensor. */
+#define LIVEBUF_MAX_DIMENSIONS 16
+
+/**
+ * A tensor: numbers of a fixed type in a fixed shape, behind each other. livebuf_read_tensor
+ * lends one of a document, livebuf_tensor_new stores one.
+ */
+typedef struct {
+  /**
+   * The type of the numbers: LIVEBUF_COLUMN_I8 to LIVEBUF_COLUMN_F64, LIVEBUF_COLUMN_F16 or
+   * LIVEBUF_COLUMN_BOOL8.
+   */
+  uint32_t column_type;
+  /** Count of dimensions, 1 to LIVEBUF_MAX_DIMENSIONS. */
+  uint32_t dimensions;
+  /** The length of each dimension. Only the first may be 0. */
+  uint32_t shape[LIVEBUF_MAX_DIMENSIONS];
+  /** The first number. Those of the last dimension are behind each other (row-major order). */
+  const void *data;
+  /** Count of bytes: the product of the lengths, times the bytes of a number. */
+  size_t length;
+} livebuf_tensor;
 
 /**
  * A place to edit: an object or array. It stays good when the document grows, when values
@@ -503,6 +527,25 @@ static inline int64_t livebuf_get_timestamp_or(livebuf_value value, int64_t fall
 size_t livebuf_extended_text(livebuf_value value, char *text, size_t capacity);
 
 /**
+ * The tensor that an array is, in `*tensor`: all its numbers, without a copy. An array in a
+ * tensor is one, too. Constant time.
+ *
+ * Where the document's memory begins at a multiple of 8, as that of livebuf_create and of mapped
+ * files does, `data` is aligned for its type. A tensor that is in no column and in no other tensor
+ * then begins at a multiple of 8. In other memory copy the numbers by memcpy. Single numbers are
+ * read like elements of any array, and set by livebuf_set_at and the other edits. In a damaged
+ * document that was not validated, booleans may be other bytes than 0 and 1.
+ *
+ * Memory: writes `*tensor` where it returns LIVEBUF_OK; `data` borrows the document's bytes until
+ * its next edit, be it of a number of this tensor (livebuf_value_is_current asks). NULL:
+ * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE where the value is no tensor; the value's own
+ * status where there is none; what is damaged; LIVEBUF_UNSUPPORTED on big-endian machines.
+ * Threads: a read.
+ */
+livebuf_status livebuf_read_tensor(livebuf_value value,
+                                   livebuf_tensor *tensor);
+
+/**
  * An iteration: the caller's own variable. Ends, with LIVEBUF_STALE_HANDLE, when the
  * document is edited.
  */
@@ -683,8 +726,8 @@ livebuf_status livebuf_remove_at(livebuf_doc *doc, livebuf_node node, size_t ind
 /**
  * Takes all members or elements out; the container stays, empty.
  *
- * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE, what is damaged.
- * Threads: an edit.
+ * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE,
+ * LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads: an edit.
  */
 livebuf_status livebuf_clear(livebuf_doc *doc, livebuf_node node);
 
@@ -746,6 +789,19 @@ static inline livebuf_new livebuf_uuid(const uint8_t bytes[16]);
 /** The date, time, decimal or UUID of text that ends with NUL: livebuf_extended("2026-11-23"). As
     livebuf_extended_n. */
 static inline livebuf_new livebuf_extended(const char *text);
+
+/** A tensor: an array whose numbers keep their type and shape. Borrows `*tensor` and its data,
+    which do not lie in the document under edit (LIVEBUF_OVERLAP). The call that stores it answers
+    LIVEBUF_TENSOR_MISMATCH where the shape or the type is none, `length` is not what they say, or
+    booleans are neither 0 nor 1; LIVEBUF_UNSUPPORTED on big-endian machines. */
+static inline livebuf_new livebuf_tensor_new(const livebuf_tensor *tensor);
+
+/** The tensor of `length` bytes of numbers at `data`, for livebuf_tensor_new; it borrows them, and
+    copies the lengths of its `dimensions`:
+    livebuf_tensor_of(LIVEBUF_COLUMN_F32, 2, shape, numbers, sizeof numbers). */
+static inline livebuf_tensor livebuf_tensor_of(uint32_t column_type, uint32_t dimensions,
+                                               const uint32_t *shape, const void *data,
+                                               size_t length);
 
 /** An empty object with room for so many members (a guess; it grows). */
 static inline livebuf_new livebuf_object(size_t members);
@@ -1016,8 +1072,9 @@ livebuf_status livebuf_set_root(livebuf_doc *doc, livebuf_new value, livebuf_nod
  *
  * Memory: copies key and value. NULL: `doc`, `key` LIVEBUF_NULL_ARGUMENT; `child` if the
  * place of a new object or array is not wanted. Errors: LIVEBUF_STALE_HANDLE,
- * LIVEBUF_WRONG_TYPE, LIVEBUF_NO_SPACE, limits, text that is not UTF-8; the document is
- * unchanged then. Threads: an edit.
+ * LIVEBUF_WRONG_TYPE, LIVEBUF_NO_SPACE, limits, text that is not UTF-8, and
+ * LIVEBUF_TENSOR_MISMATCH where a tensor cannot hold the value or keep its shape; the document
+ * is unchanged then. Threads: an edit.
  */
 livebuf_status livebuf_set_n(livebuf_doc *doc,
                              livebuf_node node,
@@ -1117,7 +1174,8 @@ livebuf_status livebuf_insert(livebuf_doc *doc,
  * Takes the member with this key of `length` bytes out; what it held is free and wiped.
  *
  * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND,
- * LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
+ * LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads:
+ * an edit.
  */
 livebuf_status livebuf_remove_n(livebuf_doc *doc,
                                 livebuf_node node,
@@ -1145,7 +1203,7 @@ livebuf_status livebuf_remove_pointer_n(livebuf_doc *doc, const char *pointer, s
  * Takes the elements of an array from `length` on out; their room is kept.
  *
  * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE,
- * LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
+ * LIVEBUF_WRONG_TYPE, LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads: an edit.
  */
 livebuf_status livebuf_truncate(livebuf_doc *doc, livebuf_node node, size_t length);
 
@@ -1153,7 +1211,8 @@ livebuf_status livebuf_truncate(livebuf_doc *doc, livebuf_node node, size_t leng
  * Exchanges two elements of an array.
  *
  * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_INDEX_OUT_OF_RANGE,
- * LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
+ * LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads:
+ * an edit.
  */
 livebuf_status livebuf_swap(livebuf_doc *doc, livebuf_node node, size_t first, size_t second);
 
@@ -1180,8 +1239,8 @@ livebuf_status livebuf_rename_n(livebuf_doc *doc,
  * memory that a document grows into, see livebuf_create_with_capacity.
  *
  * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE (the root of a new
- * document is null, which has no members), LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits.
- * Threads: an edit.
+ * document is null, which has no members), LIVEBUF_STALE_HANDLE, LIVEBUF_TENSOR_MISMATCH,
+ * LIVEBUF_NO_SPACE, limits. Threads: an edit.
  */
 livebuf_status livebuf_reserve(livebuf_doc *doc, livebuf_node node, size_t additional);
 
@@ -1289,6 +1348,8 @@ typedef enum {
   LIVEBUF_NEW_UUID = 19,
   /** The date, time, decimal or UUID whose text is `length` bytes at `pointer`. */
   LIVEBUF_NEW_EXTENDED = 20,
+  /** A tensor: the livebuf_tensor at `pointer`. */
+  LIVEBUF_NEW_TENSOR = 21,
 } livebuf_new_kind;
 
 /**
@@ -1327,7 +1388,7 @@ typedef struct {
  * `memory` is too small; it needs at least `detail` bytes more. LIVEBUF_NOT_FOUND if the
  * example has no such place. LIVEBUF_WRONG_TYPE if an object or array is there.
  * LIVEBUF_KEY_EXISTS if a later place is the same. LIVEBUF_BAD_POINTER if a place is no JSON
- * pointer. Damage in the example and limits are errors, too. `prepared->error` has the
+ * pointer. LIVEBUF_TENSOR_MISMATCH if it leads into a tensor. Damage in the example and limits are errors, too. `prepared->error` has the
  * details. Threads: as a read of the example.
  */
 livebuf_status livebuf_template_init(livebuf_template *prepared,
@@ -1453,6 +1514,10 @@ typedef enum {
   LIVEBUF_COLUMN_DECIMAL = 33,
   /** UUIDs: 16 bytes. */
   LIVEBUF_COLUMN_UUID = 34,
+  /** Floats of two bytes (IEEE 754 binary16), in tensors only: uint16_t, their bits. */
+  LIVEBUF_COLUMN_F16 = 35,
+  /** Booleans of one byte, in tensors only: uint8_t, 0 or 1. */
+  LIVEBUF_COLUMN_BOOL8 = 36,
 } livebuf_column_type;
 
 /**
@@ -1565,7 +1630,7 @@ livebuf_value livebuf_column_get(const livebuf_column *column, size_t row);
  * where the machine is big-endian. livebuf_column_f64s and the like read all of these. Of
  * decimals, and of texts behind each other it has nothing: livebuf_column_get and
  * livebuf_column_run have them. In a damaged document that was not validated, dates and times
- * may be outside of their bounds.
+ * may be outside of their bounds, and booleans of a byte may be other bytes than 0 and 1.
  *
  * Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
  * wanted. Errors: NULL. Threads: a read.
@@ -1631,6 +1696,17 @@ livebuf_status livebuf_column_texts(const livebuf_column *column, livebuf_column
  * otherwise, or ends cannot be lent as slices can; `*run` is zeroed. Threads: a read.
  */
 livebuf_status livebuf_column_run(const livebuf_column *column, livebuf_run *run);
+
+/**
+ * All rows of a column as one tensor, in `*tensor`, where each is a tensor of one type and shape:
+ * its first dimension is the rows'. Constant time.
+ *
+ * Memory: as livebuf_read_tensor. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where
+ * rows are anything else, are stored one by one, or a row has no value; all others as
+ * livebuf_read_tensor. Threads: a read.
+ */
+livebuf_status livebuf_column_tensor(const livebuf_column *column,
+                                     livebuf_tensor *tensor);
 
 /**
  * The first row that holds this null, boolean, number, text, date, time, decimal or UUID; a
@@ -2187,6 +2263,11 @@ typedef enum {
   LIVEBUF_BROKEN = 37,
   /** A number or text that is no date, time, decimal or UUID. */
   LIVEBUF_BAD_VALUE = 38,
+  /**
+   * A tensor keeps its type and its shape: a value does not fit its type, an edit would change
+   * its length, or a new one is no tensor of this type and shape.
+   */
+  LIVEBUF_TENSOR_MISMATCH = 39,
   /** The text is not JSON (RFC 8259); the error has line and column. */
   LIVEBUF_JSON_SYNTAX = 64,
   /** The JSON text ends inside a value, or holds none. */
@@ -2951,6 +3032,26 @@ static inline livebuf_new livebuf_uuid(const uint8_t bytes[16]) {
 
 static inline livebuf_new livebuf_extended(const char *text) {
   return livebuf_extended_n(text, livebuf_length_(text));
+}
+
+static inline livebuf_new livebuf_tensor_new(const livebuf_tensor *tensor) {
+  return livebuf_new_(LIVEBUF_NEW_TENSOR, tensor, 0);
+}
+
+static inline livebuf_tensor livebuf_tensor_of(uint32_t column_type, uint32_t dimensions,
+                                               const uint32_t *shape, const void *data,
+                                               size_t length) {
+  livebuf_tensor tensor;
+  uint32_t index;
+  memset(&tensor, 0, sizeof tensor);
+  tensor.column_type = column_type;
+  tensor.dimensions = shape ? dimensions : 0;
+  for (index = 0; index < tensor.dimensions && index < LIVEBUF_MAX_DIMENSIONS; index++) {
+    tensor.shape[index] = shape[index];
+  }
+  tensor.data = data;
+  tensor.length = length;
+  return tensor;
 }
 
 static inline livebuf_new livebuf_object(size_t members) {

@@ -367,6 +367,124 @@ class run {
   livebuf_run run_ = {};
 };
 
+namespace detail {
+
+/// The type of a column or tensor whose numbers are of this type.
+template <class T>
+constexpr livebuf_column_type code() {
+  static_assert(!std::is_same_v<T, bool>,
+                "booleans are bits: use operator[]; those of tensors are std::uint8_t");
+  if constexpr (std::is_same_v<T, uuid>) return LIVEBUF_COLUMN_UUID;
+  if constexpr (std::is_same_v<T, float>) return LIVEBUF_COLUMN_F32;
+  if constexpr (std::is_same_v<T, double>) return LIVEBUF_COLUMN_F64;
+  if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+    return sizeof(T) == 1   ? LIVEBUF_COLUMN_I8
+           : sizeof(T) == 2 ? LIVEBUF_COLUMN_I16
+           : sizeof(T) == 4 ? LIVEBUF_COLUMN_I32
+                            : LIVEBUF_COLUMN_I64;
+  }
+  if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>) {
+    return sizeof(T) == 1   ? LIVEBUF_COLUMN_U8
+           : sizeof(T) == 2 ? LIVEBUF_COLUMN_U16
+           : sizeof(T) == 4 ? LIVEBUF_COLUMN_U32
+                            : LIVEBUF_COLUMN_U64;
+  }
+}
+
+/// Whether the slots of a column or tensor of this type are a T each.
+template <class T>
+constexpr bool holds(livebuf_column_type type) {
+  if (std::is_same_v<T, float> &&
+      (type == LIVEBUF_COLUMN_NUMBERS_F32 || type == LIVEBUF_COLUMN_MARKED_F32)) {
+    return true;
+  }
+  if (std::is_same_v<T, double> &&
+      (type == LIVEBUF_COLUMN_NUMBERS_F64 || type == LIVEBUF_COLUMN_MARKED_F64)) {
+    return true;
+  }
+  if (std::is_same_v<T, std::int32_t> && type == LIVEBUF_COLUMN_DATE) return true;
+  if (std::is_same_v<T, std::int64_t> &&
+      (type == LIVEBUF_COLUMN_TIME || type == LIVEBUF_COLUMN_DATE_TIME ||
+       type == LIVEBUF_COLUMN_TIMESTAMP)) {
+    return true;
+  }
+  if (std::is_same_v<T, std::uint16_t> && type == LIVEBUF_COLUMN_F16) return true;
+  if (std::is_same_v<T, std::uint8_t> && type == LIVEBUF_COLUMN_BOOL8) return true;
+  return type == code<T>();
+}
+
+}  // namespace detail
+
+/// Numbers of a fixed type in a fixed shape: those of a document, by value::get<tensor>(), or
+/// those to be stored: doc["weights"] = livebuf::tensor(weights, {2, 3}). It borrows the numbers.
+class tensor {
+ public:
+  /// None: it has no dimensions, and cannot be stored.
+  tensor() noexcept = default;
+  explicit tensor(const livebuf_tensor &raw) noexcept : raw_(raw) {}
+  /// To be stored: as many numbers from `numbers` on as the shape says. Of LIVEBUF_COLUMN_F16 the
+  /// bits are std::uint16_t, of LIVEBUF_COLUMN_BOOL8 they are std::uint8_t, 0 or 1; name these.
+  /// What cannot be stored is refused by the call that stores it: LIVEBUF_TENSOR_MISMATCH.
+  template <class T, class Shape = std::initializer_list<std::size_t>>
+  tensor(const T *numbers, const Shape &shape, livebuf_column_type type = detail::code<T>())
+      : tensor(numbers, 0, shape, type) {
+    raw_.length = size() * sizeof(T);
+  }
+  /// To be stored: the numbers of a vector, which are as many as the shape says.
+  template <class T, class A, class Shape = std::initializer_list<std::size_t>>
+  tensor(const std::vector<T, A> &numbers, const Shape &shape,
+         livebuf_column_type type = detail::code<T>())
+      : tensor(numbers.data(), numbers.size(), shape, type) {}
+
+  /// The type of the numbers.
+  livebuf_column_type type() const noexcept {
+    return static_cast<livebuf_column_type>(raw_.column_type);
+  }
+  /// The length of each dimension.
+  span<std::uint32_t> shape() const noexcept {
+    const bool fits = raw_.dimensions <= LIVEBUF_MAX_DIMENSIONS;
+    return span<std::uint32_t>(raw_.shape, fits ? raw_.dimensions : LIVEBUF_MAX_DIMENSIONS);
+  }
+  /// Count of the numbers.
+  std::size_t size() const noexcept {
+    std::size_t count = raw_.dimensions ? 1 : 0;
+    for (std::uint32_t length : shape()) count *= length;
+    return count;
+  }
+  /// The numbers, the last dimension's behind each other, where they are of this type (as for
+  /// column::slice) and aligned for it, as in documents whose memory is; else nullptr. Of a
+  /// document, good until its next edit.
+  template <class T>
+  const T *data() const noexcept {
+    const bool is_aligned = reinterpret_cast<std::uintptr_t>(raw_.data) % alignof(T) == 0;
+    return is_aligned && detail::holds<T>(type()) ? static_cast<const T *>(raw_.data) : nullptr;
+  }
+  /// The bytes of the numbers.
+  bytes_view bytes() const noexcept {
+    return {static_cast<const std::uint8_t *>(raw_.data), raw_.length};
+  }
+
+  const livebuf_tensor *get() const noexcept { return &raw_; }
+
+ private:
+  template <class T, class Shape>
+  tensor(const T *numbers, std::size_t count, const Shape &shape, livebuf_column_type type) {
+    raw_.column_type = detail::holds<T>(type) ? type : LIVEBUF_COLUMN_CELLS;
+    raw_.data = numbers;
+    raw_.length = count * sizeof(T);
+    for (auto length : shape) {
+      if (raw_.dimensions < LIVEBUF_MAX_DIMENSIONS) {
+        const auto wide = static_cast<std::uint64_t>(length);
+        raw_.shape[raw_.dimensions] =
+            wide < UINT32_MAX ? static_cast<std::uint32_t>(wide) : UINT32_MAX;
+      }
+      raw_.dimensions++;
+    }
+  }
+
+  livebuf_tensor raw_ = {};
+};
+
 /// A column of numbers, text or anything: all rows of a table under one key, or an array.
 class column {
  public:
@@ -379,12 +497,14 @@ class column {
 
   /// The numbers as they lie in the document, where they are exactly of this type and every
   /// row has one; else empty, and copy() does. Of dates the days are std::int32_t, of times the
-  /// microseconds std::int64_t; of UUIDs it is uuid.
+  /// microseconds std::int64_t; of UUIDs it is uuid. Of tensors of halves their bits are
+  /// std::uint16_t, of booleans they are std::uint8_t.
   template <class T>
   span<T> slice() const noexcept {
     std::size_t count = 0;
     const void *data = livebuf_column_slice(&column_, &count);
-    return data && holds<T>(type()) ? span<T>(static_cast<const T *>(data), count) : span<T>();
+    const bool fits = detail::holds<T>(type());
+    return data && fits ? span<T>(static_cast<const T *>(data), count) : span<T>();
   }
 
   /// The codes of a dictionary column as they lie in the document, where they are exactly of
@@ -414,6 +534,13 @@ class column {
     return run;
   }
 
+  /// All rows as one tensor, where each is a tensor of one type and shape.
+  std::optional<livebuf::tensor> tensor() const noexcept {
+    livebuf_tensor raw;
+    if (livebuf_column_tensor(&column_, &raw) != LIVEBUF_OK) return std::nullopt;
+    return livebuf::tensor(raw);
+  }
+
   /// All rows as integers or doubles of the widest kind; `fallback` where there is none. Of dates
   /// the integers are days, of times microseconds.
   template <class T>
@@ -437,45 +564,6 @@ class column {
   livebuf_column *get() noexcept { return &column_; }
 
  private:
-  template <class T>
-  static constexpr bool holds(livebuf_column_type type) {
-    if (std::is_same_v<T, float> &&
-        (type == LIVEBUF_COLUMN_NUMBERS_F32 || type == LIVEBUF_COLUMN_MARKED_F32)) {
-      return true;
-    }
-    if (std::is_same_v<T, double> &&
-        (type == LIVEBUF_COLUMN_NUMBERS_F64 || type == LIVEBUF_COLUMN_MARKED_F64)) {
-      return true;
-    }
-    if (std::is_same_v<T, std::int32_t> && type == LIVEBUF_COLUMN_DATE) return true;
-    if (std::is_same_v<T, std::int64_t> &&
-        (type == LIVEBUF_COLUMN_TIME || type == LIVEBUF_COLUMN_DATE_TIME ||
-         type == LIVEBUF_COLUMN_TIMESTAMP)) {
-      return true;
-    }
-    return type == code<T>();
-  }
-
-  template <class T>
-  static constexpr livebuf_column_type code() {
-    static_assert(!std::is_same_v<T, bool>, "booleans are bits: use operator[]");
-    if constexpr (std::is_same_v<T, uuid>) return LIVEBUF_COLUMN_UUID;
-    if constexpr (std::is_same_v<T, float>) return LIVEBUF_COLUMN_F32;
-    if constexpr (std::is_same_v<T, double>) return LIVEBUF_COLUMN_F64;
-    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-      return sizeof(T) == 1   ? LIVEBUF_COLUMN_I8
-             : sizeof(T) == 2 ? LIVEBUF_COLUMN_I16
-             : sizeof(T) == 4 ? LIVEBUF_COLUMN_I32
-                              : LIVEBUF_COLUMN_I64;
-    }
-    if constexpr (std::is_integral_v<T> && std::is_unsigned_v<T>) {
-      return sizeof(T) == 1   ? LIVEBUF_COLUMN_U8
-             : sizeof(T) == 2 ? LIVEBUF_COLUMN_U16
-             : sizeof(T) == 4 ? LIVEBUF_COLUMN_U32
-                              : LIVEBUF_COLUMN_U64;
-    }
-  }
-
   livebuf_column column_ = {};
 };
 
@@ -520,8 +608,8 @@ class value {
 
   /// The value as a T: bool, integers it fits, doubles, std::string_view, std::string,
   /// bytes_view, std::optional, std::vector, std::array, std::map<std::string, T>, value,
-  /// date and std::chrono::sys_days, timestamp, time_of_day, date_time, decimal, uuid, and
-  /// structs with livebuf_fields.
+  /// date and std::chrono::sys_days, timestamp, time_of_day, date_time, decimal, uuid, tensor,
+  /// and structs with livebuf_fields.
   template <class T>
   std::optional<T> get() const {
     std::optional<T> result(std::in_place);
@@ -693,6 +781,11 @@ bool value::to(T &result) const {
     return livebuf_read_decimal(value_, &result.raw) == LIVEBUF_OK;
   } else if constexpr (std::is_same_v<T, uuid>) {
     return livebuf_read_uuid(value_, result.bytes.data()) == LIVEBUF_OK;
+  } else if constexpr (std::is_same_v<T, tensor>) {
+    livebuf_tensor raw;
+    if (livebuf_read_tensor(value_, &raw) != LIVEBUF_OK) return false;
+    result = tensor(raw);
+    return true;
   } else if constexpr (detail::is_optional<T>::value) {
     result.reset();
     if (!exists() || is_null()) return livebuf_value_error(value_).status != LIVEBUF_STALE_HANDLE;
@@ -764,7 +857,7 @@ constexpr bool is_simple() {
          std::is_same_v<T, array> || std::is_same_v<T, bytes_view> || is_date<T>::value ||
          std::is_same_v<T, timestamp> || std::is_same_v<T, time_of_day> ||
          std::is_same_v<T, date_time> || std::is_same_v<T, decimal> ||
-         std::is_same_v<T, uuid> || std::is_same_v<T, extended> ||
+         std::is_same_v<T, uuid> || std::is_same_v<T, extended> || std::is_same_v<T, tensor> ||
          std::is_convertible_v<const T &, std::string_view>;
 }
 
@@ -802,6 +895,8 @@ void simple(const T &from, livebuf_new &to) noexcept {
     to = livebuf_uuid(from.bytes.data());
   } else if constexpr (std::is_same_v<T, extended>) {
     to = livebuf_extended_n(from.text.data() ? from.text.data() : "", from.text.size());
+  } else if constexpr (std::is_same_v<T, tensor>) {
+    to = livebuf_tensor_new(from.get());
   } else {
     std::string_view text(from);
     to = livebuf_string_n(text.data() ? text.data() : "", text.size());

@@ -88,6 +88,10 @@ pub enum livebuf_column_type {
     LIVEBUF_COLUMN_DECIMAL = 33,
     /// UUIDs: 16 bytes.
     LIVEBUF_COLUMN_UUID = 34,
+    /// Floats of two bytes (IEEE 754 binary16), in tensors only: uint16_t, their bits.
+    LIVEBUF_COLUMN_F16 = 35,
+    /// Booleans of one byte, in tensors only: uint8_t, 0 or 1.
+    LIVEBUF_COLUMN_BOOL8 = 36,
 }
 
 const _: () = {
@@ -105,6 +109,8 @@ const _: () = {
     assert!(LIVEBUF_COLUMN_TIMESTAMP as u32 == ColumnType::Timestamp as u32);
     assert!(LIVEBUF_COLUMN_DECIMAL as u32 == ColumnType::Decimal as u32);
     assert!(LIVEBUF_COLUMN_UUID as u32 == ColumnType::Uuid as u32);
+    assert!(LIVEBUF_COLUMN_F16 as u32 == ColumnType::F16 as u32);
+    assert!(LIVEBUF_COLUMN_BOOL8 as u32 == ColumnType::Bool8 as u32);
 };
 
 const NO_COLUMN: u32 = u32::MAX;
@@ -185,7 +191,7 @@ impl livebuf_column {
 
 /// # Safety
 /// As [`livebuf_column::view`], and `column` is NULL or good for reading.
-unsafe fn view_of<'c>(column: *const livebuf_column) -> Result<&'c View> {
+pub(crate) unsafe fn view_of<'c>(column: *const livebuf_column) -> Result<&'c View> {
     // SAFETY: the caller's word.
     unsafe { column.as_ref().ok_or(NULL)?.view() }
 }
@@ -196,7 +202,7 @@ fn table_of(value: Value<'static>) -> Result<Option<Table<'static, Checked>>> {
     Ok(array.table()?)
 }
 
-fn not_found() -> livebuf_error {
+pub(crate) fn not_found() -> livebuf_error {
     livebuf_error::of(livebuf_code::LIVEBUF_NOT_FOUND)
 }
 
@@ -351,7 +357,7 @@ pub unsafe extern "C" fn livebuf_column_get(
 /// where the machine is big-endian. livebuf_column_f64s and the like read all of these. Of
 /// decimals, and of texts behind each other it has nothing: livebuf_column_get and
 /// livebuf_column_run have them. In a damaged document that was not validated, dates and times
-/// may be outside of their bounds.
+/// may be outside of their bounds, and booleans of a byte may be other bytes than 0 and 1.
 ///
 /// Memory: borrows the document's bytes until its next edit. NULL: NULL; `count` if it is not
 /// wanted. Errors: NULL. Threads: a read.
@@ -388,6 +394,7 @@ pub unsafe extern "C" fn livebuf_column_slice(
                 whole(column, column.microseconds())
             }
             ColumnType::Uuid => whole(column, column.uuids()),
+            ColumnType::F16 | ColumnType::Bool8 => whole(column, tensor_slots(column)),
             _ => match column.dictionary().ok()?.filter(|_| column.is_complete())?.codes() {
                 Codes::U8(codes) => Some(codes.as_ptr().cast()),
                 Codes::U16(codes) => Some(codes.as_ptr().cast()),
@@ -401,6 +408,15 @@ pub unsafe extern "C" fn livebuf_column_slice(
         *count = length;
     }
     data
+}
+
+/// The halves or booleans of a column that is a tensor, as bytes.
+fn tensor_slots(column: &View) -> Option<&'static [u8]> {
+    let tensor = column.tensor().ok()??;
+    let bytes = tensor.as_bytes();
+    let halves = tensor.column_type() == ColumnType::F16;
+    let lends = bytes.as_ptr().cast::<u16>().is_aligned() && !cfg!(target_endian = "big");
+    (!halves || lends).then_some(bytes)
 }
 
 /// The texts of a dictionary column: row i is the text of code i. Several may be equal.

@@ -16,6 +16,7 @@ use livebuf::{
 use crate::document::{Memory, bytes_of, edit, livebuf_doc, overlap};
 use crate::read::{key_of, livebuf_decimal, livebuf_key, livebuf_value, text_in};
 use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
+use crate::tensor::given_tensor;
 
 /// A place to edit: an object or array. It stays good when the document grows, when values
 /// move and when other containers are freed. It goes stale, and calls say so, when its own
@@ -115,6 +116,8 @@ pub enum livebuf_new_kind {
     LIVEBUF_NEW_UUID = 19,
     /// The date, time, decimal or UUID whose text is `length` bytes at `pointer`.
     LIVEBUF_NEW_EXTENDED = 20,
+    /// A tensor: the livebuf_tensor at `pointer`.
+    LIVEBUF_NEW_TENSOR = 21,
 }
 
 /// What a new value holds.
@@ -302,6 +305,7 @@ pub(crate) mod kind {
     pub(crate) const LARGE_DECIMAL: u32 = LIVEBUF_NEW_LARGE_DECIMAL as u32;
     pub(crate) const UUID: u32 = LIVEBUF_NEW_UUID as u32;
     pub(crate) const EXTENDED: u32 = LIVEBUF_NEW_EXTENDED as u32;
+    pub(crate) const TENSOR: u32 = LIVEBUF_NEW_TENSOR as u32;
 }
 
 impl livebuf_new {
@@ -314,7 +318,7 @@ impl livebuf_new {
         fits.then_some(integer)
     }
 
-    /// What the core stores, by `text` of its pointer and length.
+    /// What the core stores, but a tensor, by `text` of its pointer and length.
     ///
     /// # Safety
     /// The pointer is good for what the kind says.
@@ -365,7 +369,22 @@ impl livebuf_new {
     #[inline(never)]
     pub(crate) unsafe fn convert<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
         // SAFETY: passed on.
-        unsafe { self.new_by(under_edit, |pointer, length| storable(pointer, length)) }
+        unsafe {
+            match self.kind {
+                kind::TENSOR => self.tensor(under_edit),
+                _ => self.new_by(under_edit, |pointer, length| storable(pointer, length)),
+            }
+        }
+    }
+
+    /// The tensor, which is larger than all other new values: those are made without its room.
+    ///
+    /// # Safety
+    /// The payload is a pointer that is good for what its tensor says.
+    #[inline(never)]
+    unsafe fn tensor<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
+        // SAFETY: the caller's word.
+        Ok(New::Tensor(unsafe { given_tensor(under_edit, self.payload.pointer.cast()) }?))
     }
 
     /// Whether it has text, or bytes, in the memory of the document under edit.
@@ -399,8 +418,8 @@ impl livebuf_new {
         }
     }
 
-    /// What the core stores as a part of an object made at once: nothing of it may lie in
-    /// the document under edit.
+    /// What the core stores as a part of an object made at once, but a tensor: nothing of it may
+    /// lie in the document under edit.
     ///
     /// # Safety
     /// As [`new_by`](Self::new_by).
@@ -479,7 +498,7 @@ impl UnderEdit {
 
     /// Whether some of these bytes are its own.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn has(&self, pointer: *const u8, length: usize) -> bool {
+    pub(crate) fn has(&self, pointer: *const u8, length: usize) -> bool {
         overlap((self.start, self.capacity), (pointer, length))
     }
 
@@ -708,7 +727,10 @@ unsafe fn fields_of<'a>(
         // SAFETY: pointers are passed on; `index` is less than the places.
         unsafe {
             let key = text_in(outside(under_edit, field.key.cast(), field.key_length)?)?;
-            first.add(index).write((key, field.value.part(under_edit)?));
+            match field.value.kind {
+                kind::TENSOR => first.add(index).write((key, field.value.tensor(under_edit)?)),
+                _ => first.add(index).write((key, field.value.part(under_edit)?)),
+            }
         }
     }
     // SAFETY: the first `count` were written.
@@ -935,8 +957,9 @@ pub unsafe extern "C" fn livebuf_set_root(
 ///
 /// Memory: copies key and value. NULL: `doc`, `key` LIVEBUF_NULL_ARGUMENT; `child` if the
 /// place of a new object or array is not wanted. Errors: LIVEBUF_STALE_HANDLE,
-/// LIVEBUF_WRONG_TYPE, LIVEBUF_NO_SPACE, limits, text that is not UTF-8; the document is
-/// unchanged then. Threads: an edit.
+/// LIVEBUF_WRONG_TYPE, LIVEBUF_NO_SPACE, limits, text that is not UTF-8, and
+/// LIVEBUF_TENSOR_MISMATCH where a tensor cannot hold the value or keep its shape; the document
+/// is unchanged then. Threads: an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_set_n(
     doc: *mut livebuf_doc,
@@ -1180,7 +1203,8 @@ unsafe fn remove(doc: *mut livebuf_doc, node: livebuf_node, at: impl Child) -> l
 /// Takes the member with this key of `length` bytes out; what it held is free and wiped.
 ///
 /// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND,
-/// LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
+/// LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads:
+/// an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_remove_n(
     doc: *mut livebuf_doc,
@@ -1262,8 +1286,8 @@ pub unsafe extern "C" fn livebuf_remove_pointer_n(
 
 /// Takes all members or elements out; the container stays, empty.
 ///
-/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE, what is damaged.
-/// Threads: an edit.
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE,
+/// LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads: an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_clear(
     doc: *mut livebuf_doc,
@@ -1277,7 +1301,7 @@ pub unsafe extern "C" fn livebuf_clear(
 /// Takes the elements of an array from `length` on out; their room is kept.
 ///
 /// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_STALE_HANDLE,
-/// LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
+/// LIVEBUF_WRONG_TYPE, LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads: an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_truncate(
     doc: *mut livebuf_doc,
@@ -1292,7 +1316,8 @@ pub unsafe extern "C" fn livebuf_truncate(
 /// Exchanges two elements of an array.
 ///
 /// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_INDEX_OUT_OF_RANGE,
-/// LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, what is damaged. Threads: an edit.
+/// LIVEBUF_STALE_HANDLE, LIVEBUF_WRONG_TYPE, LIVEBUF_TENSOR_MISMATCH, what is damaged. Threads:
+/// an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_swap(
     doc: *mut livebuf_doc,
@@ -1346,8 +1371,8 @@ pub unsafe extern "C" fn livebuf_rename_n(
 /// memory that a document grows into, see livebuf_create_with_capacity.
 ///
 /// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE (the root of a new
-/// document is null, which has no members), LIVEBUF_STALE_HANDLE, LIVEBUF_NO_SPACE, limits.
-/// Threads: an edit.
+/// document is null, which has no members), LIVEBUF_STALE_HANDLE, LIVEBUF_TENSOR_MISMATCH,
+/// LIVEBUF_NO_SPACE, limits. Threads: an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_reserve(
     doc: *mut livebuf_doc,

@@ -11,6 +11,7 @@
 //! | `iterate` | members and elements in order, and ordered ranges |
 //! | `column` | arrays and tables by column |
 //! | `edit` | handles, new values, edits |
+//! | `tensor` | tensors, read and to be stored |
 //! | `template` | prepared messages |
 //! | `context` | documents that manage their memory, files (`std`) |
 //! | `json` | JSON text in and out (`json`) |
@@ -36,6 +37,7 @@ pub mod json;
 pub mod read;
 pub mod status;
 pub mod template;
+pub mod tensor;
 
 /// Firmware has nowhere to unwind to. Not reached by any bytes of a document.
 #[cfg(not(feature = "std"))]

@@ -116,7 +116,7 @@ unsafe fn make(
 /// `memory` is too small; it needs at least `detail` bytes more. LIVEBUF_NOT_FOUND if the
 /// example has no such place. LIVEBUF_WRONG_TYPE if an object or array is there.
 /// LIVEBUF_KEY_EXISTS if a later place is the same. LIVEBUF_BAD_POINTER if a place is no JSON
-/// pointer. Damage in the example and limits are errors, too. `prepared->error` has the
+/// pointer. LIVEBUF_TENSOR_MISMATCH if it leads into a tensor. Damage in the example and limits are errors, too. `prepared->error` has the
 /// details. Threads: as a read of the example.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_template_init(

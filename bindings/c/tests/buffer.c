@@ -686,7 +686,7 @@ static void extended(void) {
   odd_date.payload.i64 = INT64_C(1) << 32;
   odd_uuid.length = 15;
   odd_decimal.length = 23;
-  unknown.kind = LIVEBUF_NEW_EXTENDED + 1;
+  unknown.kind = LIVEBUF_NEW_TENSOR + 1;
   const livebuf_new bad[] = {
       livebuf_date(FIRST_DAY_ - 1), livebuf_date(LAST_DAY_ + 1),      livebuf_date(INT32_MIN),
       livebuf_date(INT32_MAX),      livebuf_time(-1),                 livebuf_time(DAY_),
@@ -868,6 +868,415 @@ static void extended_columns(void) {
   CHECK(livebuf_column_find(&column, livebuf_date(INT32_MAX)) == -1);
   CHECK(livebuf_column_find(&column, livebuf_extended("no date")) == -1);
   CHECK(livebuf_column_find(&column, livebuf_uuid(NULL)) == -1);
+}
+
+static const float WEIGHTS[] = {0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f};
+static const uint8_t PIXELS[] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 1, 2, 3};
+/* 1, 1.5, -2 and the infinity. */
+static const uint16_t HALVES[] = {0x3C00, 0x3E00, 0xC000, 0x7C00};
+static const uint8_t BOOLS[] = {1, 0, 0, 1};
+static const uint32_t LENGTHS[] = {2, 2, 3}, FOUR[] = {4};
+
+static livebuf_tensor weights(void) {
+  return livebuf_tensor_of(LIVEBUF_COLUMN_F32, 2, LENGTHS + 1, WEIGHTS, sizeof WEIGHTS);
+}
+static livebuf_tensor image(void) {
+  return livebuf_tensor_of(LIVEBUF_COLUMN_U8, 3, LENGTHS, PIXELS, sizeof PIXELS);
+}
+static livebuf_tensor halves(void) {
+  return livebuf_tensor_of(LIVEBUF_COLUMN_F16, 1, FOUR, HALVES, sizeof HALVES);
+}
+static livebuf_tensor bools(void) {
+  return livebuf_tensor_of(LIVEBUF_COLUMN_BOOL8, 2, LENGTHS, BOOLS, sizeof BOOLS);
+}
+
+/* Reads the same type, shape and numbers, from within the document. */
+static bool is_tensor(livebuf_value value, livebuf_tensor wanted) {
+  livebuf_tensor found;
+  if (livebuf_read_tensor(value, &found)) return false;
+  const uint8_t *data = found.data, *bytes = value.doc->bytes;
+  return found.column_type == wanted.column_type && found.dimensions == wanted.dimensions &&
+         !memcmp(found.shape, wanted.shape, sizeof found.shape) && found.length == wanted.length &&
+         !memcmp(data, wanted.data, found.length) && data >= bytes &&
+         data + found.length <= bytes + value.doc->length;
+}
+
+/* Tensors of each kind, by every call that stores a value; their numbers lent, read and set. */
+static void tensors(void) {
+  livebuf_doc doc, other;
+  livebuf_node list, node;
+  livebuf_key key;
+  livebuf_column column;
+  livebuf_tensor found;
+  size_t count, elements = 0;
+  double numbers[4];
+  static uint8_t memory[1024], scratch[4096];
+  const livebuf_tensor f32 = weights(), u8 = image(), f16 = halves(), bits = bools();
+  STATUS(livebuf_init(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&doc, livebuf_tensor_new(&f32), &node), LIVEBUF_OK);
+  CHECK(is_tensor(livebuf_root(&doc), f32) && livebuf_node_is_current(&doc, node));
+  const livebuf_field fields[] = {livebuf_member("weights", livebuf_tensor_new(&f32)),
+                                  livebuf_member("image", livebuf_tensor_new(&u8)),
+                                  livebuf_member("text", livebuf_string("text"))};
+  STATUS(livebuf_set_root(&doc, livebuf_fields(fields, 3), NULL), LIVEBUF_OK);
+  SET("halves", livebuf_tensor_new(&f16));
+  STATUS(livebuf_key_init(&key, "bools"), LIVEBUF_OK);
+  STATUS(livebuf_set_key(&doc, LIVEBUF_ROOT, &key, livebuf_tensor_new(&bits), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_array(&doc, LIVEBUF_ROOT, "list", 4, &list), LIVEBUF_OK);
+  STATUS(livebuf_push(&doc, list, livebuf_tensor_new(&u8), NULL), LIVEBUF_OK);
+  STATUS(livebuf_insert(&doc, list, 0, livebuf_tensor_new(&bits), NULL), LIVEBUF_OK);
+  STATUS(livebuf_push(&doc, list, livebuf_null(), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_at(&doc, list, 2, livebuf_tensor_new(&f16), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_pointer(&doc, "/list/-", livebuf_tensor_new(&f32)), LIVEBUF_OK);
+
+  livebuf_value root = livebuf_root(&doc);
+  CHECK(is_tensor(MEMBER("weights"), f32) && is_tensor(MEMBER("image"), u8));
+  CHECK(is_tensor(MEMBER("halves"), f16) && is_tensor(MEMBER("bools"), bits));
+  CHECK(is_tensor(livebuf_pointer(root, "/list/0"), bits));
+  CHECK(is_tensor(livebuf_pointer(root, "/list/1"), u8));
+  CHECK(is_tensor(livebuf_pointer(root, "/list/2"), f16));
+  CHECK(is_tensor(livebuf_pointer(root, "/list/3"), f32));
+  STATUS(livebuf_read_tensor(MEMBER("bools"), &found), LIVEBUF_OK);
+  CHECK(((const uint8_t *)found.data - doc.bytes) % 8 == 0);
+  /* What is in them is one, too, and reads like any array. */
+  livebuf_value row = livebuf_at(MEMBER("weights"), 1), half_image = livebuf_at(MEMBER("image"), 1);
+  CHECK(is_tensor(row, livebuf_tensor_of(LIVEBUF_COLUMN_F32, 1, LENGTHS + 2, WEIGHTS + 3, 12)));
+  CHECK(is_tensor(half_image,
+                  livebuf_tensor_of(LIVEBUF_COLUMN_U8, 2, LENGTHS + 1, PIXELS + 6, 6)));
+  CHECK(livebuf_count(MEMBER("image")) == 2 && livebuf_count(livebuf_at(half_image, 0)) == 3);
+  CHECK(livebuf_get_f64(livebuf_pointer(root, "/weights/1/0")) == 3.5);
+  CHECK(livebuf_get_i64(livebuf_pointer(root, "/image/0/1/1")) == 255);
+  CHECK(livebuf_get_f64(livebuf_pointer(root, "/halves/2")) == -2);
+  CHECK(livebuf_kind_of(livebuf_pointer(root, "/halves/0")) == LIVEBUF_KIND_F64);
+  CHECK(livebuf_get_bool(livebuf_pointer(root, "/bools/1/1")));
+  CHECK(livebuf_kind_of(livebuf_pointer(root, "/bools/0/1")) == LIVEBUF_KIND_BOOL);
+  livebuf_foreach(half, MEMBER("halves")) elements++;
+  CHECK(elements == 4);
+
+  /* By column. */
+  STATUS(livebuf_column_find_path(MEMBER("halves"), "", &column), LIVEBUF_OK);
+  const void *slice = livebuf_column_slice(&column, &count);
+  CHECK(column.column_type == LIVEBUF_COLUMN_F16 && count == 4);
+  CHECK(slice && !memcmp(slice, HALVES, sizeof HALVES));
+  CHECK(livebuf_column_f64s(&column, 0, numbers, 4, 7) == 4 && numbers[1] == 1.5);
+  CHECK(livebuf_column_find(&column, livebuf_f64(-2)) == 2);
+  CHECK(livebuf_column_find(&column, livebuf_f64(-2.5)) == -1);
+  CHECK(livebuf_column_find(&column, livebuf_tensor_new(&f16)) == -1);
+  STATUS(livebuf_column_find_path(livebuf_at(MEMBER("bools"), 1), "", &column), LIVEBUF_OK);
+  slice = livebuf_column_slice(&column, &count);
+  CHECK(column.column_type == LIVEBUF_COLUMN_BOOL8 && count == 2);
+  CHECK(slice && !memcmp(slice, BOOLS + 2, 2));
+  CHECK(livebuf_column_find(&column, livebuf_bool(true)) == 1);
+  CHECK(livebuf_column_find(&column, livebuf_i64(1)) == -1);
+  STATUS(livebuf_column_find_path(row, "", &column), LIVEBUF_OK);
+  slice = livebuf_column_slice(&column, &count);
+  CHECK(column.column_type == LIVEBUF_COLUMN_F32 && count == 3);
+  CHECK(slice && !memcmp(slice, WEIGHTS + 3, 12));
+  STATUS(livebuf_column_find_path(MEMBER("weights"), "", &column), LIVEBUF_OK);
+  CHECK(column.column_type == LIVEBUF_COLUMN_FIXED_LIST && !livebuf_column_slice(&column, &count));
+  STATUS(livebuf_column_tensor(&column, &found), LIVEBUF_OK);
+  CHECK(found.data && is_tensor(MEMBER("weights"), found));
+  STATUS(livebuf_column_tensor(&column, NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_column_tensor(NULL, &found), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_column_find_path(MEMBER("list"), "", &column), LIVEBUF_OK);
+  STATUS(livebuf_column_tensor(&column, &found), LIVEBUF_NOT_FOUND);
+
+  /* To another document, as a tensor and as a value; not to where its numbers lie. */
+  STATUS(livebuf_init_array(&other, memory, sizeof memory, 0), LIVEBUF_OK);
+  STATUS(livebuf_read_tensor(MEMBER("image"), &found), LIVEBUF_OK);
+  STATUS(livebuf_push(&other, LIVEBUF_ROOT, livebuf_tensor_new(&found), NULL), LIVEBUF_OK);
+  STATUS(livebuf_push(&other, LIVEBUF_ROOT, livebuf_copy(&row), NULL), LIVEBUF_OK);
+  CHECK(is_tensor(livebuf_at(livebuf_root(&other), 0), u8));
+  CHECK(livebuf_read_tensor(row, &found) == LIVEBUF_OK);
+  CHECK(is_tensor(livebuf_at(livebuf_root(&other), 1), found));
+  STATUS(livebuf_validate_in(&other, scratch, sizeof scratch), LIVEBUF_OK);
+  const livebuf_field own = livebuf_member("own", livebuf_tensor_new(&found));
+  STATUS(livebuf_push(&doc, list, livebuf_tensor_new(&found), NULL), LIVEBUF_OVERLAP);
+  STATUS(livebuf_push(&doc, list, livebuf_fields(&own, 1), NULL), LIVEBUF_OVERLAP);
+
+  /* Numbers are set as they are in any array, rounded to the type. */
+  root = livebuf_root(&doc);
+  row = MEMBER("weights");
+  STATUS(livebuf_read_tensor(row, &found), LIVEBUF_OK);
+  CHECK(livebuf_value_is_current(row));
+  node = livebuf_find(&doc, "/weights/1");
+  STATUS(livebuf_set_at(&doc, node, 0, livebuf_f64(0.1), NULL), LIVEBUF_OK);
+  CHECK(!livebuf_value_is_current(row));
+  STATUS(livebuf_read_tensor(row, &found), LIVEBUF_STALE_HANDLE);
+  STATUS(livebuf_column_tensor(&column, &found), LIVEBUF_STALE_HANDLE);
+  STATUS(livebuf_set_at(&doc, node, 2, livebuf_i64(1 << 24), NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_pointer(&doc, "/halves/3", livebuf_f64(0.1)), LIVEBUF_OK);
+  STATUS(livebuf_set_pointer(&doc, "/bools/0/1", livebuf_bool(true)), LIVEBUF_OK);
+  STATUS(livebuf_set_pointer(&doc, "/image/1/1/2", livebuf_i64(4)), LIVEBUF_OK);
+  const float weights_now[] = {0.5f, 1.5f, 2.5f, 0.1f, 4.5f, 16777216.0f};
+  const uint16_t halves_now[] = {0x3C00, 0x3E00, 0xC000, 0x2E66};
+  const uint8_t bools_now[] = {1, 1, 0, 1};
+  livebuf_tensor now = f32;
+  now.data = weights_now;
+  root = livebuf_root(&doc);
+  CHECK(is_tensor(MEMBER("weights"), now));
+  now = f16;
+  now.data = halves_now;
+  CHECK(is_tensor(MEMBER("halves"), now));
+  now = bits;
+  now.data = bools_now;
+  CHECK(is_tensor(MEMBER("bools"), now));
+  CHECK(livebuf_get_i64(livebuf_pointer(root, "/image/1/1/2")) == 4);
+  /* A row by a tensor of its length, whose numbers become those of the type. */
+  const double doubles[] = {1, 2, 3};
+  now = livebuf_tensor_of(LIVEBUF_COLUMN_F64, 1, LENGTHS + 2, doubles, sizeof doubles);
+  STATUS(livebuf_set_pointer(&doc, "/weights/1", livebuf_tensor_new(&now)), LIVEBUF_OK);
+  STATUS(livebuf_read_tensor(livebuf_get(livebuf_root(&doc), "weights"), &found), LIVEBUF_OK);
+  CHECK(found.column_type == LIVEBUF_COLUMN_F32 && ((const float *)found.data)[5] == 3);
+  STATUS(livebuf_validate_in(&doc, scratch, sizeof scratch), LIVEBUF_OK);
+
+  /* In memory that is not aligned the numbers are lent all the same; the slices of columns that
+     need it are not. */
+  static uint64_t words[256];
+  uint8_t *odd = (uint8_t *)words + 1;
+  CHECK(doc.length < sizeof words);
+  memcpy(odd, doc.bytes, doc.length);
+  STATUS(livebuf_read(&other, odd, doc.length), LIVEBUF_OK);
+  root = livebuf_root(&other);
+  CHECK(is_tensor(livebuf_pointer(root, "/list/3"), f32));
+  CHECK(is_tensor(livebuf_pointer(root, "/list/2"), f16));
+  STATUS(livebuf_column_find_path(MEMBER("halves"), "", &column), LIVEBUF_OK);
+  CHECK(!livebuf_column_slice(&column, &count) && count == 0);
+
+  /* In an example a tensor stays what it is. It is not stamped, nor are its numbers. */
+  livebuf_template prepared;
+  static const char *const PLACES[] = {"/text"}, *const INSIDE[] = {"/weights/0/0"};
+  livebuf_new value = livebuf_string("another text");
+  const livebuf_new example = livebuf_fields(fields, 3);
+  STATUS(livebuf_template_init(&prepared, example, PLACES, 1, scratch, sizeof scratch), LIVEBUF_OK);
+  STATUS(livebuf_stamp(&prepared, &value, 1, memory, sizeof memory, &count), LIVEBUF_OK);
+  STATUS(livebuf_read(&other, memory, count), LIVEBUF_OK);
+  root = livebuf_root(&other);
+  CHECK(is_tensor(MEMBER("weights"), f32) && is_text(MEMBER("text"), "another text"));
+  value = livebuf_tensor_new(&f32);
+  STATUS(livebuf_stamp(&prepared, &value, 1, memory, sizeof memory, &count), LIVEBUF_UNSUPPORTED);
+  STATUS(livebuf_template_init(&prepared, example, INSIDE, 1, scratch, sizeof scratch),
+         LIVEBUF_TENSOR_MISMATCH);
+}
+
+/* A tensor keeps its type and its shape; where an edit is refused, the document is as it was. */
+static void fixed_tensors(void) {
+  livebuf_doc doc;
+  const livebuf_tensor f32 = weights(), bits = bools();
+  static uint8_t before[1024], scratch[1024], memory[400];
+  STATUS(livebuf_init_object(&doc, buffer, sizeof buffer, 2), LIVEBUF_OK);
+  SET("weights", livebuf_tensor_new(&f32));
+  SET("bools", livebuf_tensor_new(&bits));
+  size_t length = doc.length;
+  memcpy(before, doc.bytes, length);
+#define MISMATCH(call)                                                 \
+  do {                                                                 \
+    STATUS(call, LIVEBUF_TENSOR_MISMATCH);                             \
+    CHECK(doc.length == length && !memcmp(before, doc.bytes, length)); \
+  } while (0)
+  for (int deep = 0; deep < 2; deep++) {
+    livebuf_node node = livebuf_find(&doc, deep ? "/weights/1" : "/weights");
+    CHECK(livebuf_node_exists(node));
+    MISMATCH(livebuf_push_f64(&doc, node, 1));
+    MISMATCH(livebuf_push(&doc, node, livebuf_tensor_new(&f32), NULL));
+    MISMATCH(livebuf_insert(&doc, node, 0, livebuf_i64(1), NULL));
+    MISMATCH(livebuf_remove_at(&doc, node, 0));
+    MISMATCH(livebuf_truncate(&doc, node, 1));
+    MISMATCH(livebuf_clear(&doc, node));
+    MISMATCH(livebuf_swap(&doc, node, 0, 1));
+    MISMATCH(livebuf_reserve(&doc, node, 1));
+    MISMATCH(livebuf_set_at(&doc, node, 0, livebuf_null(), NULL));
+    MISMATCH(livebuf_set_at(&doc, node, 0, livebuf_string("1"), NULL));
+    MISMATCH(livebuf_set_at(&doc, node, 0, livebuf_tensor_new(&bits), NULL));
+  }
+  MISMATCH(livebuf_set_pointer(&doc, "/weights/-", livebuf_f64(1)));
+  MISMATCH(livebuf_set_pointer(&doc, "/weights/0/0", livebuf_f64(1e300)));
+  MISMATCH(livebuf_set_pointer(&doc, "/weights/0/0", livebuf_i64((1 << 24) + 1)));
+  MISMATCH(livebuf_set_pointer(&doc, "/weights/0/0", livebuf_bool(true)));
+  MISMATCH(livebuf_set_pointer(&doc, "/weights/0", livebuf_f64(1)));
+  MISMATCH(livebuf_set_pointer(&doc, "/bools/0/0", livebuf_i64(1)));
+  MISMATCH(livebuf_remove_pointer(&doc, "/weights/0/0"));
+#undef MISMATCH
+  CHECK(error_is(doc.error, "a tensor keeps its type and shape, and this does not fit them"));
+  STATUS(livebuf_set_pointer(&doc, "/weights/9/0", livebuf_f64(1)), LIVEBUF_NOT_FOUND);
+  STATUS(livebuf_set_at(&doc, livebuf_find(&doc, "/bools/0"), 2, livebuf_bool(true), NULL),
+         LIVEBUF_INDEX_OUT_OF_RANGE);
+  /* The whole makes place for anything. */
+  STATUS(livebuf_set_pointer(&doc, "/weights", livebuf_string("text")), LIVEBUF_OK);
+  STATUS(livebuf_remove(&doc, LIVEBUF_ROOT, "bools"), LIVEBUF_OK);
+  STATUS(livebuf_validate_in(&doc, scratch, sizeof scratch), LIVEBUF_OK);
+
+  /* What is missing is said, and true. */
+  for (size_t capacity = 40; capacity < 200; capacity += 8) {
+    STATUS(livebuf_init(&doc, memory, capacity), LIVEBUF_OK);
+    int status = livebuf_set_root(&doc, livebuf_tensor_new(&f32), NULL);
+    if (status == LIVEBUF_OK) continue;
+    STATUS(status, LIVEBUF_NO_SPACE);
+    CHECK(doc.length == 32);
+    STATUS(livebuf_init(&doc, memory, capacity + (size_t)doc.error.detail), LIVEBUF_OK);
+    STATUS(livebuf_set_root(&doc, livebuf_tensor_new(&f32), NULL), LIVEBUF_OK);
+  }
+}
+
+/* What is no tensor is neither stored nor read, and changes nothing. */
+static void no_tensors(void) {
+  livebuf_doc doc;
+  livebuf_node list;
+  STATUS(livebuf_init_object(&doc, buffer, sizeof buffer, 2), LIVEBUF_OK);
+  STATUS(livebuf_set_array(&doc, LIVEBUF_ROOT, "list", 2, &list), LIVEBUF_OK);
+  for (int i = 0; i < 3; i++) STATUS(livebuf_push_i64(&doc, list, i), LIVEBUF_OK);
+  static const uint8_t ZEROS[64] = {0}, TWO[] = {2, 0, 0, 1};
+  static const uint32_t ONES[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  static const uint32_t LARGEST[] = {UINT32_MAX, UINT32_MAX};
+  static const uint32_t HOLLOW[] = {2, 0}, NO_ROWS[] = {0, 3};
+#define TENSOR(type, dimensions, shape, length) \
+  livebuf_tensor_of(LIVEBUF_COLUMN_##type, dimensions, shape, ZEROS, length)
+  livebuf_tensor unknown = TENSOR(U8, 1, FOUR, 4);
+  unknown.column_type = UINT32_MAX;
+  const livebuf_tensor bad[] = {
+      TENSOR(F32, 0, FOUR, 4),     TENSOR(F32, 0, FOUR, 0),
+      TENSOR(F32, 17, ONES, 4),    TENSOR(F32, 1, NULL, 16),
+      TENSOR(F32, 1, FOUR, 15),    TENSOR(F32, 1, FOUR, 17),
+      TENSOR(F32, 1, FOUR, 0),     TENSOR(U8, 2, LARGEST, 1),
+      TENSOR(U8, 2, HOLLOW, 0),
+      TENSOR(CELLS, 1, FOUR, 32),  TENSOR(BOOL, 1, FOUR, 1),
+      TENSOR(DATE, 1, FOUR, 16),   TENSOR(NUMBERS_F32, 1, FOUR, 16),
+      TENSOR(FIXED_LIST, 1, FOUR, 0), unknown,
+      livebuf_tensor_of(LIVEBUF_COLUMN_BOOL8, 1, FOUR, TWO, 4)};
+  uint8_t unchanged[512];
+  size_t length = doc.length;
+  memcpy(unchanged, doc.bytes, length);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    const livebuf_field field = livebuf_member("a", livebuf_tensor_new(&bad[i]));
+    STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", field.value), LIVEBUF_TENSOR_MISMATCH);
+    STATUS(livebuf_push(&doc, list, field.value, NULL), LIVEBUF_TENSOR_MISMATCH);
+    STATUS(livebuf_push(&doc, list, livebuf_fields(&field, 1), NULL), LIVEBUF_TENSOR_MISMATCH);
+  }
+  livebuf_tensor none = TENSOR(U8, 1, FOUR, 4);
+  none.data = NULL;
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_tensor_new(&none)), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_set(&doc, LIVEBUF_ROOT, "a", livebuf_tensor_new(NULL)), LIVEBUF_NULL_ARGUMENT);
+  CHECK(doc.length == length && !memcmp(unchanged, doc.bytes, length));
+
+  /* No rows, and as many dimensions as there can be. */
+  const livebuf_tensor deep = TENSOR(F64, LIVEBUF_MAX_DIMENSIONS, ONES, 8);
+  none = TENSOR(U8, 2, NO_ROWS, 0);
+  SET("none", livebuf_tensor_new(&none));
+  SET("deep", livebuf_tensor_new(&deep));
+  none.data = NULL;
+  SET("nothing", livebuf_tensor_new(&none));
+  none.data = ZEROS;
+#undef TENSOR
+  livebuf_value root = livebuf_root(&doc);
+  CHECK(is_tensor(MEMBER("none"), none) && is_tensor(MEMBER("nothing"), none));
+  CHECK(is_tensor(MEMBER("deep"), deep));
+  REFUSES(livebuf_read_tensor, livebuf_tensor, MEMBER("list"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_tensor, livebuf_tensor, livebuf_pointer(root, "/list/0"), LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_tensor, livebuf_tensor, root, LIVEBUF_WRONG_TYPE);
+  REFUSES(livebuf_read_tensor, livebuf_tensor, MEMBER("no"), LIVEBUF_NOT_FOUND);
+  REFUSES(livebuf_read_tensor, livebuf_tensor, livebuf_root(NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_read_tensor(MEMBER("deep"), NULL), LIVEBUF_NULL_ARGUMENT);
+}
+
+/* A document that Rust wrote: rows with tensors of one shape, behind each other in a column. */
+static void tensors_in_rows(void) {
+  static const uint64_t WORDS[] = {
+      0x46424cab,         0x20,               0x10800000021,      0xe8,
+      0x500001005,        0x3000000005,       0xe800000208,       0x5,
+      0x20,               0x500000205,        0x6800000005,       0x500011205,
+      0x7000000005,       0x403020100,        0x100010109,        0x9800000000,
+      0x30,               0x501001205,        0xa000000005,       0x17,
+      0x300000109,        0x0,                0x70,               0xf01002305,
+      0xc80000000f,       0x3c103c023c013c00, 0x3c213c203c123c11, 0x3c22,
+      0x3c423c413c40,     0x1020201,          0xc03a,             0x8200000000006469,
+      0x8200000000007461};
+  livebuf_doc doc;
+  livebuf_column column;
+  livebuf_tensor found;
+  size_t count;
+  static uint8_t scratch[1024];
+  memcpy(buffer, WORDS, sizeof WORDS);
+  STATUS(livebuf_open(&doc, buffer, sizeof WORDS, sizeof buffer), LIVEBUF_OK);
+  livebuf_value rows = livebuf_root(&doc);
+  STATUS(livebuf_column_find_path(rows, "/at", &column), LIVEBUF_OK);
+  CHECK(column.column_type == LIVEBUF_COLUMN_FIXED_LIST && column.length == 5);
+  CHECK(!livebuf_column_slice(&column, &count) && count == 0);
+  STATUS(livebuf_column_tensor(&column, &found), LIVEBUF_NOT_FOUND); /* a row has none */
+  for (uint16_t row = 0; row < 5; row++) {
+    const uint16_t half = (uint16_t)(0x3C00 + 16 * row);
+    const uint16_t wanted[] = {half, (uint16_t)(half + 1), (uint16_t)(half + 2)};
+    static const uint32_t SHAPE[] = {1, 3};
+    livebuf_value at = livebuf_column_get(&column, row);
+    if (row == 3) {
+      CHECK(livebuf_is_null(at) && livebuf_read_tensor(at, &found) == LIVEBUF_WRONG_TYPE);
+      continue;
+    }
+    CHECK(is_tensor(at, livebuf_tensor_of(LIVEBUF_COLUMN_F16, 2, SHAPE, wanted, 6)));
+    CHECK(is_tensor(livebuf_at(at, 0),
+                    livebuf_tensor_of(LIVEBUF_COLUMN_F16, 1, SHAPE + 1, wanted, 6)));
+  }
+  STATUS(livebuf_read_tensor(livebuf_column_get(&column, 1), &found), LIVEBUF_OK);
+  CHECK(((const uint8_t *)found.data - doc.bytes) % 8 == 6);
+  STATUS(livebuf_set_pointer(&doc, "/1/at/0/2", livebuf_f64(-1)), LIVEBUF_OK);
+  STATUS(livebuf_validate_in(&doc, scratch, sizeof scratch), LIVEBUF_OK);
+  STATUS(livebuf_set_pointer(&doc, "/3/at", livebuf_tensor_new(&found)), LIVEBUF_OVERLAP);
+  const livebuf_tensor bits = bools();
+  STATUS(livebuf_set_pointer(&doc, "/3/at", livebuf_tensor_new(&bits)), LIVEBUF_OK);
+  CHECK(is_tensor(livebuf_pointer(livebuf_root(&doc), "/3/at"), bits));
+  CHECK(livebuf_get_f64(livebuf_pointer(livebuf_root(&doc), "/1/at/0/2")) == -1);
+  STATUS(livebuf_validate_in(&doc, scratch, sizeof scratch), LIVEBUF_OK);
+}
+
+/* With any byte damaged, what is lent lies in the document and is aligned in it. */
+static void damaged_tensors(void) {
+  livebuf_doc doc;
+  const livebuf_tensor f32 = weights(), u8 = image(), f16 = halves(), bits = bools();
+  const livebuf_field fields[] = {livebuf_member("image", livebuf_tensor_new(&u8)),
+                                  livebuf_member("weights", livebuf_tensor_new(&f32)),
+                                  livebuf_member("halves", livebuf_tensor_new(&f16)),
+                                  livebuf_member("bools", livebuf_tensor_new(&bits))};
+  STATUS(livebuf_init(&doc, buffer, sizeof buffer), LIVEBUF_OK);
+  STATUS(livebuf_set_root(&doc, livebuf_fields(fields, 4), NULL), LIVEBUF_OK);
+  static uint64_t words[128];
+  uint8_t *bytes = (uint8_t *)words, scratch[2048];
+  size_t length = doc.length, lent = 0, misaligned = 0, invalid = 0;
+  CHECK(length < sizeof words);
+  for (size_t at = 24; at < length; at++) {
+    for (int how = 0; how < 9; how++) {
+      memcpy(bytes, doc.bytes, length);
+      bytes[at] = how < 8 ? (uint8_t)(bytes[at] ^ 1 << how) : 0xFF;
+      livebuf_doc damaged;
+      if (livebuf_open(&damaged, bytes, length, length)) continue;
+      livebuf_value root = livebuf_root(&damaged);
+      for (size_t i = 0; i < 4; i++) {
+        livebuf_value value = MEMBER(fields[i].key);
+        for (int depth = 0; depth < 3; depth++, value = livebuf_at(value, 1)) {
+          livebuf_tensor found;
+          int status = livebuf_read_tensor(value, &found);
+          misaligned += status == LIVEBUF_MISALIGNED;
+          if (status) continue;
+          const uint8_t *data = found.data;
+          size_t numbers = 1;
+          CHECK(data >= bytes && data + found.length <= bytes + length);
+          CHECK(found.dimensions >= 1 && found.dimensions <= LIVEBUF_MAX_DIMENSIONS);
+          for (uint32_t d = 0; d < found.dimensions; d++) numbers *= found.shape[d];
+          if (numbers) {
+            size_t width = found.length / numbers;
+            CHECK(width * numbers == found.length && (size_t)(data - bytes) % width == 0);
+          }
+          lent++;
+        }
+      }
+      bool valid = !livebuf_validate_in(&damaged, scratch, sizeof scratch);
+      invalid += !valid;
+      (void)livebuf_set_pointer(&damaged, "/weights/1/1", livebuf_f64(7));
+      (void)livebuf_set_pointer(&damaged, "/bools/1/0", livebuf_bool(true));
+      (void)livebuf_set_pointer(&damaged, "/image/1", livebuf_tensor_new(&bits));
+      (void)livebuf_remove(&damaged, LIVEBUF_ROOT, "halves");
+      if (valid) STATUS(livebuf_validate_in(&damaged, scratch, sizeof scratch), LIVEBUF_OK);
+    }
+  }
+  CHECK(lent > 1000 && misaligned > 0 && invalid > 1000);
 }
 
 /* Prepared messages: from fields, from a document, and every misuse. */
@@ -1054,6 +1463,11 @@ int main(void) {
   extended();
   damaged_dates();
   extended_columns();
+  tensors();
+  fixed_tensors();
+  no_tensors();
+  tensors_in_rows();
+  damaged_tensors();
   templates();
   CHECK(allocations == before);
   return done("buffer");

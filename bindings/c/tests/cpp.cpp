@@ -291,6 +291,94 @@ static void extended() {
   CHECK(lap.stamp_into(message, due) && lap.stamp_into(message, livebuf::decimal(1, 2)));
 }
 
+/// Tensors from pointers and vectors, as values and in structs; what is none is refused.
+struct Layer {
+  std::string name;
+  livebuf::tensor weights;
+};
+
+inline auto livebuf_fields(const Layer *) {
+  return livebuf::fields(livebuf::field("name", &Layer::name),
+                         livebuf::field("weights", &Layer::weights));
+}
+
+static void tensors() {
+  const std::vector<float> weights = {0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f};
+  const std::uint8_t pixels[] = {255, 0, 0, 0, 255, 0, 0, 0, 255, 1, 2, 3};
+  const std::vector<std::uint16_t> halves = {0x3C00, 0x3E00, 0xC000, 0x2E66};
+  const std::vector<std::uint8_t> bools = {1, 0, 0, 1};
+  livebuf::document doc;
+  doc.at_root() = livebuf::object(4);
+  doc["weights"] = livebuf::tensor(weights, {2, 3});
+  doc["image"] = livebuf::tensor(pixels, {2, 2, 3});
+  doc["halves"] = livebuf::tensor(halves, {4}, LIVEBUF_COLUMN_F16);
+  doc["bools"] = livebuf::tensor(bools, std::vector<int>{2, 2}, LIVEBUF_COLUMN_BOOL8);
+  doc["list"] = livebuf::array();
+  CHECK(doc["list"].push(livebuf::tensor(halves, {2, 2})));
+  CHECK(doc.json() == R"({"weights":[[0.5,1.5,2.5],[3.5,4.5,5.5]],)"
+                      R"("image":[[[255,0,0],[0,255,0]],[[0,0,255],[1,2,3]]],"halves":[1.0,1.5,-2.0,)"
+                      R"(0.0999755859375],"bools":[[true,false],[false,true]],)"
+                      R"("list":[[[15360,15872],[49152,11878]]]})");
+  const auto &view = doc;
+  auto found = view["weights"].get<livebuf::tensor>();
+  CHECK(found && found->type() == LIVEBUF_COLUMN_F32 && found->size() == 6);
+  CHECK(found->shape().size() == 2 && found->shape()[0] == 2 && found->shape()[1] == 3);
+  CHECK(found->bytes().size() == 24 && found->get()->dimensions == 2);
+  const float *numbers = found->data<float>();
+  CHECK(numbers && std::equal(weights.begin(), weights.end(), numbers));
+  CHECK(!found->data<double>() && !found->data<std::int32_t>() && !found->data<std::uint8_t>());
+  livebuf::tensor part;
+  CHECK(view["image"][1].read(part) && part.size() == 6 && part.shape()[1] == 3);
+  CHECK(part.data<std::uint8_t>() && part.data<std::uint8_t>()[3] == 1);
+  CHECK(view["halves"].read(part) && part.type() == LIVEBUF_COLUMN_F16);
+  CHECK(part.data<std::uint16_t>() && part.data<std::uint16_t>()[2] == 0xC000);
+  CHECK(!part.data<std::int16_t>() && !part.data<float>());
+  CHECK(view["bools"].read(part) && part.type() == LIVEBUF_COLUMN_BOOL8);
+  CHECK(part.data<std::uint8_t>() && part.data<std::uint8_t>()[3] == 1);
+  CHECK(view["list"][0].read(part) && part.type() == LIVEBUF_COLUMN_U16);
+  CHECK(view["list"].read(part) == livebuf::status(LIVEBUF_WRONG_TYPE) && part.size() == 4);
+  CHECK(view["no"].read(part) == livebuf::status(LIVEBUF_NOT_FOUND));
+  CHECK(!view["no"].get<livebuf::tensor>() && view["weights"][0][1].value_or(0.0) == 1.5);
+  CHECK(view["weights"].get<std::vector<std::vector<double>>>()->at(1)[2] == 5.5);
+
+  // Numbers are set, and what was lent is stale.
+  doc["weights"][1][0] = 0.1;
+  doc["bools"][0][1] = true;
+  CHECK(view["weights"].read(part) && part.data<float>()[3] == 0.1f);
+  const livebuf::status mismatch(LIVEBUF_TENSOR_MISMATCH);
+  CHECK(doc["weights"][1][0].set("text") == mismatch && doc["weights"].push(1.0) == mismatch);
+  CHECK(doc["weights"][1].remove() == mismatch && doc["bools"][0][0].set(1) == mismatch);
+  CHECK(doc.compact() && view["weights"].read(part) && part.data<float>()[3] == 0.1f);
+  // By column.
+  livebuf::span<std::uint16_t> bits = view["halves"].column<std::uint16_t>("");
+  CHECK(bits.size() == 4 && bits[1] == 0x3E00 && view["halves"].column<std::int16_t>("").empty());
+  livebuf::span<std::uint8_t> row = view["bools"][0].column<std::uint8_t>("");
+  CHECK(row.size() == 2 && row[1] == 1 && view["bools"][0].column("").find(true) == 0u);
+  CHECK(view["weights"][1].column<float>("")[0] == 0.1f);
+  CHECK(view["weights"].column("").tensor()->size() == 6 && !view["list"].column("").tensor());
+
+  // What is none.
+  CHECK(doc["x"].set(livebuf::tensor()) == mismatch && livebuf::tensor().size() == 0);
+  CHECK(doc["x"].set(livebuf::tensor(weights, {2, 2})) == mismatch);
+  CHECK(doc["x"].set(livebuf::tensor(weights, {3, 0})) == mismatch);
+  CHECK(doc["x"].set(livebuf::tensor(weights, {6}, LIVEBUF_COLUMN_I32)) == mismatch);
+  CHECK(doc["x"].set(livebuf::tensor(halves, {4}, LIVEBUF_COLUMN_BOOL8)) == mismatch);
+  CHECK(doc["x"].set(livebuf::tensor(std::vector<std::uint8_t>{2}, {1}, LIVEBUF_COLUMN_BOOL8)) ==
+        mismatch);
+  CHECK(doc["x"].set(livebuf::tensor(weights, std::vector<int>(17, 1))) == mismatch);
+  CHECK(doc["x"].set(livebuf::tensor(weights, std::vector<int>{-2, -3})) == mismatch);
+  CHECK(!view["x"] && livebuf::tensor(weights, std::vector<int>(17, 1)).shape().size() == 16);
+  CHECK(doc["x"].set(livebuf::tensor(static_cast<const double *>(nullptr), {0, 3})));
+  CHECK(view["x"].read(part) && part.size() == 0 && part.shape()[1] == 3 && part.data<double>());
+  CHECK(doc["x"].set(*view["image"].get<livebuf::tensor>()) == livebuf::status(LIVEBUF_OVERLAP));
+
+  livebuf::document other;
+  CHECK(other.at_root().set(Layer{"first", *view["weights"].get<livebuf::tensor>()}));
+  auto layer = other.root().get<Layer>();
+  CHECK(layer && layer->name == "first" && layer->weights.data<float>()[3] == 0.1f);
+  CHECK(!other.root()["name"].get<Layer>() && other.validate());
+}
+
 static void structs() {
   Lap lap;
   lap.event = "lap_complete";
@@ -407,6 +495,7 @@ int main() {
   checked();
   editing();
   extended();
+  tensors();
   structs();
   memory();
   messages();

@@ -30,6 +30,18 @@ static int budget;
 
 static void look(livebuf_value value, int depth);
 
+/* All numbers of a tensor can be read, and are aligned in the document. */
+static void look_at_tensor(livebuf_tensor tensor, const livebuf_doc *doc) {
+  const uint8_t *data = tensor.data;
+  size_t numbers = 1;
+  for (size_t i = 0; i < tensor.length; i++) sink += data[i];
+  CHECK(tensor.dimensions > 0 && tensor.dimensions <= LIVEBUF_MAX_DIMENSIONS);
+  for (uint32_t i = 0; i < tensor.dimensions; i++) numbers *= tensor.shape[i];
+  if (!tensor.length) return;
+  CHECK(tensor.length % numbers == 0 && tensor.length / numbers <= 8);
+  CHECK((size_t)(data - doc->bytes) % (tensor.length / numbers) == 0);
+}
+
 static void look_at_columns(livebuf_value array) {
   static int64_t integers[64];
   static double numbers[64];
@@ -43,7 +55,9 @@ static void look_at_columns(livebuf_value array) {
     if (status) continue;
     if (i < width) use(key);
     const uint8_t *data = livebuf_column_slice(&column, &count);
-    size_t bytes = column.column_type == LIVEBUF_COLUMN_UUID ? 16 * count : count;
+    size_t bytes = column.column_type == LIVEBUF_COLUMN_UUID  ? 16 * count
+                   : column.column_type == LIVEBUF_COLUMN_F16 ? 2 * count
+                                                              : count;
     if (data && count) sink += data[bytes - 1];
     size_t first = any() % (column.length + 1);
     livebuf_column_i64s(&column, first, integers, 64, 0);
@@ -57,6 +71,8 @@ static void look_at_columns(livebuf_value array) {
       const uint8_t *ends = run.ends;
       for (size_t byte = 0; byte < run.count * run.width; byte++) sink += ends[byte];
     }
+    livebuf_tensor tensor;
+    if (!livebuf_column_tensor(&column, &tensor)) look_at_tensor(tensor, array.doc);
     livebuf_column_find(&column, livebuf_i64(7));
     livebuf_column_find(&column, livebuf_f64(0.5));
     livebuf_column_find(&column, livebuf_string("a text that is long"));
@@ -142,6 +158,8 @@ static void look(livebuf_value value, int depth) {
   if (!livebuf_read_number_text(value, &text)) use(text);
   if (!livebuf_read_bytes(value, &bytes)) sink += bytes.length;
   look_at_extended(value);
+  livebuf_tensor tensor;
+  if (!livebuf_read_tensor(value, &tensor)) look_at_tensor(tensor, value.doc);
   char line[160];
   sink += livebuf_error_text(livebuf_value_error(value), line, sizeof line) >= sizeof line;
   livebuf_kind type = livebuf_kind_of(value);
@@ -168,11 +186,24 @@ static void look(livebuf_value value, int depth) {
   if (type == LIVEBUF_KIND_ARRAY) look_at_columns(value);
 }
 
+/* Twelve numbers of some type and shape. */
+static livebuf_tensor some_tensor(void) {
+  static const uint64_t NUMBERS[12] = {1, 0, 1, 1 << 10, 257, 3, 4, 5, 6, 7, 8, 9};
+  static const uint32_t SHAPES[][3] = {{2, 2, 3}, {3, 4, 1}, {12, 1, 1}, {2, 6, 1}};
+  static const struct {
+    uint32_t type, width;
+  } TYPES[] = {{LIVEBUF_COLUMN_F32, 4}, {LIVEBUF_COLUMN_F16, 2}, {LIVEBUF_COLUMN_BOOL8, 1},
+               {LIVEBUF_COLUMN_U8, 1},  {LIVEBUF_COLUMN_I64, 8}, {LIVEBUF_COLUMN_F64, 8}};
+  size_t type = any() % 6, shape = any() % 4;
+  return livebuf_tensor_of(TYPES[type].type, 3, SHAPES[shape], NUMBERS, 12 * TYPES[type].width);
+}
+
 static void change(livebuf_doc *doc) {
   livebuf_node child = LIVEBUF_ROOT;
+  livebuf_tensor tensor;
   for (int i = 0; i < 24; i++) {
     livebuf_node node = any() % 2 ? LIVEBUF_ROOT : child;
-    switch (any() % 16) {
+    switch (any() % 20) {
       case 0: (void)livebuf_set_i64(doc, node, "name", 5); break;
       case 1: (void)livebuf_set_str(doc, node, "a key that is longer", "a text that is long"); break;
       case 2: (void)livebuf_push(doc, node, livebuf_f64(0.5), &child); break;
@@ -196,9 +227,19 @@ static void change(livebuf_doc *doc) {
         (void)livebuf_set_at(doc, node, any() % 4, livebuf_decimal_new(&large), NULL);
         break;
       }
+      case 15:
+        tensor = some_tensor();
+        (void)livebuf_set(doc, node, "at", livebuf_tensor_new(&tensor));
+        break;
+      case 16:
+        tensor = some_tensor();
+        (void)livebuf_push(doc, node, livebuf_tensor_new(&tensor), &child);
+        break;
+      case 17: (void)livebuf_set_pointer(doc, "/x/1/0/0", livebuf_f64(0.1)); break;
+      case 18: (void)livebuf_set_pointer(doc, "/rows/2/at/0", livebuf_bool(true)); break;
       default: (void)livebuf_swap(doc, node, 0, any() % 4); break;
     }
-    if (any() % 3 == 0) child = livebuf_find(doc, "/rows");
+    if (any() % 3 == 0) child = livebuf_find(doc, any() % 2 ? "/rows" : "/x/1");
   }
 }
 
@@ -244,6 +285,23 @@ static size_t sample(uint8_t *memory, size_t capacity, int which) {
       livebuf_set_array(&doc, LIVEBUF_ROOT, "times", 4, &list);
       for (int i = 0; i < 5; i++) livebuf_push(&doc, list, livebuf_time(i * 1000), NULL);
     }
+  } else if (which == 5) {
+    /* Tensors by themselves, and in rows that become a table. */
+    static const char *const KEYS[] = {"name", "x", "list", "a key that is longer", "id", "at"};
+    static uint8_t first[4096];
+    livebuf_node rows;
+    livebuf_tensor tensor = some_tensor();
+    livebuf_field row[] = {livebuf_member("id", livebuf_i64(7)),
+                           livebuf_member("at", livebuf_tensor_new(&tensor))};
+    if (livebuf_init_object(&doc, first, sizeof first, 8)) return 0;
+    livebuf_set_array(&doc, LIVEBUF_ROOT, "rows", 6, &rows);
+    for (int i = 0; i < 6; i++) livebuf_push(&doc, rows, livebuf_fields(row, 2), NULL);
+    for (int i = 0; i < 6; i++) {
+      tensor = some_tensor();
+      livebuf_set(&doc, LIVEBUF_ROOT, KEYS[i], livebuf_tensor_new(&tensor));
+    }
+    size_t length;
+    return livebuf_compact_into(&doc, memory, capacity, &length) ? 0 : length;
   } else {
     /* An object with an index, and with free space. */
     if (livebuf_init(&doc, memory, capacity)) return 0;
@@ -278,7 +336,7 @@ int main(int count, char **arguments) {
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || mprotect(memory + ROOM, page, PROT_NONE)) return 2;
   while (done_bytes < wanted) {
-    size_t length = sample(good, sizeof good, (int)(documents++ % 6));
+    size_t length = sample(good, sizeof good, (int)(documents++ % 7));
     CHECK(length > 0);
     uint8_t *bytes = memory + ROOM - length;
     memcpy(bytes, good, length);

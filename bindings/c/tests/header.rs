@@ -11,8 +11,10 @@ use livebuf::ErrorKind;
 const HEADER: &str = "include/livebuf.h";
 const REFERENCE: &str = "../../docs/c-reference.md";
 /// The order of the reference.
-const SOURCES: [&str; 9] =
-    ["status", "document", "read", "iterate", "column", "edit", "template", "context", "json"];
+const SOURCES: [&str; 10] = [
+    "status", "document", "read", "iterate", "column", "tensor", "edit", "template", "context",
+    "json",
+];
 
 fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);

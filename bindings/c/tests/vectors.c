@@ -47,6 +47,23 @@ static char *printed(livebuf_doc *doc) {
   return livebuf_to_json_new(livebuf_root(doc), NULL, NULL, &length, NULL);
 }
 
+/* Rows with tensors of one shape are one tensor, whose first dimension is theirs. */
+static void look_at_rows(livebuf_doc *doc) {
+  livebuf_column column;
+  livebuf_tensor all, one;
+  livebuf_value rows = livebuf_root(doc);
+  size_t count = livebuf_count(rows);
+  STATUS(livebuf_column_find_path(rows, "/image", &column), LIVEBUF_OK);
+  STATUS(livebuf_column_tensor(&column, &all), LIVEBUF_OK);
+  CHECK(all.column_type == LIVEBUF_COLUMN_U8 && all.dimensions == 4 && all.shape[0] == count);
+  for (size_t row = 0; row < count; row++) {
+    STATUS(livebuf_read_tensor(livebuf_column_get(&column, row), &one), LIVEBUF_OK);
+    CHECK(one.dimensions == 3 && !memcmp(one.shape, all.shape + 1, 12));
+    CHECK(one.data == (const uint8_t *)all.data + row * one.length);
+  }
+  CHECK(count > 4 && all.length == count * one.length);
+}
+
 int main(int count, char **paths) {
   CHECK(count > 20);
   for (int i = 1; i < count; i++) {
@@ -78,6 +95,7 @@ int main(int count, char **paths) {
       livebuf_doc *same = livebuf_from_json(json, length, &options, NULL, &error);
       char *one = doc ? printed(doc) : NULL, *two = same ? printed(same) : NULL;
       CHECK(one && two && !strcmp(one, two));
+      if (!strcmp(name, "y_tensor_rows.lbuf")) look_at_rows(doc);
       if (one) livebuf_free(NULL, one, strlen(one) + 1);
       if (two) livebuf_free(NULL, two, strlen(two) + 1);
       livebuf_destroy(same);
