@@ -414,6 +414,16 @@ impl Array {
         Numbers::new(slf.clone().unbind(), Vec::new()).numpy(slf.py(), copy, writable)
     }
 
+    /// The length of each dimension, where the array is a tensor; else `None`.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let shape = self.view.read(py, |value| {
+            let array = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
+            Ok(array.tensor()?.map(|tensor| tensor.shape().to_vec()))
+        })?;
+        shape.map(|shape| PyTuple::new(py, shape)).transpose()
+    }
+
     /// The document that this is a view of.
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {

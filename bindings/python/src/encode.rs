@@ -5,7 +5,9 @@ use std::cell::Cell;
 use std::os::raw::c_int;
 use std::ptr;
 
-use livebuf::{Editor, EncodeOptions, Encoder, ErrorKind, Extended, New, Storage};
+use livebuf::{
+    ColumnType, Editor, EncodeOptions, Encoder, ErrorKind, Extended, New, Storage, Tensor,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 #[cfg(not(feature = "abi3"))]
@@ -14,6 +16,7 @@ use pyo3::ffi::{PyList_GET_ITEM as list_item, PyList_GET_SIZE as list_length};
 use pyo3::ffi::{PyList_GetItem as list_item, PyList_Size as list_length};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::pyclass::CompareOp;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyType,
@@ -567,25 +570,14 @@ impl Walk {
                 return fail("a timedelta64 array cannot be stored; give it as numbers".into());
             }
             // A masked array's `tolist` has None for what is masked.
-            if matches!(kind, 'b' | 'i' | 'u' | 'f') && !object.hasattr(intern!(py, "mask"))? {
-                let whole = numpy.call_method1(intern!(py, "ascontiguousarray"), (object,))?;
-                // One of no dimension becomes one of one.
-                if whole.getattr("ndim")?.extract::<usize>()?
-                    == object.getattr("ndim")?.extract::<usize>()?
-                {
-                    let export = Export::with_flags(&whole, ffi::PyBUF_ND | ffi::PyBUF_FORMAT)?;
-                    if self.numbers(&export)? {
-                        return Ok(true);
-                    }
-                }
+            if matches!(kind, 'b' | 'i' | 'u' | 'f')
+                && !object.hasattr(intern!(py, "mask"))?
+                && self.tensor(object, &numpy)?
+            {
+                return Ok(true);
             }
             let plain = match kind {
-                'M' => {
-                    let text = numpy.call_method1(intern!(py, "datetime_as_string"), (object,))?;
-                    let known = numpy.call_method1(intern!(py, "isnat"), (object,))?;
-                    let text = text.call_method1(intern!(py, "astype"), ("O",))?;
-                    numpy.call_method1(intern!(py, "where"), (known, py.None(), text))?
-                }
+                'M' => moments(object, &numpy)?,
                 _ => object.clone(),
             };
             self.below(&plain.call_method0(intern!(py, "tolist"))?)?;
@@ -598,7 +590,10 @@ impl Walk {
                 "datetime64" if numpy.call_method1("isnat", (object,))?.is_truthy()? => {
                     return Ok(self.encoder.null().map(|()| true)?);
                 }
-                "datetime64" => object.str()?.into_any(),
+                "datetime64" => {
+                    let array = numpy.call_method1(intern!(py, "asarray"), (object,))?;
+                    moments(&array, &numpy)?.call_method0(intern!(py, "tolist"))?
+                }
                 _ => object.call_method0(intern!(py, "item"))?,
             };
             // What `item` leaves as it is has no Python type.
@@ -611,54 +606,35 @@ impl Walk {
         Ok(false)
     }
 
-    /// A contiguous array of numbers. False for other elements.
-    fn numbers(&mut self, export: &Export) -> Encoded<bool> {
-        let (format, shape) = export.shape();
-        let number: fn(&[u8]) -> New<'static> = match format.trim_start_matches(['<', '=', '@']) {
-            "?" => |b| New::Bool(b != [0]),
-            "b" => |b| New::Int(i8::from_le_bytes(array(b)).into()),
-            "B" => |b| New::Int(u8::from_le_bytes(array(b)).into()),
-            "h" => |b| New::Int(i16::from_le_bytes(array(b)).into()),
-            "H" => |b| New::Int(u16::from_le_bytes(array(b)).into()),
-            "i" => |b| New::Int(i32::from_le_bytes(array(b)).into()),
-            "I" => |b| New::Int(u32::from_le_bytes(array(b)).into()),
-            "l" | "q" if export.item_size() == 8 => |b| New::Int(i64::from_le_bytes(array(b))),
-            "L" | "Q" if export.item_size() == 8 => |b| New::Uint(u64::from_le_bytes(array(b))),
-            "f" => |b| New::Float(f32::from_le_bytes(array(b)).into()),
-            "d" => |b| New::Float(f64::from_le_bytes(array(b))),
+    /// An array of numbers, with its type and shape. False where no tensor has these.
+    fn tensor(&mut self, object: &Bound<'_, PyAny>, numpy: &Bound<'_, PyAny>) -> Encoded<bool> {
+        let py = object.py();
+        let dtype = object.getattr(intern!(py, "dtype"))?;
+        let native = dtype.call_method1(intern!(py, "newbyteorder"), ("<",))?;
+        let whole = numpy.call_method1(intern!(py, "ascontiguousarray"), (object, native))?;
+        let shape: Vec<usize> = object.getattr(intern!(py, "shape"))?.extract()?;
+        let name: String = dtype.getattr(intern!(py, "name"))?.extract()?;
+        let column = match name.as_str() {
+            "bool" => ColumnType::Bool8,
+            "int8" => ColumnType::I8,
+            "int16" => ColumnType::I16,
+            "int32" => ColumnType::I32,
+            "int64" => ColumnType::I64,
+            "uint8" => ColumnType::U8,
+            "uint16" => ColumnType::U16,
+            "uint32" => ColumnType::U32,
+            "uint64" => ColumnType::U64,
+            "float16" => ColumnType::F16,
+            "float32" => ColumnType::F32,
+            "float64" => ColumnType::F64,
             _ => return Ok(false),
         };
-        if cfg!(target_endian = "big") {
-            return Ok(false);
+        let export = Export::new(&whole)?;
+        match Tensor::from_bytes(column, &shape, export.as_bytes()) {
+            Ok(tensor) => self.encoder.tensor(&tensor).map(|()| true).map_err(Into::into),
+            // Of no dimension, or of too many, or of no length but in the first.
+            Err(_) => Ok(false),
         }
-        self.dimension(export.as_bytes(), shape, export.item_size(), number)?;
-        Ok(true)
-    }
-
-    fn dimension(
-        &mut self,
-        bytes: &[u8],
-        shape: &[ffi::Py_ssize_t],
-        size: usize,
-        number: fn(&[u8]) -> New<'static>,
-    ) -> Encoded {
-        let Some((&length, inner)) = shape.split_first() else {
-            match number(bytes) {
-                New::Bool(value) => self.encoder.bool(value)?,
-                New::Int(value) => self.encoder.i64(value)?,
-                New::Uint(value) => self.encoder.u64(value)?,
-                New::Float(value) => self.encoder.f64(value)?,
-                _ => self.encoder.null()?,
-            }
-            return Ok(());
-        };
-        self.encoder.begin_array()?;
-        let below: usize = inner.iter().map(|&length| length as usize).product::<usize>() * size;
-        for index in 0..length as usize {
-            let part = bytes.get(index * below..(index + 1) * below).unwrap_or_default();
-            self.dimension(part, inner, size, number).at(|| Step::Index(index))?;
-        }
-        Ok(self.encoder.end_array()?)
     }
 
     /// What the caller's `default` makes of an object.
@@ -685,9 +661,32 @@ impl Walk {
     }
 }
 
-/// The first bytes as an array; they are as many.
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    bytes.first_chunk().copied().unwrap_or([0; N])
+/// An array of numpy's dates and times that gives Python's own as a list; their text where Python
+/// has none: outside the years 1 to 9999, and where there are nanoseconds.
+fn moments<'py>(
+    object: &Bound<'py, PyAny>,
+    numpy: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    let unit = numpy.call_method1("datetime_data", (object.getattr("dtype")?,))?;
+    let unit: String = unit.get_item(0)?.extract()?;
+    let days = matches!(unit.as_str(), "Y" | "M" | "W" | "D");
+    let (unit, last) = match days {
+        true => ("M8[D]", "9999-12-31"),
+        false => ("M8[us]", "9999-12-31T23:59:59.999999"),
+    };
+    let moment = |text: &str| numpy.getattr("datetime64")?.call1((text,));
+    let moments = object.call_method1("astype", (unit,))?;
+    let fits = moments
+        .rich_compare(object, CompareOp::Eq)?
+        .bitand(moments.rich_compare(moment("0001-01-01")?, CompareOp::Ge)?)?
+        .bitand(moments.rich_compare(moment(last)?, CompareOp::Le)?)?;
+    let text =
+        numpy.call_method1("datetime_as_string", (object,))?.call_method1("astype", ("O",))?;
+    let plain = moments.call_method1("astype", ("O",))?;
+    let plain = numpy.call_method1("where", (fits, plain, text))?;
+    let unknown = numpy.call_method1("isnat", (object,))?;
+    numpy.call_method1("where", (unknown, py.None(), plain))
 }
 
 pub(crate) fn class_name(object: Borrowed<'_, '_, PyAny>) -> String {

@@ -16,6 +16,7 @@ struct Classes {
     json: Py<PyType>,
     encode: Py<PyType>,
     bad_value: Py<PyType>,
+    tensor: Py<PyType>,
     missing_key: Py<PyType>,
     index: Py<PyType>,
     wrong_type: Py<PyType>,
@@ -46,6 +47,7 @@ fn classes(py: Python<'_>) -> PyResult<&Classes> {
             json: class("JSONError")?,
             encode: class("EncodeError")?,
             bad_value: class("BadValueError")?,
+            tensor: class("TensorError")?,
             missing_key: class("MissingKeyError")?,
             index: class("IndexRangeError")?,
             wrong_type: class("WrongTypeError")?,
@@ -175,6 +177,7 @@ pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
         ErrorKind::StaleHandle => classes.stale.clone_ref(py),
         ErrorKind::BadPointer => classes.pointer.clone_ref(py),
         ErrorKind::BadValue => classes.bad_value.clone_ref(py),
+        ErrorKind::TensorMismatch => classes.tensor.clone_ref(py),
         ErrorKind::NestingLimit
         | ErrorKind::DocumentLimit
         | ErrorKind::StringLimit
@@ -193,6 +196,10 @@ pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
         ErrorKind::BadPointer => POINTER.to_owned(),
         ErrorKind::ReadOnly => "the document is read-only (it lies in bytes, in a read-only buffer \
                                 or in a file opened with \"r\"); editable() gives a copy that can be edited"
+            .to_owned(),
+        ErrorKind::TensorMismatch => "a tensor keeps its type and shape, and this does not fit \
+             them: numbers must be of its dtype, and its length is fixed; store tolist() for an \
+             array that changes"
             .to_owned(),
         _ => error.to_string(),
     };

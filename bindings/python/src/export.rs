@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::os::raw::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
-use livebuf::{Checked, ColumnType, Value};
+use livebuf::{Checked, ColumnType, Tensor, Value};
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -52,8 +52,23 @@ pub(crate) fn release(document: &Document, view: *mut ffi::Py_buffer) {
 
 /// What a buffer's pointers to its shape and strides point at.
 struct Layout {
-    shape: ffi::Py_ssize_t,
-    stride: ffi::Py_ssize_t,
+    shape: Vec<ffi::Py_ssize_t>,
+    strides: Vec<ffi::Py_ssize_t>,
+}
+
+impl Layout {
+    /// Of numbers of `size` bytes, those of the last dimension next to each other.
+    fn new(lengths: &[usize], size: usize) -> Layout {
+        let shape = lengths.iter().map(|&length| length as ffi::Py_ssize_t).collect();
+        let mut stride = size;
+        let strides = lengths.iter().rev().map(|&length| {
+            let next = stride * length.max(1);
+            std::mem::replace(&mut stride, next) as ffi::Py_ssize_t
+        });
+        let mut strides: Vec<_> = strides.collect();
+        strides.reverse();
+        Layout { shape, strides }
+    }
 }
 
 /// Numbers of one type in a document's memory: an array, or a column of its table.
@@ -67,9 +82,46 @@ pub(crate) struct Numbers {
 /// Where numbers lie in memory.
 struct Slots {
     start: *const u8,
-    count: usize,
+    /// The length of each dimension: of a column one.
+    shape: Vec<usize>,
     size: usize,
     format: &'static CStr,
+}
+
+impl Slots {
+    fn of<T>(slots: &[T], format: &'static CStr) -> Slots {
+        let (start, shape) = (slots.as_ptr().cast(), vec![slots.len()]);
+        Slots { start, shape, size: size_of::<T>(), format }
+    }
+
+    /// In bytes.
+    fn length(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.size
+    }
+}
+
+/// The memory of a tensor. `None` where it does not lie aligned, or a boolean is neither 0 nor 1.
+fn tensor(tensor: &Tensor<'_>) -> Option<Slots> {
+    let (size, format) = match tensor.column_type() {
+        ColumnType::Bool8 => (1, c"?"),
+        ColumnType::I8 => (1, c"b"),
+        ColumnType::I16 => (2, c"h"),
+        ColumnType::I32 => (4, c"i"),
+        ColumnType::I64 => (8, c"q"),
+        ColumnType::U8 => (1, c"B"),
+        ColumnType::U16 => (2, c"H"),
+        ColumnType::U32 => (4, c"I"),
+        ColumnType::U64 => (8, c"Q"),
+        ColumnType::F16 => (2, c"e"),
+        ColumnType::F32 => (4, c"f"),
+        ColumnType::F64 => (8, c"d"),
+        _ => return None,
+    };
+    let bytes = tensor.as_bytes();
+    let known = tensor.column_type() != ColumnType::Bool8 || bytes.iter().all(|&byte| byte <= 1);
+    let aligned = bytes.as_ptr().addr().is_multiple_of(size);
+    let shape = tensor.shape().iter().map(|&length| length as usize).collect();
+    (known && aligned).then_some(Slots { start: bytes.as_ptr(), shape, size, format })
 }
 
 /// A column of a value's table; the value itself as a column where the path is empty.
@@ -126,30 +178,27 @@ fn missing_column<'a>(path: &[String], names: impl IntoIterator<Item = &'a str>)
 }
 
 /// The memory of a column of numbers of one type, if no value is missing.
-fn slots(column: &livebuf::Column<'_, Checked>) -> Option<Slots> {
+fn slots(column: &livebuf::Column<'_, Checked>) -> Held<Option<Slots>> {
+    Ok(match column.tensor()? {
+        Some(found) => tensor(&found),
+        None => numbers_of(column),
+    })
+}
+
+fn numbers_of(column: &livebuf::Column<'_, Checked>) -> Option<Slots> {
     if !column.is_complete() {
         return None;
     }
     if let Some(days) = column.days() {
-        let (start, count) = (days.as_ptr().cast(), days.len());
-        return Some(Slots { start, count, size: size_of::<i32>(), format: c"i" });
+        return Some(Slots::of(days, c"i"));
     }
     if let Some(microseconds) = column.microseconds() {
-        let (start, count) = (microseconds.as_ptr().cast(), microseconds.len());
-        return Some(Slots { start, count, size: size_of::<i64>(), format: c"q" });
+        return Some(Slots::of(microseconds, c"q"));
     }
     macro_rules! of {
         ($($kind:ident $type:ty, $format:literal;)+) => {
             match column.column_type() {
-                $(ColumnType::$kind => {
-                    let slots = column.as_slice::<$type>()?;
-                    Some(Slots {
-                        start: slots.as_ptr().cast(),
-                        count: slots.len(),
-                        size: size_of::<$type>(),
-                        format: $format,
-                    })
-                })+
+                $(ColumnType::$kind => Some(Slots::of(column.as_slice::<$type>()?, $format)),)+
                 _ => None,
             }
         };
@@ -197,7 +246,7 @@ pub(crate) fn numbers(
         let node = view_of_array.node(py, state)?;
         let value = state.editor()?.value(node)?;
         let column = column(&value, &numbers.path)?;
-        let Some(slots) = slots(&column) else {
+        let Some(slots) = slots(&column)? else {
             let message = "only arrays and columns whose values are all numbers of one type, \
                            dates or times, without null, and lie aligned in memory can be looked \
                            at in place";
@@ -209,31 +258,29 @@ pub(crate) fn numbers(
             return Err(PyBufferError::new_err(message).into());
         }
         if numbers.writable {
-            state.editor()?.storage().lend(slots.start, slots.count * slots.size);
+            state.editor()?.storage().lend(slots.start, slots.length());
         }
-        let layout = Box::new(Layout {
-            shape: slots.count as ffi::Py_ssize_t,
-            stride: slots.size as ffi::Py_ssize_t,
-        });
-        let layout = Box::into_raw(layout);
+        let dimensions = slots.shape.len();
+        // Who asks for no shape takes the numbers for a run of bytes, which they are.
+        let layout = Box::into_raw(Box::new(Layout::new(&slots.shape, slots.size)));
         // SAFETY: the caller passes a structure to fill. Memory and layout stay until the
         // buffer is released.
         unsafe {
             (*view).buf = slots.start.cast_mut().cast();
-            (*view).len = (slots.count * slots.size) as ffi::Py_ssize_t;
+            (*view).len = slots.length() as ffi::Py_ssize_t;
             (*view).itemsize = slots.size as ffi::Py_ssize_t;
             (*view).readonly = c_int::from(!numbers.writable);
-            (*view).ndim = 1;
+            (*view).ndim = dimensions as c_int;
             (*view).format = match flags & ffi::PyBUF_FORMAT {
                 0 => std::ptr::null_mut(),
                 _ => slots.format.as_ptr().cast_mut(),
             };
             (*view).shape = match flags & ffi::PyBUF_ND {
                 0 => std::ptr::null_mut(),
-                _ => &raw mut (*layout).shape,
+                _ => (*layout).shape.as_mut_ptr(),
             };
             (*view).strides = match flags & ffi::PyBUF_STRIDES {
-                ffi::PyBUF_STRIDES => &raw mut (*layout).stride,
+                ffi::PyBUF_STRIDES => (*layout).strides.as_mut_ptr(),
                 _ => std::ptr::null_mut(),
             };
             (*view).suboffsets = std::ptr::null_mut();

@@ -462,29 +462,6 @@ impl Export {
         self.0.readonly != 0
     }
 
-    /// The elements' format (PEP 3118) and the lengths of the dimensions.
-    pub(crate) fn shape(&self) -> (&str, &[ffi::Py_ssize_t]) {
-        let view = &*self.0;
-        // SAFETY: by the flags that were asked for, `format` is a C string and `shape` has
-        // `ndim` lengths. Otherwise they are null.
-        unsafe {
-            let format = match view.format.is_null() {
-                true => "B",
-                false => std::ffi::CStr::from_ptr(view.format).to_str().unwrap_or("?"),
-            };
-            let shape = match view.shape.is_null() || view.ndim < 1 {
-                true => &[],
-                false => std::slice::from_raw_parts(view.shape, view.ndim as usize),
-            };
-            (format, shape)
-        }
-    }
-
-    /// Bytes of an element.
-    pub(crate) fn item_size(&self) -> usize {
-        self.0.itemsize as usize
-    }
-
     fn release(&mut self) {
         // SAFETY: an attached thread; releasing a released one does nothing.
         unsafe { ffi::PyBuffer_Release(&mut *self.0) }

@@ -345,13 +345,13 @@ class TestNumpy:
         with pytest.raises(livebuf.EncodeError, match="complex"):
             livebuf.dumps(np.array([1j]))
 
-    def test_times_are_iso_8601(self) -> None:
+    def test_times(self) -> None:
         seconds = np.array(["2024-02-29T12:30:59", "1969-01-01"], "M8[s]")
-        assert through(seconds) == ["2024-02-29T12:30:59", "1969-01-01T00:00:00"]
+        assert through(seconds) == seconds.tolist()
         nanoseconds = np.array([1], "M8[ns]")
         assert through(nanoseconds) == ["1970-01-01T00:00:00.000000001"]
-        assert through(np.datetime64("2024-02-29")) == "2024-02-29"
-        assert through(seconds.reshape(2, 1)) == [["2024-02-29T12:30:59"], ["1969-01-01T00:00:00"]]
+        assert through(np.datetime64("2024-02-29")) == dt.date(2024, 2, 29)
+        assert through(seconds.reshape(2, 1)) == seconds.reshape(2, 1).tolist()
 
     def test_spans_of_time_have_one_rule(self) -> None:
         """Bug: m8[ns] became bare integers, other units were refused."""

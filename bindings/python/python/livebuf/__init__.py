@@ -32,6 +32,7 @@ from ._errors import (
     PointerError,
     ReadOnlyError,
     StaleError,
+    TensorError,
     WrongTypeError,
 )
 from ._livebuf import (
@@ -69,6 +70,7 @@ __all__ = [
     "PointerError",
     "ReadOnlyError",
     "StaleError",
+    "TensorError",
     "Table",
     "Template",
     "WrongTypeError",

@@ -65,6 +65,10 @@ class BadValueError(EncodeError, ValueError):
     """A date, time or `Decimal` that no document can hold; the message says what to do."""
 
 
+class TensorError(Error, ValueError):
+    """A tensor keeps its type and shape: a value is not of its type, or its length would change."""
+
+
 class MissingKeyError(Error, KeyError):
     """The object has no such key."""
 

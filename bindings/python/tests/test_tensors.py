@@ -1,0 +1,208 @@
+"""Arrays of numpy keep their type and shape: tensors."""
+
+from __future__ import annotations
+
+import datetime as dt
+import pickle
+from pathlib import Path
+from typing import Any
+
+import livebuf
+import numpy as np
+import pytest
+from livebuf import Document
+
+DTYPES = "?bhilBHILefd"
+SHAPES = [(1,), (7,), (0,), (3, 5), (2, 3, 4), (0, 3), (2, 1, 9, 1), (1,) * 16]
+
+
+def values(dtype: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    numbers = np.arange(int(np.prod(shape)), dtype="i8").reshape(shape)
+    return (numbers % 2 if dtype == "?" else numbers * 3 - (0 if dtype.isupper() else 4)).astype(
+        dtype
+    )
+
+
+def same(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
+    return (
+        found.dtype == expected.dtype
+        and found.shape == expected.shape
+        and found.tobytes() == expected.tobytes()
+    )
+
+
+class TestKept:
+    @pytest.mark.parametrize("dtype", DTYPES)
+    @pytest.mark.parametrize("shape", SHAPES, ids=str)
+    def test_dtype_and_shape(self, dtype: str, shape: tuple[int, ...]) -> None:
+        array = values(dtype, shape)
+        doc = Document(livebuf.dumps({"a": array, "list": [array, array]}))
+        assert same(doc["a"].numpy(), array) and same(np.asarray(doc["a"]), array)
+        assert doc["a"].shape == shape and doc["list"].shape is None
+        assert same(doc["list"][1].numpy(), array)
+        assert doc["a"].to_python() == array.tolist() == livebuf.loads(livebuf.dumps(array))
+        # Set, copied, encoded anew.
+        copy = Document.from_python({})
+        copy["b"] = array
+        copy["c"] = doc["a"]
+        copy.compact()
+        assert same(copy["b"].numpy(), array) and same(copy["c"].numpy(), array)
+        assert doc["a"] == copy["b"] and doc["a"] == array.tolist()
+        again = pickle.loads(pickle.dumps(copy))
+        assert same(again["b"].numpy(), array)
+
+    def test_nothing_is_copied(self) -> None:
+        image = np.random.default_rng(7).integers(0, 256, (48, 64, 3), dtype="u1")
+        doc = Document(livebuf.dumps({"image": image}))
+        found = doc["image"].numpy()
+        whole = np.frombuffer(memoryview(doc), dtype="u1")
+        assert np.shares_memory(found, whole) and same(found, image)
+        assert not found.flags.writeable and found.flags.c_contiguous
+        assert same(doc["image"][7].numpy(), image[7])
+        assert same(doc["image"][7][3].numpy(), image[7, 3])
+        with memoryview(doc["image"]) as view:
+            assert view.shape == (48, 64, 3) and view.strides == (192, 3, 1) and view.ndim == 3
+            assert view.format == "B" and view.tobytes() == image.tobytes()
+
+    def test_written_in_place(self) -> None:
+        doc = Document.from_python({"m": np.zeros((3, 4), "f4"), "mask": np.zeros((2, 2), "?")})
+        found = doc["m"].numpy(writable=True)
+        found[1] = 0.1
+        found[2, 3] = 7
+        del found
+        assert doc["m"][1][2] == float(np.float32(0.1))
+        assert doc["m"][2][3] == 7.0
+        mask = doc["mask"].numpy(writable=True)
+        mask[0, 1] = True
+        del mask
+        assert doc["mask"].to_python() == [[False, True], [False, False]]
+
+    def test_other_orders(self) -> None:
+        array = np.arange(24, dtype="i4").reshape(4, 6)
+        for view in (array.T, array[::2, ::-1], array[:, 1:3], np.asfortranarray(array)):
+            assert same(Document.from_python(view).root.numpy(), np.ascontiguousarray(view))
+        swapped = array.astype(">i4")
+        assert same(Document.from_python(swapped).root.numpy(), array)
+
+    def test_what_is_no_tensor(self) -> None:
+        for array in (
+            np.array(5),
+            np.zeros((2, 0)),
+            np.ma.array([1, 2], mask=[True, False]),
+            np.array(["a"]),
+            np.array([1], dtype=object),
+            np.array([1], dtype="M8[D]"),
+        ):
+            root = Document.from_python([array]).root
+            found = root[0]
+            assert not isinstance(found, livebuf.Array) or found.shape is None
+        # Lists of numbers are as narrow as they may be, and widen.
+        doc = Document.from_python([1, 2])
+        assert doc.root.shape is None
+        doc.root.append(2.5)
+
+    def test_files(self, tmp_path: Path) -> None:
+        array = values("e", (4, 3))
+        path = tmp_path / "tensor.lbuf"
+        path.write_bytes(livebuf.dumps({"t": array}))
+        with livebuf.open(path, "r+") as doc:
+            assert same(doc["t"].numpy(), array)
+            doc["t"][3][1] = 0.5
+        with livebuf.open(path) as doc:
+            assert doc["t"].numpy()[3, 1] == np.float16(0.5)
+
+
+class TestEdits:
+    def test_numbers_that_fit(self) -> None:
+        doc = Document.from_python({"u": np.zeros(2, "u1"), "f": np.zeros(2, "f4")})
+        doc["u"][0] = 255
+        doc["f"][0] = 0.1
+        doc["f"][1] = 3
+        assert doc["u"].to_python() == [255, 0]
+        assert doc["f"].to_python() == [float(np.float32(0.1)), 3.0]
+        for key, value in (
+            ("u", 256),
+            ("u", -1),
+            ("u", 1.0),
+            ("u", None),
+            ("f", 1e300),
+            ("f", "x"),
+        ):
+            with pytest.raises(livebuf.TensorError, match="keeps its type and shape") as caught:
+                doc[key][0] = value
+            assert caught.value.kind == "TensorMismatch" and isinstance(caught.value, ValueError)
+        assert doc["u"].numpy().dtype == np.uint8
+
+    def test_the_length_stays(self) -> None:
+        doc = Document.from_python({"m": np.zeros((2, 3))})
+        for edit in (
+            lambda: doc["m"].append([1.0, 2.0, 3.0]),
+            lambda: doc["m"][0].append(1.0),
+            lambda: doc["m"].pop(),
+            lambda: doc["m"].insert(0, 1),
+            lambda: doc["m"].clear(),
+            lambda: doc["m"].__delitem__(0),
+            lambda: doc["m"].__setitem__(0, [1.0, 2.0]),
+        ):
+            before = bytes(doc)
+            with pytest.raises(livebuf.TensorError):
+                edit()
+            assert bytes(doc) == before
+        doc["m"][0] = [1.0, 2.0, 3.0]
+        doc["m"][1] = np.array([4, 5, 6], "u1")
+        assert doc["m"].to_python() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+        doc["m"] = [1]
+        doc["m"].append(2)
+
+    def test_views_of_what_is_replaced(self) -> None:
+        doc = Document.from_python({"m": np.arange(6, dtype="i2").reshape(2, 3)})
+        row = doc["m"][1]
+        doc["m"] = None
+        assert row.to_python() == [3, 4, 5] and row.numpy().dtype == np.int16
+
+
+class TestTables:
+    def rows(self) -> Document:
+        return Document.from_python([{"id": n, "emb": np.full((2, 3), n, "f4")} for n in range(20)])
+
+    def test_a_column_is_one_array(self) -> None:
+        doc = self.rows()
+        column = doc.root.table.column("emb")
+        found = column.numpy()
+        assert found.shape == (20, 2, 3) and found.dtype == np.float32
+        assert np.shares_memory(found, np.frombuffer(memoryview(doc), dtype="u1"))
+        assert found[7].tolist() == [[7.0] * 3] * 2
+        del found
+        doc.root.append({"id": 20, "emb": np.full((2, 3), 20, "f4")})
+        assert doc.root.table.column("emb").numpy().shape == (21, 2, 3)
+        doc.root.append({"id": 21})
+        with pytest.raises(livebuf.WrongTypeError):
+            doc.root.table.column("emb").numpy()
+
+    def test_arrow(self) -> None:
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table(self.rows().root.table)
+        kind = table.schema.field("emb").type
+        assert kind.list_size == 2 and kind.value_type.value_type == pa.float32()
+        again = livebuf.from_arrow(table)
+        assert again.root[3]["emb"].shape == (2, 3)
+        assert again.root.table.column("emb").numpy().dtype == np.float32
+
+
+class TestMoments:
+    @pytest.mark.parametrize("unit", ["D", "h", "m", "s", "ms", "us", "M", "W"])
+    def test_are_dates_and_times(self, unit: str) -> None:
+        array = np.array(["2024-02-29", "1969-01-05", "NaT", "0001-02-01"], f"M8[{unit}]")
+        finest = "M8[D]" if unit in "DMW" else "M8[us]"
+        expected = array.astype(finest).tolist()
+        doc = Document.from_python({"a": array, "one": array[0], "none": array[2]})
+        assert doc["a"].to_python() == expected and type(doc["a"][0]) is type(expected[0])
+        assert doc["one"] == expected[0] and doc["none"] is None
+
+    def test_others_are_text(self) -> None:
+        array = np.array(["2024-02-29T00:00:00.000000001", "2024-02-29", "NaT"], "M8[ns]")
+        found = Document.from_python(array).to_python()
+        assert found[0] == "2024-02-29T00:00:00.000000001" and found[2] is None
+        assert found[1] == array[1].astype("M8[us]").item()
+        far = np.array(["12000-01-01", "9999-12-31"], "M8[D]")
+        assert Document.from_python(far).to_python() == ["12000-01-01", dt.date(9999, 12, 31)]
