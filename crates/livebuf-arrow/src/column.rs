@@ -246,7 +246,7 @@ impl Source {
                     let further = table.has_further_fields();
                     let row = |row| further.then(|| table.row(row)?.get(&key)).flatten();
                     let slots: Vec<Slot> = (0..table.rows()).map(row).collect();
-                    self.slots(&field.kind, &slots)
+                    self.values_of(&field.kind, &slots)
                 }
             };
             made.map_err(|error| error.within(&field.name))
@@ -262,12 +262,26 @@ impl Source {
             let key = Key::new(&field.name);
             let slots: Vec<Slot> =
                 rows.iter().map(|row| row.and_then(|row| row.get(&key))).collect();
-            self.slots(&field.kind, &slots).map_err(|error| error.within(&field.name))
+            self.values_of(&field.kind, &slots).map_err(|error| error.within(&field.name))
         });
         let made = made.collect::<Result<Vec<_>>>()?;
         let missing = || rows.iter().filter(|row| row.is_none()).count();
         refuse_nulls(fields, &made, missing)?;
         Ok(made)
+    }
+
+    /// The array of a column that is exported by itself.
+    pub(crate) fn whole(
+        &self,
+        field: &Field,
+        column: Column<'static, Valid>,
+    ) -> Result<ArrowArray> {
+        refuse_null_items(field, self.column(field, column)?)
+    }
+
+    /// The same of values row by row.
+    pub(crate) fn slots(&self, field: &Field, slots: &[Slot]) -> Result<ArrowArray> {
+        refuse_null_items(field, self.values_of(&field.kind, slots)?)
     }
 
     // --- from columns -------------------------------------------------------
@@ -427,7 +441,7 @@ impl Source {
         };
         let child = || {
             let child = self.column(item, elements.slice(start..end)).map_err(Error::within_list);
-            child.and_then(|child| refuse_null_items(item, child))
+            child.and_then(|child| refuse_null_items(item, child).map_err(Error::within_list))
         };
         let offsets = match kind {
             Type::FixedList(..) => None,
@@ -457,7 +471,7 @@ impl Source {
     // --- from values --------------------------------------------------------
 
     /// The array of values row by row.
-    fn slots(&self, kind: &Type, slots: &[Slot]) -> Result<ArrowArray> {
+    fn values_of(&self, kind: &Type, slots: &[Slot]) -> Result<ArrowArray> {
         let validity = || Validity::of(slots.iter().copied());
         self.values(kind, slots.iter().copied(), validity)
     }
@@ -627,7 +641,7 @@ impl Source {
                         each!(T::default(), value => code(value).and_then(T::from_u64));
                     Ok(Buffer::built(codes))
                 })?;
-                let texts = self.slots(texts, &met)?;
+                let texts = self.values_of(texts, &met)?;
                 let Validity { bits, nulls } = validity();
                 Ok(coded(length, nulls, vec![bits, Some(codes)], Vec::new(), Some(texts)))
             }
@@ -636,8 +650,9 @@ impl Source {
     }
 
     fn items(&self, item: &Field, elements: &[Slot]) -> Result<ArrowArray> {
-        let child = self.slots(&item.kind, elements);
-        child.map_err(Error::within_list).and_then(|child| refuse_null_items(item, child))
+        let child = self.values_of(&item.kind, elements);
+        let whole = child.and_then(|child| refuse_null_items(item, child));
+        whole.map_err(Error::within_list)
     }
 
     // --- text and bytes -----------------------------------------------------
@@ -850,7 +865,7 @@ fn refuse_nulls(fields: &[Field], made: &[ArrowArray], missing: impl Fn() -> usi
 
 fn refuse_null_items(item: &Field, child: ArrowArray) -> Result<ArrowArray> {
     if !item.nullable && child.nulls() > 0 {
-        return Err(null(item).within_list());
+        return Err(null(item));
     }
     Ok(child)
 }

@@ -1,5 +1,6 @@
 //! Arrays of a document to Arrow: what is exported, how, and the streams of it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use livebuf::{Column, Valid, Value};
@@ -110,6 +111,8 @@ pub struct Exporter {
     value: Value<'static, Valid>,
     options: ExportOptions,
     requested: Option<Field>,
+    selected: Option<Vec<Vec<String>>>,
+    rows: Range<usize>,
 }
 
 impl Exporter {
@@ -123,7 +126,14 @@ impl Exporter {
         let pinned = Pinned::new(owner)?;
         let value = pinned.doc.root();
         let options = ExportOptions::default();
-        Ok(Exporter { pinned: Arc::new(pinned), value, options, requested: None })
+        Ok(Exporter {
+            pinned: Arc::new(pinned),
+            value,
+            options,
+            requested: None,
+            selected: None,
+            rows: 0..usize::MAX,
+        })
     }
 
     /// Exports what is at a JSON pointer (RFC 6901) below instead.
@@ -157,11 +167,47 @@ impl Exporter {
         Ok(Exporter { requested: Some(schema.field()?), ..self })
     }
 
+    /// Exports these columns only, in this order. Each is named by the keys that lead to it: one
+    /// key of the rows' objects, or more through objects in them. In Arrow its name is the keys
+    /// with dots between them.
+    ///
+    /// What is not selected is not looked at, once the document is validated.
+    ///
+    /// ```
+    /// use livebuf_arrow::Exporter;
+    /// let doc = livebuf::json!([{"id": 1, "user": {"name": "Ada"}}, {"id": 2, "user": null}]);
+    /// let exporter = Exporter::new(std::sync::Arc::new(doc))?;
+    /// let selected = exporter.select([vec!["user".to_owned(), "name".to_owned()]]);
+    /// assert_eq!(selected.columns()?, [("user.name".to_owned(), "utf8".to_owned())]);
+    /// # Ok::<(), livebuf_arrow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn select(self, columns: impl IntoIterator<Item = Vec<String>>) -> Exporter {
+        Exporter { selected: Some(columns.into_iter().collect()), ..self }
+    }
+
+    /// Exports these rows only, cut to those there are.
+    #[must_use]
+    pub fn rows(self, rows: Range<usize>) -> Exporter {
+        Exporter { rows, ..self }
+    }
+
+    /// The name of each column, and its type in words.
+    ///
+    /// # Errors
+    /// As [`schema`](Self::schema).
+    pub fn columns(&self) -> Result<Vec<(String, String)>> {
+        let plan = self.plan()?;
+        let fields = plan.fields().into_iter();
+        Ok(fields.map(|field| (field.name, field.kind.to_string())).collect())
+    }
+
     /// The schema: a struct with a field for each column. One pass over the array where
     /// its storage does not tell the types.
     ///
     /// # Errors
-    /// [`ErrorKind::NotAnArray`]; [`ErrorKind::Limit`] for too many columns, or
+    /// [`ErrorKind::NotAnArray`]; [`ErrorKind::NotFound`] for a selected column that no row has;
+    /// [`ErrorKind::Limit`] for too many columns, or
     /// rows that have few of them ([`ExportOptions::max_cells`]);
     /// [`ErrorKind::Unsupported`] for a key with a zero character; [`ErrorKind::Cast`]
     /// where a requested type cannot hold what a column has.
@@ -197,12 +243,16 @@ impl Exporter {
             let message = format!("the value is no array but {:?}", self.value.kind());
             return Err(Error::new(ErrorKind::NotAnArray, message));
         };
-        let rows = array.as_column();
+        let rows = array.as_column().slice(self.rows.clone());
+        let source = Source { pinned: Arc::clone(&self.pinned), copy: self.options.copy };
+        if let Some(selected) = &self.selected {
+            let shape = self.select_from(rows, selected)?;
+            return Ok(Plan { source, rows, shape });
+        }
         let mut seen = Seen::default();
         seen.column(rows, 0);
-        let bytes = self.pinned.doc.as_bytes().len() as u64;
-        let most = self.options.max_cells.unwrap_or(CELLS * bytes);
-        if self.requested.is_none() && seen.cells(rows.len() as u64) > most {
+        if self.requested.is_none() && seen.cells(rows.len() as u64) > self.most_cells() {
+            let most = self.most_cells();
             let message = format!(
                 "most values would be missing: more than {most} rows times columns; request a \
                  schema of fewer columns, or set `max_cells` higher"
@@ -213,9 +263,80 @@ impl Exporter {
         if let Some(requested) = &self.requested {
             shape = fit_rows(shape, requested)?;
         }
-        let source = Source { pinned: Arc::clone(&self.pinned), copy: self.options.copy };
         Ok(Plan { source, rows, shape })
     }
+
+    fn most_cells(&self) -> u64 {
+        let bytes = self.pinned.doc.as_bytes().len() as u64;
+        self.options.max_cells.unwrap_or(CELLS * bytes)
+    }
+
+    /// The types of selected columns.
+    fn select_from(&self, rows: Column<'static, Valid>, paths: &[Vec<String>]) -> Result<Rows> {
+        let mut cells = 0u64;
+        let mut fields = Vec::with_capacity(paths.len());
+        for path in paths {
+            let mut seen = Seen::default();
+            match stored(rows, path) {
+                Some(column) => seen.column(column, 1),
+                None => {
+                    let mut there = false;
+                    for slot in below(rows, path) {
+                        there |= slot.is_some();
+                        slot.into_iter().for_each(|value| seen.value(value, 1));
+                    }
+                    if !there && !rows.is_empty() {
+                        let message = format!("no row has the column {:?}", path.join("."));
+                        return Err(Error::new(ErrorKind::NotFound, message));
+                    }
+                }
+            }
+            cells = cells.saturating_add(seen.cells(rows.len() as u64));
+            fields.push(seen.into_field(path.join("."), self.options.narrow, self.options.text));
+        }
+        if cells > self.most_cells() {
+            let most = self.most_cells();
+            let message = format!("more than {most} rows times columns: set `max_cells` higher");
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        if let Some(requested) = &self.requested {
+            let Type::Struct(wanted) = &requested.kind else {
+                return Err(no_columns(requested));
+            };
+            let chosen = wanted.iter().map(|field| {
+                let at = fields.iter().position(|known: &Field| known.name == field.name);
+                let at = at.ok_or_else(|| {
+                    let message = format!("{:?} is not among the selected columns", field.name);
+                    Error::new(ErrorKind::NotFound, message)
+                })?;
+                Ok((paths[at].clone(), fit(&fields[at], field)?))
+            });
+            return Ok(Rows::Selected(chosen.collect::<Result<_>>()?));
+        }
+        Ok(Rows::Selected(paths.iter().cloned().zip(fields).collect()))
+    }
+}
+
+/// The column that a path leads to, where rows are stored as columns.
+fn stored(rows: Column<'static, Valid>, path: &[String]) -> Option<Column<'static, Valid>> {
+    let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+    rows.table()?.column(keys.as_slice())
+}
+
+/// The value that a path leads to in each row.
+fn below<'p>(
+    rows: Column<'static, Valid>,
+    path: &'p [String],
+) -> impl Iterator<Item = Option<Value<'static, Valid>>> + 'p {
+    (0..rows.len()).map(move |row| {
+        path.iter().try_fold(rows.get(row)?, |value, key| value.as_object()?.get(key.as_str()))
+    })
+}
+
+#[cold]
+fn no_columns(requested: &Field) -> Error {
+    let message = format!("the requested schema is {}, not columns", requested.kind);
+    Error::new(ErrorKind::Mismatch, message)
 }
 
 impl std::fmt::Debug for Exporter {
@@ -233,17 +354,32 @@ struct Plan {
 
 impl Plan {
     fn schema(&self) -> Result<ArrowSchema> {
-        let fields = match &self.shape {
-            Rows::Objects(fields) => fields.clone(),
-            Rows::Values(field) => vec![field.clone()],
-        };
+        let fields = self.fields();
         made::schema(&Field { nullable: false, ..Field::new("", Type::Struct(fields)) })
+    }
+
+    fn fields(&self) -> Vec<Field> {
+        match &self.shape {
+            Rows::Objects(fields) => fields.clone(),
+            Rows::Selected(columns) => columns.iter().map(|(_, field)| field.clone()).collect(),
+            Rows::Values(field) => vec![field.clone()],
+        }
     }
 
     fn array(&self, start: usize, end: usize) -> Result<ArrowArray> {
         let rows = self.rows.slice(start..end);
         let columns = match &self.shape {
             Rows::Objects(fields) => self.source.rows(fields, rows),
+            Rows::Selected(columns) => {
+                let made = columns.iter().map(|(path, field)| {
+                    let made = match stored(rows, path) {
+                        Some(column) => self.source.whole(field, column),
+                        None => self.source.slots(field, &below(rows, path).collect::<Vec<_>>()),
+                    };
+                    made.map_err(|error| error.within(&field.name))
+                });
+                made.collect()
+            }
             Rows::Values(field) => match self.source.column(field, rows) {
                 Ok(column) if column.nulls() > 0 && !field.nullable => {
                     Err(Error::new(ErrorKind::Cast, "a value is null").within(&field.name))
@@ -284,10 +420,7 @@ impl Batches for Stream {
 // --- requested schemas ------------------------------------------------------
 
 fn fit_rows(shape: Rows, requested: &Field) -> Result<Rows> {
-    let Type::Struct(fields) = &requested.kind else {
-        let message = format!("the requested schema is {}, not columns", requested.kind);
-        return Err(Error::new(ErrorKind::Mismatch, message));
-    };
+    let Type::Struct(fields) = &requested.kind else { return Err(no_columns(requested)) };
     match shape {
         Rows::Objects(columns) => Ok(Rows::Objects(fit_fields(&columns, fields)?)),
         Rows::Values(column) => match fields.as_slice() {
@@ -297,6 +430,7 @@ fn fit_rows(shape: Rows, requested: &Field) -> Result<Rows> {
                 Err(Error::new(ErrorKind::Cast, message))
             }
         },
+        selected => Ok(selected),
     }
 }
 

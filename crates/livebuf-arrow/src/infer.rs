@@ -248,7 +248,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn value(&mut self, value: Value<'a, Valid>, depth: usize) {
+    pub(crate) fn value(&mut self, value: Value<'a, Valid>, depth: usize) {
         self.kinds |= match value.kind() {
             Kind::Null => 0,
             Kind::Bool => BOOL,
@@ -345,6 +345,11 @@ impl<'a> Seen<'a> {
         }
     }
 
+    /// The column of these values.
+    pub(crate) fn into_field(self, name: String, narrow: bool, text: Layout) -> Field {
+        Field::new(name, Chosen { narrow, text }.kind(self))
+    }
+
     /// The columns of rows that are objects, or the one column of other values.
     pub(crate) fn into_rows(self, narrow: bool, text: Layout) -> Result<Rows> {
         let chosen = Chosen { narrow, text };
@@ -355,6 +360,7 @@ impl<'a> Seen<'a> {
         let fields = match &rows {
             Rows::Objects(fields) => fields,
             Rows::Values(field) => std::slice::from_ref(field),
+            Rows::Selected(_) => &[],
         };
         if count(fields) > MAX_FIELDS {
             let message = format!("more than {MAX_FIELDS} columns");
@@ -380,6 +386,8 @@ fn count(fields: &[Field]) -> usize {
 pub(crate) enum Rows {
     /// Rows of these columns.
     Objects(Vec<Field>),
+    /// Rows of these columns, with the keys that lead to each.
+    Selected(Vec<(Vec<String>, Field)>),
     /// Rows of one column.
     Values(Field),
 }

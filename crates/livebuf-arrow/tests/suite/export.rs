@@ -5,14 +5,14 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch, StringArray};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field, Schema};
 use livebuf::{
     ColumnType, Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, New, Tensor,
     Time, Timestamp, Uuid,
 };
 use livebuf_arrow::{ErrorKind, ExportOptions, Exporter, TextLayout};
 
-use crate::exchange::{import_rows, stream_to_arrow, text, to_arrow};
+use crate::exchange::{import_rows, schema_from_arrow, stream_to_arrow, text, to_arrow};
 
 const ROWS: usize = 100;
 
@@ -866,4 +866,53 @@ fn mixed_kinds_are_text() {
     let wide = [(10i128.pow(37), 0), (1, 38)].map(|(n, scale)| Decimal::new(n, scale).unwrap());
     let batch = export(&Arc::new(livebuf::json!([{"a": wide[0]}, {"a": wide[1]}])));
     assert_eq!(types(&batch), ["a Utf8"]);
+}
+
+/// Chosen columns, through nested objects, and a range of rows.
+#[test]
+fn columns_and_rows_are_selected() {
+    let path = |path: &str| path.split('.').map(str::to_owned).collect::<Vec<_>>();
+    let rows: Vec<String> = (0..50)
+        .map(|n| match n % 7 {
+            3 => format!(r#"{{"id":{n},"user":null,"note":"n{n}"}}"#),
+            _ => {
+                format!(r#"{{"id":{n},"user":{{"name":"u{n}","age":{}}},"note":"n{n}"}}"#, n * 300)
+            }
+        })
+        .collect();
+    let text = format!("[{}]", rows.join(","));
+    let table = Arc::new(livebuf_json::from_str(&text).unwrap());
+    let options = livebuf_json::ReadOptions::new().tables(false);
+    let plain = Arc::new(livebuf_json::from_slice_with(text.as_bytes(), &options).unwrap());
+    for document in [table, plain] {
+        let exporter = || Exporter::new(Arc::clone(&document)).unwrap();
+        let chosen = || exporter().select([path("user.age"), path("id")]);
+        let batch = to_arrow(chosen().batch().unwrap());
+        assert_eq!(types(&batch), ["user.age Int64", "id Int64"]);
+        let ages = batch.column(0).as_primitive::<Int64Type>();
+        assert_eq!((ages.len(), ages.null_count(), ages.value(4)), (50, 7, 1200));
+        let part = to_arrow(chosen().rows(10..20).batch().unwrap());
+        assert_eq!(part, batch.slice(10, 10));
+        assert_eq!(to_arrow(chosen().rows(45..99).batch().unwrap()).num_rows(), 5);
+        assert_eq!(to_arrow(exporter().rows(1..3).batch().unwrap()), export(&document).slice(1, 2));
+        assert_eq!(chosen().columns().unwrap()[1], ("id".to_owned(), "int64".to_owned()));
+        let error = exporter().select([path("user.none")]).batch().map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert!(error.to_string().contains("user.none"), "{error}");
+        // A consumer may want fewer of them, and other types.
+        let schema = Schema::new(vec![Field::new("id", DataType::Int32, true)]);
+        let requested = chosen().requested_schema(&schema_from_arrow(&schema)).unwrap();
+        assert_eq!(types(&to_arrow(requested.batch().unwrap())), ["id Int32"]);
+        let schema = Schema::new(vec![Field::new("note", DataType::Utf8, true)]);
+        let requested = chosen().requested_schema(&schema_from_arrow(&schema)).unwrap();
+        assert_eq!(requested.batch().map(drop).unwrap_err().kind(), ErrorKind::NotFound);
+        let strict = Schema::new(vec![Field::new("user.age", DataType::Int64, false)]);
+        let requested = chosen().requested_schema(&schema_from_arrow(&strict)).unwrap();
+        assert_eq!(requested.batch().map(drop).unwrap_err().kind(), ErrorKind::Cast);
+        let streamed = stream_to_arrow(
+            chosen().options(ExportOptions::new().batch_rows(16)).stream().unwrap(),
+        );
+        let rows: usize = streamed.map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(rows, 50);
+    }
 }
