@@ -10,7 +10,7 @@ use crate::compare;
 use crate::decode;
 use crate::encode::Given;
 use crate::error::{self, Fault, Held, expected};
-use crate::export::{self, Numbers};
+use crate::export::{self, Numbers, Rows};
 use crate::log::{Change, Effect, Taken};
 use crate::pointer::{fallback, pointer_below};
 use crate::table::{Column, Table};
@@ -396,7 +396,7 @@ impl Array {
     /// The elements as a column, which can be searched.
     #[getter]
     fn column(slf: &Bound<'_, Self>) -> Column {
-        Column { array: slf.clone().unbind(), path: Vec::new() }
+        Column { array: slf.clone().unbind(), path: Vec::new(), rows: Rows::ALL }
     }
 
     /// The elements as a numpy array on the document's memory, if they are stored as numbers of
@@ -411,7 +411,7 @@ impl Array {
         copy: bool,
         writable: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Numbers::new(slf.clone().unbind(), Vec::new()).numpy(slf.py(), copy, writable)
+        Numbers::new(slf.clone().unbind(), Vec::new(), Rows::ALL).numpy(slf.py(), copy, writable)
     }
 
     /// The length of each dimension, where the array is a tensor; else `None`.
@@ -478,7 +478,7 @@ impl Array {
         view: *mut pyo3::ffi::Py_buffer,
         flags: std::os::raw::c_int,
     ) -> PyResult<()> {
-        let numbers = Numbers::new(slf.clone().unbind(), Vec::new());
+        let numbers = Numbers::new(slf.clone().unbind(), Vec::new(), Rows::ALL);
         export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
     }
 

@@ -71,11 +71,34 @@ impl Layout {
     }
 }
 
+/// Rows of an array: from the first up to, without, the last; cut to those there are.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows {
+    pub(crate) start: usize,
+    pub(crate) stop: usize,
+}
+
+impl Rows {
+    pub(crate) const ALL: Rows = Rows { start: 0, stop: usize::MAX };
+
+    /// How many of so many rows these are.
+    pub(crate) fn count(self, length: usize) -> usize {
+        self.stop.min(length).saturating_sub(self.start)
+    }
+
+    /// Those of these rows that lie in `part`, whose numbers begin at the first of these.
+    pub(crate) fn part(self, part: std::ops::Range<usize>) -> Rows {
+        let place = |row: usize| self.start.saturating_add(row).min(self.stop);
+        Rows { start: place(part.start), stop: place(part.end) }
+    }
+}
+
 /// Numbers of one type in a document's memory: an array, or a column of its table.
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Numbers {
     array: Py<Array>,
     path: Vec<String>,
+    rows: Rows,
     writable: bool,
 }
 
@@ -245,7 +268,7 @@ pub(crate) fn numbers(
         // Found again, since the beginning of the edit may have moved the document.
         let node = view_of_array.node(py, state)?;
         let value = state.editor()?.value(node)?;
-        let column = column(&value, &numbers.path)?;
+        let column = column(&value, &numbers.path)?.slice(numbers.rows.start..numbers.rows.stop);
         let Some(slots) = slots(&column)? else {
             let message = "only arrays and columns whose values are all numbers of one type, \
                            dates or times, without null, and lie aligned in memory can be looked \
@@ -293,8 +316,8 @@ pub(crate) fn numbers(
 }
 
 impl Numbers {
-    pub(crate) fn new(array: Py<Array>, path: Vec<String>) -> Numbers {
-        Numbers { array, path, writable: false }
+    pub(crate) fn new(array: Py<Array>, path: Vec<String>, rows: Rows) -> Numbers {
+        Numbers { array, path, rows, writable: false }
     }
 
     /// A numpy array on these numbers.

@@ -60,7 +60,7 @@ mod _livebuf {
     #[pymodule_export]
     use crate::object::{Members, Ordered};
     #[pymodule_export]
-    use crate::table::{Column, Table, from_arrow};
+    use crate::table::{Column, ColumnValues, Table, from_arrow};
     #[pymodule_export]
     use crate::template::Template;
     #[pymodule_export]

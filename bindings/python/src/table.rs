@@ -4,19 +4,19 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use livebuf::{Checked, ColumnType, Decimal, Doc, Extended, Scalar, Valid};
+use livebuf::{Checked, Codes, ColumnType, Decimal, Doc, Extended, Scalar, Valid};
 use livebuf_arrow::{
     ArrowArray, ArrowArrayStream, ArrowSchema, ExportOptions, Exporter, ImportOptions, RecordBatch,
     TextLayout,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyTuple};
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PySlice, PyString, PyTuple};
 
 use crate::decode::{self, CollectorPause};
 use crate::encode::Given;
 use crate::error::{self, Held, expected};
-use crate::export::{self, Numbers};
+use crate::export::{self, Numbers, Rows};
 use crate::extended::{self, Class, Read, Refused};
 use crate::view::{Array, Document};
 
@@ -35,6 +35,9 @@ pub(crate) struct Table {
     pub(crate) array: Py<Array>,
     pub(crate) options: ExportOptions,
     pub(crate) copy: bool,
+    /// The keys that lead to each chosen column; all columns where there is none.
+    selected: Option<Vec<Vec<String>>>,
+    rows: Rows,
 }
 
 /// A document's bytes, kept in place while an export of them lives.
@@ -74,7 +77,45 @@ impl Drop for Exported {
 
 impl Table {
     pub(crate) fn new(array: Py<Array>) -> Table {
-        Table { array, options: ExportOptions::default(), copy: false }
+        let (options, rows) = (ExportOptions::default(), Rows::ALL);
+        Table { array, options, copy: false, selected: None, rows }
+    }
+
+    fn clone_ref(&self, py: Python<'_>) -> Table {
+        Table {
+            array: self.array.clone_ref(py),
+            options: self.options.clone(),
+            copy: self.copy,
+            selected: self.selected.clone(),
+            rows: self.rows,
+        }
+    }
+
+    /// The keys that a column's name stands for: a key, or keys with dots between them.
+    fn path_of(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+        if let Ok(keys) = name.cast::<PyTuple>() {
+            if keys.is_empty() {
+                return Err(PyValueError::new_err("a key is wanted"));
+            }
+            return keys.extract();
+        }
+        let Ok(name) = name.extract::<String>() else {
+            return Err(expected("a column's key, or a tuple of keys,", name));
+        };
+        if !name.contains('.') {
+            return Ok(vec![name]);
+        }
+        let whole = vec![name];
+        let is_key = self.array.get().view.read(py, |value| {
+            Ok(matches!(value.as_array()?, Some(array) if match array.table()? {
+                Some(table) => table.column(whole[0].as_str())?.is_some(),
+                None => false,
+            }))
+        })?;
+        if is_key {
+            return Ok(whole);
+        }
+        Ok(whole[0].split('.').map(str::to_owned).collect())
     }
 
     fn exporter(&self, py: Python<'_>) -> PyResult<Exporter> {
@@ -99,8 +140,23 @@ impl Table {
             Ok((owner, pointer))
         })?;
         let options = self.options.clone();
-        py.detach(|| Ok(Exporter::new(Arc::new(owner))?.at(&pointer)?.options(options)))
-            .map_err(|failure: livebuf_arrow::Error| error::arrow(py, &failure))
+        let (selected, Rows { start, stop }) = (self.selected.clone(), self.rows);
+        let exporter = || {
+            let exporter = Exporter::new(Arc::new(owner))?.at(&pointer)?.options(options);
+            let exporter = exporter.rows(start..stop);
+            Ok(match selected {
+                Some(columns) => exporter.select(columns),
+                None => exporter,
+            })
+        };
+        py.detach(exporter).map_err(|failure: livebuf_arrow::Error| error::arrow(py, &failure))
+    }
+}
+
+impl Table {
+    fn column_of(&self, py: Python<'_>, path: Vec<String>) -> PyResult<Column> {
+        self.array.get().view.read(py, |value| export::column(value, &path).map(drop))?;
+        Ok(Column { array: self.array.clone_ref(py), path, rows: self.rows })
     }
 }
 
@@ -140,7 +196,58 @@ impl Table {
         if let Some(cells) = max_cells {
             options = options.max_cells(cells);
         }
-        Ok(Table { array: self.array.clone_ref(py), options, copy })
+        Ok(Table { options, copy, ..self.clone_ref(py) })
+    }
+
+    /// The same rows with these columns only, in this order. A column is named by its key, by
+    /// keys with dots between them (`"user.id"`) or by a tuple of keys.
+    ///
+    /// Raises `MissingKeyError` where the table has no such column.
+    fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<Table> {
+        if columns.is_instance_of::<PyString>() {
+            return Err(expected("a list of columns", columns));
+        }
+        let mut selected = Vec::new();
+        for name in columns.try_iter()? {
+            let path = self.path_of(py, &name?)?;
+            if self.stored(py)? {
+                self.array.get().view.read(py, |value| export::column(value, &path).map(drop))?;
+            }
+            selected.push(path);
+        }
+        Ok(Table { selected: Some(selected), ..self.clone_ref(py) })
+    }
+
+    /// The same columns with the rows from `start` up to, without, `stop` only. Negative numbers
+    /// count from the end, as in slices.
+    #[pyo3(signature = (start=0, stop=None))]
+    fn slice(&self, py: Python<'_>, start: isize, stop: Option<isize>) -> PyResult<Table> {
+        let part = PySlice::new(py, start, stop.unwrap_or(isize::MAX), 1);
+        let length = self.num_rows(py)?;
+        let part = part.indices(length as isize)?;
+        let (start, stop) = (part.start as usize, part.stop.max(part.start) as usize);
+        Ok(Table { rows: self.rows.part(start..stop), ..self.clone_ref(py) })
+    }
+
+    /// The columns' names and their Arrow types in words.
+    #[getter]
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let exporter = self.exporter(py)?;
+        let columns = py.detach(|| exporter.columns());
+        let schema = PyDict::new(py);
+        for (name, kind) in columns.map_err(|failure| error::arrow(py, &failure))? {
+            schema.set_item(name, kind)?;
+        }
+        Ok(schema)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.num_rows(py)
+    }
+
+    /// A column by its key, by keys with dots between them, or by a tuple of keys.
+    fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Column> {
+        self.column_of(py, self.path_of(py, key)?)
     }
 
     /// The Arrow C stream (the PyCapsule interface).
@@ -172,7 +279,7 @@ impl Table {
     /// Count of rows.
     #[getter]
     fn num_rows(&self, py: Python<'_>) -> PyResult<usize> {
-        self.array.get().view.len(py)
+        Ok(self.rows.count(self.array.get().view.len(py)?))
     }
 
     /// Whether the array is stored as columns. Others can be exported too, but have no columns
@@ -189,6 +296,9 @@ impl Table {
     /// objects has one column, its elements: `["value"]`.
     #[getter]
     fn column_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        if let Some(selected) = &self.selected {
+            return Ok(selected.iter().map(|path| path.join(".")).collect());
+        }
         self.array.get().view.read(py, |value| {
             let Some(array) = value.as_array()? else { return Ok(Vec::new()) };
             let Some(table) = array.table()? else {
@@ -208,9 +318,7 @@ impl Table {
         if path.is_empty() {
             return Err(PyValueError::new_err("a key is wanted"));
         }
-        let path: Vec<String> = path.extract()?;
-        self.array.get().view.read(py, |value| export::column(value, &path).map(|_| ()))?;
-        Ok(Column { array: self.array.clone_ref(py), path })
+        self.column_of(py, path.extract()?)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -229,6 +337,7 @@ impl Table {
 pub(crate) struct Column {
     pub(crate) array: Py<Array>,
     pub(crate) path: Vec<String>,
+    pub(crate) rows: Rows,
 }
 
 impl Column {
@@ -237,7 +346,9 @@ impl Column {
         py: Python<'_>,
         look: impl FnOnce(livebuf::Column<'_, Checked>) -> Held<R>,
     ) -> PyResult<R> {
-        self.array.get().view.read(py, |value| look(export::column(value, &self.path)?))
+        let Rows { start, stop } = self.rows;
+        let view = &self.array.get().view;
+        view.read(py, |value| look(export::column(value, &self.path)?.slice(start..stop)))
     }
 }
 
@@ -300,6 +411,53 @@ fn rows_of_numbers(
     column.filter_f64(low.float, high.float).collect()
 }
 
+/// The rows whose text lies between two, by code points.
+fn rows_of_texts(
+    column: &livebuf::Column<'_, Checked>,
+    low: &str,
+    high: &str,
+) -> livebuf::Result<Vec<usize>> {
+    let mut rows = Vec::new();
+    // Each text of a dictionary is compared once.
+    if let Some(dictionary) = column.dictionary()? {
+        let texts: Vec<bool> = dictionary
+            .texts()
+            .strs()
+            .map(|text| text.is_some_and(|text| (low..=high).contains(&text)))
+            .collect();
+        let mut add = |row: usize, code: usize| {
+            if texts.get(code).is_some_and(|&is_between| is_between) {
+                rows.push(row);
+            }
+        };
+        match dictionary.codes() {
+            Codes::U8(codes) => {
+                codes.iter().enumerate().for_each(|(row, &code)| add(row, code.into()));
+            }
+            Codes::U16(codes) => {
+                codes.iter().enumerate().for_each(|(row, &code)| add(row, code.into()));
+            }
+        }
+        if column.is_complete() {
+            return Ok(rows);
+        }
+        // A slot without a value has code 0.
+        let mut there = Vec::with_capacity(rows.len());
+        for row in rows {
+            if column.get(row)?.is_some_and(|value| !value.is_null()) {
+                there.push(row);
+            }
+        }
+        return Ok(there);
+    }
+    for (row, text) in column.strs().enumerate() {
+        if text.is_some_and(|text| (low..=high).contains(&text)) {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
 /// The rows whose value is one of these.
 fn rows_of(
     column: &livebuf::Column<'_, Checked>,
@@ -321,6 +479,41 @@ fn rows_of(
 impl Column {
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.read(py, |column| Ok(column.len()))
+    }
+
+    /// The value of a row as a plain one; `None` where the row has none. With a slice, the column
+    /// of these rows.
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let length = self.__len__(py)?;
+        if let Ok(part) = index.cast::<PySlice>() {
+            let part = part.indices(length as isize)?;
+            if part.step != 1 {
+                return Err(PyValueError::new_err("a column's slice has the step 1"));
+            }
+            let (start, stop) = (part.start as usize, part.stop.max(part.start) as usize);
+            let rows = self.rows.part(start..stop);
+            let (array, path) = (self.array.clone_ref(py), self.path.clone());
+            return Ok(Bound::new(py, Column { array, path, rows })?.into_any());
+        }
+        let given: isize = index.extract()?;
+        let row = if given < 0 { given + length as isize } else { given };
+        if row < 0 || row as usize >= length {
+            return Err(error::index(py, given, length));
+        }
+        self.read(py, |column| match column.get(row as usize)? {
+            Some(value) => Ok(decode::to_python_within(py, &value, &mut u64::MAX.clone())?),
+            None => Ok(py.None().into_bound(py)),
+        })
+    }
+
+    /// The values as plain ones, from the first row on. They are read as they are asked for, some
+    /// at a time.
+    fn __iter__(slf: Bound<'_, Self>) -> ColumnValues {
+        ColumnValues { column: slf.unbind(), next: 0, ready: Vec::new() }
     }
 
     /// How the values are stored: `"I8"`, `"F64"`, `"String"`, `"Cells"` (any mix) and others.
@@ -360,9 +553,14 @@ impl Column {
     }
 
     /// The rows whose number lies between two bounds, both included. With dates as bounds, the
-    /// rows whose date does; so with times, datetimes (with a time zone or without) and UUIDs.
+    /// rows whose date does; so with times, datetimes (with a time zone or without), UUIDs, and
+    /// texts, which are ordered by their code points.
     fn filter(&self, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         let py = low.py();
+        if let (Ok(low), Ok(high)) = (low.cast::<PyString>(), high.cast::<PyString>()) {
+            let (low, high) = (low.to_str()?, high.to_str()?);
+            return self.read(py, |column| Ok(rows_of_texts(&column, low, high)?));
+        }
         let bounds = (wanted(low)?, wanted(high)?);
         let (low, high) = match bounds {
             (None | Some(Extended::Decimal(_)), None | Some(Extended::Decimal(_))) => {
@@ -378,7 +576,7 @@ impl Column {
                 });
             }
             _ => {
-                let message = "the bounds must be of one kind: numbers, dates, times, UUIDs, or \
+                let message = "the bounds must be of one kind: numbers, texts, dates, times, UUIDs, or \
                                datetimes that both have a time zone or both have none";
                 return Err(error::wrong_type(py, message.into()));
             }
@@ -426,7 +624,8 @@ impl Column {
         let view = &self.array.get().view;
         view.read(py, |value| {
             let _pause = CollectorPause::new();
-            let column = export::column(value, &self.path)?;
+            let Rows { start, stop } = self.rows;
+            let column = export::column(value, &self.path)?.slice(start..stop);
             let mut left = max_values.unwrap_or(decode::default_budget(value.document_length()));
             let mut values = Vec::new();
             for value in column.iter() {
@@ -445,6 +644,24 @@ impl Column {
         })
     }
 
+    /// The Arrow C array (the PyCapsule interface).
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        // A wish, which the interface lets a producer pass over.
+        let _ = requested_schema;
+        let selected = (!self.path.is_empty()).then(|| vec![self.path.clone()]);
+        let table = Table { selected, rows: self.rows, ..Table::new(self.array.clone_ref(py)) };
+        let exporter = table.exporter(py)?;
+        let (schema, array) =
+            py.detach(|| exporter.column()).map_err(|failure| error::arrow(py, &failure))?;
+        let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+        Ok((schema, PyCapsule::new_with_value(py, array, c"arrow_array")?))
+    }
+
     /// The values as a numpy array on the document's memory: as `Array.numpy`.
     #[pyo3(signature = (*, copy=false, writable=false))]
     fn numpy<'py>(
@@ -453,7 +670,8 @@ impl Column {
         copy: bool,
         writable: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Numbers::new(self.array.clone_ref(py), self.path.clone()).numpy(py, copy, writable)
+        let array = self.array.clone_ref(py);
+        Numbers::new(array, self.path.clone(), self.rows).numpy(py, copy, writable)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -467,12 +685,50 @@ impl Column {
         flags: std::os::raw::c_int,
     ) -> PyResult<()> {
         let column = slf.get();
-        let numbers = Numbers::new(column.array.clone_ref(slf.py()), column.path.clone());
+        let array = column.array.clone_ref(slf.py());
+        let numbers = Numbers::new(array, column.path.clone(), column.rows);
         export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
     }
 
     unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer) {
         export::release(slf.get().array.get().view.document(slf.py()).get(), view);
+    }
+}
+
+/// Rows that an iterator over a column reads at once.
+const READ_AT_ONCE: usize = 256;
+
+/// The values of a column, one by one.
+#[pyclass(module = "livebuf")]
+pub(crate) struct ColumnValues {
+    column: Py<Column>,
+    next: usize,
+    /// Values that were read, the last first.
+    ready: Vec<Py<PyAny>>,
+}
+
+#[pymethods]
+impl ColumnValues {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        if self.ready.is_empty() {
+            let (from, column) = (self.next, self.column.get());
+            self.ready = column.read(py, |column| {
+                let mut left = u64::MAX;
+                let part = column.slice(from..from.saturating_add(READ_AT_ONCE));
+                let mut values = part.iter().map(|value| match value? {
+                    Some(value) => Ok(decode::to_python_within(py, &value, &mut left)?.unbind()),
+                    None => Ok(py.None()),
+                });
+                values.by_ref().collect::<Held<Vec<_>>>()
+            })?;
+            self.next += self.ready.len();
+            self.ready.reverse();
+        }
+        Ok(self.ready.pop())
     }
 }
 

@@ -50,7 +50,7 @@ class Spy:
         livebuf.Object: ["__getitem__", "__iter__", "__len__", "keys", "items", "to_python"],
         livebuf.Document: ["__getitem__", "__iter__", "__len__", "root", "to_python"],
         livebuf.Column: ["__len__", "to_python", "numpy"],
-        livebuf.Table: ["column", "num_rows"],
+        livebuf.Table: ["column", "num_rows", "__len__", "__getitem__"],
     }
 
     def __enter__(self) -> Spy:
@@ -93,8 +93,6 @@ class Spy:
 class TestTables:
     def test_nothing_of_a_sequence(self, table: livebuf.Table) -> None:
         for name in (
-            "__len__",
-            "__getitem__",
             "__iter__",
             "__next__",
             "__contains__",
@@ -108,7 +106,7 @@ class TestTables:
             "tolist",
         ):
             assert not hasattr(livebuf.Table, name), name
-        for action in (len, iter, list, lambda t: t[0], memoryview, lambda t: 1 in t):
+        for action in (list, lambda t: t[0], lambda t: next(iter(t)), memoryview, lambda t: 1 in t):
             with pytest.raises(TypeError):
                 action(table)
 

@@ -227,6 +227,23 @@ impl Exporter {
         Ok(made::batch(schema, array))
     }
 
+    /// The one column that is exported, by itself: the selected one, or the elements of an array
+    /// that holds no objects.
+    ///
+    /// # Errors
+    /// As [`batch`](Self::batch), and [`ErrorKind::Mismatch`] where there is not one column.
+    pub fn column(&self) -> Result<(ArrowSchema, ArrowArray)> {
+        let plan = self.plan()?;
+        let (fields, mut columns) = (plan.fields(), plan.columns(0, plan.rows.len())?);
+        match (fields.as_slice(), columns.pop()) {
+            ([field], Some(column)) => Ok((made::schema(field)?, column)),
+            (fields, _) => {
+                let message = format!("one column is wanted, not {}", fields.len());
+                Err(Error::new(ErrorKind::Mismatch, message))
+            }
+        }
+    }
+
     /// All rows as a stream of batches, which are made as they are asked for.
     ///
     /// # Errors
@@ -367,6 +384,12 @@ impl Plan {
     }
 
     fn array(&self, start: usize, end: usize) -> Result<ArrowArray> {
+        let columns = self.columns(start, end)?;
+        let rows = end.min(self.rows.len()) - start;
+        Ok(made::array(rows, 0, vec![None], columns))
+    }
+
+    fn columns(&self, start: usize, end: usize) -> Result<Vec<ArrowArray>> {
         let rows = self.rows.slice(start..end);
         let columns = match &self.shape {
             Rows::Objects(fields) => self.source.rows(fields, rows),
@@ -389,8 +412,7 @@ impl Plan {
                 }
             },
         };
-        let columns = columns.map_err(|error| error.after_row(start))?;
-        Ok(made::array(rows.len(), 0, vec![None], columns))
+        columns.map_err(|error| error.after_row(start))
     }
 }
 

@@ -1,0 +1,148 @@
+"""Columns and rows of a table that are chosen, and columns as sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import livebuf
+import pytest
+from livebuf import Document
+
+ROWS = [
+    {
+        "id": n,
+        "user": {"id": n * 7, "name": f"user {n}"} if n % 5 else None,
+        "state": ("open", "shut", "held")[n % 3],
+        "a.b": n / 2,
+    }
+    for n in range(100)
+]
+
+
+@pytest.fixture(params=["table", "objects"])
+def table(request: pytest.FixtureRequest) -> livebuf.Table:
+    data = livebuf.dumps({"rows": ROWS}, tables=request.param == "table")
+    return Document(data)["rows"].table
+
+
+def frame(table: livebuf.Table) -> Any:
+    return pytest.importorskip("pyarrow").table(table)
+
+
+class TestSelect:
+    def test_columns(self, table: livebuf.Table) -> None:
+        chosen = table.select(["state", "user.id", ("a.b",), "id"])
+        assert chosen.column_names == ["state", "user.id", "a.b", "id"]
+        assert len(chosen) == len(table) == 100
+        found = frame(chosen)
+        assert found.column_names == chosen.column_names
+        assert found.column("user.id").to_pylist() == [
+            row["user"] and row["user"]["id"] for row in ROWS
+        ]
+        assert found.column("a.b").to_pylist() == [row["a.b"] for row in ROWS]
+        assert frame(chosen.select(["id"])).column_names == ["id"]
+        assert list(chosen.schema) == chosen.column_names
+        assert chosen.schema["user.id"] == "int64" and chosen.schema["state"] == "utf8"
+
+    def test_options_and_rows_stay(self, table: livebuf.Table) -> None:
+        pa = pytest.importorskip("pyarrow")
+        chosen = table.with_options(narrow=True).select(["id"]).slice(10, 20)
+        found = frame(chosen)
+        assert found.schema.field("id").type == pa.int8()
+        assert found.column("id").to_pylist() == list(range(10, 20))
+        assert frame(table.slice(10, 20).with_options(narrow=True).select(["id"])) == found
+
+    def test_what_is_not_there(self, table: livebuf.Table) -> None:
+        with pytest.raises((livebuf.MissingKeyError, livebuf.WrongTypeError)):
+            frame(table.select(["none"]))
+        for wrong in ("id", [1], [()], 5):
+            with pytest.raises((TypeError, ValueError)):
+                table.select(wrong)  # type: ignore[arg-type]
+
+    def test_engines(self, table: livebuf.Table) -> None:
+        duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+        chosen = table.select(["id", "user.name"]).slice(3)
+        assert duckdb.sql('select sum(id), count("user.name") from chosen').fetchall() == [
+            (sum(range(3, 100)), 78)
+        ]
+        assert polars.DataFrame(chosen).shape == (97, 2)
+
+
+class TestSlice:
+    @pytest.mark.parametrize(
+        "part", [(0, None), (10, 20), (-5, None), (3, -3), (90, 500), (50, 10), (100, None)]
+    )
+    def test_is_that_of_a_list(self, table: livebuf.Table, part: tuple[int, int | None]) -> None:
+        chosen = table.slice(*part)
+        expected = ROWS[slice(*part)]
+        assert len(chosen) == chosen.num_rows == len(expected)
+        assert frame(chosen.select(["id"])).column("id").to_pylist() == [
+            row["id"] for row in expected
+        ]
+        again = chosen.slice(1, 4)
+        assert len(again) == len(expected[1:4])
+
+
+class TestColumns:
+    def stored(self) -> livebuf.Table:
+        return Document.from_python(ROWS).root.table
+
+    def test_are_sequences(self) -> None:
+        table = self.stored()
+        column = table["id"]
+        assert len(column) == 100 and column[7] == 7 and column[-1] == 99
+        assert list(column) == column.to_python() == list(range(100))
+        assert list(table["user.name"])[:2] == [None, "user 1"]
+        assert list(table["user", "id"]) == [row["user"] and row["user"]["id"] for row in ROWS]
+        assert list(table["a.b"]) == [row["a.b"] for row in ROWS]
+        for index in (100, -101):
+            with pytest.raises(IndexError):
+                column[index]
+        with pytest.raises(KeyError):
+            table["none"]
+        with pytest.raises(TypeError):
+            table[0]  # type: ignore[index]
+
+    def test_slices(self) -> None:
+        table = self.stored()
+        part = table["id"][10:20]
+        assert list(part) == list(range(10, 20)) and part[3:][0] == 13
+        assert part.find(15) == 5 and part.find(5) is None and part.filter(12, 13) == [2, 3]
+        assert memoryview(part).tolist() == list(range(10, 20))
+        assert part.numpy().sum() == sum(range(10, 20))
+        assert table.slice(10, 20)["state"].counts() == {"shut": 4, "held": 3, "open": 3}
+        assert table.slice(10, 20)["id"].to_python() == list(range(10, 20))
+        with pytest.raises(ValueError, match="step"):
+            table["id"][::2]
+
+    def test_ranges_of_text(self) -> None:
+        table = self.stored()
+        states = [row["state"] for row in ROWS]
+        for low, high in (("held", "open"), ("p", "z"), ("", "\U0010ffff"), ("z", "a")):
+            expected = [at for at, state in enumerate(states) if low <= state <= high]
+            assert table["state"].filter(low, high) == expected
+        names = [row["user"] and row["user"]["name"] for row in ROWS]
+        expected = [at for at, name in enumerate(names) if name and "user 2" <= name <= "user 5"]
+        assert table["user.name"].filter("user 2", "user 5") == expected
+        some = [None if n % 3 else f"the state {n % 4}" for n in range(60)]
+        column = Document.from_python(some).root.column
+        assert column.type.startswith("Dictionary")
+        assert column.filter("the state 0", "the state 1") == [
+            n for n in range(60) if not n % 3 and n % 4 < 2
+        ]
+        with pytest.raises(TypeError):
+            table["state"].filter("a", 5)  # type: ignore[call-overload]
+
+    def test_arrow(self) -> None:
+        pa = pytest.importorskip("pyarrow")
+        table = self.stored()
+        assert pa.array(table["id"]).to_pylist() == list(range(100))
+        assert pa.array(table["user.name"][:2]).to_pylist() == [None, "user 1"]
+        assert pa.array(Document.from_python([1.5, 2.5]).root.column).to_pylist() == [1.5, 2.5]
+
+    def test_edits_meanwhile(self) -> None:
+        doc = Document.from_python(ROWS)
+        values = iter(doc.root.table["id"])
+        assert next(values) == 0
+        doc.root.append({"id": 100})
+        assert list(values)[:3] == [1, 2, 3] and 100 in doc.root.table["id"]
