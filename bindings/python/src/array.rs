@@ -4,7 +4,7 @@ use livebuf::{Editor, NodeId, Storage};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySlice, PyTuple};
+use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
 
 use crate::compare;
 use crate::decode;
@@ -20,6 +20,22 @@ use crate::view::{Above, Array, Document, Found, Object, child, found, is_contai
 fn place(index: isize, length: usize) -> Option<usize> {
     let index = if index < 0 { index.checked_add_unsigned(length)? } else { index };
     usize::try_from(index).ok().filter(|&index| index < length)
+}
+
+/// A plain list of the elements of two lists or arrays; `NotImplemented` where one is neither.
+fn joined<'py>(one: &Bound<'py, PyAny>, two: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = one.py();
+    let all = PyList::empty(py);
+    for part in [one, two] {
+        if let Ok(array) = part.cast::<Array>() {
+            all.call_method1("extend", (array.call_method0("to_python")?,))?;
+        } else if part.is_instance_of::<PyList>() {
+            all.call_method1("extend", (part,))?;
+        } else {
+            return Ok(py.NotImplemented().into_bound(py));
+        }
+    }
+    Ok(all.into_any())
 }
 
 impl Array {
@@ -428,6 +444,79 @@ impl Array {
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
         self.view.document(py)
+    }
+
+    /// The array as a document of its own, which can be edited.
+    fn copy(&self, py: Python<'_>) -> PyResult<Py<Document>> {
+        self.view.copy(py)
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Py<Document>> {
+        self.view.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<Document>> {
+        self.view.copy(py)
+    }
+
+    /// Unpickled, it is a document of its own.
+    fn __reduce_ex__<'py>(
+        &self,
+        py: Python<'py>,
+        protocol: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.view.copy(py)?.bind(py).call_method1("__reduce_ex__", (protocol,))
+    }
+
+    /// What notebooks show.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._show")?.call_method1("html", (slf,))
+    }
+
+    /// What notebooks with a view for JSON show; `None` for what is large.
+    fn _repr_json_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._show")?.call_method1("plain", (slf,))
+    }
+
+    /// What the library rich prints.
+    fn __rich_repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._show")?.call_method1("parts", (slf,))
+    }
+
+    /// Sorts the elements in place, as `list.sort` does. Elements that are replaced are encoded
+    /// anew.
+    #[pyo3(signature = (*, key=None, reverse=false))]
+    fn sort(slf: &Bound<'_, Self>, key: Option<&Bound<'_, PyAny>>, reverse: bool) -> PyResult<()> {
+        let py = slf.py();
+        let how = PyDict::new(py);
+        how.set_item("key", key)?;
+        how.set_item("reverse", reverse)?;
+        let sorted = py.import("builtins")?.getattr("sorted")?.call((slf,), Some(&how))?;
+        Self::__setitem__(slf, PySlice::full(py).as_any(), &sorted)
+    }
+
+    /// A plain list of both.
+    fn __add__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        joined(slf.as_any(), other)
+    }
+
+    fn __radd__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        joined(other, slf.as_any())
+    }
+
+    /// A plain list, so many times.
+    fn __mul__<'py>(slf: &Bound<'py, Self>, times: isize) -> PyResult<Bound<'py, PyAny>> {
+        slf.call_method0("to_python")?.mul(times)
+    }
+
+    fn __rmul__<'py>(slf: &Bound<'py, Self>, times: isize) -> PyResult<Bound<'py, PyAny>> {
+        Self::__mul__(slf, times)
     }
 
     /// A plain list, with plain elements.

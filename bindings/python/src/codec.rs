@@ -1,6 +1,6 @@
 //! Bytes from Python objects and back: `dumps`, `loads`.
 
-use livebuf::Doc;
+use livebuf::{ArrayIter, Checked, Doc, DocBuf, EncodeOptions, Encoder, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -18,6 +18,7 @@ use crate::memory::Memory;
 ///
 /// Arrays of like objects become columns, unless `tables=False`. `min_width` is the fewest
 /// bytes of a number in an array or column: 8 makes them ready for numpy as 64-bit numbers.
+/// With `sort_keys` the members of all objects are ordered by their keys.
 ///
 /// Raises `EncodeError`, which says where in the object it was; `BadValueError`, one of them,
 /// for a date, time or `Decimal` that no document can hold.
@@ -25,14 +26,71 @@ use crate::memory::Memory;
 /// >>> livebuf.loads(livebuf.dumps({"name": "Ada", "laps": [71, 70.5]}))
 /// {'name': 'Ada', 'laps': [71, 70.5]}
 #[pyfunction]
-#[pyo3(signature = (obj, *, default=None, tables=true, min_width=1))]
+#[pyo3(signature = (obj, *, default=None, tables=true, min_width=1, sort_keys=false))]
 pub(crate) fn dumps<'py>(
     obj: &Bound<'py, PyAny>,
     default: Option<Py<PyAny>>,
     tables: bool,
     min_width: u8,
+    sort_keys: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    encode::bytes(obj, default, encode::options(tables, min_width)?)
+    let options = encode::options(tables, min_width)?;
+    if !sort_keys {
+        return encode::bytes(obj, default, options);
+    }
+    let document = encode::document(obj, default, options)?;
+    let sorted = sorted(&document.doc().root(), options).map_err(error::raise)?;
+    Ok(PyBytes::new(obj.py(), sorted.as_bytes()))
+}
+
+/// The same value with the members of each object ordered by their keys' bytes.
+pub(crate) fn sorted(value: &Value<'_>, options: EncodeOptions) -> livebuf::Result<DocBuf> {
+    enum Open<'a> {
+        Array(ArrayIter<'a, Checked>),
+        Object(std::vec::IntoIter<(&'a str, Value<'a>)>),
+    }
+    let mut encoder = Encoder::with_options(options);
+    let (mut open, mut next) = (Vec::new(), Some(*value));
+    loop {
+        if let Some(value) = next.take() {
+            let array = value.as_array()?;
+            let is_tensor = match &array {
+                Some(array) => array.tensor()?.is_some(),
+                None => false,
+            };
+            if let Some(array) = array.filter(|_| !is_tensor) {
+                encoder.begin_array()?;
+                open.push(Open::Array(array.iter()));
+            } else if let Some(object) = value.as_object()? {
+                let mut members = object.iter().collect::<livebuf::Result<Vec<_>>>()?;
+                members.sort_unstable_by_key(|&(key, _)| key);
+                encoder.begin_object()?;
+                open.push(Open::Object(members.into_iter()));
+            } else {
+                encoder.value(&value)?;
+            }
+        }
+        match open.last_mut() {
+            None => return encoder.finish(),
+            Some(Open::Array(elements)) => match elements.next() {
+                Some(element) => next = Some(element?),
+                None => {
+                    encoder.end_array()?;
+                    open.pop();
+                }
+            },
+            Some(Open::Object(members)) => match members.next() {
+                Some((key, value)) => {
+                    encoder.key(key)?;
+                    next = Some(value);
+                }
+                None => {
+                    encoder.end_object()?;
+                    open.pop();
+                }
+            },
+        }
+    }
 }
 
 /// A document's bytes as plain Python objects, at most `max_values` of them.

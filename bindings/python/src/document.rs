@@ -18,7 +18,7 @@ use crate::encode::{self, Given, lookup};
 use crate::error::{self, Fault, Held};
 use crate::export;
 use crate::log::{Change, Step, Taken};
-use crate::memory::{Access, Memory};
+use crate::memory::{Access, Export, Memory};
 use crate::pointer::{fallback, look, unescaped};
 use crate::view::{Above, Document, Found, Object, ROOT, State, child, found, new_layout};
 
@@ -360,11 +360,28 @@ impl Document {
         self.copy(py)
     }
 
-    fn __reduce__<'py>(
+    /// From protocol 5 on the bytes are a `PickleBuffer`, which may go out of band.
+    fn __reduce_ex__<'py>(
         slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let restore = slf.py().import("livebuf._livebuf")?.getattr("_restore")?;
-        Ok((restore, (slf.get().__bytes__(slf.py())?,)))
+        protocol: u32,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        let py = slf.py();
+        let restore = py.import("livebuf._livebuf")?.getattr("_restore")?;
+        let bytes = slf.get().__bytes__(py)?.into_any();
+        match protocol {
+            ..5 => Ok((restore, (bytes,))),
+            _ => Ok((restore, (py.import("pickle")?.call_method1("PickleBuffer", (bytes,))?,))),
+        }
+    }
+
+    /// What notebooks show.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._show")?.call_method1("html", (slf.getattr("root")?,))
+    }
+
+    /// What notebooks with a view for JSON show; `None` for what is large.
+    fn _repr_json_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._show")?.call_method1("plain", (slf,))
     }
 
     /// Bytes that the document takes.
@@ -617,8 +634,9 @@ fn aside_at(
 
 /// A document in memory of its own. Unpickling calls this.
 #[pyfunction]
-pub(crate) fn _restore(py: Python<'_>, bytes: &Bound<'_, PyBytes>) -> PyResult<Document> {
-    Document::open(Memory::copy(py, bytes.as_bytes())?)
+pub(crate) fn _restore(bytes: &Bound<'_, PyAny>) -> PyResult<Document> {
+    let export = Export::new(bytes)?;
+    Document::open(Memory::copy(bytes.py(), export.as_bytes())?)
 }
 
 /// Opens the document in a file, mapped into memory. Only pages that are looked at are read.

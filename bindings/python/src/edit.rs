@@ -48,6 +48,16 @@ impl Document {
     }
 }
 
+impl View {
+    /// The container as a document of its own.
+    pub(crate) fn copy(&self, py: Python<'_>) -> PyResult<Py<Document>> {
+        self.reach(py, |_, state, node| {
+            let state = &*state;
+            Document::copy_of(py, &state.editor()?.value(node)?, state)
+        })
+    }
+}
+
 /// Runs an edit. If it needs a validated document, validates this one and runs it again.
 pub(crate) fn edit<R>(
     state: &mut State,

@@ -511,7 +511,7 @@ impl Walk {
         if object.get_type().hasattr(intern!(py, "__dataclass_fields__"))? {
             return self.dataclass(object);
         }
-        if self.numpy(object)? {
+        if self.numpy(object)? || self.standard(object)? {
             return Ok(());
         }
         self.fallback(object)
@@ -635,6 +635,29 @@ impl Walk {
             // Of no dimension, or of too many, or of no length but in the first.
             Err(_) => Ok(false),
         }
+    }
+
+    /// What else Python's own library has: mappings, ranges, deques and paths. False for others.
+    fn standard(&mut self, object: &Bound<'_, PyAny>) -> Encoded<bool> {
+        let py = object.py();
+        static TYPES: [(&str, &str); 4] = [
+            ("collections.abc", "Mapping"),
+            ("os", "PathLike"),
+            ("builtins", "range"),
+            ("collections", "deque"),
+        ];
+        for (number, (module, name)) in TYPES.into_iter().enumerate() {
+            if object.is_instance(&py.import(module)?.getattr(name)?)? {
+                let builtins = py.import("builtins")?;
+                let plain = match number {
+                    0 => builtins.call_method1("dict", (object,))?,
+                    1 => py.import("os")?.call_method1("fspath", (object,))?,
+                    _ => builtins.call_method1("list", (object,))?,
+                };
+                return self.below(&plain).map(|()| true);
+            }
+        }
+        Ok(false)
     }
 
     /// What the caller's `default` makes of an object.

@@ -6,6 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
+use crate::codec::sorted;
 use crate::encode;
 use crate::error::{self, Fault, Held};
 use crate::memory::Export;
@@ -93,7 +94,8 @@ pub(crate) fn from_json(
 /// Prints JSON text, as UTF-8 bytes: a document, a view, or anything that `dumps` takes.
 ///
 /// `indent` is a number of spaces, or the text to indent by. Without it the text is compact.
-/// Byte strings become base64, dates, times and UUIDs text, timestamps in UTC. Infinities and NaN raise `EncodeError`, or become null with
+/// Byte strings become base64, dates, times and UUIDs text, timestamps in UTC. With `sort_keys`
+/// the members of all objects are ordered by their keys. Infinities and NaN raise `EncodeError`, or become null with
 /// `non_finite="null"`.
 ///
 /// Prints at most `max_bytes`, and raises `LimitError` for more. By default this is 16,384 for
@@ -103,12 +105,15 @@ pub(crate) fn from_json(
 /// >>> livebuf.to_json(livebuf.from_json('{ "a": [1, 2.50] }'))
 /// b'{"a":[1,2.5]}'
 #[pyfunction]
-#[pyo3(signature = (obj, *, indent=None, non_finite="error", max_bytes=None))]
+#[pyo3(signature = (
+    obj, *, indent=None, non_finite="error", max_bytes=None, sort_keys=false
+))]
 pub(crate) fn to_json<'py>(
     obj: &Bound<'py, PyAny>,
     indent: Option<&Bound<'py, PyAny>>,
     non_finite: &str,
     max_bytes: Option<u64>,
+    sort_keys: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let py = obj.py();
     let mut options = PrintOptions::new().non_finite(match non_finite {
@@ -132,13 +137,21 @@ pub(crate) fn to_json<'py>(
         let most = livebuf_json::default_max_bytes(value.document_length(), trusted);
         let options = options.clone().max_bytes(max_bytes.unwrap_or(most));
         let (value, bytes) = (*value, value.document_length());
-        let work = || livebuf_json::to_vec_with(value, &options);
-        let printed = match locked {
+        let work = || -> Held<Vec<u8>> {
+            let printed = match sort_keys {
+                true => {
+                    let sorted = sorted(&value, EncodeOptions::default())?;
+                    livebuf_json::to_vec_with(sorted.doc().root(), &options)
+                }
+                false => livebuf_json::to_vec_with(value, &options),
+            };
+            printed.map_err(|failure| Fault::Json(Box::new(failure)))
+        };
+        match locked {
             _ if bytes < DETACH => work(),
             Some(document) => document.detach(py, work),
             None => py.detach(work),
-        };
-        printed.map_err(|failure| Fault::Json(Box::new(failure)))
+        }
     };
     let view = match obj.cast::<Object>() {
         Ok(object) => Some(&object.get().view),

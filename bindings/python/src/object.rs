@@ -4,7 +4,7 @@ use livebuf::raw::Position;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::compare;
 use crate::decode::{self, CollectorPause};
@@ -13,6 +13,25 @@ use crate::error::{self, Fault, Held};
 use crate::log::{Change, Effect, Taken};
 use crate::pointer::{Fallback, fallback, pointer_below};
 use crate::view::{Above, Document, Found, Object, child, found, is_container};
+
+/// A plain dict of the members of two mappings, those of the second in the place of the first's.
+/// `NotImplemented` where one is no mapping.
+fn either<'py>(one: &Bound<'py, PyAny>, two: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = one.py();
+    let mapping = py.import("collections.abc")?.getattr("Mapping")?;
+    if !one.is_instance(&mapping)? || !two.is_instance(&mapping)? {
+        return Ok(py.NotImplemented().into_bound(py));
+    }
+    let all = PyDict::new(py);
+    for part in [one, two] {
+        let part = match part.cast::<Object>() {
+            Ok(object) => object.call_method0("to_python")?,
+            Err(_) => part.clone(),
+        };
+        all.call_method1("update", (part,))?;
+    }
+    Ok(all.into_any())
+}
 
 impl Object {
     #[inline]
@@ -366,6 +385,67 @@ impl Object {
     #[getter]
     fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
         self.view.document(py)
+    }
+
+    /// The object as a document of its own, which can be edited.
+    fn copy(&self, py: Python<'_>) -> PyResult<Py<Document>> {
+        self.view.copy(py)
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Py<Document>> {
+        self.view.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Py<Document>> {
+        self.view.copy(py)
+    }
+
+    /// Unpickled, it is a document of its own.
+    fn __reduce_ex__<'py>(
+        &self,
+        py: Python<'py>,
+        protocol: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.view.copy(py)?.bind(py).call_method1("__reduce_ex__", (protocol,))
+    }
+
+    /// What notebooks show.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._show")?.call_method1("html", (slf,))
+    }
+
+    /// What notebooks with a view for JSON show; `None` for what is large.
+    fn _repr_json_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._show")?.call_method1("plain", (slf,))
+    }
+
+    /// What the library rich prints.
+    fn __rich_repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("livebuf._show")?.call_method1("parts", (slf,))
+    }
+
+    /// Keys that IPython completes.
+    fn _ipython_key_completions_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyList>> {
+        slf.call_method0("keys")?
+            .try_iter()?
+            .take(1000)
+            .collect::<PyResult<Vec<_>>>()
+            .and_then(|keys| PyList::new(slf.py(), keys))
+    }
+
+    /// A plain dict of both.
+    fn __or__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        either(slf.as_any(), other)
+    }
+
+    fn __ror__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        either(other, slf.as_any())
     }
 
     /// A plain dict, with plain values.

@@ -292,7 +292,7 @@ class TestPythonTypes:
             "deep": {"b": "c"},
         }
 
-    @pytest.mark.parametrize("value", [{1, 2}, object(), 1j, range(3), dt.timedelta(1), Ellipsis])
+    @pytest.mark.parametrize("value", [{1, 2}, object(), 1j, dt.timedelta(1), Ellipsis])
     def test_others_are_refused(self, value: Any) -> None:
         with pytest.raises(livebuf.EncodeError, match=r'stored.*default.*obj\["k"\]\[1\]'):
             livebuf.dumps({"k": [0, value]})

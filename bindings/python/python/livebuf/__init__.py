@@ -146,6 +146,7 @@ def dump(
     *,
     default: Callable[[Any], Any] | None = None,
     tables: bool = True,
+    sort_keys: bool = False,
 ) -> None:
     """Writes `dumps(obj)` to a file: a path, or a binary file that is open for writing.
 
@@ -153,7 +154,7 @@ def dump(
     file is on the disk afterwards. Processes that have the old file open keep reading the old
     one. Raises `BlockingIOError` while somebody edits it (`open(path, "r+")`).
     """
-    payload = dumps(obj, default=default, tables=tables)
+    payload = dumps(obj, default=default, tables=tables, sort_keys=sort_keys)
     if isinstance(file, (str, os.PathLike)):
         _write(file, payload)
     else:
