@@ -11,5 +11,5 @@ answer, then times them in turns.
 | `timing` | the clock: contests of competitors |
 | `report` | figures, targets, the record |
 | `formats` | the peers, as writers and readers of flat string maps |
-| `maps`, `twitter`, `objects`, `frames` | the workloads |
+| `maps`, `messages`, `twitter`, `objects`, `frames`, `arrays` | the workloads |
 """

@@ -7,13 +7,14 @@ import sys
 import time
 from pathlib import Path
 
-from . import frames, maps, messages, objects, twitter
+from . import arrays, frames, maps, messages, objects, twitter
 from .report import HERE, Report
 from .timing import FULL, QUICK
 
 DATA = HERE.parents[3] / "shared" / "data"
 PEERS = (
-    "orjson msgspec msgpack ormsgpack pysimdjson cysimdjson cbor2 protobuf pycapnp pylite3 polars"
+    "orjson msgspec msgpack ormsgpack pysimdjson cysimdjson cbor2 protobuf pycapnp pylite3 polars "
+    "numpy duckdb"
 ).split()
 
 
@@ -47,10 +48,12 @@ def main() -> int:
     twitter.run(effort, report, wanted, arguments.data)
     objects.run(effort, report, wanted)
     frames.run(effort, report, wanted, arguments.data)
+    arrays.run(effort, report, wanted)
     print(report.text())
     print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
     if arguments.record:
-        inputs = [*maps.INPUTS, *messages.INPUTS, *twitter.INPUTS, *objects.INPUTS, *frames.INPUTS]
+        modules = (maps, messages, twitter, objects, frames, arrays)
+        inputs = [line for module in modules for line in module.INPUTS]
         print(report.record(PEERS, inputs), file=sys.stderr)
     return 1 if report.failed else 0
 
