@@ -745,3 +745,30 @@ fn a_detached_uuid_is_no_part_of_a_slice() {
         &[1; 16]
     );
 }
+
+/// A value that hangs nowhere is not seen by a validation, after which the editor trusts the
+/// document, and reuses what it frees.
+#[test]
+fn a_value_is_validated_before_it_is_detached() {
+    let mut bytes = livebuf::json!({"kept": [1, "a text that is damaged"], "other": 2}).to_vec();
+    let text = bytes.windows(6).position(|bytes| bytes == b"a text").expect("there");
+    bytes[text] = 0xFF;
+    let mut doc = DocBuf::from_bytes_unvalidated(&bytes).expect("opened");
+    let root = doc.root_id().expect("an object");
+    let error = doc.detach(root, "kept").map(drop).expect_err("damaged");
+    assert_eq!(error.kind(), livebuf::ErrorKind::BadText);
+    assert!(!doc.is_trusted() && doc.as_bytes() == bytes);
+    bytes[text] = b'a';
+    let mut doc = DocBuf::from_bytes_unvalidated(&bytes).expect("opened");
+    let root = doc.root_id().expect("an object");
+    let kept = doc.detach(root, "kept").expect("sound").expect("there");
+    assert!(doc.is_trusted());
+    doc.set(root, "kept", &kept).expect("hung again");
+    // In a buffer without room there is nothing to validate by.
+    let length = bytes.len();
+    let mut buffer = bytes;
+    let mut doc = livebuf::Editor::open_unvalidated(&mut buffer[..length]).expect("opened");
+    let root = doc.root_id().expect("an object");
+    let error = doc.detach(root, "kept").map(drop).expect_err("no room");
+    assert_eq!(error.kind(), livebuf::ErrorKind::NotValidated);
+}

@@ -266,8 +266,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// frees it. Compaction makes it stale. Handles of the detached value, and of all below, stay
     /// good.
     ///
+    /// A document that was not validated is validated first: a later validation does not see what
+    /// hangs nowhere.
+    ///
     /// # Errors
-    /// As [`remove`](Self::remove).
+    /// As [`remove`](Self::remove), what is damaged, and [`ErrorKind::NotValidated`] where a fixed
+    /// buffer has no room for validating.
     ///
     /// ```
     /// use livebuf::json;
@@ -283,7 +287,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub fn detach(&mut self, node: NodeId, at: impl Child) -> Result<Option<Detached>> {
         self.space.editable()?;
         let node = self.enter(node)?;
-        let raw = self.trusting(|editor| editor.unhang(node, at.child(), true))?;
+        // A later validation does not see what hangs nowhere.
+        let raw = self.trusting(|editor| {
+            editor.check_trust()?;
+            editor.unhang(node, at.child(), true)
+        })?;
         let depth = node.depth.saturating_add(1);
         self.detached += u32::from(raw.is_some_and(|raw| raw.tag > TAG_IMMEDIATE_LAST));
         // Detached values would be lost by squeezing.
