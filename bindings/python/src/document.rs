@@ -1,11 +1,13 @@
 //! `livebuf.Document`: its methods, and documents in files.
 
-use std::io;
+use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use livebuf::mapped::{self, FileStorage, MappedFile, MappedStorage};
-use livebuf::{Doc, Editor, ErrorKind, Kind, Storage};
+use livebuf::{Doc, DocBuf, Editor, ErrorKind, Kind, Storage};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -384,6 +386,18 @@ impl Document {
         slf.py().import("livebuf._show")?.call_method1("plain", (slf,))
     }
 
+    /// The path by which the document was opened; `None` where it lies in no file.
+    #[getter]
+    fn name(&self) -> Option<&OsStr> {
+        self.file.as_ref().map(|(path, _)| path.as_os_str())
+    }
+
+    /// The mode in which the file was opened; `None` where the document lies in no file.
+    #[getter]
+    fn mode(&self) -> Option<&str> {
+        self.file.as_ref().map(|(_, mode)| mode.as_str())
+    }
+
     /// Bytes that the document takes.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
@@ -642,8 +656,10 @@ pub(crate) fn _restore(bytes: &Bound<'_, PyAny>) -> PyResult<Document> {
 /// Opens the document in a file, mapped into memory. Only pages that are looked at are read.
 ///
 /// Modes: `"r"` reads. `"r+"` edits the file. `"c"` edits a copy in memory, which the first
-/// edit makes; the file stays as it is. The file is locked while it is open: shared for `"r"`
-/// and `"c"`, exclusive for `"r+"`.
+/// edit makes; the file stays as it is. `"w+"` edits a new document, null at first, which takes the
+/// place of the file's; `"x"` does so where there is no file, and raises `FileExistsError` where
+/// there is one. The file is locked while it is open: shared for `"r"` and `"c"`, exclusive for
+/// the others.
 ///
 /// Edits with `"r+"` are private until `flush()` or `close()` writes them to the file, whole or
 /// not at all. A killed process or a power cut leaves all of them or none. Use the document as
@@ -662,20 +678,34 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, mode: &str, shared: bool) -> P
         "r+" if shared => {
             Memory::shared_file(py.detach(|| MappedStorage::open(&path)).map_err(named)?)
         }
-        "r" | "c" if shared => {
-            return Err(PyValueError::new_err("shared=True is for mode \"r+\""));
-        }
+        _ if shared => return Err(PyValueError::new_err("shared=True is for mode \"r+\"")),
         "r" | "c" => {
             let file = py.detach(|| MappedFile::open(&path)).map_err(named)?;
             Memory::file(file, if mode == "r" { Access::Never } else { Access::CopyOnWrite })
         }
         "r+" => Memory::session(py.detach(|| FileStorage::open(&path)).map_err(named)?),
+        "w+" | "x" => {
+            let empty = DocBuf::new().map_err(error::raise)?;
+            let create = || match mode {
+                "x" => OpenOptions::new()
+                    .write(true)
+                    .create_new(true)
+                    .open(&path)
+                    .and_then(|mut file| file.write_all(empty.as_bytes())),
+                _ => mapped::write(&path, empty.as_bytes()),
+            };
+            let open = || create().and_then(|()| FileStorage::open(&path));
+            Memory::session(py.detach(open).map_err(named)?)
+        }
         _ => {
-            let message = format!("mode must be \"r\", \"r+\" or \"c\", not {mode:?}");
+            let message =
+                format!("mode must be \"r\", \"r+\", \"c\", \"w+\" or \"x\", not {mode:?}");
             return Err(PyValueError::new_err(message));
         }
     };
-    Document::open(memory)
+    let mut document = Document::open(memory)?;
+    document.file = Some((path, mode.to_owned()));
+    Ok(document)
 }
 
 /// Writes a document's bytes to a file, whole or not at all.

@@ -14,6 +14,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::hash::BuildHasher;
+use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -94,6 +95,8 @@ pub(crate) struct Document {
     /// Count of exports that look at the bytes.
     exports: AtomicUsize,
     views: Views,
+    /// The file's path, and how it was opened.
+    pub(crate) file: Option<(PathBuf, String)>,
 }
 
 impl Document {
@@ -116,6 +119,7 @@ impl Document {
             }),
             exports: AtomicUsize::new(0),
             views: Views::default(),
+            file: None,
         }
     }
 

@@ -461,3 +461,44 @@ def test_a_killed_process_leaves_a_whole_document(tmp_path: Path, session: int) 
                 assert doc["rows"][49].to_python() == {"lap": count, "text": "x" * (count % 97)}
             last = count
     assert last > 5
+
+
+class TestNewFiles:
+    def test_one_that_must_not_be_there(self, tmp_path: Path) -> None:
+        path = tmp_path / "new.lbuf"
+        with livebuf.open(path, "x") as doc:
+            assert doc.to_python() is None and (doc.name, doc.mode) == (str(path), "x")
+            doc.set_pointer("", {"laps": [71]})
+            doc["laps"].append(70.5)
+        assert livebuf.load(path) == {"laps": [71, 70.5]}
+        with pytest.raises(FileExistsError):
+            livebuf.open(path, "x")
+        assert livebuf.load(path) == {"laps": [71, 70.5]}
+
+    def test_one_in_the_place_of_another(self, tmp_path: Path) -> None:
+        path = tmp_path / "old.lbuf"
+        for _ in range(2):
+            with livebuf.open(path, "w+") as doc:
+                assert doc.to_python() is None
+                doc.set_pointer("", [1, 2])
+            assert livebuf.load(path) == [1, 2]
+        # What readers have open stays.
+        with livebuf.open(path) as reader:
+            with pytest.raises(BlockingIOError):
+                livebuf.open(path, "r+")
+            assert reader.mode == "r" and reader == [1, 2]
+        with pytest.raises(FileNotFoundError):
+            livebuf.open(tmp_path / "no" / "such.lbuf", "w+")
+        with pytest.raises(FileNotFoundError):
+            livebuf.open(tmp_path / "no" / "such.lbuf", "x")
+
+    def test_an_exception_leaves_it_empty(self, tmp_path: Path) -> None:
+        path = tmp_path / "new.lbuf"
+        with pytest.raises(KeyError), livebuf.open(path, "x") as doc:
+            doc.set_pointer("", {"a": 1})
+            raise KeyError
+        assert livebuf.load(path) is None
+
+    def test_documents_in_memory_have_no_name(self) -> None:
+        doc = Document.from_python([1])
+        assert doc.name is None and doc.mode is None
