@@ -772,3 +772,53 @@ fn a_value_is_validated_before_it_is_detached() {
     let error = doc.detach(root, "kept").map(drop).expect_err("no room");
     assert_eq!(error.kind(), livebuf::ErrorKind::NotValidated);
 }
+
+/// Elements that only tensors have, in a list that no longer says so: a copy of a row of a
+/// document that was not validated wrote a damaged document.
+#[test]
+fn rows_of_damaged_tensors_are_not_copied() {
+    use livebuf::{ColumnType, ErrorKind, Tensor};
+    let mask = Tensor::from_bytes(ColumnType::Bool8, &[2, 2], &[1, 0, 0, 1]).unwrap();
+    let mut doc = livebuf::json!({"rows": [{"m": 0}, {"m": 0}]});
+    for pointer in ["/rows/0/m", "/rows/1/m"] {
+        doc.set_pointer(pointer, &mask).unwrap();
+    }
+    doc.compact().unwrap();
+    let sound = doc.to_vec();
+    let mut seen = 0;
+    for at in (0..sound.len()).step_by(8) {
+        let mut bytes = sound.clone();
+        bytes[at + 3] ^= 1;
+        let Ok(mut doc) = DocBuf::from_bytes_unvalidated(&bytes) else { continue };
+        let other = doc.to_vec();
+        let source = livebuf::Doc::open(&other).unwrap();
+        for pointer in ["/rows/1", "/rows/1/m", "/rows/1/m/0"] {
+            let Ok(Some(value)) = source.pointer(pointer) else { continue };
+            let mut fresh = livebuf::json!({"copy": null});
+            match fresh.set_pointer("/copy", value) {
+                Ok(_) => drop(fresh.doc().validate().unwrap()),
+                Err(error) => seen += usize::from(error.kind() == ErrorKind::BadCode),
+            }
+        }
+        let _ = doc.set_pointer("/rows/0/m", 5);
+    }
+    assert!(seen > 0);
+}
+
+/// Rows of sixteen dimensions would be a tensor of seventeen.
+#[test]
+fn a_column_of_the_deepest_tensors_is_no_tensor() {
+    let deep = livebuf::Tensor::new(&[1; 16], &[1.5f32]).unwrap();
+    let mut doc = livebuf::json!([]);
+    for _ in 0..3 {
+        doc.set_pointer("/-", &deep).unwrap();
+    }
+    doc.compact().unwrap();
+    doc.set_pointer("/-", &deep).unwrap();
+    doc.doc().validate().unwrap();
+    let array = doc.doc().root().as_array().unwrap().unwrap();
+    assert!(array.as_column().tensor().unwrap().is_none());
+    assert!(
+        array.get(3).unwrap().unwrap().as_array().unwrap().unwrap().tensor().unwrap().is_some()
+    );
+}

@@ -491,7 +491,12 @@ impl Array {
         let how = PyDict::new(py);
         how.set_item("key", key)?;
         how.set_item("reverse", reverse)?;
+        let edits = || slf.get().view.reach(py, |_, state, _| Ok(state.edits));
+        let before = edits()?;
         let sorted = py.import("builtins")?.getattr("sorted")?.call((slf,), Some(&how))?;
+        if edits()? != before {
+            return Err(PyValueError::new_err("the document was edited while it was sorted"));
+        }
         Self::__setitem__(slf, PySlice::full(py).as_any(), &sorted)
     }
 

@@ -1,6 +1,6 @@
 //! Bytes from Python objects and back: `dumps`, `loads`.
 
-use livebuf::{ArrayIter, Checked, Doc, DocBuf, EncodeOptions, Encoder, Value};
+use livebuf::{ArrayIter, Checked, Doc, DocBuf, EncodeOptions, Encoder, ErrorKind, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -51,8 +51,12 @@ pub(crate) fn sorted(value: &Value<'_>, options: EncodeOptions) -> livebuf::Resu
     }
     let mut encoder = Encoder::with_options(options);
     let (mut open, mut next) = (Vec::new(), Some(*value));
+    // In a damaged document values may stand in many places.
+    let mut left = decode::default_budget(value.document_length());
     loop {
         if let Some(value) = next.take() {
+            let exceeded = livebuf::Error::new(ErrorKind::BudgetExceeded, 0);
+            left = left.checked_sub(1 + value.len()?.unwrap_or(0) as u64 / 64).ok_or(exceeded)?;
             let array = value.as_array()?;
             let is_tensor = match &array {
                 Some(array) => array.tensor()?.is_some(),

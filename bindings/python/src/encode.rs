@@ -691,24 +691,37 @@ fn moments<'py>(
     numpy: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
-    let unit = numpy.call_method1("datetime_data", (object.getattr("dtype")?,))?;
-    let unit: String = unit.get_item(0)?.extract()?;
-    let days = matches!(unit.as_str(), "Y" | "M" | "W" | "D");
-    let (unit, last) = match days {
-        true => ("M8[D]", "9999-12-31"),
-        false => ("M8[us]", "9999-12-31T23:59:59.999999"),
+    let masked = numpy.getattr("ma")?;
+    let (object, mask) = (
+        &masked.call_method1("getdata", (object,))?,
+        masked.call_method1("getmaskarray", (object,))?,
+    );
+    let dtype = object.getattr("dtype")?;
+    let unit: String = numpy.call_method1("datetime_data", (&dtype,))?.get_item(0)?.extract()?;
+    let (to, last) = match unit.as_str() {
+        "Y" | "M" | "W" | "D" => ("M8[D]", "9999-12-31"),
+        _ => ("M8[us]", "9999-12-31T23:59:59.999999"),
     };
     let moment = |text: &str| numpy.getattr("datetime64")?.call1((text,));
-    let moments = object.call_method1("astype", (unit,))?;
-    let fits = moments
-        .rich_compare(object, CompareOp::Eq)?
-        .bitand(moments.rich_compare(moment("0001-01-01")?, CompareOp::Ge)?)?
-        .bitand(moments.rich_compare(moment(last)?, CompareOp::Le)?)?;
+    let (first, last) = (moment("0001-01-01")?, moment(last)?);
+    let between = |moments: &Bound<'py, PyAny>, first: &Bound<'py, PyAny>, last| {
+        moments
+            .rich_compare(first, CompareOp::Ge)?
+            .bitand(moments.rich_compare(last, CompareOp::Le)?)
+    };
+    let moments = object.call_method1("astype", (to,))?;
+    let mut fits = between(&moments, &first, last.clone())?
+        .bitand(moments.rich_compare(object, CompareOp::Eq)?)?;
+    // Beyond their own bounds the conversions wrap around. Finer units lie within the years.
+    if !matches!(unit.as_str(), "ns" | "ps" | "fs" | "as") {
+        let bound = |moment: &Bound<'py, PyAny>| moment.call_method1("astype", (&dtype,));
+        fits = fits.bitand(between(object, &bound(&first)?, bound(&last)?)?)?;
+    }
     let text =
         numpy.call_method1("datetime_as_string", (object,))?.call_method1("astype", ("O",))?;
     let plain = moments.call_method1("astype", ("O",))?;
     let plain = numpy.call_method1("where", (fits, plain, text))?;
-    let unknown = numpy.call_method1("isnat", (object,))?;
+    let unknown = numpy.call_method1("isnat", (object,))?.bitor(mask)?;
     numpy.call_method1("where", (unknown, py.None(), plain))
 }
 

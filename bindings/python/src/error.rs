@@ -319,6 +319,7 @@ pub(crate) fn printing(py: Python<'_>, error: &livebuf_json::Error) -> PyErr {
 pub(crate) fn arrow(py: Python<'_>, error: &livebuf_arrow::Error) -> PyErr {
     match (error.core_error(), error.kind()) {
         (Some(cause), _) => core(py, &cause),
+        (None, livebuf_arrow::ErrorKind::NotFound) => missing_key(py, &error.to_string()),
         (None, livebuf_arrow::ErrorKind::Limit) => {
             make(py, |c| &c.limit, error.to_string(), ErrorKind::BudgetExceeded, None)
         }

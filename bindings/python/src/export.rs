@@ -62,8 +62,9 @@ impl Layout {
         let shape = lengths.iter().map(|&length| length as ffi::Py_ssize_t).collect();
         let mut stride = size;
         let strides = lengths.iter().rev().map(|&length| {
-            let next = stride * length.max(1);
-            std::mem::replace(&mut stride, next) as ffi::Py_ssize_t
+            // Where there are no numbers, lengths may be anything.
+            let next = stride.saturating_mul(length.max(1));
+            std::mem::replace(&mut stride, next).min(isize::MAX as usize) as ffi::Py_ssize_t
         });
         let mut strides: Vec<_> = strides.collect();
         strides.reverse();
@@ -253,6 +254,7 @@ pub(crate) fn numbers(
     view: *mut ffi::Py_buffer,
     flags: c_int,
 ) -> PyResult<()> {
+    let fortran = flags & ffi::PyBUF_F_CONTIGUOUS == ffi::PyBUF_F_CONTIGUOUS;
     if flags & ffi::PyBUF_WRITABLE != 0 && !numbers.writable {
         return Err(PyBufferError::new_err("the buffer is read-only"));
     }
@@ -275,6 +277,10 @@ pub(crate) fn numbers(
                            at in place";
             return Err(PyBufferError::new_err(message).into());
         };
+        if fortran && slots.shape.iter().filter(|&&length| length != 1).count() > 1 {
+            let message = "the numbers are in C order, not in Fortran's";
+            return Err(PyBufferError::new_err(message).into());
+        }
         if numbers.writable && unit(column.column_type()).is_some() {
             let message = "dates and times cannot be written through numpy, since not every \
                            number is one; assign them";
@@ -283,8 +289,8 @@ pub(crate) fn numbers(
         if numbers.writable {
             state.editor()?.storage().lend(slots.start, slots.length());
         }
-        let dimensions = slots.shape.len();
         // Who asks for no shape takes the numbers for a run of bytes, which they are.
+        let dimensions = if flags & ffi::PyBUF_ND == 0 { 1 } else { slots.shape.len() };
         let layout = Box::into_raw(Box::new(Layout::new(&slots.shape, slots.size)));
         // SAFETY: the caller passes a structure to fill. Memory and layout stay until the
         // buffer is released.

@@ -202,18 +202,14 @@ impl Table {
     /// The same rows with these columns only, in this order. A column is named by its key, by
     /// keys with dots between them (`"user.id"`) or by a tuple of keys.
     ///
-    /// Raises `MissingKeyError` where the table has no such column.
+    /// An export of it raises `MissingKeyError` where no row has such a column.
     fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<Table> {
         if columns.is_instance_of::<PyString>() {
             return Err(expected("a list of columns", columns));
         }
         let mut selected = Vec::new();
         for name in columns.try_iter()? {
-            let path = self.path_of(py, &name?)?;
-            if self.stored(py)? {
-                self.array.get().view.read(py, |value| export::column(value, &path).map(drop))?;
-            }
-            selected.push(path);
+            selected.push(self.path_of(py, &name?)?);
         }
         Ok(Table { selected: Some(selected), ..self.clone_ref(py) })
     }
@@ -505,7 +501,10 @@ impl Column {
             return Err(error::index(py, given, length));
         }
         self.read(py, |column| match column.get(row as usize)? {
-            Some(value) => Ok(decode::to_python_within(py, &value, &mut u64::MAX.clone())?),
+            Some(value) => {
+                let mut left = decode::default_budget(value.document_length());
+                Ok(decode::to_python_within(py, &value, &mut left)?)
+            }
             None => Ok(py.None().into_bound(py)),
         })
     }
@@ -717,10 +716,14 @@ impl ColumnValues {
         if self.ready.is_empty() {
             let (from, column) = (self.next, self.column.get());
             self.ready = column.read(py, |column| {
-                let mut left = u64::MAX;
+                let mut left = None;
                 let part = column.slice(from..from.saturating_add(READ_AT_ONCE));
                 let mut values = part.iter().map(|value| match value? {
-                    Some(value) => Ok(decode::to_python_within(py, &value, &mut left)?.unbind()),
+                    Some(value) => {
+                        let left = left
+                            .get_or_insert_with(|| decode::default_budget(value.document_length()));
+                        Ok(decode::to_python_within(py, &value, left)?.unbind())
+                    }
                     None => Ok(py.None()),
                 });
                 values.by_ref().collect::<Held<Vec<_>>>()

@@ -36,6 +36,17 @@ class TestLists:
             mixed.root.sort()
         assert mixed == ["b", 1]
 
+    def test_sort_by_a_key_that_edits(self) -> None:
+        doc = Document.from_python([3, 1, 2])
+
+        def key(value: int) -> int:
+            doc.root.append(value)
+            return value
+
+        with pytest.raises(ValueError, match="edited while it was sorted"):
+            doc.root.sort(key=key)
+        assert doc.to_python() == [3, 1, 2, 3, 1, 2]
+
     def test_plus_and_times(self, doc: Document) -> None:
         for found, expected in (
             (doc["a"] + [4], [3, 1, 2, 4]),

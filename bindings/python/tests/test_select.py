@@ -59,6 +59,14 @@ class TestSelect:
             with pytest.raises((TypeError, ValueError)):
                 table.select(wrong)  # type: ignore[arg-type]
 
+    def test_keys_that_only_other_rows_have(self) -> None:
+        doc = Document.from_python([{"a": n} for n in range(50)] + [{"a": 1, "z": [1]}] * 2)
+        chosen = doc.root.table.select(["a", "z"])
+        assert frame(chosen).column("z").null_count == 50
+        assert frame(chosen.slice(0, 3)).column("z").to_pylist() == [None] * 3
+        with pytest.raises(livebuf.MissingKeyError):
+            frame(doc.root.table.select(["y"]).slice(0, 3))
+
     def test_engines(self, table: livebuf.Table) -> None:
         duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
         chosen = table.select(["id", "user.name"]).slice(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import pickle
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,30 @@ class TestKept:
         with memoryview(doc["image"]) as view:
             assert view.shape == (48, 64, 3) and view.strides == (192, 3, 1) and view.ndim == 3
             assert view.format == "B" and view.tobytes() == image.tobytes()
+
+    def test_bytes_for_who_asks_for_no_shape(self) -> None:
+        image = np.arange(24, dtype="u1").reshape(2, 3, 4)
+        doc = Document(livebuf.dumps({"image": image}))
+        assert hashlib.sha256(doc["image"]).digest() == hashlib.sha256(image.tobytes()).digest()
+        assert not memoryview(doc["image"]).f_contiguous
+
+    def test_rows_of_the_most_dimensions(self) -> None:
+        deep = np.ones((1,) * 16, "f4")
+        doc = Document.from_python({"list": [deep, deep]})
+        assert doc["list"].shape is None
+        with pytest.raises(livebuf.WrongTypeError):
+            doc["list"].numpy()
+        doc["list"].append(deep)
+        assert same(doc["list"][2].numpy(), deep)
+        doc.validate()
+
+    def test_a_list_without_rows_takes_plain_arrays(self) -> None:
+        doc = Document.from_python({"list": [np.ones((2, 3), "f4")] * 3})
+        del doc["list"][:]
+        doc["list"].append([[1.0, 2.0, 3.0]] * 2)
+        doc["list"][0].append("of any length")
+        assert doc.to_python() == {"list": [[[1.0, 2.0, 3.0]] * 2 + ["of any length"]]}
+        doc.validate()
 
     def test_written_in_place(self) -> None:
         doc = Document.from_python({"m": np.zeros((3, 4), "f4"), "mask": np.zeros((2, 2), "?")})
@@ -206,3 +231,15 @@ class TestMoments:
         assert found[1] == array[1].astype("M8[us]").item()
         far = np.array(["12000-01-01", "9999-12-31"], "M8[D]")
         assert Document.from_python(far).to_python() == ["12000-01-01", dt.date(9999, 12, 31)]
+
+    @pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "s", "ms"])
+    @pytest.mark.parametrize("far", [2**60, -(2**60)])
+    def test_beyond_all_years(self, unit: str, far: int) -> None:
+        array = np.array([far, 5], "i8").view(f"M8[{unit}]")
+        first, second = Document.from_python(array).to_python()
+        assert first == str(array[0]) and second == array[1].item()
+
+    def test_masked(self) -> None:
+        array = np.array(["2020-01-01", "2021-01-01"], "M8[D]")
+        masked: Any = np.ma.array(array, mask=[False, True])  # type: ignore[no-untyped-call]
+        assert Document.from_python(masked).to_python() == [dt.date(2020, 1, 1), None]

@@ -263,7 +263,7 @@ impl Exporter {
         let rows = array.as_column().slice(self.rows.clone());
         let source = Source { pinned: Arc::clone(&self.pinned), copy: self.options.copy };
         if let Some(selected) = &self.selected {
-            let shape = self.select_from(rows, selected)?;
+            let shape = self.select_from(array.as_column(), rows, selected)?;
             return Ok(Plan { source, rows, shape });
         }
         let mut seen = Seen::default();
@@ -289,7 +289,12 @@ impl Exporter {
     }
 
     /// The types of selected columns.
-    fn select_from(&self, rows: Column<'static, Valid>, paths: &[Vec<String>]) -> Result<Rows> {
+    fn select_from(
+        &self,
+        all: Column<'static, Valid>,
+        rows: Column<'static, Valid>,
+        paths: &[Vec<String>],
+    ) -> Result<Rows> {
         let mut cells = 0u64;
         let mut fields = Vec::with_capacity(paths.len());
         for path in paths {
@@ -302,7 +307,8 @@ impl Exporter {
                         there |= slot.is_some();
                         slot.into_iter().for_each(|value| seen.value(value, 1));
                     }
-                    if !there && !rows.is_empty() {
+                    // Other rows than the chosen ones may have it.
+                    if !there && !all.is_empty() && below(all, path).all(|slot| slot.is_none()) {
                         let message = format!("no row has the column {:?}", path.join("."));
                         return Err(Error::new(ErrorKind::NotFound, message));
                     }

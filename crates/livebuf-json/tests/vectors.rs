@@ -928,6 +928,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             bytes[20..24].copy_from_slice(&used.to_le_bytes());
             bytes
         }),
+        ("NotZero_offsets_tensor", patch(&list, &[(list_at + 40 + 3, 1)])),
         ("BadCode_f16_column", patch(&json("[300,400]"), &[(33, 35)])),
         ("BadCell_bool8", {
             let mut doc = DocBuf::new().unwrap();

@@ -39,7 +39,8 @@ impl Blanks {
     /// is in neither.
     pub(crate) fn within(bytes: &[u8], within: u32) -> Result<Option<Blanks>> {
         let (mut within, mut per) = (within, 1u64);
-        for _ in 0..MAX_COLUMN_DEPTH {
+        // One more than there can be around it: the last look finds the array.
+        for _ in 0..=MAX_COLUMN_DEPTH {
             if within == 0 {
                 return Ok(None);
             }

@@ -92,7 +92,12 @@ impl Form {
             let list = List::load(bytes, elements.data)?;
             let (length, child) = (list.length.unwrap_or(0), list.child(bytes)?);
             let place = form.lengths.get_mut(form.dimensions as usize);
-            *place.ok_or(bad(ErrorKind::NestingLimit))? = length;
+            let limit = MAX_DIMENSIONS as u64;
+            *place.ok_or(Error::with_detail(
+                ErrorKind::NestingLimit,
+                array.offset.into(),
+                limit,
+            ))? = length;
             form.dimensions += 1;
             let (first, count) = (elements.first as u64, elements.count as u64);
             let (first, count) = (first * length as u64, count * length as u64);
@@ -110,13 +115,26 @@ impl Form {
         Ok(Some((form, start)))
     }
 
-    /// The form of the arrays in a list of fixed length, where these are tensors.
-    pub(crate) fn in_list(bytes: &[u8], list: List) -> Result<Option<Form>> {
-        let child = list.child(bytes)?;
-        let first = Elements { count: list.length.unwrap_or(0), ..child };
-        match child.tensor && first.count <= child.count {
-            true => Ok(Form::of(bytes, first)?.map(|(form, _)| form)),
-            false => Ok(None),
+    /// The form of the arrays in a list of fixed length, where these are tensors. There need be
+    /// none.
+    pub(crate) fn in_list(bytes: &[u8], mut list: List) -> Result<Option<Form>> {
+        let bad = |kind, list: List| Error::new(kind, list.offset.into());
+        let mut form =
+            Form { column: ColumnType::Cells, lengths: [0; MAX_DIMENSIONS], dimensions: 0 };
+        loop {
+            let child = list.child(bytes)?;
+            if !child.tensor {
+                return Ok(None);
+            }
+            let place = form.lengths.get_mut(form.dimensions as usize);
+            *place.ok_or(bad(ErrorKind::NestingLimit, list))? =
+                list.length.ok_or(bad(ErrorKind::BadCode, list))?;
+            form.dimensions += 1;
+            form.column = child.column;
+            if child.column != ColumnType::FixedList {
+                return Ok(child.column.is_tensor_type().then_some(form));
+            }
+            list = List::load(bytes, child.data)?;
         }
     }
 

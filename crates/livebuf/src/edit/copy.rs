@@ -598,6 +598,9 @@ impl<'v> Copier<'v> {
         if !sink.writes() {
             check_gaps(elements, false)?;
             absent::check(self.source, elements, None)?;
+            if !elements.tensor && elements.column.is_tensor_only() {
+                return Err(Error::new(ErrorKind::BadCode, elements.offset.into()));
+            }
         }
         if let Some((form, from)) = Form::of(self.source, elements)? {
             return self.listed_tensor(sink, elements, form, from);

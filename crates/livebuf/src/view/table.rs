@@ -7,6 +7,7 @@ use crate::block::list::List;
 use crate::block::record::Raw;
 use crate::block::shape::Shape;
 use crate::block::table::Table as Block;
+use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::slice;
 use crate::format::cell::{Needle, span_bytes};
@@ -948,11 +949,16 @@ impl<'a, M: Mode> Column<'a, M> {
 
     fn as_tensor(&self) -> Result<Option<Tensor<'a>>> {
         let elements = self.elements;
-        let rows = match self.list()? {
-            Some(list) => self.is_complete() && list.child(self.bytes)?.tensor,
-            None => elements.tensor,
+        let is_tensor = match self.list()? {
+            _ if elements.tensor => true,
+            // Rows and these are at most so many dimensions.
+            Some(list) => {
+                let rows = Form::in_list(self.bytes, list)?;
+                self.is_complete() && rows.is_some_and(|form| form.height() < MAX_DIMENSIONS as u16)
+            }
+            None => false,
         };
-        match rows {
+        match is_tensor {
             true => Tensor::of(self.bytes, Elements { tensor: true, ..elements }),
             false => Ok(None),
         }
