@@ -49,6 +49,13 @@ pub fn tree(seed: u64) -> Tree {
                 false,
             )
         }
+        7 if seed % 16 == 15 => {
+            let mut members: Vec<(String, Tree)> = (0..8 + rows)
+                .map(|number| (format!("m{number}"), changes::object(&mut input, 1)))
+                .collect();
+            members.insert(rows, ("k".repeat(256), Tree::Null));
+            Tree::Object(members, true)
+        }
         _ => {
             let mut members: Vec<(String, Tree)> = (0..257 + rows)
                 .map(|number| (format!("m{number}"), Tree::Int(number as i64)))
@@ -98,6 +105,8 @@ fn make() -> Result<Vec<Sample>> {
         ("small map", edited(small_map)?),
         ("map with inner nodes", edited(large_map)?),
         ("encoded map", encoded(encoded_map)?),
+        ("map of rows", encoded(map_of_rows)?),
+        ("edited map of rows", edited_map_of_rows()?),
         ("columns", encoded(columns)?),
         ("edited columns", edited(edited_columns)?),
         ("dictionaries", dictionaries()?),
@@ -232,6 +241,32 @@ fn encoded_map(encoder: &mut Encoder) -> Result<()> {
         encoder.i64(length as i64)?;
     }
     encoder.end_object()
+}
+
+/// Objects by their keys, one of which is too long for a record.
+fn map_of(rows: i64) -> Tree {
+    let key = |number| match number {
+        3 => "k".repeat(256),
+        4 => "a longer key".to_owned(),
+        _ => format!("id{number}"),
+    };
+    Tree::Object((0..rows).map(|number| (key(number), row(number))).collect(), true)
+}
+
+fn map_of_rows(encoder: &mut Encoder) -> Result<()> {
+    let rows = map_of(12).to_document();
+    encoder.value(&rows.doc().root())
+}
+
+fn edited_map_of_rows() -> Result<Vec<u8>> {
+    let mut doc = map_of(20).to_document();
+    let root = doc.root_id().expect("an object");
+    for number in [0, 1, 5, 12, 15, 16] {
+        doc.remove(root, &*format!("id{number}"))?;
+    }
+    let row = doc.find("/id2")?.expect("a row");
+    doc.set(row, "a further field", "with some text")?;
+    Ok(doc.to_vec())
 }
 
 /// A float, or the integer that it is.

@@ -125,6 +125,20 @@ impl Tree {
         }
     }
 
+    /// Whether objects begin with the members of the other's, and all else is the same.
+    pub fn begins_with(&self, other: &Tree) -> bool {
+        match (self, other) {
+            (Tree::Array(a), Tree::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.begins_with(b))
+            }
+            (Tree::Object(a, _), Tree::Object(b, _)) => {
+                let begins = a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.begins_with(&b.1));
+                a.len() >= b.len() && begins
+            }
+            _ => self == other,
+        }
+    }
+
     /// Whether it is an array or object.
     pub fn is_container(&self) -> bool {
         matches!(self, Tree::Array(_) | Tree::Object(..))

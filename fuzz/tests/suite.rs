@@ -4,6 +4,7 @@ mod files;
 mod found;
 mod hostile;
 mod interpreted;
+mod maps;
 mod runs;
 mod short;
 mod space;

@@ -1573,10 +1573,11 @@ static inline livebuf_status livebuf_column_find_path(livebuf_value array, const
 
 /**
  * The column at a JSON pointer of `length` bytes in an array of like objects: "/id", or
- * "/user/id" through objects in them. "" is the array itself, of any values.
+ * "/user/id" through objects in them. "" is the array itself, of any values. `array` may also be
+ * a large object of like objects: its members are rows then, and livebuf_row_key has their keys.
  *
  * Memory: writes `*column`, which needs no clean-up; borrows as `array`. NULL:
- * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE for what is no array;
+ * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE for what is no array and no object;
  * LIVEBUF_NOT_FOUND where there is no such column, be it that the objects are not stored as
  * columns: read them by row then. Threads: a read.
  */
@@ -1601,6 +1602,15 @@ livebuf_status livebuf_column_key(livebuf_value array,
  * Memory: none. NULL: none. Errors: 0. Threads: a read.
  */
 size_t livebuf_column_count(livebuf_value array);
+
+/**
+ * The key of the member that is a row in an object's columns. One step.
+ *
+ * Memory: borrows the document's bytes until its next edit. NULL: a text whose `data` is NULL,
+ * for rows that are not there, rows of removed members, arrays, and objects that are not stored
+ * as columns. Errors: the same. Threads: a read.
+ */
+livebuf_str livebuf_row_key(livebuf_value object, size_t row);
 
 /**
  * A column and its key by its number, from 0. Takes a step for each column before it.

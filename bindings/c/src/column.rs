@@ -196,10 +196,22 @@ pub(crate) unsafe fn view_of<'c>(column: *const livebuf_column) -> Result<&'c Vi
     unsafe { column.as_ref().ok_or(NULL)?.view() }
 }
 
+/// The elements of an array, or the values of an object that are stored as a column.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn values_of(value: Value<'static>) -> Result<Option<View>> {
+    if let Some(array) = value.as_array()? {
+        return Ok(Some(array.as_column()));
+    }
+    let wrong = livebuf_error::of(livebuf_code::LIVEBUF_WRONG_TYPE);
+    Ok(value.as_object()?.ok_or(wrong)?.as_column()?)
+}
+
 #[cfg_attr(not(feature = "small"), inline(always))]
 fn table_of(value: Value<'static>) -> Result<Option<Table<'static, Checked>>> {
-    let array = value.as_array()?.ok_or(livebuf_error::of(livebuf_code::LIVEBUF_WRONG_TYPE))?;
-    Ok(array.table()?)
+    match values_of(value)? {
+        Some(values) => Ok(values.table()?),
+        None => Ok(None),
+    }
 }
 
 pub(crate) fn not_found() -> livebuf_error {
@@ -249,10 +261,11 @@ fn write(
 }
 
 /// The column at a JSON pointer of `length` bytes in an array of like objects: "/id", or
-/// "/user/id" through objects in them. "" is the array itself, of any values.
+/// "/user/id" through objects in them. "" is the array itself, of any values. `array` may also be
+/// a large object of like objects: its members are rows then, and livebuf_row_key has their keys.
 ///
 /// Memory: writes `*column`, which needs no clean-up; borrows as `array`. NULL:
-/// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE for what is no array;
+/// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE for what is no array and no object;
 /// LIVEBUF_NOT_FOUND where there is no such column, be it that the objects are not stored as
 /// columns: read them by row then. Threads: a read.
 #[unsafe(no_mangle)]
@@ -266,8 +279,7 @@ pub unsafe extern "C" fn livebuf_column_n(
         // SAFETY: the caller's word.
         let pointer = unsafe { text_of(pointer, length) }?;
         if pointer.is_empty() {
-            let wrong = livebuf_error::of(livebuf_code::LIVEBUF_WRONG_TYPE);
-            return Ok(value.as_array()?.ok_or(wrong)?.as_column());
+            return values_of(value)?.ok_or_else(not_found);
         }
         let table = table_of(value)?.ok_or_else(not_found)?;
         table.column(Pointer(pointer))?.ok_or_else(not_found)
@@ -304,6 +316,22 @@ pub unsafe extern "C" fn livebuf_column_count(array: livebuf_value) -> usize {
     // SAFETY: the caller's word.
     let table = unsafe { array.view() }.and_then(table_of).ok().flatten();
     table.map_or(0, |table| table.width())
+}
+
+/// The key of the member that is a row in an object's columns. One step.
+///
+/// Memory: borrows the document's bytes until its next edit. NULL: a text whose `data` is NULL,
+/// for rows that are not there, rows of removed members, arrays, and objects that are not stored
+/// as columns. Errors: the same. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_row_key(object: livebuf_value, row: usize) -> livebuf_str {
+    let key = || {
+        // SAFETY: the caller's word.
+        let object = unsafe { object.view() }.ok()?.as_object().ok()??;
+        object.as_column().ok()??;
+        object.key_of_row(row).ok()?
+    };
+    livebuf_str::of(key().map(str::as_bytes), object.generation)
 }
 
 /// A column and its key by its number, from 0. Takes a step for each column before it.

@@ -449,7 +449,7 @@ static void misuse(void) {
   STATUS(livebuf_iterate(kept, 0, &it), LIVEBUF_STALE_HANDLE);
   STATUS(livebuf_column_find_path(kept, "", &column), LIVEBUF_STALE_HANDLE);
   kept = livebuf_root(&doc);
-  STATUS(livebuf_column_find_path(kept, "", &column), LIVEBUF_WRONG_TYPE);
+  STATUS(livebuf_column_find_path(kept, "", &column), LIVEBUF_NOT_FOUND);
   STATUS(livebuf_iterate(livebuf_get(kept, "a"), 0, &it), LIVEBUF_WRONG_TYPE);
   STATUS(livebuf_range(livebuf_get(kept, "a"), NULL, NULL, 0, &it), LIVEBUF_WRONG_TYPE);
   CHECK(livebuf_value_error(livebuf_pointer(kept, "a")).status == LIVEBUF_BAD_POINTER);

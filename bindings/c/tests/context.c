@@ -415,6 +415,42 @@ static void tables(void) {
   livebuf_destroy(doc);
 }
 
+/* An object of like objects: by columns, each row with a key. */
+static void maps(void) {
+  char text[20000] = "{";
+  for (int i = 0; i < 300; i++) {
+    snprintf(text + strlen(text), 60, "%s\"id %d\":{\"n\":%d,\"s\":\"row %d\"}", i ? "," : "", i, i,
+             i);
+  }
+  strcat(text, "}");
+  livebuf_doc *doc = livebuf_from_json(text, strlen(text), NULL, NULL, NULL);
+  livebuf_value root = livebuf_root(doc);
+  livebuf_column column;
+  livebuf_str key;
+  CHECK(livebuf_column_count(root) == 2);
+  STATUS(livebuf_column_at(root, 1, &key, &column), LIVEBUF_OK);
+  CHECK(livebuf_str_equals(key, "s") && column.length == 300);
+  ptrdiff_t row = livebuf_column_find(&column, livebuf_string("row 77"));
+  CHECK(row == 77 && livebuf_str_equals(livebuf_row_key(root, (size_t)row), "id 77"));
+  CHECK(!livebuf_row_key(root, 300).data);
+  CHECK(livebuf_get_i64(livebuf_pointer(root, "/id 77/n")) == 77);
+  STATUS(livebuf_column_find_path(root, "", &column), LIVEBUF_OK);
+  CHECK(column.column_type == LIVEBUF_COLUMN_STRUCT);
+  STATUS(livebuf_column_find_path(livebuf_pointer(root, "/id 1"), "", &column), LIVEBUF_NOT_FOUND);
+  STATUS(livebuf_column_find_path(livebuf_pointer(root, "/id 1/n"), "", &column),
+         LIVEBUF_WRONG_TYPE);
+  CHECK(!livebuf_row_key(livebuf_pointer(root, "/id 1"), 0).data);
+
+  STATUS(livebuf_remove(doc, LIVEBUF_ROOT, "id 77"), LIVEBUF_OK);
+  root = livebuf_root(doc);
+  STATUS(livebuf_column_find_path(root, "/n", &column), LIVEBUF_OK);
+  /* Its row stays, and has no key. */
+  CHECK(column.length == 300 && !livebuf_row_key(root, 77).data);
+  CHECK(livebuf_str_equals(livebuf_row_key(root, 78), "id 78"));
+  STATUS(livebuf_validate(doc), LIVEBUF_OK);
+  livebuf_destroy(doc);
+}
+
 /* Texts that repeat: codes, and each text once. */
 static void dictionaries(void) {
   const char *json = "[\"C\",\"F\",\"C\",\"C\",\"a longer unit\",\"a longer unit\","
@@ -618,5 +654,6 @@ int main(int count, char **arguments) {
   json_files(count > 1 ? arguments[1] : ".");
   bounds();
   tables();
+  maps();
   return done("context");
 }

@@ -54,6 +54,7 @@ static void look_at_columns(livebuf_value array) {
                             : livebuf_column_at(array, i, &key, &column);
     if (status) continue;
     if (i < width) use(key);
+    use(livebuf_row_key(array, i));
     const uint8_t *data = livebuf_column_slice(&column, &count);
     size_t bytes = column.column_type == LIVEBUF_COLUMN_UUID  ? 16 * count
                    : column.column_type == LIVEBUF_COLUMN_F16 ? 2 * count

@@ -14,7 +14,7 @@ use crate::export::{self, Numbers, Rows};
 use crate::log::{Change, Effect, Taken};
 use crate::pointer::{fallback, pointer_below};
 use crate::table::{Column, Table};
-use crate::view::{Above, Array, Document, Found, Object, child, found, is_container};
+use crate::view::{Above, Array, Columnar, Document, Found, Object, child, found, is_container};
 
 /// The index from the front that a Python index means; `None` beyond the ends.
 fn place(index: isize, length: usize) -> Option<usize> {
@@ -406,13 +406,13 @@ impl Array {
     /// The rows as columns, for Arrow: see `Table`.
     #[getter]
     fn table(slf: &Bound<'_, Self>) -> Table {
-        Table::new(slf.clone().unbind())
+        Table::new(Columnar::Array(slf.clone().unbind()))
     }
 
     /// The elements as a column, which can be searched.
     #[getter]
     fn column(slf: &Bound<'_, Self>) -> Column {
-        Column { array: slf.clone().unbind(), path: Vec::new(), rows: Rows::ALL }
+        Column { source: Columnar::Array(slf.clone().unbind()), path: Vec::new(), rows: Rows::ALL }
     }
 
     /// The elements as a numpy array on the document's memory, if they are stored as numbers of
@@ -427,7 +427,11 @@ impl Array {
         copy: bool,
         writable: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Numbers::new(slf.clone().unbind(), Vec::new(), Rows::ALL).numpy(slf.py(), copy, writable)
+        Numbers::new(Columnar::Array(slf.clone().unbind()), Vec::new(), Rows::ALL).numpy(
+            slf.py(),
+            copy,
+            writable,
+        )
     }
 
     /// The length of each dimension, where the array is a tensor; else `None`.
@@ -572,7 +576,7 @@ impl Array {
         view: *mut pyo3::ffi::Py_buffer,
         flags: std::os::raw::c_int,
     ) -> PyResult<()> {
-        let numbers = Numbers::new(slf.clone().unbind(), Vec::new(), Rows::ALL);
+        let numbers = Numbers::new(Columnar::Array(slf.clone().unbind()), Vec::new(), Rows::ALL);
         export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
     }
 

@@ -11,7 +11,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::error::{self, Fault, Held};
-use crate::view::{Array, Document};
+use crate::view::{Columnar, Document};
 
 /// All used bytes, read-only.
 pub(crate) fn document(
@@ -97,7 +97,7 @@ impl Rows {
 /// Numbers of one type in a document's memory: an array, or a column of its table.
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Numbers {
-    array: Py<Array>,
+    source: Columnar,
     path: Vec<String>,
     rows: Rows,
     writable: bool,
@@ -148,19 +148,36 @@ fn tensor(tensor: &Tensor<'_>) -> Option<Slots> {
     (known && aligned).then_some(Slots { start: bytes.as_ptr(), shape, size, format })
 }
 
+/// The elements of an array, or the values of an object, as a column. `None` for an object whose
+/// values are not stored so, or of which a member was removed since.
+pub(crate) fn values<'a>(value: &Value<'a, Checked>) -> Held<Option<livebuf::Column<'a, Checked>>> {
+    if let Some(array) = value.as_array()? {
+        return Ok(Some(array.as_column()));
+    }
+    let object = value.as_object()?.ok_or(Fault::Stale("it is no container any more"))?;
+    // A removed member left a row.
+    Ok(object.as_column()?.filter(|column| column.len() == object.len()))
+}
+
 /// A column of a value's table; the value itself as a column where the path is empty.
 pub(crate) fn column<'a>(
     value: &Value<'a, Checked>,
     path: &[String],
 ) -> Held<livebuf::Column<'a, Checked>> {
-    let array = value.as_array()?.ok_or(Fault::Stale("it is no array any more"))?;
+    let Some(values) = values(value)? else {
+        return Err(Fault::WrongType(
+            "the object is not stored as columns: its values are too different, or too few, or \
+             one was removed; compact() lays it out anew"
+                .into(),
+        ));
+    };
     if path.is_empty() {
-        return Ok(array.as_column());
+        return Ok(values);
     }
-    let Some(table) = array.table()? else {
-        if !holds_objects(&array) {
+    let Some(table) = values.table()? else {
+        if !holds_objects(&values) {
             return match path {
-                [name] if name == VALUES => Ok(array.as_column()),
+                [name] if name == VALUES => Ok(values),
                 _ => Err(missing_column(path, [VALUES])),
             };
         }
@@ -184,12 +201,12 @@ pub(crate) fn column<'a>(
 pub(crate) const VALUES: &str = "value";
 
 /// Whether an array without columns may hold objects, judged by how it is stored.
-pub(crate) fn holds_objects(array: &livebuf::Array<'_, Checked>) -> bool {
+pub(crate) fn holds_objects(values: &livebuf::Column<'_, Checked>) -> bool {
     use ColumnType::{Cells, Objects};
-    match array.as_column().column_type() {
+    match values.column_type() {
         Cells => {
-            let kinds = || array.iter().map_while(livebuf::Result::ok).map(|value| value.kind());
-            array.is_empty() || kinds().any(|kind| kind == livebuf::Kind::Object)
+            let there = || values.iter().map_while(livebuf::Result::ok).flatten();
+            values.is_empty() || there().any(|value| value.kind() == livebuf::Kind::Object)
         }
         kind => kind == Objects,
     }
@@ -258,7 +275,7 @@ pub(crate) fn numbers(
     if flags & ffi::PyBUF_WRITABLE != 0 && !numbers.writable {
         return Err(PyBufferError::new_err("the buffer is read-only"));
     }
-    let view_of_array = &numbers.array.get().view;
+    let view_of_array = numbers.source.view();
     view_of_array.reach(py, |document, state, _| {
         let document = document.get();
         if numbers.writable {
@@ -322,8 +339,8 @@ pub(crate) fn numbers(
 }
 
 impl Numbers {
-    pub(crate) fn new(array: Py<Array>, path: Vec<String>, rows: Rows) -> Numbers {
-        Numbers { array, path, rows, writable: false }
+    pub(crate) fn new(source: Columnar, path: Vec<String>, rows: Rows) -> Numbers {
+        Numbers { source, path, rows, writable: false }
     }
 
     /// A numpy array on these numbers.
@@ -346,9 +363,8 @@ impl Numbers {
         // The buffer keeps the column as it is.
         let numbers = exporter.get();
         let column = numbers
-            .array
-            .get()
-            .view
+            .source
+            .view()
             .read(py, |value| Ok(unit(column(value, &numbers.path)?.column_type())))?;
         if let Some((unit, is_as_wide)) = column {
             if !is_as_wide {
@@ -371,6 +387,6 @@ impl Numbers {
     }
 
     unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer) {
-        release(slf.get().array.get().view.document(slf.py()).get(), view);
+        release(slf.get().source.view().document(slf.py()).get(), view);
     }
 }

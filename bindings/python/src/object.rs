@@ -12,7 +12,8 @@ use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
 use crate::log::{Change, Effect, Taken};
 use crate::pointer::{Fallback, fallback, pointer_below};
-use crate::view::{Above, Document, Found, Object, child, found, is_container};
+use crate::table::Table;
+use crate::view::{Above, Columnar, Document, Found, Object, child, found, is_container};
 
 /// A plain dict of the members of two mappings, those of the second in the place of the first's.
 /// `NotImplemented` where one is no mapping.
@@ -407,6 +408,13 @@ impl Object {
         protocol: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.view.copy(py)?.bind(py).call_method1("__reduce_ex__", (protocol,))
+    }
+
+    /// The members as rows, for Arrow: see `Table`. A large object of similar objects is stored
+    /// as columns.
+    #[getter]
+    fn table(slf: &Bound<'_, Self>) -> Table {
+        Table::new(Columnar::Object(slf.clone().unbind()))
     }
 
     /// What notebooks show.

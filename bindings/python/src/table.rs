@@ -18,10 +18,11 @@ use crate::encode::Given;
 use crate::error::{self, Held, expected};
 use crate::export::{self, Numbers, Rows};
 use crate::extended::{self, Class, Read, Refused};
-use crate::view::{Array, Document};
+use crate::view::{Columnar, Document};
 
 /// An array as columns, for Arrow, polars, pyarrow, pandas and DuckDB. No row becomes a Python
-/// object.
+/// object. Or an object, whose members are the rows: an export has their keys as the first column,
+/// named `key`, or `_key` where they have a column `key` themselves.
 ///
 /// It has the Arrow PyCapsule interface (`__arrow_c_stream__`), and is no sequence:
 /// `polars.DataFrame(array.table)`, `pyarrow.table(array.table)`,
@@ -32,7 +33,7 @@ use crate::view::{Array, Document};
 /// Edits then raise `ExportedError` while the export lives; `copy=True` avoids that.
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Table {
-    pub(crate) array: Py<Array>,
+    pub(crate) source: Columnar,
     pub(crate) options: ExportOptions,
     pub(crate) copy: bool,
     /// The keys that lead to each chosen column; all columns where there is none.
@@ -76,14 +77,14 @@ impl Drop for Exported {
 }
 
 impl Table {
-    pub(crate) fn new(array: Py<Array>) -> Table {
+    pub(crate) fn new(source: Columnar) -> Table {
         let (options, rows) = (ExportOptions::default(), Rows::ALL);
-        Table { array, options, copy: false, selected: None, rows }
+        Table { source, options, copy: false, selected: None, rows }
     }
 
     fn clone_ref(&self, py: Python<'_>) -> Table {
         Table {
-            array: self.array.clone_ref(py),
+            source: self.source.clone_ref(py),
             options: self.options.clone(),
             copy: self.copy,
             selected: self.selected.clone(),
@@ -106,11 +107,10 @@ impl Table {
             return Ok(vec![name]);
         }
         let whole = vec![name];
-        let is_key = self.array.get().view.read(py, |value| {
-            Ok(matches!(value.as_array()?, Some(array) if match array.table()? {
-                Some(table) => table.column(whole[0].as_str())?.is_some(),
-                None => false,
-            }))
+        let is_key = self.source.view().read(py, |value| {
+            let Some(values) = export::values(value)? else { return Ok(false) };
+            let Some(table) = values.table()? else { return Ok(false) };
+            Ok(table.column(whole[0].as_str())?.is_some())
         })?;
         if is_key {
             return Ok(whole);
@@ -119,7 +119,7 @@ impl Table {
     }
 
     fn exporter(&self, py: Python<'_>) -> PyResult<Exporter> {
-        let view = &self.array.get().view;
+        let view = self.source.view();
         let (owner, pointer) = view.reach(py, |document, state, _| {
             let pointer = view.pointer(py)?;
             let is_bytes = state.editor()?.storage().is_bytes();
@@ -155,8 +155,8 @@ impl Table {
 
 impl Table {
     fn column_of(&self, py: Python<'_>, path: Vec<String>) -> PyResult<Column> {
-        self.array.get().view.read(py, |value| export::column(value, &path).map(drop))?;
-        Ok(Column { array: self.array.clone_ref(py), path, rows: self.rows })
+        self.source.view().read(py, |value| export::column(value, &path).map(drop))?;
+        Ok(Column { source: self.source.clone_ref(py), path, rows: self.rows })
     }
 }
 
@@ -275,30 +275,30 @@ impl Table {
     /// Count of rows.
     #[getter]
     fn num_rows(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.rows.count(self.array.get().view.len(py)?))
+        Ok(self.rows.count(self.source.view().len(py)?))
     }
 
-    /// Whether the array is stored as columns. Others can be exported too, but have no columns
-    /// to read in place.
+    /// Whether the rows are stored as columns. Others can be exported too, but have no columns
+    /// to read in place. So can an object of which a member was removed, until `compact()`.
     #[getter]
     fn stored(&self, py: Python<'_>) -> PyResult<bool> {
-        self.array.get().view.read(py, |value| match value.as_array()? {
-            Some(array) => Ok(array.table()?.is_some()),
+        self.source.view().read(py, |value| match export::values(value)? {
+            Some(values) => Ok(values.table()?.is_some()),
             None => Ok(false),
         })
     }
 
-    /// Keys of the columns that the array is stored as, in their order. An array that holds no
+    /// Keys of the columns that the rows are stored as, in their order. An array that holds no
     /// objects has one column, its elements: `["value"]`.
     #[getter]
     fn column_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         if let Some(selected) = &self.selected {
             return Ok(selected.iter().map(|path| path.join(".")).collect());
         }
-        self.array.get().view.read(py, |value| {
-            let Some(array) = value.as_array()? else { return Ok(Vec::new()) };
-            let Some(table) = array.table()? else {
-                let one = !export::holds_objects(&array);
+        self.source.view().read(py, |value| {
+            let Some(values) = export::values(value)? else { return Ok(Vec::new()) };
+            let Some(table) = values.table()? else {
+                let one = !export::holds_objects(&values);
                 return Ok(one.then(|| export::VALUES.to_owned()).into_iter().collect());
             };
             table.columns().map(|column| Ok(column?.0.to_owned())).collect()
@@ -331,7 +331,7 @@ impl Table {
 /// (10, [0, 1, 2], 100)
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Column {
-    pub(crate) array: Py<Array>,
+    pub(crate) source: Columnar,
     pub(crate) path: Vec<String>,
     pub(crate) rows: Rows,
 }
@@ -343,7 +343,7 @@ impl Column {
         look: impl FnOnce(livebuf::Column<'_, Checked>) -> Held<R>,
     ) -> PyResult<R> {
         let Rows { start, stop } = self.rows;
-        let view = &self.array.get().view;
+        let view = self.source.view();
         view.read(py, |value| look(export::column(value, &self.path)?.slice(start..stop)))
     }
 }
@@ -492,8 +492,8 @@ impl Column {
             }
             let (start, stop) = (part.start as usize, part.stop.max(part.start) as usize);
             let rows = self.rows.part(start..stop);
-            let (array, path) = (self.array.clone_ref(py), self.path.clone());
-            return Ok(Bound::new(py, Column { array, path, rows })?.into_any());
+            let (source, path) = (self.source.clone_ref(py), self.path.clone());
+            return Ok(Bound::new(py, Column { source, path, rows })?.into_any());
         }
         let given: isize = index.extract()?;
         let row = if given < 0 { given + length as isize } else { given };
@@ -620,7 +620,7 @@ impl Column {
         py: Python<'py>,
         max_values: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let view = &self.array.get().view;
+        let view = self.source.view();
         view.read(py, |value| {
             let _pause = CollectorPause::new();
             let Rows { start, stop } = self.rows;
@@ -653,7 +653,7 @@ impl Column {
         // A wish, which the interface lets a producer pass over.
         let _ = requested_schema;
         let selected = (!self.path.is_empty()).then(|| vec![self.path.clone()]);
-        let table = Table { selected, rows: self.rows, ..Table::new(self.array.clone_ref(py)) };
+        let table = Table { selected, rows: self.rows, ..Table::new(self.source.clone_ref(py)) };
         let exporter = table.exporter(py)?;
         let (schema, array) =
             py.detach(|| exporter.column()).map_err(|failure| error::arrow(py, &failure))?;
@@ -669,8 +669,8 @@ impl Column {
         copy: bool,
         writable: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let array = self.array.clone_ref(py);
-        Numbers::new(array, self.path.clone(), self.rows).numpy(py, copy, writable)
+        let source = self.source.clone_ref(py);
+        Numbers::new(source, self.path.clone(), self.rows).numpy(py, copy, writable)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -684,13 +684,13 @@ impl Column {
         flags: std::os::raw::c_int,
     ) -> PyResult<()> {
         let column = slf.get();
-        let array = column.array.clone_ref(slf.py());
-        let numbers = Numbers::new(array, column.path.clone(), column.rows);
+        let source = column.source.clone_ref(slf.py());
+        let numbers = Numbers::new(source, column.path.clone(), column.rows);
         export::numbers(slf.py(), slf.as_any(), &numbers, view, flags)
     }
 
     unsafe fn __releasebuffer__(slf: Bound<'_, Self>, view: *mut pyo3::ffi::Py_buffer) {
-        export::release(slf.get().array.get().view.document(slf.py()).get(), view);
+        export::release(slf.get().source.view().document(slf.py()).get(), view);
     }
 }
 

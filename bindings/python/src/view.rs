@@ -223,6 +223,28 @@ pub(crate) struct Array {
     pub(crate) view: View,
 }
 
+/// What is read by columns.
+pub(crate) enum Columnar {
+    Array(Py<Array>),
+    Object(Py<Object>),
+}
+
+impl Columnar {
+    pub(crate) fn view(&self) -> &View {
+        match self {
+            Columnar::Array(array) => &array.get().view,
+            Columnar::Object(object) => &object.get().view,
+        }
+    }
+
+    pub(crate) fn clone_ref(&self, py: Python<'_>) -> Columnar {
+        match self {
+            Columnar::Array(array) => Columnar::Array(array.clone_ref(py)),
+            Columnar::Object(object) => Columnar::Object(object.clone_ref(py)),
+        }
+    }
+}
+
 /// What is above a view. `Nothing` is above a view of the root. `None` stands for the root
 /// where there is no view of it.
 pub(crate) enum Above {

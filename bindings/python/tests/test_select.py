@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import livebuf
 import pytest
@@ -154,3 +154,83 @@ class TestColumns:
         assert next(values) == 0
         doc.root.append({"id": 100})
         assert list(values)[:3] == [1, 2, 3] and 100 in doc.root.table["id"]
+
+
+class TestObjects:
+    """The members of an object as rows."""
+
+    IDS: ClassVar = {f"user {n}": {"age": n % 90, "name": f"name {n % 7}"} for n in range(300)}
+
+    def expected(self, members: dict[str, Any]) -> list[dict[str, Any]]:
+        return [{"key": key, **row} for key, row in members.items()]
+
+    @pytest.mark.parametrize("tables", [True, False])
+    def test_rows(self, tables: bool) -> None:
+        root = Document(livebuf.dumps(self.IDS, tables=tables)).root
+        assert isinstance(root, livebuf.Object)
+        table = root.table
+        assert len(table) == 300
+        assert table.stored == tables
+        assert list(table.schema) == ["key", "age", "name"]
+        assert frame(table).to_pylist() == self.expected(self.IDS)
+        assert frame(table.slice(10, 12)).to_pylist() == self.expected(self.IDS)[10:12]
+        chosen = frame(table.select(["name", "key"]))
+        assert chosen.column_names == ["name", "key"]
+        assert chosen.column("key").to_pylist() == list(self.IDS)
+        with pytest.raises(livebuf.MissingKeyError):
+            frame(table.select(["none"]))
+
+    def test_columns_in_place(self) -> None:
+        doc = Document.from_python({"users": self.IDS})
+        table = doc["users"].table
+        assert table.column_names == ["age", "name"]
+        assert table["age"][17] == 17
+        assert table["age"].find(89) == 89
+        assert list(table["name"])[:8] == [f"name {n % 7}" for n in range(8)]
+        assert table["name"].counts()["name 3"] == 43
+        assert table.column("age").numpy().sum() == sum(n % 90 for n in range(300))
+
+    def test_edits(self) -> None:
+        doc = Document.from_python({"users": self.IDS})
+        users, members = doc["users"], {**self.IDS}
+        users["new"] = members["new"] = {"age": 3, "name": "one more"}
+        assert users.table.stored
+        assert users.table["age"][300] == 3
+        del users["user 5"], members["user 5"]
+        # Its row is still there.
+        assert not users.table.stored
+        with pytest.raises(livebuf.WrongTypeError, match="compact"):
+            users.table["age"][0]
+        assert frame(users.table).to_pylist() == self.expected(members)
+        doc.compact()
+        assert doc["users"].table.stored
+        assert frame(doc["users"].table).to_pylist() == self.expected(members)
+
+    def test_names(self) -> None:
+        small = Document.from_python({"a": {"key": 1, "_key": 2}, "b": {"key": None}})
+        assert frame(small.root.table).to_pylist() == [
+            {"__key": "a", "key": 1, "_key": 2},
+            {"__key": "b", "key": None, "_key": None},
+        ]
+        values = Document.from_python({"a": 1, "b": 2})
+        assert frame(values.root.table).to_pylist() == [
+            {"key": "a", "value": 1},
+            {"key": "b", "value": 2},
+        ]
+        assert frame(Document.from_python({}).root.table).column_names == ["key"]
+
+    def test_a_requested_schema(self) -> None:
+        pyarrow = pytest.importorskip("pyarrow")
+        table = Document.from_python(self.IDS).root.table
+        schema = pyarrow.schema([("age", "int16"), ("key", "large_string"), ("none", "float64")])
+        reader = pyarrow.RecordBatchReader.from_stream(table, schema)
+        found = reader.read_all()
+        assert found.schema == schema
+        assert found.column("key").to_pylist() == list(self.IDS)
+        assert found.column("none").null_count == 300
+
+    def test_engines(self) -> None:
+        polars = pytest.importorskip("polars")
+        doc = Document.from_python(self.IDS)
+        oldest = polars.DataFrame(doc.root.table).sort("age", "key").tail(1)
+        assert oldest.to_dicts() == [{"key": "user 89", "age": 89, "name": "name 5"}]

@@ -15,7 +15,7 @@ use crate::ffi::ArrowArray;
 use crate::ffi::made::{Buffer, array, coded};
 use crate::schema::{Field, Layout, Number, Type, Unit};
 
-type Slot = Option<Value<'static, Valid>>;
+pub(crate) type Slot = Option<Value<'static, Valid>>;
 
 /// Where arrays come from.
 pub(crate) struct Source {
@@ -257,7 +257,7 @@ impl Source {
         Ok(made)
     }
 
-    fn objects(&self, fields: &[Field], rows: &[Slot]) -> Result<Vec<ArrowArray>> {
+    pub(crate) fn objects(&self, fields: &[Field], rows: &[Slot]) -> Result<Vec<ArrowArray>> {
         let made = fields.iter().map(|field| {
             let key = Key::new(&field.name);
             let slots: Vec<Slot> =
@@ -268,6 +268,16 @@ impl Source {
         let missing = || rows.iter().filter(|row| row.is_none()).count();
         refuse_nulls(fields, &made, missing)?;
         Ok(made)
+    }
+
+    /// The array of keys.
+    pub(crate) fn keys(&self, field: &Field, keys: &[&'static str]) -> Result<ArrowArray> {
+        let layout = match &field.kind {
+            Type::Text(layout) | Type::Binary(layout) => *layout,
+            kind => return Err(unsupported(kind)),
+        };
+        let texts = keys.iter().map(|key| Ok(Some(Cow::Borrowed(key.as_bytes()))));
+        self.bytes(layout, keys.len(), Validity { bits: None, nulls: 0 }, texts)
     }
 
     /// The array of a column that is exported by itself.

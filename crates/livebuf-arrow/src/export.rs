@@ -1,16 +1,16 @@
-//! Arrays of a document to Arrow: what is exported, how, and the streams of it.
+//! Arrays and objects of a document to Arrow: what is exported, how, and the streams of it.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use livebuf::{Column, Valid, Value};
 
-use crate::column::Source;
+use crate::column::{Slot, Source};
 use crate::document::{Document, Pinned};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::made::{self, Batches};
 use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
-use crate::infer::{Rows, Seen};
+use crate::infer::{Path, Rows, Seen};
 use crate::schema::{Field, Layout, Type};
 
 /// How text is laid out in Arrow.
@@ -102,7 +102,20 @@ impl ExportOptions {
     }
 }
 
-/// Exports an array of a document.
+/// Exports an array of a document, or an object.
+///
+/// An object's members are rows, with their keys as the first column. It is named `key`, with as
+/// many `_` before it as columns need that have that name. Where the object is a
+/// [table](livebuf::Object::table) of which no member was removed, columns are borrowed as those of
+/// an array are.
+///
+/// ```
+/// use livebuf_arrow::Exporter;
+/// let doc = livebuf::json!({"ada": {"laps": 12}, "bea": {"laps": 9}});
+/// let names = Exporter::new(std::sync::Arc::new(doc))?.columns()?;
+/// assert_eq!(names, [("key".into(), "utf8".into()), ("laps".into(), "int64".into())]);
+/// # Ok::<(), livebuf_arrow::Error>(())
+/// ```
 ///
 /// See the [crate](crate) for an example, and for what becomes of which values.
 #[derive(Clone)]
@@ -223,7 +236,7 @@ impl Exporter {
     /// 2 GiB of text or 2³¹ elements of lists.
     pub fn batch(&self) -> Result<RecordBatch> {
         let plan = self.plan()?;
-        let (schema, array) = (plan.schema()?, plan.array(0, plan.rows.len())?);
+        let (schema, array) = (plan.schema()?, plan.array(0, plan.range.len())?);
         Ok(made::batch(schema, array))
     }
 
@@ -234,7 +247,7 @@ impl Exporter {
     /// As [`batch`](Self::batch), and [`ErrorKind::Mismatch`] where there is not one column.
     pub fn column(&self) -> Result<(ArrowSchema, ArrowArray)> {
         let plan = self.plan()?;
-        let (fields, mut columns) = (plan.fields(), plan.columns(0, plan.rows.len())?);
+        let (fields, mut columns) = (plan.fields(), plan.columns(0, plan.range.len())?);
         match (fields.as_slice(), columns.pop()) {
             ([field], Some(column)) => Ok((made::schema(field)?, column)),
             (fields, _) => {
@@ -256,18 +269,26 @@ impl Exporter {
     }
 
     fn plan(&self) -> Result<Plan> {
-        let Some(array) = self.value.as_array() else {
-            let message = format!("the value is no array but {:?}", self.value.kind());
+        let Some(items) = Items::of(self.value) else {
+            let message =
+                format!("the value is no array and no object but {:?}", self.value.kind());
             return Err(Error::new(ErrorKind::NotAnArray, message));
         };
-        let rows = array.as_column().slice(self.rows.clone());
+        let rows = items.part(0..usize::MAX);
+        let start = self.rows.start.min(rows.len());
+        let range = start..self.rows.end.clamp(start, rows.len());
+        let shape = self.shape(rows, items.part(range.clone()))?;
         let source = Source { pinned: Arc::clone(&self.pinned), copy: self.options.copy };
+        Ok(Plan { source, items, range, shape })
+    }
+
+    /// The types of the columns of some of all rows.
+    fn shape(&self, all: Part<'_>, rows: Part<'_>) -> Result<Rows> {
         if let Some(selected) = &self.selected {
-            let shape = self.select_from(array.as_column(), rows, selected)?;
-            return Ok(Plan { source, rows, shape });
+            return self.select_from(all, rows, selected);
         }
         let mut seen = Seen::default();
-        seen.column(rows, 0);
+        rows.seen(&mut seen);
         if self.requested.is_none() && seen.cells(rows.len() as u64) > self.most_cells() {
             let most = self.most_cells();
             let message = format!(
@@ -277,10 +298,31 @@ impl Exporter {
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let mut shape = seen.into_rows(self.options.narrow, self.options.text)?;
+        if rows.keys.is_some() {
+            let mut chosen = vec![(Path::Key, self.key_field(all))];
+            match shape {
+                Rows::Objects(fields) => chosen.extend(fields.into_iter().map(|field| {
+                    let path = Path::Below(vec![field.name.clone()]);
+                    (path, field)
+                })),
+                Rows::Values(field) => chosen.push((Path::Below(Vec::new()), field)),
+                Rows::Selected(_) => {}
+            }
+            return self.fit_selected(chosen);
+        }
         if let Some(requested) = &self.requested {
             shape = fit_rows(shape, requested)?;
         }
-        Ok(Plan { source, rows, shape })
+        Ok(shape)
+    }
+
+    /// The column of an object's keys.
+    fn key_field(&self, rows: Part<'_>) -> Field {
+        let mut name = "key".to_owned();
+        while rows.has(&name) {
+            name.insert(0, '_');
+        }
+        Field { nullable: false, ..Field::new(name, Type::Text(self.options.text)) }
     }
 
     fn most_cells(&self) -> u64 {
@@ -289,71 +331,161 @@ impl Exporter {
     }
 
     /// The types of selected columns.
-    fn select_from(
-        &self,
-        all: Column<'static, Valid>,
-        rows: Column<'static, Valid>,
-        paths: &[Vec<String>],
-    ) -> Result<Rows> {
+    fn select_from(&self, all: Part<'_>, rows: Part<'_>, paths: &[Vec<String>]) -> Result<Rows> {
         let mut cells = 0u64;
-        let mut fields = Vec::with_capacity(paths.len());
+        let mut chosen = Vec::with_capacity(paths.len());
+        let key = rows.keys.map(|_| self.key_field(all));
         for path in paths {
+            if let (Some(key), [name]) = (&key, path.as_slice())
+                && *name == key.name
+            {
+                cells = cells.saturating_add(rows.len() as u64);
+                chosen.push((Path::Key, key.clone()));
+                continue;
+            }
             let mut seen = Seen::default();
-            match stored(rows, path) {
+            match rows.stored(path) {
                 Some(column) => seen.column(column, 1),
                 None => {
                     let mut there = false;
-                    for slot in below(rows, path) {
+                    for slot in rows.below(path) {
                         there |= slot.is_some();
                         slot.into_iter().for_each(|value| seen.value(value, 1));
                     }
                     // Other rows than the chosen ones may have it.
-                    if !there && !all.is_empty() && below(all, path).all(|slot| slot.is_none()) {
+                    if !there && all.len() > 0 && all.below(path).all(|slot| slot.is_none()) {
                         let message = format!("no row has the column {:?}", path.join("."));
                         return Err(Error::new(ErrorKind::NotFound, message));
                     }
                 }
             }
             cells = cells.saturating_add(seen.cells(rows.len() as u64));
-            fields.push(seen.into_field(path.join("."), self.options.narrow, self.options.text));
+            let field = seen.into_field(path.join("."), self.options.narrow, self.options.text);
+            chosen.push((Path::Below(path.clone()), field));
         }
         if cells > self.most_cells() {
             let most = self.most_cells();
             let message = format!("more than {most} rows times columns: set `max_cells` higher");
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        if let Some(requested) = &self.requested {
-            let Type::Struct(wanted) = &requested.kind else {
-                return Err(no_columns(requested));
-            };
-            let chosen = wanted.iter().map(|field| {
-                let at = fields.iter().position(|known: &Field| known.name == field.name);
-                let at = at.ok_or_else(|| {
+        self.fit_selected(chosen)
+    }
+
+    /// Chosen columns as the consumer wants them.
+    fn fit_selected(&self, chosen: Vec<(Path, Field)>) -> Result<Rows> {
+        let Some(requested) = &self.requested else { return Ok(Rows::Selected(chosen)) };
+        let Type::Struct(wanted) = &requested.kind else { return Err(no_columns(requested)) };
+        let fitted = wanted.iter().map(|field| {
+            let (path, known) = match chosen.iter().find(|(_, known)| known.name == field.name) {
+                Some((path, known)) => (path.clone(), known.clone()),
+                None if self.selected.is_none() => {
+                    let name = field.name.clone();
+                    (Path::Below(vec![name.clone()]), Field::new(name, Type::Null))
+                }
+                None => {
                     let message = format!("{:?} is not among the selected columns", field.name);
-                    Error::new(ErrorKind::NotFound, message)
-                })?;
-                Ok((paths[at].clone(), fit(&fields[at], field)?))
-            });
-            return Ok(Rows::Selected(chosen.collect::<Result<_>>()?));
-        }
-        Ok(Rows::Selected(paths.iter().cloned().zip(fields).collect()))
+                    return Err(Error::new(ErrorKind::NotFound, message));
+                }
+            };
+            Ok((path, fit(&known, field)?))
+        });
+        Ok(Rows::Selected(fitted.collect::<Result<_>>()?))
     }
 }
 
-/// The column that a path leads to, where rows are stored as columns.
-fn stored(rows: Column<'static, Valid>, path: &[String]) -> Option<Column<'static, Valid>> {
-    let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-    rows.table()?.column(keys.as_slice())
+/// The elements of an array, or the members of an object.
+struct Items {
+    /// Where they are stored as one.
+    column: Option<Column<'static, Valid>>,
+    /// Where they are not.
+    slots: Vec<Slot>,
+    /// The members' keys.
+    keys: Option<Vec<&'static str>>,
 }
 
-/// The value that a path leads to in each row.
-fn below<'p>(
-    rows: Column<'static, Valid>,
-    path: &'p [String],
-) -> impl Iterator<Item = Option<Value<'static, Valid>>> + 'p {
-    (0..rows.len()).map(move |row| {
-        path.iter().try_fold(rows.get(row)?, |value, key| value.as_object()?.get(key.as_str()))
-    })
+impl Items {
+    fn of(value: Value<'static, Valid>) -> Option<Items> {
+        if let Some(array) = value.as_array() {
+            return Some(Items { column: Some(array.as_column()), slots: Vec::new(), keys: None });
+        }
+        let object = value.as_object()?;
+        // Where members were removed, the column has rows for them.
+        let column = object.as_column().filter(|column| column.len() == object.len());
+        let (mut keys, mut slots) = (Vec::with_capacity(object.len()), Vec::new());
+        for (key, value) in object.iter() {
+            keys.push(key);
+            if column.is_none() {
+                slots.push(Some(value));
+            }
+        }
+        Some(Items { column, slots, keys: Some(keys) })
+    }
+
+    /// Some of them, cut to those there are.
+    fn part(&self, range: Range<usize>) -> Part<'_> {
+        fn cut<T>(all: &[T], range: Range<usize>) -> &[T] {
+            let start = range.start.min(all.len());
+            &all[start..range.end.clamp(start, all.len())]
+        }
+        Part {
+            column: self.column.map(|column| column.slice(range.clone())),
+            slots: cut(&self.slots, range.clone()),
+            keys: self.keys.as_deref().map(|keys| cut(keys, range)),
+        }
+    }
+}
+
+/// Some of the rows.
+#[derive(Clone, Copy)]
+struct Part<'i> {
+    column: Option<Column<'static, Valid>>,
+    slots: &'i [Slot],
+    keys: Option<&'i [&'static str]>,
+}
+
+impl<'i> Part<'i> {
+    fn len(&self) -> usize {
+        self.column.map_or(self.slots.len(), |column| column.len())
+    }
+
+    fn get(&self, row: usize) -> Slot {
+        match self.column {
+            Some(column) => column.get(row),
+            None => self.slots.get(row).copied().flatten(),
+        }
+    }
+
+    fn seen(&self, seen: &mut Seen<'static>) {
+        match self.column {
+            Some(column) => seen.column(column, 0),
+            None => self.slots.iter().flatten().for_each(|value| seen.value(*value, 0)),
+        }
+    }
+
+    /// The column that a path leads to, where rows are stored as columns.
+    fn stored(&self, path: &[String]) -> Option<Column<'static, Valid>> {
+        if path.is_empty() {
+            return self.column;
+        }
+        let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+        self.column?.table()?.column(keys.as_slice())
+    }
+
+    /// The value that a path leads to in each row.
+    fn below<'p>(self, path: &'p [String]) -> impl Iterator<Item = Slot> + use<'i, 'p> {
+        (0..self.len()).map(move |row| {
+            path.iter().try_fold(self.get(row)?, |value, key| value.as_object()?.get(key.as_str()))
+        })
+    }
+
+    /// Whether a row has a member of this name.
+    fn has(&self, name: &str) -> bool {
+        let path = [name.to_owned()];
+        match self.column.and_then(|column| column.table()) {
+            Some(table) if !table.has_further_fields() => table.column(name).is_some(),
+            _ => self.below(&path).any(|slot| slot.is_some()),
+        }
+    }
 }
 
 #[cold]
@@ -371,7 +503,9 @@ impl std::fmt::Debug for Exporter {
 /// What is exported, and as which types.
 struct Plan {
     source: Source,
-    rows: Column<'static, Valid>,
+    items: Items,
+    /// Which of them.
+    range: Range<usize>,
     shape: Rows,
 }
 
@@ -391,32 +525,38 @@ impl Plan {
 
     fn array(&self, start: usize, end: usize) -> Result<ArrowArray> {
         let columns = self.columns(start, end)?;
-        let rows = end.min(self.rows.len()) - start;
+        let rows = end.min(self.range.len()) - start;
         Ok(made::array(rows, 0, vec![None], columns))
     }
 
     fn columns(&self, start: usize, end: usize) -> Result<Vec<ArrowArray>> {
-        let rows = self.rows.slice(start..end);
+        let first = self.range.start;
+        let rows = self.items.part(first + start..(first + end).min(self.range.end));
         let columns = match &self.shape {
-            Rows::Objects(fields) => self.source.rows(fields, rows),
+            Rows::Objects(fields) => match rows.column {
+                Some(column) => self.source.rows(fields, column),
+                None => self.source.objects(fields, rows.slots),
+            },
             Rows::Selected(columns) => {
                 let made = columns.iter().map(|(path, field)| {
-                    let made = match stored(rows, path) {
-                        Some(column) => self.source.whole(field, column),
-                        None => self.source.slots(field, &below(rows, path).collect::<Vec<_>>()),
+                    let made = match path {
+                        Path::Key => self.source.keys(field, rows.keys.unwrap_or_default()),
+                        Path::Below(path) => match rows.stored(path) {
+                            Some(column) => self.source.whole(field, column),
+                            None => self.source.slots(field, &rows.below(path).collect::<Vec<_>>()),
+                        },
                     };
                     made.map_err(|error| error.within(&field.name))
                 });
                 made.collect()
             }
-            Rows::Values(field) => match self.source.column(field, rows) {
-                Ok(column) if column.nulls() > 0 && !field.nullable => {
-                    Err(Error::new(ErrorKind::Cast, "a value is null").within(&field.name))
-                }
-                column => {
-                    column.map(|column| vec![column]).map_err(|error| error.within(&field.name))
-                }
-            },
+            Rows::Values(field) => {
+                let made = match rows.column {
+                    Some(column) => self.source.whole(field, column),
+                    None => self.source.slots(field, rows.slots),
+                };
+                made.map(|column| vec![column]).map_err(|error| error.within(&field.name))
+            }
         };
         columns.map_err(|error| error.after_row(start))
     }
@@ -434,7 +574,7 @@ impl Batches for Stream {
     }
 
     fn next(&mut self) -> Result<Option<ArrowArray>> {
-        let (start, rows) = (self.next, self.plan.rows.len());
+        let (start, rows) = (self.next, self.plan.range.len());
         if start >= rows {
             return Ok(None);
         }

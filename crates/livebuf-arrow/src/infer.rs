@@ -381,15 +381,24 @@ fn count(fields: &[Field]) -> usize {
     fields.len() + below.sum::<usize>()
 }
 
-/// What the elements of an array are to Arrow.
+/// What the elements of an array, or the members of an object, are to Arrow.
 #[derive(Clone)]
 pub(crate) enum Rows {
     /// Rows of these columns.
     Objects(Vec<Field>),
-    /// Rows of these columns, with the keys that lead to each.
-    Selected(Vec<(Vec<String>, Field)>),
+    /// Rows of these columns, and where they come from.
+    Selected(Vec<(Path, Field)>),
     /// Rows of one column.
     Values(Field),
+}
+
+/// Where in a row a column's value is.
+#[derive(Clone)]
+pub(crate) enum Path {
+    /// It is the key of the row, which is an object's member.
+    Key,
+    /// These keys lead to it.
+    Below(Vec<String>),
 }
 
 /// How types are chosen where there is a choice.

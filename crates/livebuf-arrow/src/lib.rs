@@ -1,7 +1,7 @@
 //! LiveBuf tables to Apache Arrow and back, over the [Arrow C Data Interface].
 //!
-//! An array of objects becomes record batches, with a column for each key; record batches
-//! become an array of objects. The interface is three C structures, which are defined
+//! An array of objects becomes record batches, with a column for each key, and so does an object
+//! of objects, with a column of its own keys. Record batches become an array of objects. The interface is three C structures, which are defined
 //! here: this crate depends on no version of Arrow, and exchanges data with all of them,
 //! in any language.
 //!
@@ -39,8 +39,8 @@
 //!
 //! # Types of exported columns
 //!
-//! A type follows from all values that the rows of the array have under a key. Null and
-//! missing fields are null. All fields are nullable.
+//! A type follows from all values that the rows have under a key. Null and missing fields are
+//! null. All fields are nullable, but the keys of an object.
 //!
 //! | values | Arrow's type | [`narrow`] | memory |
 //! |---|---|---|---|

@@ -249,7 +249,28 @@ fn encoded() -> Vec<(&'static str, String)> {
     let members = home.iter().take(39).chain(others.iter().take(24)).chain([&long]);
     let members: Vec<_> = members.map(|key| format!("\"{key}\":0")).collect();
     all.push(("map_colliding", format!("{{{}}}", members.join(","))));
+    all.push(("map_of_rows", map_of_rows(7)));
+    // Text of rows and beside them waits; so does a record that is no row.
+    let texts = |n: usize| ["a text of many", "another text"][n % 2].to_owned();
+    let rows = |n| format!("{{\"t\":\"{}\",\"l\":[{n}],\"o\":{{\"{n}\":{n}}}}}", texts(n));
+    let inner: Vec<_> = (0..8).map(|n| format!("\"{n}\":{}", rows(n))).collect();
+    let inner = format!("{{\"{}\":null,{}}}", "k".repeat(256), inner.join(","));
+    all.push(("map_of_rows_in_array", format!("[{{\"t\":\"{}\",\"m\":{inner}}},[]]", texts(0))));
+    all.push(("map_of_rows_after", format!("{{\"t\":\"{}\",\"m\":{inner}}}", texts(1))));
+    // The orders of keys contradict each other, so there are no rows.
+    let orders = |n: usize| [r#"{"a":"12345678","b":1}"#, r#"{"b":"12345678","a":1}"#][n % 2];
+    let members: Vec<_> = (0..8).map(|n| format!("\"{n}\":{}", orders(n))).collect();
+    let long = "k".repeat(256);
+    let refused = format!("{{\"a longer key\":{{\"a\":1}},\"{long}\":null,{}}}", members.join(","));
+    all.push(("map_of_no_rows", refused));
     all
+}
+
+/// A map of so many ids, and a long key that makes it one.
+fn map_of_rows(count: usize) -> String {
+    let row = |n| format!("{{\"n\":{},\"on\":{}}}", 10 + n, n % 4 < 2);
+    let ids: Vec<_> = (0..count).map(|n| format!("\"id{n}\":{}", row(n))).collect();
+    format!("{{{},\"{}\":{}}}", ids.join(","), "k".repeat(256), row(count))
 }
 
 /// A key's home among so many buckets, as FORMAT 7.4 has it.
@@ -555,6 +576,38 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc.set(node, "key 7", "again").unwrap();
             doc
         }),
+        ("map_of_rows", {
+            let mut doc = json(&map_of_rows(7));
+            doc.remove_pointer("/id1").unwrap();
+            let row = json(r#"{"n":18,"on":false}"#);
+            doc.set_pointer("/id8", row.doc()).unwrap();
+            doc
+        }),
+        ("map_of_rows_with_extras", {
+            let mut doc = json(&map_of_rows(40));
+            doc.set_pointer("/id5/more", 5).unwrap();
+            doc.set_pointer("/id39/more", 39).unwrap();
+            for value in 0..5 {
+                doc.remove_pointer(&format!("/id{value}")).unwrap();
+            }
+            doc
+        }),
+        ("map_of_rows_squeezed", {
+            let mut doc = json(&map_of_rows(40));
+            doc.set_pointer("/id5/more", 5).unwrap();
+            doc.set_pointer("/id39/more", 39).unwrap();
+            for value in 7..30 {
+                doc.remove_pointer(&format!("/id{value}")).unwrap();
+            }
+            doc
+        }),
+        ("map_of_values", {
+            let mut doc = json(&map_of_rows(7));
+            doc.set_pointer("/id3", "no object").unwrap();
+            doc.remove_pointer("/id5").unwrap();
+            doc
+        }),
+        ("map_of_numbers", map_of_numbers()),
         ("record_became_map", {
             let mut doc = json("{\"o\":{\"a\":1,\"a longer key\":2}}");
             doc.set_pointer(&format!("/o/{}", "k".repeat(256)), 3).unwrap();
@@ -595,6 +648,19 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc
         }),
     ]
+}
+
+/// A map of form 1 whose values are in a column of numbers.
+fn map_of_numbers() -> DocBuf {
+    let mut doc = livebuf_json::from_slice(map_of_rows(7).as_bytes()).unwrap();
+    doc.remove_pointer(&format!("/{}", "k".repeat(256))).unwrap();
+    for value in (0..7).rev() {
+        doc.remove_pointer(&format!("/id{value}")).unwrap();
+    }
+    for value in 0..3 {
+        doc.set_pointer(&format!("/id{value}"), value).unwrap();
+    }
+    doc
 }
 
 /// Documents of other writers: (name, bytes).
@@ -667,6 +733,31 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         .find(|&at| hashed[at] != 0 && hashed[at + 11] == 0 && hashed[at + 12] == 0)
         .unwrap();
     let numbers_at = bucket + 16;
+    // A map with values in an array of numbers, in one of cells with a hole, and one in vain.
+    let values = map_of_numbers().to_vec();
+    let values_map = word(&values, 8);
+    let values_array = word(&values, values_map + 32);
+    let any = edited().into_iter().find(|(name, _)| *name == "map_of_values").unwrap().1.to_vec();
+    let any_data = word(&any, word(&any, word(&any, 8) + 32) + 12);
+    // An object's members: rows with an extra object, then a map of rows, whose place is cleared.
+    let mut extra_form =
+        json(&format!("{{\"t\":[{}],\"m\":{}}}", [r#"{"a":1}"#; 9].join(","), map_of_rows(7)));
+    let fields = word(&extra_form, 8);
+    let extra_form = {
+        let mut doc = DocBuf::from_bytes_unvalidated(&extra_form).unwrap();
+        doc.set_pointer("/t/3/b", 1).unwrap();
+        extra_form = doc.to_vec();
+        let data = word(&extra_form, 8);
+        assert_eq!(data, fields);
+        let (tags, cells) = (data + 8, data + 16);
+        assert_eq!(extra_form[tags..tags + 2], [0x21, 0x20]);
+        let table = word(&extra_form, word(&extra_form, cells) + 12);
+        let entries = word(&extra_form, word(&extra_form, table + 20) + 12);
+        extra_form.copy_within(cells + 8..cells + 12, entries);
+        extra_form[tags + 1] = 0x01;
+        extra_form[cells + 8..cells + 16].fill(0);
+        extra_form
+    };
     // The root array's header leads to its table or list.
     let below = |bytes: &[u8]| word(bytes, word(bytes, 8) + 12);
     let (table, list) = (of("table"), of("list"));
@@ -741,6 +832,20 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadCount_record_live", patch(&lap, &[(51, 2)])),
         ("WrongBlock_record_shape", patch(&lap, &[(52, 88)])),
         ("BadCode_tag_undefined", patch(&lap, &[(57, 0x30)])),
+        ("BadCode_map_form", patch(&map, &[(header + 1, 2)])),
+        ("BadCode_map_form_of_extras", extra_form),
+        ("BadCode_map_of_a_tensor", patch(&values, &[(values_array + 3, 1)])),
+        ("BadCount_map_values", patch(&values, &[(values_array + 4, 4)])),
+        (
+            "BadCount_map_values_missing",
+            patch(&values, &[(values_map + 32, 0), (values_map + 33, 0)]),
+        ),
+        ("BadCount_map_hole_with_value", patch(&any, &[(any_data + 5, 2)])),
+        ("NotZero_map_values", patch(&values, &[(values_map + 37, 1)])),
+        (
+            "WrongBlock_map_values",
+            patch(&values, &[(values_map + 32, values[8]), (values_map + 33, values[9])]),
+        ),
         ("NotZero_unused_tag", patch(&lap, &[(60, 1)])),
         ("BadCell_null_with_bits", patch(&lap, &[(57, 1)])),
         ("BadCell_uint_too_small", patch(&lap, &[(57, 5)])),

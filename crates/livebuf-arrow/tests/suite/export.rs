@@ -10,7 +10,7 @@ use livebuf::{
     ColumnType, Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, New, Tensor,
     Time, Timestamp, Uuid,
 };
-use livebuf_arrow::{ErrorKind, ExportOptions, Exporter, TextLayout};
+use livebuf_arrow::{ErrorKind, ExportOptions, Exporter, ImportOptions, TextLayout};
 
 use crate::exchange::{import_rows, schema_from_arrow, stream_to_arrow, text, to_arrow};
 
@@ -452,7 +452,8 @@ fn an_emptied_table() {
 fn pointers_and_kinds() {
     let document = Arc::new(livebuf_json::from_str(r#"{"a/b": {"rows": [{"x": 1}]}}"#).unwrap());
     let exporter = Exporter::new(Arc::clone(&document)).unwrap();
-    assert_eq!(exporter.batch().err().unwrap().kind(), ErrorKind::NotAnArray);
+    let scalar = exporter.clone().at("/a~1b/rows/0/x").unwrap();
+    assert_eq!(scalar.batch().err().unwrap().kind(), ErrorKind::NotAnArray);
     assert_eq!(exporter.clone().at("/none").unwrap_err().kind(), ErrorKind::NotFound);
     let batch = exporter.at("/a~1b").unwrap().at("/rows").unwrap().batch().unwrap();
     assert_eq!(batch.rows(), 1);
@@ -915,4 +916,47 @@ fn columns_and_rows_are_selected() {
         let rows: usize = streamed.map(|batch| batch.unwrap().num_rows()).sum();
         assert_eq!(rows, 50);
     }
+}
+
+/// An object of so many rows.
+fn by_key(rows: usize) -> livebuf::DocBuf {
+    let members: Vec<_> =
+        (0..rows).map(|row| format!("\"k{row}\":{{\"id\":{},\"on\":true}}", row * 300)).collect();
+    livebuf_json::from_str(&format!("{{{}}}", members.join(","))).unwrap()
+}
+
+#[test]
+fn an_object_has_its_keys_as_a_column() {
+    for rows in [0, 5, 400] {
+        for layout in [TextLayout::Utf8, TextLayout::LargeUtf8, TextLayout::Utf8View] {
+            let document = Arc::new(by_key(rows));
+            let batch = export_with(&document, ExportOptions::new().text(layout));
+            assert_eq!((batch.num_rows(), batch.schema().field(0).is_nullable()), (rows, false));
+            let exporter = Exporter::new(document).unwrap();
+            let some = exporter.options(ExportOptions::new().text(layout)).rows(2..rows);
+            let copy = livebuf_arrow::from_batch(&some.batch().unwrap(), &ImportOptions::new());
+            let copy = copy.unwrap();
+            let rest: Vec<_> = (2..rows.max(2))
+                .map(|row| format!("{{\"key\":\"k{row}\",\"id\":{},\"on\":true}}", row * 300))
+                .collect();
+            let found = livebuf_json::to_string(copy.valid().unwrap().root()).unwrap();
+            assert_eq!(found, format!("[{}]", rest.join(",")));
+        }
+    }
+}
+
+#[test]
+fn columns_of_an_object_are_borrowed_until_a_member_is_removed() {
+    let mut document = by_key(400);
+    let borrowed = |document: &DocBuf| {
+        let document = Arc::new(document.clone());
+        let batch = export_with(&document, ExportOptions::new().narrow(true));
+        let ids = batch.column_by_name("id").unwrap();
+        (batch.num_rows(), borrows::<Int32Type>(&document, ids))
+    };
+    assert_eq!(borrowed(&document), (400, true));
+    assert!(document.remove_pointer("/k7").unwrap());
+    assert_eq!(borrowed(&document), (399, false));
+    document.compact().unwrap();
+    assert_eq!(borrowed(&document), (399, true));
 }

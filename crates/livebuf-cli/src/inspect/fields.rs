@@ -31,8 +31,17 @@ pub(super) struct Fields<'a> {
     columns: HashMap<u64, Column>,
     /// How many bytes of text a run has, by the offset of the first.
     runs: HashMap<u64, u64>,
-    /// How many of a map's entries are used, and their capacity, by their offset.
-    entries: HashMap<u64, (u64, u64)>,
+    /// What a map's header says, by its entries' offset.
+    entries: HashMap<u64, Entries>,
+}
+
+/// What a map's header says about its entries.
+#[derive(Clone, Copy, Default)]
+struct Entries {
+    used: u64,
+    capacity: u64,
+    /// The values are in an array.
+    keys_only: bool,
 }
 
 /// What the header of an array or column says.
@@ -224,7 +233,9 @@ impl<'a> Fields<'a> {
                 }
             }
             RegionKind::Map => {
-                self.entries.insert(word(MAP_ENTRIES), (word(MAP_USED), word(MAP_CAPACITY)));
+                let (used, capacity) = (word(MAP_USED), word(MAP_CAPACITY));
+                let keys_only = self.byte(offset + u64::from(MAP_FORM)) == 1;
+                self.entries.insert(word(MAP_ENTRIES), Entries { used, capacity, keys_only });
             }
             _ => {}
         }
@@ -454,13 +465,18 @@ impl<'a> Fields<'a> {
 
     fn map(&self, row: &mut Row, offset: u64) {
         let word = |at: u32| self.word(offset + u64::from(at));
-        row.add(8, format!("live {}", grouped(word(MAP_LIVE))));
+        let with_values = self.byte(offset + u64::from(MAP_FORM)) == 1;
+        let form = if with_values { "values in an array, " } else { "" };
+        row.add(8, format!("{form}live {}", grouped(word(MAP_LIVE))));
         let (used, capacity) = (grouped(word(MAP_USED)), grouped(word(MAP_CAPACITY)));
         row.add(8, format!("used {used}, capacity {capacity}"));
         let (entries, root) = (at(word(MAP_ENTRIES)), at(word(MAP_ROOT)));
         row.add(8, format!("entries {entries}; root node {root}"));
         let (hash, buckets) = (at(word(MAP_HASH)), grouped(word(MAP_BUCKETS)));
         row.add(8, format!("hash block {hash}, buckets {buckets}"));
+        if with_values {
+            row.add(8, format!("array with the values {}", at(word(MAP_VALUES))));
+        }
     }
 
     fn hash(&self, row: &mut Row, region: &Region) {
@@ -491,7 +507,11 @@ impl<'a> Fields<'a> {
     }
 
     fn entries(&self, row: &mut Row, offset: u64) {
-        let (used, capacity) = self.entries.get(&offset).copied().unwrap_or((0, 0));
+        let Entries { used, capacity, keys_only } =
+            self.entries.get(&offset).copied().unwrap_or_default();
+        if keys_only {
+            return (0..capacity).for_each(|index| self.key_entry(row, index, index < used));
+        }
         for first in (0..capacity).step_by(8) {
             let tags = row.at;
             self.tags(row, used.saturating_sub(first).min(8));
@@ -510,6 +530,19 @@ impl<'a> Fields<'a> {
                 row.member(8, format!("entry {index}: {value}"), member);
             }
         }
+    }
+
+    /// An entry of a map whose values are in an array.
+    fn key_entry(&self, row: &mut Row, index: u64, is_used: bool) {
+        let at = row.at;
+        if !is_used || self.slice(at, 8).iter().all(|&byte| byte == 0) {
+            let meaning = if is_used { "hole" } else { "unused" };
+            row.add(8, format!("entry {index}: {meaning}"));
+            return;
+        }
+        let (place, key) = self.span(at);
+        let member = Some(Member::Key(String::from_utf8_lossy(key).into_owned()));
+        row.member(8, format!("entry {index}: key {}, {place}", quoted(key)), member);
     }
 
     fn node(&self, row: &mut Row, offset: u64) {

@@ -78,7 +78,7 @@ impl Node {
             Node::Map(offset) => {
                 let map = Map::load(bytes, offset as u64)?;
                 match map.next_live(bytes, from)? {
-                    Some((index, entry)) => Ok(Some((index, entry.load(bytes)?))),
+                    Some((index, _)) => Ok(Some((index, map.value(bytes, index)?))),
                     None => Ok(None),
                 }
             }

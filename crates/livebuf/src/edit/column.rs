@@ -17,10 +17,11 @@ use super::sink::{Change, Sink};
 use crate::block::absent::{Blanks, is_blank};
 use crate::block::column::{ColumnType, Elements, Gap, row_cell, row_of, set_bit};
 use crate::block::list::{List, elements_of};
+use crate::block::map::Map;
 use crate::block::owner::{Owner, set_nested_bits};
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::{self, Shape};
-use crate::block::table::Table;
+use crate::block::table::{Table, extra, extra_entry};
 use crate::block::tensor::mismatch;
 use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
@@ -683,6 +684,8 @@ pub(super) enum Step<'v> {
     Take { array: Elements, index: u32, keeps: bool },
     /// A row's field out of its column.
     TakeField { table: Table, row: u32, index: u32, keeps: bool },
+    /// Null in place of an element, which is taken as by [`Take`](Self::Take).
+    Empty { home: u32, array: Elements, index: u32, keeps: bool },
     /// All fields of a row.
     ClearRow { table: Table, row: u32 },
     /// Two elements of an array.
@@ -721,6 +724,12 @@ impl Change for Step<'_> {
                 let raw = table.field(sink.bytes(), row, index)?;
                 let kept = keep(sink, raw, keeps)?;
                 replace(sink, Place::column(table, index), row, Put::Missing, false)?;
+                Ok(kept)
+            }
+            Step::Empty { home, array, index, keeps } => {
+                let raw = array.element(sink.bytes(), index)?;
+                let kept = keep(sink, raw, keeps)?;
+                replace(sink, Place::array(home, array), index, Put::Value(New::Null), false)?;
                 Ok(kept)
             }
             Step::ClearRow { table, row } => {
@@ -1044,7 +1053,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Takes emptied slots out of an array. If no slot is left, an array of rows or with gaps gets
     /// plain cells again.
-    fn close(&mut self, array: Elements, at: u32, count: u32) -> Result<()> {
+    pub(super) fn close(&mut self, array: Elements, at: u32, count: u32) -> Result<()> {
         self.close_from(array.offset, at, count)?;
         if array.count == count && Rules::of(array, 0) == Rules::Column {
             let column = Elements::at(self.space.bytes(), array.offset)?;
@@ -1103,6 +1112,88 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         column.set_count(&mut self.space, column.count - count);
         if !column.has_slots() {
             column.set_capacity(&mut self.space, column.count - count);
+        }
+        Ok(())
+    }
+
+    /// Takes the slots of a map's holes out of the column with its values, or of one below, where
+    /// there are `each` for an entry. They are without a value, or blank.
+    pub(super) fn close_holes(&mut self, header: u32, map: &Map, each: u32) -> Result<()> {
+        let column = Elements::at(self.space.bytes(), header)?;
+        let live = map.live * each;
+        match column.column {
+            ColumnType::Struct => {
+                let table = Table::load(self.space.bytes(), column.data)?;
+                for index in 0..table.columns {
+                    self.close_holes(table.header(index), map, each)?;
+                }
+                self.renumber_extras(table, map, each)?;
+                table.set_rows(&mut self.space, live);
+            }
+            ColumnType::List => {
+                // Holes have no elements. Behind each row stands where its elements end.
+                let list = List::load(self.space.bytes(), column.data)?;
+                let offsets = list.offsets(self.space.bytes())?;
+                self.close_runs(offsets, map, each, 1)?;
+                offsets.set_count(&mut self.space, live + 1);
+            }
+            ColumnType::FixedList => {
+                let list = List::load(self.space.bytes(), column.data)?;
+                let length = list.length.unwrap_or(0);
+                self.close_holes(list.offset + LIST_CHILD, map, each * length)?;
+            }
+            ColumnType::TextFixed => {
+                if let Some(run) = column.entries(self.space.bytes())? {
+                    let length = run.count / column.count.max(1);
+                    self.close_runs(run, map, each * length, 0)?;
+                    run.set_count(&mut self.space, live * length);
+                }
+            }
+            _ => {}
+        }
+        if column.column.is_nested() {
+            let mut end = map.used;
+            while let Some(holes) = map.last_holes(self.space.bytes(), end)? {
+                end = holes.start;
+                let (at, count) = (holes.start * each, (holes.end - holes.start) * each);
+                self.note(Event::Closed { table: column.data, at, count });
+            }
+        }
+        self.close_runs(column, map, each, 0)?;
+        column.set_count(&mut self.space, live);
+        if !column.has_slots() {
+            column.set_capacity(&mut self.space, live);
+        }
+        Ok(())
+    }
+
+    /// Moves the slots of live entries together, behind the first `first` ones.
+    fn close_runs(&mut self, column: Elements, map: &Map, each: u32, first: u32) -> Result<()> {
+        let (mut to, mut at) = (0, 0);
+        while let Some(run) = map.next_run(self.space.bytes(), at)? {
+            let (start, count) = (run.start, run.end - run.start);
+            let (from, target) = (first + start * each, first + to * each);
+            column.move_slots(&mut self.space, from, target, count * each);
+            (to, at) = (to + count, run.end);
+        }
+        // What is left behind the last one may be old values.
+        column.clear(&mut self.space, first + to * each..column.count);
+        Ok(())
+    }
+
+    /// Gives the extras of a table of so many rows for an entry the numbers that rows have without
+    /// holes.
+    fn renumber_extras(&mut self, table: Table, map: &Map, each: u32) -> Result<()> {
+        let Some(extras) = table.extras(self.space.bytes())? else { return Ok(()) };
+        let (mut number, mut before) = (0, 0);
+        for index in 0..extras.count {
+            let (row, home) = extra(extras.slot(self.space.bytes(), index)?);
+            while number < row / each.max(1) {
+                before += u32::from(map.entries.is_live(self.space.bytes(), number)?);
+                number += 1;
+            }
+            let row = before * each + row % each.max(1);
+            extras.put(&mut self.space, index, extra_entry(row, home));
         }
         Ok(())
     }

@@ -30,6 +30,7 @@ use crate::view::{Doc, Value};
 impl<S: Storage, O: Observer> TableEdits<S, O> {
     pub(super) fn all() -> Self {
         TableEdits {
+            set_in_map: Editor::set_in_map,
             set_in_row: Editor::set_in_row,
             count_copy: count,
             copy: write,

@@ -57,6 +57,7 @@ pub struct Editor<S, O = ()> {
 pub(super) struct TableEdits<S, O> {
     pub(super) set_in_row:
         fn(&mut Editor<S, O>, NodeId, Table, u32, &str, New<'_>) -> Result<(u8, u64)>,
+    pub(super) set_in_map: fn(&mut Editor<S, O>, NodeId, Map, &str, New<'_>) -> Result<(u8, u64)>,
     /// Bytes of a copy, bytes in excess, and how many containers nest in it. `before`: bytes that
     /// were counted before.
     pub(super) count_copy:
@@ -350,9 +351,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         };
         match self.container(parent)? {
             Container::Record(record) => Ok(within(record.offset as u64, record.size())),
-            Container::Map(map) => {
-                Ok(within(map.entries as u64, entries_size(map.capacity as u64)))
-            }
+            Container::Map(map) => match map.elements(bytes)? {
+                Some(values) => Ok(in_slots(values, values.first, values.count)),
+                None => Ok(within(map.entries.at as u64, map.entries.size(map.capacity))),
+            },
             Container::Array(elements) | Container::Listed(_, _, elements) => {
                 Ok(in_slots(elements, elements.first, elements.count))
             }
@@ -524,7 +526,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             KIND_RECORD => Ok(Container::Record(block.record()?.whole(bytes)?)),
             KIND_MAP => {
                 let map = Map::load(bytes, block.offset as u64)?;
-                check(bytes, map.entries as u64, entries_size(map.capacity as u64))?;
+                check(bytes, map.entries.at as u64, map.entries.size(map.capacity))?;
                 Ok(Container::Map(map))
             }
             KIND_TABLE => {

@@ -126,11 +126,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 shape::leave(&mut self.space, record.shape());
                 (record.offset, record.size())
             }
-            Node::Map(offset) => {
-                self.release_keys(offset);
-                map::free_body(&mut self.space, offset as u64);
-                (offset, MAP_SIZE as u64)
-            }
+            Node::Map(offset) => (offset, self.free_map(offset)),
             Node::Array(elements) if elements.bare => (elements.offset, 8),
             Node::Array(elements) => {
                 self.free_column(elements);
@@ -207,6 +203,29 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
+    /// Frees all that belongs to a map but its header and its members' values. Returns the
+    /// header's size.
+    pub(super) fn free_map(&mut self, offset: u32) -> u64 {
+        self.release_keys(offset);
+        let Ok(map) = map::Map::load(self.space.bytes(), offset as u64) else {
+            return MAP_SIZE as u64;
+        };
+        self.free_map_body(map);
+        map.header_size()
+    }
+
+    /// Frees all that belongs to a map but its header, its keys and its members' values.
+    pub(super) fn free_map_body(&mut self, map: map::Map) {
+        map::free_body(&mut self.space, map.at);
+        if map.entries.keys_only {
+            let home = map.values(self.space.bytes()).unwrap_or(0);
+            let values = Raw { tag: TAG_ARRAY, cell: home.into(), position: 0 };
+            if let Ok(node) = Node::of(self.space.bytes(), values) {
+                self.release_block(values, node);
+            }
+        }
+    }
+
     fn release_keys(&mut self, map: u32) {
         let Ok(loaded) = map::Map::load(self.space.bytes(), map as u64) else { return };
         for index in 0..loaded.used {
@@ -227,7 +246,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Frees what a map's entries hold, their keys included.
     pub(super) fn release_entries(&mut self, map: u32) {
         let Ok(loaded) = map::Map::load(self.space.bytes(), map as u64) else { return };
-        self.release_each(0..loaded.used, |bytes, index| loaded.entry(bytes, index)?.load(bytes));
+        self.release_each(0..loaded.used, |bytes, index| loaded.value(bytes, index));
         if self.space.trusted {
             self.release_keys(map);
         }

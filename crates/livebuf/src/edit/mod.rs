@@ -22,7 +22,7 @@
 //! | `literal` | new values, and replacing old ones |
 //! | `feed`, `rules` | values as columns see them; how columns grow and widen |
 //! | `dissolve`, `extras`, `column` | columns of arrays, tables and lists |
-//! | `object`, `row`, `array` | members of objects, fields of rows, elements |
+//! | `object`, `entries`, `row`, `array` | members of objects, fields of rows, elements |
 //! | `set` | one interface to them, and JSON pointers |
 //! | `cursor`, `values`, `doc_buf`, `template` | what is made of edits |
 
@@ -34,6 +34,7 @@ mod detach;
 mod dissolve;
 mod doc_buf;
 mod editor;
+mod entries;
 mod extras;
 mod feed;
 mod free;

@@ -164,11 +164,11 @@ fn check_keys(bytes: &[u8], record: Record) -> Result<()> {
 }
 
 /// A new entry of a map.
-struct AddEntry<'k, 'v> {
-    map: Map,
-    plan: map::InsertPlan,
-    key: &'k str,
-    new: New<'v>,
+pub(super) struct AddEntry<'k, 'v> {
+    pub(super) map: Map,
+    pub(super) plan: map::InsertPlan,
+    pub(super) key: &'k str,
+    pub(super) new: New<'v>,
 }
 
 impl Change for AddEntry<'_, '_> {
@@ -302,6 +302,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let bytes = self.space.bytes();
         match map.find(bytes, &Needle::new(key.as_bytes()))? {
             Some(index) => {
+                if let Some(elements) = map.elements(bytes)? {
+                    return Ok(Some(Slot::Element { elements, index }));
+                }
                 let entry = map.entry(bytes, index)?;
                 Ok(Some(Slot::Tagged { tag: entry.tag_at, cell: entry.value }))
             }
@@ -509,6 +512,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
+        if map.entries.keys_only {
+            return (self.table_edits()?.set_in_map)(self, node, map, key, new);
+        }
         let bytes = self.space.bytes();
         let plan = match map::plan_insert(bytes, &map, key.as_bytes())? {
             map::Place::New(plan) => plan,
@@ -535,25 +541,17 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(Some(raw))
     }
 
-    pub(super) fn take_entry(&mut self, map: Map, key: &str) -> Result<Option<Raw>> {
+    /// Takes an entry out. `keeps`: its value is to hang elsewhere. Else a value in an array is
+    /// freed with its place.
+    pub(super) fn take_entry(&mut self, map: Map, key: &str, keeps: bool) -> Result<Option<Raw>> {
         let bytes = self.space.bytes();
         let Some(plan) = map::plan_remove(bytes, &map, key.as_bytes())? else { return Ok(None) };
-        let raw = plan.entry.load(bytes)?;
-        let key_cell = load_u64(bytes, plan.entry.key)?;
-        map::remove(&mut self.space, &map, &plan);
-        if let Some((offset, length)) = owned_span(key_cell) {
-            self.space.free_span(offset as u64, length as u64);
+        if map.entries.keys_only {
+            return self.take_value(map, &plan, keeps).map(Some);
         }
+        let raw = map.value(bytes, plan.number)?;
+        self.remove_entry(&map, &plan)?;
         Ok(Some(raw))
-    }
-
-    pub(super) fn reserve_entries(&mut self, map: Map, additional: u32) -> Result<()> {
-        let bytes = self.space.bytes();
-        self.check_elements(map.live as u64 + additional as u64)?;
-        let growth = map::plan_reserve(bytes, map.at, additional)?;
-        self.space.ensure(growth.fresh, growth.tail)?;
-        map::reserve(&mut self.space, map.at, &growth);
-        Ok(())
     }
 
     pub(super) fn clear_record(&mut self, record: Record) {
@@ -563,9 +561,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     pub(super) fn clear_map(&mut self, map: Map) {
         self.release_entries(map.at as u32);
-        map::free_body(&mut self.space, map.at);
+        self.free_map_body(map);
+        self.space.write_u8(map.at + MAP_FORM as u64, 0);
         let words = map.at + MAP_LIVE as u64;
         self.space.zero(words, (MAP_SIZE - MAP_LIVE) as u64);
+        let rest = map.header_size() - MAP_SIZE as u64;
+        if rest > 0 && self.space.trusted {
+            self.space.free(map.at + MAP_SIZE as u64, rest);
+        }
     }
 
     /// Checks that a member can get another key. Returns false where it has that key already.

@@ -272,7 +272,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match Node::of(bytes, Raw::object(home))? {
             Node::Map(at) => {
                 let map = map::Map::load(bytes, at as u64)?;
-                self.take_entry(map, key)
+                self.take_entry(map, key, true)
             }
             Node::Record(record) => self.take_field(record, At::Key(key)),
             _ => Ok(None),

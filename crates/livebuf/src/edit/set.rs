@@ -334,7 +334,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.take_field(record, at)
             }
             (Container::Map(map), At::Key(_) | At::Remembered(_)) => {
-                self.take_entry(map, at.text())
+                self.take_entry(map, at.text(), keeps)
             }
             (Container::Row(table, row), At::Key(_) | At::Remembered(_)) => {
                 self.take_from_row(table, row, at.text(), keeps)

@@ -120,9 +120,21 @@ impl<S: Storage> Encoder<S> {
         plan
     }
 
+    /// The plan for a map's values as an array, where they are rows of a table.
+    pub(super) fn plan_values(&mut self, start: usize, end: usize) -> Option<Plan> {
+        let plan = self.planner().array(start, end);
+        if plan.column != ColumnType::Struct {
+            return None;
+        }
+        if plan.waits {
+            absorb(&plan, &self.places, &mut self.tags);
+        }
+        Some(plan)
+    }
+
     /// Lays out all containers from `start` to `end` that are no part of columns, each
     /// after its contents.
-    fn lay_out(&mut self, start: usize, end: usize) -> Result<()> {
+    pub(super) fn lay_out(&mut self, start: usize, end: usize) -> Result<()> {
         let mut open: Vec<Open> = Vec::new();
         let mut at = start;
         loop {
@@ -186,7 +198,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Writes an array by plan. The containers outside its columns are laid out already.
-    fn write_array(&mut self, plan: &Plan) -> Result<u32> {
+    pub(super) fn write_array(&mut self, plan: &Plan) -> Result<u32> {
         self.out.align();
         if plan.places.len() == 0 {
             let (home, place) = self.out.grow(8)?;

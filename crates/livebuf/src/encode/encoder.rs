@@ -44,7 +44,8 @@ pub struct Encoder<S = VecStorage> {
     pub(super) frames: Vec<Frame>,
     /// The places of the values of planned columns.
     pub(super) places: Vec<u32>,
-    /// Index of the outermost open array's frame. All values within that array wait.
+    /// Index of the outermost open array's frame, or that of a map that is copied. All values
+    /// within it wait.
     pub(super) outermost: Option<usize>,
     /// Rows of the outermost open array, as far as they are alike.
     pub(super) shred: Shred,
@@ -53,7 +54,8 @@ pub struct Encoder<S = VecStorage> {
     pub(super) tensors: Tensors,
     /// Key cells of open objects that are too big for a record.
     pub(super) map_keys: Vec<u64>,
-    /// A duplicate key replaced a value, whose bytes are garbage: encode anew at the end.
+    /// A duplicate key replaced a value, whose bytes are garbage, or a map's values may be rows:
+    /// encode anew at the end.
     pub(super) replaced: bool,
 }
 

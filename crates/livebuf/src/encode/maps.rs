@@ -1,12 +1,16 @@
 //! Objects that are too big for a record: maps.
 //!
-//! Their keys are cells, beside the values on the stack, until the object ends.
+//! Their keys are cells, beside the values on the stack, until the object ends. The values of
+//! similar objects become rows of a table where they wait. They wait within an array, and where a
+//! map is copied from a document. Other maps of similar objects are encoded anew at the end.
 
 use super::encoder::{Encoder, Frame, State, sequence};
 use super::options::DuplicateKeys;
 use super::texts::settle;
-use crate::block::map;
+use crate::block::map::{self, Entries};
+use crate::block::walk::{Cursor, Node};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::load_u64;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 use alloc::vec::Vec;
@@ -14,7 +18,95 @@ use alloc::vec::Vec;
 /// Indexes over more entries begin at a page of 4,096 bytes.
 const MANY_ENTRIES: usize = 4000;
 
+/// Entries below which values are not in an array.
+const LEAST_ROWS: usize = 8;
+
+/// What says whether a map's values may be rows: they are objects or null, and have so many members.
+#[derive(Default)]
+struct Values {
+    count: u64,
+    members: u64,
+    most: u64,
+}
+
+impl Values {
+    fn add(&mut self, members: u32) -> bool {
+        self.count += 1;
+        self.members += u64::from(members);
+        self.most = self.most.max(members.into());
+        true
+    }
+
+    /// Keys that few rows have make no table (FORMAT 11.6).
+    fn are_similar(&self) -> bool {
+        let enough = self.count >= LEAST_ROWS as u64 && self.most > 0;
+        enough && 4 * self.members >= self.count * self.most
+    }
+}
+
+/// Whether an object of a document becomes a map, not a record.
+fn becomes_map(bytes: &[u8], object: &Cursor) -> Result<bool> {
+    let (mut members, mut count) = (*object, 0);
+    while let Some((index, _)) = members.next(bytes)? {
+        let key = members.key(bytes, index)?.unwrap_or_default();
+        count += 1;
+        if key.len() > MAX_SHAPE_KEY || count > MAX_FIELDS {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn count(bytes: &[u8], mut members: Cursor) -> Result<u32> {
+    let mut count = 0;
+    while members.next(bytes)?.is_some() {
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Entries in the order of their keys.
+struct Order {
+    sorted: Vec<u32>,
+    /// Entries whose key came before.
+    doubles: Vec<u32>,
+    /// The first and the last entry of each key that came again.
+    moves: Vec<(usize, usize)>,
+}
+
 impl<S: Storage> Encoder<S> {
+    /// Whether an object of a document becomes a map whose values may be rows.
+    pub(super) fn is_map_of_rows(&self, bytes: &[u8], object: &Cursor) -> Result<bool> {
+        let Node::Map(_) = object.node else { return Ok(false) };
+        if !self.options.tables || self.outermost.is_some() || !becomes_map(bytes, object)? {
+            return Ok(false);
+        }
+        let (mut members, mut values) = (*object, Values::default());
+        while let Some((_, raw)) = members.next(bytes)? {
+            let known = match raw.tag {
+                TAG_NULL => values.add(0),
+                TAG_OBJECT => {
+                    let value = Cursor::new(bytes, raw)?;
+                    !becomes_map(bytes, &value)? && values.add(count(bytes, value)?)
+                }
+                _ => false,
+            };
+            if !known {
+                return Ok(false);
+            }
+        }
+        Ok(values.are_similar())
+    }
+
+    /// Begins an object that is known to become a map: its values wait, so that they can be rows.
+    pub(super) fn begin_map_of_rows(&mut self) -> Result<()> {
+        self.begin_object()?;
+        self.become_map()?;
+        self.outermost = Some(self.frames.len() - 1);
+        self.shred.stop();
+        Ok(())
+    }
+
     #[cold]
     pub(super) fn become_map(&mut self) -> Result<()> {
         let Some(frame) = self.frames.last_mut() else { return Err(sequence()) };
@@ -63,8 +155,8 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    /// Entry numbers by key order, each key once; a duplicate's last value moves to its first place.
-    fn sort_map(&mut self, first: usize, start: usize) -> Result<Vec<u32>> {
+    /// The order of a map's entries by their keys.
+    fn order_map(&self, first: usize) -> Result<Order> {
         let count = (self.map_keys.len() - first) as u32;
         let text = |&(_, index): &(u64, u32)| self.map_key_text(first, index);
         let mut order: Vec<(u64, u32)> = Vec::with_capacity(count as usize);
@@ -80,13 +172,21 @@ impl<S: Storage> Encoder<S> {
                 }
             }
         }
-        let mut sorted: Vec<u32> = order.into_iter().map(|(_, index)| index).collect();
-        if doubles.is_empty() {
-            return Ok(sorted);
-        }
-        if self.options.duplicate_keys == DuplicateKeys::Error {
+        if !doubles.is_empty() && self.options.duplicate_keys == DuplicateKeys::Error {
             return Err(Error::new(ErrorKind::DuplicateKey, 0));
         }
+        let sorted = order.into_iter().map(|(_, index)| index).collect();
+        Ok(Order { sorted, doubles, moves })
+    }
+
+    /// Takes doubles out of a map: a key's last value moves to its first place. Entry numbers by key
+    /// order.
+    fn take_doubles(&mut self, first: usize, start: usize, order: Order) -> Vec<u32> {
+        let Order { mut sorted, mut doubles, moves } = order;
+        if doubles.is_empty() {
+            return sorted;
+        }
+        let count = sorted.len();
         self.replaced = true;
         for (kept, last) in moves {
             self.cells[start + kept] = self.cells[start + last];
@@ -95,7 +195,7 @@ impl<S: Storage> Encoder<S> {
         doubles.sort_unstable();
         // Take the doubles out of the entries, and renumber the order.
         let mut next = 0;
-        let mut renumbered = alloc::vec![u32::MAX; count as usize];
+        let mut renumbered = alloc::vec![u32::MAX; count];
         for (index, place) in renumbered.iter_mut().enumerate() {
             if doubles.binary_search(&(index as u32)).is_err() {
                 *place = next as u32;
@@ -112,17 +212,47 @@ impl<S: Storage> Encoder<S> {
             *index = renumbered[*index as usize];
             *index != u32::MAX
         });
-        Ok(sorted)
+        sorted
+    }
+
+    /// Writes the values of a map that wait as an array's elements, where these are rows of a
+    /// table: the array's home. `None` where they are no rows.
+    fn write_rows(&mut self, start: usize) -> Result<Option<u32>> {
+        let (listed, end) = (self.places.len(), self.cells.len());
+        let rows = self.plan_values(start, end);
+        let home = match rows {
+            Some(plan) => {
+                if plan.waits {
+                    self.lay_out(start, end)?;
+                }
+                Some(self.write_array(&plan)?)
+            }
+            None => None,
+        };
+        self.places.truncate(listed);
+        Ok(home)
     }
 
     pub(super) fn end_map(&mut self, start: usize, first: usize) -> Result<u32> {
+        let order = self.order_map(first)?;
+        let mut values = None;
         if self.outermost.is_some() {
-            self.settle_waiting(start)?;
+            if order.doubles.is_empty() && order.sorted.len() >= LEAST_ROWS {
+                values = self.write_rows(start)?;
+            }
+            if values.is_none() {
+                self.settle_waiting(start)?;
+            }
+        } else {
+            self.replaced |= self.may_be_rows(start);
         }
-        let sorted = self.sort_map(first, start)?;
-        let count = (self.cells.len() - start) as u32;
+        let sorted = self.take_doubles(first, start, order);
+        let count = sorted.len() as u32;
         self.check_elements(count as usize)?;
         self.out.align();
+        if let Some(values) = values {
+            return self.write_keys(first, &sorted, values);
+        }
         let (home, _) = self.out.grow(MAP_SIZE as usize)?;
         let size = entries_size(count as u64) as usize;
         let (entries, place) = self.out.grow(size)?;
@@ -138,18 +268,54 @@ impl<S: Storage> Encoder<S> {
                 .copy_from_slice(&self.map_keys[first + index as usize].to_le_bytes());
             place[key + 8..key + 16].copy_from_slice(&value.to_le_bytes());
         }
-        let root = self.build_index(entries, &sorted)?;
-        let (hash, buckets) = self.build_hash(entries, count)?;
-        let header = [KIND_MAP as u32, count, count, count, entries, root, hash, buckets];
-        for (word, at) in header.into_iter().zip(0u32..) {
-            self.out.put_u32(home + 4 * at, word);
-        }
+        self.write_header(home, Entries::whole(entries), &sorted)?;
         self.map_keys.truncate(first);
         Ok(home)
     }
 
+    /// Writes a map whose values are in an array.
+    fn write_keys(&mut self, first: usize, sorted: &[u32], values: u32) -> Result<u32> {
+        let (home, _) = self.out.grow(MAP_WITH_VALUES_SIZE as usize)?;
+        let (at, place) = self.out.grow(8 * sorted.len())?;
+        for (slot, key) in place.chunks_exact_mut(8).zip(&self.map_keys[first..]) {
+            slot.copy_from_slice(&key.to_le_bytes());
+        }
+        self.out.put_u32(home + MAP_VALUES, values);
+        self.write_header(home, Entries { at, keys_only: true }, sorted)?;
+        self.map_keys.truncate(first);
+        Ok(home)
+    }
+
+    /// Writes the index, the hash block and the header of a map whose entries are written.
+    fn write_header(&mut self, home: u32, entries: Entries, sorted: &[u32]) -> Result<()> {
+        let count = sorted.len() as u32;
+        let root = self.build_index(entries, sorted)?;
+        let (hash, buckets) = self.build_hash(entries, count)?;
+        let kind = u32::from(KIND_MAP) | u32::from(entries.keys_only) << 8;
+        let header = [kind, count, count, count, entries.at, root, hash, buckets];
+        for (word, at) in header.into_iter().zip(0u32..) {
+            self.out.put_u32(home + 4 * at, word);
+        }
+        Ok(())
+    }
+
+    /// Whether a map's values, which are written, may be rows when they wait.
+    fn may_be_rows(&self, start: usize) -> bool {
+        let mut values = Values::default();
+        let (tags, cells) = (&self.tags[start..], &self.cells[start..]);
+        let known = tags.iter().zip(cells).all(|(&tag, &home)| match tag {
+            TAG_NULL => values.add(0),
+            TAG_OBJECT => {
+                let record = load_u64(self.out.bytes(), home).unwrap_or(0).to_le_bytes();
+                record[0] == KIND_RECORD && values.add(record[2].into())
+            }
+            _ => false,
+        });
+        known && self.options.tables && values.are_similar()
+    }
+
     /// The hash block of a map whose entries are written, and its buckets; 0 where it has none.
-    fn build_hash(&mut self, entries: u32, count: u32) -> Result<(u32, u32)> {
+    fn build_hash(&mut self, entries: Entries, count: u32) -> Result<(u32, u32)> {
         let buckets = map::encoded_buckets(count);
         if buckets == 0 {
             return Ok((0, 0));
@@ -162,7 +328,7 @@ impl<S: Storage> Encoder<S> {
         Ok((hash, buckets))
     }
 
-    fn build_index(&mut self, entries: u32, sorted: &[u32]) -> Result<u32> {
+    fn build_index(&mut self, entries: Entries, sorted: &[u32]) -> Result<u32> {
         self.out.align();
         if sorted.len() > MANY_ENTRIES {
             // Its nodes do not lie across pages, and the topmost share one.

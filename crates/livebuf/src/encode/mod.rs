@@ -242,7 +242,10 @@ impl<S: Storage> Encoder<S> {
                                 stack.push(cursor);
                             }
                             _ => {
-                                self.begin_object()?;
+                                match self.is_map_of_rows(bytes, &cursor)? {
+                                    true => self.begin_map_of_rows()?,
+                                    false => self.begin_object()?,
+                                }
                                 stack.push(cursor);
                             }
                         }
@@ -608,7 +611,9 @@ impl<S: Storage> Encoder<S> {
             State::MapKey(first) => self.end_map(start, first)?,
             _ => return Err(sequence()),
         };
-        if waits {
+        if self.outermost == Some(self.frames.len() - 1) {
+            self.end_outermost()?;
+        } else if waits {
             // The place that waited for a record holds the map.
             self.frames.pop();
             self.cells.truncate(start - 1);
@@ -664,15 +669,22 @@ impl<S: Storage> Encoder<S> {
             None => {}
         }
         let home = self.lay_out_array(start)?;
-        self.texts.write_rest(&mut self.out)?;
-        self.tensors.clear();
-        self.shred.stop();
+        self.end_outermost()?;
         self.end(start, TAG_ARRAY, home)?;
         if self.cells.capacity() > KEPT_PLACES {
             self.cells.shrink_to(KEPT_PLACES.max(self.cells.len()));
             self.tags.shrink_to(KEPT_PLACES.max(self.tags.len()));
             self.places.shrink_to(KEPT_PLACES);
         }
+        Ok(())
+    }
+
+    /// The outermost container within which values wait is laid out.
+    fn end_outermost(&mut self) -> Result<()> {
+        self.outermost = None;
+        self.texts.write_rest(&mut self.out)?;
+        self.tensors.clear();
+        self.shred.stop();
         Ok(())
     }
 

@@ -272,6 +272,12 @@ pub const LIST_SIZE: u32 = 56;
 
 /// Size of a map's header.
 pub const MAP_SIZE: u32 = 32;
+/// Offset of a map's form: 0 with values in its entries, 1 with values in an array.
+pub const MAP_FORM: u32 = 1;
+/// Of a map whose values are in an array: the offset of that array's home.
+pub const MAP_VALUES: u32 = 32;
+/// Size of the header of such a map.
+pub const MAP_WITH_VALUES_SIZE: u32 = 40;
 /// Offset of the count of live entries.
 pub const MAP_LIVE: u32 = 4;
 /// Offset of the count of used entries, holes included.

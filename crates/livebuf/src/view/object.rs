@@ -37,9 +37,33 @@ pub struct Object<'a, M> {
 #[derive(Clone, Copy)]
 enum Body {
     Record(Record),
-    /// Offset, used entries (which lie in the document), live entries.
-    Map(u32, u32, u32),
+    Map(StoredMap),
     Row(Row),
+}
+
+/// A map whose used entries lie in the document.
+#[derive(Clone, Copy)]
+struct StoredMap {
+    offset: u32,
+    entries: map::Entries,
+    used: u32,
+    live: u32,
+}
+
+impl StoredMap {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn value(self, bytes: &[u8], number: u32) -> Result<Raw> {
+        if self.entries.keys_only || number >= self.used {
+            return self.value_elsewhere(bytes, number);
+        }
+        self.entries.value(bytes, number)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn value_elsewhere(self, bytes: &[u8], number: u32) -> Result<Raw> {
+        map::Map::load(bytes, self.offset.into())?.value(bytes, number)
+    }
 }
 
 /// A row of a table.
@@ -127,8 +151,9 @@ impl<'a, M: Mode> Object<'a, M> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn map(mode: M, bytes: &'a [u8], offset: u32) -> Result<Self> {
         let map = map::Map::load(bytes, offset as u64)?;
-        check(bytes, map.entries as u64, entries_size(map.used as u64))?;
-        Ok(Object::new(mode, bytes, Body::Map(offset, map.used, map.live)))
+        check(bytes, map.entries.at as u64, map.entries.size(map.used))?;
+        let map::Map { entries, used, live, .. } = map;
+        Ok(Object::new(mode, bytes, Body::Map(StoredMap { offset, entries, used, live })))
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -146,7 +171,7 @@ impl<'a, M: Mode> Object<'a, M> {
     pub fn len(&self) -> usize {
         match self.body {
             Body::Record(record) => record.live() as usize,
-            Body::Map(_, _, live) => live as usize,
+            Body::Map(map) => map.live as usize,
             Body::Row(row) => self.count_fields(row),
         }
     }
@@ -190,6 +215,18 @@ impl<'a, M: Mode> Object<'a, M> {
     /// Whether the object is stored as a map (an ordered index over its keys).
     pub fn is_map(&self) -> bool {
         matches!(self.body, Body::Map(..))
+    }
+
+    /// The map that the object is stored as.
+    pub(super) fn stored_map(&self) -> Result<Option<map::Map>> {
+        match self.body {
+            Body::Map(map) => map::Map::load(self.bytes, map.offset.into()).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn document(&self) -> (M, &'a [u8]) {
+        (self.mode, self.bytes)
     }
 
     /// The member with this key. Constant time up to 255 members, else O(log n).
@@ -238,7 +275,7 @@ impl<'a, M: Mode> Object<'a, M> {
                     None => Ok(None),
                 }
             }
-            Body::Map(map, ..) => Object::find_in_map(self.mode, self.bytes, map, needle),
+            Body::Map(map) => Object::find_in_map(self.mode, self.bytes, map.offset, needle),
             Body::Row(row) => {
                 let shape = Shape::load(self.bytes, row.shape as u64)?;
                 match shape.find(self.bytes, row.columns(), needle)? {
@@ -272,9 +309,14 @@ impl<'a, M: Mode> Object<'a, M> {
         map: u32,
         needle: &Needle<'_>,
     ) -> Result<Option<Value<'a, M>>> {
-        let map = map::Map::load(bytes, map as u64)?;
-        let Some(index) = map.find(bytes, needle)? else { return Ok(None) };
-        let raw = map.entry(bytes, index)?.load(bytes)?;
+        let at = u64::from(map);
+        let map = map::Map::load(bytes, at)?;
+        let raw = if map.entries.keys_only {
+            map::Map::find_element(bytes, at, needle)?
+        } else {
+            let Some(index) = map.find(bytes, needle)? else { return Ok(None) };
+            map.value(bytes, index)?
+        };
         Ok((raw.tag != TAG_HOLE).then(|| Value::new(mode, bytes, raw)))
     }
 
@@ -432,7 +474,7 @@ impl<'a, M: Mode> Object<'a, M> {
     fn slots_in_use(&self) -> u32 {
         match self.body {
             Body::Record(record) => record.used(),
-            Body::Map(_, used, _) => used,
+            Body::Map(map) => map.used,
             Body::Row(_) => 0,
         }
     }
@@ -555,9 +597,7 @@ impl<'a, M: Mode> Object<'a, M> {
     fn raw_at(&self, slot: u32) -> Result<Raw> {
         match self.body {
             Body::Record(record) => record.field(self.bytes, slot),
-            Body::Map(map, ..) => {
-                map::Map::load(self.bytes, map as u64)?.entry(self.bytes, slot)?.load(self.bytes)
-            }
+            Body::Map(map) => map.value(self.bytes, slot),
             Body::Row(row) if slot < row.columns() => row.field(self.bytes, slot),
             Body::Row(row) => self.raw_in_extra(row, slot - row.columns()),
         }
@@ -578,10 +618,7 @@ impl<'a, M: Mode> Object<'a, M> {
             Body::Record(record) => record.shape(),
             Body::Row(row) if slot < row.columns() => row.shape,
             Body::Row(row) => return self.key_in_extra(row, slot - row.columns()),
-            Body::Map(map, ..) => {
-                let entry = map::Map::load(self.bytes, map as u64)?.entry(self.bytes, slot)?;
-                return span_at_position(self.bytes, entry.key);
-            }
+            Body::Map(map) => return span_at_position(self.bytes, map.entries.key_at(slot)),
         };
         let shape = match *kept {
             Some(shape) => shape,
@@ -917,7 +954,7 @@ half!(
 pub struct Ordered<'a, 'k, M> {
     object: Object<'a, M>,
     /// For maps: the cursor into the index.
-    cursor: Option<Result<map::Range>>,
+    cursor: Option<Result<map::KeyRange>>,
     /// For records: the bounds of the keys still to come.
     lower: Limit<&'k [u8]>,
     upper: Limit<&'k [u8]>,
@@ -937,13 +974,15 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
     ) -> Self {
         let cursor = match object.body {
             Body::Record(_) | Body::Row(_) => None,
-            Body::Map(map, ..) => Some(map::Map::load(object.bytes, map as u64).and_then(|map| {
-                if prefix.is_empty() {
-                    map::Range::new(object.bytes, &map, lower, upper)
-                } else {
-                    map::Range::prefix(object.bytes, &map, prefix)
-                }
-            })),
+            Body::Map(map) => {
+                Some(map::Map::load(object.bytes, map.offset.into()).and_then(|map| {
+                    if prefix.is_empty() {
+                        map::KeyRange::new(object.bytes, &map, lower, upper)
+                    } else {
+                        map::KeyRange::prefix(object.bytes, &map, prefix)
+                    }
+                }))
+            }
         };
         Ordered {
             object: *object,

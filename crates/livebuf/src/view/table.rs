@@ -10,7 +10,7 @@ use crate::block::table::Table as Block;
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::slice;
-use crate::format::cell::{Needle, span_bytes};
+use crate::format::cell::{Needle, span_at_position, span_bytes};
 use crate::format::extended::{Extended, Stored};
 use crate::format::layout::*;
 use crate::format::pointer;
@@ -243,7 +243,62 @@ impl<'a, M: Mode> Array<'a, M> {
     #[inline]
     pub fn as_column(&self) -> Column<'a, M> {
         let (mode, bytes, elements) = self.parts();
-        Column { bytes, elements, above: Above::NONE, mode }
+        Column::over(mode, bytes, elements)
+    }
+}
+
+impl<'a, M: Mode> Object<'a, M> {
+    /// The columns of a map whose values are similar objects: they are stored as the rows of a
+    /// table. Row i has the key [`key_of_row`](Self::key_of_row)`(i)`. A row whose member was
+    /// removed has no key, and is null. `None` for other objects. Constant time.
+    ///
+    /// ```
+    /// #[derive(serde::Serialize)]
+    /// struct User { age: u32, on: bool }
+    /// let users = (0..300).map(|n| (format!("user {n}"), User { age: n % 90, on: true }));
+    /// let doc = livebuf::to_doc(&users.collect::<std::collections::BTreeMap<_, _>>())?;
+    /// let users = doc.valid()?.root().as_object().unwrap();
+    /// let table = users.table().unwrap();
+    /// let ages = table.column("age").unwrap();
+    /// let oldest = (0..table.rows()).max_by_key(|&row| ages.get(row).unwrap().as_i64());
+    /// assert_eq!(users.key_of_row(oldest.unwrap()), Some("user 89"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn table(&self) -> M::Out<Table<'a, M>> {
+        M::out(self.rows())
+    }
+
+    /// The values of a map as a column, where they are stored as one: those of
+    /// [`table`](Self::table), or any others after edits. Its slots are the table's rows. Constant
+    /// time.
+    pub fn as_column(&self) -> M::Out<Column<'a, M>> {
+        M::out(self.column())
+    }
+
+    fn column(&self) -> Result<Option<Column<'a, M>>> {
+        let (mode, bytes) = self.document();
+        let elements = self.stored_map()?.map(|map| map.elements(bytes)).transpose()?.flatten();
+        Ok(elements.map(|elements| Column::over(mode, bytes, elements)))
+    }
+
+    fn rows(&self) -> Result<Option<Table<'a, M>>> {
+        self.column()?.map_or(Ok(None), |column| column.inner())
+    }
+
+    /// The key of a row of [`table`](Self::table); `None` where there is no such row, or its member
+    /// was removed. Constant time.
+    pub fn key_of_row(&self, row: usize) -> M::Out<&'a str> {
+        M::out(self.row_key(row))
+    }
+
+    fn row_key(&self, row: usize) -> Result<Option<&'a str>> {
+        let Some(map) = self.stored_map()? else { return Ok(None) };
+        let ((_, bytes), number) = (self.document(), u32::try_from(row).unwrap_or(u32::MAX));
+        if number >= map.used || !map.entries.is_live(bytes, number)? {
+            return Ok(None);
+        }
+        let position = map.entries.key_at(number);
+        M::text(span_at_position(bytes, position)?, position).map(Some)
     }
 }
 
@@ -602,8 +657,14 @@ impl<'a, M: Mode> Column<'a, M> {
         M::out(self.inner())
     }
 
+    /// An array's elements.
     #[inline]
-    fn inner(&self) -> Result<Option<Table<'a, M>>> {
+    pub(super) fn over(mode: M, bytes: &'a [u8], elements: Elements) -> Self {
+        Column { bytes, elements, above: Above::NONE, mode }
+    }
+
+    #[inline]
+    pub(super) fn inner(&self) -> Result<Option<Table<'a, M>>> {
         if self.elements.column != ColumnType::Struct {
             return Ok(None);
         }

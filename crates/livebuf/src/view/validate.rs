@@ -237,7 +237,7 @@ impl<M: Mode> Value<'_, M> {
         let mut walk = Walk::new(bytes, &mut scratch, |_| {})?;
         walk.shapes()?;
         let Walk { exclusive, shared, stats, texts, .. } = walk;
-        Walk { bytes, exclusive, shared, stats, texts, visit }.value(self.raw(), 0)
+        Walk { bytes, exclusive, shared, stats, holes: 0, texts, visit }.value(self.raw(), 0)
     }
 }
 
@@ -257,6 +257,8 @@ struct Walk<'a, 's, V> {
     /// One bit a byte: part of shared text. Both bits: where a shape begins.
     shared: &'s mut [u8],
     stats: Stats,
+    /// Holes of maps that are counted as null, since their values are in an array.
+    holes: u64,
     /// Cells of shared text that was seen to be UTF-8 lately.
     texts: [u64; 16],
     visit: V,
@@ -318,7 +320,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         exclusive.fill(0);
         shared.fill(0);
         let stats = Stats { used: bytes.len() as u64, ..Stats::default() };
-        Ok(Walk { bytes, exclusive, shared, stats, texts: [0; 16], visit })
+        Ok(Walk { bytes, exclusive, shared, stats, holes: 0, texts: [0; 16], visit })
     }
 
     fn document(mut self) -> Result<Stats> {
@@ -328,6 +330,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         let root = Doc::over(self.bytes).root().raw();
         self.value(root, 0)?;
         let stats = &mut self.stats;
+        stats.values = stats.values.saturating_sub(self.holes);
         let known = stats.overhead
             + stats.shapes
             + stats.records
@@ -619,38 +622,78 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         // A row's bytes are its table's, which was claimed with the array it is in.
         if row_of(raw.cell).is_none() {
             let block = self.block(raw.cell as u32)?;
-            match (raw.tag, block.kind()) {
-                (TAG_OBJECT, _) => self.object(block)?,
-                (TAG_ARRAY, KIND_ARRAY) => {
-                    self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
-                    let owner = Owner { block: block.offset, column: 0 };
-                    let elements = Elements::load(self.bytes, block)?;
-                    self.column(elements, owner, None, 0)?;
-                    if elements.column.is_nested() {
-                        worth(self.bytes, elements)?;
-                        self.stats.array_count += 1;
-                        self.count_column(elements, elements.count as u64, above + 1)?;
-                        return Ok(Open::Columns(Columns::new(elements, above)));
-                    }
-                }
-                (TAG_ARRAY, KIND_EMPTY_ARRAY) => {
-                    self.claim_block(RegionKind::Array, block.offset as u64, 8)?;
-                    self.zero(block.offset as u64 + 1, block.offset as u64 + 8)?;
-                }
-                _ => return Err(block.unexpected()),
+            if raw.tag == TAG_ARRAY {
+                self.stats.array_count += 1;
+                return self.elements(raw, block, above);
+            }
+            if let Some(map) = self.object(block)? {
+                self.stats.objects += 1;
+                return self.map_values(&map, above);
             }
         }
         let cursor = Cursor::references(self.bytes, raw)?;
         match cursor.node {
             Node::Array(elements) => {
                 self.stats.array_count += 1;
-                if !holds_references(elements.column) {
-                    self.stats.values += elements.count as u64;
-                }
+                self.count_elements(elements);
             }
             _ => self.stats.objects += 1,
         }
         Ok(Open::Members(cursor, above + 1))
+    }
+
+    fn count_elements(&mut self, elements: Elements) {
+        if !holds_references(elements.column) {
+            self.stats.values += elements.count as u64;
+        }
+    }
+
+    /// Checks and claims an array's own blocks.
+    fn elements(&mut self, raw: Raw, block: Block, above: u16) -> Result<Open> {
+        match block.kind() {
+            KIND_ARRAY => {
+                self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
+                let owner = Owner { block: block.offset, column: 0 };
+                let elements = Elements::load(self.bytes, block)?;
+                self.column(elements, owner, None, 0)?;
+                if elements.column.is_nested() {
+                    worth(self.bytes, elements)?;
+                    self.count_column(elements, elements.count as u64, above + 1)?;
+                    return Ok(Open::Columns(Columns::new(elements, above)));
+                }
+                self.count_elements(elements);
+            }
+            KIND_EMPTY_ARRAY => {
+                self.claim_block(RegionKind::Array, block.offset as u64, 8)?;
+                self.zero(block.offset as u64 + 1, block.offset as u64 + 8)?;
+            }
+            _ => return Err(block.unexpected()),
+        }
+        Ok(Open::Members(Cursor::references(self.bytes, raw)?, above + 1))
+    }
+
+    /// Checks and claims the array with a map's values: a value for each entry, and null for each
+    /// hole.
+    fn map_values(&mut self, map: &map::Map, above: u16) -> Result<Open> {
+        let home = map.values(self.bytes)?;
+        let raw = Raw { tag: TAG_ARRAY, cell: home.into(), position: 0 };
+        let block = self.block(home)?;
+        let open = self.elements(raw, block, above)?;
+        let elements = Elements::load(self.bytes, block)?;
+        if elements.count != map.used {
+            return Err(error(ErrorKind::BadCount, map.at + MAP_VALUES as u64));
+        }
+        if elements.tensor {
+            return Err(error(ErrorKind::BadCode, block.offset.into()));
+        }
+        for number in 0..map.used {
+            let hole = !map.entries.is_live(self.bytes, number)?;
+            if hole && elements.element(self.bytes, number)?.tag != TAG_NULL {
+                return Err(error(ErrorKind::BadCount, map.entries.key_at(number)));
+            }
+        }
+        self.holes += u64::from(map.used - map.live);
+        Ok(open)
     }
 
     /// A home's block; a forward is claimed.
@@ -663,10 +706,11 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         Ok(block)
     }
 
-    fn object(&mut self, block: Block) -> Result<()> {
+    /// Checks and claims an object's own blocks. Gives a map whose values are in an array.
+    fn object(&mut self, block: Block) -> Result<Option<map::Map>> {
         match block.kind() {
             KIND_MAP => self.map(block),
-            _ => self.record(block.record()?),
+            _ => self.record(block.record()?).map(|()| None),
         }
     }
 
@@ -786,11 +830,11 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         Ok(())
     }
 
-    fn map(&mut self, block: Block) -> Result<()> {
+    fn map(&mut self, block: Block) -> Result<Option<map::Map>> {
         let offset = block.offset as u64;
-        self.claim_block(RegionKind::Map, offset, MAP_SIZE as u64)?;
         let map = map::Map::load(self.bytes, offset)?;
-        let (base, size) = (map.entries as u64, entries_size(map.capacity as u64));
+        self.claim_block(RegionKind::Map, offset, map.header_size())?;
+        let (base, size) = (map.entries.at as u64, map.entries.size(map.capacity));
         self.claim_block(RegionKind::Entries, base, size)?;
         let bytes = self.bytes;
         map::check_index(bytes, offset, &mut |block, size| {
@@ -800,11 +844,18 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         for index in 0..map.used {
             let entry = map.entry(bytes, index)?;
             if entry.tag == TAG_HOLE {
-                self.zero(entry.key, entry.key + 16)?;
+                if !map.entries.keys_only {
+                    self.zero(entry.key, entry.key + 16)?;
+                }
                 continue;
             }
             let cell = load_u64(bytes, entry.key)?;
             self.span(Raw { tag: TAG_STRING, cell, position: entry.key as u32 })?;
+        }
+        if map.entries.keys_only {
+            self.zero(map.entries.key_at(map.used), base + size)?;
+            self.zero(offset + MAP_VALUES as u64 + 4, offset + MAP_WITH_VALUES_SIZE as u64)?;
+            return Ok(Some(map));
         }
         let mut index = map.used;
         while !index.is_multiple_of(8) && index < map.capacity {
@@ -819,7 +870,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if index < map.capacity {
             self.zero(base + entry_tag_at(index), base + size)?;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Checks an array's column, `depth` structs and lists around it: claims its data.
@@ -1071,7 +1122,9 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
             }
             next = row + 1;
             let block = self.block(home)?;
-            self.object(block)?;
+            if self.object(block)?.is_some() {
+                return Err(error(ErrorKind::BadCode, (block.offset + MAP_FORM).into()));
+            }
             check_further(self.bytes, table, home)?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::edit::{set_counts, set_root};
 use super::find::common_prefix;
 use super::node::{SLOTS, head_of, header};
-use super::{Map, key_of};
+use super::{Entries, Map, key_of};
 use crate::error::Result;
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer, Space};
@@ -48,7 +48,7 @@ pub(crate) const fn index_size(count: usize) -> u64 {
 /// bytes. The root comes first and the leaves last, so that the top levels lie together.
 pub(crate) fn build(
     bytes: &[u8],
-    entries: u32,
+    entries: Entries,
     sorted: &[u32],
     root: u64,
     nodes: &mut [u8],

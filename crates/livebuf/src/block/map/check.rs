@@ -131,16 +131,19 @@ fn check_hash(
 }
 
 fn check_header(bytes: &[u8], map: &Map) -> Result<()> {
-    if load_u64(bytes, map.at)? as u32 != u32::from(KIND_MAP) {
+    let [_, form, rest @ ..] = (load_u64(bytes, map.at)? as u32).to_le_bytes();
+    if form > 1 {
+        return Err(Error::new(ErrorKind::BadCode, map.at));
+    }
+    if rest != [0; 2] {
         return Err(Error::new(ErrorKind::NotZero, map.at));
     }
-    if (map.capacity == 0) != (map.entries == 0) {
+    if (map.capacity == 0) != (map.entries.at == 0) {
         return Err(Error::new(ErrorKind::BadCount, map.at));
     }
-    let entries = u64::from(map.entries);
     let (mut live, mut is_live) = (0, true);
     for number in 0..map.used {
-        is_live = load_u8(bytes, entries + entry_tag_at(number))? != TAG_HOLE;
+        is_live = map.entries.is_live(bytes, number)?;
         live += u32::from(is_live);
     }
     // The last used entry is no hole.

@@ -12,7 +12,7 @@ use super::find::{
 };
 use super::hash;
 use super::node::*;
-use super::{Entry, Map, key_of};
+use super::{Entries, Entry, Map, key_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u32, load_u64};
 use crate::format::cell::Needle;
@@ -53,6 +53,7 @@ pub(crate) fn create<S: Storage, O: Observer>(
             u64::from(capacity) | u64::from(entries) << 32,
         );
     }
+    let entries = Entries::whole(entries);
     Map { at, live: 0, used: 0, capacity, entries, root: 0, hash: 0, buckets: 0 }
 }
 
@@ -76,13 +77,13 @@ impl Growth {
         if needed <= capacity {
             return Growth { capacity, fresh: 0, tail: 0 };
         }
-        let size = entries_size(u64::from(capacity));
-        if capacity > 0 && u64::from(map.entries) + size == bytes.len() as u64 {
+        let size = map.entries.size(capacity);
+        if capacity > 0 && u64::from(map.entries.at) + size == bytes.len() as u64 {
             let capacity = capacity.saturating_add((capacity / 8).max(4)).max(needed);
-            return Growth { capacity, fresh: 0, tail: entries_size(u64::from(capacity)) - size };
+            return Growth { capacity, fresh: 0, tail: map.entries.size(capacity) - size };
         }
         let capacity = capacity.saturating_add(capacity / 2).max(FIRST_ENTRIES).max(needed);
-        Growth { capacity, fresh: entries_size(u64::from(capacity)), tail: 0 }
+        Growth { capacity, fresh: map.entries.size(capacity), tail: 0 }
     }
 
     /// Claims the bytes by which the document was extended, for a table that grows in place.
@@ -98,39 +99,36 @@ impl Growth {
         space: &mut Space<S, O>,
         map: &Map,
         extent: &mut Extent,
-    ) -> (u32, Option<(u64, u64)>) {
+    ) -> (Entries, Option<(u64, u64)>) {
         if self.fresh == 0 {
             return (map.entries, None);
         }
         let entries = extent.carve(self.fresh);
-        let (old, size) = (u64::from(map.entries), entries_size(u64::from(map.used)));
+        let (old, size) = (u64::from(map.entries.at), map.entries.size(map.used));
         space.copy_within(old, u64::from(entries), size);
         space.write_u64(
             map.at + u64::from(MAP_CAPACITY),
             u64::from(self.capacity) | u64::from(entries) << 32,
         );
-        (entries, Some((old, entries_size(u64::from(map.capacity)))))
+        (Entries { at: entries, ..map.entries }, Some((old, map.entries.size(map.capacity))))
     }
 }
 
 /// What making room for `additional` entries needs.
-pub(crate) fn plan_reserve(bytes: &[u8], map: u64, additional: u32) -> Result<Growth> {
-    let map = Map::load(bytes, map)?;
-    checked_table(bytes, &map)?;
-    Ok(Growth::plan(bytes, &map, additional))
+pub(crate) fn plan_reserve(bytes: &[u8], map: &Map, additional: u32) -> Result<Growth> {
+    checked_table(bytes, map)?;
+    Ok(Growth::plan(bytes, map, additional))
 }
 
-/// Makes the room, after [`Space::ensure`] of `fresh` and `tail`. Takes the fresh
-/// bytes itself.
-pub(crate) fn reserve<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64, growth: &Growth) {
-    space.extend(growth.tail);
-    growth.claim(space, map);
-    if growth.fresh == 0 {
-        return;
-    }
-    let Ok(loaded) = Map::load(space.bytes(), map) else { return };
-    let mut extent = space.take(growth.fresh);
-    let (_, old) = growth.carry_out(space, &loaded, &mut extent);
+/// Makes the room, of bytes that were set aside.
+pub(crate) fn reserve<S: Storage, O: Observer>(
+    space: &mut Space<S, O>,
+    map: &Map,
+    growth: &Growth,
+    extent: &mut Extent,
+) {
+    growth.claim(space, map.at);
+    let (_, old) = growth.carry_out(space, map, extent);
     if let Some((offset, size)) = old {
         space.free(offset, size);
     }
@@ -146,7 +144,7 @@ pub(crate) fn free_body<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u
     if map.root != 0 {
         free_index(space, &map);
     }
-    space.free(u64::from(map.entries), entries_size(u64::from(map.capacity)));
+    space.free(u64::from(map.entries.at), map.entries.size(map.capacity));
     if map.hash != 0 {
         space.free(u64::from(map.hash), hash_size(map.buckets));
     }
@@ -178,8 +176,7 @@ fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
 
 /// Checks that the whole entry table, and the hash block, lie in the document.
 fn checked_table(bytes: &[u8], map: &Map) -> Result<()> {
-    let size = entries_size(u64::from(map.capacity));
-    check(bytes, u64::from(map.entries), size)?;
+    check(bytes, u64::from(map.entries.at), map.entries.size(map.capacity))?;
     if map.hash == 0 { Ok(()) } else { hash::check_bounds(bytes, map) }
 }
 
@@ -298,7 +295,8 @@ fn new_hash<S: Storage, O: Observer>(
     }
 }
 
-/// Writes entry `number` of a map that has room; it is neither counted nor indexed yet.
+/// Writes entry `number` of a map that has room; it is neither counted nor indexed yet. Its value
+/// is not written where values are in an array.
 #[inline]
 pub(crate) fn put_entry<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
@@ -308,10 +306,12 @@ pub(crate) fn put_entry<S: Storage, O: Observer>(
     tag: u8,
     value_cell: u64,
 ) {
-    let base = u64::from(map.entries);
+    if map.entries.keys_only {
+        return space.write_u64(map.entries.key_at(number), key_cell);
+    }
     let cells = (u128::from(key_cell) | u128::from(value_cell) << 64).to_le_bytes();
-    space.write(base + entry_key_at(number), &cells);
-    space.write_u8(base + entry_tag_at(number), tag);
+    space.write(map.entries.key_at(number), &cells);
+    space.write_u8(map.entries.tag_at(number), tag);
 }
 
 pub(super) fn set_counts<S: Storage, O: Observer>(
@@ -633,7 +633,7 @@ fn enlarge<S: Storage, O: Observer>(
 /// Renews a node's prefix when its count reaches certain values.
 fn renew_prefix_at<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
-    entries: u32,
+    entries: Entries,
     node: u32,
     count: usize,
 ) {
@@ -644,7 +644,7 @@ fn renew_prefix_at<S: Storage, O: Observer>(
 
 /// Makes a node's prefix as long as its keys allow, if reading them pays. Heads that differ in
 /// their first two bytes are good enough.
-fn renew_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, entries: u32, offset: u32) {
+fn renew_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, entries: Entries, offset: u32) {
     let bytes = space.bytes();
     let Ok(node) = Node::load(bytes, offset) else { return };
     let first = usize::from(node.level > 0);
@@ -680,7 +680,7 @@ fn renew_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, entries: u32, 
 pub(crate) struct RemovePlan {
     /// The entry to be removed.
     pub(crate) entry: Entry,
-    number: u32,
+    pub(crate) number: u32,
     slot: OldSlot,
 }
 
@@ -751,31 +751,45 @@ pub(crate) fn remove<S: Storage, O: Observer>(
 ) {
     let RemovePlan { entry, number, slot } = plan;
     slot.carry_out(space, map);
-    space.write(entry.key, &[0; 16]);
-    space.write_u8(entry.tag_at, TAG_HOLE);
+    space.write_u64(entry.key, 0);
+    if !map.entries.keys_only {
+        space.write_u64(entry.value, 0);
+        space.write_u8(entry.tag_at, TAG_HOLE);
+    }
     let (live, mut used) = (map.live.saturating_sub(1), map.used);
     if *number + 1 == used {
         // The last used entry is no hole.
-        let entries = u64::from(map.entries);
-        while used > 0 && load_u8(space.bytes(), entries + entry_tag_at(used - 1)) == Ok(TAG_HOLE) {
+        while used > 0 && map.entries.is_live(space.bytes(), used - 1) == Ok(false) {
             used -= 1;
         }
     }
     set_counts(space, map.at, live, used);
-    if !space.trusted {
-        return;
-    }
-    let squeezes = used >= SQUEEZE && used - live.min(used) > used / 2;
-    if squeezes {
+    let map = Map { live, used, ..*map };
+    // Values in an array are squeezed first.
+    if space.trusted && (!map.entries.keys_only || !squeezes(&map)) {
         squeeze(space, map.at);
-        used = live;
     }
-    let gives_back = map.capacity >= GIVE_BACK && used <= map.capacity / 4;
+}
+
+/// Whether most entries are holes.
+pub(crate) fn squeezes(map: &Map) -> bool {
+    map.used >= SQUEEZE && map.used - map.live.min(map.used) > map.used / 2
+}
+
+/// Squeezes holes out where they are the majority, and gives room back of which little is used.
+pub(crate) fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
+    let Ok(loaded) = Map::load(space.bytes(), map) else { return };
+    let (squeezes, mut used) = (squeezes(&loaded), loaded.used);
+    if squeezes {
+        squeeze_entries(space, map);
+        used = loaded.live;
+    }
+    let gives_back = loaded.capacity >= GIVE_BACK && used <= loaded.capacity / 4;
     if gives_back {
-        give_back(space, map.at);
+        give_back(space, map);
     }
     if squeezes || gives_back {
-        hash::renew(space, map.at);
+        hash::renew(space, map);
     }
 }
 
@@ -817,11 +831,11 @@ fn remove_leaf<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path
 /// Moves the live entries together, in order. Takes linear time, no search and no memory. While
 /// an entry moves, half of its key cell and its slot in the index are exchanged. So the entry
 /// knows the slot that needs its new number.
-fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
+fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
-    let entries = u64::from(map.entries);
-    let tag = |bytes: &[u8], number| load_u8(bytes, entries + entry_tag_at(number)).unwrap_or(0);
-    let Some(hole) = (0..map.used).find(|&number| tag(space.bytes(), number) == TAG_HOLE) else {
+    let entries = map.entries;
+    let is_live = |bytes: &[u8], number| entries.is_live(bytes, number).unwrap_or(false);
+    let Some(hole) = (0..map.used).find(|&number| !is_live(space.bytes(), number)) else {
         return;
     };
     let Ok(mut path) = Path::edge(space.bytes(), map.root, false) else { return };
@@ -833,7 +847,7 @@ fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
             let place = child_at(leaf, capacity, slot);
             let number = load_u32(space.bytes(), place).unwrap_or(0);
             if number > hole {
-                let key = entries + entry_key_at(number);
+                let key = entries.key_at(number);
                 let low = load_u32(space.bytes(), key).unwrap_or(0);
                 space.write_u32(place, low);
                 space.write_u32(key, place as u32);
@@ -845,30 +859,35 @@ fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     }
     let mut next = hole;
     for number in hole + 1..map.used {
-        let tag = tag(space.bytes(), number);
-        if tag == TAG_HOLE {
+        if !is_live(space.bytes(), number) {
             continue;
         }
-        let source = entries + entry_key_at(number);
+        let source = entries.key_at(number);
         let Ok(cell) = load_u64(space.bytes(), source) else { break };
-        let Ok(value) = load_u64(space.bytes(), source + 8) else { break };
         let place = cell & 0xFFFF_FFFF;
         let Ok(low) = load_u32(space.bytes(), place) else { break };
-        let mut cells = [0; 16];
-        let (key, rest) = cells.split_at_mut(8);
-        key.copy_from_slice(&(cell & !0xFFFF_FFFF | u64::from(low)).to_le_bytes());
-        rest.copy_from_slice(&value.to_le_bytes());
+        let key = cell & !0xFFFF_FFFF | u64::from(low);
+        let (tag, value) = match entries.keys_only {
+            true => (0, 0),
+            false => {
+                let tag = load_u8(space.bytes(), entries.tag_at(number)).unwrap_or(0);
+                (tag, load_u64(space.bytes(), source + 8).unwrap_or(0))
+            }
+        };
         space.write_u32(place, next);
-        space.write(entries + entry_key_at(next), &cells);
-        space.write_u8(entries + entry_tag_at(next), tag);
+        put_entry(space, &map, next, key, tag, value);
         next += 1;
+    }
+    if entries.keys_only {
+        space.zero(entries.key_at(next), 8 * u64::from(map.used.saturating_sub(next)));
+        return set_counts(space, map.at, map.live, next);
     }
     // Everything from `next` on: the rest of its group's tags, then the rest.
     let group = next.next_multiple_of(8).min(map.used);
-    let end = entries + entries_size(u64::from(map.used));
-    let cells = entries + entry_key_at(next);
+    let end = u64::from(entries.at) + entries.size(map.used);
+    let cells = entries.key_at(next);
     if group > next {
-        let tags = entries + entry_tag_at(next);
+        let tags = entries.tag_at(next);
         space.zero(tags, u64::from(group - next));
         space.zero(cells, end - cells);
     } else if next < map.used {
@@ -884,9 +903,9 @@ fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
         return;
     }
     let capacity = (2 * map.used).next_multiple_of(8).max(FIRST_ENTRIES);
-    let (old, new) = (entries_size(u64::from(map.capacity)), entries_size(u64::from(capacity)));
+    let (old, new) = (map.entries.size(map.capacity), map.entries.size(capacity));
     space.write_u32(map.at + u64::from(MAP_CAPACITY), capacity);
-    space.free(u64::from(map.entries) + new, old - new);
+    space.free(u64::from(map.entries.at) + new, old - new);
 }
 
 // --- rename -----------------------------------------------------------------
@@ -942,7 +961,7 @@ pub(crate) fn rename<S: Storage, O: Observer>(
 ) {
     let RenamePlan { map, number, old, .. } = plan;
     old.carry_out(space, map);
-    space.write_u64(u64::from(map.entries) + entry_key_at(*number), key_cell);
+    space.write_u64(map.entries.key_at(*number), key_cell);
     if map.hash != 0 {
         hash::add(space, map, *number);
     }

@@ -11,7 +11,8 @@ use core::ops::Bound;
 
 use super::hash::{self, Found, Place};
 use super::node::{Full, Node, SLOTS, damaged, head_of, short_head};
-use super::{Map, key_of};
+use super::{Entries, Map, key_of};
+use crate::block::record::Raw;
 use crate::error::Result;
 use crate::format::bytes::{load_u64, slice};
 use crate::format::cell::Needle;
@@ -19,7 +20,7 @@ use crate::format::layout::*;
 
 impl Map {
     /// The number of the entry with this key.
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn find(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
         // The small build leaves this to the tree.
         if cfg!(not(feature = "small")) && self.hash != 0 {
@@ -34,6 +35,17 @@ impl Map {
 }
 
 impl Map {
+    /// The value with this key, of a map whose values are in an array; a hole where there is none.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn find_element(bytes: &[u8], map: u64, needle: &Needle<'_>) -> Result<Raw> {
+        let map = Map::load(bytes, map)?;
+        match map.find(bytes, needle)? {
+            Some(index) => map.value(bytes, index),
+            None => Ok(Raw::HOLE),
+        }
+    }
+
     /// Finds a key in the hash block.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn find_hashed(
@@ -59,7 +71,7 @@ pub(super) struct Hit {
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn find_slot(
     bytes: &[u8],
-    entries: u32,
+    entries: Entries,
     root: u32,
     needle: &Needle<'_>,
 ) -> Result<Option<Hit>> {
@@ -96,7 +108,7 @@ pub(super) fn find_slot(
     let last = node.at_most(head).wrapping_sub(1);
     if node.head(last) == head && last < SLOTS {
         let entry = node.child(last);
-        if is_at(bytes, u64::from(entries) + entry_key_at(entry), needle)? {
+        if is_at(bytes, entries.key_at(entry), needle)? {
             return Ok(Some(Hit { entry, leaf, slot: last }));
         }
         if last > 0 && node.head(last - 1) == head {
@@ -113,7 +125,12 @@ pub(super) fn find_slot(
 
 /// The same where heads alone do not decide, in a small root leaf and in a damaged index.
 #[inline(never)]
-fn find_slowly(bytes: &[u8], entries: u32, root: u32, needle: &Needle<'_>) -> Result<Option<Hit>> {
+fn find_slowly(
+    bytes: &[u8],
+    entries: Entries,
+    root: u32,
+    needle: &Needle<'_>,
+) -> Result<Option<Hit>> {
     let target = Target::at(needle.text);
     let (offset, leaf) = match Full::load(bytes, root) {
         Some(node) => {
@@ -319,7 +336,7 @@ impl Track for u32 {
 #[cfg_attr(not(feature = "small"), inline(always))]
 fn descend<'a>(
     bytes: &'a [u8],
-    entries: u32,
+    entries: Entries,
     mut offset: u32,
     mut node: Full<'a>,
     target: Target<'_>,
@@ -362,7 +379,12 @@ struct Position {
 
 /// Finds the target's place in a leaf by at least one comparison.
 #[cfg_attr(not(feature = "small"), inline(always))]
-fn search_leaf(bytes: &[u8], entries: u32, leaf: Node<'_>, target: Target<'_>) -> Result<Position> {
+fn search_leaf(
+    bytes: &[u8],
+    entries: Entries,
+    leaf: Node<'_>,
+    target: Target<'_>,
+) -> Result<Position> {
     let head = target.head(leaf.prefix);
     let high = leaf.at_most(head);
     let before = high.saturating_sub(1);
@@ -382,7 +404,7 @@ fn search_leaf(bytes: &[u8], entries: u32, leaf: Node<'_>, target: Target<'_>) -
 #[inline(never)]
 fn search_ties(
     bytes: &[u8],
-    entries: u32,
+    entries: Entries,
     leaf: Node<'_>,
     mut high: usize,
     head: u32,
@@ -419,7 +441,7 @@ pub(super) struct Spot<'a> {
 #[inline]
 pub(super) fn locate<'a>(
     bytes: &'a [u8],
-    entries: u32,
+    entries: Entries,
     root: u32,
     key: &[u8],
 ) -> Result<Option<Spot<'a>>> {
@@ -452,7 +474,7 @@ impl Track for Passed {
 
 /// Finds the place of a target in the index under `root` (not 0), with the way to it.
 #[inline(never)]
-pub(super) fn seek(bytes: &[u8], entries: u32, root: u32, target: Target<'_>) -> Result<Seek> {
+pub(super) fn seek(bytes: &[u8], entries: Entries, root: u32, target: Target<'_>) -> Result<Seek> {
     let mut passed = Passed { path: Path::EMPTY, prefixes: [0; MAX_LEVELS] };
     let (depth, offset, leaf) = match Full::load(bytes, root) {
         Some(node) => {
@@ -487,7 +509,7 @@ pub(super) fn seek(bytes: &[u8], entries: u32, root: u32, target: Target<'_>) ->
 #[inline(never)]
 fn last_separator_at_most(
     bytes: &[u8],
-    entries: u32,
+    entries: Entries,
     node: Full<'_>,
     slot: usize,
     target: Target<'_>,
@@ -514,14 +536,14 @@ fn last_separator_at_most(
 }
 
 /// The least key of a subtree.
-pub(super) fn first_key<'a>(bytes: &'a [u8], entries: u32, node: Node<'a>) -> Result<&'a [u8]> {
+pub(super) fn first_key<'a>(bytes: &'a [u8], entries: Entries, node: Node<'a>) -> Result<&'a [u8]> {
     edge_key(bytes, entries, node, false)
 }
 
 /// The least or greatest key of a subtree.
 pub(super) fn edge_key<'a>(
     bytes: &'a [u8],
-    entries: u32,
+    entries: Entries,
     mut node: Node<'a>,
     last: bool,
 ) -> Result<&'a [u8]> {

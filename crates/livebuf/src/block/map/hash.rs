@@ -9,6 +9,8 @@
 //! some key is not at home. What is in neither, the tree finds. So colliding keys cost a
 //! search in the tree, and no more.
 
+#[cfg(feature = "alloc")]
+use super::Entries;
 use super::{Map, key_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u32, slice};
@@ -124,28 +126,24 @@ pub(super) fn find(
     place: Place,
     is_at: impl Fn(u64) -> Result<bool>,
 ) -> Result<Found> {
-    let search = |bucket: &Bucket| -> Result<Option<u32>> {
-        for (word, matches) in matches(bucket, place.fingerprint).into_iter().enumerate() {
-            let mut matches = matches;
+    let mut bucket = load(bytes, map, place.home)?;
+    let mark = bucket[BUCKET_MARK as usize];
+    let mut has_next = mark & MARK_NEXT != 0;
+    loop {
+        for (word, mut matches) in matches(bucket, place.fingerprint).into_iter().enumerate() {
             while matches != 0 {
                 let entry = number(bucket, 8 * word + matches.trailing_zeros() as usize / 8);
                 matches &= matches - 1;
-                if entry < map.used && is_at(u64::from(map.entries) + entry_key_at(entry))? {
-                    return Ok(Some(entry));
+                if entry < map.used && is_at(map.entries.key_at(entry))? {
+                    return Ok(Found::Entry(entry));
                 }
             }
         }
-        Ok(None)
-    };
-    let home = load(bytes, map, place.home)?;
-    if let Some(entry) = search(home)? {
-        return Ok(Found::Entry(entry));
-    }
-    let mark = home[BUCKET_MARK as usize];
-    if mark & MARK_NEXT != 0
-        && let Some(entry) = search(load(bytes, map, place.next)?)?
-    {
-        return Ok(Found::Entry(entry));
+        if !has_next {
+            break;
+        }
+        has_next = false;
+        bucket = load(bytes, map, place.next)?;
     }
     Ok(if mark & MARK_NEITHER != 0 { Found::Perhaps } else { Found::Nothing })
 }
@@ -185,7 +183,7 @@ pub(crate) fn encoded_buckets(entries: u32) -> u32 {
 
 /// Fills buckets, which are zero, with all of `count` entries.
 #[cfg(feature = "alloc")]
-pub(crate) fn fill(bytes: &[u8], entries: u32, count: u32, buckets: &mut [u8]) -> Result<()> {
+pub(crate) fn fill(bytes: &[u8], entries: Entries, count: u32, buckets: &mut [u8]) -> Result<()> {
     let (buckets, _) = buckets.as_chunks_mut::<SIZE>();
     for entry in 0..count {
         let Place { home, next, fingerprint } =
@@ -320,8 +318,7 @@ pub(super) fn set_block<S: Storage, O: Observer>(
 /// Adds all live entries to a block that is zero.
 pub(super) fn add_all<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
     for entry in 0..map.used {
-        let tag = u64::from(map.entries) + entry_tag_at(entry);
-        if load_u8(space.bytes(), tag).is_ok_and(|tag| tag != TAG_HOLE) {
+        if map.entries.is_live(space.bytes(), entry) == Ok(true) {
             add(space, map, entry);
         }
     }
@@ -381,7 +378,7 @@ pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
         }
     }
     for entry in 0..map.used {
-        if load_u8(bytes, u64::from(map.entries) + entry_tag_at(entry))? == TAG_HOLE {
+        if !map.entries.is_live(bytes, entry)? {
             continue;
         }
         let place = Place::of(key_of(bytes, map.entries, entry)?, map.buckets);

@@ -158,7 +158,7 @@ impl<O: Observer> Fixture<O> {
     fn check(&self) {
         let map = self.header();
         let mut blocks = vec![(0, HEADER_SIZE), (self.map as u32, MAP_SIZE)];
-        blocks.push((map.entries, entries_size(u64::from(map.capacity)) as u32));
+        blocks.push((map.entries.at, map.entries.size(map.capacity) as u32));
         check_index(self.bytes(), self.map, &mut |offset, size| {
             blocks.push((offset, size));
             Ok(())
@@ -193,7 +193,7 @@ impl<O: Observer> Fixture<O> {
         assert_eq!(end, self.space.used());
         // Room beyond the used entries is zero.
         for number in 0..map.capacity {
-            let base = u64::from(map.entries);
+            let base = u64::from(map.entries.at);
             let key = base + entry_key_at(number);
             let cells = &self.bytes()[key as usize..key as usize + 16];
             let tag = self.bytes()[(base + entry_tag_at(number)) as usize];
@@ -207,7 +207,7 @@ impl<O: Observer> Fixture<O> {
 
     fn take_range(
         &self,
-        mut range: Range,
+        mut range: KeyRange,
         random: &mut Random,
         mode: usize,
     ) -> Vec<(Vec<u8>, u64)> {
@@ -242,7 +242,7 @@ fn compare<O: Observer>(fixture: &Fixture<O>, model: &Model) {
         number = found + 1;
     }
     assert!(order == model.order, "insertion order");
-    let range = Range::new(fixture.bytes(), &map, Bound::Unbounded, Bound::Unbounded).unwrap();
+    let range = KeyRange::new(fixture.bytes(), &map, Bound::Unbounded, Bound::Unbounded).unwrap();
     let all = fixture.take_range(range, &mut Random(1), 0);
     assert!(all.iter().map(|(k, v)| (k, v)).eq(model.sorted.iter()), "key order");
 }
@@ -309,7 +309,7 @@ fn check_ranges<O: Observer>(
             _ => some_key(random, kind),
         };
         let (lower, upper) = (bound(random, &a), bound(random, &b));
-        let range = Range::new(fixture.bytes(), &map, lower, upper).unwrap();
+        let range = KeyRange::new(fixture.bytes(), &map, lower, upper).unwrap();
         let ours = fixture.take_range(range, random, mode);
         let theirs: Vec<_> = model
             .sorted
@@ -327,7 +327,7 @@ fn check_ranges<O: Observer>(
 
         let mut prefix = b;
         prefix.truncate(random.below(prefix.len() + 1));
-        let range = Range::prefix(fixture.bytes(), &map, &prefix).unwrap();
+        let range = KeyRange::prefix(fixture.bytes(), &map, &prefix).unwrap();
         let ours = fixture.take_range(range, random, mode);
         let theirs = model.sorted.iter().filter(|(key, _)| key.starts_with(&prefix));
         assert!(ours.iter().map(|(k, v)| (k, v)).eq(theirs), "prefix {prefix:?}");
@@ -493,9 +493,13 @@ fn freeing_the_body_frees_every_node() {
 fn reserved_room_is_used() {
     let mut fixture = Fixture::new(());
     for additional in [1, 100, 1000, 10] {
-        let growth = plan_reserve(fixture.bytes(), fixture.map, additional).unwrap();
+        let map = fixture.header();
+        let growth = plan_reserve(fixture.bytes(), &map, additional).unwrap();
         fixture.space.ensure(growth.fresh, growth.tail).unwrap();
-        reserve(&mut fixture.space, fixture.map, &growth);
+        fixture.space.extend(growth.tail);
+        let mut extent = fixture.space.take(growth.fresh);
+        reserve(&mut fixture.space, &map, &growth, &mut extent);
+        fixture.space.finish(extent);
         fixture.check();
         let map = fixture.header();
         assert!(map.capacity >= map.used + additional);
@@ -549,7 +553,7 @@ fn bulk_building_gives_the_same_map() {
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         let root = if count == 0 { 0 } else { bytes.len() as u32 };
         let mut nodes = vec![0; index_size(count) as usize];
-        build(&bytes, entries as u32, &numbers, root.into(), &mut nodes).unwrap();
+        build(&bytes, Entries::whole(entries as u32), &numbers, root.into(), &mut nodes).unwrap();
         bytes.extend_from_slice(&nodes);
         let map = HEADER_SIZE as usize;
         bytes[map] = KIND_MAP;
@@ -636,13 +640,13 @@ fn damage_is_survived() {
                 let _ = find(space.bytes(), map, &key);
                 if let Ok(header) = Map::load(space.bytes(), map) {
                     let other = some_key(&mut random, kind);
-                    let _ = Range::prefix(space.bytes(), &header, &key).map(|mut range| {
+                    let _ = KeyRange::prefix(space.bytes(), &header, &key).map(|mut range| {
                         for _ in 0..100 {
                             let _ = range.next(space.bytes());
                             let _ = range.next_back(space.bytes());
                         }
                     });
-                    let _ = Range::new(
+                    let _ = KeyRange::new(
                         space.bytes(),
                         &header,
                         bound(&mut random, &key),

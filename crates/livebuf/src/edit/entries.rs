@@ -1,0 +1,166 @@
+//! Members of maps whose values are in an array: a value for each entry (FORMAT 7.5, 12.5).
+//!
+//! A removed entry leaves null in the array. When most are removed, holes are squeezed out of the
+//! columns and of the entries.
+
+use super::column::{Place, Step};
+use super::editor::{Container, Editor};
+use super::handles::NodeId;
+use super::new::New;
+use super::object::AddEntry;
+use super::sink::{Change, Sink};
+use crate::block::column::{ColumnType, Elements};
+use crate::block::map::{self, Map};
+use crate::block::record::Raw;
+use crate::error::Result;
+use crate::format::bytes::load_u64;
+use crate::format::cell::owned_span;
+use crate::format::layout::*;
+use crate::store::space::Observer;
+use crate::store::storage::Storage;
+
+/// A new member: its value goes into the array, and its key into the map.
+struct AddMember<'k, 'v> {
+    value: Step<'v>,
+    entry: AddEntry<'k, 'v>,
+}
+
+impl Change for AddMember<'_, '_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        let value = self.value.run(sink)?;
+        self.entry.run(sink)?;
+        Ok(value)
+    }
+}
+
+/// A member out of a map. `keeps`: its value is to hang elsewhere, else it is freed.
+struct TakeMember<'p> {
+    map: Map,
+    values: Elements,
+    plan: &'p map::RemovePlan,
+    keeps: bool,
+}
+
+impl Change for TakeMember<'_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        let TakeMember { map, values: array, plan, keeps } = *self;
+        let (home, index) = (map.values(sink.bytes())?, plan.number);
+        let is_last = index + 1 == map.used;
+        let taken = match is_last {
+            true => Step::Take { array, index, keeps }.run(sink)?,
+            false => Step::Empty { home, array, index, keeps }.run(sink)?,
+        };
+        sink.try_write(|editor, _| {
+            editor.remove_entry(&map, plan)?;
+            let map = Map::load(editor.space.bytes(), map.at)?;
+            if is_last {
+                // The holes before it are no entries any more.
+                let array = Elements::at(editor.space.bytes(), array.offset)?;
+                editor.close(array, map.used, array.count.saturating_sub(map.used))?;
+            }
+            if map::squeezes(&map) {
+                editor.close_holes(array.offset, &map, 1)?;
+                map::squeeze(&mut editor.space, map.at);
+            }
+            Ok(())
+        })?;
+        Ok(taken)
+    }
+}
+
+/// Room for more members of a map.
+struct Reserve<'v> {
+    map: Map,
+    values: Option<Step<'v>>,
+    growth: map::Growth,
+}
+
+impl Change for Reserve<'_> {
+    fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
+        if let Some(values) = &self.values {
+            values.run(sink)?;
+        }
+        let Reserve { map, growth, .. } = self;
+        sink.set_aside(growth.fresh);
+        sink.extend(growth.tail);
+        sink.write(|editor, extent| map::reserve(&mut editor.space, map, growth, extent));
+        Ok((TAG_NULL, 0))
+    }
+}
+
+impl<S: Storage, O: Observer> Editor<S, O> {
+    /// The array with a map's values, as steps know it.
+    fn values_of(&self, map: &Map, depth: u16) -> Result<(NodeId, Elements)> {
+        let values = map.values_in(self.space.bytes())?;
+        Ok((self.handles.give(map.values(self.space.bytes())?, 0, depth), values))
+    }
+
+    /// Sets or adds a member of a map whose values are in an array.
+    pub(super) fn set_in_map(
+        &mut self,
+        node: NodeId,
+        map: Map,
+        key: &str,
+        new: New<'_>,
+    ) -> Result<(u8, u64)> {
+        let (values, array) = self.values_of(&map, node.depth)?;
+        match map::plan_insert(self.space.bytes(), &map, key.as_bytes())? {
+            map::Place::Found(number) => {
+                if array.column == ColumnType::Cells {
+                    let data = u64::from(array.data);
+                    return self.replace(data + tag_at(number), data + cell_at(number), new, node);
+                }
+                self.measure(&new, node)?;
+                let place = Place::array(map.values(self.space.bytes())?, array);
+                self.change(Step::Set { place, slot: number, new })
+            }
+            map::Place::New(plan) => {
+                self.check_trust()?;
+                self.check_elements(u64::from(map.live) + 1)?;
+                self.measure(&new, node)?;
+                let (array, index) = (Container::Array(array), map.used);
+                let value = Step::Insert { node: values, array, index, new };
+                let entry = AddEntry { map, plan, key, new: New::Null };
+                self.carry_out(&AddMember { value, entry }, NodeId::NONE)
+            }
+        }
+    }
+
+    /// Takes an entry out of a map. The caller took its value, or will free it.
+    pub(super) fn remove_entry(&mut self, map: &Map, plan: &map::RemovePlan) -> Result<()> {
+        let key_cell = load_u64(self.space.bytes(), plan.entry.key)?;
+        map::remove(&mut self.space, map, plan);
+        if let Some((offset, length)) = owned_span(key_cell) {
+            self.space.free_span(offset as u64, length as u64);
+        }
+        Ok(())
+    }
+
+    /// Takes the value of an entry out of the array with a map's values, and the entry.
+    /// `keeps`: it is to hang elsewhere, else it is freed.
+    pub(super) fn take_value(
+        &mut self,
+        map: Map,
+        plan: &map::RemovePlan,
+        keeps: bool,
+    ) -> Result<Raw> {
+        self.check_trust()?;
+        let values = map.values_in(self.space.bytes())?;
+        let (tag, cell) = self.carry_out(&TakeMember { map, values, plan, keeps }, NodeId::NONE)?;
+        Ok(Raw::unplaced(tag, cell))
+    }
+
+    /// Makes room for more members of a map.
+    pub(super) fn reserve_entries(&mut self, map: Map, additional: u32) -> Result<()> {
+        self.check_elements(u64::from(map.live) + u64::from(additional))?;
+        let growth = map::plan_reserve(self.space.bytes(), &map, additional)?;
+        let values = if map.entries.keys_only {
+            self.check_trust()?;
+            let (node, array) = self.values_of(&map, 0)?;
+            Some(Step::Reserve { node, array: Container::Array(array), more: additional })
+        } else {
+            None
+        };
+        self.carry_out(&Reserve { map, values, growth }, NodeId::NONE).map(drop)
+    }
+}
