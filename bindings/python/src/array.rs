@@ -14,6 +14,7 @@ use crate::export::{self, Numbers, Rows};
 use crate::log::{Change, Effect, Taken};
 use crate::pointer::{fallback, pointer_below};
 use crate::table::{Column, Table};
+use crate::typed::decoder::typed;
 use crate::view::{Above, Array, Columnar, Document, Found, Object, child, found, is_container};
 
 /// The index from the front that a Python index means; `None` beyond the ends.
@@ -528,14 +529,17 @@ impl Array {
         Self::__mul__(slf, times)
     }
 
-    /// A plain list, with plain elements.
-    #[pyo3(signature = (*, max_values=None))]
+    /// A plain list, with plain elements; with `type` an object of that type, as by `Decoder`.
+    #[pyo3(signature = (*, r#type=None, max_values=None))]
     fn to_python<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
+        r#type: Option<&Bound<'py, PyAny>>,
         max_values: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        compare::plain(py, &self.view, max_values)
+        match r#type {
+            Some(target) => typed(slf.as_any(), target, max_values),
+            None => compare::plain(slf.py(), &slf.get().view, max_values),
+        }
     }
 
     fn __richcmp__<'py>(

@@ -1,6 +1,7 @@
 //! Bytes from Python objects and back: `dumps`, `loads`.
 
-use livebuf::{ArrayIter, Checked, Doc, DocBuf, EncodeOptions, Encoder, ErrorKind, Value};
+use livebuf::{ArrayIter, Checked, Doc, DocBuf, EncodeOptions, ErrorKind, Value};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -43,13 +44,55 @@ pub(crate) fn dumps<'py>(
     Ok(PyBytes::new(obj.py(), sorted.as_bytes()))
 }
 
+/// `dumps` with options that are given once, for many objects.
+///
+/// `enc_hook(obj)` is called for what cannot be stored, as `default` of `dumps`; the other options
+/// are those of `dumps`.
+///
+/// >>> encoder = livebuf.Encoder(enc_hook=str)
+/// >>> livebuf.loads(encoder.encode({"at": 1 + 2j}))
+/// {'at': '(1+2j)'}
+#[pyclass(frozen, module = "livebuf")]
+pub(crate) struct Encoder {
+    hook: Option<Py<PyAny>>,
+    tables: bool,
+    min_width: u8,
+    sort_keys: bool,
+}
+
+#[pymethods]
+impl Encoder {
+    #[new]
+    #[pyo3(signature = (*, enc_hook=None, tables=true, min_width=1, sort_keys=false))]
+    fn new(
+        enc_hook: Option<Py<PyAny>>,
+        tables: bool,
+        min_width: u8,
+        sort_keys: bool,
+    ) -> PyResult<Encoder> {
+        encode::options(tables, min_width)?;
+        Ok(Encoder { hook: enc_hook, tables, min_width, sort_keys })
+    }
+
+    /// Makes a document of a Python object: its bytes.
+    #[pyo3(signature = (obj, /))]
+    fn encode<'py>(&self, obj: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let hook = self.hook.as_ref().map(|hook| hook.clone_ref(obj.py()));
+        dumps(obj, hook, self.tables, self.min_width, self.sort_keys)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.hook)
+    }
+}
+
 /// The same value with the members of each object ordered by their keys' bytes.
 pub(crate) fn sorted(value: &Value<'_>, options: EncodeOptions) -> livebuf::Result<DocBuf> {
     enum Open<'a> {
         Array(ArrayIter<'a, Checked>),
         Object(std::vec::IntoIter<(&'a str, Value<'a>)>),
     }
-    let mut encoder = Encoder::with_options(options);
+    let mut encoder = livebuf::Encoder::with_options(options);
     let (mut open, mut next) = (Vec::new(), Some(*value));
     // In a damaged document values may stand in many places.
     let mut left = decode::default_budget(value.document_length());

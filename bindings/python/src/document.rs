@@ -22,6 +22,7 @@ use crate::export;
 use crate::log::{Change, Step, Taken};
 use crate::memory::{Access, Export, Memory};
 use crate::pointer::{fallback, look, unescaped};
+use crate::typed::decoder::typed;
 use crate::view::{Above, Document, Found, Object, ROOT, State, child, found, new_layout};
 
 impl Document {
@@ -437,17 +438,21 @@ impl Document {
         Ok(editor.storage().to_bytes(py, editor.as_bytes().len()))
     }
 
-    /// Plain Python objects: dicts, lists and scalars.
-    #[pyo3(signature = (*, max_values=None))]
+    /// Plain Python objects: dicts, lists and scalars; with `type` an object of that type, as by
+    /// `Decoder`.
+    #[pyo3(signature = (*, r#type=None, max_values=None))]
     fn to_python<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
+        r#type: Option<&Bound<'py, PyAny>>,
         max_values: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let state = self.lock(py);
+        if let Some(target) = r#type {
+            return typed(slf.as_any(), target, max_values);
+        }
+        let state = slf.get().lock(slf.py());
         let document = state.whole()?.doc();
         let limit = max_values.unwrap_or(decode::default_budget(document.as_bytes().len()));
-        Ok(decode::to_python(py, &document.root(), limit)?)
+        Ok(decode::to_python(slf.py(), &document.root(), limit)?)
     }
 
     fn __richcmp__<'py>(

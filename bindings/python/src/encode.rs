@@ -24,6 +24,7 @@ use pyo3::types::{
 
 use crate::error;
 use crate::extended::{Class, Read, Refused};
+use crate::fields::{Classes, Fields};
 use crate::log::Step;
 use crate::memory::{Export, Memory};
 use crate::view::{Array, Document, Object, View};
@@ -93,7 +94,14 @@ fn encode<R>(
         }
         None => Box::new(Encoder::in_storage(Memory::nothing(), options)),
     };
-    let mut walk = Walk { encoder, default, containers: Vec::new(), keys: Vec::new(), defaults: 0 };
+    let mut walk = Walk {
+        encoder,
+        default,
+        containers: Vec::new(),
+        keys: Vec::new(),
+        classes: Classes::default(),
+        defaults: 0,
+    };
     if let Err(failure) = walk.value(object.as_borrowed()) {
         return Err(failure.into_error(object.py()));
     }
@@ -213,6 +221,7 @@ struct Walk {
     containers: Vec<*mut ffi::PyObject>,
     /// The last key of key lists by their numbers, to recognise it.
     keys: Vec<Option<Py<PyAny>>>,
+    classes: Classes,
     defaults: u32,
 }
 
@@ -456,6 +465,11 @@ impl Walk {
         let py = object.py();
         let object = &*object;
         // SAFETY: a live object.
+        let class = unsafe { ffi::Py_TYPE(object.as_ptr()) };
+        if let Some(fields) = self.classes.met(py, class) {
+            return self.fields(object, fields.get());
+        }
+        // SAFETY: a live object.
         unsafe {
             if ffi::PyTuple_Check(object.as_ptr()) != 0 {
                 return self.tuple(object.as_borrowed());
@@ -508,8 +522,8 @@ impl Walk {
         if let Some(class) = Class::of(object)? {
             return self.extended(object, class);
         }
-        if object.get_type().hasattr(intern!(py, "__dataclass_fields__"))? {
-            return self.dataclass(object);
+        if let Some(fields) = self.classes.find(&object.get_type())? {
+            return self.fields(object, fields.get());
         }
         if self.numpy(object)? || self.standard(object)? {
             return Ok(());
@@ -541,21 +555,43 @@ impl Walk {
         }
     }
 
-    fn dataclass(&mut self, object: &Bound<'_, PyAny>) -> Encoded {
+    /// An object by its class's fields.
+    #[inline(never)]
+    fn fields(&mut self, object: &Bound<'_, PyAny>, fields: &Fields) -> Encoded {
         let py = object.py();
+        if let Some(method) = &fields.method {
+            return self.below(&object.call_method0(method)?);
+        }
         self.enter(object.as_borrowed())?;
-        self.encoder.begin_object()?;
-        let fields = py.import("dataclasses")?.getattr("fields")?.call1((object,))?;
-        for field in fields.try_iter()? {
-            let name = field?.getattr(intern!(py, "name"))?.cast_into::<PyString>();
-            let name = name.map_err(PyErr::from)?;
-            let name = name.to_str()?;
-            self.encoder.key(name)?;
-            let value = object.getattr(name)?;
-            self.value(value.as_borrowed()).at(|| Step::Key(name.into()))?;
+        match fields.as_array {
+            true => self.encoder.begin_array()?,
+            false => self.encoder.begin_object()?,
+        }
+        if let Some((key, tag)) = &fields.tag {
+            if !fields.as_array {
+                self.key(key.bind(py).as_any().as_borrowed())?;
+            }
+            self.value(tag.bind_borrowed(py))?;
+        }
+        for (key, name) in &fields.names {
+            // SAFETY: live objects.
+            let value = unsafe {
+                let value = ffi::PyObject_GetAttr(object.as_ptr(), name.as_ptr());
+                Bound::from_owned_ptr_or_err(py, value)?
+            };
+            if fields.unset.as_ref().is_some_and(|unset| value.is(unset)) && !fields.as_array {
+                continue;
+            }
+            if !fields.as_array {
+                self.key(key.bind(py).as_any().as_borrowed())?;
+            }
+            self.value(value.as_borrowed()).at(|| Step::Key(name.to_string().into()))?;
         }
         self.containers.pop();
-        Ok(self.encoder.end_object()?)
+        Ok(match fields.as_array {
+            true => self.encoder.end_array()?,
+            false => self.encoder.end_object()?,
+        })
     }
 
     /// Scalars and arrays of numpy, where it was imported. False for other objects.

@@ -12,7 +12,9 @@
 //! | `log` | places by keys and indexes, and edits that shift them |
 //! | `view` | what documents, objects and arrays hold; how a view finds its place |
 //! | `edit` | edits, and how views outlive them |
+//! | `fields` | fields of classes, found once |
 //! | `encode` | Python objects to documents |
+//! | `typed` | documents as objects of a type: `Decoder` |
 //! | `pointer`, `compare`, `export` | JSON pointers; `==`; buffers |
 //! | `table`, `object`, `array`, `document` | the methods of the classes |
 //! | `template` | prepared messages |
@@ -31,6 +33,7 @@ mod encode;
 mod error;
 mod export;
 mod extended;
+mod fields;
 mod json;
 mod lock;
 mod log;
@@ -39,6 +42,7 @@ mod object;
 mod pointer;
 mod table;
 mod template;
+mod typed;
 mod view;
 
 use pyo3::prelude::*;
@@ -50,11 +54,13 @@ mod _livebuf {
     #[pymodule_export]
     use crate::array::Elements;
     #[pymodule_export]
-    use crate::codec::{_loads, dumps};
+    use crate::codec::{_loads, Encoder, dumps};
     #[pymodule_export]
     use crate::document::{_restore, _write, open};
     #[pymodule_export]
     use crate::export::Numbers;
+    #[pymodule_export]
+    use crate::fields::Fields;
     #[pymodule_export]
     use crate::json::{from_json, to_json};
     #[pymodule_export]
@@ -63,6 +69,8 @@ mod _livebuf {
     use crate::table::{Column, ColumnValues, Table, from_arrow};
     #[pymodule_export]
     use crate::template::Template;
+    #[pymodule_export]
+    use crate::typed::decoder::Decoder;
     #[pymodule_export]
     use crate::view::{Array, Document, Object};
 

@@ -13,6 +13,7 @@ use crate::error::{self, Fault, Held};
 use crate::log::{Change, Effect, Taken};
 use crate::pointer::{Fallback, fallback, pointer_below};
 use crate::table::Table;
+use crate::typed::decoder::typed;
 use crate::view::{Above, Columnar, Document, Found, Object, child, found, is_container};
 
 /// A plain dict of the members of two mappings, those of the second in the place of the first's.
@@ -456,14 +457,17 @@ impl Object {
         either(other, slf.as_any())
     }
 
-    /// A plain dict, with plain values.
-    #[pyo3(signature = (*, max_values=None))]
+    /// A plain dict, with plain values; with `type` an object of that type, as by `Decoder`.
+    #[pyo3(signature = (*, r#type=None, max_values=None))]
     fn to_python<'py>(
-        &self,
-        py: Python<'py>,
+        slf: &Bound<'py, Self>,
+        r#type: Option<&Bound<'py, PyAny>>,
         max_values: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        compare::plain(py, &self.view, max_values)
+        match r#type {
+            Some(target) => typed(slf.as_any(), target, max_values),
+            None => compare::plain(slf.py(), &slf.get().view, max_values),
+        }
     }
 
     fn __richcmp__<'py>(

@@ -38,7 +38,9 @@ from ._errors import (
 from ._livebuf import (
     Array,
     Column,
+    Decoder,
     Document,
+    Encoder,
     Object,
     Table,
     Template,
@@ -58,8 +60,10 @@ __all__ = [
     "ClosedError",
     "Column",
     "DamagedError",
+    "Decoder",
     "Document",
     "EncodeError",
+    "Encoder",
     "Error",
     "ExportedError",
     "IndexRangeError",
@@ -130,14 +134,9 @@ def loads(data: Buffer, *, type: Any = None, max_values: int | None = None) -> A
     """
     if type is None:
         return _loads(data, max_values)
-    return _convert(Document(data), type, max_values)
+    from ._types import decoder
 
-
-def _convert(doc: Document, type: Any, max_values: int | None) -> Any:
-    from ._typed import convert
-
-    most = 136 * doc.nbytes if max_values is None else max_values
-    return convert(doc.root, type, most)
+    return decoder(type).decode(data, max_values=max_values)
 
 
 def dump(
@@ -181,9 +180,7 @@ def load(file: _Source, *, type: Any = None, max_values: int | None = None) -> A
         with builtins.open(file, "rb") as opened:
             return loads(opened.read(), type=type, max_values=max_values)
     with open(file) as doc:
-        if type is None:
-            return doc.to_python(max_values=max_values)
-        return _convert(doc, type, max_values)
+        return doc.to_python(type=type, max_values=max_values)
 
 
 def default(obj: object) -> Any:
