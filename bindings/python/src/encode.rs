@@ -41,6 +41,7 @@ pub(crate) fn options(tables: bool, min_width: u8) -> PyResult<EncodeOptions> {
 struct Scratch {
     encoder: Box<Encoder<Memory>>,
     memory: Memory,
+    classes: Classes,
 }
 
 thread_local! {
@@ -87,19 +88,19 @@ fn encode<R>(
     take: impl FnOnce(Editor<Memory>) -> PyResult<R>,
 ) -> PyResult<R> {
     // A `default` that comes back here finds none, and takes a new one.
-    let encoder = match KEPT.take() {
-        Some(Scratch { mut encoder, memory }) => {
+    let (encoder, classes) = match KEPT.take() {
+        Some(Scratch { mut encoder, memory, classes }) => {
             encoder.restart(memory, options);
-            encoder
+            (encoder, classes)
         }
-        None => Box::new(Encoder::in_storage(Memory::nothing(), options)),
+        None => (Box::new(Encoder::in_storage(Memory::nothing(), options)), Classes::default()),
     };
     let mut walk = Walk {
         encoder,
         default,
         containers: Vec::new(),
         keys: Vec::new(),
-        classes: Classes::default(),
+        classes,
         defaults: 0,
     };
     if let Err(failure) = walk.value(object.as_borrowed()) {
@@ -117,7 +118,8 @@ fn encode<R>(
     let mut memory = document.into_parts().0;
     // For the next document, and so that nothing stays of this.
     memory.bytes_mut()[..used].fill(0);
-    KEPT.set(Some(Scratch { encoder: walk.encoder, memory }));
+    walk.classes.end();
+    KEPT.set(Some(Scratch { encoder: walk.encoder, memory, classes: walk.classes }));
     made
 }
 
@@ -350,6 +352,8 @@ impl Walk {
         Ok(())
     }
 
+    // Never inlined: a level must take little of the stack.
+    #[inline(never)]
     fn dict(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         self.enter(object)?;
         self.encoder.begin_object()?;
@@ -420,6 +424,7 @@ impl Walk {
         fail(format!("keys must be str, not {class}"))
     }
 
+    #[inline(never)]
     fn list(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         self.enter(object)?;
         self.encoder.begin_array()?;
@@ -444,6 +449,7 @@ impl Walk {
         Ok(self.encoder.end_array()?)
     }
 
+    #[inline(never)]
     fn tuple(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         self.enter(object)?;
         self.encoder.begin_array()?;

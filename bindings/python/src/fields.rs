@@ -1,11 +1,10 @@
 //! How objects of classes are stored: the fields of each class, found once.
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyType};
+use pyo3::types::{PyString, PyType, PyWeakrefMethods, PyWeakrefReference};
 
 /// The fields of a class, as `livebuf/_types.py` finds them.
 #[pyclass(frozen, module = "livebuf._livebuf", name = "_Fields")]
@@ -31,39 +30,60 @@ impl Fields {
         as_array: bool,
         unset: Option<Py<PyAny>>,
         method: Option<Py<PyString>>,
-    ) -> Fields {
-        let interned = |text: &Bound<'_, PyString>| {
-            PyString::intern(text.py(), &text.to_string_lossy()).unbind()
+    ) -> PyResult<Fields> {
+        let interned = |text: &Bound<'_, PyString>| -> PyResult<Py<PyString>> {
+            Ok(PyString::intern(text.py(), text.to_str()?).unbind())
         };
-        let names = names.iter().map(|(key, name)| (interned(key), interned(name))).collect();
-        let tag = tag.map(|(key, value)| (interned(&key), value));
-        Fields { names, tag, as_array, unset, method }
+        let names = names.iter().map(|(key, name)| Ok((interned(key)?, interned(name)?)));
+        let names = names.collect::<PyResult<_>>()?;
+        let tag = match tag {
+            Some((key, value)) => Some((interned(&key)?, value)),
+            None => None,
+        };
+        Ok(Fields { names, tag, as_array, unset, method })
     }
 }
 
-/// The fields of the classes that one walk met.
+/// The fields of classes that were met, by the addresses of the classes.
 #[derive(Default)]
 pub(crate) struct Classes {
-    known: HashMap<*mut ffi::PyTypeObject, (Option<Py<Fields>>, Py<PyType>)>,
-    /// The one that was met last.
-    last: Option<(*mut ffi::PyTypeObject, Py<Fields>)>,
+    /// In this walk. The classes live meanwhile, so that no others get their addresses.
+    met: HashMap<usize, (Py<PyType>, Py<Fields>)>,
+    /// In walks before. These classes may be gone.
+    before: HashMap<usize, (Py<PyWeakrefReference>, Py<Fields>)>,
 }
+
+/// Classes that are remembered.
+const MOST: usize = 256;
 
 impl Classes {
     /// The fields of a class that was met before.
     #[inline(always)]
     pub(crate) fn met<'py>(
-        &self,
+        &mut self,
         py: Python<'py>,
         class: *mut ffi::PyTypeObject,
     ) -> Option<Bound<'py, Fields>> {
-        if let Some((last, fields)) = &self.last
-            && *last == class
-        {
-            return Some(fields.bind(py).clone());
+        match self.met.get(&(class as usize)) {
+            Some((_, fields)) => Some(fields.bind(py).clone()),
+            None => self.met_before(py, class),
         }
-        let (fields, _) = self.known.get(&class)?;
-        fields.as_ref().map(|fields| fields.bind(py).clone())
+    }
+
+    #[inline(never)]
+    fn met_before<'py>(
+        &mut self,
+        py: Python<'py>,
+        class: *mut ffi::PyTypeObject,
+    ) -> Option<Bound<'py, Fields>> {
+        let (kept, fields) = self.before.get(&(class as usize))?;
+        let kept = kept.bind(py).upgrade()?.cast_into::<PyType>().ok()?;
+        if kept.as_type_ptr() != class {
+            return None;
+        }
+        let fields = fields.bind(py).clone();
+        self.met.insert(class as usize, (kept.unbind(), fields.clone().unbind()));
+        Some(fields)
     }
 
     /// The fields of a class; `None` where it has none.
@@ -74,13 +94,18 @@ impl Classes {
         let py = class.py();
         let types = py.import(intern!(py, "livebuf._types"))?;
         let found = types.getattr(intern!(py, "fields_of"))?.call1((class,))?;
-        let found: Option<Bound<'py, Fields>> = found.extract()?;
-        // The class is kept, so that no other gets its address.
-        let kept = found.as_ref().map(|fields| fields.clone().unbind());
-        self.known.insert(class.as_type_ptr(), (kept, class.clone().unbind()));
-        if let Some(fields) = &found {
-            self.last = Some((class.as_type_ptr(), fields.clone().unbind()));
+        let Some(found): Option<Bound<'py, Fields>> = found.extract()? else { return Ok(None) };
+        let (at, fields) = (class.as_type_ptr() as usize, || found.clone().unbind());
+        if self.before.len() == MOST {
+            self.before.clear();
         }
-        Ok(found)
+        self.before.insert(at, (PyWeakrefReference::new(class)?.unbind(), fields()));
+        self.met.insert(at, (class.clone().unbind(), fields()));
+        Ok(Some(found))
+    }
+
+    /// Lets go of the classes that this walk met.
+    pub(crate) fn end(&mut self) {
+        self.met.clear();
     }
 }
