@@ -4,7 +4,7 @@ use livebuf::{Editor, NodeId, Storage};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySlice, PyTuple};
+use pyo3::types::{PyDict, PyList, PySlice, PyTuple, PyType};
 
 use crate::compare;
 use crate::decode;
@@ -540,6 +540,26 @@ impl Array {
             Some(target) => typed(slf.as_any(), target, max_values),
             None => compare::plain(slf.py(), &slf.get().view, max_values),
         }
+    }
+
+    /// For fields of pydantic models.
+    #[classmethod]
+    fn __get_pydantic_core_schema__<'py>(
+        class: &Bound<'py, PyType>,
+        _source: &Bound<'py, PyAny>,
+        _handler: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("livebuf._pydantic")?.call_method1("core_schema", (class,))
+    }
+
+    /// For the JSON schema of pydantic models.
+    #[classmethod]
+    fn __get_pydantic_json_schema__<'py>(
+        class: &Bound<'py, PyType>,
+        _schema: &Bound<'py, PyAny>,
+        _handler: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("livebuf._pydantic")?.call_method1("json_schema", (class,))
     }
 
     fn __richcmp__<'py>(

@@ -455,6 +455,26 @@ impl Document {
         Ok(decode::to_python(slf.py(), &document.root(), limit)?)
     }
 
+    /// For fields of pydantic models.
+    #[classmethod]
+    fn __get_pydantic_core_schema__<'py>(
+        class: &Bound<'py, PyType>,
+        _source: &Bound<'py, PyAny>,
+        _handler: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("livebuf._pydantic")?.call_method1("core_schema", (class,))
+    }
+
+    /// For the JSON schema of pydantic models.
+    #[classmethod]
+    fn __get_pydantic_json_schema__<'py>(
+        class: &Bound<'py, PyType>,
+        _schema: &Bound<'py, PyAny>,
+        _handler: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("livebuf._pydantic")?.call_method1("json_schema", (class,))
+    }
+
     fn __richcmp__<'py>(
         slf: &Bound<'py, Self>,
         other: &Bound<'py, PyAny>,

@@ -95,14 +95,8 @@ fn encode<R>(
         }
         None => (Box::new(Encoder::in_storage(Memory::nothing(), options)), Classes::default()),
     };
-    let mut walk = Walk {
-        encoder,
-        default,
-        containers: Vec::new(),
-        keys: Vec::new(),
-        classes,
-        defaults: 0,
-    };
+    let mut walk =
+        Walk { encoder, default, containers: Vec::new(), keys: Vec::new(), classes, defaults: 0 };
     if let Err(failure) = walk.value(object.as_borrowed()) {
         return Err(failure.into_error(object.py()));
     }

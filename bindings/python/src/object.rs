@@ -4,7 +4,7 @@ use livebuf::raw::Position;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::compare;
 use crate::decode::{self, CollectorPause};
@@ -468,6 +468,26 @@ impl Object {
             Some(target) => typed(slf.as_any(), target, max_values),
             None => compare::plain(slf.py(), &slf.get().view, max_values),
         }
+    }
+
+    /// For fields of pydantic models.
+    #[classmethod]
+    fn __get_pydantic_core_schema__<'py>(
+        class: &Bound<'py, PyType>,
+        _source: &Bound<'py, PyAny>,
+        _handler: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("livebuf._pydantic")?.call_method1("core_schema", (class,))
+    }
+
+    /// For the JSON schema of pydantic models.
+    #[classmethod]
+    fn __get_pydantic_json_schema__<'py>(
+        class: &Bound<'py, PyType>,
+        _schema: &Bound<'py, PyAny>,
+        _handler: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class.py().import("livebuf._pydantic")?.call_method1("json_schema", (class,))
     }
 
     fn __richcmp__<'py>(

@@ -82,6 +82,8 @@ _PLAIN: dict[Any, tuple[Any, ...]] = {
 
 def name_of(target: Any) -> str:
     """A type as messages name it."""
+    if target is type(None):
+        return "None"
     return target.__name__ if isinstance(target, type) else str(target).removeprefix("typing.")
 
 
