@@ -346,8 +346,6 @@ impl Walk {
         Ok(())
     }
 
-    // Never inlined: a level must take little of the stack.
-    #[inline(never)]
     fn dict(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         self.enter(object)?;
         self.encoder.begin_object()?;
@@ -418,7 +416,6 @@ impl Walk {
         fail(format!("keys must be str, not {class}"))
     }
 
-    #[inline(never)]
     fn list(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         self.enter(object)?;
         self.encoder.begin_array()?;
@@ -443,7 +440,6 @@ impl Walk {
         Ok(self.encoder.end_array()?)
     }
 
-    #[inline(never)]
     fn tuple(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         self.enter(object)?;
         self.encoder.begin_array()?;
@@ -588,10 +584,11 @@ impl Walk {
             self.value(value.as_borrowed()).at(|| Step::Key(name.to_string().into()))?;
         }
         self.containers.pop();
-        Ok(match fields.as_array {
+        match fields.as_array {
             true => self.encoder.end_array()?,
             false => self.encoder.end_object()?,
-        })
+        }
+        Ok(())
     }
 
     /// Scalars and arrays of numpy, where it was imported. False for other objects.

@@ -211,7 +211,11 @@ class Pairs(Generic[T]):
         ({"x": 1, "early": 2}, SomeKeywords, SomeKeywords(1, early=2)),
         ({"x": 1, "early": 2, "y": 9}, SomeKeywords, SomeKeywords(1, 9, early=2)),
         ({"x": 1, "early": 2, "late": 9}, SomeKeywords, SomeKeywords(1, early=2, late=9)),
-        ({"x": 1, "early": 2, "late": 9, "y": 5}, SomeKeywords, SomeKeywords(1, 5, early=2, late=9)),
+        (
+            {"x": 1, "early": 2, "late": 9, "y": 5},
+            SomeKeywords,
+            SomeKeywords(1, 5, early=2, late=9),
+        ),
         ({"x": 2, "scale": 3}, Initial, Initial(2, 3)),
         ({"x": 2, "scale": 3, "offset": 9, "scaled": 1, "made": [5]}, Initial, Initial(2, 3, 9)),
         ({"x": 1}, OwnInit, OwnInit(1)),
@@ -511,10 +515,10 @@ def test_structs(target: Any, value: Any) -> None:
     """As msgspec has them, and stored with the same keys."""
     plain = msgspec.to_builtins(value)
     assert livebuf.loads(livebuf.dumps(value)) == plain
-    for given in (value, plain):
-        assert through(given, target) == value
-        assert through([given] * 9, list[target]) == [value] * 9
-        assert through({"a": given}, dict[str, target]) == {"a": value}
+    for stored in (value, plain):
+        assert through(stored, target) == value
+        assert through([stored] * 9, list[target]) == [value] * 9
+        assert through({"a": stored}, dict[str, target]) == {"a": value}
 
 
 def test_structs_from_less() -> None:
@@ -531,7 +535,7 @@ def test_structs_that_do_not_fit() -> None:
     assert refused({}, Plain) == "Plain wants a field 'x'"
     assert refused({"last": 1}, Renamed) == "Renamed wants a field 'firstName'"
     assert refused([{"x": 1}, {"x": 1, "y": 2}], list[Strict]) == (
-        "Strict has no field \"y\", and forbids others, at $[1]"
+        'Strict has no field "y", and forbids others, at $[1]'
     )
     assert refused([1, 2], StrictRow) == "an array of 1 is wanted, not one of 2"
     assert refused({"type": "Dog", "name": "x"}, Cat) == (
@@ -785,7 +789,8 @@ def test_plain_types(value: Any, target: Any, expected: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "target", "message"),
     [
-        ({"users": [0, {"x": 1}]}, dict[str, list[Point]], "Point wants an object, not int 0, at $.users[0]"),
+        ({"users": [0, {"x": 1}]}, dict[str, list[Point]],
+         "Point wants an object, not int 0, at $.users[0]"),
         ({"a b": {"x": "1"}}, dict[str, Point], "int is wanted, not str '1', at $[\"a b\"].x"),
         ([{"x": 1}, {"y": 1}], list[Point], "Point wants a field 'x', at $[1]"),
         ([{"x": 1}] * 9 + [{"x": None}], list[Point], "int is wanted, not null, at $[9].x"),
@@ -848,7 +853,10 @@ def test_mismatches(value: Any, target: Any, message: str) -> None:
 def test_lax(value: Any, target: Any, expected: Any) -> None:
     found = through(value, target, strict=False)
     assert found == expected and type(found) is type(expected)
-    if not isinstance(value, (dict, list)) and (value, target) not in [("3", int | str), ("x", int | str)]:
+    if not isinstance(value, (dict, list)) and (value, target) not in [
+        ("3", int | str),
+        ("x", int | str),
+    ]:
         refused(value, target)
 
 
@@ -999,7 +1007,14 @@ def test_sources() -> None:
     payload = livebuf.dumps(value)
     doc = Document(bytearray(payload))
     decoder = Decoder(dict[str, Any])
-    for source in (payload, bytearray(payload), memoryview(payload), Document(payload), doc, doc.root):
+    for source in (
+        payload,
+        bytearray(payload),
+        memoryview(payload),
+        Document(payload),
+        doc,
+        doc.root,
+    ):
         assert decoder.decode(source) == value
     assert Decoder(list[Point]).decode(doc["list"]) == [Point(1)] * 5
     assert Decoder(Point).decode(doc["one"]) == Point(2)
@@ -1045,7 +1060,10 @@ def test_every_layout() -> None:
     """Rows, rows with gaps, rows with further fields, rows in lists, maps, records."""
     rows = [{"x": n, "y": n / 2} for n in range(100)]
     doc = Document.from_python(
-        {"rows": rows, "nested": [{"value": n, "children": [{"value": n}] * (n % 4)} for n in range(50)]}
+        {
+            "rows": rows,
+            "nested": [{"value": n, "children": [{"value": n}] * (n % 4)} for n in range(50)],
+        }
     )
     points = [Point(n, n / 2) for n in range(100)]
     trees = [Tree(n, [Tree(n)] * (n % 4)) for n in range(50)]
@@ -1242,10 +1260,17 @@ def test_against_asdict_and_msgspec(values: list[Outer], tables: bool) -> None:
     assert found == msgspec.msgpack.decode(packed, type=list[Outer])
 
 
+KEYS = st.sampled_from(["a", "b", "x", "y", "value", "children", "next", "first"])
 ANYTHING = st.recursive(
     SCALARS | st.binary(max_size=9),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["a", "b", "x", "y", "value", "children", "next", "first"]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["a", "b", "x", "y", "value", "children", "next", "first"]),
+            inner,
+            max_size=4,
+        )
+    ),
     max_leaves=12,
 )
 TARGETS: list[Any] = [

@@ -14,7 +14,18 @@ from collections.abc import (
 from datetime import date, time
 from decimal import Decimal
 from types import GenericAlias, TracebackType
-from typing import Any, ClassVar, Generic, Literal, Protocol, Self, SupportsIndex, TypeVar, final, overload
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    Protocol,
+    Self,
+    SupportsIndex,
+    TypeVar,
+    final,
+    overload,
+)
 from uuid import UUID
 
 from _typeshed import SupportsKeysAndGetItem
@@ -98,7 +109,7 @@ class Decoder(Generic[_D]):
     def type(self) -> Any: ...
     @property
     def strict(self) -> bool: ...
-    def __class_getitem__(cls, key: Any, /) -> GenericAlias: ...
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
 
 @final
 class Encoder:
@@ -410,16 +421,7 @@ class Column:
     def filter(self, low: UUID, high: UUID) -> list[int]: ...
     def counts(self) -> dict[str, int]: ...
     def numpy(self, *, copy: bool = False, writable: bool = False) -> NDArray[Any]: ...
-    @overload
-    def to_python(self, *, type: None = None, max_values: int | None = None) -> list[Any]: ...
-    @overload
-    def to_python(self, *, type: _Type[_T], max_values: int | None = None) -> _T: ...
-    @overload
-    def to_python(self, *, type: Any, max_values: int | None = None) -> Any: ...
-    @classmethod
-    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> Any: ...
-    @classmethod
-    def __get_pydantic_json_schema__(cls, _schema: Any, _handler: Any) -> dict[str, Any]: ...
+    def to_python(self, *, max_values: int | None = None) -> list[Any]: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from ._livebuf import Array, Document, Object
@@ -12,7 +13,7 @@ _JSON_TYPES = {Object: "object", Array: "array"}
 
 def core_schema(cls: type[Any]) -> Any:
     """The core schema of a field: takes a view as it is, and makes one of a dict or list."""
-    from pydantic_core import core_schema as schemas
+    schemas = import_module("pydantic_core.core_schema")
 
     def view(value: Any) -> Any:
         if isinstance(value, cls):

@@ -19,11 +19,11 @@ import functools
 import inspect
 import operator
 import re
-import sys
 import types
 import typing
 import uuid
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -34,9 +34,7 @@ from ._livebuf import Decoder, _Fields
 Field = tuple[str, str, int, bool, Any, Any, bool]
 
 # Kinds of values in documents, by the names that `union` uses.
-KINDS = (
-    "null bool int float str bytes object array date time datetime decimal uuid".split()
-)
+KINDS = "null bool int float str bytes object array date time datetime decimal uuid".split()
 
 _LISTS = {
     list: "list",
@@ -50,11 +48,13 @@ _LISTS = {
     collections.abc.Set: "set",
     frozenset: "frozenset",
 }
+# Types that `type X = ...` makes, from Python 3.12 on.
+_ALIAS: Any = getattr(typing, "TypeAliasType", ())
 _DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 
 
 def _seconds(number: float) -> datetime.datetime:
-    return datetime.datetime.fromtimestamp(number, datetime.timezone.utc)
+    return datetime.datetime.fromtimestamp(number, datetime.UTC)
 
 
 _PLAIN: dict[Any, tuple[Any, ...]] = {
@@ -178,8 +178,12 @@ class _Plan:
             return ("dict", self.add(arguments[1]))
         if isinstance(origin, type):
             return self._class(at, origin, target)
-        if isinstance(origin, getattr(typing, "TypeAliasType", ())):
-            return self._same(_replaced(origin.__value__, dict(zip(origin.__type_params__, arguments, strict=True))))
+        if isinstance(origin, _ALIAS):
+            return self._same(
+                _replaced(
+                    origin.__value__, dict(zip(origin.__type_params__, arguments, strict=True))
+                )
+            )
         return self._other(target)
 
     def _same(self, target: Any) -> tuple[Any, ...]:
@@ -201,7 +205,7 @@ class _Plan:
             return self._same(cls.__supertype__)
         if isinstance(cls, dataclasses.InitVar):
             return self._same(cls.type)
-        if isinstance(cls, getattr(typing, "TypeAliasType", ())):
+        if isinstance(cls, _ALIAS):
             return self._same(cls.__value__)
         if cls in _LISTS:
             return (_LISTS[cls], 0)
@@ -335,7 +339,7 @@ class _Plan:
         node = self.nodes[place]
         while node is not None and node[0] == "same":
             node = self.nodes[node[1]]
-        return node or ("any",)
+        return ("any",) if node is None else node
 
     def _kinds(self, place: int) -> set[str]:
         """The kinds of values that a node takes first of all."""
@@ -397,25 +401,22 @@ class _Plan:
         return ("object", cls, cls.__name__, fields, build, False, None)
 
     def _attrs(self, cls: Any, target: Any) -> tuple[Any, ...]:
-        import attr
-
+        nothing = import_module("attr").NOTHING
         found = []
         for one in cls.__attrs_attrs__:
             if not one.init:
                 continue
             alias = getattr(one, "alias", None) or one.name.lstrip("_")
-            required = one.default is attr.NOTHING
+            required = one.default is nothing
             found.append((one.name, alias, one.name, required, None, None, not one.kw_only))
         fields = self._fields(cls, target, found)
         return ("object", cls, cls.__name__, fields, "call", False, None)
 
     def _struct(self, cls: Any, target: Any) -> tuple[Any, ...]:
-        import msgspec
-
         config = cls.__struct_config__
         parameters = inspect.signature(cls).parameters
         fields: list[Field] = []
-        for field in msgspec.structs.fields(target):
+        for field in import_module("msgspec.structs").fields(target):
             kind = parameters[field.name].kind
             by_position = kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
             place = self.add(_without_unset(field.type))
@@ -531,9 +532,8 @@ def _without_unset(hint: Any) -> Any:
     """A field's type without `msgspec.UnsetType`, which stands for a missing field."""
     if typing.get_origin(hint) not in (typing.Union, types.UnionType):
         return hint
-    import msgspec
-
-    kept = tuple(arm for arm in typing.get_args(hint) if arm is not msgspec.UnsetType)
+    unset = import_module("msgspec").UnsetType
+    kept = tuple(arm for arm in typing.get_args(hint) if arm is not unset)
     return typing.Union[kept]  # noqa: UP007
 
 
@@ -577,12 +577,14 @@ def _type_arguments(cls: Any, target: Any) -> dict[Any, dict[Any, Any]]:
 
 
 def _replaced(hint: Any, arguments: dict[Any, Any]) -> Any:
+    """A type with other types in the place of its type variables."""
     if isinstance(hint, typing.TypeVar):
         return arguments.get(hint, hint)
     parameters = getattr(hint, "__parameters__", ())
-    if not parameters or isinstance(hint, type) and not typing.get_origin(hint):
+    if not parameters or (isinstance(hint, type) and not typing.get_origin(hint)):
         return hint
-    return hint[tuple(arguments.get(parameter, parameter) for parameter in parameters)]
+    generic: Any = hint
+    return generic[tuple(arguments.get(parameter, parameter) for parameter in parameters)]
 
 
 def _has_plain_init(cls: Any) -> bool:
@@ -628,7 +630,7 @@ def _stored(cls: Any) -> _Fields | None:
         config = cls.__struct_config__
         tag = None if config.tag is None else (config.tag_field, config.tag)
         names = list(zip(cls.__struct_encode_fields__, cls.__struct_fields__, strict=True))
-        return _Fields(names, tag, config.array_like, sys.modules["msgspec"].UNSET, None)
+        return _Fields(names, tag, config.array_like, import_module("msgspec").UNSET, None)
     if hasattr(cls, "__pydantic_core_schema__") and hasattr(cls, "model_dump"):
         if _is_plain_model(cls):
             return _Fields([(name, name) for name in cls.model_fields], None, False, None, None)
@@ -647,8 +649,10 @@ def _is_plain_model(cls: Any) -> bool:
     plain = cls.model_config.get("extra") != "allow" and not any(
         field.exclude or getattr(field, "exclude_if", None) for field in cls.model_fields.values()
     )
-    serializes = {"model_dump", "__iter__"}
-    own = any(name in vars(base) for base in cls.__mro__ for name in serializes if base.__module__.split(".")[0] != "pydantic")
+    own = any(
+        "model_dump" in vars(base) and base.__module__.split(".")[0] != "pydantic"
+        for base in cls.__mro__
+    )
     return plain and not own and not _serializes(cls.__pydantic_core_schema__)
 
 
