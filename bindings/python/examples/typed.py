@@ -39,6 +39,10 @@ def codec() -> None:
     stored = livebuf.loads(livebuf.dumps({1, 2}, default=sorted), type=list[int])
     assert stored == [1, 2]
 
+    laps: livebuf.Decoder[Lap] = livebuf.Decoder(Lap)
+    again: Lap = laps.decode(livebuf.Encoder(enc_hook=sorted).encode(lap))
+    assert again == lap == livebuf.Document.from_python(lap).to_python(type=Lap)
+
     text: bytes = livebuf.to_json(livebuf.from_json('{"a": [1, 2.50]}'), indent=2)
     assert text.startswith(b"{\n  ")
 

@@ -346,7 +346,7 @@ class _Plan:
         node = self._final(place)
         kind = node[0]
         if kind == "call":
-            return {node[4]} if len(node) > 4 else self._kinds(node[1])
+            return set(node[4:]) or self._kinds(node[1])
         if kind == "none":
             return {"null"}
         if kind in ("list", "tuple", "set", "frozenset", "items"):
