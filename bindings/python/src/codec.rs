@@ -13,8 +13,9 @@ use crate::memory::Memory;
 /// Makes a document of a Python object: its bytes.
 ///
 /// Takes what JSON knows, and `bytes`, `tuple`, `Decimal`, `datetime`, `date`, `time`, `UUID`,
-/// enums, dataclasses, numpy's scalars and arrays, documents and views. For all else
-/// `default(obj)` is called, which gives something that can be stored. Integers of any length
+/// enums, dataclasses, msgspec's Structs, classes of attrs, pydantic models, numpy's scalars and
+/// arrays, documents and views. For all else `default(obj)` is called, which gives something that
+/// can be stored. Integers of any length
 /// are kept exactly. A `datetime` with a time zone is kept as its moment, in UTC.
 ///
 /// Arrays of like objects become columns, unless `tables=False`. `min_width` is the fewest

@@ -116,10 +116,10 @@ def loads(data: Buffer, *, type: Any, max_values: int | None = None) -> Any: ...
 def loads(data: Buffer, *, type: Any = None, max_values: int | None = None) -> Any:
     """A document's bytes as plain Python objects.
 
-    With `type` as an object of that type: a dataclass, `NamedTuple`, `TypedDict`, or what they
-    are made of (`list[...]`, `dict[str, ...]`, `X | None`, `Literal`, enums, `datetime`, `UUID`,
-    `Decimal`, ...). Fields that the type does not have are skipped, unread. Missing fields
-    take their defaults, or raise `WrongTypeError`.
+    With `type` as an object of that type, by a `Decoder` that is kept: a dataclass, `NamedTuple`,
+    `TypedDict`, `msgspec.Struct`, class of attrs, pydantic model, or what they are made of
+    (`list[...]`, `X | None`, `Literal`, enums, `datetime`, ...). Fields that the type does not
+    have are skipped, unread. Missing fields take their defaults, or raise `WrongTypeError`.
 
     Makes at most `max_values` values, by default 136 for each byte. A valid document has no
     more. In a damaged one a few bytes can stand for values without end.
