@@ -48,7 +48,7 @@ impl Fields {
 #[derive(Default)]
 pub(crate) struct Classes {
     /// In this walk. The classes live meanwhile, so that no others get their addresses.
-    met: HashMap<usize, (Py<PyType>, Py<Fields>)>,
+    met: HashMap<usize, (Py<PyType>, Option<Py<Fields>>)>,
     /// In walks before. These classes may be gone.
     before: HashMap<usize, (Py<PyWeakrefReference>, Py<Fields>)>,
 }
@@ -65,7 +65,7 @@ impl Classes {
         class: *mut ffi::PyTypeObject,
     ) -> Option<Bound<'py, Fields>> {
         match self.met.get(&(class as usize)) {
-            Some((_, fields)) => Some(fields.bind(py).clone()),
+            Some((_, fields)) => Some(fields.as_ref()?.bind(py).clone()),
             None => self.met_before(py, class),
         }
     }
@@ -82,7 +82,7 @@ impl Classes {
             return None;
         }
         let fields = fields.bind(py).clone();
-        self.met.insert(class as usize, (kept.unbind(), fields.clone().unbind()));
+        self.met.insert(class as usize, (kept.unbind(), Some(fields.clone().unbind())));
         Some(fields)
     }
 
@@ -91,17 +91,23 @@ impl Classes {
         &mut self,
         class: &Bound<'py, PyType>,
     ) -> PyResult<Option<Bound<'py, Fields>>> {
-        let py = class.py();
+        let (py, at) = (class.py(), class.as_type_ptr() as usize);
+        if let Some((_, fields)) = self.met.get(&at) {
+            return Ok(fields.as_ref().map(|fields| fields.bind(py).clone()));
+        }
         let types = py.import(intern!(py, "livebuf._types"))?;
         let found = types.getattr(intern!(py, "fields_of"))?.call1((class,))?;
-        let Some(found): Option<Bound<'py, Fields>> = found.extract()? else { return Ok(None) };
-        let (at, fields) = (class.as_type_ptr() as usize, || found.clone().unbind());
-        if self.before.len() == MOST {
-            self.before.clear();
+        let found: Option<Bound<'py, Fields>> = found.extract()?;
+        let kept = found.as_ref().map(|fields| fields.clone().unbind());
+        if let Some(fields) = &found {
+            if self.before.len() == MOST {
+                self.before.clear();
+            }
+            let class = PyWeakrefReference::new(class)?.unbind();
+            self.before.insert(at, (class, fields.clone().unbind()));
         }
-        self.before.insert(at, (PyWeakrefReference::new(class)?.unbind(), fields()));
-        self.met.insert(at, (class.clone().unbind(), fields()));
-        Ok(Some(found))
+        self.met.insert(at, (class.clone().unbind(), kept));
+        Ok(found)
     }
 
     /// Lets go of the classes that this walk met.

@@ -709,6 +709,10 @@ class Bits(enum.Flag):
     TWO = 2
 
 
+class Listed(enum.Enum):
+    PAIR = [1, 2]
+
+
 class Lenient(enum.Enum):
     KNOWN = "known"
     OTHER = "other"
@@ -731,6 +735,8 @@ NOON = dt.datetime(2024, 1, 2, 12, tzinfo=dt.UTC)
         ("ada", Name, Name.ADA),
         (3, Bits, Bits.ONE | Bits.TWO),
         ("new", Lenient, Lenient.OTHER),
+        ([1, 2], Listed, Listed.PAIR),
+        ([[1, 2], None], list[Listed | None], [Listed.PAIR, None]),
         ("a", Literal["a", 1, None], "a"),
         (1, Literal["a", 1, None], 1),
         (None, Literal["a", 1, None], None),

@@ -239,7 +239,7 @@ class _Plan:
                 f"Decoder does not know the type {name_of(target)}; give dec_hook= a function "
                 "that makes it of plain Python objects"
             )
-        if isinstance(target, (str, int)) or target in (Ellipsis,):
+        if isinstance(target, (str, int)) or target is Ellipsis:
             raise TypeError(f"{target!r} is no type")
 
         def make(value: Any) -> Any:
@@ -358,8 +358,9 @@ class _Plan:
         if kind == "union":
             return {name for name, at in zip(KINDS, node[1], strict=True) if at >= 0}
         if kind in ("literal", "enum"):
-            values = [value for _, value in node[1]] if kind == "literal" else list(node[1])
-            return {_kind_of(value) for value in values} or {"any"}
+            enums = [member.value for member in node[2]] if kind == "enum" else []
+            values = enums if kind == "enum" else [value for _, value in node[1]]
+            return {_kind_of(value) for value in values} or {"str"}
         return {kind}
 
     # --- classes with fields ---
@@ -504,7 +505,7 @@ def _kind_of(value: Any) -> str:
     ):
         if isinstance(value, cls):
             return kind
-    return "null" if value is None else "any"
+    return "null" if value is None else "object"
 
 
 def _checks(meta: Any) -> list[tuple[Callable[[Any], bool], str]]:

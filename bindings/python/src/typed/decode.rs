@@ -453,8 +453,10 @@ impl<'p, 'py> Run<'p, 'py> {
         self.deeper(|run| {
             for member in object.iter() {
                 let (key, value) = member?;
-                let made = run.value(item, &value).at(|| Step::Key(key.into()))?;
-                dict.set_item(decode::text(run.py, key.as_bytes())?, made)?;
+                // Copied first: Python code may write where the bytes are.
+                let key = decode::text(run.py, key.as_bytes())?;
+                let made = run.value(item, &value);
+                dict.set_item(&key, made.at(|| Step::Key(key.to_string().into()))?)?;
             }
             Ok(())
         })?;
@@ -489,7 +491,6 @@ impl<'p, 'py> Run<'p, 'py> {
     }
 
     /// Whether an object has the class's tag, and no other fields where it must not.
-    #[cold]
     #[inline(never)]
     fn look_over(&mut self, class: &'p Class, object: &livebuf::Object<'_, Checked>) -> Typed<()> {
         if let Some((key, tag)) = &class.tag
