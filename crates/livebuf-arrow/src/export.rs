@@ -32,16 +32,16 @@ pub enum TextLayout {
 /// How arrays of documents become Arrow's.
 #[derive(Clone, Debug)]
 pub struct ExportOptions {
-    narrow: bool,
+    pub(crate) narrow: bool,
     copy: bool,
-    text: Layout,
-    batch_rows: usize,
-    max_cells: Option<u64>,
+    pub(crate) text: Layout,
+    pub(crate) batch_rows: usize,
+    pub(crate) max_cells: Option<u64>,
 }
 
 /// Places for values that are exported for each byte of a document, unless told otherwise.
 /// Values take a bit at least, so that there are more only where most are missing.
-const CELLS: u64 = 64;
+pub(crate) const CELLS: u64 = 64;
 
 impl Default for ExportOptions {
     fn default() -> Self {
@@ -177,7 +177,11 @@ impl Exporter {
     /// [`ErrorKind::Mismatch`] where it is not a schema of columns,
     /// [`ErrorKind::Unsupported`] for types that this crate does not know.
     pub fn requested_schema(self, schema: &ArrowSchema) -> Result<Exporter> {
-        Ok(Exporter { requested: Some(schema.field()?), ..self })
+        Ok(self.requested(schema.field()?))
+    }
+
+    pub(crate) fn requested(self, requested: Field) -> Exporter {
+        Exporter { requested: Some(requested), ..self }
     }
 
     /// Exports these columns only, in this order. Each is named by the keys that lead to it: one
@@ -268,18 +272,53 @@ impl Exporter {
         Ok(made::stream(Box::new(Stream { plan, batch_rows: self.options.batch_rows, next: 0 })))
     }
 
-    fn plan(&self) -> Result<Plan> {
-        let Some(items) = Items::of(self.value) else {
+    fn items(&self) -> Result<Items> {
+        Items::of(self.value).ok_or_else(|| {
             let message =
                 format!("the value is no array and no object but {:?}", self.value.kind());
-            return Err(Error::new(ErrorKind::NotAnArray, message));
-        };
-        let rows = items.part(0..usize::MAX);
-        let start = self.rows.start.min(rows.len());
-        let range = start..self.rows.end.clamp(start, rows.len());
-        let shape = self.shape(rows, items.part(range.clone()))?;
+            Error::new(ErrorKind::NotAnArray, message)
+        })
+    }
+
+    /// Which of all rows are exported.
+    fn range(&self, all: Part<'_>) -> Range<usize> {
+        let start = self.rows.start.min(all.len());
+        start..self.rows.end.clamp(start, all.len())
+    }
+
+    pub(crate) fn plan(&self) -> Result<Plan> {
+        let items = self.items()?;
+        let all = items.part(0..usize::MAX);
+        let shape = self.shape(all, items.part(self.range(all)))?;
+        Ok(self.planned(items, shape))
+    }
+
+    /// Exports as columns that were found by others.
+    pub(crate) fn plan_as(&self, shape: Rows) -> Result<Plan> {
+        Ok(self.planned(self.items()?, shape))
+    }
+
+    fn planned(&self, items: Items, shape: Rows) -> Plan {
+        let range = self.range(items.part(0..usize::MAX));
         let source = Source { pinned: Arc::clone(&self.pinned), copy: self.options.copy };
-        Ok(Plan { source, items, range, shape })
+        Plan { source, items, range, shape }
+    }
+
+    /// Adds what the rows' columns hold.
+    pub(crate) fn see(&self, seen: &mut Seen<'static>) -> Result<()> {
+        self.items()?.part(self.rows.clone()).seen(seen);
+        Ok(())
+    }
+
+    /// The same of the column that a path leads to. Returns whether any row has it.
+    pub(crate) fn see_at(&self, path: &[String], seen: &mut Seen<'static>) -> Result<bool> {
+        Ok(self.items()?.part(self.rows.clone()).seen_below(path, seen))
+    }
+
+    /// Counts of rows, and of the document's bytes.
+    pub(crate) fn rows_and_bytes(&self) -> Result<(u64, u64)> {
+        let rows = self.items()?.part(self.rows.clone()).len();
+        Ok((rows as u64, self.pinned.doc.as_bytes().len() as u64))
     }
 
     /// The types of the columns of some of all rows.
@@ -344,20 +383,10 @@ impl Exporter {
                 continue;
             }
             let mut seen = Seen::default();
-            match rows.stored(path) {
-                Some(column) => seen.column(column, 1),
-                None => {
-                    let mut there = false;
-                    for slot in rows.below(path) {
-                        there |= slot.is_some();
-                        slot.into_iter().for_each(|value| seen.value(value, 1));
-                    }
-                    // Other rows than the chosen ones may have it.
-                    if !there && all.len() > 0 && all.below(path).all(|slot| slot.is_none()) {
-                        let message = format!("no row has the column {:?}", path.join("."));
-                        return Err(Error::new(ErrorKind::NotFound, message));
-                    }
-                }
+            let there = rows.seen_below(path, &mut seen);
+            // Other rows than the chosen ones may have it.
+            if !there && all.len() > 0 && all.below(path).all(|slot| slot.is_none()) {
+                return Err(no_column(path));
             }
             cells = cells.saturating_add(seen.cells(rows.len() as u64));
             let field = seen.into_field(path.join("."), self.options.narrow, self.options.text);
@@ -478,6 +507,20 @@ impl<'i> Part<'i> {
         })
     }
 
+    /// Adds what the column that a path leads to holds. Returns whether any row has it.
+    fn seen_below(self, path: &[String], seen: &mut Seen<'static>) -> bool {
+        if let Some(column) = self.stored(path) {
+            seen.column(column, 1);
+            return true;
+        }
+        let mut there = false;
+        for slot in self.below(path) {
+            there |= slot.is_some();
+            slot.into_iter().for_each(|value| seen.value(value, 1));
+        }
+        there
+    }
+
     /// Whether a row has a member of this name.
     fn has(&self, name: &str) -> bool {
         let path = [name.to_owned()];
@@ -486,6 +529,11 @@ impl<'i> Part<'i> {
             _ => self.below(&path).any(|slot| slot.is_some()),
         }
     }
+}
+
+#[cold]
+pub(crate) fn no_column(path: &[String]) -> Error {
+    Error::new(ErrorKind::NotFound, format!("no row has the column {:?}", path.join(".")))
 }
 
 #[cold]
@@ -501,7 +549,7 @@ impl std::fmt::Debug for Exporter {
 }
 
 /// What is exported, and as which types.
-struct Plan {
+pub(crate) struct Plan {
     source: Source,
     items: Items,
     /// Which of them.
@@ -511,19 +559,18 @@ struct Plan {
 
 impl Plan {
     fn schema(&self) -> Result<ArrowSchema> {
-        let fields = self.fields();
-        made::schema(&Field { nullable: false, ..Field::new("", Type::Struct(fields)) })
+        schema_of(self.fields())
     }
 
-    fn fields(&self) -> Vec<Field> {
-        match &self.shape {
-            Rows::Objects(fields) => fields.clone(),
-            Rows::Selected(columns) => columns.iter().map(|(_, field)| field.clone()).collect(),
-            Rows::Values(field) => vec![field.clone()],
-        }
+    pub(crate) fn fields(&self) -> Vec<Field> {
+        self.shape.fields()
     }
 
-    fn array(&self, start: usize, end: usize) -> Result<ArrowArray> {
+    pub(crate) fn rows(&self) -> usize {
+        self.range.len()
+    }
+
+    pub(crate) fn array(&self, start: usize, end: usize) -> Result<ArrowArray> {
         let columns = self.columns(start, end)?;
         let rows = end.min(self.range.len()) - start;
         Ok(made::array(rows, 0, vec![None], columns))
@@ -560,6 +607,11 @@ impl Plan {
         };
         columns.map_err(|error| error.after_row(start))
     }
+}
+
+/// The schema of rows of these columns.
+pub(crate) fn schema_of(fields: Vec<Field>) -> Result<ArrowSchema> {
+    made::schema(&Field { nullable: false, ..Field::new("", Type::Struct(fields)) })
 }
 
 struct Stream {

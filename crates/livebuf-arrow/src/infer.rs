@@ -4,6 +4,7 @@
 //! few things excepted, which are free to know: widths, when asked for, and lists that
 //! are stored as lists of one length.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use livebuf::{Array, Column, ColumnType, Decimal, Kind, Object, Table, Valid, Value};
@@ -35,6 +36,8 @@ const UUID: u16 = 8192;
 /// What was seen in a column.
 #[derive(Default)]
 pub(crate) struct Seen<'a> {
+    /// Whether narrow integers are looked at, too, for their bounds.
+    looks_closely: bool,
     kinds: u16,
     /// Bounds of the integers.
     values: Range,
@@ -111,23 +114,71 @@ enum Lengths {
 /// Keys in the order in which they were met.
 #[derive(Default)]
 struct Members<'a> {
-    list: Vec<(&'a str, Seen<'a>)>,
-    places: HashMap<&'a str, usize>,
+    list: Vec<(Cow<'a, str>, Seen<'a>)>,
+    places: HashMap<Cow<'a, str>, usize>,
     /// Where the next key is expected.
     next: usize,
 }
 
 impl<'a> Members<'a> {
-    fn get(&mut self, key: &'a str) -> &mut Seen<'a> {
+    fn get(&mut self, key: &'a str, looks_closely: bool) -> &mut Seen<'a> {
         let place = match self.list.get(self.next) {
             Some((expected, _)) if *expected == key => self.next,
-            _ => *self.places.entry(key).or_insert_with(|| {
-                self.list.push((key, Seen::default()));
-                self.list.len() - 1
-            }),
+            _ => self.place(Cow::Borrowed(key)),
         };
         self.next = place + 1;
-        &mut self.list[place].1
+        let seen = &mut self.list[place].1;
+        seen.looks_closely = looks_closely;
+        seen
+    }
+
+    fn place(&mut self, key: Cow<'a, str>) -> usize {
+        let Some(&place) = self.places.get(&key) else {
+            self.list.push((key.clone(), Seen::default()));
+            self.places.insert(key, self.list.len() - 1);
+            return self.list.len() - 1;
+        };
+        place
+    }
+}
+
+impl Seen<'static> {
+    /// For rows that are not all: whether any is negative matters where others are greater.
+    pub(crate) fn of_some() -> Self {
+        Seen { looks_closely: true, ..Seen::default() }
+    }
+
+    /// Adds what was seen of other rows, whose document need not stay.
+    pub(crate) fn absorb(&mut self, other: &Seen<'_>) {
+        self.kinds |= other.kinds;
+        self.values.add(other.values.low, other.values.high);
+        self.storage.add(other.storage.low, other.storage.high);
+        self.double |= other.double;
+        self.exact = match (self.exact, other.exact) {
+            (Exact::None, exact) | (exact, Exact::None) => exact,
+            (one, two) if one == two => one,
+            _ => Exact::Any,
+        };
+        self.texts = match (self.texts, other.texts) {
+            (Texts::None, texts) | (texts, Texts::None) => texts,
+            (one, two) if one == two => one,
+            _ => Texts::Any,
+        };
+        self.lengths = match (self.lengths, other.lengths) {
+            (Lengths::None, lengths) | (lengths, Lengths::None) => lengths,
+            (one, two) if one == two => one,
+            _ => Lengths::Any,
+        };
+        self.elements = self.elements.saturating_add(other.elements);
+        self.decimals.whole = self.decimals.whole.max(other.decimals.whole);
+        self.decimals.scale = self.decimals.scale.max(other.decimals.scale);
+        for (key, member) in &other.members.list {
+            let place = self.members.place(Cow::Owned(key.as_ref().to_owned()));
+            self.members.list[place].1.absorb(member);
+        }
+        if let Some(element) = &other.element {
+            self.element.get_or_insert_default().absorb(element);
+        }
     }
 }
 
@@ -177,6 +228,9 @@ impl<'a> Seen<'a> {
         }
         match stored {
             ColumnType::Bool => self.kinds |= BOOL,
+            ColumnType::I8 if self.looks_closely => integers!(i8, scan),
+            ColumnType::I16 if self.looks_closely => integers!(i16, scan),
+            ColumnType::I32 if self.looks_closely => integers!(i32, scan),
             ColumnType::I8 => integers!(i8),
             ColumnType::I16 => integers!(i16),
             ColumnType::I32 => integers!(i32),
@@ -221,14 +275,14 @@ impl<'a> Seen<'a> {
     fn table(&mut self, table: Table<'a, Valid>, depth: usize) {
         self.members.next = 0;
         for (key, column) in table.columns() {
-            self.members.get(key).column(column, depth + 1);
+            self.members.get(key, self.looks_closely).column(column, depth + 1);
         }
         if !table.has_further_fields() {
             return;
         }
         for row in (0..table.rows()).filter_map(|row| table.row(row)) {
             for (key, value) in row.iter().filter(|(key, _)| table.column(*key).is_none()) {
-                self.members.get(key).value(value, depth + 1);
+                self.members.get(key, self.looks_closely).value(value, depth + 1);
             }
         }
     }
@@ -243,6 +297,7 @@ impl<'a> Seen<'a> {
             (column.bounds(0), column.bounds(column.len() - 1), column.elements())
         {
             let element = self.element.get_or_insert_default();
+            element.looks_closely = self.looks_closely;
             self.elements += (last.end - first.start) as u64;
             element.column(elements.slice(first.start..last.end), depth + 1);
         }
@@ -320,7 +375,7 @@ impl<'a> Seen<'a> {
         }
         self.members.next = 0;
         for (key, value) in object.iter() {
-            self.members.get(key).value(value, depth + 1);
+            self.members.get(key, self.looks_closely).value(value, depth + 1);
         }
     }
 
@@ -328,7 +383,9 @@ impl<'a> Seen<'a> {
         self.kinds |= ARRAY;
         self.lengths = Lengths::Any;
         self.elements += array.len() as u64;
-        self.element.get_or_insert_default().column(array.as_column(), depth + 1);
+        let element = self.element.get_or_insert_default();
+        element.looks_closely = self.looks_closely;
+        element.column(array.as_column(), depth + 1);
     }
 
     /// Values that Arrow has a place for, where there are `rows` of these: missing ones, too.
@@ -401,6 +458,16 @@ pub(crate) enum Path {
     Below(Vec<String>),
 }
 
+impl Rows {
+    pub(crate) fn fields(&self) -> Vec<Field> {
+        match self {
+            Rows::Objects(fields) => fields.clone(),
+            Rows::Selected(columns) => columns.iter().map(|(_, field)| field.clone()).collect(),
+            Rows::Values(field) => vec![field.clone()],
+        }
+    }
+}
+
 /// How types are chosen where there is a choice.
 struct Chosen {
     narrow: bool,
@@ -409,7 +476,11 @@ struct Chosen {
 
 impl Chosen {
     fn fields(&self, members: Members<'_>) -> Vec<Field> {
-        members.list.into_iter().map(|(key, seen)| Field::new(key, self.kind(seen))).collect()
+        members
+            .list
+            .into_iter()
+            .map(|(key, seen)| Field::new(key.into_owned(), self.kind(seen)))
+            .collect()
     }
 
     fn kind(&self, seen: Seen<'_>) -> Type {

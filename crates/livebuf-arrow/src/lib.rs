@@ -134,7 +134,7 @@
 //! Modules, each using only those before it: `error`, `schema` (types and their format
 //! strings), `document` (what keeps memory), `ffi` (the structures: `made` here, and
 //! `foreign` ones read), `infer` (which types columns have), `column` (their arrays),
-//! `export`; `text` (times and decimals), `import`.
+//! `export`, `joined` (several documents); `text` (times and decimals), `import`.
 //!
 //! [Arrow C Data Interface]: https://arrow.apache.org/docs/format/CDataInterface.html
 //! [`narrow`]: ExportOptions::narrow
@@ -146,6 +146,7 @@ mod export;
 mod ffi;
 mod import;
 mod infer;
+mod joined;
 mod schema;
 mod text;
 
@@ -154,3 +155,4 @@ pub use error::{Error, ErrorKind};
 pub use export::{ExportOptions, Exporter, TextLayout};
 pub use ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
 pub use import::{ImportOptions, from_batch, from_stream};
+pub use joined::{Documents, Joined, Refused};

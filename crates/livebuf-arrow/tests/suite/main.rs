@@ -4,5 +4,6 @@ mod exchange;
 mod export;
 mod hostile;
 mod import;
+mod joined;
 mod ownership;
 mod requested;

@@ -1,0 +1,240 @@
+//! Several documents as one table: what is in all of them, and one stream of batches.
+
+use std::sync::Arc;
+
+use crate::document::Document;
+use crate::error::{Error, ErrorKind, Result};
+use crate::export::{CELLS, ExportOptions, Exporter, Plan, no_column, schema_of};
+use crate::ffi::made::{self, Batches};
+use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema};
+use crate::infer::{Path, Rows, Seen};
+use crate::schema::{Field, Type};
+
+/// Why a document could not be had.
+pub type Refused = Box<dyn std::error::Error + Send + Sync>;
+
+/// Documents in a row, each of which is opened when it is needed. The root of each is an array.
+pub trait Documents: Send + Sync {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// A document by its place, from 0 on. It may be asked for more than once.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    fn document(&self, index: usize) -> std::result::Result<Arc<dyn Document>, Refused>;
+}
+
+impl<D: Document> Documents for Vec<Arc<D>> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn document(&self, index: usize) -> std::result::Result<Arc<dyn Document>, Refused> {
+        match self.get(index) {
+            Some(document) => Ok(Arc::clone(document) as Arc<dyn Document>),
+            None => Err("no such document".into()),
+        }
+    }
+}
+
+/// Exports the arrays of several documents as one table, as if they were one array.
+///
+/// Types follow from the values of all documents, by the rules of the [crate](crate). So each
+/// document is read twice: for the types, and for its batches. With a
+/// [requested schema](Self::requested_schema) it is read once. One document is in memory at a
+/// time, and those that arrays borrow from.
+///
+/// ```
+/// use livebuf::json;
+/// use livebuf_arrow::Joined;
+/// use std::sync::Arc;
+/// let documents = vec![
+///     Arc::new(json!([{"lap": 1}, {"lap": 2}])),
+///     Arc::new(json!([{"lap": 3.5, "driver": "Ada"}])),
+/// ];
+/// let joined = Joined::new(documents);
+/// let columns = joined.columns()?;
+/// assert_eq!(columns[0], ("lap".to_owned(), "float64".to_owned()));
+/// assert_eq!(columns[1], ("driver".to_owned(), "utf8".to_owned()));
+/// let copy = livebuf_arrow::from_stream(joined.stream()?, &Default::default())?;
+/// let text = livebuf_json::to_string(&copy)?;
+/// assert_eq!(text, r#"[{"lap":1.0,"driver":null},{"lap":2.0,"driver":null},{"lap":3.5,"driver":"Ada"}]"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Joined {
+    documents: Arc<dyn Documents>,
+    options: ExportOptions,
+    requested: Option<Field>,
+    selected: Option<Vec<Vec<String>>>,
+}
+
+impl Joined {
+    /// Exports these documents.
+    pub fn new(documents: impl Documents + 'static) -> Joined {
+        let options = ExportOptions::default();
+        Joined { documents: Arc::new(documents), options, requested: None, selected: None }
+    }
+
+    /// Exports by these options.
+    #[must_use]
+    pub fn options(self, options: ExportOptions) -> Joined {
+        Joined { options, ..self }
+    }
+
+    /// Exports these columns only; as [`Exporter::select`]. A document may lack some of them.
+    #[must_use]
+    pub fn select(self, columns: impl IntoIterator<Item = Vec<String>>) -> Joined {
+        Joined { selected: Some(columns.into_iter().collect()), ..self }
+    }
+
+    /// Exports the columns of a consumer's schema; as [`Exporter::requested_schema`].
+    ///
+    /// # Errors
+    /// As [`Exporter::requested_schema`].
+    pub fn requested_schema(self, schema: &ArrowSchema) -> Result<Joined> {
+        Ok(Joined { requested: Some(schema.field()?), ..self })
+    }
+
+    /// The name of each column, and its type in words.
+    ///
+    /// # Errors
+    /// As [`schema`](Self::schema).
+    pub fn columns(&self) -> Result<Vec<(String, String)>> {
+        let fields = self.shape()?.fields().into_iter();
+        Ok(fields.map(|field| (field.name, field.kind.to_string())).collect())
+    }
+
+    /// The schema: a struct with a field for each column. Reads all documents, unless a schema was
+    /// requested.
+    ///
+    /// # Errors
+    /// As [`Exporter::schema`], and [`ErrorKind::Document`] where a document cannot be had.
+    pub fn schema(&self) -> Result<ArrowSchema> {
+        schema_of(self.shape()?.fields())
+    }
+
+    /// All rows as a stream of batches. A batch has rows of one document.
+    ///
+    /// # Errors
+    /// As [`schema`](Self::schema). What values bring about, the stream reports.
+    pub fn stream(&self) -> Result<ArrowArrayStream> {
+        let shape = self.shape()?;
+        schema_of(shape.fields())?;
+        let stream = Stream { joined: self.clone(), shape, next: 0, open: None };
+        Ok(made::stream(Box::new(stream)))
+    }
+
+    fn exporter(&self, index: usize) -> Result<Exporter> {
+        let document = self.documents.document(index).map_err(|refused| {
+            Error::new(ErrorKind::Document, format!("a document cannot be read: {refused}"))
+        })?;
+        Ok(Exporter::new(Arc::new(document))?.options(self.options.clone()))
+    }
+
+    /// The columns of all documents.
+    fn shape(&self) -> Result<Rows> {
+        let count = self.documents.count();
+        if let Some(requested) = &self.requested {
+            let Type::Struct(fields) = &requested.kind else {
+                let message = format!("the requested schema is {}, not columns", requested.kind);
+                return Err(Error::new(ErrorKind::Mismatch, message));
+            };
+            return Ok(Rows::Objects(fields.clone()));
+        }
+        let paths = self.selected.as_deref();
+        let (mut rows, mut bytes) = (0u64, 0u64);
+        let mut all: Vec<(Seen<'static>, bool)> = Vec::new();
+        all.resize_with(paths.map_or(1, <[_]>::len), Default::default);
+        for index in 0..count {
+            let exporter = self.exporter(index)?;
+            let more = exporter.rows_and_bytes()?;
+            (rows, bytes) = (rows.saturating_add(more.0), bytes.saturating_add(more.1));
+            match paths {
+                None => {
+                    let mut found = Seen::of_some();
+                    exporter.see(&mut found)?;
+                    all[0].0.absorb(&found);
+                }
+                Some(paths) => {
+                    for (path, (seen, there)) in paths.iter().zip(&mut all) {
+                        let mut found = Seen::of_some();
+                        *there |= exporter.see_at(path, &mut found)?;
+                        seen.absorb(&found);
+                    }
+                }
+            }
+        }
+        let cells = all.iter().map(|(seen, _)| seen.cells(rows)).fold(0, u64::saturating_add);
+        let most = self.options.max_cells.unwrap_or(bytes.saturating_mul(CELLS));
+        if cells > most {
+            let message = format!(
+                "most values would be missing: more than {most} rows times columns; select \
+                 columns, or set `max_cells` higher"
+            );
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        let (narrow, text) = (self.options.narrow, self.options.text);
+        let Some(paths) = paths else {
+            let seen = all.pop().unwrap_or_default().0;
+            return seen.into_rows(narrow, text);
+        };
+        let chosen = paths.iter().zip(all).map(|(path, (seen, there))| match there || rows == 0 {
+            true => Ok((Path::Below(path.clone()), seen.into_field(path.join("."), narrow, text))),
+            false => Err(no_column(path)),
+        });
+        Ok(Rows::Selected(chosen.collect::<Result<_>>()?))
+    }
+}
+
+impl std::fmt::Debug for Joined {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Joined({} documents, {:?})", self.documents.count(), self.options)
+    }
+}
+
+struct Stream {
+    joined: Joined,
+    shape: Rows,
+    /// The document that comes next.
+    next: usize,
+    /// The one that is read, and its next row.
+    open: Option<(Plan, usize)>,
+}
+
+impl Batches for Stream {
+    fn schema(&mut self) -> Result<ArrowSchema> {
+        schema_of(self.shape.fields())
+    }
+
+    fn next(&mut self) -> Result<Option<ArrowArray>> {
+        loop {
+            if let Some((plan, row)) = &mut self.open {
+                if *row < plan.rows() {
+                    let end = row.saturating_add(self.joined.options.batch_rows).min(plan.rows());
+                    let array = plan.array(*row, end)?;
+                    *row = end;
+                    return Ok(Some(array));
+                }
+                self.open = None;
+            }
+            if self.next >= self.joined.documents.count() {
+                return Ok(None);
+            }
+            let exporter = self.joined.exporter(self.next)?;
+            let plan = match &self.joined.requested {
+                Some(requested) => {
+                    let exporter = match &self.joined.selected {
+                        Some(selected) => exporter.select(selected.iter().cloned()),
+                        None => exporter,
+                    };
+                    exporter.requested(requested.clone()).plan()?
+                }
+                None => exporter.plan_as(self.shape.clone())?,
+            };
+            self.next += 1;
+            self.open = Some((plan, 0));
+        }
+    }
+}
