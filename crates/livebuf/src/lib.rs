@@ -47,6 +47,7 @@
 //! | a document from events | [`Encoder`] |
 //! | files | [`mapped`] |
 //! | JSON text | the crate `livebuf-json` |
+//! | files of rows that only grow | the crate `livebuf-log` |
 //!
 //! # Trust
 //!

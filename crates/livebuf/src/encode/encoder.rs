@@ -151,6 +151,29 @@ impl<S: Storage> Encoder<S> {
         self.replaced = false;
     }
 
+    /// About how many bytes of memory the values given so far take. O(columns of an open array).
+    ///
+    /// An open array of many rows is laid out when it ends, and then takes less. Who makes
+    /// documents of a stream of rows can end each one by this.
+    ///
+    /// ```
+    /// use livebuf::Encoder;
+    /// let mut encoder = Encoder::new();
+    /// encoder.begin_array()?;
+    /// while encoder.pending_bytes() < 10_000 {
+    ///     encoder.i64(1)?;
+    /// }
+    /// encoder.end_array()?;
+    /// assert!(encoder.finish()?.as_bytes().len() < 2_000);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn pending_bytes(&self) -> u64 {
+        let expected = self.shred.expected.iter().map(|column| column.cells.len());
+        let places = self.cells.len() + expected.sum::<usize>();
+        let waiting = self.texts.waiting_bytes() + self.tensors.waiting_bytes();
+        (self.out.used + waiting) as u64 + 9 * places as u64
+    }
+
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn put(&mut self, tag: u8, cell: u64) -> Result<()> {
         if self.cells.len() == self.cells.capacity() {

@@ -24,6 +24,11 @@ impl Tensors {
         self.numbers = Vec::new();
     }
 
+    /// Bytes of the numbers that wait.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.numbers.len()
+    }
+
     /// Keeps a tensor. The cell of its place on the stack.
     pub(super) fn keep(&mut self, form: &Form, numbers: &[u8]) -> Result<u64> {
         if self.numbers.len() as u64 + numbers.len() as u64 > MAX_DOCUMENT {

@@ -140,6 +140,11 @@ impl Texts {
         self.repeats = Repeats::NEW;
     }
 
+    /// Bytes of the texts that wait.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Finds equal text. Otherwise writes it, or keeps it where it `waits`.
     pub(super) fn intern<S: Storage>(
         &mut self,

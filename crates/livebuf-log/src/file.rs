@@ -1,0 +1,158 @@
+//! Files: opening and locking them, reading and writing at offsets, and counting what is written.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// An open file. Who writes is alone (see [`lock`]); any number may read.
+#[derive(Debug)]
+pub(crate) struct LogFile {
+    file: File,
+    written: AtomicU64,
+    syncs: AtomicU64,
+}
+
+impl LogFile {
+    pub(crate) fn new(file: File) -> LogFile {
+        LogFile { file, written: AtomicU64::new(0), syncs: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn len(&self) -> Result<u64> {
+        self.file.metadata().map(|metadata| metadata.len()).map_err(reading)
+    }
+
+    /// Fills `bytes` from an offset on. Says how many there were.
+    pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<usize> {
+        let mut done = 0;
+        while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            match read_at(&self.file, rest, offset + done as u64) {
+                Ok(0) => break,
+                Ok(read) => done += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(reading(error)),
+            }
+        }
+        Ok(done)
+    }
+
+    /// Writes bytes at an offset.
+    pub(crate) fn write(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match write_at(&self.file, bytes, offset) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    self.written.fetch_add(written as u64, Ordering::Relaxed);
+                    offset += written as u64;
+                    bytes = bytes.get(written..).unwrap_or(&[]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_len(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    /// Waits until what was written is on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+        self.file.sync_data()
+    }
+
+    /// Bytes written and syncs since the file was opened.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.written.load(Ordering::Relaxed), self.syncs.load(Ordering::Relaxed))
+    }
+
+    /// Whether a path still names this file.
+    pub(crate) fn has_name(&self, path: &Path) -> io::Result<bool> {
+        has_name(&self.file, path)
+    }
+
+    pub(crate) fn permissions(&self) -> io::Result<fs::Permissions> {
+        self.file.metadata().map(|metadata| metadata.permissions())
+    }
+}
+
+fn reading(error: io::Error) -> Error {
+    Error::io("the log cannot be read", error)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, bytes, offset)
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::write_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_write(file, bytes, offset)
+}
+
+#[cfg(unix)]
+fn has_name(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (ours, named) = (file.metadata()?, fs::metadata(path)?);
+    Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino()))
+}
+
+#[cfg(not(unix))]
+fn has_name(_file: &File, _path: &Path) -> io::Result<bool> {
+    Ok(true) // A file that is open for writing cannot be renamed over there.
+}
+
+/// Opens a file for its one writer, and locks it: the file that has the name then.
+///
+/// A lock that was given back can last for a moment, in a process that is being started. So this
+/// tries for 20 ms.
+pub(crate) fn open_locked(path: &Path) -> Result<File> {
+    let opening = |error| Error::io(format!("{} cannot be opened", path.display()), error);
+    let mut tries = 20;
+    loop {
+        let file = File::options().read(true).write(true).open(path).map_err(opening)?;
+        if !file.metadata().map_err(opening)?.is_file() {
+            let message = format!("not a log: {} is not a regular file", path.display());
+            return Err(Error::new(ErrorKind::NotALog, message));
+        }
+        match lock(&file) {
+            Err(error) if error.kind() == ErrorKind::Locked && tries > 0 => {
+                tries -= 1;
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            locked => locked?,
+        }
+        // Who held the lock may have put another file in this one's place.
+        if has_name(&file, path).map_err(opening)? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Takes a file's exclusive lock.
+pub(crate) fn lock(file: &File) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let message = "the log is locked: another writer has it open";
+            Err(Error::new(ErrorKind::Locked, message))
+        }
+        Err(TryLockError::Error(error)) => Err(Error::io("the log cannot be locked", error)),
+    }
+}

@@ -1,0 +1,307 @@
+use crate::{json_of, place, read, row, rows_of, small, with_rows};
+use livebuf::json;
+use livebuf_log::{Error, ErrorKind, Log, LogOptions, LogReader};
+use std::fs;
+
+#[test]
+fn rows_are_gathered_into_groups_and_read_back() {
+    let (_directory, path) = place();
+    let mut log = with_rows(&path, small(), 0..100);
+    let stats = log.stats().file;
+    assert_eq!((stats.rows, stats.groups, stats.tail_rows), (100, 12, 4));
+    assert_eq!(rows_of(log.reader()).unwrap(), (0..100).map(json_of).collect::<Vec<_>>());
+    assert_eq!(log.extend((100..250).map(row).collect::<Vec<_>>().iter()).unwrap(), 150);
+    let all: Vec<String> = (0..250).map(json_of).collect();
+    assert_eq!(rows_of(log.reader()).unwrap(), all);
+    for number in [0, 7, 8, 99, 100, 103, 104, 249] {
+        let found = log.get(number).unwrap().unwrap();
+        assert_eq!(found.number(), number);
+        assert_eq!(livebuf_json::to_string(found.value().unwrap()).unwrap(), json_of(number));
+    }
+    assert!(log.get(250).unwrap().is_none());
+    let some: Vec<_> = log.reader().rows(95..107).map(|row| row.unwrap().number()).collect();
+    assert_eq!(some, (95..107).collect::<Vec<_>>());
+    assert_eq!(log.reader().rows(..=3).count(), 4);
+    #[allow(clippy::reversed_empty_ranges)]
+    let none = log.reader().rows(9..3).count() + log.reader().rows(250..).count();
+    assert_eq!(none, 0);
+    let groups: Vec<_> = log.reader().groups(..).map(Result::unwrap).collect();
+    assert_eq!(groups.iter().map(|group| group.len()).sum::<usize>(), 250);
+    assert_eq!(log.reader().groups(249..).count(), 1);
+    assert_eq!(log.reader().groups(..3).count(), 1);
+    log.close().unwrap();
+    assert_eq!(read(&path).unwrap(), all);
+    LogReader::open(&path).unwrap().validate().unwrap();
+}
+
+#[test]
+fn extending_writes_whole_groups_at_once() {
+    let (_directory, path) = place();
+    let mut log = small().create(&path).unwrap();
+    log.extend((0..83).map(row).collect::<Vec<_>>().iter()).unwrap();
+    let stats = log.stats().file;
+    assert_eq!((stats.groups, stats.tail_rows, stats.tail_frames), (10, 3, 1));
+    assert_eq!(stats.dead_bytes, 0);
+    // A document goes in as it is, or in parts.
+    let document = livebuf_json::from_str("[1,2,3]").unwrap();
+    assert_eq!(log.extend_document(document.valid().unwrap()).unwrap(), 3);
+    let many = livebuf_json::from_str(&format!("[{}0]", "1,".repeat(30))).unwrap();
+    assert_eq!(log.extend_document(many.valid().unwrap()).unwrap(), 31);
+    assert_eq!(log.len(), 117);
+    let error = log.extend_document(json!({"not": "an array"}).valid().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Row);
+    assert_eq!(log.extend_document(json!([]).valid().unwrap()).unwrap(), 0);
+    assert_eq!(log.len(), 117);
+}
+
+#[test]
+fn large_rows_end_groups_early() {
+    let (_directory, path) = place();
+    let mut log = LogOptions::new().group_bytes(64 << 10).create(&path).unwrap();
+    let text = "x".repeat(3000);
+    let rows: Vec<_> = (0..200).map(|n| json!({"n": n, "text": text.as_str()})).collect();
+    log.extend(rows.iter()).unwrap();
+    assert!(log.stats().file.groups >= 5, "{:?}", log.stats());
+    for row in &rows {
+        log.append(row).unwrap();
+    }
+    let large = json!("y".repeat(1 << 20));
+    log.append(&large).unwrap();
+    log.append(&json!(1)).unwrap();
+    log.extend([&large, &json!(2), &large]).unwrap();
+    assert_eq!(log.len(), 405);
+    assert_eq!(log.get(400).unwrap().unwrap().value().unwrap().as_str().unwrap().len(), 1 << 20);
+    assert_eq!(log.get(403).unwrap().unwrap().value().unwrap(), 2);
+    let before = rows_of(log.reader()).unwrap();
+    log.compact().unwrap();
+    assert_eq!(rows_of(log.reader()).unwrap(), before);
+}
+
+#[test]
+fn an_append_syncs_once_and_writes_little() {
+    let (_directory, path) = place();
+    let mut log = LogOptions::new().sync(true).group_rows(1000).create(&path).unwrap();
+    let before = log.stats();
+    let event = |n: u64| {
+        let kind = ["click", "scroll", "buy"][n as usize % 3];
+        json!({"ts": 1_700_000_000_000u64 + n, "user": n * 7919 % 10_000, "kind": kind, "value": n as f64 / 8.0})
+    };
+    let (mut documents, mut text) = (0, 0);
+    for n in 0..3000 {
+        let event = event(n);
+        documents += event.as_bytes().len() as u64;
+        text += livebuf_json::to_string(&event).unwrap().len() as u64 + 1;
+        log.append(&event).unwrap();
+    }
+    let after = log.stats();
+    assert_eq!(after.syncs - before.syncs, 3000);
+    let written = after.written_bytes - before.written_bytes;
+    println!("{written} bytes written; rows are {documents} as documents, {text} as JSON lines");
+    assert!(written <= 3 * documents);
+    log.extend((0..10).map(event).collect::<Vec<_>>().iter()).unwrap();
+    assert_eq!(log.stats().syncs - before.syncs, 3001);
+}
+
+#[test]
+fn compacting_gives_dead_bytes_back() {
+    let (_directory, path) = place();
+    let mut log = with_rows(&path, small().group_rows(500), 0..1700);
+    let stats = log.stats().file;
+    assert!(stats.dead_bytes > stats.bytes / 3, "{stats:?}");
+    let compacted = log.compact().unwrap();
+    assert!(compacted.after < compacted.before / 4, "{compacted:?}");
+    let stats = log.stats().file;
+    assert_eq!((stats.dead_bytes, stats.groups, stats.tail_rows), (0, 3, 200));
+    // It goes on in the new file, which is locked.
+    log.append(&row(1700)).unwrap();
+    assert_eq!(Log::open(&path).unwrap_err().kind(), ErrorKind::Locked);
+    log.close().unwrap();
+    assert_eq!(read(&path).unwrap(), (0..1701).map(json_of).collect::<Vec<_>>());
+    let files: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
+    assert_eq!(files.len(), 1);
+}
+
+#[test]
+fn compacted_logs_are_nearly_as_small_as_one_document() {
+    let (_directory, path) = place();
+    let rows: Vec<_> = (0..50_000u64)
+        .map(|n| {
+            let kind = ["click", "scroll", "buy"][n as usize % 3];
+            json!({"ts": 1_700_000_000_000 + 17 * n, "user": n * 7919 % 10_000, "kind": kind})
+        })
+        .collect();
+    let mut log = LogOptions::new().group_rows(20_000).create(&path).unwrap();
+    log.extend(rows[..30_000].iter()).unwrap();
+    for row in &rows[30_000..] {
+        log.append(row).unwrap();
+    }
+    log.compact().unwrap();
+    let lines: String =
+        rows.iter().map(|row| livebuf_json::to_string(row).unwrap() + "\n").collect();
+    let best = livebuf_json::from_lines(lines.as_bytes(), &Default::default()).unwrap();
+    let (size, best) = (fs::metadata(&path).unwrap().len(), best.as_bytes().len() as u64);
+    assert!(size as f64 <= 1.15 * best as f64, "{size} against {best}");
+}
+
+#[test]
+fn a_long_log_has_indexes_which_opening_uses() {
+    let (_directory, path) = place();
+    let mut log = LogOptions::new().group_rows(2).create(&path).unwrap();
+    let rows: Vec<_> = (0..1001).map(row).collect();
+    log.extend(rows.iter()).unwrap();
+    assert!(log.stats().file.index_bytes > 0);
+    log.close().unwrap();
+    let all: Vec<_> = (0..1001).map(json_of).collect();
+    assert_eq!(read(&path).unwrap(), all);
+    // Without its mark the file is read from the beginning.
+    let bytes = fs::read(&path).unwrap();
+    let mut without = bytes.clone();
+    without[32..64].fill(0);
+    fs::write(&path, &without).unwrap();
+    assert_eq!(read(&path).unwrap(), all);
+    // With it, headers of groups in indexes are not looked at.
+    let mut damaged = bytes.clone();
+    damaged[64 + 9] ^= 1;
+    fs::write(&path, &damaged).unwrap();
+    assert_eq!(read(&path).unwrap(), all);
+    // Their bodies are, when they are read.
+    let mut damaged = bytes;
+    damaged[64 + 32 + 40] ^= 1;
+    fs::write(&path, &damaged).unwrap();
+    let reader = LogReader::open(&path).unwrap();
+    let error = reader.get(0).unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::Damaged, Some(64)));
+    assert!(reader.get(2).unwrap().is_some());
+    assert_eq!(reader.validate().unwrap_err().offset(), Some(64));
+}
+
+#[test]
+fn failed_rows_leave_the_log_as_it_was() {
+    let (_directory, path) = place();
+    let mut log = small().create(&path).unwrap();
+    log.append(&row(0)).unwrap();
+    // No value, two values, half a value.
+    type Events = fn(&mut livebuf::Encoder) -> Result<(), Error>;
+    let events: [Events; 3] = [
+        |_| Ok(()),
+        |encoder| Ok(encoder.null().and_then(|()| encoder.null())?),
+        |encoder| Ok(encoder.begin_object()?),
+    ];
+    for events in events {
+        let error = log.append_with(events).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Row);
+    }
+    let error = log.append_from(&std::collections::BTreeMap::from([(vec![1], 2)])).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Row);
+    // Two groups are in when the 21st row fails; of the third there is nothing.
+    let mut count = 0;
+    let error = log.extend_with::<Error>(|encoder| {
+        count += 1;
+        if count == 21 {
+            return Err(livebuf::Error::new(livebuf::ErrorKind::Custom, 0).into());
+        }
+        Ok(encoder.u64(count).map(|()| true)?)
+    });
+    assert_eq!(error.unwrap_err().kind(), ErrorKind::Row);
+    assert_eq!(log.len(), 1 + 7 + 8);
+    log.append(&row(1)).unwrap();
+    assert_eq!(log.len(), 17);
+    LogReader::open(&path).unwrap().validate().unwrap();
+}
+
+#[test]
+fn files_that_are_no_logs_are_refused_and_left_alone() {
+    let (_directory, path) = place();
+    let document = json!({"a": "document that is long enough to be a header of a log"});
+    let cases: [(&[u8], &str); 4] = [
+        (b"{\"a\": 1}\n", "not a log: the file does not begin as one does"),
+        (document.as_bytes(), "not a log but a LiveBuf document"),
+        (b"\xabLBL", "not a log: the file is shorter than a header"),
+        (b"\xab", "not a log: the file does not begin as one does"),
+    ];
+    for (bytes, message) in cases {
+        fs::write(&path, bytes).unwrap();
+        for error in [Log::open(&path).unwrap_err(), LogReader::open(&path).unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::NotALog);
+            assert_eq!(error.to_string(), message);
+        }
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+    // A header that a power cut kept from the disk.
+    for length in [0, 5, 64] {
+        fs::write(&path, vec![0; length]).unwrap();
+        assert_eq!(LogReader::open(&path).unwrap_err().kind(), ErrorKind::NotALog);
+        let mut log = Log::open(&path).unwrap();
+        log.append(&row(0)).unwrap();
+        assert_eq!(read(&path).unwrap(), [json_of(0)]);
+    }
+    let directory = path.parent().unwrap();
+    assert!(LogReader::open(directory).is_err() && Log::open(directory).is_err());
+    let missing = directory.join("missing");
+    for error in [Log::open(&missing).unwrap_err(), LogReader::open(&missing).unwrap_err()] {
+        assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::NotFound);
+    }
+    let error = Log::create(&path).unwrap_err();
+    assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::AlreadyExists);
+}
+
+#[test]
+fn a_log_is_replaced_by_a_new_one() {
+    let (_directory, path) = place();
+    let mut log = LogOptions::new().replace(&path).unwrap();
+    log.append(&row(0)).unwrap();
+    assert_eq!(LogOptions::new().replace(&path).unwrap_err().kind(), ErrorKind::Locked);
+    log.close().unwrap();
+    let mut reader = LogReader::open(&path).unwrap();
+    let mut log = LogOptions::new().replace(&path).unwrap();
+    assert!(log.is_empty());
+    log.append(&row(1)).unwrap();
+    assert_eq!(rows_of(&reader).unwrap(), [json_of(0)]);
+    assert!(reader.refresh().unwrap().replaced);
+    assert_eq!(rows_of(&reader).unwrap(), [json_of(1)]);
+}
+
+#[test]
+fn options_may_differ_from_one_writer_to_the_next() {
+    let (_directory, path) = place();
+    drop(with_rows(&path, LogOptions::new().group_rows(100), 0..90));
+    drop(with_rows(&path, LogOptions::new().group_rows(10), 90..95));
+    drop(with_rows(&path, LogOptions::new().group_rows(1), 95..100));
+    let mut log = with_rows(&path, LogOptions::new().group_bytes(1), 100..103);
+    log.extend((103..110).map(row).collect::<Vec<_>>().iter()).unwrap();
+    assert_eq!(rows_of(log.reader()).unwrap(), (0..110).map(json_of).collect::<Vec<_>>());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error_and_the_log_stays_whole() {
+    use std::process::Command;
+    // The limit of a file's size stands for a full disk. It is set for a process of its own.
+    if std::env::var_os("LIVEBUF_LOG_FULL").is_none() {
+        let test = std::env::current_exe().unwrap();
+        let name = "basics::a_full_disk_is_an_error_and_the_log_stays_whole";
+        let script = format!("trap '' XFSZ; ulimit -f 64; exec {} --exact {name}", test.display());
+        let run = Command::new("bash").args(["-c", &script]).env("LIVEBUF_LOG_FULL", "1").output();
+        let run = run.unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stdout));
+        return;
+    }
+    let (_directory, path) = place();
+    let mut log = Log::create(&path).unwrap();
+    let text = "x".repeat(1000);
+    let mut rows = 0;
+    let error = loop {
+        match log.append(&json!({"n": rows, "text": text.as_str()})) {
+            Ok(_) => rows += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    assert!(rows > 20 && rows < 70);
+    assert_eq!(log.len(), rows);
+    // A smaller one may still fit.
+    let more = u64::from(log.append(&json!(null)).is_ok());
+    log.close().unwrap();
+    let log = Log::open(&path).unwrap();
+    assert_eq!((log.len(), log.dropped()), (rows + more, None));
+}

@@ -1,0 +1,87 @@
+//! One writer, and readers beside it.
+
+use crate::{json_of, place, row, rows_of, small, with_rows};
+use livebuf_log::{ErrorKind, Log, LogReader};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[test]
+fn there_is_one_writer() {
+    let (_directory, path) = place();
+    let log = with_rows(&path, small(), 0..3);
+    let error = Log::open(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Locked);
+    assert_eq!(error.to_string(), "the log is locked: another writer has it open");
+    assert_eq!(livebuf_log::repair(&path).unwrap_err().kind(), ErrorKind::Locked);
+    drop(log);
+    drop(Log::open(&path).unwrap());
+}
+
+/// A reader in another thread sees a beginning of the rows, ever longer, while they are appended,
+/// gathered and compacted.
+#[test]
+fn readers_see_a_beginning_of_the_rows() {
+    let (_directory, path) = place();
+    let mut log = small().create(&path).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut reader = LogReader::open(&path).unwrap();
+                    let (mut seen, mut rounds) = (0, 0);
+                    loop {
+                        let last = done.load(Ordering::Acquire);
+                        reader.refresh().unwrap();
+                        assert!(reader.len() >= seen);
+                        for row in reader.rows(seen.saturating_sub(20)..) {
+                            let row = row.unwrap();
+                            let text = livebuf_json::to_string(row.value().unwrap()).unwrap();
+                            assert_eq!(text, json_of(row.number()));
+                        }
+                        seen = reader.len();
+                        rounds += 1;
+                        if last {
+                            return (seen, rounds);
+                        }
+                    }
+                })
+            })
+            .collect();
+        for number in 0..3000 {
+            log.append(&row(number)).unwrap();
+            if number % 500 == 499 {
+                log.compact().unwrap();
+            }
+        }
+        done.store(true, Ordering::Release);
+        for reader in readers {
+            let (seen, rounds) = reader.join().unwrap();
+            assert_eq!(seen, 3000);
+            assert!(rounds > 1);
+        }
+    });
+    assert_eq!(rows_of(log.reader()).unwrap().len(), 3000);
+}
+
+#[test]
+fn a_reader_keeps_the_old_file_until_it_is_refreshed() {
+    let (_directory, path) = place();
+    let mut log = with_rows(&path, small(), 0..30);
+    let mut reader = LogReader::open(&path).unwrap();
+    let copy = reader.clone();
+    log.compact().unwrap();
+    log.append(&row(30)).unwrap();
+    assert_eq!(rows_of(&reader).unwrap().len(), 30);
+    let refreshed = reader.refresh().unwrap();
+    assert_eq!((refreshed.rows, refreshed.replaced), (1, true));
+    assert_eq!(rows_of(&reader).unwrap().len(), 31);
+    assert_eq!(rows_of(&copy).unwrap().len(), 30);
+    // Where the name is gone, or another file's, the reader goes on with what it has.
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(reader.refresh().unwrap().rows, 0);
+    assert_eq!(log.compact().unwrap_err().kind(), ErrorKind::Io);
+    std::fs::write(&path, "another file").unwrap();
+    assert_eq!(reader.refresh().unwrap().rows, 0);
+    assert_eq!(log.compact().unwrap_err().kind(), ErrorKind::Replaced);
+    assert_eq!(std::fs::read(&path).unwrap(), b"another file");
+}
