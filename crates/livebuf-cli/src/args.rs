@@ -55,6 +55,12 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// Write a document anew: no free space, no garbage but padding
     Compact(Compact),
+    /// Append JSON lines to a log, print its rows, look after it
+    ///
+    /// A log is a file of rows that only grows. One command or program writes it at a time; any
+    /// number may read it meanwhile.
+    #[command(subcommand)]
+    Log(Log),
     /// Print a completion script for a shell
     Completions(Completions),
     /// Show with a JSON file what a document costs and saves
@@ -290,6 +296,72 @@ pub(crate) struct Compact {
     /// Print how many bytes it had and has
     #[arg(short, long)]
     pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Log {
+    /// Append JSON lines (NDJSON) of standard input, or of a file
+    ///
+    /// Makes the log if there is none. Lines are appended as they come, so a line that is no
+    /// JSON ends the command (status 2) when lines before it are in the log; a message says how
+    /// many. Bytes of an earlier write that did not end are cut off, with a message.
+    Append(LogAppend),
+    /// Print rows as JSON lines
+    Cat(LogCat),
+    /// Show how many rows a log has, and where its bytes go
+    Info(LogInfo),
+    /// Write a log anew: full groups, and no bytes that nothing needs
+    Compact(LogFile),
+    /// Keep what can be read of a damaged log; the old file stays as FILE.damaged
+    Repair(LogFile),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LogAppend {
+    /// The log
+    pub(crate) file: PathBuf,
+    /// JSON lines (- is standard input, the default)
+    #[arg(value_name = "IN", default_value = "-", hide_default_value = true)]
+    pub(crate) input: PathBuf,
+    /// Wait for the disk whenever lines were appended, not only at the end
+    #[arg(long)]
+    pub(crate) sync: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LogCat {
+    /// The log
+    pub(crate) file: PathBuf,
+    /// Only rows from this number on; the first is 0
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) from: u64,
+    /// Only rows before this number
+    #[arg(long, value_name = "M", conflicts_with = "follow")]
+    pub(crate) to: Option<u64>,
+    /// Go on with rows that come, until interrupted
+    #[arg(long)]
+    pub(crate) follow: bool,
+    /// What infinities and NaN become, which JSON does not have
+    #[arg(long, value_name = "WHAT", default_value = "error")]
+    pub(crate) non_finite: NonFinite,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LogInfo {
+    /// The log
+    pub(crate) file: PathBuf,
+    /// Read and validate every row first. If one is damaged, the exit status is 1
+    #[arg(long)]
+    pub(crate) validate: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LogFile {
+    /// The log
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Args, Debug)]

@@ -199,6 +199,13 @@ pub(crate) fn print_options(pretty: bool) -> PrintOptions {
     options.max_bytes(u64::MAX).nesting(MAX_NESTING.into())
 }
 
+pub(crate) fn non_finite(what: args::NonFinite) -> NonFinite {
+    match what {
+        args::NonFinite::Error => NonFinite::Error,
+        args::NonFinite::Null => NonFinite::Null,
+    }
+}
+
 pub(crate) fn to_json(args: &ToJson) -> Outcome {
     let output = args.output.output.as_deref();
     let target = output.filter(|_| !is_stdout(output));
@@ -212,10 +219,7 @@ pub(crate) fn to_json(args: &ToJson) -> Outcome {
         true => PrintOptions::new(),
         false => print_options(args.pretty),
     };
-    options = options.non_finite(match args.non_finite {
-        args::NonFinite::Error => NonFinite::Error,
-        args::NonFinite::Null => NonFinite::Null,
-    });
+    options = options.non_finite(non_finite(args.non_finite));
     match target {
         None => print_at_once(args, source, &options),
         Some(path) => {

@@ -49,6 +49,14 @@ impl Failure {
         })
     }
 
+    /// An error of a log.
+    pub(crate) fn log(path: &Path, error: &livebuf_log::Error) -> Failure {
+        match error.io_error() {
+            Some(error) => Failure::io(path, error),
+            None => Failure::Trouble(format!("{}: {error}", name(path))),
+        }
+    }
+
     pub(crate) fn with_hint(self, hint: impl Display) -> Failure {
         match self {
             Failure::Trouble(message) => Failure::Trouble(format!("{message}\n  {hint}")),

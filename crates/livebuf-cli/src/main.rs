@@ -5,7 +5,7 @@
 //! | `args` | what the command line takes |
 //! | `failure` | errors and the exit status |
 //! | `source`, `sink`, `progress` | input, output, and progress on a terminal |
-//! | `convert`, `look`, `edit`, `inspect`, `demo` | the commands |
+//! | `convert`, `look`, `edit`, `inspect`, `log`, `demo` | the commands |
 
 mod args;
 mod columns;
@@ -14,6 +14,7 @@ mod demo;
 mod edit;
 mod failure;
 mod inspect;
+mod log;
 mod look;
 mod progress;
 mod sink;
@@ -71,6 +72,7 @@ fn run(command: Command) -> Outcome {
         Command::Set(args) => edit::set(&args),
         Command::Remove(args) => edit::remove(&args),
         Command::Push(args) => edit::push(&args),
+        Command::Log(args) => log::run(&args),
         Command::Completions(args) => completions(args.shell),
         Command::Demo(args) => demo::demo(&args),
     }

@@ -1458,3 +1458,113 @@ fn dates_and_uuids_are_recognized_where_asked_for() {
     says(place.run("push x.lbuf /0/due 1"), 2, &["/0/due is a date"]);
     assert!(place.yes("get x.lbuf /0/due").starts_with("\"2026-11-21\""));
 }
+
+// --- logs -------------------------------------------------------------------
+
+#[test]
+fn logs_take_lines_and_give_them_back() {
+    let place = Place::new();
+    let lines: String = (0..1000).map(|n| format!("{{\"n\":{n},\"kind\":\"click\"}}\n")).collect();
+    let append = |arguments: &[&str], text: &str| {
+        let mut command = place.command(&["log", "append", "events.lblog"]);
+        command.args(arguments).write_stdin(text.to_owned()).assert().success().stderr("");
+    };
+    append(&[], &lines);
+    append(&["--sync"], "1\n\n[2]"); // a line without an end
+    place.file("more.ndjson", "null\n");
+    place.run("log append events.lblog more.ndjson").success();
+    let all = format!("{lines}1\n[2]\nnull\n");
+    place.run("log cat events.lblog").success().stdout(all.clone());
+    place
+        .run("log cat events.lblog --from 999 --to 1001")
+        .success()
+        .stdout("{\"n\":999,\"kind\":\"click\"}\n1\n");
+    let info = place.run("log info events.lblog --json").success();
+    let info: serde_json::Value = serde_json::from_slice(&info.get_output().stdout).unwrap();
+    assert_eq!((&info["rows"], &info["torn_bytes"]), (&1003.into(), &0.into()));
+    let info = "rows                   1,003\n";
+    place.run("log info events.lblog").success().stdout(predicate::str::starts_with(info));
+    place.run("log compact events.lblog").success().stdout(predicate::str::contains("bytes now"));
+    place.run("log cat events.lblog").success().stdout(all);
+    assert_eq!(place.names(), ["events.lblog", "more.ndjson"]);
+}
+
+#[test]
+fn a_line_that_is_no_json_ends_an_append() {
+    let place = Place::new();
+    let mut command = place.command(&["log", "append", "events.lblog"]);
+    command.write_stdin("1\n2\n{\"a\": }\n4\n").assert().code(2).stderr(
+        predicate::str::starts_with("livebuf: standard input: line 3, column 7: ")
+            .and(predicate::str::ends_with("\n  the log has 2 rows now\n")),
+    );
+    place.run("log cat events.lblog").success().stdout("1\n2\n");
+}
+
+#[test]
+fn torn_and_damaged_logs_are_reported() {
+    let place = Place::new();
+    for _ in 0..2 {
+        let mut command = place.command(&["log", "append", "events.lblog", "--sync"]);
+        command.write_stdin("[1]\n[2]\n").assert().success();
+    }
+    let path = place.path("events.lblog");
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, [bytes.as_slice(), b"torn"].concat()).unwrap();
+    let message = format!("4 bytes from offset {} on: a write that did not end\n", bytes.len());
+    place
+        .run("log cat events.lblog")
+        .success()
+        .stdout("[1]\n[2]\n[1]\n[2]\n")
+        .stderr(format!("livebuf: events.lblog: passed over {message}"));
+    let mut command = place.command(&["log", "append", "events.lblog"]);
+    let dropped = format!("livebuf: events.lblog: dropped {message}");
+    command.write_stdin("[3]").assert().success().stderr(dropped);
+
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[70] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    place.run("log cat events.lblog").code(2).stderr(predicate::str::contains("offset 64"));
+    // A row's own bytes are looked at when it is read.
+    bytes[70] ^= 1;
+    bytes[64 + 32 + 24] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    place.run("log info events.lblog").success();
+    let damaged =
+        predicate::str::contains("the log is damaged").and(predicate::str::contains("64"));
+    place.run("log info --validate events.lblog").code(1).stdout("").stderr(damaged);
+    let kept = "3 rows kept, 2 lost, ";
+    place.run("log repair events.lblog").success().stdout(predicate::str::starts_with(kept));
+    place.run("log cat events.lblog").success().stdout("[1]\n[2]\n[3]\n");
+    assert_eq!(place.names(), ["events.lblog", "events.lblog.damaged"]);
+    let missing = "livebuf: none.lblog: no such file or directory\n";
+    place.run("log cat none.lblog").code(2).stderr(missing);
+    place.document("doc.lbuf", "[1,2,3,4,5,6,7,8,9,10]");
+    let message = "livebuf: doc.lbuf: not a log but a LiveBuf document\n";
+    for command in ["cat", "info", "compact", "append", "repair"] {
+        place.run(&format!("log {command} doc.lbuf")).code(2).stderr(message);
+    }
+}
+
+#[test]
+fn a_log_is_followed() {
+    let place = Place::new();
+    let append = |line: &str| {
+        let mut command = place.command(&["log", "append", "events.lblog"]);
+        command.write_stdin(line.to_owned()).assert().success();
+    };
+    append("1\n");
+    let mut follow = std::process::Command::new(BINARY)
+        .args(["log", "cat", "--follow", "--from", "1", "events.lblog"])
+        .current_dir(place.0.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    append("2\n");
+    place.run("log compact events.lblog").success();
+    append("3\n");
+    let mut seen = [0; 4];
+    follow.stdout.take().unwrap().read_exact(&mut seen).unwrap();
+    assert_eq!(&seen, b"2\n3\n");
+    let _ = follow.kill();
+    follow.wait().unwrap();
+}

@@ -1,0 +1,219 @@
+//! Logs: `append`, `cat`, `info`, `compact` and `repair`.
+
+use crate::args::{Log, LogAppend, LogCat, LogFile, LogInfo};
+use crate::convert::{non_finite, not_printed, print_options};
+use crate::failure::{Failure, Outcome, counted, grouped, name};
+use crate::progress;
+use crate::sink::Out;
+use livebuf_log::{Dropped, LogOptions, LogReader, Torn};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::Duration;
+
+/// How much of the input is read at once.
+const PIECE: usize = 4 << 20;
+/// How often `cat --follow` looks for new rows.
+const PAUSE: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(command: &Log) -> Outcome {
+    match command {
+        Log::Append(args) => append(args),
+        Log::Cat(args) => cat(args),
+        Log::Info(args) => info(args),
+        Log::Compact(args) => compact(args),
+        Log::Repair(args) => repair(args),
+    }
+}
+
+/// Says that bytes at a log's end are no rows.
+fn told_dropped(path: &Path, dropped: Option<&Dropped>) {
+    if let Some(dropped) = dropped {
+        anstream::eprintln!("livebuf: {}: {dropped}", name(path));
+    }
+}
+
+/// The same of a log that is only read.
+fn told_torn(path: &Path, torn: Option<Torn>) {
+    if let Some(torn) = torn {
+        anstream::eprintln!(
+            "livebuf: {}: passed over {} from offset {} on: a write that did not end",
+            name(path),
+            counted(torn.bytes, "byte"),
+            torn.offset
+        );
+    }
+}
+
+fn append(args: &LogAppend) -> Outcome {
+    let path = &args.file;
+    let failure = |error: livebuf_log::Error| Failure::log(path, &error);
+    let is_stdin = args.input == Path::new("-");
+    let mut input: Box<dyn Read> = match is_stdin {
+        true => Box::new(io::stdin().lock()),
+        false => {
+            Box::new(File::open(&args.input).map_err(|error| Failure::io(&args.input, &error))?)
+        }
+    };
+    let mut log = LogOptions::new().sync(args.sync).open_or_create(path).map_err(failure)?;
+    told_dropped(path, log.dropped());
+    let mut lines = 0;
+    let appended = pieces(&mut input, &args.input, |text| {
+        let read = |text: &[u8]| livebuf_json::from_lines(text, &Default::default());
+        let (rows, wrong) = match read(text) {
+            Ok(rows) => (Ok(rows), None),
+            Err(error) => {
+                // The lines before it are rows.
+                let at = error.position().map_or(0, |position| position.offset as usize);
+                let before = text[..at.min(text.len())].iter().rposition(|&byte| byte == b'\n');
+                (read(&text[..before.map_or(0, |end| end + 1)]), Some(error))
+            }
+        };
+        if let Ok(rows) = rows {
+            let rows = rows.valid().map_err(|error| Failure::document(&args.input, error))?;
+            log.extend_document(rows).map_err(failure)?;
+        }
+        if let Some(error) = wrong {
+            return Err(bad_line(&args.input, lines, &error));
+        }
+        lines += text.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        Ok(())
+    });
+    let rows = log.len();
+    let closed = log.close().map_err(failure);
+    appended.map_err(|failure| {
+        failure.with_hint(format!("the log has {} now", counted(rows, "row")))
+    })?;
+    closed
+}
+
+/// A line that is no JSON, behind so many other lines.
+fn bad_line(path: &Path, lines: u64, error: &livebuf_json::Error) -> Failure {
+    let text = error.to_string();
+    let what = text.split(", at line ").next().unwrap_or(&text);
+    match error.position() {
+        Some(at) => {
+            let line = grouped(lines + at.line);
+            Failure::trouble(format!("{}: line {line}, column {}: {what}", name(path), at.column))
+        }
+        None => Failure::trouble(format!("{}: {what}", name(path))),
+    }
+}
+
+/// Gives whole lines of an input, as many as there are at a time.
+fn pieces(input: &mut dyn Read, path: &Path, mut each: impl FnMut(&[u8]) -> Outcome) -> Outcome {
+    let mut text = Vec::new();
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = match input.read(&mut piece) {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Failure::io(path, &error)),
+        };
+        if read == 0 {
+            return each(&text);
+        }
+        let start = text.len();
+        text.extend_from_slice(&piece[..read]);
+        if let Some(end) = text[start..].iter().rposition(|&byte| byte == b'\n') {
+            let end = start + end + 1;
+            each(&text[..end])?;
+            text.drain(..end);
+        }
+    }
+}
+
+fn cat(args: &LogCat) -> Outcome {
+    let path = &args.file;
+    let failure = |error: livebuf_log::Error| Failure::log(path, &error);
+    let mut log = LogReader::open(path).map_err(failure)?;
+    let options = print_options(false).non_finite(non_finite(args.non_finite));
+    let mut out = Out::new();
+    let mut next = args.from;
+    loop {
+        for row in log.rows(next..args.to.unwrap_or(u64::MAX)) {
+            let row = row.map_err(failure)?;
+            if let Some(value) = row.value() {
+                livebuf_json::to_writer(out.writer(), value, &options)
+                    .map_err(|error| not_printed(path, &error))?;
+                out.write(b"\n")?;
+            }
+            next = row.number() + 1;
+        }
+        if !args.follow {
+            break;
+        }
+        out.flush()?;
+        std::thread::sleep(PAUSE);
+        log.refresh().map_err(failure)?;
+    }
+    out.finish()?;
+    told_torn(path, log.torn());
+    Ok(())
+}
+
+fn info(args: &LogInfo) -> Outcome {
+    let log = LogReader::open(&args.file).map_err(|error| Failure::log(&args.file, &error))?;
+    if args.validate {
+        let what = format!("validating {}", name(&args.file));
+        progress::during(&what, || log.validate()).map_err(|error| {
+            match (error.kind(), Failure::log(&args.file, &error)) {
+                (livebuf_log::ErrorKind::Damaged, Failure::Trouble(message)) => {
+                    Failure::No(message)
+                }
+                (_, failure) => failure,
+            }
+        })?;
+    }
+    let stats = log.stats();
+    let all = [
+        ("rows", stats.rows),
+        ("groups", stats.groups),
+        ("tail_rows", stats.tail_rows),
+        ("tail_frames", stats.tail_frames),
+        ("bytes", stats.bytes),
+        ("dead_bytes", stats.dead_bytes),
+        ("index_bytes", stats.index_bytes),
+        ("torn_bytes", stats.torn_bytes),
+    ];
+    let mut out = Out::new();
+    if args.json {
+        let all: serde_json::Map<_, _> =
+            all.into_iter().map(|(what, number)| (what.to_owned(), number.into())).collect();
+        out.line(&serde_json::Value::Object(all).to_string())?;
+        return out.finish();
+    }
+    for (what, number) in all {
+        out.line(&format!("{:<12} {:>15}", what.replace('_', " "), grouped(number)))?;
+    }
+    out.finish()
+}
+
+fn compact(args: &LogFile) -> Outcome {
+    let failure = |error: livebuf_log::Error| Failure::log(&args.file, &error);
+    let mut log = LogOptions::new().open(&args.file).map_err(failure)?;
+    told_dropped(&args.file, log.dropped());
+    let compacted = log.compact().map_err(failure)?;
+    log.close().map_err(failure)?;
+    let mut out = Out::new();
+    out.line(&format!(
+        "{} before, {} now",
+        counted(compacted.before, "byte"),
+        counted(compacted.after, "byte")
+    ))?;
+    out.finish()
+}
+
+fn repair(args: &LogFile) -> Outcome {
+    let repaired =
+        livebuf_log::repair(&args.file).map_err(|error| Failure::log(&args.file, &error))?;
+    let mut out = Out::new();
+    out.line(&format!(
+        "{} kept, {} lost, {} in no whole frame; the old file is {}",
+        counted(repaired.rows, "row"),
+        grouped(repaired.lost_rows),
+        counted(repaired.lost_bytes, "byte"),
+        repaired.old.display()
+    ))?;
+    out.finish()
+}
