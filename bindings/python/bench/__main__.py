@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import arrays, frames, maps, messages, objects, twitter, typed
+from . import arrays, frames, logs, maps, messages, objects, twitter, typed
 from .report import HERE, Report
 from .timing import FULL, QUICK
 
@@ -50,10 +50,11 @@ def main() -> int:
     typed.run(effort, report, wanted)
     frames.run(effort, report, wanted, arguments.data)
     arrays.run(effort, report, wanted)
+    logs.run(effort, report, wanted)
     print(report.text())
     print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
     if arguments.record:
-        modules = (maps, messages, twitter, objects, typed, frames, arrays)
+        modules = (maps, messages, twitter, objects, typed, frames, arrays, logs)
         inputs = [line for module in modules for line in module.INPUTS]
         print(report.record(PEERS, inputs), file=sys.stderr)
     return 1 if report.failed else 0

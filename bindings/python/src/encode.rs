@@ -19,7 +19,8 @@ use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyType,
+    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyIterator, PyList, PyMemoryView,
+    PyString, PyType,
 };
 
 use crate::error;
@@ -115,6 +116,45 @@ fn encode<R>(
     walk.classes.end();
     KEPT.set(Some(Scratch { encoder: walk.encoder, memory, classes: walk.classes }));
     made
+}
+
+/// Rows of an iterator, as the elements of one array.
+pub(crate) struct Rows {
+    pub(crate) document: Editor<Memory>,
+    pub(crate) count: usize,
+    /// Whether the iterator may have more.
+    pub(crate) more: bool,
+}
+
+/// Encodes at most `most` rows of an iterator, of about `most_bytes`. The first has the number
+/// `first` in messages.
+pub(crate) fn rows(
+    iterator: &mut Bound<'_, PyIterator>,
+    default: Option<Py<PyAny>>,
+    first: usize,
+    most: usize,
+    most_bytes: u64,
+) -> PyResult<Rows> {
+    let py = iterator.py();
+    let encoder = Encoder::in_storage(Memory::nothing(), EncodeOptions::default());
+    let encoder = Box::new(encoder);
+    let classes = Classes::default();
+    let mut walk =
+        Walk { encoder, default, containers: Vec::new(), keys: Vec::new(), classes, defaults: 0 };
+    let raise = |failure: Box<Failure>| failure.into_error(py);
+    walk.encoder.begin_array().map_err(|error| raise(error.into()))?;
+    let (mut count, mut more) = (0, true);
+    while count == 0 || count < most && walk.encoder.pending_bytes() < most_bytes {
+        let Some(row) = iterator.next() else {
+            more = false;
+            break;
+        };
+        walk.value(row?.as_borrowed()).at(|| Step::Index(first + count)).map_err(raise)?;
+        count += 1;
+    }
+    let done = walk.encoder.end_array().and_then(|()| walk.encoder.finish_one());
+    let document = done.map_err(|error| raise(error.into()))?;
+    Ok(Rows { document, count, more })
 }
 
 /// Why an object cannot be stored, and where in it.

@@ -4,7 +4,7 @@
 //! a class made here cannot have.
 
 use livebuf::ErrorKind;
-use pyo3::exceptions::PyMemoryError;
+use pyo3::exceptions::{PyBlockingIOError, PyMemoryError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyType};
@@ -248,6 +248,12 @@ pub(crate) fn index(py: Python<'_>, index: isize, length: usize) -> PyErr {
     make(py, |c| &c.index, message, ErrorKind::IndexOutOfRange, None)
 }
 
+/// The error for a row that a log does not have.
+pub(crate) fn row(py: Python<'_>, index: isize, length: u64) -> PyErr {
+    let message = format!("row {index} is out of range: the log has {length} rows");
+    make(py, |c| &c.index, message, ErrorKind::IndexOutOfRange, None)
+}
+
 /// The error for an argument that should be `what`, and is an object of another class.
 pub(crate) fn expected(what: &str, object: &Bound<'_, PyAny>) -> PyErr {
     let class = object.get_type().name();
@@ -313,6 +319,45 @@ pub(crate) fn printing(py: Python<'_>, error: &livebuf_json::Error) -> PyErr {
         }
         (None, _) => make(py, |c| &c.limit, error.to_string(), ErrorKind::BudgetExceeded, None),
     }
+}
+
+/// An error of a log.
+pub(crate) fn log(py: Python<'_>, failure: &livebuf_log::Error) -> PyErr {
+    use livebuf_log::ErrorKind as Log;
+    let message = failure.to_string();
+    if let Some(system) = failure.io_error() {
+        return match system.raw_os_error() {
+            Some(number) => PyOSError::new_err((number, message)),
+            None => PyOSError::new_err(message),
+        };
+    }
+    let inner = failure.core_error().map(|core| core.kind());
+    let offset = failure.offset();
+    match failure.kind() {
+        Log::Locked => PyBlockingIOError::new_err(message),
+        Log::NotALog => make(py, |c| &c.damaged, message, ErrorKind::NotADocument, offset),
+        Log::Unsupported => {
+            make(py, |c| &c.damaged, message, ErrorKind::UnsupportedFeature, offset)
+        }
+        Log::CutShort => make(py, |c| &c.damaged, message, ErrorKind::Truncated, offset),
+        Log::Damaged => {
+            let kind = inner.unwrap_or(ErrorKind::BadCode);
+            make(py, |c| &c.damaged, message, kind, offset)
+        }
+        Log::Row => encode(py, message, inner.unwrap_or(ErrorKind::Unsupported)),
+        _ => make(py, |c| &c.error, message, ErrorKind::Broken, offset),
+    }
+}
+
+/// The error for a log that was closed.
+pub(crate) fn closed_log(py: Python<'_>) -> PyErr {
+    make(py, |c| &c.closed, "the log is closed".to_owned(), ErrorKind::StaleHandle, None)
+}
+
+/// The error for a log that was opened to be read.
+pub(crate) fn read_only_log(py: Python<'_>) -> PyErr {
+    let message = "the log is open to be read: open it with mode \"a\" to add rows";
+    make(py, |c| &c.read_only, message.to_owned(), ErrorKind::ReadOnly, None)
 }
 
 /// An error of the Arrow exchange.

@@ -18,6 +18,7 @@
 //! | `pointer`, `compare`, `export` | JSON pointers; `==`; buffers |
 //! | `table`, `object`, `array`, `document` | the methods of the classes |
 //! | `template` | prepared messages |
+//! | `logs` | logs: files of rows |
 //! | `codec`, `json` | `dumps`, `loads`; JSON text |
 //!
 //! Files use those above them in this table, and none below: a test of the core reads every
@@ -37,6 +38,7 @@ mod fields;
 mod json;
 mod lock;
 mod log;
+mod logs;
 mod memory;
 mod object;
 mod pointer;
@@ -63,6 +65,8 @@ mod _livebuf {
     use crate::fields::Fields;
     #[pymodule_export]
     use crate::json::{from_json, to_json};
+    #[pymodule_export]
+    use crate::logs::{Log, LogColumns, LogRows};
     #[pymodule_export]
     use crate::object::{Members, Ordered};
     #[pymodule_export]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use livebuf::{Checked, Codes, ColumnType, Decimal, Doc, Extended, Scalar, Valid};
+use livebuf::{Checked, Codes, ColumnType, Decimal, Doc, DocBuf, Extended, Scalar, Valid};
 use livebuf_arrow::{
     ArrowArray, ArrowArrayStream, ArrowSchema, ExportOptions, Exporter, ImportOptions, RecordBatch,
     TextLayout,
@@ -742,6 +742,11 @@ impl ColumnValues {
 #[pyfunction]
 #[pyo3(signature = (data, *, skip_nulls=false))]
 pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, skip_nulls: bool) -> PyResult<Document> {
+    Document::owned(data.py(), &imported(data, skip_nulls)?)
+}
+
+/// What comes from Arrow, as an array.
+pub(crate) fn imported(data: &Bound<'_, PyAny>, skip_nulls: bool) -> PyResult<DocBuf> {
     let py = data.py();
     let options = ImportOptions::new().skip_nulls(skip_nulls);
     let made = if data.hasattr("__arrow_c_stream__")? {
@@ -764,6 +769,5 @@ pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, skip_nulls: bool) -> PyResult<
     } else {
         return Err(expected("something with __arrow_c_stream__", data));
     };
-    let made = made.map_err(|failure| error::arrow(py, &failure))?;
-    Document::owned(py, &made)
+    made.map_err(|failure| error::arrow(py, &failure))
 }

@@ -1,0 +1,211 @@
+"""Logs: rows in, rows and columns out, readers beside a writer, torn and damaged files."""
+
+from __future__ import annotations
+
+import decimal
+import errno
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import livebuf
+import pytest
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "events.lblog"
+
+
+def event(n: int) -> dict[str, Any]:
+    return {"ts": 1_700_000_000_000 + n, "user": n % 97, "kind": ("click", "buy")[n % 2]}
+
+
+def test_rows_come_back(path: Path) -> None:
+    rows = [event(n) for n in range(1000)]
+    with livebuf.Log(path, "x") as log:
+        for row in rows[:10]:
+            log.append(row)
+        assert log.extend(rows[10:500]) == 490
+        assert log.extend(iter(rows[500:])) == 500
+        log.append([1, None, "x", decimal.Decimal("1.5")])
+        assert len(log) == 1001
+        assert log[3] == rows[3]
+        assert list(log)[:1000] == rows
+        assert repr(log) == f"<livebuf.Log {path} of 1001 rows>"
+    assert log.closed
+    with pytest.raises(livebuf.ClosedError):
+        log.append(1)
+    log = livebuf.Log(path)
+    assert (log.name, log.mode, log.torn) == (path, "r", None)
+    assert log[-1] == [1, None, "x", decimal.Decimal("1.5")]
+    assert log[995:] == [*rows[995:], log[1000]]
+    assert log[::-500] == [log[1000], log[500], log[0]]
+    assert log[5:2] == []
+    for index in (1001, -1002):
+        with pytest.raises(livebuf.IndexRangeError):
+            log[index]
+    with pytest.raises(livebuf.WrongTypeError):
+        log["ts"]  # type: ignore[call-overload]
+    with pytest.raises(livebuf.ReadOnlyError):
+        log.append(1)
+    assert log.stats()["rows"] == 1001
+
+
+def test_modes(path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        livebuf.Log(path)
+    with livebuf.Log(path, "a") as log:
+        log.append(1)
+        for mode in ("a", "w"):
+            with pytest.raises(BlockingIOError):
+                livebuf.Log(path, mode)  # type: ignore[arg-type]
+    with pytest.raises(FileExistsError) as caught:
+        livebuf.Log(path, "x")
+    assert caught.value.errno == errno.EEXIST
+    with livebuf.Log(path, "a") as log:
+        log.append(2)
+    assert list(livebuf.Log(path)) == [1, 2]
+    with livebuf.Log(path, "w", sync=True) as log:
+        log.append(3)
+    assert list(livebuf.Log(str(path))) == [3]
+    with pytest.raises(ValueError, match="mode must be"):
+        livebuf.Log(path, "rb")  # type: ignore[arg-type]
+
+
+def test_rows_that_cannot_be_stored(path: Path) -> None:
+    log = livebuf.Log(path, "w")
+    with pytest.raises(livebuf.EncodeError):
+        log.append({"a": object()})
+    with pytest.raises(livebuf.EncodeError, match=r"at obj\[2\]"):
+        log.extend([1, 2, object()])
+    with pytest.raises(ZeroDivisionError):
+        log.extend(1 // n for n in (2, 1, 0))
+    with pytest.raises(TypeError):
+        log.extend(5)  # type: ignore[arg-type]
+    assert len(log) == 0
+    log.close()
+    with livebuf.Log(path, "a", default=str) as log:
+        log.append({"a": object})
+        log.extend([object])
+    assert list(livebuf.Log(path)) == [{"a": "<class 'object'>"}, "<class 'object'>"]
+
+
+def test_a_row_may_look_at_the_log(path: Path) -> None:
+    """Python code that runs while rows are encoded uses the log: it must not wait for itself."""
+    log = livebuf.Log(path, "w", default=lambda _: len(log))
+    log.append(object())
+    log.extend([object(), object()])
+    assert list(log) == [0, 1, 1]
+
+    def adding() -> Any:
+        for n in range(3):
+            log.append("inner")
+            yield n
+
+    assert log.extend(adding()) == 3
+    assert sorted(map(str, list(log)[3:])) == ["0", "1", "2", "inner", "inner", "inner"]
+
+
+def test_readers_beside_a_writer(path: Path) -> None:
+    writer = livebuf.Log(path, "w")
+    reader = livebuf.Log(path)
+    assert reader.refresh() == 0
+    writer.extend(range(10))
+    assert len(reader) == 0
+    assert reader.refresh() == 10
+    for n in range(10, 1000):
+        writer.append(n)
+    before, after = writer.compact()
+    assert after < before
+    assert list(reader) == list(range(10))
+    assert reader.refresh() == 990
+    assert list(reader) == list(range(1000))
+    code = f"import livebuf; log = livebuf.Log({str(path)!r}); print(len(log), log[999])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "1000 999\n", done.stderr
+
+
+def test_threads_share_a_log(path: Path) -> None:
+    log = livebuf.Log(path, "w")
+
+    def work(name: int) -> None:
+        for n in range(200):
+            log.append([name, n])
+            log[-1]
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows = list(log)
+    for name in range(4):
+        assert [n for other, n in rows if other == name] == list(range(200))
+
+
+def test_torn_and_damaged_files(path: Path) -> None:
+    with livebuf.Log(path, "w", sync=True) as log:
+        log.append("first")
+        log.append("second")
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"torn")
+    reader = livebuf.Log(path)
+    assert reader.torn == (len(whole), 4)
+    assert list(reader) == ["first", "second"]
+    with pytest.warns(RuntimeWarning, match=f"dropped 4 bytes from offset {len(whole)} on"):
+        log = livebuf.Log(path, "a")
+    assert log.torn == (len(whole), 4)
+    log.close()
+    assert path.read_bytes()[64:] == whole[64:]
+    damaged = bytearray(whole)
+    damaged[70] ^= 1
+    path.write_bytes(damaged)
+    for mode in ("r", "a"):
+        with pytest.raises(livebuf.DamagedError) as caught:
+            livebuf.Log(path, mode)  # type: ignore[arg-type]
+        assert caught.value.offset == 64
+    assert path.read_bytes() == damaged
+    path.write_bytes(whole[:-1])
+    with pytest.raises(livebuf.DamagedError, match="the log was cut"):
+        livebuf.Log(path)
+    path.write_text("{}")
+    with pytest.raises(livebuf.DamagedError, match="not a log"):
+        livebuf.Log(path)
+
+
+def test_columns(path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    polars = pytest.importorskip("polars")
+    duckdb = pytest.importorskip("duckdb")
+    with livebuf.Log(path, "w") as log:
+        log.extend(event(n) for n in range(70_000))
+        for n in range(5):
+            log.append({"user": 0.5, "extra": {"n": n}})
+        log.append({"ts": None})
+    log = livebuf.Log(path)
+    assert log.schema == {
+        "ts": "int64", "user": "float64", "kind": "utf8", "extra": "struct",
+    }  # fmt: skip
+    table = pyarrow.table(log)
+    assert table.num_rows == 70_006
+    assert table.column("user").to_pylist()[:3] == [0.0, 1.0, 2.0]
+    assert table.column("extra").to_pylist()[-3:] == [{"n": 3}, {"n": 4}, None]
+    frame = polars.DataFrame(log.select(["user", ("extra", "n"), "extra.n"][:2]))
+    assert frame.columns == ["user", "extra.n"]
+    assert frame["extra.n"].sum() == 10
+    assert log.select(["ts"]).schema == {"ts": "int64"}
+    with pytest.raises(livebuf.MissingKeyError):
+        polars.DataFrame(log.select(["none"]))
+    with pytest.raises(livebuf.WrongTypeError):
+        log.select("ts")
+    found = duckdb.sql("select count(*), max(ts) from log").fetchall()
+    assert found == [(70_006, 1_700_000_069_999)]
+    # And back: what Arrow has becomes rows.
+    with livebuf.Log(path, "w") as copy:
+        assert copy.extend(table) == 70_006
+        assert copy[-1] == {"ts": None, "user": None, "kind": None, "extra": None}
+        assert copy.extend(livebuf.Document.from_python([{"a": 1}]).root.table) == 1
+        assert copy[-1] == {"a": 1}
