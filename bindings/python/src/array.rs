@@ -11,7 +11,7 @@ use crate::decode;
 use crate::encode::Given;
 use crate::error::{self, Fault, Held, expected};
 use crate::export::{self, Numbers, Rows};
-use crate::log::{Change, Effect, Taken};
+use crate::history::{Change, Effect, Taken};
 use crate::pointer::{fallback, pointer_below};
 use crate::table::{Column, Table};
 use crate::typed::decoder::typed;

@@ -19,7 +19,7 @@ use crate::edit::{Aside, edit};
 use crate::encode::{self, Given, lookup};
 use crate::error::{self, Fault, Held};
 use crate::export;
-use crate::log::{Change, Step, Taken};
+use crate::history::{Change, Step, Taken};
 use crate::memory::{Access, Export, Memory};
 use crate::pointer::{fallback, look, unescaped};
 use crate::typed::decoder::typed;

@@ -3,7 +3,7 @@
 //! An edit may take a place away while views of it live. The document knows these views
 //! ([`Views`](crate::view::Views)). The edit first copies the place into a document of its own.
 //! The views, and those below them, then go on in that copy ([`Aside`]). An edit may also shift
-//! places. It is then put into the document's [`Log`](crate::log::Log), and views whose place
+//! places. It is then put into the document's [`Log`](crate::history::Log), and views whose place
 //! it shifted are stale.
 
 use std::ptr;
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 
 use crate::decode::CollectorPause;
 use crate::error::{Fault, Held};
-use crate::log::{Change, Effect, Step, StepRef, Taken};
+use crate::history::{Change, Effect, Step, StepRef, Taken};
 use crate::memory::{Access, Memory};
 use crate::view::{Above, Document, ROOT, State, View, is_container};
 

@@ -26,7 +26,7 @@ use pyo3::types::{
 use crate::error;
 use crate::extended::{Class, Read, Refused};
 use crate::fields::{Classes, Fields};
-use crate::log::Step;
+use crate::history::Step;
 use crate::memory::{Export, Memory};
 use crate::view::{Array, Document, Object, View};
 

@@ -9,7 +9,7 @@
 //! | `extended` | dates, times, decimals and UUIDs |
 //! | `decode` | values to Python objects |
 //! | `memory` | where bytes live: Python objects, mapped files |
-//! | `log` | places by keys and indexes, and edits that shift them |
+//! | `history` | places by keys and indexes, and edits that shift them |
 //! | `view` | what documents, objects and arrays hold; how a view finds its place |
 //! | `edit` | edits, and how views outlive them |
 //! | `fields` | fields of classes, found once |
@@ -18,7 +18,7 @@
 //! | `pointer`, `compare`, `export` | JSON pointers; `==`; buffers |
 //! | `table`, `object`, `array`, `document` | the methods of the classes |
 //! | `template` | prepared messages |
-//! | `logs` | logs: files of rows |
+//! | `log` | logs: files of rows |
 //! | `codec`, `json` | `dumps`, `loads`; JSON text |
 //!
 //! Files use those above them in this table, and none below: a test of the core reads every
@@ -35,10 +35,11 @@ mod error;
 mod export;
 mod extended;
 mod fields;
+mod history;
+mod history;
 mod json;
 mod lock;
 mod log;
-mod logs;
 mod memory;
 mod object;
 mod pointer;
@@ -66,7 +67,7 @@ mod _livebuf {
     #[pymodule_export]
     use crate::json::{from_json, to_json};
     #[pymodule_export]
-    use crate::logs::{Log, LogColumns, LogRows};
+    use crate::log::{Log, LogColumns, LogRows};
     #[pymodule_export]
     use crate::object::{Members, Ordered};
     #[pymodule_export]

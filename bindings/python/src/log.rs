@@ -1,180 +1,499 @@
-//! Places in a document as keys and indexes, and the edits that shift places.
+//! `livebuf.Log`: files of rows that only grow.
+#![allow(unsafe_code)]
 
-use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::{Fault, Held};
+use livebuf::{Checked, Doc, Valid, Value};
+use livebuf_arrow::{ArrowSchema, Document, Documents, Joined, Refused};
+use livebuf_log::{Group, LogOptions, LogReader, Stats, Torn};
+use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyCapsule, PyCapsuleMethods, PyDict, PyIterator, PyList, PySlice, PyString, PyTuple,
+};
 
-/// A key or index on the way from the root.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
-    Key(Box<str>),
-    Index(usize),
+use crate::decode;
+use crate::encode;
+use crate::error::{self, expected};
+use crate::table;
+
+/// About how many bytes of memory rows take that are encoded at once.
+const GROUP_BYTES: u64 = 8 << 20;
+
+/// A log: a file of rows that only grows, for what files of JSON lines are used for.
+///
+/// `mode` is `"r"` to read, `"a"` to add rows (the file is made if there is none), `"x"` to make
+/// a new file, `"w"` to put a new one in place of an old one. One process adds rows; any number
+/// read meanwhile, and see new ones by `refresh()`.
+///
+/// A row is anything that `dumps` takes; `default(obj)` is called for all else. With `sync=True`
+/// rows are on the disk when `append` and `extend` return. Otherwise `sync()` and `close()` wait
+/// for that.
+///
+/// `log[i]`, slices and iteration give plain Python objects. `polars.DataFrame(log)`,
+/// `pyarrow.table(log)` and DuckDB read it by columns.
+///
+/// A write that did not end, at the end of the file, is cut off when rows are to be added, with a
+/// `RuntimeWarning`. Readers pass over it (`torn`).
+///
+/// >>> import tempfile
+/// >>> path = tempfile.mkdtemp() + "/events.lblog"
+/// >>> with livebuf.Log(path, "x") as log:
+/// ...     log.append({"kind": "start", "user": 7})
+/// ...     print(log.extend({"kind": "click", "user": n} for n in range(1000)))
+/// 1000
+/// >>> log = livebuf.Log(path)
+/// >>> len(log), log[0], log[-1]["user"]
+/// (1001, {'kind': 'start', 'user': 7}, 999)
+#[pyclass(frozen, module = "livebuf")]
+pub(crate) struct Log {
+    state: Mutex<State>,
+    path: PathBuf,
+    mode: String,
+    default: Option<Py<PyAny>>,
 }
 
-/// Places below a container whose values an edit moved elsewhere.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Effect {
-    /// The member with this key: it got another key.
-    Member(Box<str>),
-    /// The elements from the first index up to the second, which is not included.
-    Elements(usize, usize),
+enum State {
+    Reads(LogReader),
+    Writes(Box<livebuf_log::Log>),
+    Closed,
 }
 
-impl Effect {
-    /// One element.
-    pub(crate) fn element(index: usize) -> Effect {
-        Effect::Elements(index, index.saturating_add(1))
+/// Why work on a log did not happen.
+enum Fault {
+    Log(livebuf_log::Error),
+    Closed,
+    ReadOnly,
+}
+
+impl From<livebuf_log::Error> for Fault {
+    fn from(error: livebuf_log::Error) -> Fault {
+        Fault::Log(error)
     }
-
-    /// All elements from an index on.
-    pub(crate) fn from(index: usize) -> Effect {
-        Effect::Elements(index, usize::MAX)
-    }
 }
 
-#[derive(Debug)]
-struct Event {
-    number: u64,
-    /// The container's path.
-    path: Vec<Step>,
-    effect: Effect,
-}
-
-impl Event {
-    fn hits(&self, path: &[Step]) -> bool {
-        let below = path.strip_prefix(self.path.as_slice());
-        let Some(step) = below.and_then(|rest| rest.first()) else { return false };
-        match (&self.effect, step) {
-            (Effect::Member(member), Step::Key(key)) => member == key,
-            (Effect::Elements(first, end), Step::Index(index)) => (first..end).contains(&index),
-            _ => false,
+impl State {
+    fn reader(&self) -> Result<&LogReader, Fault> {
+        match self {
+            State::Reads(reader) => Ok(reader),
+            State::Writes(log) => Ok(log.reader()),
+            State::Closed => Err(Fault::Closed),
         }
     }
 
-    /// Whether this event hits all places that `earlier` hits.
-    fn covers(&self, earlier: &Event) -> bool {
-        self.path == earlier.path
-            && match (&self.effect, &earlier.effect) {
-                (Effect::Elements(first, end), Effect::Elements(before, until)) => {
-                    first <= before && until <= end
-                }
-                (now, before) => now == before,
-            }
+    fn writer(&mut self) -> Result<&mut livebuf_log::Log, Fault> {
+        match self {
+            State::Writes(log) => Ok(log),
+            State::Reads(_) => Err(Fault::ReadOnly),
+            State::Closed => Err(Fault::Closed),
+        }
     }
-}
-
-pub(crate) const SHIFTED: &str = "an edit shifted its place; look it up again";
-
-/// Most edits that are remembered for views that were not used since.
-const REMEMBERED: usize = 4096;
-
-/// Edits that shifted places, the newest last.
-#[derive(Debug, Default)]
-pub(crate) struct Log {
-    number: u64,
-    events: VecDeque<Event>,
-    /// Number of the newest event that is forgotten.
-    forgotten: u64,
 }
 
 impl Log {
-    /// Number of the newest event.
-    #[inline(always)]
-    pub(crate) fn number(&self) -> u64 {
-        self.number
+    /// Works on the log, without the interpreter's lock: no Python code may run meanwhile.
+    fn with<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut State) -> Result<R, Fault> + Send,
+    ) -> PyResult<R> {
+        let done = py.detach(|| {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            work(&mut state)
+        });
+        done.map_err(|fault| match fault {
+            Fault::Log(failure) => error::log(py, &failure),
+            Fault::Closed => error::closed_log(py),
+            Fault::ReadOnly => error::read_only_log(py),
+        })
     }
 
-    pub(crate) fn push(&mut self, path: Vec<Step>, effect: Effect) {
-        self.number += 1;
-        let event = Event { number: self.number, path, effect };
-        // Views made between the two are younger than the earlier event, so it may go.
-        if self.events.back().is_some_and(|last| event.covers(last)) {
-            self.events.pop_back();
-        }
-        if self.events.len() == REMEMBERED
-            && let Some(oldest) = self.events.pop_front()
+    /// The log as it is now.
+    fn snapshot(&self, py: Python<'_>) -> PyResult<LogReader> {
+        self.with(py, |state| Ok(state.reader()?.clone()))
+    }
+
+    fn length(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |state| Ok(state.reader()?.len()))
+    }
+}
+
+/// A document that this library has just encoded.
+fn encoded(bytes: &[u8]) -> Result<Doc<'_, Valid>, Fault> {
+    let document = Doc::open(bytes).map_err(livebuf_log::Error::from)?;
+    // SAFETY: the encoder made these bytes, in memory that nobody else has.
+    Ok(unsafe { document.assume_valid() })
+}
+
+fn to_python(py: Python<'_>, row: Value<'_, Checked>) -> PyResult<Py<PyAny>> {
+    let limit = decode::default_budget(row.document_length());
+    Ok(decode::to_python(py, &row, limit)?.unbind())
+}
+
+fn torn_pair(torn: Option<Torn>) -> Option<(u64, u64)> {
+    torn.map(|torn| (torn.offset, torn.bytes))
+}
+
+#[pymethods]
+impl Log {
+    #[new]
+    #[pyo3(signature = (path, mode="r", *, sync=false, default=None))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        mode: &str,
+        sync: bool,
+        default: Option<Py<PyAny>>,
+    ) -> PyResult<Log> {
+        let options = LogOptions::new().sync(sync);
+        let opened = py.detach(|| {
+            Some(match mode {
+                "r" => LogReader::open(&path).map(State::Reads),
+                "a" => options.open_or_create(&path).map(|log| State::Writes(Box::new(log))),
+                "x" => options.create(&path).map(|log| State::Writes(Box::new(log))),
+                "w" => options.replace(&path).map(|log| State::Writes(Box::new(log))),
+                _ => return None,
+            })
+        });
+        let Some(opened) = opened else {
+            let message = format!("mode must be \"r\", \"a\", \"x\" or \"w\", not {mode:?}");
+            return Err(PyValueError::new_err(message));
+        };
+        let state = opened.map_err(|failure| error::log(py, &failure))?;
+        if let State::Writes(log) = &state
+            && let Some(dropped) = log.dropped()
         {
-            self.forgotten = oldest.number;
+            let message = format!("{}: {dropped}", path.display());
+            let message = std::ffi::CString::new(message)?;
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)?;
         }
-        self.events.push_back(event);
+        Ok(Log { state: Mutex::new(state), path, mode: mode.to_owned(), default })
     }
 
-    /// Checks that no event since number `seen` hit a place.
-    pub(crate) fn check(&self, seen: u64, path: impl FnOnce() -> Held<Vec<Step>>) -> Held<()> {
-        if seen == self.number {
-            return Ok(());
+    /// Adds a row.
+    ///
+    /// Raises `EncodeError` where it cannot be stored, `OSError` where it cannot be written. The
+    /// log is as before then.
+    fn append(&self, py: Python<'_>, row: &Bound<'_, PyAny>) -> PyResult<()> {
+        let default = self.default.as_ref().map(|default| default.clone_ref(py));
+        let document = encode::document(row, default, Default::default())?;
+        let bytes = document.as_bytes();
+        self.with(py, |state| {
+            let log = state.writer()?;
+            log.append_document(encoded(bytes)?)?;
+            Ok(())
+        })
+    }
+
+    /// Adds rows: of any iterable, or from Arrow (`__arrow_c_stream__`). Answers how many.
+    ///
+    /// Rows are added up to 65,536 at a time. After an exception `len(log)` says how many were;
+    /// of the others that were encoded with the one that is at fault, none was.
+    fn extend(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<u64> {
+        // First of all: an iterator must not be used up for nothing.
+        self.with(py, |state| state.writer().map(drop))?;
+        if rows.hasattr("__arrow_c_stream__")? {
+            let document = table::imported(rows, false)?;
+            return self.with(py, |state| {
+                let rows = document.valid().map_err(livebuf_log::Error::from)?;
+                Ok(state.writer()?.extend_document(rows)?)
+            });
         }
-        if seen < self.forgotten {
-            return Err(Fault::Stale("too many edits were made since it was last used"));
+        let mut rows: Bound<'_, PyIterator> = rows.try_iter()?;
+        let mut total = 0;
+        loop {
+            let room = self.with(py, |state| Ok(state.writer()?.room()))?;
+            let default = self.default.as_ref().map(|default| default.clone_ref(py));
+            let encode::Rows { document, count, more } =
+                encode::rows(&mut rows, default, total, room, GROUP_BYTES)?;
+            let bytes = document.as_bytes();
+            if count > 0 {
+                self.with(py, |state| {
+                    state.writer()?.extend_document(encoded(bytes)?)?;
+                    Ok(())
+                })?;
+            }
+            total += count;
+            if !more {
+                return Ok(total as u64);
+            }
         }
-        let path = path()?;
-        let newer = self.events.iter().rev().take_while(|event| event.number > seen);
-        match newer.into_iter().any(|event| event.hits(&path)) {
-            true => Err(Fault::Stale(SHIFTED)),
-            false => Ok(()),
+    }
+
+    /// Waits until all rows are on the disk.
+    ///
+    /// Raises `OSError`. Then nobody knows what is on the disk, and the log takes no more rows.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |state| Ok(state.writer()?.sync()?))
+    }
+
+    /// Looks at what was written since by another process. Answers how many rows came.
+    fn refresh(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |state| match state {
+            State::Reads(reader) => Ok(reader.refresh()?.rows),
+            State::Writes(_) => Ok(0),
+            State::Closed => Err(Fault::Closed),
+        })
+    }
+
+    /// Writes the log anew, without the bytes of rows that were written twice. Rows keep their
+    /// numbers. Readers see the new file after `refresh()`. Answers the bytes before and now.
+    fn compact(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        self.with(py, |state| {
+            let compacted = state.writer()?.compact()?;
+            Ok((compacted.before, compacted.after))
+        })
+    }
+
+    /// Waits until all rows are on the disk, and closes the file. Closing again does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |state| match std::mem::replace(state, State::Closed) {
+            State::Writes(log) => Ok(log.close()?),
+            State::Reads(_) | State::Closed => Ok(()),
+        })
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |state| Ok(matches!(state, State::Closed)))
+    }
+
+    /// The path that it was opened by.
+    #[getter]
+    fn name(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// The mode that it was opened with.
+    #[getter]
+    fn mode(&self) -> &str {
+        &self.mode
+    }
+
+    /// Offset and count of the bytes at the end that are no whole row: passed over, or cut off
+    /// where rows are added. `None` where there are none.
+    #[getter]
+    fn torn(&self, py: Python<'_>) -> PyResult<Option<(u64, u64)>> {
+        self.with(py, |state| match state {
+            State::Writes(log) => Ok(torn_pair(log.dropped().map(|dropped| dropped.torn))),
+            state => Ok(torn_pair(state.reader()?.torn())),
+        })
+    }
+
+    /// Where the file's bytes go: rows, groups, bytes and others by their names.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats: Stats = self.with(py, |state| Ok(state.reader()?.stats()))?;
+        let dict = PyDict::new(py);
+        let all = [
+            ("rows", stats.rows),
+            ("groups", stats.groups),
+            ("tail_rows", stats.tail_rows),
+            ("tail_frames", stats.tail_frames),
+            ("bytes", stats.bytes),
+            ("dead_bytes", stats.dead_bytes),
+            ("index_bytes", stats.index_bytes),
+            ("torn_bytes", stats.torn_bytes),
+        ];
+        for (what, number) in all {
+            dict.set_item(what, number)?;
+        }
+        Ok(dict)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(usize::try_from(self.length(py)?)?)
+    }
+
+    /// A row by its number, or a list of rows by a slice.
+    fn __getitem__(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let length = self.length(py)?;
+        let get = |row: u64| -> PyResult<Option<Py<PyAny>>> {
+            let row = self.with(py, |state| Ok(state.reader()?.get(row)?))?;
+            let value = row.as_ref().and_then(|row| row.value());
+            value.map(|value| to_python(py, value.checked())).transpose()
+        };
+        if let Ok(slice) = index.cast::<PySlice>() {
+            let part = slice.indices(isize::try_from(length)?)?;
+            let rows = PyList::empty(py);
+            let mut at = part.start;
+            for _ in 0..part.slicelength {
+                if let Some(row) = get(at as u64)? {
+                    rows.append(row)?;
+                }
+                at += part.step;
+            }
+            return Ok(rows.into_any().unbind());
+        }
+        let Ok(index) = index.extract::<isize>() else {
+            return Err(expected("a row's number or a slice", index));
+        };
+        let row = if index < 0 { index.checked_add_unsigned(length as usize) } else { Some(index) };
+        let row = row.and_then(|row| u64::try_from(row).ok()).filter(|&row| row < length);
+        let found = row.map(get).transpose()?.flatten();
+        found.ok_or_else(|| error::row(py, index, length))
+    }
+
+    /// The rows there are now, in order.
+    fn __iter__(&self, py: Python<'_>) -> PyResult<LogRows> {
+        Ok(LogRows { reader: self.snapshot(py)?, next: 0, group: None, index: 0 })
+    }
+
+    /// These columns only, in this order, for Arrow. A column is named by its key, by keys with
+    /// dots between them (`"user.id"`) or by a tuple of keys.
+    fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<LogColumns> {
+        if columns.is_instance_of::<PyString>() {
+            return Err(expected("a list of columns", columns));
+        }
+        let mut selected = Vec::new();
+        for name in columns.try_iter()? {
+            let name = name?;
+            selected.push(match (name.cast::<PyTuple>(), name.extract::<String>()) {
+                (Ok(keys), _) if !keys.is_empty() => keys.extract()?,
+                (_, Ok(name)) => name.split('.').map(str::to_owned).collect(),
+                _ => return Err(expected("a column's key, or a tuple of keys,", &name)),
+            });
+        }
+        let joined = Joined::new(InLog(self.snapshot(py)?)).select(selected);
+        Ok(LogColumns { joined })
+    }
+
+    /// The columns' names and their Arrow types in words. Reads the whole log.
+    #[getter]
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.columns(py)?.schema(py)
+    }
+
+    /// The Arrow C stream (the PyCapsule interface), of the rows there are now. The log is read
+    /// twice: for the columns' types, and for the rows.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        self.columns(py)?.__arrow_c_stream__(py, requested_schema)
+    }
+
+    /// The Arrow C schema (the PyCapsule interface).
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        self.columns(py)?.__arrow_c_schema__(py)
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let name = self.path.display();
+        if self.closed(py)? {
+            return Ok(format!("<livebuf.Log {name}, closed>"));
+        }
+        Ok(format!("<livebuf.Log {name} of {} rows>", self.length(py)?))
+    }
+}
+
+impl Log {
+    fn columns(&self, py: Python<'_>) -> PyResult<LogColumns> {
+        Ok(LogColumns { joined: Joined::new(InLog(self.snapshot(py)?)) })
+    }
+}
+
+/// Rows of a log, one by one, as plain Python objects.
+#[pyclass(module = "livebuf")]
+pub(crate) struct LogRows {
+    reader: LogReader,
+    next: usize,
+    group: Option<Group>,
+    index: usize,
+}
+
+#[pymethods]
+impl LogRows {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        loop {
+            if let Some(row) = self.group.as_ref().and_then(|group| group.get(self.index)) {
+                self.index += 1;
+                return to_python(py, row.checked()).map(Some);
+            }
+            let (reader, next) = (&self.reader, self.next);
+            let group = py.detach(|| reader.group(next));
+            self.group = group.map_err(|failure| error::log(py, &failure))?;
+            if self.group.is_none() {
+                return Ok(None);
+            }
+            (self.next, self.index) = (self.next + 1, 0);
         }
     }
 }
 
-/// What an edit takes away from a container. The edit copies it beforehand, into a document of
-/// its own. Views of it go on there.
-#[derive(Clone, Copy)]
-pub(crate) enum Taken<'a> {
-    Nothing,
-    /// The whole document's value.
-    Root,
-    Member(&'a str),
-    /// The elements from the first index up to the second, which is not included.
-    Elements(usize, usize),
-    All,
-}
+/// The groups of a log, as documents for Arrow.
+struct InLog(LogReader);
 
-/// What an edit does to places below a container.
-pub(crate) struct Change<'a> {
-    pub(crate) taken: Taken<'a>,
-    /// Places whose views become stale.
-    pub(crate) shifted: Vec<Effect>,
-}
-
-impl<'a> Change<'a> {
-    pub(crate) const NONE: Change<'static> = Change { taken: Taken::Nothing, shifted: Vec::new() };
-
-    pub(crate) fn takes(taken: Taken<'a>) -> Change<'a> {
-        Change { taken, shifted: Vec::new() }
+impl Documents for InLog {
+    fn count(&self) -> usize {
+        self.0.group_count()
     }
 
-    pub(crate) fn shifts(effects: impl Into<Vec<Effect>>) -> Change<'static> {
-        Change { taken: Taken::Nothing, shifted: effects.into() }
-    }
-
-    /// An element is removed, and those behind it move up.
-    pub(crate) fn removes(index: usize) -> Change<'static> {
-        let next = index.saturating_add(1);
-        Change { taken: Taken::Elements(index, next), shifted: vec![Effect::from(next)] }
-    }
-}
-
-/// A [`Step`] that borrows its key.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum StepRef<'a> {
-    Key(&'a str),
-    Index(usize),
-}
-
-impl<'a> From<&'a Step> for StepRef<'a> {
-    fn from(step: &'a Step) -> Self {
-        match step {
-            Step::Key(key) => StepRef::Key(key),
-            Step::Index(index) => StepRef::Index(*index),
+    fn document(&self, index: usize) -> Result<Arc<dyn Document>, Refused> {
+        match self.0.group(index)? {
+            Some(group) => Ok(Arc::clone(group.document()) as Arc<dyn Document>),
+            None => Err("no such group".into()),
         }
     }
 }
 
-impl StepRef<'_> {
-    pub(crate) fn to_step(self) -> Step {
-        match self {
-            StepRef::Key(key) => Step::Key(key.into()),
-            StepRef::Index(index) => Step::Index(index),
+/// Columns of a log, for Arrow, polars, pyarrow, pandas and DuckDB: what `Log.select` gives.
+#[pyclass(frozen, module = "livebuf")]
+pub(crate) struct LogColumns {
+    joined: Joined,
+}
+
+#[pymethods]
+impl LogColumns {
+    /// The columns' names and their Arrow types in words. Reads the whole log.
+    #[getter]
+    fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = py.detach(|| self.joined.columns());
+        let schema = PyDict::new(py);
+        for (name, kind) in columns.map_err(|failure| error::arrow(py, &failure))? {
+            schema.set_item(name, kind)?;
         }
+        Ok(schema)
+    }
+
+    /// The Arrow C stream (the PyCapsule interface).
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let raise = |failure: livebuf_arrow::Error| error::arrow(py, &failure);
+        let mut joined = self.joined.clone();
+        if let Some(capsule) = requested_schema {
+            let schema = capsule.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
+            // SAFETY: a capsule with this name holds a schema, and keeps it alive.
+            joined = joined.requested_schema(unsafe { schema.as_ref() }).map_err(raise)?;
+        }
+        let stream = py.detach(|| joined.stream()).map_err(raise)?;
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    /// The Arrow C schema (the PyCapsule interface).
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = py.detach(|| self.joined.schema());
+        let schema = schema.map_err(|failure| error::arrow(py, &failure))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 }

@@ -10,7 +10,7 @@ use crate::compare;
 use crate::decode::{self, CollectorPause};
 use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
-use crate::log::{Change, Effect, Taken};
+use crate::history::{Change, Effect, Taken};
 use crate::pointer::{Fallback, fallback, pointer_below};
 use crate::table::Table;
 use crate::typed::decoder::typed;

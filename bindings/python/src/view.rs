@@ -26,8 +26,8 @@ use pyo3::types::PyString;
 
 use crate::decode::{self, CollectorPause};
 use crate::error::{self, Fault, Held};
+use crate::history::{Log, SHIFTED, Step, StepRef};
 use crate::lock::{Guard, Lock};
-use crate::log::{Log, SHIFTED, Step, StepRef};
 use crate::memory::Memory;
 
 /// From so many bytes on, work that needs no Python objects lets other threads run.

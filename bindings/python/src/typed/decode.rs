@@ -17,7 +17,7 @@ use pyo3::types::{
 use crate::decode;
 use crate::error::Fault;
 use crate::extended;
-use crate::log::Step;
+use crate::history::Step;
 use crate::typed::failure::{At, Failure, Typed, too_deep};
 use crate::typed::plan::{
     Build, Class, Field, Missing, NONE, Node, Parse, Plan, Sequence, Union, arm_of,

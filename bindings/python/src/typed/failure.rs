@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyArithmeticError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::error::{self, Fault};
-use crate::log::Step;
+use crate::history::Step;
 
 /// What ends the decoding of a document.
 pub(super) struct Failure {
