@@ -36,7 +36,6 @@ mod export;
 mod extended;
 mod fields;
 mod history;
-mod history;
 mod json;
 mod lock;
 mod log;

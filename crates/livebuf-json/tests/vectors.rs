@@ -941,14 +941,14 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         // Three values and a word of marks behind them; bitmap, ten values, marks.
         ("NotZero_mark_behind_count", patch(&json("[2,2.0,2.5]"), &[(64, 0b1010)])),
         ("NotZero_mark_of_gap", patch(&json("[1,null,1.0,null,2.5,6,7,8,9,10]"), &[(96, 0b0110)])),
-        ("BadIndex_hash_slot", patch(&hashed, &[(numbers_at, hashed[numbers_at] ^ 1)])),
+        ("BadIndex_hash_place", patch(&hashed, &[(numbers_at, hashed[numbers_at] ^ 1)])),
         ("BadIndex_hash_fingerprint", patch(&hashed, &[(bucket, hashed[bucket] ^ 0x80 | 1)])),
         ("BadIndex_hash_entry_missing", {
             let gone = [bucket, numbers_at, numbers_at + 1, numbers_at + 2, numbers_at + 3];
             patch(&hashed, &gone.map(|at| (at, 0)))
         }),
         ("BadCount_hash_buckets", patch(&hashed, &[(hashed_map + 28, 0), (hashed_map + 29, 0)])),
-        ("NotZero_hash_unused_slot", patch(&hashed, &[(bucket + 63, 1)])),
+        ("NotZero_hash_unused_place", patch(&hashed, &[(bucket + 63, 1)])),
         ("NotZero_hash_mark", patch(&hashed, &[(bucket + 13, 1)])),
         ("BadIndex_dictionary_code", patch(&coded, &[(63, 2)])),
         ("WrongBlock_dictionary_texts", patch(&coded, &[(64, 6)])),

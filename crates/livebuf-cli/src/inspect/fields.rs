@@ -498,7 +498,7 @@ impl<'a> Fields<'a> {
                     _ => "some in the index only".to_owned(),
                 },
             );
-            let numbers = (0..BUCKET_SLOTS).filter(|&slot| self.byte(at + u64::from(slot)) != 0);
+            let numbers = (0..BUCKET_PLACES).filter(|&slot| self.byte(at + u64::from(slot)) != 0);
             let number = |slot| self.word(at + u64::from(BUCKET_NUMBERS + 4 * slot)).to_string();
             let numbers: Vec<_> = numbers.map(number).collect();
             row.add(48, format!("entries {}", numbers.join(", ")));
@@ -552,23 +552,23 @@ impl<'a> Fields<'a> {
         let prefix = self.word(offset + u64::from(NODE_PREFIX));
         let what = if level == 0 { "leaf".to_owned() } else { format!("level {level}") };
         row.add(8, format!("{what}, count {count}, capacity {capacity}; prefix {prefix}"));
-        for slot in 0..capacity {
+        for item in 0..capacity {
             let head = self.word(row.at) as u32;
             row.add(
                 4,
-                match slot < count {
-                    true => format!("slot {slot}: head {}", quoted(&head.to_be_bytes())),
+                match item < count {
+                    true => format!("item {item}: head {}", quoted(&head.to_be_bytes())),
                     false => "unused".to_owned(),
                 },
             );
         }
-        for slot in 0..capacity {
+        for item in 0..capacity {
             let child = self.word(row.at);
             let what = if level == 0 { "entry" } else { "node at" };
             row.add(
                 4,
-                match slot < count {
-                    true => format!("slot {slot}: {what} {child}"),
+                match item < count {
+                    true => format!("item {item}: {what} {child}"),
                     false => "unused".to_owned(),
                 },
             );

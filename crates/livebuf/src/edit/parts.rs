@@ -69,7 +69,7 @@ fn index_limit(count: u32) -> u64 {
     // Split nodes are half full. A small root leaf grows through its sizes first.
     let nodes = count / 31 + count / (31 * 31) + 4;
     let small = node_size(7) + node_size(15) + node_size(31);
-    nodes * node_size(NODE_SLOTS) as u64 + small as u64
+    nodes * node_size(NODE_ITEMS) as u64 + small as u64
 }
 
 /// Adds an entry to a map that [`new_map`] made. A key that is there already (damaged bytes)

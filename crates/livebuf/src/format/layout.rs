@@ -296,7 +296,7 @@ pub const MAP_BUCKETS: u32 = 28;
 /// Size of a bucket of a hash block.
 pub const BUCKET_SIZE: u32 = 64;
 /// Entries that a bucket names at most.
-pub const BUCKET_SLOTS: u32 = 12;
+pub const BUCKET_PLACES: u32 = 12;
 /// Offset of a bucket's mark.
 pub const BUCKET_MARK: u32 = 12;
 /// Offset of a bucket's entry numbers.
@@ -326,20 +326,20 @@ pub const fn entry_key_at(index: u32) -> u64 {
     8 + 16 * index as u64 + 8 * (index as u64 >> 3)
 }
 
-/// Offset of a node's count of slots.
+/// Offset of a node's count of items.
 pub const NODE_COUNT: u32 = 1;
-/// Offset of a node's slot capacity.
+/// Offset of a node's capacity in items.
 pub const NODE_CAPACITY: u32 = 2;
 /// Offset of a node's common prefix length.
 pub const NODE_PREFIX: u32 = 4;
 /// Offset of a node's heads; the children follow them.
 pub const NODE_HEADS: u32 = 8;
-/// Slot capacity of every node but a small root leaf.
-pub const NODE_SLOTS: u32 = 63;
+/// Items that every node has room for, but a small root leaf.
+pub const NODE_ITEMS: u32 = 63;
 /// Most levels of an index, leaves included.
 pub const MAX_LEVELS: usize = 12;
 
-/// Size of a node of this slot capacity.
+/// Size of a node of this capacity.
 pub const fn node_size(capacity: u32) -> u32 {
     NODE_HEADS + 8 * capacity
 }

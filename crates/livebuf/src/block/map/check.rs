@@ -164,7 +164,7 @@ fn check_node<'a>(bytes: &'a [u8], offset: u32, above: Option<u8>) -> Result<Nod
     }
     match above {
         None if node.level > 0 && node.count == 1 => return Err(damaged(offset)),
-        Some(above) if node.level + 1 != above || node.capacity() != NODE_SLOTS as usize => {
+        Some(above) if node.level + 1 != above || node.capacity() != NODE_ITEMS as usize => {
             return Err(damaged(offset));
         }
         _ => {}

@@ -20,7 +20,7 @@ use crate::format::layout::*;
 use crate::store::space::{Extent, Observer, Space};
 use crate::store::storage::Storage;
 
-const NODE_SIZE: u64 = node_size(NODE_SLOTS) as u64;
+const NODE_SIZE: u64 = node_size(NODE_ITEMS) as u64;
 /// Slots of the first root leaf.
 const FIRST_SLOTS: usize = 7;
 /// Fewest entries that a table is given room for.
@@ -367,7 +367,7 @@ impl IndexPlan {
         if map.root != 0
             && let Some(spot) = locate(bytes, map.entries, map.root, key)?
         {
-            let (count, capacity) = (spot.leaf.count() as u32, NODE_SLOTS);
+            let (count, capacity) = (spot.leaf.count() as u32, NODE_ITEMS);
             let (slot, head) = (spot.slot as u32, head_of(key, spot.leaf.prefix()));
             let nodes = if spot.found.is_some() { NewNodes::Taken } else { NewNodes::None };
             if count < capacity || nodes == NewNodes::Taken {

@@ -19,12 +19,12 @@ use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
 
 const SIZE: usize = BUCKET_SIZE as usize;
-const SLOTS: usize = BUCKET_SLOTS as usize;
+const SLOTS: usize = BUCKET_PLACES as usize;
 
 type Bucket = [u8; SIZE];
 
 /// From so many entries on a map has a hash block: with fewer, the tree is a leaf.
-const LEAST: u32 = NODE_SLOTS + 1;
+const LEAST: u32 = NODE_ITEMS + 1;
 /// Entries for each bucket, at most, when a block is made: three quarters of its slots.
 const FILL: u32 = 9;
 const MOST_BUCKETS: u32 = 1 << 26;

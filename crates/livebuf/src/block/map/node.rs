@@ -17,7 +17,7 @@ use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
 
 /// Slots of a full-size node.
-pub(super) const SLOTS: usize = NODE_SLOTS as usize;
+pub(super) const SLOTS: usize = NODE_ITEMS as usize;
 /// Words of a full-size node's slots: heads, then children.
 const WORDS: usize = 2 * SLOTS;
 
@@ -37,10 +37,10 @@ impl<'a> Node<'a> {
     // Forced in the files of maps: a look-up among 1,000 keys takes 470 instructions, 493 without.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn load(bytes: &'a [u8], offset: u32) -> Result<Self> {
-        const SIZE: usize = node_size(NODE_SLOTS) as usize;
+        const SIZE: usize = node_size(NODE_ITEMS) as usize;
         if let Ok(block) = slice(bytes, u64::from(offset), SIZE as u64)
             && let Some(block) = block.first_chunk::<SIZE>()
-            && block[NODE_CAPACITY as usize] == NODE_SLOTS as u8
+            && block[NODE_CAPACITY as usize] == NODE_ITEMS as u8
         {
             let (level, count) = (block[0], block[NODE_COUNT as usize] as usize);
             // One comparison for 1..=63.
@@ -151,10 +151,10 @@ impl<'a> Full<'a> {
     /// The node at `offset`, if there is one of full size; not checked further.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn load(bytes: &'a [u8], offset: u32) -> Option<Self> {
-        const SIZE: u64 = node_size(NODE_SLOTS) as u64;
+        const SIZE: u64 = node_size(NODE_ITEMS) as u64;
         let block = slice(bytes, u64::from(offset), SIZE).ok()?;
         let full = Full(block.as_chunks::<4>().0.first_chunk()?);
-        let sound = full.header() >> 16 == NODE_SLOTS && full.count().wrapping_sub(1) < SLOTS;
+        let sound = full.header() >> 16 == NODE_ITEMS && full.count().wrapping_sub(1) < SLOTS;
         sound.then_some(full)
     }
 
