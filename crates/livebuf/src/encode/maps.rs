@@ -44,25 +44,20 @@ impl Values {
     }
 }
 
-/// Whether an object of a document becomes a map, not a record.
-fn becomes_map(bytes: &[u8], object: &Cursor) -> Result<bool> {
+/// Members of an object of a document that becomes a record; `None` where it becomes a map.
+fn members_of_record(bytes: &[u8], object: &Cursor) -> Result<Option<u32>> {
+    if let Node::Record(record) = object.node {
+        return Ok(Some(record.live().into()));
+    }
     let (mut members, mut count) = (*object, 0);
     while let Some((index, _)) = members.next(bytes)? {
         let key = members.key(bytes, index)?.unwrap_or_default();
         count += 1;
         if key.len() > MAX_SHAPE_KEY || count > MAX_FIELDS {
-            return Ok(true);
+            return Ok(None);
         }
     }
-    Ok(false)
-}
-
-fn count(bytes: &[u8], mut members: Cursor) -> Result<u32> {
-    let mut count = 0;
-    while members.next(bytes)?.is_some() {
-        count += 1;
-    }
-    Ok(count)
+    Ok(Some(count as u32))
 }
 
 /// Entries in the order of their keys.
@@ -78,17 +73,20 @@ impl<S: Storage> Encoder<S> {
     /// Whether an object of a document becomes a map whose values may be rows.
     pub(super) fn is_map_of_rows(&self, bytes: &[u8], object: &Cursor) -> Result<bool> {
         let Node::Map(_) = object.node else { return Ok(false) };
-        if !self.options.tables || self.outermost.is_some() || !becomes_map(bytes, object)? {
+        if !self.options.tables
+            || self.outermost.is_some()
+            || members_of_record(bytes, object)?.is_some()
+        {
             return Ok(false);
         }
         let (mut members, mut values) = (*object, Values::default());
         while let Some((_, raw)) = members.next(bytes)? {
             let known = match raw.tag {
                 TAG_NULL => values.add(0),
-                TAG_OBJECT => {
-                    let value = Cursor::new(bytes, raw)?;
-                    !becomes_map(bytes, &value)? && values.add(count(bytes, value)?)
-                }
+                TAG_OBJECT => match members_of_record(bytes, &Cursor::new(bytes, raw)?)? {
+                    Some(members) => values.add(members),
+                    None => false,
+                },
                 _ => false,
             };
             if !known {
