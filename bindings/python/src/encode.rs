@@ -205,6 +205,22 @@ fn fail<T>(message: String) -> Encoded<T> {
 type Encoded<T = ()> = Result<T, Box<Failure>>;
 
 impl Failure {
+    /// The failure of the value with a key of a dict.
+    #[cold]
+    #[inline(never)]
+    fn within(mut self: Box<Self>, key: Borrowed<'_, '_, PyAny>) -> Box<Self> {
+        self.path.push(Step::Key(key.to_owned().to_string().into()));
+        self
+    }
+
+    /// The failure of an element of a list.
+    #[cold]
+    #[inline(never)]
+    fn within_list(mut self: Box<Self>, index: usize) -> Box<Self> {
+        self.path.push(Step::Index(index));
+        self
+    }
+
     fn into_error(self, py: Python<'_>) -> PyErr {
         let mut place = String::new();
         // Circles make long paths.
@@ -386,32 +402,50 @@ impl Walk {
         Ok(())
     }
 
+    // This function and `list` recurse: what needs much stack is in functions that they call.
+    #[inline(never)]
     fn dict(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         self.enter(object)?;
         self.encoder.begin_object()?;
+        // SAFETY: a live dict.
+        let size = unsafe { ffi::PyDict_Size(object.as_ptr()) };
         let mut position = 0;
-        let (mut key, mut value) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: a live dict; what it gives is used before anything can change the dict,
-        // or held: containers and what is not a plain value may run Python code.
-        unsafe {
-            let size = ffi::PyDict_Size(object.as_ptr());
-            while ffi::PyDict_Next(object.as_ptr(), &mut position, &mut key, &mut value) != 0 {
-                let key = Borrowed::from_ptr(object.py(), key);
-                self.key(key)?;
-                let value = Borrowed::from_ptr(object.py(), value);
-                if let Some(done) = self.plain(value) {
-                    done.at(|| Step::Key(key.to_owned().to_string().into()))?;
-                } else {
-                    let (held, key) = (value.to_owned(), key.to_owned());
-                    self.container(held.as_borrowed()).at(|| Step::Key(key.to_string().into()))?;
-                    if ffi::PyDict_Size(object.as_ptr()) != size {
-                        return fail("the dict was changed while it was stored".into());
-                    }
-                }
+        while let Some((key, value)) = self.plain_members(object, &mut position)? {
+            if let Err(failure) = self.container(value.as_borrowed()) {
+                return Err(failure.within(key.as_borrowed()));
+            }
+            // SAFETY: a live dict.
+            if unsafe { ffi::PyDict_Size(object.as_ptr()) } != size {
+                return fail("the dict was changed while it was stored".into());
             }
         }
         self.containers.pop();
         Ok(self.encoder.end_object()?)
+    }
+
+    /// Stores a dict's members up to the next one that is no plain value. Stores that one's key
+    /// and returns it, held.
+    #[inline(never)]
+    fn plain_members<'py>(
+        &mut self,
+        object: Borrowed<'_, 'py, PyAny>,
+        position: &mut ffi::Py_ssize_t,
+    ) -> Encoded<Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+        let (mut key, mut value) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: a live dict; what it gives is used before anything can change the dict,
+        // or held: containers and what is not a plain value may run Python code.
+        unsafe {
+            while ffi::PyDict_Next(object.as_ptr(), position, &mut key, &mut value) != 0 {
+                let key = Borrowed::from_ptr(object.py(), key);
+                self.key(key)?;
+                let value = Borrowed::from_ptr(object.py(), value);
+                match self.plain(value) {
+                    Some(done) => done.at(|| Step::Key(key.to_owned().to_string().into()))?,
+                    None => return Ok(Some((key.to_owned(), value.to_owned()))),
+                }
+            }
+        }
+        Ok(None)
     }
 
     #[inline(always)]
@@ -456,28 +490,41 @@ impl Walk {
         fail(format!("keys must be str, not {class}"))
     }
 
+    #[inline(never)]
     fn list(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         self.enter(object)?;
         self.encoder.begin_array()?;
         let mut index = 0;
-        // SAFETY: a live list; its length is asked again for each element, and elements are
-        // held while Python code may run.
-        unsafe {
-            while index < list_length(object.as_ptr()) {
-                let item = list_item(object.as_ptr(), index);
-                let item = Borrowed::from_ptr(object.py(), item);
-                match self.plain(item) {
-                    Some(done) => done.at(|| Step::Index(index as usize))?,
-                    None => {
-                        let held = item.to_owned();
-                        self.container(held.as_borrowed()).at(|| Step::Index(index as usize))?;
-                    }
-                }
-                index += 1;
+        while let Some(element) = self.plain_elements(object, &mut index)? {
+            if let Err(failure) = self.container(element.as_borrowed()) {
+                return Err(failure.within_list(index as usize));
             }
+            index += 1;
         }
         self.containers.pop();
         Ok(self.encoder.end_array()?)
+    }
+
+    /// Stores a list's elements up to the next one that is no plain value. Returns that, held.
+    #[inline(never)]
+    fn plain_elements<'py>(
+        &mut self,
+        object: Borrowed<'_, 'py, PyAny>,
+        index: &mut ffi::Py_ssize_t,
+    ) -> Encoded<Option<Bound<'py, PyAny>>> {
+        // SAFETY: a live list; its length is asked again for each element.
+        unsafe {
+            while *index < list_length(object.as_ptr()) {
+                let item = list_item(object.as_ptr(), *index);
+                let item = Borrowed::from_ptr(object.py(), item);
+                match self.plain(item) {
+                    Some(done) => done.at(|| Step::Index(*index as usize))?,
+                    None => return Ok(Some(item.to_owned())),
+                }
+                *index += 1;
+            }
+        }
+        Ok(None)
     }
 
     fn tuple(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
