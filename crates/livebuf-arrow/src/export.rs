@@ -272,6 +272,15 @@ impl Exporter {
         Ok(made::stream(Box::new(Stream { plan, batch_rows: self.options.batch_rows, next: 0 })))
     }
 
+    /// Refuses objects: several of them are no rows of one table.
+    pub(crate) fn of_an_array(self) -> Result<Exporter> {
+        if self.value.as_array().is_some() {
+            return Ok(self);
+        }
+        let message = format!("the value is no array but {:?}", self.value.kind());
+        Err(Error::new(ErrorKind::NotAnArray, message))
+    }
+
     fn items(&self) -> Result<Items> {
         Items::of(self.value).ok_or_else(|| {
             let message =

@@ -130,7 +130,7 @@ impl Joined {
         let document = self.documents.document(index).map_err(|refused| {
             Error::new(ErrorKind::Document, format!("a document cannot be read: {refused}"))
         })?;
-        Ok(Exporter::new(Arc::new(document))?.options(self.options.clone()))
+        Exporter::new(Arc::new(document))?.options(self.options.clone()).of_an_array()
     }
 
     /// The columns of all documents.

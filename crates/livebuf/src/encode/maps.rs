@@ -47,7 +47,7 @@ impl Values {
 /// Members of an object of a document that becomes a record; `None` where it becomes a map.
 fn members_of_record(bytes: &[u8], object: &Cursor) -> Result<Option<u32>> {
     if let Node::Record(record) = object.node {
-        return Ok(Some(record.live().into()));
+        return Ok(Some(record.live()));
     }
     let (mut members, mut count) = (*object, 0);
     while let Some((index, _)) = members.next(bytes)? {
