@@ -1,6 +1,6 @@
 //! Maps of similar objects, whose values are rows of a table: edited as a plain list of members is.
 
-use livebuf::{Detached, DocBuf, ErrorKind, New, NodeId, json};
+use livebuf::{ColumnType, Detached, DocBuf, ErrorKind, New, NodeId, json};
 use livebuf_fuzz::input::Random;
 use livebuf_fuzz::tree::Tree;
 
@@ -20,6 +20,11 @@ fn row(random: &mut Random) -> Tree {
     }
     let list = (0..random.below(4)).map(|n| Tree::Int(n as i64)).collect();
     members.push(member("list", if random.below(9) == 0 { Tree::Null } else { Tree::Array(list) }));
+    // Lists and texts of one length, and lists within those.
+    let pair = |from: i64| Tree::Array(vec![Tree::Int(from), Tree::Int(-from)]);
+    members.push(member("pair", pair(number)));
+    members.push(member("pairs", Tree::Array(vec![pair(number), pair(number + 1)])));
+    members.push(member("code", Tree::String(format!("c{:09}", random.below(1_000_000_000)))));
     if random.below(3) > 0 {
         let inner = vec![member("x", Tree::Float((number as f64 / 4.0).to_bits()))];
         members.push(member("in", Tree::Object(inner, false)));
@@ -188,6 +193,24 @@ fn holes_are_squeezed_out_of_the_columns() {
         let mut members = members(&mut random, 1000);
         let (mut doc, pointer) = document(&members, seed as usize % 3);
         let map = doc.find(pointer).unwrap().unwrap();
+        let column = |key| {
+            let rows = doc.valid().unwrap().pointer(pointer).unwrap().as_object().unwrap();
+            rows.table().unwrap().column(key).unwrap().column_type()
+        };
+        assert_eq!(column("pair"), ColumnType::FixedList);
+        assert_eq!(column("pairs"), ColumnType::FixedList);
+        assert_eq!(column("code"), ColumnType::TextFixed);
+        // Some rows have a further field, whose row's number changes with the squeezing.
+        for _ in 0..40 {
+            let (key, value) = &mut members[random.below(1000)];
+            let (Tree::Object(fields, _), more) = (value, random.below(5) as i64) else { continue };
+            if fields.iter().any(|(key, _)| key == "more") {
+                continue;
+            }
+            let row = doc.child(map, key.as_str()).unwrap().unwrap();
+            doc.set(row, "more", more).unwrap();
+            fields.push(("more".to_owned(), Tree::Int(more)));
+        }
         while members.len() > 5 {
             let at = random.below(members.len() - 1);
             assert!(doc.remove(map, members[at].0.as_str()).unwrap());

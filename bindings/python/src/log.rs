@@ -5,13 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use livebuf::{Checked, Doc, Valid, Value};
-use livebuf_arrow::{ArrowSchema, Document, Documents, Joined, Refused};
+use livebuf_arrow::{Document, Documents, Joined, Refused};
 use livebuf_log::{Group, LogOptions, LogReader, Stats, Torn};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{
-    PyCapsule, PyCapsuleMethods, PyDict, PyIterator, PyList, PySlice, PyString, PyTuple,
-};
+use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList, PySlice, PyTuple};
 
 use crate::decode;
 use crate::encode;
@@ -286,17 +284,7 @@ impl Log {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats: Stats = self.with(py, |state| Ok(state.reader()?.stats()))?;
         let dict = PyDict::new(py);
-        let all = [
-            ("rows", stats.rows),
-            ("groups", stats.groups),
-            ("tail_rows", stats.tail_rows),
-            ("tail_frames", stats.tail_frames),
-            ("bytes", stats.bytes),
-            ("dead_bytes", stats.dead_bytes),
-            ("index_bytes", stats.index_bytes),
-            ("torn_bytes", stats.torn_bytes),
-        ];
-        for (what, number) in all {
+        for (what, number) in stats.named() {
             dict.set_item(what, number)?;
         }
         Ok(dict)
@@ -343,18 +331,8 @@ impl Log {
     /// These columns only, in this order, for Arrow. A column is named by its key, by keys with
     /// dots between them (`"user.id"`) or by a tuple of keys.
     fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<LogColumns> {
-        if columns.is_instance_of::<PyString>() {
-            return Err(expected("a list of columns", columns));
-        }
-        let mut selected = Vec::new();
-        for name in columns.try_iter()? {
-            let name = name?;
-            selected.push(match (name.cast::<PyTuple>(), name.extract::<String>()) {
-                (Ok(keys), _) if !keys.is_empty() => keys.extract()?,
-                (_, Ok(name)) => name.split('.').map(str::to_owned).collect(),
-                _ => return Err(expected("a column's key, or a tuple of keys,", &name)),
-            });
-        }
+        let split = |name: String| Ok(name.split('.').map(str::to_owned).collect());
+        let selected = table::chosen(columns, split)?;
         let joined = Joined::new(InLog(self.snapshot(py)?)).select(selected);
         Ok(LogColumns { joined })
     }
@@ -464,12 +442,7 @@ impl LogColumns {
     /// The columns' names and their Arrow types in words. Reads the whole log.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let columns = py.detach(|| self.joined.columns());
-        let schema = PyDict::new(py);
-        for (name, kind) in columns.map_err(|failure| error::arrow(py, &failure))? {
-            schema.set_item(name, kind)?;
-        }
-        Ok(schema)
+        table::schema_of(py, py.detach(|| self.joined.columns()))
     }
 
     /// The Arrow C stream (the PyCapsule interface).
@@ -479,21 +452,13 @@ impl LogColumns {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let raise = |failure: livebuf_arrow::Error| error::arrow(py, &failure);
-        let mut joined = self.joined.clone();
-        if let Some(capsule) = requested_schema {
-            let schema = capsule.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
-            // SAFETY: a capsule with this name holds a schema, and keeps it alive.
-            joined = joined.requested_schema(unsafe { schema.as_ref() }).map_err(raise)?;
-        }
-        let stream = py.detach(|| joined.stream()).map_err(raise)?;
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        let joined = self.joined.clone();
+        let joined = table::requested(joined, requested_schema, Joined::requested_schema)?;
+        table::stream_capsule(py, || joined.stream())
     }
 
     /// The Arrow C schema (the PyCapsule interface).
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = py.detach(|| self.joined.schema());
-        let schema = schema.map_err(|failure| error::arrow(py, &failure))?;
-        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+        table::schema_capsule(py, || self.joined.schema())
     }
 }

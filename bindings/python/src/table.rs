@@ -94,15 +94,11 @@ impl Table {
 
     /// The keys that a column's name stands for: a key, or keys with dots between them.
     fn path_of(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-        if let Ok(keys) = name.cast::<PyTuple>() {
-            if keys.is_empty() {
-                return Err(PyValueError::new_err("a key is wanted"));
-            }
-            return keys.extract();
-        }
-        let Ok(name) = name.extract::<String>() else {
-            return Err(expected("a column's key, or a tuple of keys,", name));
-        };
+        keys_of(name, |name| self.split(py, name))
+    }
+
+    /// The keys that a name in text stands for: itself, where there is such a column.
+    fn split(&self, py: Python<'_>, name: String) -> PyResult<Vec<String>> {
         if !name.contains('.') {
             return Ok(vec![name]);
         }
@@ -160,6 +156,80 @@ impl Table {
     }
 }
 
+/// What Arrow's side gives.
+type Arrow<T> = Result<T, livebuf_arrow::Error>;
+
+/// The columns that were asked for by name; `split` gives the keys that a name stands for.
+pub(crate) fn chosen(
+    columns: &Bound<'_, PyAny>,
+    mut split: impl FnMut(String) -> PyResult<Vec<String>>,
+) -> PyResult<Vec<Vec<String>>> {
+    if columns.is_instance_of::<PyString>() {
+        return Err(expected("a list of columns", columns));
+    }
+    columns.try_iter()?.map(|name| keys_of(&name?, &mut split)).collect()
+}
+
+/// The keys that a column's name stands for: those of a tuple, or what `split` makes of text.
+fn keys_of(
+    name: &Bound<'_, PyAny>,
+    split: impl FnOnce(String) -> PyResult<Vec<String>>,
+) -> PyResult<Vec<String>> {
+    if let Ok(keys) = name.cast::<PyTuple>() {
+        return match keys.is_empty() {
+            true => Err(PyValueError::new_err("a key is wanted")),
+            false => keys.extract(),
+        };
+    }
+    match name.extract::<String>() {
+        Ok(name) => split(name),
+        Err(_) => Err(expected("a column's key, or a tuple of keys,", name)),
+    }
+}
+
+/// Names of columns and their Arrow types in words, as a dict.
+pub(crate) fn schema_of<'py>(
+    py: Python<'py>,
+    columns: Arrow<Vec<(String, String)>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let schema = PyDict::new(py);
+    for (name, kind) in columns.map_err(|failure| error::arrow(py, &failure))? {
+        schema.set_item(name, kind)?;
+    }
+    Ok(schema)
+}
+
+/// What `request` makes of the schema in a consumer's capsule; `exporter` where there is none.
+pub(crate) fn requested<E>(
+    exporter: E,
+    capsule: Option<&Bound<'_, PyCapsule>>,
+    request: impl FnOnce(E, &ArrowSchema) -> Arrow<E>,
+) -> PyResult<E> {
+    let Some(capsule) = capsule else { return Ok(exporter) };
+    let schema = capsule.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
+    // SAFETY: a capsule with this name holds a schema, and keeps it alive.
+    let schema = unsafe { schema.as_ref() };
+    request(exporter, schema).map_err(|failure| error::arrow(capsule.py(), &failure))
+}
+
+/// A stream in a capsule (the PyCapsule interface).
+pub(crate) fn stream_capsule(
+    py: Python<'_>,
+    make: impl FnOnce() -> Arrow<ArrowArrayStream> + Send,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    let stream = py.detach(make).map_err(|failure| error::arrow(py, &failure))?;
+    PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+}
+
+/// A schema in a capsule (the PyCapsule interface).
+pub(crate) fn schema_capsule(
+    py: Python<'_>,
+    make: impl FnOnce() -> Arrow<ArrowSchema> + Send,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    let schema = py.detach(make).map_err(|failure| error::arrow(py, &failure))?;
+    PyCapsule::new_with_value(py, schema, c"arrow_schema")
+}
+
 #[pymethods]
 impl Table {
     /// The same columns with other options for the export. `narrow` keeps the width that
@@ -204,13 +274,7 @@ impl Table {
     ///
     /// An export of it raises `MissingKeyError` where no row has such a column.
     fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<Table> {
-        if columns.is_instance_of::<PyString>() {
-            return Err(expected("a list of columns", columns));
-        }
-        let mut selected = Vec::new();
-        for name in columns.try_iter()? {
-            selected.push(self.path_of(py, &name?)?);
-        }
+        let selected = chosen(columns, |name| self.split(py, name))?;
         Ok(Table { selected: Some(selected), ..self.clone_ref(py) })
     }
 
@@ -229,12 +293,7 @@ impl Table {
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let exporter = self.exporter(py)?;
-        let columns = py.detach(|| exporter.columns());
-        let schema = PyDict::new(py);
-        for (name, kind) in columns.map_err(|failure| error::arrow(py, &failure))? {
-            schema.set_item(name, kind)?;
-        }
-        Ok(schema)
+        schema_of(py, py.detach(|| exporter.columns()))
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -253,23 +312,14 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let mut exporter = self.exporter(py)?;
-        let raise = |failure: livebuf_arrow::Error| error::arrow(py, &failure);
-        if let Some(capsule) = requested_schema {
-            let schema = capsule.pointer_checked(Some(c"arrow_schema"))?.cast::<ArrowSchema>();
-            // SAFETY: a capsule with this name holds a schema, and keeps it alive.
-            exporter = exporter.requested_schema(unsafe { schema.as_ref() }).map_err(raise)?;
-        }
-        let stream = py.detach(|| exporter.stream()).map_err(raise)?;
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        let exporter = requested(self.exporter(py)?, requested_schema, Exporter::requested_schema)?;
+        stream_capsule(py, || exporter.stream())
     }
 
     /// The Arrow C schema (the PyCapsule interface).
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let exporter = self.exporter(py)?;
-        let schema = py.detach(|| exporter.schema());
-        let schema = schema.map_err(|failure| error::arrow(py, &failure))?;
-        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+        schema_capsule(py, || exporter.schema())
     }
 
     /// Count of rows.

@@ -140,7 +140,7 @@ fn cat(args: &LogCat) -> Outcome {
             }
             next = row.number() + 1;
         }
-        if !args.follow {
+        if !args.follow || args.to.is_some_and(|end| next >= end) {
             break;
         }
         out.flush()?;
@@ -165,17 +165,7 @@ fn info(args: &LogInfo) -> Outcome {
             }
         })?;
     }
-    let stats = log.stats();
-    let all = [
-        ("rows", stats.rows),
-        ("groups", stats.groups),
-        ("tail_rows", stats.tail_rows),
-        ("tail_frames", stats.tail_frames),
-        ("bytes", stats.bytes),
-        ("dead_bytes", stats.dead_bytes),
-        ("index_bytes", stats.index_bytes),
-        ("torn_bytes", stats.torn_bytes),
-    ];
+    let all = log.stats().named();
     let mut out = Out::new();
     if args.json {
         let all: serde_json::Map<_, _> =

@@ -4,7 +4,8 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+
+use livebuf::mapped;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -73,7 +74,7 @@ impl LogFile {
 
     /// Whether a path still names this file.
     pub(crate) fn has_name(&self, path: &Path) -> io::Result<bool> {
-        has_name(&self.file, path)
+        mapped::has_name(&self.file, path)
     }
 
     pub(crate) fn permissions(&self) -> io::Result<fs::Permissions> {
@@ -105,54 +106,27 @@ fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_write(file, bytes, offset)
 }
 
-#[cfg(unix)]
-fn has_name(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let (ours, named) = (file.metadata()?, fs::metadata(path)?);
-    Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino()))
-}
-
-#[cfg(not(unix))]
-fn has_name(_file: &File, _path: &Path) -> io::Result<bool> {
-    Ok(true) // A file that is open for writing cannot be renamed over there.
-}
-
-/// Opens a file for its one writer, and locks it: the file that has the name then.
-///
-/// A lock that was given back can last for a moment, in a process that is being started. So this
-/// tries for 20 ms.
+/// Opens a file for its one writer, and locks it.
 pub(crate) fn open_locked(path: &Path) -> Result<File> {
-    let opening = |error| Error::io(format!("{} cannot be opened", path.display()), error);
-    let mut tries = 20;
-    loop {
-        let file = File::options().read(true).write(true).open(path).map_err(opening)?;
-        if !file.metadata().map_err(opening)?.is_file() {
+    mapped::open_locked(path).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => locked(),
+        io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput => {
             let message = format!("not a log: {} is not a regular file", path.display());
-            return Err(Error::new(ErrorKind::NotALog, message));
+            Error::new(ErrorKind::NotALog, message)
         }
-        match lock(&file) {
-            Err(error) if error.kind() == ErrorKind::Locked && tries > 0 => {
-                tries -= 1;
-                std::thread::sleep(Duration::from_millis(1));
-                continue;
-            }
-            locked => locked?,
-        }
-        // Who held the lock may have put another file in this one's place.
-        if has_name(&file, path).map_err(opening)? {
-            return Ok(file);
-        }
-    }
+        _ => Error::io(format!("{} cannot be opened", path.display()), error),
+    })
+}
+
+fn locked() -> Error {
+    Error::new(ErrorKind::Locked, "the log is locked: another writer has it open")
 }
 
 /// Takes a file's exclusive lock.
 pub(crate) fn lock(file: &File) -> Result<()> {
     match file.try_lock() {
         Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            let message = "the log is locked: another writer has it open";
-            Err(Error::new(ErrorKind::Locked, message))
-        }
+        Err(TryLockError::WouldBlock) => Err(locked()),
         Err(TryLockError::Error(error)) => Err(Error::io("the log cannot be locked", error)),
     }
 }

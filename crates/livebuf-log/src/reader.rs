@@ -83,6 +83,27 @@ pub struct Stats {
     pub torn_bytes: u64,
 }
 
+impl Stats {
+    /// Each number with its name, in the order of the fields.
+    ///
+    /// ```
+    /// let stats = livebuf_log::Stats::default();
+    /// assert_eq!(stats.named()[0], ("rows", 0));
+    /// ```
+    pub fn named(&self) -> [(&'static str, u64); 8] {
+        [
+            ("rows", self.rows),
+            ("groups", self.groups),
+            ("tail_rows", self.tail_rows),
+            ("tail_frames", self.tail_frames),
+            ("bytes", self.bytes),
+            ("dead_bytes", self.dead_bytes),
+            ("index_bytes", self.index_bytes),
+            ("torn_bytes", self.torn_bytes),
+        ]
+    }
+}
+
 impl LogReader {
     /// Opens a log to be read. Reads an index and the frames behind it: few, however long the
     /// log is.

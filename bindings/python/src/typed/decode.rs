@@ -429,9 +429,7 @@ impl<'p, 'py> Run<'p, 'py> {
     fn items(&mut self, items: &'p [u32], value: &Value<'_, Checked>) -> Made<'py> {
         let array = self.array(value)?;
         if array.len() != items.len() {
-            let (wanted, found) = (items.len(), array.len());
-            let message = format!("an array of {wanted} is wanted, not one of {found}");
-            return Err(Failure::mismatch(message));
+            return Err(wrong_length(items.len(), array.len()));
         }
         self.spend(array.len())?;
         let list = self.deeper(|run| {
@@ -472,22 +470,47 @@ impl<'p, 'py> Run<'p, 'py> {
         if class.tag.is_some() || class.forbids_unknown {
             self.look_over(class, &object)?;
         }
+        self.made_of(class, |run, _, field| match object.get(field.key.get())? {
+            Some(value) => {
+                let made = run.value(field.node, &value);
+                made.at(|| Step::Key(field.key.text().into())).map(Some)
+            }
+            None => run.missing(class, field),
+        })
+    }
+
+    /// The object of the values that `find` gives for each field.
+    #[inline(always)]
+    fn made_of(
+        &mut self,
+        class: &'p Class,
+        mut find: impl FnMut(&mut Self, usize, &'p Field) -> Typed<Option<Bound<'py, PyAny>>>,
+    ) -> Made<'py> {
         self.spend(class.fields.len())?;
         let first = self.values.len();
         self.deeper(|run| {
-            for field in &class.fields {
-                let found = match object.get(field.key.get())? {
-                    Some(value) => {
-                        let made = run.value(field.node, &value);
-                        Some(made.at(|| Step::Key(field.key.text().into()))?)
-                    }
-                    None => run.missing(class, field)?,
-                };
+            for (index, field) in class.fields.iter().enumerate() {
+                let found = find(run, index, field)?;
                 run.values.push(found);
             }
             Ok(())
         })?;
         self.build(class, first)
+    }
+
+    /// A value must be the class's tag.
+    fn check_tag(
+        &mut self,
+        class: &Class,
+        tag: &Py<PyAny>,
+        value: &Value<'_, Checked>,
+        step: impl FnOnce() -> Step,
+    ) -> Typed<()> {
+        if self.any(value)?.eq(tag)? {
+            return Ok(());
+        }
+        let wanted = format!("the tag {} of {}", tag.bind(self.py).repr()?, class.name);
+        self.wanted(&wanted, value).at(step)
     }
 
     /// Whether an object has the class's tag, and no other fields where it must not.
@@ -496,11 +519,7 @@ impl<'p, 'py> Run<'p, 'py> {
         if let Some((key, tag)) = &class.tag
             && let Some(value) = object.get(key.get())?
         {
-            let found = self.any(&value)?;
-            if !found.eq(tag)? {
-                let wanted = format!("the tag {} of {}", tag.bind(self.py).repr()?, class.name);
-                return self.wanted(&wanted, &value).at(|| Step::Key(key.text().into()));
-            }
+            self.check_tag(class, tag, &value, || Step::Key(key.text().into()))?;
         }
         if class.forbids_unknown {
             self.spend(object.len())?;
@@ -618,37 +637,22 @@ impl<'p, 'py> Run<'p, 'py> {
             let Some(value) = array.first()? else {
                 return self.wanted(&format!("an array for {}", class.name), value);
             };
-            let found = self.any(&value)?;
-            if !found.eq(tag)? {
-                let wanted = format!("the tag {} of {}", tag.bind(self.py).repr()?, class.name);
-                return self.wanted(&wanted, &value).at(|| Step::Index(0));
-            }
+            self.check_tag(class, tag, &value, || Step::Index(0))?;
         }
         let most = class.fields.len() + tagged;
         if (is_tuple || class.forbids_unknown) && array.len() > most {
-            let found = array.len();
-            let message = format!("an array of {most} is wanted, not one of {found}");
-            return Err(Failure::mismatch(message));
+            return Err(wrong_length(most, array.len()));
         }
-        self.spend(class.fields.len())?;
-        let first = self.values.len();
-        self.deeper(|run| {
-            for (index, field) in class.fields.iter().enumerate() {
-                let index = index + tagged;
-                let found = match array.get(index)? {
-                    Some(value) => Some(run.value(field.node, &value).at(|| Step::Index(index))?),
-                    None if matches!(field.missing, Missing::Required) => {
-                        let found = array.len();
-                        let message = format!("an array of {most} is wanted, not one of {found}");
-                        return Err(Failure::mismatch(message));
-                    }
-                    None => run.missing(class, field)?,
-                };
-                run.values.push(found);
+        self.made_of(class, |run, index, field| match array.get(index + tagged)? {
+            Some(value) => {
+                let made = run.value(field.node, &value);
+                made.at(|| Step::Index(index + tagged)).map(Some)
             }
-            Ok(())
-        })?;
-        self.build(class, first)
+            None if matches!(field.missing, Missing::Required) => {
+                Err(wrong_length(most, array.len()))
+            }
+            None => run.missing(class, field),
+        })
     }
 
     /// One of several Structs.
@@ -829,6 +833,11 @@ enum Lax<'a> {
 fn is_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cold]
+fn wrong_length(wanted: usize, found: usize) -> Box<Failure> {
+    Failure::mismatch(format!("an array of {wanted} is wanted, not one of {found}"))
 }
 
 #[cold]

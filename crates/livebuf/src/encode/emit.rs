@@ -41,16 +41,40 @@ fn value(tags: &[u8], cells: &[u64], at: usize) -> (u8, u64) {
 impl<S: Storage> Encoder<S> {
     /// Lays out the array of the values from `start` on: its home.
     pub(super) fn lay_out_array(&mut self, start: usize) -> Result<u32> {
-        let end = self.cells.len();
-        if end >= BLANK as usize {
-            let limit = self.options.limits.elements as u64;
-            return Err(Error::with_detail(ErrorKind::ElementLimit, 0, limit));
-        }
+        self.check_places()?;
         let listed = self.places.len();
         let plan = match self.plan_rows()? {
             Some(plan) => plan,
             None => self.plan(start, self.cells.len()),
         };
+        self.write_planned(plan, start, listed)
+    }
+
+    /// The same of a map's values, where they are rows of a table. `None` where they are not;
+    /// they still wait then.
+    pub(super) fn lay_out_rows(&mut self, start: usize) -> Result<Option<u32>> {
+        self.check_places()?;
+        let (listed, end) = (self.places.len(), self.cells.len());
+        let plan = self.planner().array(start, end);
+        if plan.column != ColumnType::Struct {
+            self.places.truncate(listed);
+            return Ok(None);
+        }
+        let plan = self.absorbed(plan);
+        self.write_planned(plan, start, listed).map(Some)
+    }
+
+    /// Places of values are numbers of 32 bits.
+    fn check_places(&self) -> Result<()> {
+        if self.cells.len() < BLANK as usize {
+            return Ok(());
+        }
+        Err(Error::with_detail(ErrorKind::ElementLimit, 0, self.options.limits.elements as u64))
+    }
+
+    /// Writes an array, and what waits among the values from `start` on. The plan's places are
+    /// those from `listed` on.
+    fn write_planned(&mut self, plan: Plan, start: usize, listed: usize) -> Result<u32> {
         self.check_elements(plan.places.len() as usize)?;
         if plan.waits {
             self.lay_out(start, self.cells.len())?;
@@ -111,30 +135,22 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    /// Plans an array. If some containers in it do not become columns, marks those that do.
     fn plan(&mut self, start: usize, end: usize) -> Plan {
         let plan = self.planner().array(start, end);
+        self.absorbed(plan)
+    }
+
+    /// The plan of an array. If some containers in it do not become columns, marks those that do.
+    fn absorbed(&mut self, plan: Plan) -> Plan {
         if plan.waits {
             absorb(&plan, &self.places, &mut self.tags);
         }
         plan
     }
 
-    /// The plan for a map's values as an array, where they are rows of a table.
-    pub(super) fn plan_values(&mut self, start: usize, end: usize) -> Option<Plan> {
-        let plan = self.planner().array(start, end);
-        if plan.column != ColumnType::Struct {
-            return None;
-        }
-        if plan.waits {
-            absorb(&plan, &self.places, &mut self.tags);
-        }
-        Some(plan)
-    }
-
     /// Lays out all containers from `start` to `end` that are no part of columns, each
     /// after its contents.
-    pub(super) fn lay_out(&mut self, start: usize, end: usize) -> Result<()> {
+    fn lay_out(&mut self, start: usize, end: usize) -> Result<()> {
         let mut open: Vec<Open> = Vec::new();
         let mut at = start;
         loop {
@@ -198,7 +214,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Writes an array by plan. The containers outside its columns are laid out already.
-    pub(super) fn write_array(&mut self, plan: &Plan) -> Result<u32> {
+    fn write_array(&mut self, plan: &Plan) -> Result<u32> {
         self.out.align();
         if plan.places.len() == 0 {
             let (home, place) = self.out.grow(8)?;

@@ -213,30 +213,12 @@ impl<S: Storage> Encoder<S> {
         sorted
     }
 
-    /// Writes the values of a map that wait as an array's elements, where these are rows of a
-    /// table: the array's home. `None` where they are no rows.
-    fn write_rows(&mut self, start: usize) -> Result<Option<u32>> {
-        let (listed, end) = (self.places.len(), self.cells.len());
-        let rows = self.plan_values(start, end);
-        let home = match rows {
-            Some(plan) => {
-                if plan.waits {
-                    self.lay_out(start, end)?;
-                }
-                Some(self.write_array(&plan)?)
-            }
-            None => None,
-        };
-        self.places.truncate(listed);
-        Ok(home)
-    }
-
     pub(super) fn end_map(&mut self, start: usize, first: usize) -> Result<u32> {
         let order = self.order_map(first)?;
         let mut values = None;
         if self.outermost.is_some() {
             if order.doubles.is_empty() && order.sorted.len() >= LEAST_ROWS {
-                values = self.write_rows(start)?;
+                values = self.lay_out_rows(start)?;
             }
             if values.is_none() {
                 self.settle_waiting(start)?;

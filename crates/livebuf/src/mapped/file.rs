@@ -63,11 +63,23 @@ pub(crate) enum Access {
     Replace,
 }
 
+/// Opens a regular file for its one writer, and takes its exclusive lock: the file that still has
+/// the name once it is locked. Tries for 20 ms.
+///
+/// # Errors
+/// [`WouldBlock`](io::ErrorKind::WouldBlock) where it is locked,
+/// [`IsADirectory`](io::ErrorKind::IsADirectory) and
+/// [`InvalidInput`](io::ErrorKind::InvalidInput) for what is no regular file, and what the system
+/// reports.
+pub fn open_locked(path: &Path) -> io::Result<File> {
+    open_with(path, Access::Write)
+}
+
 /// Opens a regular file and locks it: the file that still has the name once it is locked.
 ///
 /// A lock that was given back can last for a moment. A process that is being started shares the
 /// files of its parent until its program begins. So this tries for 20 ms.
-pub(crate) fn open_locked(path: &Path, access: Access) -> io::Result<File> {
+pub(crate) fn open_with(path: &Path, access: Access) -> io::Result<File> {
     let mut tries = 20;
     loop {
         let file = OpenOptions::new().read(true).write(access != Access::Read).open(path)?;
@@ -93,15 +105,23 @@ pub(crate) fn open_locked(path: &Path, access: Access) -> io::Result<File> {
     }
 }
 
+/// Whether a path still names this file. Where the system cannot tell, open files keep their names.
+///
+/// # Errors
+/// What the system reports.
 #[cfg(unix)]
-fn has_name(file: &File, path: &Path) -> io::Result<bool> {
+pub fn has_name(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let (ours, named) = (file.metadata()?, fs::metadata(path)?);
     Ok((ours.dev(), ours.ino()) == (named.dev(), named.ino()))
 }
 
+/// Whether a path still names this file: open files keep their names here.
+///
+/// # Errors
+/// None.
 #[cfg(not(unix))]
-fn has_name(_file: &File, _path: &Path) -> io::Result<bool> {
+pub fn has_name(_file: &File, _path: &Path) -> io::Result<bool> {
     Ok(true) // An open file cannot be renamed over.
 }
 

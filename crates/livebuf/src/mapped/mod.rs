@@ -26,14 +26,14 @@
 mod file;
 mod journal;
 
-pub use file::sync_directory_of;
+pub use file::{has_name, open_locked, sync_directory_of};
 pub use journal::{Changes, Committed, FileEdit, FileStorage};
 
 use crate::error::Result;
 use crate::store::storage::Storage;
 use crate::view::{Checked, Doc};
 use file::{
-    Access, allocate, invalid, lock, map, map_shared, open_locked, refused, rename_durably,
+    Access, allocate, invalid, lock, map, map_shared, open_with, refused, rename_durably,
     round_up_to_page,
 };
 use memmap2::{Mmap, MmapMut};
@@ -74,7 +74,7 @@ impl MappedFile {
         let path = fs::canonicalize(path)?;
         let mut waits = 0;
         loop {
-            let opened = open_locked(&path, Access::Read).and_then(|file| {
+            let opened = open_with(&path, Access::Read).and_then(|file| {
                 if journal::is_due(&file)? {
                     drop(file);
                     return journal::finish(&path).map(|()| None);
@@ -160,7 +160,7 @@ impl MappedStorage {
     /// inside where the file holds no document.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
-        let file = open_locked(&path, Access::Write)?;
+        let file = open_with(&path, Access::Write)?;
         journal::recover(&mut &file)?;
         let used = {
             let map = map(&file)?;
@@ -325,7 +325,7 @@ pub fn replace(temporary: &Path, path: &Path) -> io::Result<()> {
 fn to_replace(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     match fs::canonicalize(path) {
         Ok(path) => {
-            let old = open_locked(&path, Access::Replace)?;
+            let old = open_with(&path, Access::Replace)?;
             Ok((path, Some(old)))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((path.to_path_buf(), None)),

@@ -2,7 +2,7 @@
 
 use super::edit::{set_counts, set_root};
 use super::find::common_prefix;
-use super::node::{SLOTS, head_of, header};
+use super::node::{ITEMS, head_of, header};
 use super::{Entries, Map, key_of};
 use crate::error::Result;
 use crate::format::layout::*;
@@ -15,20 +15,20 @@ const fn spans(count: usize) -> ([usize; MAX_LEVELS], usize) {
     let mut spans = [0; MAX_LEVELS];
     let (mut levels, mut span) = (0, 1usize);
     while levels == 0 || span < count {
-        span = span.saturating_mul(SLOTS);
+        span = span.saturating_mul(ITEMS);
         spans[levels] = span;
         levels += 1;
     }
     (spans, levels)
 }
 
-/// Slots of each node of an index of `count` entries.
+/// Items of each node of an index of `count` entries.
 const fn capacity(count: usize) -> usize {
     match count {
         0..=7 => 7,
         8..=15 => 15,
         16..=31 => 31,
-        _ => SLOTS,
+        _ => ITEMS,
     }
 }
 
@@ -65,18 +65,18 @@ pub(crate) fn build(
             let (first, last) = (run[0], run[run.len() - 1]);
             let prefix =
                 common_prefix(key_of(bytes, entries, first)?, key_of(bytes, entries, last)?) as u32;
-            let step = spans[level] / SLOTS;
+            let step = spans[level] / ITEMS;
             let count = run.len().div_ceil(step);
             block[..8].copy_from_slice(&header(level as u8, count, capacity, prefix).to_le_bytes());
             let (words, _) = block.as_chunks_mut::<4>();
-            for (slot, keys) in run.chunks(step).enumerate() {
+            for (item, keys) in run.chunks(step).enumerate() {
                 let head = head_of(key_of(bytes, entries, keys[0])?, prefix);
                 let (head, child) = match level {
                     0 => (head, keys[0]),
-                    _ => (if slot == 0 { 0 } else { head }, below as u32),
+                    _ => (if item == 0 { 0 } else { head }, below as u32),
                 };
-                words[2 + slot] = head.to_le_bytes();
-                words[2 + capacity + slot] = child.to_le_bytes();
+                words[2 + item] = head.to_le_bytes();
+                words[2 + capacity + item] = child.to_le_bytes();
                 if level > 0 {
                     below += size as u64;
                 }

@@ -13,13 +13,13 @@ use crate::format::layout::*;
 #[derive(Clone, Copy)]
 struct Frame {
     offset: u32,
-    slot: usize,
+    item: usize,
     /// First entry of the node's subtree.
     first: u32,
 }
 
 /// Checks the header and the index of a map: every node well-formed, prefixes
-/// and heads right, keys strictly ascending, and every live entry in one slot.
+/// and heads right, keys strictly ascending, and every live entry in one item.
 /// The entries' cells are the caller's to check. `visit` is told of each node
 /// (offset, size) before it is entered and may refuse.
 pub(crate) fn check_index(
@@ -32,7 +32,7 @@ pub(crate) fn check_index(
     if map.root == 0 {
         return check_hash(bytes, &map, visit);
     }
-    let mut stack = [Frame { offset: 0, slot: 0, first: 0 }; MAX_LEVELS];
+    let mut stack = [Frame { offset: 0, item: 0, first: 0 }; MAX_LEVELS];
     let mut depth = 0usize;
     let mut previous: Option<u32> = None;
     let mut seen = 0u32;
@@ -43,7 +43,7 @@ pub(crate) fn check_index(
             let node = check_node(bytes, offset, above)?;
             visit(offset, node_size(node.capacity() as u32))?;
             let Some(frame) = stack.get_mut(depth) else { return Err(damaged(offset)) };
-            *frame = Frame { offset, slot: 0, first: 0 };
+            *frame = Frame { offset, item: 0, first: 0 };
             depth += 1;
             if node.level > 0 {
                 next = Some((node.child(0), Some(node.level)));
@@ -52,23 +52,23 @@ pub(crate) fn check_index(
             // Its first key settles the separators above it.
             let first = node.child(0);
             let key = key_of(bytes, map.entries, first)?;
-            let top = stack.iter().take(depth).rposition(|frame| frame.slot > 0);
+            let top = stack.iter().take(depth).rposition(|frame| frame.item > 0);
             for frame in stack.iter_mut().take(depth).skip(top.map_or(0, |top| top + 1)) {
                 frame.first = first;
             }
             if let (Some(top), Some(previous)) = (top, previous) {
-                let Frame { offset, slot, .. } = stack[top];
+                let Frame { offset, item, .. } = stack[top];
                 let above = Node::load(bytes, offset)?;
                 let before = key_of(bytes, map.entries, previous)?;
-                let head = above.head(slot);
+                let head = above.head(item);
                 if head < head_of(before, above.prefix) || head > head_of(key, above.prefix) {
                     return Err(damaged(offset));
                 }
             }
-            for slot in 0..node.count {
-                let entry = node.child(slot);
+            for item in 0..node.count {
+                let entry = node.child(item);
                 let key = check_key(bytes, &map, entry)?;
-                if node.head(slot) != head_of(key, node.prefix) {
+                if node.head(item) != head_of(key, node.prefix) {
                     return Err(damaged(offset));
                 }
                 if let Some(previous) = previous {
@@ -89,7 +89,7 @@ pub(crate) fn check_index(
                 }
             }
         }
-        // Goes up to a node that has a slot left.
+        // Goes up to a node that has an item left.
         let Some(last) = previous else { return Err(damaged(map.root)) };
         loop {
             let Some(top) = depth.checked_sub(1) else {
@@ -100,9 +100,9 @@ pub(crate) fn check_index(
             };
             let frame = &mut stack[top];
             let node = Node::load(bytes, frame.offset)?;
-            if node.level > 0 && frame.slot + 1 < node.count {
-                frame.slot += 1;
-                next = Some((node.child(frame.slot), Some(node.level)));
+            if node.level > 0 && frame.item + 1 < node.count {
+                frame.item += 1;
+                next = Some((node.child(frame.item), Some(node.level)));
                 break;
             }
             // All keys between these two share the prefix, too.
@@ -172,8 +172,8 @@ fn check_node<'a>(bytes: &'a [u8], offset: u32, above: Option<u8>) -> Result<Nod
     if node.level > 0 && node.head(0) != 0 {
         return Err(damaged(offset));
     }
-    for slot in node.count..node.capacity() {
-        if node.head(slot) != 0 || node.child(slot) != 0 {
+    for item in node.count..node.capacity() {
+        if node.head(item) != 0 || node.child(item) != 0 {
             return Err(Error::new(ErrorKind::NotZero, u64::from(offset)));
         }
     }

@@ -8,7 +8,7 @@
 //! but no memory is. The plan alone decides how many blocks are cut.
 
 use super::find::{
-    Hit, Path, Seek, Target, common_prefix, edge_key, find_slot, first_key, locate, seek,
+    Hit, Path, Seek, Target, common_prefix, edge_key, find_item, first_key, locate, seek,
 };
 use super::hash;
 use super::node::*;
@@ -21,13 +21,13 @@ use crate::store::space::{Extent, Observer, Space};
 use crate::store::storage::Storage;
 
 const NODE_SIZE: u64 = node_size(NODE_ITEMS) as u64;
-/// Slots of the first root leaf.
-const FIRST_SLOTS: usize = 7;
-/// Fewest entries that a table is given room for.
+/// Items of the first root leaf.
+const FIRST_ITEMS: usize = 7;
+/// Fewest entries that a map is given room for.
 const FIRST_ENTRIES: u32 = 8;
 /// From this many used entries on, holes are squeezed when they are the majority.
 const SQUEEZE: u32 = 16;
-/// From this capacity on, a table gives half of itself back when only a quarter is used.
+/// From this capacity on, entries give half of their room back when only a quarter is used.
 const GIVE_BACK: u32 = 64;
 
 // --- create, reserve, free --------------------------------------------------
@@ -57,7 +57,7 @@ pub(crate) fn create<S: Storage, O: Observer>(
     Map { at, live: 0, used: 0, capacity, entries, root: 0, hash: 0, buckets: 0 }
 }
 
-/// How the entry table grows.
+/// How the entries' room grows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
     /// The capacity after it.
@@ -69,7 +69,7 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    /// Plans room for `additional` more entries. A table that ends the document grows in place
+    /// Plans room for `additional` more entries. Entries that end the document grow in place
     /// by an eighth. Others move, and grow by half.
     fn plan(bytes: &[u8], map: &Map, additional: u32) -> Growth {
         let capacity = map.capacity;
@@ -86,14 +86,14 @@ impl Growth {
         Growth { capacity, fresh: map.entries.size(capacity), tail: 0 }
     }
 
-    /// Claims the bytes by which the document was extended, for a table that grows in place.
+    /// Claims the bytes by which the document was extended, for entries that grow in place.
     fn claim<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: u64) {
         if self.tail > 0 {
             space.write_u32(map + u64::from(MAP_CAPACITY), self.capacity);
         }
     }
 
-    /// Moves the table to its new place; returns that and the old block.
+    /// Moves the entries to their new place; returns that and the old block.
     fn carry_out<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,
@@ -116,7 +116,7 @@ impl Growth {
 
 /// What making room for `additional` entries needs.
 pub(crate) fn plan_reserve(bytes: &[u8], map: &Map, additional: u32) -> Result<Growth> {
-    checked_table(bytes, map)?;
+    check_entries(bytes, map)?;
     Ok(Growth::plan(bytes, map, additional))
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn reserve<S: Storage, O: Observer>(
     }
 }
 
-/// Frees the table and the index. The caller frees the header, and before that what keys and
+/// Frees the entries and the index. The caller frees the header, and before that what keys and
 /// values own.
 pub(crate) fn free_body<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
@@ -174,8 +174,8 @@ fn free_index<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map) {
     }
 }
 
-/// Checks that the whole entry table, and the hash block, lie in the document.
-fn checked_table(bytes: &[u8], map: &Map) -> Result<()> {
+/// Checks that all entries, and the hash block, lie in the document.
+fn check_entries(bytes: &[u8], map: &Map) -> Result<()> {
     check(bytes, u64::from(map.entries.at), map.entries.size(map.capacity))?;
     if map.hash == 0 { Ok(()) } else { hash::check_bounds(bytes, map) }
 }
@@ -198,7 +198,7 @@ pub(crate) struct InsertPlan {
     /// Buckets of a new hash block; 0 for none.
     buckets: u32,
     /// The key's place in the hash block that is there.
-    hashed: Option<hash::Place>,
+    hashed: Option<hash::Hashed>,
 }
 
 impl InsertPlan {
@@ -222,7 +222,7 @@ impl InsertPlan {
         self.growth.tail
     }
 
-    /// Lets the table grow in place, after [`Space::extend`] by [`tail`](Self::tail).
+    /// Lets the entries grow in place, after [`Space::extend`] by [`tail`](Self::tail).
     pub(crate) fn claim<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
         self.growth.claim(space, map.at);
     }
@@ -231,20 +231,21 @@ impl InsertPlan {
 /// Finds a key or plans its insertion.
 #[inline]
 pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Place> {
-    checked_table(bytes, map)?;
+    check_entries(bytes, map)?;
     let mut hashed = None;
     if map.hash != 0 {
-        let place = hash::Place::of(key, map.buckets);
+        let key_hash = hash::Hashed::of(key, map.buckets);
         if cfg!(not(feature = "small"))
-            && let hash::Found::Entry(entry) = map.find_hashed(bytes, &Needle::new(key), place)?
+            && let hash::Found::Entry(entry) =
+                map.find_hashed(bytes, &Needle::new(key), key_hash)?
         {
             return Ok(Place::Found(entry));
         }
-        hashed = Some(place);
+        hashed = Some(key_hash);
     }
     let index = IndexPlan::plan(bytes, map, key)?;
     if index.nodes == NewNodes::Taken {
-        return Ok(Place::Found(Node::load(bytes, index.leaf)?.child(index.slot as usize)));
+        return Ok(Place::Found(Node::load(bytes, index.leaf)?.child(index.item as usize)));
     }
     let growth = Growth::plan(bytes, map, 1);
     Ok(Place::New(InsertPlan { growth, index, buckets: hash::plan_growth(map), hashed }))
@@ -331,8 +332,8 @@ pub(super) fn set_root<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u6
 #[derive(Clone, Copy)]
 struct IndexPlan {
     leaf: u32,
-    slot: u32,
-    /// Count of the leaf's slots in use, and its capacity.
+    item: u32,
+    /// Count of the leaf's items in use, and its capacity.
     count: u32,
     capacity: u32,
     /// The key's head in the leaf.
@@ -345,11 +346,11 @@ struct IndexPlan {
     halves: u32,
 }
 
-/// What an insertion does to the index besides adding a slot to the leaf.
+/// What an insertion does to the index besides adding an item to the leaf.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 enum NewNodes {
-    /// No new slot either: the key is there.
+    /// No new item either: the key is there.
     Taken,
     /// Nothing else.
     None,
@@ -368,11 +369,11 @@ impl IndexPlan {
             && let Some(spot) = locate(bytes, map.entries, map.root, key)?
         {
             let (count, capacity) = (spot.leaf.count() as u32, NODE_ITEMS);
-            let (slot, head) = (spot.slot as u32, head_of(key, spot.leaf.prefix()));
+            let (item, head) = (spot.item as u32, head_of(key, spot.leaf.prefix()));
             let nodes = if spot.found.is_some() { NewNodes::Taken } else { NewNodes::None };
             if count < capacity || nodes == NewNodes::Taken {
                 let (leaf, fresh, halves) = (spot.offset, 0, 0);
-                return Ok(IndexPlan { leaf, slot, count, capacity, head, fresh, nodes, halves });
+                return Ok(IndexPlan { leaf, item, count, capacity, head, fresh, nodes, halves });
             }
         }
         IndexPlan::plan_more(bytes, map, key)
@@ -384,35 +385,35 @@ impl IndexPlan {
         if map.root == 0 {
             return Ok(IndexPlan {
                 leaf: 0,
-                slot: 0,
+                item: 0,
                 count: 0,
-                capacity: FIRST_SLOTS as u32,
+                capacity: FIRST_ITEMS as u32,
                 head: head_of(key, 0),
-                fresh: node_size(FIRST_SLOTS as u32),
+                fresh: node_size(FIRST_ITEMS as u32),
                 nodes: NewNodes::First,
                 halves: 0,
             });
         }
         let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
         let depth = seek.path.depth as usize;
-        let (leaf, slot) = seek.path.leaf();
+        let (leaf, item) = seek.path.leaf();
         let node = Node::load(bytes, leaf)?;
-        let (slot, count, capacity) = (slot as u32, node.count as u32, node.capacity() as u32);
+        let (item, count, capacity) = (item as u32, node.count as u32, node.capacity() as u32);
         if seek.found.is_some() {
             let (head, fresh, nodes, halves) = (0, 0, NewNodes::Taken, 0);
-            return Ok(IndexPlan { leaf, slot, count, capacity, head, fresh, nodes, halves });
+            return Ok(IndexPlan { leaf, item, count, capacity, head, fresh, nodes, halves });
         }
         let outside = (seek.outside as usize) < depth;
         let prefix = if outside { node.prefix.min(seek.shared) } else { node.prefix };
         let head = head_of(key, prefix);
         let (nodes, fresh, halves) = if count < capacity {
             (if outside { NewNodes::More } else { NewNodes::None }, 0, 0)
-        } else if node.capacity() < SLOTS {
+        } else if node.capacity() < ITEMS {
             (NewNodes::Larger, node_size(2 * capacity + 1), 0)
         } else {
             let mut halves = 1;
             while halves < depth
-                && Node::load(bytes, seek.path.nodes[depth - 1 - halves])?.count == SLOTS
+                && Node::load(bytes, seek.path.nodes[depth - 1 - halves])?.count == ITEMS
             {
                 halves += 1;
             }
@@ -424,7 +425,7 @@ impl IndexPlan {
             let new_root = usize::from(halves == depth);
             (NewNodes::More, NODE_SIZE as u32 * (halves + new_root) as u32, halves as u32)
         };
-        Ok(IndexPlan { leaf, slot, count, capacity, head, fresh, nodes, halves })
+        Ok(IndexPlan { leaf, item, count, capacity, head, fresh, nodes, halves })
     }
 
     /// Puts entry `number` (which is written) into the index.
@@ -438,7 +439,7 @@ impl IndexPlan {
     ) {
         if self.nodes == NewNodes::None {
             let counts = (self.count as usize, self.capacity as usize);
-            insert_slot(space, self.leaf, counts, self.slot as usize, (self.head, number));
+            insert_item(space, self.leaf, counts, self.item as usize, (self.head, number));
             renew_prefix_at(space, map.entries, self.leaf, counts.0 + 1);
         } else {
             self.carry_out_more(space, map, number, extent);
@@ -455,7 +456,7 @@ impl IndexPlan {
     ) {
         let &IndexPlan { leaf, head, nodes, .. } = self;
         let (count, capacity) = (self.count as usize, self.capacity as usize);
-        let mut slot = self.slot as usize;
+        let mut item = self.item as usize;
         // Finds the way to the leaf again by the entry's key, so that plans need not carry it.
         let target = key_of(space.bytes(), map.entries, number).map(Target::at);
         let way = match (map.root, target) {
@@ -468,8 +469,8 @@ impl IndexPlan {
         let root = match nodes {
             NewNodes::First => {
                 let root = extent.carve(u64::from(self.fresh));
-                space.write_u64(u64::from(root), header(0, 0, FIRST_SLOTS, 0));
-                slot = 0;
+                space.write_u64(u64::from(root), header(0, 0, FIRST_ITEMS, 0));
+                item = 0;
                 root
             }
             NewNodes::Larger => {
@@ -490,7 +491,7 @@ impl IndexPlan {
             NewNodes::Larger => 2 * capacity + 1,
             _ => capacity,
         };
-        insert_slot(space, root, (count, capacity), slot, (head, number));
+        insert_item(space, root, (count, capacity), item, (head, number));
         renew_prefix_at(space, map.entries, root, count + 1);
         if root != leaf {
             set_root(space, map.at, root);
@@ -510,9 +511,9 @@ fn shorten_prefixes<S: Storage, O: Observer>(space: &mut Space<S, O>, seek: &See
         let Ok(node) = Node::load(space.bytes(), offset) else { return };
         let Some(by @ 1..) = node.prefix.checked_sub(seek.shared) else { continue };
         let (count, first) = (node.count, usize::from(node.level > 0));
-        let mut heads = [0u8; 4 * SLOTS];
-        for (slot, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            let old = node.head(slot);
+        let mut heads = [0u8; 4 * ITEMS];
+        for (item, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            let old = node.head(item);
             let new = match by {
                 1..4 => seek.neighbour & !(u32::MAX >> (8 * by)) | old >> (8 * by),
                 _ => seek.neighbour,
@@ -538,27 +539,27 @@ fn split<S: Storage, O: Observer>(
     let (mut position, mut at_end, mut at_start) = (path.leaf().1, true, true);
     for at in 0..depth {
         let last = Node::load(space.bytes(), path.nodes[at]).map_or(0, |n| n.count);
-        let slot = path.slots[at] as usize + usize::from(at + 1 < depth);
-        at_end &= slot == last;
-        at_start &= path.slots[at] == 0;
+        let item = path.items[at] as usize + usize::from(at + 1 < depth);
+        at_end &= item == last;
+        at_start &= path.items[at] == 0;
     }
     for at in (0..depth).rev() {
         let offset = path.nodes[at];
         let Ok(node) = Node::load(space.bytes(), offset) else { return };
         let (count, level, prefix) = (node.count, node.level, node.prefix);
         if depth - at > halves {
-            insert_slot(space, offset, (count, SLOTS), position, (head, child));
+            insert_item(space, offset, (count, ITEMS), position, (head, child));
             renew_prefix_at(space, map.entries, offset, count + 1);
             return;
         }
         let left = if at_end {
             // Ascending keys leave full nodes behind them,
-            SLOTS
+            ITEMS
         } else if at_start {
             // and so do descending ones.
             1
         } else {
-            SLOTS.div_ceil(2)
+            ITEMS.div_ceil(2)
         };
         let right = extent.carve_in_page(NODE_SIZE);
         split_node(space, offset, right, left, position, (head, child));
@@ -566,7 +567,7 @@ fn split<S: Storage, O: Observer>(
         renew_prefix(space, map.entries, right);
         let parent = match at.checked_sub(1) {
             Some(above) => {
-                position = path.slots[above] as usize + 1;
+                position = path.items[above] as usize + 1;
                 Node::load(space.bytes(), path.nodes[above]).map_or(0, |n| n.prefix)
             }
             None => prefix,
@@ -577,37 +578,37 @@ fn split<S: Storage, O: Observer>(
         (head, child) = (head_of(separator.unwrap_or(&[]), parent), right);
         if at == 0 {
             let root = extent.carve_in_page(NODE_SIZE);
-            space.write_u64(u64::from(root), header(level + 1, 0, SLOTS, prefix));
-            insert_slot(space, root, (0, SLOTS), 0, (0, offset));
-            insert_slot(space, root, (1, SLOTS), 1, (head, child));
+            space.write_u64(u64::from(root), header(level + 1, 0, ITEMS, prefix));
+            insert_item(space, root, (0, ITEMS), 0, (0, offset));
+            insert_item(space, root, (1, ITEMS), 1, (head, child));
             set_root(space, map.at, root);
         }
     }
 }
 
-/// Splits a full node while inserting a slot; `left` of the 64 slots stay.
+/// Splits a full node while inserting an item; `left` of the 64 items stay.
 fn split_node<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     node: u32,
     right: u32,
     left: usize,
     position: usize,
-    slot: (u32, u32),
+    item: (u32, u32),
 ) {
     let Ok(Node { count, level, prefix, .. }) = Node::load(space.bytes(), node) else { return };
     let keep = if position < left { left - 1 } else { left }.min(count);
     let moved = count - keep;
-    space.write_u64(u64::from(right), header(level, moved, SLOTS, prefix));
-    for first in [0, SLOTS] {
+    space.write_u64(u64::from(right), header(level, moved, ITEMS, prefix));
+    for first in [0, ITEMS] {
         let (place, length) = (head_at(node, first + keep), 4 * moved as u64);
         space.copy_within(place, head_at(right, first), length);
         space.zero(place, length);
     }
     set_count(space, node, keep);
     if position < left {
-        insert_slot(space, node, (keep, SLOTS), position, slot);
+        insert_item(space, node, (keep, ITEMS), position, item);
     } else {
-        insert_slot(space, right, (moved, SLOTS), position - left, slot);
+        insert_item(space, right, (moved, ITEMS), position - left, item);
     }
     if level > 0 {
         // A node's least separator stands for "less than any key".
@@ -660,12 +661,12 @@ fn renew_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, entries: Entri
     if prefix <= node.prefix {
         return;
     }
-    let mut heads = [0u8; 4 * SLOTS];
-    for (slot, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate().take(node.count) {
+    let mut heads = [0u8; 4 * ITEMS];
+    for (item, head) in heads.as_chunks_mut::<4>().0.iter_mut().enumerate().take(node.count) {
         let key = if node.level == 0 {
-            key_of(bytes, entries, node.child(slot))
+            key_of(bytes, entries, node.child(item))
         } else {
-            node.descend(bytes, slot).and_then(|child| first_key(bytes, entries, child))
+            node.descend(bytes, item).and_then(|child| first_key(bytes, entries, child))
         };
         *head = head_of(key.unwrap_or(&[]), prefix).to_le_bytes();
     }
@@ -681,13 +682,13 @@ pub(crate) struct RemovePlan {
     /// The entry to be removed.
     pub(crate) entry: Entry,
     pub(crate) number: u32,
-    slot: OldSlot,
+    item: OldItem,
 }
 
-/// A slot to take out of the index.
-struct OldSlot {
+/// A item to take out of the index.
+struct OldItem {
     leaf: u32,
-    slot: u32,
+    item: u32,
     count: u32,
     capacity: u32,
     /// The way there, where it is the leaf's only one.
@@ -696,17 +697,17 @@ struct OldSlot {
     hashed: Option<(u64, usize)>,
 }
 
-impl OldSlot {
-    /// Finds a key: the number of its entry, and its slot.
+impl OldItem {
+    /// Finds a key: the number of its entry, and its item.
     #[inline]
-    fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<(u32, OldSlot)>> {
-        let hit = find_slot(bytes, map.entries, map.root, &Needle::new(key))?;
-        let Some(Hit { entry, leaf, slot }) = hit else { return Ok(None) };
+    fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<(u32, OldItem)>> {
+        let hit = find_item(bytes, map.entries, map.root, &Needle::new(key))?;
+        let Some(Hit { entry, leaf, item }) = hit else { return Ok(None) };
         let node = Node::load(bytes, leaf)?;
         let path = if node.count == 1 { Some(path_to(bytes, map, key, entry)?) } else { None };
-        let (slot, count, capacity) = (slot as u32, node.count as u32, node.capacity() as u32);
+        let (item, count, capacity) = (item as u32, node.count as u32, node.capacity() as u32);
         let hashed = hash::locate(bytes, map, entry, key);
-        Ok(Some((entry, OldSlot { leaf, slot, count, capacity, path, hashed })))
+        Ok(Some((entry, OldItem { leaf, item, count, capacity, path, hashed })))
     }
 
     fn carry_out<S: Storage, O: Observer>(&self, space: &mut Space<S, O>, map: &Map) {
@@ -714,14 +715,14 @@ impl OldSlot {
         match &self.path {
             None => {
                 let counts = (self.count as usize, self.capacity as usize);
-                remove_slot(space, self.leaf, counts, self.slot as usize);
+                remove_item(space, self.leaf, counts, self.item as usize);
             }
             Some(path) => remove_leaf(space, map, path),
         }
     }
 }
 
-/// The way to the slot of an entry that is there.
+/// The way to the item of an entry that is there.
 #[cold]
 #[inline(never)]
 fn path_to(bytes: &[u8], map: &Map, key: &[u8], number: u32) -> Result<Path> {
@@ -732,13 +733,13 @@ fn path_to(bytes: &[u8], map: &Map, key: &[u8], number: u32) -> Result<Path> {
     Ok(seek.path)
 }
 
-/// Finds a key's entry and its slot in the index.
+/// Finds a key's entry and its item in the index.
 #[inline]
 pub(crate) fn plan_remove(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Option<RemovePlan>> {
-    checked_table(bytes, map)?;
-    let Some((number, slot)) = OldSlot::plan(bytes, map, key)? else { return Ok(None) };
+    check_entries(bytes, map)?;
+    let Some((number, item)) = OldItem::plan(bytes, map, key)? else { return Ok(None) };
     let entry = map.entry(bytes, number)?;
-    Ok(Some(RemovePlan { entry, number, slot }))
+    Ok(Some(RemovePlan { entry, number, item }))
 }
 
 /// Takes an entry out and leaves a hole. The caller frees what its key and value own, before or
@@ -749,11 +750,12 @@ pub(crate) fn remove<S: Storage, O: Observer>(
     map: &Map,
     plan: &RemovePlan,
 ) {
-    let RemovePlan { entry, number, slot } = plan;
-    slot.carry_out(space, map);
-    space.write_u64(entry.key, 0);
-    if !map.entries.keys_only {
-        space.write_u64(entry.value, 0);
+    let RemovePlan { entry, number, item } = plan;
+    item.carry_out(space, map);
+    if map.entries.keys_only {
+        space.write_u64(entry.key, 0);
+    } else {
+        space.write(entry.key, &[0; 16]);
         space.write_u8(entry.tag_at, TAG_HOLE);
     }
     let (live, mut used) = (map.live.saturating_sub(1), map.used);
@@ -793,18 +795,18 @@ pub(crate) fn squeeze<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64
     }
 }
 
-/// Frees a leaf with one slot, and the nodes above that it leaves empty. A root with one child
+/// Frees a leaf with one item, and the nodes above that it leaves empty. A root with one child
 /// is replaced by it.
 #[cold]
 fn remove_leaf<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path: &Path) {
     let mut top = 0;
     for at in (0..path.depth as usize).rev() {
-        let (offset, slot) = (path.nodes[at], path.slots[at] as usize);
+        let (offset, item) = (path.nodes[at], path.items[at] as usize);
         let Ok(node) = Node::load(space.bytes(), offset) else { return };
         let (count, capacity, level) = (node.count, node.capacity(), node.level);
         if count > 1 {
-            remove_slot(space, offset, (count, capacity), slot);
-            if level > 0 && slot == 0 {
+            remove_item(space, offset, (count, capacity), item);
+            if level > 0 && item == 0 {
                 space.write_u32(head_at(offset, 0), 0);
             }
             top = map.root;
@@ -829,8 +831,8 @@ fn remove_leaf<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, path
 }
 
 /// Moves the live entries together, in order. Takes linear time, no search and no memory. While
-/// an entry moves, half of its key cell and its slot in the index are exchanged. So the entry
-/// knows the slot that needs its new number.
+/// an entry moves, half of its key cell and its item in the index are exchanged. So the entry
+/// knows the item that needs its new number.
 fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
     let entries = map.entries;
@@ -843,8 +845,8 @@ fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
         let leaf = path.leaf().0;
         let Ok(node) = Node::load(space.bytes(), leaf) else { break };
         let (count, capacity) = (node.count, node.capacity());
-        for slot in 0..count {
-            let place = child_at(leaf, capacity, slot);
+        for item in 0..count {
+            let place = child_at(leaf, capacity, item);
             let number = load_u32(space.bytes(), place).unwrap_or(0);
             if number > hole {
                 let key = entries.key_at(number);
@@ -896,7 +898,7 @@ fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     set_counts(space, map.at, map.live, next);
 }
 
-/// Halves a table of which a quarter is used, or frees it when nothing is.
+/// Halves the room of entries of which a quarter is used, or frees it when nothing is.
 fn give_back<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
     if map.used > map.capacity / 4 {
@@ -922,7 +924,7 @@ pub(crate) enum RenamePlace {
 pub(crate) struct RenamePlan {
     map: Map,
     number: u32,
-    old: OldSlot,
+    old: OldItem,
     fresh: u64,
 }
 
@@ -935,8 +937,8 @@ impl RenamePlan {
 
 /// Finds a key or plans that entry `number` gets it.
 pub(crate) fn plan_rename(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> Result<RenamePlace> {
-    checked_table(bytes, map)?;
-    let old = OldSlot::plan(bytes, map, key_of(bytes, map.entries, number)?)?;
+    check_entries(bytes, map)?;
+    let old = OldItem::plan(bytes, map, key_of(bytes, map.entries, number)?)?;
     let Some((_, old)) = old.filter(|(found, _)| *found == number && number < map.used) else {
         return Err(Error::new(ErrorKind::BadIndex, map.at));
     };
@@ -967,7 +969,7 @@ pub(crate) fn rename<S: Storage, O: Observer>(
     }
     let root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
     let map = Map { root, ..*map };
-    // An error is possible on damaged bytes only; the entry is then in no slot.
+    // An error is possible on damaged bytes only; the entry is then in no item.
     if let Ok(index) = IndexPlan::plan(space.bytes(), &map, key)
         && u64::from(index.fresh) <= plan.fresh
     {

@@ -9,8 +9,8 @@
 use core::cmp::Ordering;
 use core::ops::Bound;
 
-use super::hash::{self, Found, Place};
-use super::node::{Full, Node, SLOTS, damaged, head_of, short_head};
+use super::hash::{self, Found, Hashed};
+use super::node::{Full, ITEMS, Node, damaged, head_of, short_head};
 use super::{Entries, Map, key_of};
 use crate::block::record::Raw;
 use crate::error::Result;
@@ -24,17 +24,15 @@ impl Map {
     pub(crate) fn find(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
         // The small build leaves this to the tree.
         if cfg!(not(feature = "small")) && self.hash != 0 {
-            match self.find_hashed(bytes, needle, Place::of(needle.text, self.buckets))? {
+            match self.find_hashed(bytes, needle, Hashed::of(needle.text, self.buckets))? {
                 Found::Entry(entry) => return Ok(Some(entry)),
                 Found::Nothing => return Ok(None),
                 Found::Perhaps => {}
             }
         }
-        Ok(find_slot(bytes, self.entries, self.root, needle)?.map(|hit| hit.entry))
+        Ok(find_item(bytes, self.entries, self.root, needle)?.map(|hit| hit.entry))
     }
-}
 
-impl Map {
     /// The value with this key, of a map whose values are in an array; a hole where there is none.
     #[cold]
     #[inline(never)]
@@ -52,9 +50,9 @@ impl Map {
         &self,
         bytes: &[u8],
         needle: &Needle<'_>,
-        place: Place,
+        hashed: Hashed,
     ) -> Result<Found> {
-        hash::find(bytes, self, place, |position| is_at(bytes, position, needle))
+        hash::find(bytes, self, hashed, |position| is_at(bytes, position, needle))
     }
 }
 
@@ -64,12 +62,12 @@ pub(super) struct Hit {
     pub(super) entry: u32,
     /// Its place in the index.
     pub(super) leaf: u32,
-    pub(super) slot: usize,
+    pub(super) item: usize,
 }
 
 /// Finds a key in the index under `root` (0: none).
 #[cfg_attr(not(feature = "small"), inline(always))]
-pub(super) fn find_slot(
+pub(super) fn find_item(
     bytes: &[u8],
     entries: Entries,
     root: u32,
@@ -86,18 +84,18 @@ pub(super) fn find_slot(
     let mut level = node.level();
     while level > 0 {
         let head = head_of(needle.text, node.prefix());
-        let mut slot = node.at_most(head).saturating_sub(1);
-        if node.head(slot) == head && slot > 0 {
-            if slot > 1 && node.head(slot - 1) == head {
+        let mut item = node.at_most(head).saturating_sub(1);
+        if node.head(item) == head && item > 0 {
+            if item > 1 && node.head(item - 1) == head {
                 let target = Target::at(needle.text);
-                slot = last_separator_at_most(bytes, entries, node, slot, target)?;
+                item = last_separator_at_most(bytes, entries, node, item, target)?;
             } else {
                 // One separator has the same head. Most keys with that head are to its right,
                 // so look there first, without fetching the separator.
                 tied = true;
             }
         }
-        leaf = node.child(slot);
+        leaf = node.child(item);
         match Full::load(bytes, leaf) {
             Some(below) if below.level() < level => node = below,
             _ => return find_slowly(bytes, entries, root, needle),
@@ -106,17 +104,17 @@ pub(super) fn find_slot(
     }
     let head = head_of(needle.text, node.prefix());
     let last = node.at_most(head).wrapping_sub(1);
-    if node.head(last) == head && last < SLOTS {
+    if node.head(last) == head && last < ITEMS {
         let entry = node.child(last);
         if is_at(bytes, entries.key_at(entry), needle)? {
-            return Ok(Some(Hit { entry, leaf, slot: last }));
+            return Ok(Some(Hit { entry, leaf, item: last }));
         }
         if last > 0 && node.head(last - 1) == head {
             let target = Target::at(needle.text);
-            let Position { slot, found, .. } =
+            let Position { item, found, .. } =
                 search_ties(bytes, entries, node.into(), last, head, target)?;
             if let Some(entry) = found {
-                return Ok(Some(Hit { entry, leaf, slot }));
+                return Ok(Some(Hit { entry, leaf, item }));
             }
         }
     }
@@ -139,8 +137,8 @@ fn find_slowly(
         }
         None => (root, Node::load(bytes, root)?),
     };
-    let Position { slot, found, .. } = search_leaf(bytes, entries, leaf, target)?;
-    Ok(found.map(|entry| Hit { entry, leaf: offset, slot }))
+    let Position { item, found, .. } = search_leaf(bytes, entries, leaf, target)?;
+    Ok(found.map(|entry| Hit { entry, leaf: offset, item }))
 }
 
 /// Whether the key cell at `position` holds the needle. As [`Needle::is_at`], but
@@ -220,34 +218,34 @@ pub(super) fn common_prefix(one: &[u8], other: &[u8]) -> usize {
     shared + one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }
 
-/// Nodes from the root to a leaf, and the slot taken in each. In the leaf it is a place, which
-/// may be one past the last slot.
+/// Nodes from the root to a leaf, and the item taken in each. In the leaf it is a place, which
+/// may be one past the last item.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path {
     pub(super) nodes: [u32; MAX_LEVELS],
-    pub(super) slots: [u8; MAX_LEVELS],
+    pub(super) items: [u8; MAX_LEVELS],
     /// Count of nodes.
     pub(super) depth: u8,
 }
 
 impl Path {
     pub(super) const EMPTY: Path =
-        Path { nodes: [0; MAX_LEVELS], slots: [0; MAX_LEVELS], depth: 0 };
+        Path { nodes: [0; MAX_LEVELS], items: [0; MAX_LEVELS], depth: 0 };
 
-    /// The leaf and the slot in it.
+    /// The leaf and the item in it.
     #[inline]
     pub(super) fn leaf(&self) -> (u32, usize) {
         let last = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
-        (self.nodes[last], self.slots[last] as usize)
+        (self.nodes[last], self.items[last] as usize)
     }
 
     #[inline]
-    fn set_leaf_slot(&mut self, slot: usize) {
+    fn set_leaf_item(&mut self, item: usize) {
         let last = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
-        self.slots[last] = slot as u8;
+        self.items[last] = item as u8;
     }
 
-    /// Forgets the nodes from `depth` on and goes down to the first or last slot
+    /// Forgets the nodes from `depth` on and goes down to the first or last item
     /// of the leaf below `node`.
     fn go_down(&mut self, bytes: &[u8], depth: usize, node: u32, last: bool) -> Result<()> {
         let mut offset = node;
@@ -255,18 +253,18 @@ impl Path {
         self.depth = depth as u8;
         loop {
             let at = self.depth as usize;
-            let slot = if last { node.count - 1 } else { 0 };
+            let item = if last { node.count - 1 } else { 0 };
             if at >= MAX_LEVELS {
                 return Err(damaged(offset));
             }
             self.nodes[at] = offset;
-            self.slots[at] = slot as u8;
+            self.items[at] = item as u8;
             self.depth += 1;
             if node.level == 0 {
                 return Ok(());
             }
-            offset = node.child(slot);
-            node = node.descend(bytes, slot)?;
+            offset = node.child(item);
+            node = node.descend(bytes, item)?;
         }
     }
 
@@ -277,20 +275,20 @@ impl Path {
         Ok(path)
     }
 
-    /// Goes to the first slot of the next leaf, or to the last slot of the leaf before. False
+    /// Goes to the first item of the next leaf, or to the last item of the leaf before. False
     /// where there is no such leaf.
     pub(super) fn step_leaf(&mut self, bytes: &[u8], back: bool) -> Result<bool> {
         let inner = (self.depth as usize).saturating_sub(1).min(MAX_LEVELS - 1);
         for at in (0..inner).rev() {
-            let slot = self.slots[at] as usize;
+            let item = self.items[at] as usize;
             let parent = Node::load(bytes, self.nodes[at])?;
-            let next = if back { slot.checked_sub(1) } else { Some(slot + 1) };
+            let next = if back { item.checked_sub(1) } else { Some(item + 1) };
             if let Some(next) = next.filter(|&next| next < parent.count) {
                 let below = parent.descend(bytes, next)?.level as usize;
                 if inner - at - 1 != below {
                     return Err(damaged(self.nodes[at]));
                 }
-                self.slots[at] = next as u8;
+                self.items[at] = next as u8;
                 self.go_down(bytes, at + 1, parent.child(next), back)?;
                 return Ok(true);
             }
@@ -301,9 +299,9 @@ impl Path {
 
 /// Where a key is or belongs.
 pub(super) struct Seek {
-    /// The leaf's slot is the count of its keys below the target.
+    /// The leaf's item is the count of its keys below the target.
     pub(super) path: Path,
-    /// The entry, where the key is there (at the leaf's slot).
+    /// The entry, where the key is there (at the leaf's item).
     pub(super) found: Option<u32>,
     /// From this node of the path on, all keys lie on one side of the target. Some prefixes
     /// there are longer than what the target shares with the keys.
@@ -316,7 +314,7 @@ pub(super) struct Seek {
 
 /// What a descent remembers of the nodes that it passes, the leaf last.
 trait Track {
-    fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32);
+    fn pass(&mut self, depth: usize, node: u32, item: usize, prefix: u32);
 }
 
 impl Track for () {
@@ -349,16 +347,16 @@ fn descend<'a>(
             return Ok((depth, offset, node));
         }
         let head = target.head(node.prefix());
-        let mut slot = node.at_most(head).saturating_sub(1);
-        if node.head(slot) == head && slot > 0 {
-            slot = last_separator_at_most(bytes, entries, node, slot, target)?;
+        let mut item = node.at_most(head).saturating_sub(1);
+        if node.head(item) == head && item > 0 {
+            item = last_separator_at_most(bytes, entries, node, item, target)?;
         }
         if depth + 1 >= MAX_LEVELS {
             return Err(damaged(offset));
         }
-        track.pass(depth, offset, slot, node.prefix());
+        track.pass(depth, offset, item, node.prefix());
         depth += 1;
-        offset = node.child(slot);
+        offset = node.child(item);
         match Full::load(bytes, offset) {
             Some(below) if below.level() + 1 == level => node = below,
             _ => return Err(damaged(offset)),
@@ -370,7 +368,7 @@ fn descend<'a>(
 #[derive(Clone, Copy)]
 struct Position {
     /// Count of keys below it.
-    slot: usize,
+    item: usize,
     found: Option<u32>,
     /// Count of bytes shared with the one key compared last, and the order to it.
     shared: u32,
@@ -395,12 +393,12 @@ fn search_leaf(
     let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
     if order == Ordering::Equal {
         // Only in damaged documents, where heads are wrong.
-        return Ok(Position { slot: before, found: Some(entry), shared, order });
+        return Ok(Position { item: before, found: Some(entry), shared, order });
     }
-    Ok(Position { slot: high, found: None, shared, order })
+    Ok(Position { item: high, found: None, shared, order })
 }
 
-/// Finds the target's place among the slots that have its head. They end before `high`.
+/// Finds the target's place among the items that have its head. They end before `high`.
 #[inline(never)]
 fn search_ties(
     bytes: &[u8],
@@ -419,11 +417,11 @@ fn search_ties(
             Ordering::Greater => low = middle + 1,
             Ordering::Less => high = middle,
             Ordering::Equal => {
-                return Ok(Position { slot: middle, found: Some(entry), shared, order });
+                return Ok(Position { item: middle, found: Some(entry), shared, order });
             }
         }
         if low >= high {
-            return Ok(Position { slot: low, found: None, shared, order });
+            return Ok(Position { item: low, found: None, shared, order });
         }
     }
 }
@@ -432,7 +430,7 @@ fn search_ties(
 pub(super) struct Spot<'a> {
     pub(super) offset: u32,
     pub(super) leaf: Full<'a>,
-    pub(super) slot: usize,
+    pub(super) item: usize,
     pub(super) found: Option<u32>,
 }
 
@@ -449,11 +447,11 @@ pub(super) fn locate<'a>(
     let target = Target::at(key);
     let mut longest = 0u32;
     let (_, offset, leaf) = descend(bytes, entries, root, node, target, &mut longest)?;
-    let Position { slot, found, shared, .. } = search_leaf(bytes, entries, leaf.into(), target)?;
+    let Position { item, found, shared, .. } = search_leaf(bytes, entries, leaf.into(), target)?;
     if found.is_none() && longest.max(leaf.prefix()) > shared {
         return Ok(None);
     }
-    Ok(Some(Spot { offset, leaf, slot, found }))
+    Ok(Some(Spot { offset, leaf, item, found }))
 }
 
 struct Passed {
@@ -463,10 +461,10 @@ struct Passed {
 
 impl Track for Passed {
     #[inline]
-    fn pass(&mut self, depth: usize, node: u32, slot: usize, prefix: u32) {
+    fn pass(&mut self, depth: usize, node: u32, item: usize, prefix: u32) {
         let at = depth % MAX_LEVELS;
         self.path.nodes[at] = node;
-        self.path.slots[at] = slot as u8;
+        self.path.items[at] = item as u8;
         self.prefixes[at] = prefix;
         self.path.depth = at as u8 + 1;
     }
@@ -483,8 +481,8 @@ pub(super) fn seek(bytes: &[u8], entries: Entries, root: u32, target: Target<'_>
         }
         None => (0, root, Node::load(bytes, root)?),
     };
-    let Position { slot, found, shared, order } = search_leaf(bytes, entries, leaf, target)?;
-    passed.pass(depth, offset, slot, leaf.prefix);
+    let Position { item, found, shared, order } = search_leaf(bytes, entries, leaf, target)?;
+    passed.pass(depth, offset, item, leaf.prefix);
     let Passed { mut path, prefixes } = passed;
     let depth = path.depth as usize;
     let outside = prefixes.iter().take(depth).position(|&prefix| prefix > shared);
@@ -495,26 +493,26 @@ pub(super) fn seek(bytes: &[u8], entries: Entries, root: u32, target: Target<'_>
     // faces the target.
     let last = order == Ordering::Greater;
     path.go_down(bytes, outside, path.nodes[outside], last)?;
-    let (leaf, slot) = path.leaf();
-    let entry = Node::load(bytes, leaf)?.child(slot);
+    let (leaf, item) = path.leaf();
+    let entry = Node::load(bytes, leaf)?.child(item);
     let neighbour = head_of(key_of(bytes, entries, entry)?, shared);
     if last {
-        path.set_leaf_slot(slot + 1);
+        path.set_leaf_item(item + 1);
     }
     Ok(Seek { path, found: None, outside: outside as u8, shared, neighbour })
 }
 
-/// The last slot whose separator is at most the target, where the separator of
-/// `slot` has the target's head.
+/// The last item whose separator is at most the target, where the separator of
+/// `item` has the target's head.
 #[inline(never)]
 fn last_separator_at_most(
     bytes: &[u8],
     entries: Entries,
     node: Full<'_>,
-    slot: usize,
+    item: usize,
     target: Target<'_>,
 ) -> Result<usize> {
-    let (mut low, mut high) = (node.below(node.head(slot)).clamp(1, slot), slot + 1);
+    let (mut low, mut high) = (node.below(node.head(item)).clamp(1, item), item + 1);
     while low < high {
         let middle = low + (high - low) / 2;
         let mut below = node;
@@ -548,11 +546,11 @@ pub(super) fn edge_key<'a>(
     last: bool,
 ) -> Result<&'a [u8]> {
     loop {
-        let slot = if last { node.count - 1 } else { 0 };
+        let item = if last { node.count - 1 } else { 0 };
         if node.level == 0 {
-            return key_of(bytes, entries, node.child(slot));
+            return key_of(bytes, entries, node.child(item));
         }
-        node = node.descend(bytes, slot)?;
+        node = node.descend(bytes, item)?;
     }
 }
 
@@ -610,13 +608,13 @@ impl Range {
             Some((target, skip)) => {
                 let Seek { mut path, found, .. } = seek(bytes, map.entries, map.root, target)?;
                 if skip && found.is_some() {
-                    path.set_leaf_slot(path.leaf().1 + 1);
+                    path.set_leaf_item(path.leaf().1 + 1);
                 }
                 path
             }
         };
-        let (leaf, slot) = front.leaf();
-        if slot >= Node::load(bytes, leaf)?.count && !front.step_leaf(bytes, false)? {
+        let (leaf, item) = front.leaf();
+        if item >= Node::load(bytes, leaf)?.count && !front.step_leaf(bytes, false)? {
             return Ok(nothing);
         }
         let back = match upper {
@@ -625,15 +623,15 @@ impl Range {
                 let Seek { mut path, found, .. } = seek(bytes, map.entries, map.root, target)?;
                 let end = path.leaf().1 + usize::from(with && found.is_some());
                 match end.checked_sub(1) {
-                    Some(last) => path.set_leaf_slot(last),
+                    Some(last) => path.set_leaf_item(last),
                     None if !path.step_leaf(bytes, true)? => return Ok(nothing),
                     None => {}
                 }
                 path
             }
         };
-        // In a tree of even depth paths order as their slots do.
-        let left = if front.slots > back.slots { 0 } else { map.live };
+        // In a tree of even depth paths order as their items do.
+        let left = if front.items > back.items { 0 } else { map.live };
         Ok(Range { front, back, left })
     }
 
@@ -669,19 +667,19 @@ impl Range {
     fn step(&mut self, bytes: &[u8], back: bool) -> Result<(u32, bool)> {
         let met = self.front.leaf() == self.back.leaf();
         let end = if back { &mut self.back } else { &mut self.front };
-        let (offset, slot) = end.leaf();
+        let (offset, item) = end.leaf();
         let leaf = Node::load(bytes, offset)?;
-        if leaf.level != 0 || slot >= leaf.count {
+        if leaf.level != 0 || item >= leaf.count {
             return Err(damaged(offset));
         }
         if !met {
-            let next = if back { slot.checked_sub(1) } else { Some(slot + 1) };
+            let next = if back { item.checked_sub(1) } else { Some(item + 1) };
             match next.filter(|&next| next < leaf.count) {
-                Some(next) => end.set_leaf_slot(next),
+                Some(next) => end.set_leaf_item(next),
                 None if !end.step_leaf(bytes, back)? => return Err(damaged(offset)),
                 None => {}
             }
         }
-        Ok((leaf.child(slot), !met))
+        Ok((leaf.child(item), !met))
     }
 }

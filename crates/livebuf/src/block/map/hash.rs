@@ -19,13 +19,13 @@ use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
 
 const SIZE: usize = BUCKET_SIZE as usize;
-const SLOTS: usize = BUCKET_PLACES as usize;
+const PLACES: usize = BUCKET_PLACES as usize;
 
 type Bucket = [u8; SIZE];
 
 /// From so many entries on a map has a hash block: with fewer, the tree is a leaf.
 const LEAST: u32 = NODE_ITEMS + 1;
-/// Entries for each bucket, at most, when a block is made: three quarters of its slots.
+/// Entries for each bucket, at most, when a block is made: three quarters of its places.
 const FILL: u32 = 9;
 const MOST_BUCKETS: u32 = 1 << 26;
 
@@ -59,19 +59,19 @@ fn fold(a: u64, b: u64) -> u64 {
 
 /// Where a key belongs.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Hashed {
     home: u32,
     next: u32,
     fingerprint: u8,
 }
 
-impl Place {
+impl Hashed {
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn of(key: &[u8], buckets: u32) -> Place {
+    pub(super) fn of(key: &[u8], buckets: u32) -> Hashed {
         let hash = hash(key);
         let home = (((hash >> 32) * u64::from(buckets)) >> 32) as u32;
         let next = if home + 1 == buckets { 0 } else { home + 1 };
-        Place { home, next, fingerprint: (hash as u8).max(1) }
+        Hashed { home, next, fingerprint: (hash as u8).max(1) }
     }
 }
 
@@ -91,12 +91,12 @@ fn load<'a>(bytes: &'a [u8], map: &Map, bucket: u32) -> Result<&'a Bucket> {
     slice(bytes, at, u64::from(BUCKET_SIZE))?.first_chunk().ok_or_else(damaged)
 }
 
-fn number(bucket: &Bucket, slot: usize) -> u32 {
-    let at = BUCKET_NUMBERS as usize + 4 * slot;
+fn number(bucket: &Bucket, place: usize) -> u32 {
+    let at = BUCKET_NUMBERS as usize + 4 * place;
     bucket.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_le_bytes(*word))
 }
 
-/// A bit for each slot with this fingerprint: the top bit of a byte. May have more behind a
+/// A bit for each place with this fingerprint: the top bit of a byte. May have more behind a
 /// right one.
 #[cfg_attr(not(feature = "small"), inline(always))]
 fn matches(bucket: &Bucket, fingerprint: u8) -> [u64; 2] {
@@ -118,19 +118,19 @@ pub(super) enum Found {
     Perhaps,
 }
 
-/// Finds a key, whose place this is.
+/// Finds a key by its hash.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn find(
     bytes: &[u8],
     map: &Map,
-    place: Place,
+    hashed: Hashed,
     is_at: impl Fn(u64) -> Result<bool>,
 ) -> Result<Found> {
-    let mut bucket = load(bytes, map, place.home)?;
+    let mut bucket = load(bytes, map, hashed.home)?;
     let mark = bucket[BUCKET_MARK as usize];
     let mut has_next = mark & MARK_NEXT != 0;
     loop {
-        for (word, mut matches) in matches(bucket, place.fingerprint).into_iter().enumerate() {
+        for (word, mut matches) in matches(bucket, hashed.fingerprint).into_iter().enumerate() {
             while matches != 0 {
                 let entry = number(bucket, 8 * word + matches.trailing_zeros() as usize / 8);
                 matches &= matches - 1;
@@ -143,28 +143,28 @@ pub(super) fn find(
             break;
         }
         has_next = false;
-        bucket = load(bytes, map, place.next)?;
+        bucket = load(bytes, map, hashed.next)?;
     }
     Ok(if mark & MARK_NEITHER != 0 { Found::Perhaps } else { Found::Nothing })
 }
 
-/// The slot with an entry's number.
-fn slot_of(bucket: &Bucket, fingerprint: u8, entry: u32) -> Option<usize> {
+/// The place with an entry's number.
+fn place_of(bucket: &Bucket, fingerprint: u8, entry: u32) -> Option<usize> {
     for (word, mut matches) in matches(bucket, fingerprint).into_iter().enumerate() {
         while matches != 0 {
-            let slot = 8 * word + matches.trailing_zeros() as usize / 8;
+            let place = 8 * word + matches.trailing_zeros() as usize / 8;
             matches &= matches - 1;
-            if bucket[slot] == fingerprint && number(bucket, slot) == entry {
-                return Some(slot);
+            if bucket[place] == fingerprint && number(bucket, place) == entry {
+                return Some(place);
             }
         }
     }
     None
 }
 
-/// The first slot that is not in use.
+/// The first place that is not in use.
 #[inline]
-fn free_slot(bucket: &Bucket) -> Option<usize> {
+fn free_place(bucket: &Bucket) -> Option<usize> {
     // The lowest bit is right.
     match matches(bucket, 0) {
         [0, 0] => None,
@@ -186,15 +186,15 @@ pub(crate) fn encoded_buckets(entries: u32) -> u32 {
 pub(crate) fn fill(bytes: &[u8], entries: Entries, count: u32, buckets: &mut [u8]) -> Result<()> {
     let (buckets, _) = buckets.as_chunks_mut::<SIZE>();
     for entry in 0..count {
-        let Place { home, next, fingerprint } =
-            Place::of(key_of(bytes, entries, entry)?, buckets.len() as u32);
+        let Hashed { home, next, fingerprint } =
+            Hashed::of(key_of(bytes, entries, entry)?, buckets.len() as u32);
         let (home, next) = (home as usize, next as usize);
-        let (bucket, slot) = match free_slot(&buckets[home]) {
-            Some(slot) => (home, slot),
-            None => match free_slot(&buckets[next]) {
-                Some(slot) => {
+        let (bucket, place) = match free_place(&buckets[home]) {
+            Some(place) => (home, place),
+            None => match free_place(&buckets[next]) {
+                Some(place) => {
                     buckets[home][BUCKET_MARK as usize] |= MARK_NEXT;
-                    (next, slot)
+                    (next, place)
                 }
                 None => {
                     buckets[home][BUCKET_MARK as usize] |= MARK_NEITHER;
@@ -202,8 +202,8 @@ pub(crate) fn fill(bytes: &[u8], entries: Entries, count: u32, buckets: &mut [u8
                 }
             },
         };
-        buckets[bucket][slot] = fingerprint;
-        let at = BUCKET_NUMBERS as usize + 4 * slot;
+        buckets[bucket][place] = fingerprint;
+        let at = BUCKET_NUMBERS as usize + 4 * place;
         buckets[bucket][at..at + 4].copy_from_slice(&entry.to_le_bytes());
     }
     Ok(())
@@ -229,22 +229,24 @@ pub(super) fn plan_growth(map: &Map) -> u32 {
 /// Adds an entry, whose key is written.
 pub(super) fn add<S: Storage, O: Observer>(space: &mut Space<S, O>, map: &Map, entry: u32) {
     let Ok(key) = key_of(space.bytes(), map.entries, entry) else { return };
-    let place = Place::of(key, map.buckets);
-    add_at(space, map, place, entry);
+    let hashed = Hashed::of(key, map.buckets);
+    add_at(space, map, hashed, entry);
 }
 
-/// Adds an entry whose key has this place.
+/// Adds an entry whose key has this hash.
 #[inline]
 pub(super) fn add_at<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     map: &Map,
-    place: Place,
+    hashed: Hashed,
     entry: u32,
 ) {
     let bytes = space.bytes();
-    match load(bytes, map, place.home).map(free_slot) {
-        Ok(Some(slot)) => put(space, bucket_at(map, place.home), slot, place.fingerprint, entry),
-        Ok(None) => add_elsewhere(space, map, place, entry),
+    match load(bytes, map, hashed.home).map(free_place) {
+        Ok(Some(place)) => {
+            put(space, bucket_at(map, hashed.home), place, hashed.fingerprint, entry);
+        }
+        Ok(None) => add_elsewhere(space, map, hashed, entry),
         Err(_) => {}
     }
 }
@@ -254,7 +256,7 @@ pub(super) fn add_at<S: Storage, O: Observer>(
 fn add_elsewhere<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     map: &Map,
-    Place { home, next, fingerprint }: Place,
+    Hashed { home, next, fingerprint }: Hashed,
     entry: u32,
 ) {
     let mark_at = bucket_at(map, home) + u64::from(BUCKET_MARK);
@@ -262,36 +264,36 @@ fn add_elsewhere<S: Storage, O: Observer>(
     else {
         return;
     };
-    let slot = free_slot(second);
-    let new = mark | if slot.is_some() { MARK_NEXT } else { MARK_NEITHER };
+    let place = free_place(second);
+    let new = mark | if place.is_some() { MARK_NEXT } else { MARK_NEITHER };
     if new != mark {
         space.write_u8(mark_at, new);
     }
-    if let Some(slot) = slot {
-        put(space, bucket_at(map, next), slot, fingerprint, entry);
+    if let Some(place) = place {
+        put(space, bucket_at(map, next), place, fingerprint, entry);
     }
 }
 
 fn put<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     bucket: u64,
-    slot: usize,
+    place: usize,
     fingerprint: u8,
     entry: u32,
 ) {
-    space.write_u8(bucket + slot as u64, fingerprint);
-    space.write_u32(bucket + u64::from(BUCKET_NUMBERS) + 4 * slot as u64, entry);
+    space.write_u8(bucket + place as u64, fingerprint);
+    space.write_u32(bucket + u64::from(BUCKET_NUMBERS) + 4 * place as u64, entry);
 }
 
-/// An entry's slot, and its bucket. `None` where a map has no hash block, or no place for it.
+/// An entry's place, and its bucket. `None` where a map has no hash block, or no place for it.
 pub(super) fn locate(bytes: &[u8], map: &Map, entry: u32, key: &[u8]) -> Option<(u64, usize)> {
     if map.hash == 0 {
         return None;
     }
-    let place = Place::of(key, map.buckets);
-    [place.home, place.next].into_iter().find_map(|bucket| {
-        let slot = slot_of(load(bytes, map, bucket).ok()?, place.fingerprint, entry)?;
-        Some((bucket_at(map, bucket), slot))
+    let hashed = Hashed::of(key, map.buckets);
+    [hashed.home, hashed.next].into_iter().find_map(|bucket| {
+        let place = place_of(load(bytes, map, bucket).ok()?, hashed.fingerprint, entry)?;
+        Some((bucket_at(map, bucket), place))
     })
 }
 
@@ -300,8 +302,8 @@ pub(super) fn remove<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     place: Option<(u64, usize)>,
 ) {
-    if let Some((bucket, slot)) = place {
-        put(space, bucket, slot, 0, 0);
+    if let Some((bucket, place)) = place {
+        put(space, bucket, place, 0, 0);
     }
 }
 
@@ -367,11 +369,11 @@ pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
         if load_u32(bytes, at + u64::from(BUCKET_MARK))? > u32::from(MARK_NEXT | MARK_NEITHER) {
             return Err(Error::new(ErrorKind::NotZero, at + u64::from(BUCKET_MARK)));
         }
-        for slot in 0..SLOTS {
-            match found[slot] {
-                0 if number(found, slot) != 0 => return Err(Error::new(ErrorKind::NotZero, at)),
+        for place in 0..PLACES {
+            match found[place] {
+                0 if number(found, place) != 0 => return Err(Error::new(ErrorKind::NotZero, at)),
                 0 => {}
-                // Below, each live entry takes one away. Keys are not read here: many slots
+                // Below, each live entry takes one away. Keys are not read here: many places
                 // could name one long key.
                 _ => filled += 1,
             }
@@ -381,11 +383,11 @@ pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
         if !map.entries.is_live(bytes, entry)? {
             continue;
         }
-        let place = Place::of(key_of(bytes, map.entries, entry)?, map.buckets);
-        let (home, next) = (load(bytes, map, place.home)?, load(bytes, map, place.next)?);
+        let hashed = Hashed::of(key_of(bytes, map.entries, entry)?, map.buckets);
+        let (home, next) = (load(bytes, map, hashed.home)?, load(bytes, map, hashed.next)?);
         let mark = home[BUCKET_MARK as usize];
-        let slot = |bucket| slot_of(bucket, place.fingerprint, entry);
-        let right = match (slot(home), slot(next)) {
+        let place = |bucket| place_of(bucket, hashed.fingerprint, entry);
+        let right = match (place(home), place(next)) {
             (Some(_), _) => true,
             (None, Some(_)) => mark & MARK_NEXT != 0,
             (None, None) => {
@@ -394,11 +396,11 @@ pub(super) fn check_block(bytes: &[u8], map: &Map) -> Result<()> {
             }
         };
         if !right {
-            return Err(damaged(place.home));
+            return Err(damaged(hashed.home));
         }
-        filled = filled.checked_sub(1).ok_or_else(|| damaged(place.home))?;
+        filled = filled.checked_sub(1).ok_or_else(|| damaged(hashed.home))?;
     }
-    // A slot that is no live entry's, or an entry twice.
+    // A place that is no live entry's, or an entry twice.
     if filled == 0 { Ok(()) } else { Err(Error::new(ErrorKind::BadIndex, start)) }
 }
 
@@ -482,9 +484,9 @@ mod tests {
         assert!(others.iter().all(|key| object.get(key.as_str()).is_none()));
     }
 
-    /// Validation read the key of every slot: of a million slots that name a long key, each.
+    /// Validation read the key of every place: of a million places that name a long key, each.
     #[test]
-    fn slots_that_all_name_one_long_key_are_refused() {
+    fn places_that_all_name_one_long_key_are_refused() {
         let long = "k".repeat(1 << 20);
         let mut encoder = Encoder::new();
         encoder.begin_object().unwrap();
@@ -498,10 +500,10 @@ mod tests {
         let mut bytes = encoder.finish().unwrap().to_vec();
         let map =
             Map::load(&bytes, load_u32(&bytes, HEADER_ROOT_CELL.into()).unwrap().into()).unwrap();
-        let fingerprint = Place::of(long.as_bytes(), map.buckets).fingerprint;
+        let fingerprint = Hashed::of(long.as_bytes(), map.buckets).fingerprint;
         for bucket in 0..map.buckets {
             let at = bucket_at(&map, bucket) as usize;
-            bytes[at..at + SLOTS].fill(fingerprint);
+            bytes[at..at + PLACES].fill(fingerprint);
             bytes[at + BUCKET_NUMBERS as usize..at + SIZE].fill(0);
         }
         let error = Doc::open(&bytes).unwrap().validate().err().unwrap();

@@ -17,7 +17,7 @@
 //!
 //! Invariants: `live` ≤ `used` ≤ `capacity`; an entry below `used` with tag 0 (or key cell 0 where
 //! values are in an array) is a hole, all zero, and the last used entry is none; `root` is 0 exactly when
-//! `live` is 0; every live entry is in exactly one leaf slot. Calls go
+//! `live` is 0; every live entry is in exactly one leaf item. Calls go
 //! `edit, bulk, check → find → hash, node`.
 
 mod bulk;
@@ -179,16 +179,11 @@ impl Map {
     /// Entry `index`, a hole or not.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn entry(&self, bytes: &[u8], index: u32) -> Result<Entry> {
-        if self.entries.keys_only {
-            return self.key_entry(bytes, index);
-        }
-        self.whole_entry(bytes, index)
-    }
-
-    #[inline]
-    fn whole_entry(&self, bytes: &[u8], index: u32) -> Result<Entry> {
         if index >= self.used {
             return Err(Error::new(ErrorKind::BadIndex, self.at));
+        }
+        if self.entries.keys_only {
+            return self.key_entry(bytes, index);
         }
         let entries = u64::from(self.entries.at);
         let (tag_at, key) = (entries + entry_tag_at(index), entries + entry_key_at(index));
@@ -199,9 +194,6 @@ impl Map {
     #[cold]
     #[inline(never)]
     fn key_entry(&self, bytes: &[u8], index: u32) -> Result<Entry> {
-        if index >= self.used {
-            return Err(Error::new(ErrorKind::BadIndex, self.at));
-        }
         let key = self.entries.key_at(index);
         let tag = if load_u64(bytes, key)? == 0 { TAG_HOLE } else { TAG_NULL };
         Ok(Entry { tag, tag_at: 0, key, value: 0 })
@@ -210,11 +202,11 @@ impl Map {
     /// The value of entry `index`.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn value(&self, bytes: &[u8], index: u32) -> Result<Raw> {
-        if self.entries.keys_only {
-            return self.element(bytes, index);
-        }
         if index >= self.used {
             return Err(Error::new(ErrorKind::BadIndex, self.at));
+        }
+        if self.entries.keys_only {
+            return self.element(bytes, index);
         }
         self.entries.value(bytes, index)
     }

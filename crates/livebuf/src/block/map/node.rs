@@ -1,4 +1,4 @@
-//! Index nodes as bytes (FORMAT 7.3): loading, searching their heads, writing slots.
+//! Index nodes as bytes (FORMAT 7.3): loading, searching their heads, writing items.
 //!
 //! ```text
 //!  byte 0      1      2         3  4       8                 8 + 4c             8 + 8c
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `c` is 63 (512 bytes: heads fill four cache lines), or 7, 15 or 31 for a
-//! root that is a leaf. Unused slots are zero. A key's head is the four bytes
+//! root that is a leaf. Unused items are zero. A key's head is the four bytes
 //! after the node's prefix as a big-endian number, zero-padded, so heads order
 //! as keys do as far as they reach. Nothing here knows entries or keys' places.
 
@@ -16,10 +16,10 @@ use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
 
-/// Slots of a full-size node.
-pub(super) const SLOTS: usize = NODE_ITEMS as usize;
-/// Words of a full-size node's slots: heads, then children.
-const WORDS: usize = 2 * SLOTS;
+/// Items of a full-size node.
+pub(super) const ITEMS: usize = NODE_ITEMS as usize;
+/// Words of a full-size node's items: heads, then children.
+const WORDS: usize = 2 * ITEMS;
 
 /// A node whose header is sound; `words` holds `capacity` heads, then as many children.
 #[derive(Clone, Copy)]
@@ -44,7 +44,7 @@ impl<'a> Node<'a> {
         {
             let (level, count) = (block[0], block[NODE_COUNT as usize] as usize);
             // One comparison for 1..=63.
-            if count.wrapping_sub(1) < SLOTS && level < MAX_LEVELS as u8 {
+            if count.wrapping_sub(1) < ITEMS && level < MAX_LEVELS as u8 {
                 let (words, _) = block.as_chunks::<4>();
                 let [_, prefix, words @ ..] = words else { return Err(damaged(offset)) };
                 return Ok(Node { words, count, prefix: u32::from_le_bytes(*prefix), level });
@@ -72,10 +72,10 @@ impl<'a> Node<'a> {
         Ok(Node { words, count: count.into(), prefix: u32::from_le_bytes(*prefix), level })
     }
 
-    /// The child node in `slot`, one level below.
+    /// The child node in `item`, one level below.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn descend(&self, bytes: &'a [u8], slot: usize) -> Result<Self> {
-        let offset = self.child(slot);
+    pub(super) fn descend(&self, bytes: &'a [u8], item: usize) -> Result<Self> {
+        let offset = self.child(item);
         let child = Node::load(bytes, offset)?;
         if child.level.wrapping_add(1) != self.level {
             return Err(damaged(offset));
@@ -88,19 +88,19 @@ impl<'a> Node<'a> {
         self.words.len() / 2
     }
 
-    /// Head of a slot (0 past the capacity).
+    /// Head of an item (0 past the capacity).
     #[inline]
-    pub(super) fn head(&self, slot: usize) -> u32 {
-        self.words.get(slot).map_or(0, |&word| u32::from_le_bytes(word))
+    pub(super) fn head(&self, item: usize) -> u32 {
+        self.words.get(item).map_or(0, |&word| u32::from_le_bytes(word))
     }
 
-    /// Entry number or node offset of a slot (0 past the capacity).
+    /// Entry number or node offset of an item (0 past the capacity).
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn child(&self, slot: usize) -> u32 {
-        self.words.get(self.capacity() + slot).map_or(0, |&word| u32::from_le_bytes(word))
+    pub(super) fn child(&self, item: usize) -> u32 {
+        self.words.get(self.capacity() + item).map_or(0, |&word| u32::from_le_bytes(word))
     }
 
-    /// Count of slots whose head is at most `head`; the heads are taken to ascend.
+    /// Count of items whose head is at most `head`; the heads are taken to ascend.
     #[inline]
     pub(super) fn at_most(&self, head: u32) -> usize {
         match self.words.first_chunk::<WORDS>() {
@@ -112,10 +112,10 @@ impl<'a> Node<'a> {
     #[cold]
     #[inline(never)]
     fn at_most_small(&self, head: u32) -> usize {
-        (0..self.count).take_while(|&slot| self.head(slot) <= head).count()
+        (0..self.count).take_while(|&item| self.head(item) <= head).count()
     }
 
-    /// Count of slots whose head is less than `head`.
+    /// Count of items whose head is less than `head`.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn below(&self, head: u32) -> usize {
         head.checked_sub(1).map_or(0, |head| self.at_most(head))
@@ -128,16 +128,16 @@ impl<'a> Node<'a> {
 /// and thus never greater, so counting the greater ones needs no mask.
 #[inline]
 fn at_most_of_63(words: &[[u8; 4]; WORDS], count: usize, head: u32) -> usize {
-    let at = |slot: usize| u32::from_le_bytes(words[slot]);
+    let at = |item: usize| u32::from_le_bytes(words[item]);
     let quarter = usize::from((count > 15) & (at(15) <= head))
         + usize::from((count > 31) & (at(31) <= head))
         + usize::from((count > 47) & (at(47) <= head));
-    // The last quarter overlaps its neighbour by one slot that is not greater.
-    let start = (16 * quarter).min(SLOTS - 16);
+    // The last quarter overlaps its neighbour by one item that is not greater.
+    let start = (16 * quarter).min(ITEMS - 16);
     // One bit for each greater head; LLVM turns this into vector comparisons.
     let mut greater = 1u32 << 17;
-    for (slot, word) in words[start..start + 16].iter().enumerate() {
-        greater |= u32::from(u32::from_le_bytes(*word) > head) << (slot + 1);
+    for (item, word) in words[start..start + 16].iter().enumerate() {
+        greater |= u32::from(u32::from_le_bytes(*word) > head) << (item + 1);
     }
     count.min(start + greater.trailing_zeros() as usize - 1)
 }
@@ -154,7 +154,7 @@ impl<'a> Full<'a> {
         const SIZE: u64 = node_size(NODE_ITEMS) as u64;
         let block = slice(bytes, u64::from(offset), SIZE).ok()?;
         let full = Full(block.as_chunks::<4>().0.first_chunk()?);
-        let sound = full.header() >> 16 == NODE_ITEMS && full.count().wrapping_sub(1) < SLOTS;
+        let sound = full.header() >> 16 == NODE_ITEMS && full.count().wrapping_sub(1) < ITEMS;
         sound.then_some(full)
     }
 
@@ -178,23 +178,23 @@ impl<'a> Full<'a> {
         u32::from_le_bytes(self.0[1])
     }
 
-    /// As [`Node::head`] (0 past the last slot).
+    /// As [`Node::head`] (0 past the last item).
     #[inline]
-    pub(super) fn head(self, slot: usize) -> u32 {
-        let heads: &[_; SLOTS] = self.heads();
-        heads.get(slot).map_or(0, |&word| u32::from_le_bytes(word))
+    pub(super) fn head(self, item: usize) -> u32 {
+        let heads: &[_; ITEMS] = self.heads();
+        heads.get(item).map_or(0, |&word| u32::from_le_bytes(word))
     }
 
     #[inline]
-    fn heads(self) -> &'a [[u8; 4]; SLOTS] {
+    fn heads(self) -> &'a [[u8; 4]; ITEMS] {
         let [_, _, heads @ ..] = self.0;
-        let (heads, _) = heads.split_at(SLOTS);
-        heads.first_chunk().unwrap_or(&[[0; 4]; SLOTS])
+        let (heads, _) = heads.split_at(ITEMS);
+        heads.first_chunk().unwrap_or(&[[0; 4]; ITEMS])
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn child(self, slot: usize) -> u32 {
-        self.0.get(2 + SLOTS + slot).map_or(0, |&word| u32::from_le_bytes(word))
+    pub(super) fn child(self, item: usize) -> u32 {
+        self.0.get(2 + ITEMS + item).map_or(0, |&word| u32::from_le_bytes(word))
     }
 
     #[inline]
@@ -243,14 +243,14 @@ pub(super) fn damaged(offset: u32) -> Error {
 
 // --- writing ----------------------------------------------------------------
 
-/// Position of a node's head `slot`.
-pub(super) const fn head_at(node: u32, slot: usize) -> u64 {
-    node as u64 + NODE_HEADS as u64 + 4 * slot as u64
+/// Position of a node's head `item`.
+pub(super) const fn head_at(node: u32, item: usize) -> u64 {
+    node as u64 + NODE_HEADS as u64 + 4 * item as u64
 }
 
-/// Position of a node's child `slot`.
-pub(super) const fn child_at(node: u32, capacity: usize, slot: usize) -> u64 {
-    head_at(node, capacity + slot)
+/// Position of a node's child `item`.
+pub(super) const fn child_at(node: u32, capacity: usize, item: usize) -> u64 {
+    head_at(node, capacity + item)
 }
 
 /// The first eight bytes of a node.
@@ -266,36 +266,36 @@ pub(super) fn set_prefix<S: Storage, O: Observer>(space: &mut Space<S, O>, node:
     space.write_u32(u64::from(node + NODE_PREFIX), prefix);
 }
 
-/// Puts (head, child) at `slot` of a node that holds `count` and has room.
-pub(super) fn insert_slot<S: Storage, O: Observer>(
+/// Puts (head, child) at `item` of a node that holds `count` and has room.
+pub(super) fn insert_item<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     node: u32,
     (count, capacity): (usize, usize),
-    slot: usize,
+    item: usize,
     (head, child): (u32, u32),
 ) {
-    let slot = slot.min(count);
-    let rest = 4 * (count - slot) as u64;
+    let item = item.min(count);
+    let rest = 4 * (count - item) as u64;
     for (first, value) in [(0, head), (capacity, child)] {
-        let place = head_at(node, first + slot);
+        let place = head_at(node, first + item);
         space.copy_within(place, place + 4, rest);
         space.write_u32(place, value);
     }
     set_count(space, node, count + 1);
 }
 
-/// Takes `slot` out of a node that holds `count`.
-pub(super) fn remove_slot<S: Storage, O: Observer>(
+/// Takes `item` out of a node that holds `count`.
+pub(super) fn remove_item<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     node: u32,
     (count, capacity): (usize, usize),
-    slot: usize,
+    item: usize,
 ) {
     let Some(last) = count.checked_sub(1) else { return };
-    let slot = slot.min(last);
+    let item = item.min(last);
     for first in [0, capacity] {
-        let place = head_at(node, first + slot);
-        space.copy_within(place + 4, place, 4 * (last - slot) as u64);
+        let place = head_at(node, first + item);
+        space.copy_within(place + 4, place, 4 * (last - item) as u64);
         space.write_u32(head_at(node, first + last), 0);
     }
     set_count(space, node, last);

@@ -28,7 +28,7 @@ use crate::format::layout::HEADER_USED;
 #[cfg(target_os = "linux")]
 use crate::mapped::file::forget_pages;
 use crate::mapped::file::{
-    Access, allocate, invalid, map_private, open_locked, refused, rename_durably, round_up_to_page,
+    Access, allocate, invalid, map_private, open_with, refused, rename_durably, round_up_to_page,
 };
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
@@ -184,7 +184,7 @@ impl FileStorage {
     /// [`Error`](crate::Error) inside where the file holds no document.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
-        let file = open_locked(&path, Access::Write)?;
+        let file = open_with(&path, Access::Write)?;
         recover(&mut &file)?;
         let map = map_private(&file, file.metadata()?.len())?;
         Doc::open(&map).map_err(invalid)?;
@@ -598,7 +598,7 @@ pub(super) fn recover(medium: &mut impl Medium) -> io::Result<()> {
 
 /// [`recover`] for a file that is not open.
 pub(super) fn finish(path: &Path) -> io::Result<()> {
-    let finished = open_locked(path, Access::Write).and_then(|file| recover(&mut &file));
+    let finished = open_with(path, Access::Write).and_then(|file| recover(&mut &file));
     finished.map_err(|error| {
         let read_only = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
         if !read_only.contains(&error.kind()) {
