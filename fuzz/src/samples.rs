@@ -114,6 +114,7 @@ fn make() -> Result<Vec<Sample>> {
         ("extended", extended()?),
         ("tensors", tensors()?),
         ("tables", encoded(tables)?),
+        ("rows in orders", rows_in_orders()?),
         ("lists", encoded(lists)?),
         ("edited tables", edited_tables()?),
         ("empty", encoded(empty)?),
@@ -266,6 +267,29 @@ fn edited_map_of_rows() -> Result<Vec<u8>> {
     }
     let row = doc.find("/id2")?.expect("a row");
     doc.set(row, "a further field", "with some text")?;
+    Ok(doc.to_vec())
+}
+
+/// Rows with members in three orders, one of them longer than a cell holds, and edited ones.
+fn rows_in_orders() -> Result<Vec<u8>> {
+    let row = |number: usize| {
+        let members = (0..9).map(|at| (format!("k{at}"), Tree::Int((number * at) as i64)));
+        let mut members: Vec<_> = members.take(if number % 4 == 3 { 5 } else { 9 }).collect();
+        match number % 3 {
+            0 => members.reverse(),
+            1 if number > 6 => members.rotate_left(2),
+            _ => {}
+        }
+        Tree::Object(members, false)
+    };
+    let mut doc = Tree::Array((0..14).map(row).collect()).to_document();
+    let rows = doc.root_id().expect("an array");
+    doc.set(rows, 3usize, New::Null)?;
+    doc.swap(rows, 1, 6)?;
+    doc.push(rows, livebuf::json!({"k1": 1}).doc())?;
+    let row = doc.find("/6")?.expect("a row");
+    doc.set(row, "a further field", "with some text")?;
+    doc.remove(row, "k1")?;
     Ok(doc.to_vec())
 }
 

@@ -5,6 +5,7 @@ mod found;
 mod hostile;
 mod interpreted;
 mod maps;
+mod orders;
 mod runs;
 mod short;
 mod space;

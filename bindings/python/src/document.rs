@@ -566,6 +566,7 @@ impl Document {
     }
 }
 
+/// Edits what a pointer leads to: sets or `removes` it. False where the edit says that it
 /// found nothing.
 fn edit_at(
     slf: &Bound<'_, Document>,

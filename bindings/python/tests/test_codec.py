@@ -29,6 +29,24 @@ def through(obj: Any, **options: Any) -> Any:
     return livebuf.loads(livebuf.dumps(obj, **options))
 
 
+def test_rows_keep_the_order_of_their_keys() -> None:
+    rows = [{"id": n, "name": f"n{n % 3}", "x": n / 4} for n in range(40)]
+    rows = [dict(reversed(row.items())) if n % 3 else row for n, row in enumerate(rows)]
+    doc = livebuf.Document(livebuf.dumps({"rows": rows}))
+    assert [list(row.items()) for row in doc.to_python()["rows"]] == [list(r.items()) for r in rows]
+    assert [list(row) for row in doc["rows"]] == [list(row) for row in rows]
+    assert list(doc["rows"][1].keys()) == ["x", "name", "id"]
+    assert json.loads(livebuf.to_json(doc), object_pairs_hook=tuple) == json.loads(
+        json.dumps({"rows": rows}), object_pairs_hook=tuple
+    )
+    # They are a table nevertheless, and rows keep their order as they move.
+    assert doc["rows"].table.column_names == ["id", "name", "x"]
+    edited = doc.editable()
+    edited["rows"][1]["name"] = "another"
+    del edited["rows"][0]
+    assert list(edited["rows"][0].items()) == [("x", 0.25), ("name", "another"), ("id", 1)]
+
+
 def identical(one: Any, other: Any) -> bool:
     """Equal, of the same types, in the same order, and -0.0 is not 0.0."""
     if type(one) is not type(other):

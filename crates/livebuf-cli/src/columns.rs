@@ -19,11 +19,16 @@ pub(crate) struct Listed<'a> {
     /// `*` stands for each element.
     path: String,
     column: Column<'a, Checked>,
+    /// It says in which order rows have their members.
+    is_orders: bool,
 }
 
 impl Listed<'_> {
     fn kind(&self) -> &'static str {
-        column_name(self.column.column_type() as u8)
+        match self.is_orders {
+            true => "orders of members",
+            false => column_name(self.column.column_type() as u8),
+        }
     }
 
     fn has_gaps(&self) -> bool {
@@ -73,7 +78,7 @@ pub(crate) fn list(out: &mut Out, columns: &[Listed<'_>], stats: &Stats) -> Outc
     table.set_header(vec!["column", "type", "rows", "bytes", "of text", ""]);
     table.add_rows(columns.iter().take(MOST).map(|column| {
         let gaps = if column.has_gaps() { "some null or missing" } else { "" };
-        let Listed { path, column: values } = column;
+        let Listed { path, column: values, .. } = column;
         let sizes = [values.len() as u64, values.slot_bytes(), column.text_bytes()];
         let [rows, bytes, text] = sizes.map(grouped);
         [path.clone(), column.kind().to_owned(), rows, bytes, text, gaps.to_owned()]
@@ -145,6 +150,9 @@ impl<'a> Columns<'a> {
                     columns.of_column(column, depth + 1);
                 });
             }
+            if let Ok(Some(column)) = table.orders() {
+                self.rows.push(Listed { path: self.path.clone(), column, is_orders: true });
+            }
         } else if let Ok(Some(elements)) = column.elements() {
             self.below("*", |columns| {
                 if elements.column_type() != ColumnType::Struct {
@@ -168,6 +176,6 @@ impl<'a> Columns<'a> {
     }
 
     fn add(&mut self, column: Column<'a, Checked>) {
-        self.rows.push(Listed { path: self.path.clone(), column });
+        self.rows.push(Listed { path: self.path.clone(), column, is_orders: false });
     }
 }

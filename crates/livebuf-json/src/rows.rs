@@ -143,11 +143,9 @@ impl<'a, M: Mode> Printing<'a, M> {
         let at = self.steps.len();
         self.steps.push(Step { before, does: Does::EndObject });
         let does = match column.column_type() {
+            ColumnType::Struct if differs(&column)? => Does::Value(column),
             ColumnType::Struct => {
                 let table = some(M::result(column.table()))?;
-                if table.has_further_fields() {
-                    return Ok(false);
-                }
                 for member in table.columns() {
                     let (key, values) = M::item_result(member).map_err(Error::document)?;
                     let start = self.text.length();
@@ -305,6 +303,13 @@ impl<'a, M: Mode> Printing<'a, M> {
         }
         Ok(None)
     }
+}
+
+/// Whether some rows have members beside the columns, or in another order.
+fn differs<M: Mode>(column: &Column<'_, M>) -> Result<bool, Error> {
+    let table = some(M::result(column.table()))?;
+    let orders = M::result(table.orders()).map_err(Error::document)?;
+    Ok(table.has_further_fields() || orders.is_some())
 }
 
 impl<M: Mode> Spans<'_, M> {

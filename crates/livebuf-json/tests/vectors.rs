@@ -234,6 +234,7 @@ fn encoded() -> Vec<(&'static str, String)> {
         format!("\"letters\":[{}]", letters.join(",")),
     ];
     all.push(("run_fixed", format!("{{{}}}", members.join(","))));
+    all.push(("rows_in_orders", rows_in_orders()));
     all.push(("record_nine_fields", many(9)));
     all.push(("map_small_leaf", format!("{{\"{}\":1,\"b\":2}}", "k".repeat(256))));
     all.push(("map_inner_nodes", many(300)));
@@ -257,13 +258,34 @@ fn encoded() -> Vec<(&'static str, String)> {
     let inner = format!("{{\"{}\":null,{}}}", "k".repeat(256), inner.join(","));
     all.push(("map_of_rows_in_array", format!("[{{\"t\":\"{}\",\"m\":{inner}}},[]]", texts(0))));
     all.push(("map_of_rows_after", format!("{{\"t\":\"{}\",\"m\":{inner}}}", texts(1))));
-    // The orders of keys contradict each other, so there are no rows.
-    let orders = |n: usize| [r#"{"a":"12345678","b":1}"#, r#"{"b":"12345678","a":1}"#][n % 2];
-    let members: Vec<_> = (0..8).map(|n| format!("\"{n}\":{}", orders(n))).collect();
+    // Each object has a key of its own, so there are no rows.
+    let members: Vec<_> = (0..8).map(|n| format!("\"{n}\":{{\"a{n}\":\"12345678\"}}")).collect();
     let long = "k".repeat(256);
     let refused = format!("{{\"a longer key\":{{\"a\":1}},\"{long}\":null,{}}}", members.join(","));
     all.push(("map_of_no_rows", refused));
     all
+}
+
+/// Rows whose members are in three orders, one of which is that of the columns.
+fn few_rows_in_orders() -> String {
+    let row = |n: usize| match n % 4 {
+        1 => format!("{{\"y\":{},\"x\":{n}}}", n % 3),
+        3 => format!("{{\"z\":{n},\"x\":{n}}}"),
+        _ => format!("{{\"x\":{n},\"y\":{},\"z\":1}}", n % 3),
+    };
+    let rows = (0..16).map(|n| if n == 9 { "null".to_owned() } else { row(n) });
+    rows.collect::<Vec<_>>().join(",")
+}
+
+/// The same, and a second table, whose orders are longer than a cell holds.
+fn rows_in_orders() -> String {
+    let few = few_rows_in_orders();
+    let wide = |first: usize| {
+        let members = (0..9).map(|at| format!("\"k{}\":{at}", (first + at) % 9));
+        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+    };
+    let many: Vec<_> = (0..24).map(|n| wide([0, 4, 7][n % 3])).collect();
+    format!("{{\"few\":[{few}],\"many\":[{}]}}", many.join(","))
 }
 
 /// A map of so many ids, and a long key that makes it one.
@@ -583,6 +605,17 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
             doc.set_pointer("/id8", row.doc()).unwrap();
             doc
         }),
+        ("rows_in_orders", {
+            let mut doc = json(&rows_in_orders());
+            doc.remove_pointer("/few/4").unwrap();
+            doc.remove_pointer("/few/0/x").unwrap();
+            doc.set_pointer("/few/2/y", 7).unwrap();
+            doc.set_pointer("/few/1/more", true).unwrap();
+            doc.set_pointer("/few/-", json(r#"{"z":1,"x":2}"#).doc()).unwrap();
+            // Rows become objects by themselves.
+            doc.set_pointer("/many/-", 1).unwrap();
+            doc
+        }),
         ("map_of_rows_with_extras", {
             let mut doc = json(&map_of_rows(40));
             doc.set_pointer("/id5/more", 5).unwrap();
@@ -758,6 +791,11 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         extra_form[cells + 8..cells + 16].fill(0);
         extra_form
     };
+    // A table of three columns and orders. The first order has two bytes in its cell.
+    let ordered = json(&format!("[{}]", few_rows_in_orders()));
+    let orders = word(&ordered, word(&ordered, 8) + 12) + 24 + 16 * 3;
+    // Behind two bitmaps of 8 bytes and 16 codes.
+    let order = word(&ordered, word(&ordered, orders + 12) + 8 + 16 + 12);
     // The root array's header leads to its table or list.
     let below = |bytes: &[u8]| word(bytes, word(bytes, 8) + 12);
     let (table, list) = (of("table"), of("list"));
@@ -883,7 +921,11 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadCount_blank_list", patch(&absent, &[(texts + 1, 0), (texts + 2, 1)])),
         ("NotZero_null_column_bit", patch(&absent, &[(column(5), 1)])),
         ("WrongBlock_table_owner_column", patch(&absent, &[(objects + 2, 1)])),
-        ("NotZero_table_header", patch(&absent, &[(objects + 3, 1)])),
+        ("BadCode_table_form", patch(&absent, &[(objects + 3, 2)])),
+        ("BadCode_orders_column", patch(&ordered, &[(orders + 1, 6)])),
+        ("BadCode_orders_gaps", patch(&ordered, &[(orders + 2, 1)])),
+        ("BadIndex_order_beyond", patch(&ordered, &[(order, 3)])),
+        ("BadIndex_order_twice", patch(&ordered, &[(order, 0), (order + 1, 0)])),
         ("BadCount_table_rows", patch(&table, &[(rows_of + 8, 9)])),
         ("BadCount_table_keys", {
             // Bytes under a key of 200 bytes, turned into booleans, which pay for 128.

@@ -222,7 +222,9 @@ impl<'a> Fields<'a> {
                 self.learn_column(offset);
             }
             RegionKind::Table => {
-                for index in 0..u32::from(self.byte(offset + u64::from(TABLE_COLUMNS))) {
+                let form = self.byte(offset + u64::from(TABLE_FORM));
+                let columns = self.byte(offset + u64::from(TABLE_COLUMNS));
+                for index in 0..u32::from(columns) + u32::from(form) {
                     self.learn_column(offset + u64::from(table_column(index)));
                 }
             }
@@ -610,6 +612,9 @@ impl<'a> Fields<'a> {
         for index in 0..u32::from(columns) {
             let name = format!("{}: ", quoted(self.key(shape, index)));
             self.column_header(row, &name);
+        }
+        if self.byte(offset + u64::from(TABLE_FORM)) == 1 {
+            self.column_header(row, "orders of members: ");
         }
     }
 

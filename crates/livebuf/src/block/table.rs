@@ -1,9 +1,11 @@
 //! Tables: what struct columns lead to (FORMAT 6.3).
 //!
 //! ```text
-//! byte 0     1        2..4   4..8   8..12  12..16  16..20  20..24  24..
-//!      kind  columns  place  shape  rows   bits    owner   extras  column headers
+//! byte 0     1        2      3      4..8   8..12  12..16  16..20  20..24  24..
+//!      kind  columns  place  form   shape  rows   bits    owner   extras  column headers
 //! ```
+//!
+//! Where the form is 1, one more column says in which order some rows have their members.
 //!
 //! A table never moves while it lives: its headers keep their places. Their data may move.
 
@@ -13,7 +15,7 @@ use crate::block::record::Raw;
 use crate::block::shape::Shape;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u32, load_u64};
-use crate::format::cell::Needle;
+use crate::format::cell::{Needle, span_bytes};
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
@@ -27,6 +29,8 @@ pub(crate) struct Table {
     pub(crate) rows: u32,
     /// Offset of the array that says which objects hold further fields of which rows.
     pub(crate) extras: u32,
+    /// A column behind the others says in which order rows have their members.
+    pub(crate) ordered: bool,
 }
 
 impl Table {
@@ -47,11 +51,33 @@ impl Table {
             shape: (first >> 32) as u32,
             rows: load_u32(bytes, at + TABLE_ROWS as u64)?,
             extras: load_u32(bytes, at + TABLE_EXTRAS as u64)?,
+            ordered: (first >> 24) as u8 != 0,
         })
     }
 
     pub(crate) fn size(&self) -> u64 {
-        table_size(self.columns) as u64
+        table_size(self.headers()) as u64
+    }
+
+    /// Count of the column headers: those of the keys' columns and, behind them, that of the orders.
+    #[inline]
+    pub(crate) fn headers(&self) -> u32 {
+        self.columns + u32::from(self.ordered)
+    }
+
+    /// The order of a row's members: places of columns, as bytes. Those that it does not name come
+    /// behind, in the order of the columns. Empty where a row has no order of its own.
+    #[inline(never)]
+    pub(crate) fn order<'a>(&self, bytes: &'a [u8], row: u32) -> Result<&'a [u8]> {
+        if !self.ordered {
+            return Ok(&[]);
+        }
+        let raw = self.field(bytes, row, self.columns)?;
+        match raw.tag {
+            TAG_HOLE => Ok(&[]),
+            TAG_STRING => span_bytes(bytes, raw.cell, raw.position.into()),
+            _ => Err(Error::new(ErrorKind::BadCode, self.header(self.columns).into())),
+        }
     }
 
     /// Offset of the header of column `index`.
@@ -117,6 +143,44 @@ impl Table {
     }
 }
 
+/// The column of the member at `place` of a row with this order, of a table with so many columns.
+/// Places count the order's first. `None` where the place has no member, as the one of a column
+/// that came before.
+pub(crate) fn ordered_column(order: &[u8], columns: u32, place: u32) -> Option<u32> {
+    let (before, column) = match order.get(place as usize) {
+        Some(&column) => (&order[..place as usize], column.into()),
+        None => (order, place - order.len() as u32),
+    };
+    let is_new = !before.iter().any(|&other| u32::from(other) == column);
+    (is_new && column < columns).then_some(column)
+}
+
+/// Checks that a column can have the orders of rows: a dictionary, where a row without one is missing.
+pub(crate) fn check_orders_header(column: Elements) -> Result<()> {
+    match column.column.is_dictionary() && column.gaps & GAPS_NULL == 0 {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::BadCode, column.offset.into())),
+    }
+}
+
+/// Checks that each text of the orders of a table names columns, and none twice.
+pub(crate) fn check_orders(bytes: &[u8], table: Table, column: Elements) -> Result<()> {
+    check_orders_header(column)?;
+    let no_room = Error::new(ErrorKind::BadCount, column.offset.into());
+    let texts = column.entries(bytes)?.ok_or(no_room)?;
+    for index in 0..texts.count {
+        let raw = texts.slot(bytes, index)?;
+        let mut named = [false; 256];
+        for &place in span_bytes(bytes, raw.cell, raw.position.into())? {
+            let twice = core::mem::replace(&mut named[usize::from(place)], true);
+            if twice || u32::from(place) >= table.columns {
+                return Err(Error::new(ErrorKind::BadIndex, raw.position.into()));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The row and the home of an entry of the extras.
 pub(crate) fn extra(raw: Raw) -> (u32, u32) {
     ((raw.cell >> 32) as u32, raw.cell as u32)
@@ -138,7 +202,7 @@ impl Table {
         bits: u32,
     ) {
         let at = self.offset;
-        let first = [KIND_TABLE, self.columns as u8, owner.column, 0];
+        let first = [KIND_TABLE, self.columns as u8, owner.column, self.ordered.into()];
         let first = u32::from_le_bytes(first) as u64 | (self.shape as u64) << 32;
         space.write_u64(at as u64, first);
         space.write_u64((at + TABLE_ROWS) as u64, self.rows as u64 | (bits as u64) << 32);
@@ -164,7 +228,7 @@ impl Owner {
             KIND_LIST if self.column == 0 => Ok(self.block.wrapping_add(LIST_CHILD)),
             KIND_TABLE => {
                 let table = Table::load(bytes, self.block)?;
-                if self.column as u32 >= table.columns {
+                if self.column as u32 >= table.headers() {
                     return Err(Error::new(ErrorKind::WrongBlock, self.block as u64));
                 }
                 Ok(table.header(self.column as u32))

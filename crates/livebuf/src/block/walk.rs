@@ -9,7 +9,7 @@ use crate::block::list::elements_of;
 use crate::block::map::Map;
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::Shape;
-use crate::block::table::Table;
+use crate::block::table::{Table, ordered_column};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::span_at_position;
 use crate::format::layout::*;
@@ -57,7 +57,7 @@ impl Node {
         Ok(match *self {
             Node::Record(record) => record.used(),
             Node::Map(offset) => Map::load(bytes, offset as u64)?.used,
-            Node::Row(table, _) => table.columns,
+            Node::Row(table, row) => table.columns + table.order(bytes, row)?.len() as u32,
             Node::Array(_) => 0,
         })
     }
@@ -161,21 +161,28 @@ impl Cursor {
                 Ok(Some((self.index - 1, elements.element(bytes, self.index - 1)?)))
             }
             Node::Row(table, row) => {
-                while self.index < table.columns {
-                    let raw = table.field(bytes, row, self.index)?;
+                let order = table.order(bytes, row)?;
+                let places = order.len() as u32 + table.columns;
+                while self.index < places {
                     self.index += 1;
+                    let column = match order {
+                        [] => Some(self.index - 1),
+                        _ => ordered_column(order, table.columns, self.index - 1),
+                    };
+                    let Some(column) = column else { continue };
+                    let raw = table.field(bytes, row, column)?;
                     if raw.tag != TAG_HOLE {
-                        return Ok(Some((self.index - 1, raw)));
+                        return Ok(Some((column, raw)));
                     }
                 }
                 if self.extra == 0 {
                     return Ok(None);
                 }
                 let extra = self.extra(bytes)?;
-                let member = extra.member(bytes, self.index - table.columns)?;
+                let member = extra.member(bytes, self.index - places)?;
                 Ok(member.map(|(index, raw)| {
-                    self.index = table.columns + index + 1;
-                    (self.index - 1, raw)
+                    self.index = places + index + 1;
+                    (table.columns + index, raw)
                 }))
             }
             node => {

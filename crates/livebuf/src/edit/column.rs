@@ -397,7 +397,7 @@ fn open_rows<K: Sink>(
     feed: &Feed<'_, '_>,
 ) -> Result<()> {
     let table = Table::load(sink.bytes(), column.data)?;
-    for index in 0..table.columns {
+    for index in 0..table.headers() {
         let feed = feed.members(sink.bytes(), table, index)?;
         open(sink, Place::column(table, index), at, added, &feed)?;
     }
@@ -616,7 +616,7 @@ fn replace_row<K: Sink>(
         editor.note(Event::Gone { table: table.offset, row });
         Ok(())
     })?;
-    for index in 0..table.columns {
+    for index in 0..table.headers() {
         let member = put.column_member(sink.bytes(), table, index)?;
         replace(sink, Place::column(table, index), row, member, held)?;
     }
@@ -734,7 +734,7 @@ impl Change for Step<'_> {
             }
             Step::ClearRow { table, row } => {
                 sink.try_write(|editor, _| editor.drop_extra(table, row, true))?;
-                for index in 0..table.columns {
+                for index in 0..table.headers() {
                     replace(sink, Place::column(table, index), row, Put::Missing, true)?;
                 }
                 Ok(DONE)
@@ -820,7 +820,7 @@ fn reserve<K: Sink>(sink: &mut K, place: Place, column: Elements, more: u32) -> 
     }
     if column.column == ColumnType::Struct {
         let table = Table::load(sink.bytes(), column.data)?;
-        for index in 0..table.columns {
+        for index in 0..table.headers() {
             let below = table.column(sink.bytes(), index)?.whole(sink.bytes())?;
             reserve(sink, Place::column(table, index), below, more)?;
         }
@@ -834,7 +834,7 @@ fn has_lists(bytes: &[u8], column: Elements) -> Result<bool> {
         return Ok(column.column.is_nested());
     }
     let table = Table::load(bytes, column.data)?;
-    for index in 0..table.columns {
+    for index in 0..table.headers() {
         if has_lists(bytes, table.column(bytes, index)?)? {
             return Ok(true);
         }
@@ -853,7 +853,7 @@ fn part_far_texts<K: Sink>(
 ) -> Result<()> {
     if column.column == ColumnType::Struct {
         let table = Table::load(sink.bytes(), column.data)?;
-        for index in 0..table.columns {
+        for index in 0..table.headers() {
             let below = table.column(sink.bytes(), index)?.whole(sink.bytes())?;
             part_far_texts(sink, Place::column(table, index), below, a, b)?;
         }
@@ -1011,7 +1011,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             ColumnType::Struct => {
                 let table = Table::load(self.space.bytes(), column.data)?;
                 slots.clone().try_for_each(|row| self.shift_extras_out(table, row))?;
-                for index in 0..table.columns {
+                for index in 0..table.headers() {
                     self.blank_slots(table.header(index), slots.clone())?;
                 }
             }
@@ -1071,7 +1071,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match column.column {
             ColumnType::Struct => {
                 let table = Table::load(self.space.bytes(), column.data)?;
-                for index in 0..table.columns {
+                for index in 0..table.headers() {
                     self.close_from(table.header(index), at, count)?;
                 }
                 self.shift_extras(table, at, count, 0)?;
@@ -1124,7 +1124,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match column.column {
             ColumnType::Struct => {
                 let table = Table::load(self.space.bytes(), column.data)?;
-                for index in 0..table.columns {
+                for index in 0..table.headers() {
                     self.close_holes(table.header(index), map, each)?;
                 }
                 self.renumber_extras(table, map, each)?;
@@ -1220,7 +1220,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let table = Table::load(self.space.bytes(), column.data)?;
         self.note(Event::Swapped { table: table.offset, a, b });
-        for index in 0..table.columns {
+        for index in 0..table.headers() {
             self.exchange(table.header(index), a, b)?;
         }
         let extras = [a, b].map(|row| table.extra(self.space.bytes(), row).unwrap_or(0));

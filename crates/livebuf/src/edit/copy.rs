@@ -14,7 +14,7 @@ use crate::block::nested::worth;
 use crate::block::owner::Owner;
 use crate::block::record::{Raw, Record, check_extended_span, check_immediate, each_field};
 use crate::block::shape::{self, Shape};
-use crate::block::table::{Table, extra, extra_entry};
+use crate::block::table::{Table, check_orders, extra, extra_entry};
 use crate::block::tensor::{Form, check_tensor};
 use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further, holds_references};
 use crate::error::{Error, ErrorKind, Result};
@@ -919,20 +919,27 @@ impl<'v> Copier<'v> {
             true => None,
             false => Blanks::below(elements, 1, around.blanks),
         };
-        let at = sink.carve(table.size());
+        // Without rows there are no orders.
+        let copy = Table { ordered: table.ordered && table.rows > 0, ..table };
+        let at = sink.carve(copy.size());
         let bits = self.nested_bits(sink, elements)?;
         let mut keys = KeyList::default();
         (0..table.columns).try_for_each(|index| keys.push(index))?;
         let writes = sink.writes();
         let shape = copied_shape(sink, |index| self.key(writes, from, index), &keys)?;
         let extras_at = self.extras(sink, table, blanks)?;
-        let copy = Table { offset: at, shape, extras: extras_at, ..table };
+        let copy = Table { offset: at, shape, extras: extras_at, ..copy };
         sink.write(|editor, _| copy.write_header(&mut editor.space, owner, bits));
         let around = Around { in_table: true, blanks, depth: around.depth + 1 };
-        for index in 0..table.columns {
+        for index in 0..copy.headers() {
             let column = table.column(source, index)?;
             if column.count != elements.count || column.bare {
                 return Err(Error::new(ErrorKind::BadCount, elements.offset as u64));
+            }
+            if index == table.columns && !writes {
+                let texts = column.entries(source)?.map_or(0, |texts| texts.count);
+                self.allowance.key(texts as usize)?;
+                check_orders(source, table, column)?;
             }
             let copy = Elements { offset: copy.header(index), ..column };
             let owner = Owner { block: at, column: index as u8 };

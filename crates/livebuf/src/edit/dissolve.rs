@@ -44,7 +44,10 @@ pub(super) fn materialize<K: Sink>(sink: &mut K, raw: Raw) -> Result<(u8, u64)> 
         return Ok((raw.tag, raw.cell));
     }
     let home = match Node::of(sink.bytes(), raw)? {
-        Node::Row(table, row) if table.extra(sink.bytes(), row)? == 0 => {
+        Node::Row(table, row)
+            if table.extra(sink.bytes(), row)? == 0
+                && table.order(sink.bytes(), row)?.is_empty() =>
+        {
             materialize_record(sink, table, row)?
         }
         Node::Row(table, row) => materialize_map(sink, raw, table, row)?,
@@ -116,7 +119,9 @@ fn materialize_map<K: Sink>(sink: &mut K, raw: Raw, table: Table, row: u32) -> R
         let value = materialize(sink, child)?;
         add_entry(sink, map, key, value);
     }
-    sink.try_write(|editor, _| editor.free_extra_shell(table, row))?;
+    if table.extra(sink.bytes(), row)? != 0 {
+        sink.try_write(|editor, _| editor.free_extra_shell(table, row))?;
+    }
     Ok(map)
 }
 

@@ -163,6 +163,10 @@ impl<'v> Put<'v> {
         if !self.is(TAG_OBJECT) {
             return Ok(Put::Blank);
         }
+        if index >= table.columns {
+            // It gets no order of its own.
+            return Ok(Put::Missing);
+        }
         let key = Shape::load(bytes, table.shape as u64)?.key(bytes, index)?;
         self.member(bytes, &Needle::new(key))
     }

@@ -151,7 +151,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let Ok(table) = Table::load(bytes, column.data) else { return };
                 let extras = table.extras(bytes).ok().flatten();
                 self.free_bits(column);
-                for index in 0..table.columns {
+                for index in 0..table.headers() {
                     if let Ok(below) = table.column(self.space.bytes(), index) {
                         self.free_column(below);
                     }

@@ -127,7 +127,7 @@ impl<S: Storage> Encoder<S> {
             cells: &self.cells,
             lists: &self.keys.lists,
             keys: &self.keys.keys,
-            texts: &self.texts,
+            texts: &mut self.texts,
             tensors: &self.tensors,
             min_width: self.options.min_width,
             tables: self.options.tables,
@@ -261,10 +261,12 @@ impl<S: Storage> Encoder<S> {
             list = self.keys.longer_list(list, key)?;
         }
         let rows = plan.places.len();
-        let (table, _) = self.out.grow(table_size(keys.len() as u32) as usize)?;
+        let (table, _) = self.out.grow(table_size(columns.len() as u32) as usize)?;
         let bits = self.write_bits(plan)?;
         let node: &mut KeyList = &mut self.keys.lists[list as usize];
-        let first = u32::from_le_bytes([KIND_TABLE, keys.len() as u8, owner.column, 0]);
+        let ordered = columns.len() > keys.len();
+        let first =
+            u32::from_le_bytes([KIND_TABLE, keys.len() as u8, owner.column, ordered.into()]);
         let words = [first, node.records, rows, bits, owner.block];
         node.records = table;
         node.count += 1;

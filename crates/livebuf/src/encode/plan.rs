@@ -16,7 +16,7 @@ use super::texts::Texts;
 use crate::block::column::{ColumnType, Numbers};
 use crate::block::tensor::Form;
 use crate::format::bytes::round_up;
-use crate::format::cell::{span_inline, span_length};
+use crate::format::cell::{inline_span, span_inline, span_length};
 use crate::format::layout::*;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -30,6 +30,9 @@ pub(super) const BLANK: u32 = u32::MAX - 1;
 
 /// Objects of more key lists than this are not alike.
 const MOST_LISTS: usize = 4096;
+
+/// Rows of more columns have no orders of their own: a column's place is a byte of text.
+const MAX_ORDERED: usize = 128;
 
 const NULL: u16 = 1;
 const BOOL: u16 = 2;
@@ -255,7 +258,7 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) enum Below {
     Nothing,
-    /// A table: its keys' numbers, and its columns.
+    /// A table: its keys' numbers, and its columns. One more column has the orders of rows.
     Table(Vec<u32>, Vec<Plan>),
     /// A list: its elements' column, and where lengths differ the column of the offsets
     /// and where each array ends.
@@ -349,6 +352,23 @@ impl Dictionary {
     }
 }
 
+/// The key lists of objects as one.
+struct Merged {
+    /// The keys' numbers, in the order of the columns.
+    keys: Vec<u32>,
+    /// The columns of each list's keys, in its order.
+    orders: Vec<Vec<u8>>,
+    /// Not all lists have their keys in the order of the columns.
+    contradict: bool,
+}
+
+impl Merged {
+    /// Whether this list has its keys in the order of the columns.
+    fn agrees(&self, list: usize) -> bool {
+        self.orders[list].is_sorted()
+    }
+}
+
 /// A struct or list column, its own bitmaps apart.
 pub(super) struct Nested {
     column: ColumnType,
@@ -362,7 +382,7 @@ pub(super) struct Planner<'e> {
     pub(super) cells: &'e [u64],
     pub(super) lists: &'e [KeyList],
     pub(super) keys: &'e [KeyText],
-    pub(super) texts: &'e Texts,
+    pub(super) texts: &'e mut Texts,
     pub(super) tensors: &'e Tensors,
     pub(super) min_width: u8,
     pub(super) tables: bool,
@@ -546,10 +566,11 @@ impl Planner<'_> {
         let (tags, cells) = (self.tags, self.cells);
         // A map among the objects has no key list.
         let (lists, numbers) = self.key_lists(rows)?;
-        let (keys, orders) = match lists.as_slice() {
-            [only] => (self.path(*only), Vec::new()),
+        let merged = match lists.as_slice() {
+            [only] => Merged { keys: self.path(*only), orders: Vec::new(), contradict: false },
             _ => self.merge(&lists)?,
         };
+        let Merged { keys, orders, .. } = &merged;
         let (count, width) = (rows.len() as usize, keys.len());
         let fields = |row: u32| self.lists[cells[row as usize] as u32 as usize].depth as usize;
         let is_object = |row: u32| row < BLANK && tags[row as usize] == TAG_WAITING_OBJECT;
@@ -595,20 +616,74 @@ impl Planner<'_> {
             values.summary.count = count as u32;
             plans.push(self.column(values, from + column * count, depth + 1));
         }
-        self.struct_of(keys, plans, !orders.is_empty())
+        let orders =
+            if merged.contradict { Some(self.orders(rows, &merged, &numbers)?) } else { None };
+        let is_merged = !merged.orders.is_empty();
+        self.struct_of(merged.keys, plans, is_merged, orders)
+    }
+
+    /// The column with the orders of those rows that have their members in another order than that
+    /// of the columns: a dictionary.
+    fn orders(
+        &mut self,
+        rows: Places,
+        merged: &Merged,
+        numbers: &HashMap<u32, usize>,
+    ) -> Option<Plan> {
+        let Places::Listed(first, count) = rows else { return None };
+        let mut dictionary =
+            Dictionary { texts: Vec::new(), codes: Vec::with_capacity(count as usize) };
+        let mut codes = alloc::vec![None; merged.orders.len()];
+        let (from, mut missing, mut text_size) = (self.places.len(), false, 0);
+        for index in first..first + count as usize {
+            let row = self.places[index];
+            let is_object = row < BLANK && self.tags[row as usize] == TAG_WAITING_OBJECT;
+            let list = match is_object {
+                true => *numbers.get(&(self.cells[row as usize] as u32))?,
+                false => usize::MAX,
+            };
+            if !is_object || merged.agrees(list) {
+                missing |= is_object;
+                self.places.push(if is_object { MISSING } else { BLANK });
+                dictionary.codes.push(0);
+                continue;
+            }
+            let code = match codes[list] {
+                Some(code) => code,
+                None => {
+                    let order = merged.orders[list].as_slice();
+                    let text = if order.len() <= MAX_INLINE {
+                        (TAG_STRING, inline_span(order))
+                    } else {
+                        text_size += order.len() as u64;
+                        (TAG_LOOSE, self.texts.keep(order, u32::MAX).ok()?)
+                    };
+                    dictionary.texts.push(text);
+                    *codes[list].insert(dictionary.texts.len() as u16 - 1)
+                }
+            };
+            self.places.push(row);
+            dictionary.codes.push(code);
+        }
+        let gaps = if missing { GAPS_MISSING } else { GAPS_NONE };
+        let (column, size) = dictionary.size();
+        let size = gaps_size(gaps, count.into()) + size + text_size;
+        let (places, below) = (Places::Listed(from, count), Below::Dictionary(dictionary));
+        Some(Plan { column, gaps, size, worth: 0, places, waits: false, below })
     }
 
     /// A struct of these columns, whose keys are a list of their own where they were merged.
     pub(super) fn struct_of(
         &self,
         keys: Vec<u32>,
-        plans: Vec<Plan>,
+        mut plans: Vec<Plan>,
         merged: bool,
+        orders: Option<Plan>,
     ) -> Option<Nested> {
-        let width = keys.len() as u32;
-        let mut size = table_size(width) as u64;
+        plans.extend(orders);
+        let mut size = table_size(plans.len() as u32) as u64;
         if merged {
-            size += shape_size(width) as u64;
+            size += shape_size(keys.len() as u32) as u64;
         }
         size += plans.iter().map(|plan| plan.size).sum::<u64>();
         let paid: u64 = plans.iter().map(|plan| plan.worth).sum();
@@ -662,10 +737,10 @@ impl Planner<'_> {
         keys
     }
 
-    /// Key lists as one that has the order of each, and the place of each one's keys in it.
-    /// Of keys whose order is free, the one met first comes first. `None` where orders
-    /// contradict each other or keys are too many.
-    fn merge(&self, lists: &[u32]) -> Option<(Vec<u32>, Vec<Vec<u8>>)> {
+    /// Key lists as one that has the order of each, where they do not contradict each other. Of
+    /// keys whose order is free, the one met first comes first, and where none is free, the one of
+    /// all that are left. `None` where keys are too many.
+    fn merge(&self, lists: &[u32]) -> Option<Merged> {
         let (mut keys, mut numbers) = (Vec::new(), HashMap::new());
         let mut orders = Vec::with_capacity(lists.len());
         for &list in lists {
@@ -698,13 +773,20 @@ impl Planner<'_> {
         }
         let mut place = alloc::vec![u8::MAX; count];
         let mut merged = Vec::with_capacity(count);
+        const PLACED: u32 = u32::MAX;
         while merged.len() < count {
-            let next = (0..count).find(|&key| before[key] == 0)?;
-            before[next] = u32::MAX;
+            let free = (0..count).find(|&key| before[key] == 0);
+            let next = match free {
+                Some(key) => key,
+                None if count > MAX_ORDERED => return None,
+                None => (0..count).find(|&key| before[key] != PLACED)?,
+            };
+            before[next] = PLACED;
             place[next] = merged.len() as u8;
             merged.push(keys[next]);
             for (to, before) in before.iter_mut().enumerate() {
-                if followers[next][to / 64] >> (to % 64) & 1 == 1 {
+                let follows = followers[next][to / 64] >> (to % 64) & 1 == 1;
+                if follows && *before != PLACED {
                     *before -= 1;
                 }
             }
@@ -712,7 +794,8 @@ impl Planner<'_> {
         for order in &mut orders {
             order.iter_mut().for_each(|key| *key = place[*key as usize]);
         }
-        Some((merged, orders))
+        let contradict = !orders.iter().all(|order| order.is_sorted());
+        Some(Merged { keys: merged, orders, contradict })
     }
 
     // --- lists --------------------------------------------------------------

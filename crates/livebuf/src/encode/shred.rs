@@ -263,7 +263,7 @@ impl Shred {
                     columns.collect::<Option<Vec<_>>>()?.into_iter().unzip();
                 let records = u64::from(self.rows) * u64::from(record_size(keys.len() as u32));
                 let plain = records + plains.iter().sum::<u64>();
-                (TAG_OBJECT, plain, planner.struct_of(keys, columns, false)?)
+                (TAG_OBJECT, plain, planner.struct_of(keys, columns, false, None)?)
             }
             Holds::Array => {
                 let (length, ends) = self.lengths(planner.cells, step);

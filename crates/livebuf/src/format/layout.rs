@@ -230,6 +230,8 @@ pub const NESTED_WORTH: u64 = 4 * KEY_BYTES;
 
 /// Offset of a table's count of columns.
 pub const TABLE_COLUMNS: u32 = 1;
+/// Offset of a table's form: 1 where its last column has the orders of its rows' members, else 0.
+pub const TABLE_FORM: u32 = 3;
 /// Offset of a table's shape: its columns' keys.
 pub const TABLE_SHAPE: u32 = 4;
 /// Offset of a table's count of rows.

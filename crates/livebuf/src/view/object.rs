@@ -6,7 +6,7 @@ use crate::block::column::{ColumnType, Elements, row_of};
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record, tagged};
 use crate::block::shape::Shape;
-use crate::block::table::Table;
+use crate::block::table::{Table, ordered_column};
 use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::check;
@@ -75,13 +75,15 @@ struct Row {
     columns: u8,
     /// Some rows of the table have further fields.
     extras: bool,
+    /// Some rows of the table have an order of their own.
+    ordered: bool,
 }
 
 impl Row {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn new(table: Table, row: u32) -> Row {
-        let Table { offset, shape, columns, extras, .. } = table;
-        Row { table: offset, row, shape, columns: columns as u8, extras: extras != 0 }
+        let Table { offset, shape, columns, extras, ordered, .. } = table;
+        Row { table: offset, row, shape, columns: columns as u8, extras: extras != 0, ordered }
     }
 
     #[inline]
@@ -92,6 +94,17 @@ impl Row {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn field(&self, bytes: &[u8], index: u32) -> Result<Raw> {
         Elements::one(bytes, self.table.wrapping_add(table_column(index)), self.row)
+    }
+
+    /// The order of the members; empty where it is that of the columns.
+    #[inline]
+    fn order<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8]> {
+        if self.ordered { self.own_order(bytes) } else { Ok(&[]) }
+    }
+
+    #[cold]
+    fn own_order<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8]> {
+        Table::load(bytes, self.table)?.order(bytes, self.row)
     }
 
     /// The object with the further fields: a record or map, never a row.
@@ -191,7 +204,9 @@ impl<'a, M: Mode> Object<'a, M> {
         match self.body {
             Body::Row(row) => {
                 let extra = row.extra(self.mode, self.bytes).ok().flatten();
-                row.columns() as usize + extra.map_or(0, |extra| extra.slots_in_use() as usize)
+                let extra = extra.map_or(0, |extra| extra.slots_in_use());
+                let order = row.order(self.bytes).unwrap_or_default();
+                order.len() + (row.columns() + extra) as usize
             }
             _ => self.slots_in_use() as usize,
         }
@@ -448,7 +463,9 @@ impl<'a, M: Mode> Object<'a, M> {
             }
             _ => self.slots_in_use(),
         };
-        Fields { object: *self, front: 0, back, remaining: self.len(), shape: None }
+        let order = self.order();
+        let back = back + order.len() as u32;
+        Fields { object: *self, order, front: 0, back, remaining: self.len(), shape: None }
     }
 
     /// The members from a [position](Fields::position) of an earlier iteration on.
@@ -586,9 +603,35 @@ impl<'a, M: Mode> Object<'a, M> {
     pub fn row_slots(&self) -> Option<RowSlots<'a, M>> {
         match self.body {
             Body::Row(row) if !row.extras => {
-                Some(RowSlots { bytes: self.bytes, row, slot: 0, mode: self.mode })
+                let order = row.order(self.bytes).ok()?;
+                Some(RowSlots { bytes: self.bytes, row, order, place: 0, mode: self.mode })
             }
             _ => None,
+        }
+    }
+
+    /// The order of a row's members; empty where they are in the order of slots.
+    #[inline]
+    fn order(&self) -> &'a [u8] {
+        match self.body {
+            Body::Row(row) => row.order(self.bytes).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
+    /// The slot of a place in this order. `None` where the member came before.
+    #[inline]
+    fn slot_at(&self, order: &[u8], place: u32) -> Option<u32> {
+        match self.body {
+            Body::Row(row) if !order.is_empty() => {
+                let places = order.len() as u32 + row.columns();
+                match place.checked_sub(places) {
+                    // Further fields are behind all columns.
+                    Some(further) => Some(row.columns() + further),
+                    None => ordered_column(order, row.columns(), place),
+                }
+            }
+            _ => Some(place),
         }
     }
 
@@ -746,12 +789,13 @@ pub(super) fn key_text<M: Mode>(bytes: &[u8], shape: u64, slot: u32) -> Result<&
     M::text(shape.key(bytes, slot)?, shape.offset)
 }
 
-/// A row's values by columns, rising: [`Object::row_slots`].
+/// A row's values with the numbers of their columns, in the row's order: [`Object::row_slots`].
 #[derive(Clone)]
 pub struct RowSlots<'a, M> {
     bytes: &'a [u8],
     row: Row,
-    slot: u32,
+    order: &'a [u8],
+    place: u32,
     mode: M,
 }
 
@@ -782,16 +826,23 @@ impl<'a, M: Mode> Iterator for RowSlots<'a, M> {
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn next(&mut self) -> Option<Self::Item> {
-        while self.slot < self.row.columns() {
-            let slot = self.slot;
-            self.slot += 1;
+        while self.place < self.order.len() as u32 + self.row.columns() {
+            let place = self.place;
+            self.place += 1;
+            let slot = match self.order {
+                [] => place,
+                order => match ordered_column(order, self.row.columns(), place) {
+                    Some(slot) => slot,
+                    None => continue,
+                },
+            };
             match self.row.field(self.bytes, slot) {
                 Ok(raw) if raw.tag == TAG_HOLE => {}
                 Ok(raw) => {
                     return M::item(Ok((slot as usize, Value::new(self.mode, self.bytes, raw))));
                 }
                 Err(error) => {
-                    self.slot = u32::MAX;
+                    self.place = u32::MAX;
                     return M::item(Err(error));
                 }
             }
@@ -836,6 +887,8 @@ impl<M: Mode> ExactSizeIterator for Slots<'_, M> {}
 #[derive(Clone)]
 pub struct Fields<'a, M> {
     object: Object<'a, M>,
+    /// Of a row, where it is not that of the slots.
+    order: &'a [u8],
     front: u32,
     back: u32,
     remaining: usize,
@@ -867,6 +920,7 @@ impl<'a, M: Mode> Fields<'a, M> {
                 self.front - 1
             };
             let object = self.object;
+            let Some(slot) = object.slot_at(self.order, slot) else { continue };
             let member = match object.raw_at(slot) {
                 Ok(raw) if raw.tag == TAG_HOLE => continue,
                 Ok(raw) => {
@@ -1029,8 +1083,10 @@ impl<'a, 'k, M: Mode> Ordered<'a, 'k, M> {
     /// The next smallest (largest) key among few: no memory, one scan a step.
     fn step_in_record(&mut self, backwards: bool) -> Result<Option<(&'a [u8], Raw)>> {
         let mut best: Option<(&'a [u8], Raw)> = None;
-        for index in 0..self.object.iter().back {
-            let Some((key, raw)) = self.object.key_and_raw(index)? else { continue };
+        let Fields { order, back, .. } = self.object.iter();
+        for index in 0..back {
+            let Some(slot) = self.object.slot_at(order, index) else { continue };
+            let Some((key, raw)) = self.object.key_and_raw(slot)? else { continue };
             let inside = (self.lower, self.upper).contains(key)
                 && key.starts_with(self.prefix)
                 && self.done_front.is_none_or(|done| key > done)

@@ -319,6 +319,27 @@ impl<'a, M: Mode> Table<'a, M> {
         self.block.extras != 0
     }
 
+    /// The column that says in which order rows have their members; `None` where all rows have that
+    /// of the columns, and so has a row that is missing there. Each byte of a row's text is the
+    /// number of a column, and the members of other columns come behind. Iterating over a row's
+    /// members gives them in its order.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// let doc = json!([
+    ///     {"x": 1, "y": 10}, {"x": 2, "y": 20}, {"y": 30, "x": 3}, {"x": 4, "y": 40},
+    ///     {"x": 5, "y": 50}, {"y": 60, "x": 6}, {"x": 7, "y": 70}, {"y": 80, "x": 8},
+    /// ]);
+    /// let table = doc.valid()?.root().as_array().unwrap().table().unwrap();
+    /// assert_eq!(table.orders().unwrap().get(2).unwrap().as_str(), Some("\u{1}\0"));
+    /// assert_eq!(table.row(2).unwrap().keys().collect::<Vec<_>>(), ["y", "x"]);
+    /// assert_eq!(table.columns().map(|(key, _)| key).collect::<Vec<_>>(), ["x", "y"]);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn orders(&self) -> M::Out<Column<'a, M>> {
+        M::out(self.block.ordered.then(|| self.at(self.block.columns)).transpose())
+    }
+
     /// A row as an object; `None` beyond the last, and where there is null.
     ///
     /// ```

@@ -14,7 +14,7 @@ use crate::block::nested::{Columns, Found, count_elements, count_slots};
 use crate::block::owner::Owner;
 use crate::block::record::{Block, Raw, Record, check_extended_span, check_immediate};
 use crate::block::shape::Shape;
-use crate::block::table::{Table, extra};
+use crate::block::table::{Table, check_orders, check_orders_header, extra};
 use crate::block::tensor::check_tensor;
 use crate::block::walk::{CHUNK, Cursor, Node, check_further, holds_references};
 use crate::error::{Error, ErrorKind, Result};
@@ -1083,7 +1083,9 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         let table = Table::load(self.bytes, column.data)?;
         let at = table.offset as u64;
         self.claim_block(RegionKind::Table, at, table.size())?;
-        self.zero(at + 3, at + 4)?;
+        if load_u8(self.bytes, at + TABLE_FORM as u64)? > 1 {
+            return Err(error(ErrorKind::BadCode, at + TABLE_FORM as u64));
+        }
         if table.rows != column.count {
             return Err(error(ErrorKind::BadCount, at));
         }
@@ -1093,13 +1095,19 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         self.use_shape(table.shape, table.columns, at)?;
         self.stats.table_count += 1;
         self.stats.columns += table.columns as u64;
-        for index in 0..table.columns {
+        for index in 0..table.headers() {
             let below = self.column_header(table.header(index) as u64)?;
             if below.count != table.rows {
                 return Err(error(ErrorKind::BadCount, below.offset as u64));
             }
             let owner = Owner { block: table.offset, column: index as u8 };
+            if index == table.columns {
+                check_orders_header(below)?;
+            }
             self.column(below, owner, below_blanks, depth)?;
+            if index == table.columns {
+                check_orders(self.bytes, table, below)?;
+            }
         }
         self.extras(table, below_blanks)
     }
