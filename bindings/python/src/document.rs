@@ -1,6 +1,6 @@
 //! `livebuf.Document`: its methods, and documents in files.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::history::{Change, Step, Taken};
 use crate::memory::{Access, Export, Memory};
 use crate::pointer::{fallback, look, unescaped};
 use crate::typed::decoder::typed;
-use crate::view::{Above, Document, Found, Object, ROOT, State, child, found, new_layout};
+use crate::view::{Above, Document, Found, Object, ROOT, Source, State, child, found, new_layout};
 
 impl Document {
     /// Writes the edits to the document's file.
@@ -387,16 +387,17 @@ impl Document {
         slf.py().import("livebuf._show")?.call_method1("plain", (slf,))
     }
 
-    /// The path by which the document was opened; `None` where it lies in no file.
+    /// The path or URL that was opened, as it was given. For a file object its name, if it has
+    /// one. `None` for a document that was not opened by `livebuf.open`.
     #[getter]
     fn name(&self) -> Option<&OsStr> {
-        self.file.as_ref().map(|(path, _)| path.as_os_str())
+        self.source.as_ref()?.name.as_deref()
     }
 
-    /// The mode in which the file was opened; `None` where the document lies in no file.
+    /// The mode that was given to `livebuf.open`. `None` for other documents.
     #[getter]
     fn mode(&self) -> Option<&str> {
-        self.file.as_ref().map(|(_, mode)| mode.as_str())
+        self.source.as_ref().map(|source| source.mode.as_str())
     }
 
     /// Bytes that the document takes.
@@ -495,35 +496,47 @@ impl Document {
         Ok(format!("<livebuf.Document of {bytes} bytes: {}>", root(slf)?.repr()?))
     }
 
-    /// Writes all edits since the last `flush` to a file opened with `"r+"`, whole or not at
-    /// all, and waits until they are on the disk. Views, arrays and buffers stay good. Does
-    /// nothing for other documents.
+    /// Writes all edits since the last `flush` to a file opened with `"r+"`, `"w+"` or `"x"`,
+    /// whole or not at all, and waits until they are on the disk. Views, arrays and buffers
+    /// stay good. To a URL it writes the whole document, if it changed. Does nothing for other
+    /// documents.
     ///
     /// Raises `OSError`. The file is then as before, and the edits are still in the document.
-    fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        let state = self.lock(py);
-        self.commit(py, &state)
+    fn flush(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let (py, document) = (slf.py(), slf.get());
+        if let Some(target) = document.target(py) {
+            // Without the lock: it runs Python code.
+            return target.call_method1("commit", (slf,)).map(drop);
+        }
+        let state = document.lock(py);
+        document.commit(py, &state)
     }
 
-    /// Releases the memory. Edits of a file opened with `"r+"` are written to it first, as by
+    /// Releases the memory. Edits of a file or URL opened for editing are written first, as by
     /// `flush()`. With `commit=False` they are rolled back. From then on views raise
     /// `ClosedError`. Closing again does nothing.
     ///
     /// Raises `ExportedError` while a memoryview, numpy array or Arrow export lives. Raises
     /// `OSError` where the edits cannot be written: the document then stays open.
     #[pyo3(signature = (*, commit=true))]
-    fn close(&self, py: Python<'_>, commit: bool) -> PyResult<()> {
-        let mut state = self.lock(py);
+    fn close(slf: &Bound<'_, Self>, commit: bool) -> PyResult<()> {
+        let (py, document) = (slf.py(), slf.get());
+        if let Some(target) = document.target(py)
+            && !document.closed(py)
+        {
+            target.call_method1("finish", (slf, commit))?;
+        }
+        let mut state = document.lock(py);
         let Some(editor) = &state.editor else { return Ok(()) };
         // First of all: whether edits are committed must not depend on whether the memory can
         // be released.
         match editor.storage().to_commit() {
             Some(file) if !commit => file.roll_back(),
             Some(file) if file.is_rolled_back() => {}
-            Some(_) => self.commit(py, &state)?,
+            Some(_) => document.commit(py, &state)?,
             None => {}
         }
-        if self.exports().load(Ordering::Acquire) > 0 {
+        if document.exports().load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported.into());
         }
         let Some(editor) = state.editor.take() else { return Ok(()) };
@@ -540,12 +553,12 @@ impl Document {
 
     /// Closes the document. After an exception the edits are rolled back.
     #[pyo3(signature = (*exception))]
-    fn __exit__(&self, py: Python<'_>, exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+    fn __exit__(slf: &Bound<'_, Self>, exception: &Bound<'_, PyTuple>) -> PyResult<()> {
         let failed = exception.get_item(0).is_ok_and(|class| !class.is_none());
-        let closed = self.close(py, !failed);
-        if closed.as_ref().is_err_and(|error| error.is_instance_of::<PyOSError>(py)) {
+        let closed = Self::close(slf, !failed);
+        if closed.as_ref().is_err_and(|error| error.is_instance_of::<PyOSError>(slf.py())) {
             // The edits could not be written, and nobody will try again: roll them back.
-            self.close(py, false)?;
+            Self::close(slf, false)?;
         }
         closed
     }
@@ -679,27 +692,11 @@ pub(crate) fn _restore(bytes: &Bound<'_, PyAny>) -> PyResult<Document> {
     Document::open(Memory::copy(bytes.py(), export.as_bytes())?)
 }
 
-/// Opens the document in a file, mapped into memory. Only pages that are looked at are read.
-///
-/// Modes: `"r"` reads. `"r+"` edits the file. `"c"` edits a copy in memory, which the first
-/// edit makes; the file stays as it is. `"w+"` edits a new document, null at first, which takes the
-/// place of the file's; `"x"` does so where there is no file, and raises `FileExistsError` where
-/// there is one. The file is locked while it is open: shared for `"r"` and `"c"`, exclusive for
-/// the others.
-///
-/// Edits with `"r+"` are private until `flush()` or `close()` writes them to the file, whole or
-/// not at all. A killed process or a power cut leaves all of them or none. Use the document as
-/// a context manager: an exception in the `with` block rolls the edits back. So does dropping
-/// the document without closing it. Until they are written, edits take memory for the pages
-/// that they change.
-///
-/// `"r+"` with `shared=True` edits in the file's own memory instead. Other processes that map
-/// the file see each edit at once, also half done. A process that is killed during an edit may
-/// leave the file damaged. It is for processes that share a file and have a lock of their own.
+/// Opens the document in a file at a path; `livebuf.open` says how.
 #[pyfunction]
-#[pyo3(signature = (path, mode="r", *, shared=false))]
-pub(crate) fn open(py: Python<'_>, path: PathBuf, mode: &str, shared: bool) -> PyResult<Document> {
+pub(crate) fn _open(py: Python<'_>, path: PathBuf, mode: &str, shared: bool) -> PyResult<Document> {
     let named = |failure| os_error(py, failure, Some(&path));
+    let session = |file: io::Result<FileStorage>| file.map(Memory::session).map_err(named);
     let memory = match mode {
         "r+" if shared => {
             Memory::shared_file(py.detach(|| MappedStorage::open(&path)).map_err(named)?)
@@ -709,28 +706,40 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, mode: &str, shared: bool) -> P
             let file = py.detach(|| MappedFile::open(&path)).map_err(named)?;
             Memory::file(file, if mode == "r" { Access::Never } else { Access::CopyOnWrite })
         }
-        "r+" => Memory::session(py.detach(|| FileStorage::open(&path)).map_err(named)?),
-        "w+" | "x" => {
+        "r+" => session(py.detach(|| FileStorage::open(&path)))?,
+        "w+" | "x" | "x+" => {
             let empty = DocBuf::new().map_err(error::raise)?;
             let create = || match mode {
-                "x" => OpenOptions::new()
+                "w+" => mapped::write(&path, empty.as_bytes()),
+                _ => OpenOptions::new()
                     .write(true)
                     .create_new(true)
                     .open(&path)
                     .and_then(|mut file| file.write_all(empty.as_bytes())),
-                _ => mapped::write(&path, empty.as_bytes()),
             };
-            let open = || create().and_then(|()| FileStorage::open(&path));
-            Memory::session(py.detach(open).map_err(named)?)
+            session(py.detach(|| create().and_then(|()| FileStorage::open(&path))))?
         }
-        _ => {
-            let message =
-                format!("mode must be \"r\", \"r+\", \"c\", \"w+\" or \"x\", not {mode:?}");
-            return Err(PyValueError::new_err(message));
-        }
+        _ => return Err(PyValueError::new_err(format!("unknown mode {mode:?}"))),
     };
     let mut document = Document::open(memory)?;
-    document.file = Some((path, mode.to_owned()));
+    let name = Some(path.into_os_string());
+    document.source = Some(Source { name, mode: mode.to_owned(), target: None });
+    Ok(document)
+}
+
+/// Opens the document in bytes that were read from a file object or a URL. Edits change a copy;
+/// a target writes them back.
+#[pyfunction]
+#[pyo3(signature = (bytes, name, mode, target=None))]
+pub(crate) fn _open_bytes(
+    bytes: &Bound<'_, PyBytes>,
+    name: Option<OsString>,
+    mode: String,
+    target: Option<Py<PyAny>>,
+) -> PyResult<Document> {
+    let access = if mode == "r" { Access::Never } else { Access::CopyOnWrite };
+    let mut document = Document::open(Memory::bytes(bytes, access))?;
+    document.source = Some(Source { name, mode, target });
     Ok(document)
 }
 

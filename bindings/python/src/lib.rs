@@ -58,7 +58,7 @@ mod _livebuf {
     #[pymodule_export]
     use crate::codec::{_loads, Encoder, dumps};
     #[pymodule_export]
-    use crate::document::{_restore, _write, open};
+    use crate::document::{_open, _open_bytes, _restore, _write};
     #[pymodule_export]
     use crate::export::Numbers;
     #[pymodule_export]

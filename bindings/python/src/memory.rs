@@ -105,18 +105,18 @@ impl Memory {
         Ok(memory)
     }
 
-    /// The caller's `bytes`, never changed.
-    pub(crate) fn bytes(bytes: &Bound<'_, PyBytes>) -> Memory {
+    /// The caller's `bytes`, never changed: the first edit moves elsewhere, or is refused.
+    pub(crate) fn bytes(bytes: &Bound<'_, PyBytes>, access: Access) -> Memory {
         let content = bytes.as_bytes();
         let start = content.as_ptr().cast_mut();
         let owner = Owner::Bytes(bytes.clone().unbind());
-        Memory::new(start, content.len(), Access::Never, owner)
+        Memory::new(start, content.len(), access, owner)
     }
 
     /// What any Python object offers as a buffer, in place.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Memory> {
         if let Ok(bytes) = object.cast::<PyBytes>() {
-            return Ok(Memory::bytes(bytes));
+            return Ok(Memory::bytes(bytes, Access::Never));
         }
         let export = Export::new(object)?;
         let (start, length) = (export.start(), export.length());

@@ -13,8 +13,8 @@
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, UnsafeCell};
+use std::ffi::OsString;
 use std::hash::BuildHasher;
-use std::path::PathBuf;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -22,7 +22,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, NodeId, Storage, Value};
 use pyo3::exceptions::PyResourceWarning;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::decode::{self, CollectorPause};
 use crate::error::{self, Fault, Held};
@@ -95,8 +95,16 @@ pub(crate) struct Document {
     /// Count of exports that look at the bytes.
     exports: AtomicUsize,
     views: Views,
-    /// The file's path, and how it was opened.
-    pub(crate) file: Option<(PathBuf, String)>,
+    pub(crate) source: Option<Source>,
+}
+
+/// Where a document was opened, and how.
+pub(crate) struct Source {
+    /// A path, a URL, or the name of a file object that has one.
+    pub(crate) name: Option<OsString>,
+    pub(crate) mode: String,
+    /// Writes edits back to a URL: a `Target` of `_files.py`.
+    pub(crate) target: Option<Py<PyAny>>,
 }
 
 impl Document {
@@ -119,7 +127,7 @@ impl Document {
             }),
             exports: AtomicUsize::new(0),
             views: Views::default(),
-            file: None,
+            source: None,
         }
     }
 
@@ -143,6 +151,11 @@ impl Document {
     /// Does work while other Python threads run. This thread must have the lock.
     pub(crate) fn detach<R: Send>(&self, py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
         self.state.detach(py, work)
+    }
+
+    /// What writes edits back to a URL.
+    pub(crate) fn target<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, PyAny>> {
+        self.source.as_ref()?.target.as_ref().map(|target| target.bind(py))
     }
 
     /// The views that live.
@@ -176,11 +189,17 @@ impl Drop for Document {
     fn drop(&mut self) {
         Python::try_attach(|py| {
             let state = self.lock(py);
-            let Some(file) = state.editor.as_ref().and_then(|editor| editor.storage().to_commit())
-            else {
-                return;
+            let Some(editor) = &state.editor else { return };
+            let changed = match (editor.storage().to_commit(), self.target(py)) {
+                (Some(file), _) => file.changed().0 > 0,
+                (_, Some(target)) => target.getattr("written").is_ok_and(|written| {
+                    written
+                        .cast::<PyBytes>()
+                        .is_ok_and(|written| written.as_bytes() != editor.as_bytes())
+                }),
+                _ => false,
             };
-            if file.changed().0 == 0 {
+            if !changed {
                 return;
             }
             let message = c"a document opened with \"r+\" was neither closed nor flushed: its \

@@ -15,7 +15,16 @@ import pytest
 from sybil import Document
 from sybil.parsers.markdown import PythonCodeBlockParser
 
-for library in ("fakeredis", "fastapi", "httpx2", "numpy", "orjson", "polars", "pydantic"):
+for library in (
+    "fakeredis",
+    "fastapi",
+    "fsspec",
+    "httpx2",
+    "numpy",
+    "orjson",
+    "polars",
+    "pydantic",
+):
     pytest.importorskip(library)
 
 PACKAGE = Path(__file__).parents[1]

@@ -6,6 +6,7 @@ import errno
 import gc
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -114,9 +115,29 @@ class TestModes:
         assert path.read_bytes() == content
 
     def test_wrong_mode(self, path: Path) -> None:
-        for mode in ("w", "rb", "", "R"):
-            with pytest.raises(ValueError, match="mode"):
+        for mode, remedy in {
+            "w": 'use "w\\+" or livebuf.dump',
+            "wb": 'use "w\\+" or livebuf.dump',
+            "rb": 'always binary: use "r"',
+            "r+b": 'always binary: use "r\\+"',
+            "rt": 'always binary: use "r"',
+            "a": 'use "r\\+".*livebuf.Log',
+            "ab+": 'use "r\\+".*livebuf.Log',
+            "": 'one of "r", "r\\+", "c"',
+            "R": 'one of "r", "r\\+", "c"',
+            None: 'one of "r", "r\\+", "c"',
+        }.items():
+            with pytest.raises(ValueError, match=f"mode {re.escape(repr(mode))} .*{remedy}"):
                 livebuf.open(path, mode)  # type: ignore[arg-type]
+        assert livebuf.load(path) == VALUE
+
+    def test_name_and_mode(self, path: Path) -> None:
+        for mode in ("r", "r+", "c", "w+"):
+            doc = livebuf.open(path, mode)  # type: ignore[arg-type]
+            assert (doc.name, doc.mode) == (str(path), mode)
+            doc.close()
+            # As those of a closed file in Python.
+            assert (doc.name, doc.mode) == (str(path), mode)
 
     def test_locks(self, path: Path) -> None:
         with livebuf.open(path, "r"), livebuf.open(path, "r"), livebuf.open(path, "c"):
@@ -474,6 +495,14 @@ class TestNewFiles:
         with pytest.raises(FileExistsError):
             livebuf.open(path, "x")
         assert livebuf.load(path) == {"laps": [71, 70.5]}
+
+    def test_x_plus_is_x(self, tmp_path: Path) -> None:
+        path = tmp_path / "new.lbuf"
+        with livebuf.open(path, "x+") as doc:
+            doc.root = [1]
+        with pytest.raises(FileExistsError):
+            livebuf.open(path, "x+")
+        assert livebuf.load(path) == [1]
 
     def test_one_in_the_place_of_another(self, tmp_path: Path) -> None:
         path = tmp_path / "old.lbuf"

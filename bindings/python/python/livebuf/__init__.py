@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, MutableMapping, MutableSequence
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ._errors import (
     BadValueError,
@@ -47,11 +47,11 @@ from ._livebuf import (
     Template,
     __version__,
     _loads,
+    _open,
     _write,
     dumps,
     from_arrow,
     from_json,
-    open,
     to_json,
 )
 
@@ -93,11 +93,14 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from _typeshed import SupportsRead, SupportsWrite
     from typing_extensions import Buffer
 
     T = TypeVar("T")
     _Type = type[T]
-    _Source = str | os.PathLike[str] | BinaryIO
+    _Source = str | os.PathLike[str] | SupportsRead[bytes]
+    _Target = str | os.PathLike[str] | SupportsWrite[bytes]
+    _Mode = Literal["r", "r+", "c", "w+", "x", "x+"]
 
 
 def __dir__() -> list[str]:
@@ -107,6 +110,50 @@ def __dir__() -> list[str]:
 # `match doc.root: case {"a": value}` and isinstance work by this.
 MutableMapping.register(Object)  # pyright: ignore[reportAttributeAccessIssue]
 MutableSequence.register(Array)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def open(file: _Source, mode: _Mode = "r", *, shared: bool = False) -> Document:
+    """Opens the document in a file, mapped into memory. Only pages that you look at are read.
+
+    Modes: `"r"` reads. `"r+"` edits the file. `"c"` edits a copy in memory, which the first edit
+    makes; the file stays as it is. `"w+"` makes the file a new document, null at first, and
+    edits it. `"x"` and `"x+"` do so too, but raise `FileExistsError` if there is a file. The
+    file is locked while it is open: shared for `"r"` and `"c"`, exclusive for the others.
+
+    Edits are private until `flush()` or `close()` writes them to the file, whole or not at all.
+    A killed process or a power cut leaves all of them or none. Use the document as a context
+    manager: an exception in the `with` block rolls the edits back. So does dropping the document
+    without closing it. Until they are written, edits take memory for the pages that they change.
+
+    `"r+"` with `shared=True` edits in the file's own memory instead. Other processes that map the
+    file see each edit at once, also half done. A process that is killed during an edit may leave
+    the file damaged. It is for processes that share a file and have a lock of their own.
+
+    `file` can be a file object that is open in binary mode, for `"r"` and `"c"`. It is read to
+    its end, and stays open.
+
+    `file` can be a URL such as `"s3://bucket/key"`, if fsspec is installed. It is read whole into
+    memory. Edits are written back by `flush()` and `close()`, as one object. There are no locks:
+    of two writers the last one wins. A `file://` URL is opened as a path.
+
+    >>> import io
+    >>> with livebuf.open(io.BytesIO(livebuf.dumps({"best": 70.5}))) as doc:
+    ...     doc["best"]
+    70.5
+    """
+    if mode not in ("r", "r+", "c", "w+", "x", "x+"):
+        from ._files import wrong_mode
+
+        raise wrong_mode(mode)
+    if isinstance(file, str) and "://" not in file or isinstance(file, os.PathLike):
+        return _open(file, mode, shared)
+    from . import _files
+
+    if isinstance(file, str) and not _files.is_url(file):
+        return _open(file, mode, shared)
+    if shared:
+        raise ValueError("shared=True is for files at a path")
+    return _files.open_url(file, mode) if isinstance(file, str) else _files.open_object(file, mode)
 
 
 @overload
@@ -143,23 +190,31 @@ def loads(data: Buffer, *, type: Any = None, max_values: int | None = None) -> A
 
 def dump(
     obj: Any,
-    file: str | os.PathLike[str] | BinaryIO,
+    file: _Target,
     *,
     default: Callable[[Any], Any] | None = None,
     tables: bool = True,
     sort_keys: bool = False,
 ) -> None:
-    """Writes `dumps(obj)` to a file: a path, or a binary file that is open for writing.
+    """Writes `dumps(obj)` to a file: a path, a URL of fsspec, or a file object that is open for
+    writing in binary mode.
 
     At a path the file appears whole or not at all: a temporary file beside it is renamed. The
     file is on the disk afterwards. Processes that have the old file open keep reading the old
     one. Raises `BlockingIOError` while somebody edits it (`open(path, "r+")`).
     """
     payload = dumps(obj, default=default, tables=tables, sort_keys=sort_keys)
-    if isinstance(file, (str, os.PathLike)):
+    if isinstance(file, str) and "://" not in file or isinstance(file, os.PathLike):
         _write(file, payload)
+        return
+    from . import _files
+
+    if not isinstance(file, str):
+        _files.write(file, payload)
+    elif _files.is_url(file):
+        _files.dump_url(file, payload)
     else:
-        file.write(payload)
+        _write(file, payload)
 
 
 @overload
@@ -169,12 +224,15 @@ def load(file: _Source, *, type: _Type[T], max_values: int | None = None) -> T: 
 @overload
 def load(file: _Source, *, type: Any, max_values: int | None = None) -> Any: ...
 def load(file: _Source, *, type: Any = None, max_values: int | None = None) -> Any:
-    """`loads` of what a file holds: a path, or a binary file that is open for reading.
+    """`loads` of what a file holds: a path, a URL of fsspec, or a file object that is open for
+    reading in binary mode.
 
     Raises `BlockingIOError` while somebody edits the file at a path (`open(path, "r+")`).
     """
     if not isinstance(file, (str, os.PathLike)):
-        return loads(file.read(), type=type, max_values=max_values)
+        from ._files import read
+
+        return loads(read(file), type=type, max_values=max_values)
     if os.path.exists(file) and not (os.path.isfile(file) or os.path.isdir(file)):
         # A pipe or a device, which cannot be mapped.
         import builtins

@@ -1,0 +1,179 @@
+"""Documents in file objects and at URLs: read whole, and written whole."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import io
+import os
+import re
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ._livebuf import _open, _open_bytes, _write, dumps
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRead, SupportsWrite
+
+    from ._livebuf import Document
+
+MODES = ("r", "r+", "c", "w+", "x", "x+")
+
+
+def is_url(file: object) -> bool:
+    """Such as `s3://bucket/key`, and `simplecache::s3://bucket/key` of fsspec."""
+    return isinstance(file, str) and re.match(r"\w[\w.+-]+(::\w[\w.+-]+)*://", file) is not None
+
+
+def wrong_mode(mode: object) -> ValueError:
+    modes = ", ".join(f'"{known}"' for known in MODES)
+    hint = f"it is one of {modes}"
+    if isinstance(mode, str):
+        plain = mode.replace("b", "").replace("t", "")
+        if plain != mode and plain in MODES:
+            hint = f'documents are always binary: use "{plain}"'
+        elif plain == "w":
+            hint = 'documents are never only written: use "w+" or livebuf.dump'
+        elif plain.startswith("a"):
+            hint = 'use "r+" to edit a document, and livebuf.Log for a file that only grows'
+    return ValueError(f"mode {mode!r} is not one for documents; {hint}")
+
+
+def wrong_file(file: object) -> TypeError:
+    what = type(file).__name__
+    if isinstance(file, (bytes, bytearray, memoryview)):
+        hint = "for a document's bytes use livebuf.Document or livebuf.loads"
+    elif hasattr(file, "open"):
+        hint = f"open the {what} first: `with file as opened: ...`"
+    else:
+        hint = f"not {what}"
+    return TypeError(f"expected a path, a URL or a file object that is open in binary mode; {hint}")
+
+
+def text_mode(file: object, mode: str) -> TypeError:
+    return TypeError(f'the {type(file).__name__} is open for text; open it with mode "{mode}"')
+
+
+def read(file: SupportsRead[bytes]) -> bytes:
+    """What a file object holds, from where it stands."""
+    if not hasattr(file, "read"):
+        raise wrong_file(file)
+    if isinstance(file, io.TextIOBase):
+        raise text_mode(file, "rb")
+    data: Any = file.read()
+    if isinstance(data, str):
+        raise text_mode(file, "rb")
+    if data is None:
+        raise BlockingIOError(errno.EAGAIN, "the file object has no data yet; make it blocking")
+    return data if type(data) is bytes else bytes(memoryview(data))
+
+
+def write(file: SupportsWrite[bytes], data: bytes) -> None:
+    """All of it to a file object, which may take less at a time."""
+    if not hasattr(file, "write"):
+        raise wrong_file(file)
+    if isinstance(file, io.TextIOBase):
+        raise text_mode(file, "wb")
+    if not isinstance(file, io.RawIOBase):
+        file.write(data)
+        return
+    rest = memoryview(data)
+    while rest:
+        count: int | None = file.write(rest)
+        if count is None:
+            raise BlockingIOError(errno.EAGAIN, "the file object is full; make it blocking")
+        rest = rest[count:]
+
+
+def open_object(file: SupportsRead[bytes], mode: str) -> Document:
+    if hasattr(file, "read") and mode not in ("r", "c"):
+        raise ValueError(
+            f'a file object cannot be opened with mode "{mode}", since edits could be written '
+            'to it only in part; give a path, or use mode "c" and livebuf.dump(doc, file)'
+        )
+    data = read(file)
+    name = getattr(file, "name", None)
+    # A descriptor's number is none.
+    name = os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else None
+    return _open_bytes(data, name, mode)
+
+
+def resolve(url: str) -> tuple[Any, str]:
+    """The file system of fsspec, and the path in it. `None` stands for the local one."""
+    try:
+        fsspec = importlib.import_module("fsspec")
+    except ImportError:
+        raise ImportError(
+            f"{url!r} is a URL, and these are opened by fsspec, which is not installed: "
+            "`pip install fsspec`, and what it needs for the protocol, such as s3fs. Or read "
+            "the bytes by other means, and use livebuf.Document(data)"
+        ) from None
+    fs, path = fsspec.core.url_to_fs(url)
+    local = importlib.import_module("fsspec.implementations.local").LocalFileSystem
+    return (None if isinstance(fs, local) else fs), path
+
+
+def put(fs: Any, path: str, url: str, data: bytes, **how: Any) -> None:
+    """Writes an object whole; each failure is an `OSError`."""
+    try:
+        fs.pipe_file(path, data, **how)
+    except OSError:
+        raise
+    except Exception as error:
+        # Libraries of stores have errors of their own.
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise OSError(errno.EIO, f"cannot be written ({reason})", url) from error
+
+
+class Target:
+    """Where a document goes that was opened for editing at a URL: whole, and if it changed."""
+
+    def __init__(self, fs: Any, path: str, url: str, written: bytes) -> None:
+        self.fs = fs
+        self.path = path
+        self.url = url
+        # What the store holds. `None` once edits were rolled back.
+        self.written: bytes | None = written
+        self.lock = threading.Lock()
+
+    def commit(self, doc: Document) -> None:
+        with self.lock:
+            data = bytes(doc)
+            if self.written is None:
+                raise OSError(errno.EIO, "the edits were rolled back", self.url)
+            if data != self.written:
+                put(self.fs, self.path, self.url, data)
+                self.written = data
+
+    def finish(self, doc: Document, commit: bool) -> None:
+        if not commit:
+            self.written = None
+        elif self.written is not None:
+            self.commit(doc)
+
+
+def open_url(url: str, mode: str) -> Document:
+    fs, path = resolve(url)
+    if fs is None:
+        return _open(path, mode, False)
+    if mode in ("r", "r+", "c"):
+        data = bytes(fs.cat_file(path))
+    else:
+        data = dumps(None)
+        if mode == "w+":
+            put(fs, path, url, data)
+        else:
+            # Not every file system heeds the mode.
+            if fs.exists(path):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), url)
+            put(fs, path, url, data, mode="create")
+    edits = mode not in ("r", "c")
+    return _open_bytes(data, url, mode, Target(fs, path, url, data) if edits else None)
+
+
+def dump_url(url: str, data: bytes) -> None:
+    fs, path = resolve(url)
+    if fs is None:
+        _write(path, data)
+    else:
+        put(fs, path, url, data)
