@@ -17,7 +17,7 @@ NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
 .PHONY: demo test test-rust test-python test-size test-features test-long test-files test-address \
-	test-thread test-miri test-32 fuzz coverage lint lint-rust lint-python fmt bench \
+	test-thread test-miri test-32 test-shared python-debug fuzz coverage lint lint-rust lint-python fmt bench \
 	python bench-python
 
 # Counting what look-ups touch is compiled in here and nowhere else.
@@ -38,10 +38,12 @@ test-rust:
 	$(CARGO) test -p livebuf --features trace --test pages
 
 # Built with debug assertions; what users install is `make python`.
-test-python: $(VENV)/test
+python-debug: $(VENV)/test
 	@rm -rf $(WHEELS)
 	$(VENV)/bin/maturin build --profile dev --quiet -m bindings/python/Cargo.toml -i $(VENV)/bin/python -o $(WHEELS)
 	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
+
+test-python: python-debug
 	cd bindings/python && ../../$(VENV)/bin/python -m pytest
 
 # The package as users get it, in a virtual environment inside the checkout.
@@ -78,9 +80,15 @@ test-size:
 test-features:
 	$(CARGO) test -p livebuf-json --features serde_json/arbitrary_precision
 
-# All oracles on new inputs. Says how many, and by which seeds they are made again.
+# All oracles on new inputs. Says how many, and by which seeds they are made again. Then one
+# writer and three readers of shared memory for a minute.
 test-long:
 	$(CARGO) run --quiet -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS) $(ARGS)
+	$(MAKE) --no-print-directory test-shared
+
+SECONDS ?= 60
+test-shared: python-debug
+	cd bindings/python && LIVEBUF_SECONDS=$(SECONDS) ../../$(VENV)/bin/python -m pytest -s tests/test_seqlock.py
 
 # Long random edits of large documents: `make test-files STEPS=300000`.
 test-files:

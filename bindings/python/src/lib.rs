@@ -68,6 +68,8 @@ mod _livebuf {
     #[pymodule_export]
     use crate::log::{Log, LogColumns, LogRows};
     #[pymodule_export]
+    use crate::memory::fence;
+    #[pymodule_export]
     use crate::object::{Members, Ordered};
     #[pymodule_export]
     use crate::table::{Column, ColumnValues, Table, from_arrow};
