@@ -18,7 +18,7 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
 .PHONY: demo test test-rust test-python test-size test-features test-long test-files test-address \
 	test-thread test-miri test-32 test-shared python-debug fuzz coverage lint lint-rust lint-python fmt bench \
-	python bench-python
+	python bench-python release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
@@ -62,6 +62,15 @@ $(VENV)/build:
 $(VENV)/test: $(VENV)/build bindings/python/pyproject.toml
 	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:test
 	@touch $@
+
+$(VENV)/release: $(VENV)/build bindings/python/pyproject.toml
+	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:release
+	@touch $@
+
+# Wheels for Linux and an sdist, each checked; docs/release.md is the checklist.
+PYTHONS ?= python3.11 python3.12 python3.13
+release: $(VENV)/release
+	$(VENV)/bin/python bindings/python/release.py target/dist $(PYTHONS)
 
 $(VENV)/bench: $(VENV)/test
 	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:bench

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,3 +37,47 @@ def test_licences_are_those_of_the_crates() -> None:
     assert len(crates) > 20
     text = (PACKAGE / "THIRD-PARTY.txt").read_text()
     assert not [crate for crate in crates if f"\n{crate} (" not in text]
+
+
+@pytest.fixture
+def release() -> Any:
+    spec = importlib.util.spec_from_file_location("release", PACKAGE / "release.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+NAME = "livebuf-0.1.0-cp311-cp311-manylinux_2_17_x86_64.whl"
+LIBRARY = "livebuf/_livebuf.so"
+LICENCE = "livebuf-0.1.0.dist-info/licenses/LICENSE"
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "reason"),
+    [
+        (NAME, {}, None),
+        (NAME.replace("_2_17", "_2_34"), {}, "not for manylinux_2_17"),
+        (NAME, {LIBRARY: b"GLIBC_2.4 GLIBC_2.18 GLIBC_2.9"}, "needs glibc 2.18"),
+        (NAME, {LICENCE: None}, "has no .*licenses/LICENSE"),
+        (NAME, {LICENCE: b"another"}, "not the one of the checkout"),
+        (NAME, {"livebuf/py.typed": None}, "has no livebuf/py.typed"),
+    ],
+)
+def test_wheels_that_are_not_released(
+    release: Any, tmp_path: Path, name: str, changes: dict[str, bytes | None], reason: str | None
+) -> None:
+    files: dict[str, bytes | None] = {each: b"" for each in release.NEEDED}
+    for licence in release.LICENCES:
+        path = f"livebuf-0.1.0.dist-info/licenses/{licence}"
+        files[path] = (PACKAGE / licence).read_bytes()
+    files |= {LIBRARY: b"\x7fELF GLIBC_2.2.5 GLIBC_2.17 "} | changes
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        for path, content in files.items():
+            if content is not None:
+                archive.writestr(path, content)
+    if reason is None:
+        release.check_wheel(tmp_path / name)
+        return
+    with pytest.raises(SystemExit, match=reason):
+        release.check_wheel(tmp_path / name)
