@@ -22,6 +22,8 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 GUIDE = Path(__file__).parents[3] / "docs" / "python.md"
 SECONDS = float(os.environ.get("LIVEBUF_SECONDS") or 4)
 
+TIMEOUT = "the writer edits all the time, or ended during an edit"
+
 # Texts of other lengths move those behind them, and lists that grow and shrink move whole.
 DRIVER = """
 import contextlib, json, multiprocessing, os, signal, sys, time
@@ -69,6 +71,13 @@ def edit(name, seconds, pause):
             time.sleep(0.0002)
         assert writer.doc.nbytes < 60_000
     memory.close()
+
+
+def waits(reader, seconds=0.05):
+    try:
+        reader.read(seconds)
+    except TimeoutError as error:
+        return str(error)
 
 
 def look(name, seconds, queue):
@@ -122,10 +131,7 @@ def main():
     queue = spawn.Queue()
     with contextlib.closing(Writer(memory)) as writer, contextlib.closing(Reader(memory)) as reader:
         if what == "first":
-            try:
-                reader.read(0.05)
-            except TimeoutError:
-                print("waits for the first edit")
+            print("before the first edit:", waits(reader))
         with writer.edit() as doc:
             write(doc, 1)
         assert torn(reader.read()) is None
@@ -137,10 +143,7 @@ def main():
                     raise KeyError
             except KeyError:
                 pass
-            try:
-                reader.read(0.05)
-            except TimeoutError:
-                print("waits after an exception")
+            print("after an exception:", waits(reader))
             with writer.edit() as doc:
                 write(doc, 6)
             assert torn(reader.read()) is None
@@ -150,10 +153,7 @@ def main():
         child.join()
         assert child.exitcode == -signal.SIGKILL
         with contextlib.closing(Reader(memory)) as reader:
-            try:
-                reader.read(0.2)
-            except TimeoutError as error:
-                print(error)
+            print("after a death:", waits(reader, 0.2))
             with contextlib.closing(Writer(memory)) as writer, writer.edit() as doc:
                 write(doc, 100)
             assert torn(reader.read()) is None and reader.read()["first"] == 100
@@ -213,8 +213,11 @@ def test_without_the_counter_they_see_torn_states(tmp_path: Path) -> None:
 
 
 def test_readers_wait(tmp_path: Path) -> None:
-    assert run(tmp_path, "first") == ["waits for the first edit", "waits after an exception"]
+    assert run(tmp_path, "first") == [
+        f"before the first edit: {TIMEOUT}",
+        f"after an exception: {TIMEOUT}",
+    ]
 
 
 def test_a_killed_writer(tmp_path: Path) -> None:
-    assert run(tmp_path, "kill") == ["the writer edits all the time, or ended during an edit"]
+    assert run(tmp_path, "kill") == [f"after a death: {TIMEOUT}"]

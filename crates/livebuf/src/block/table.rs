@@ -67,11 +67,13 @@ impl Table {
 
     /// The order of a row's members: places of columns, as bytes. Those that it does not name come
     /// behind, in the order of the columns. Empty where a row has no order of its own.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn order<'a>(&self, bytes: &'a [u8], row: u32) -> Result<&'a [u8]> {
-        if !self.ordered {
-            return Ok(&[]);
-        }
+        if self.ordered { self.own_order(bytes, row) } else { Ok(&[]) }
+    }
+
+    #[cold]
+    fn own_order<'a>(&self, bytes: &'a [u8], row: u32) -> Result<&'a [u8]> {
         let raw = self.field(bytes, row, self.columns)?;
         match raw.tag {
             TAG_HOLE => Ok(&[]),
@@ -143,16 +145,23 @@ impl Table {
     }
 }
 
-/// The column of the member at `place` of a row with this order, of a table with so many columns.
-/// Places count the order's first. `None` where the place has no member, as the one of a column
-/// that came before.
-pub(crate) fn ordered_column(order: &[u8], columns: u32, place: u32) -> Option<u32> {
-    let (before, column) = match order.get(place as usize) {
+/// The slot of a place in the order of a row's members, of a table with so many columns: a column,
+/// or a further field behind all of them. Places count the order's columns first. `None` where the
+/// column came before, or is not there.
+#[inline]
+pub(crate) fn slot_at(order: &[u8], columns: u32, place: u32) -> Option<u32> {
+    if order.is_empty() {
+        return Some(place);
+    }
+    let (before, slot) = match order.get(place as usize) {
         Some(&column) => (&order[..place as usize], column.into()),
         None => (order, place - order.len() as u32),
     };
-    let is_new = !before.iter().any(|&other| u32::from(other) == column);
-    (is_new && column < columns).then_some(column)
+    let known = match slot < columns {
+        true => !before.contains(&(slot as u8)),
+        false => before.len() == order.len(),
+    };
+    known.then_some(slot)
 }
 
 /// Checks that a column can have the orders of rows: a dictionary, where a row without one is missing.

@@ -9,7 +9,7 @@ use crate::block::list::elements_of;
 use crate::block::map::Map;
 use crate::block::record::{Block, Raw, Record};
 use crate::block::shape::Shape;
-use crate::block::table::{Table, ordered_column};
+use crate::block::table::{Table, slot_at};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::span_at_position;
 use crate::format::layout::*;
@@ -165,10 +165,7 @@ impl Cursor {
                 let places = order.len() as u32 + table.columns;
                 while self.index < places {
                     self.index += 1;
-                    let column = match order {
-                        [] => Some(self.index - 1),
-                        _ => ordered_column(order, table.columns, self.index - 1),
-                    };
+                    let column = slot_at(order, table.columns, self.index - 1);
                     let Some(column) = column else { continue };
                     let raw = table.field(bytes, row, column)?;
                     if raw.tag != TAG_HOLE {

@@ -352,23 +352,6 @@ impl Dictionary {
     }
 }
 
-/// The key lists of objects as one.
-struct Merged {
-    /// The keys' numbers, in the order of the columns.
-    keys: Vec<u32>,
-    /// The columns of each list's keys, in its order.
-    orders: Vec<Vec<u8>>,
-    /// Not all lists have their keys in the order of the columns.
-    contradict: bool,
-}
-
-impl Merged {
-    /// Whether this list has its keys in the order of the columns.
-    fn agrees(&self, list: usize) -> bool {
-        self.orders[list].is_sorted()
-    }
-}
-
 /// A struct or list column, its own bitmaps apart.
 pub(super) struct Nested {
     column: ColumnType,
@@ -566,11 +549,10 @@ impl Planner<'_> {
         let (tags, cells) = (self.tags, self.cells);
         // A map among the objects has no key list.
         let (lists, numbers) = self.key_lists(rows)?;
-        let merged = match lists.as_slice() {
-            [only] => Merged { keys: self.path(*only), orders: Vec::new(), contradict: false },
+        let (keys, orders) = match lists.as_slice() {
+            [only] => (self.path(*only), Vec::new()),
             _ => self.merge(&lists)?,
         };
-        let Merged { keys, orders, .. } = &merged;
         let (count, width) = (rows.len() as usize, keys.len());
         let fields = |row: u32| self.lists[cells[row as usize] as u32 as usize].depth as usize;
         let is_object = |row: u32| row < BLANK && tags[row as usize] == TAG_WAITING_OBJECT;
@@ -616,54 +598,50 @@ impl Planner<'_> {
             values.summary.count = count as u32;
             plans.push(self.column(values, from + column * count, depth + 1));
         }
-        let orders =
-            if merged.contradict { Some(self.orders(rows, &merged, &numbers)?) } else { None };
-        let is_merged = !merged.orders.is_empty();
-        self.struct_of(merged.keys, plans, is_merged, orders)
+        let agree = orders.iter().all(|order| order.is_sorted());
+        let own = if agree { None } else { Some(self.orders(rows, &orders, &numbers)?) };
+        self.struct_of(keys, plans, !orders.is_empty(), own)
     }
 
     /// The column with the orders of those rows that have their members in another order than that
-    /// of the columns: a dictionary.
+    /// of the columns: a dictionary. `orders` has the columns of each list's keys.
     fn orders(
         &mut self,
         rows: Places,
-        merged: &Merged,
+        orders: &[Vec<u8>],
         numbers: &HashMap<u32, usize>,
     ) -> Option<Plan> {
         let Places::Listed(first, count) = rows else { return None };
-        let mut dictionary =
-            Dictionary { texts: Vec::new(), codes: Vec::with_capacity(count as usize) };
-        let mut codes = alloc::vec![None; merged.orders.len()];
-        let (from, mut missing, mut text_size) = (self.places.len(), false, 0);
+        let (mut texts, mut text_size) = (Vec::new(), 0);
+        let mut codes = Vec::with_capacity(orders.len());
+        for order in orders {
+            codes.push((!order.is_sorted()).then_some(texts.len() as u16));
+            if order.is_sorted() {
+                continue;
+            }
+            texts.push(if order.len() <= MAX_INLINE {
+                (TAG_STRING, inline_span(order))
+            } else {
+                text_size += order.len() as u64;
+                (TAG_LOOSE, self.texts.keep(order, u32::MAX).ok()?)
+            });
+        }
+        let mut dictionary = Dictionary { texts, codes: Vec::with_capacity(count as usize) };
+        let (from, mut missing) = (self.places.len(), false);
         for index in first..first + count as usize {
             let row = self.places[index];
             let is_object = row < BLANK && self.tags[row as usize] == TAG_WAITING_OBJECT;
-            let list = match is_object {
-                true => *numbers.get(&(self.cells[row as usize] as u32))?,
-                false => usize::MAX,
+            let code = match is_object {
+                true => codes[*numbers.get(&(self.cells[row as usize] as u32))?],
+                false => None,
             };
-            if !is_object || merged.agrees(list) {
-                missing |= is_object;
-                self.places.push(if is_object { MISSING } else { BLANK });
-                dictionary.codes.push(0);
-                continue;
-            }
-            let code = match codes[list] {
-                Some(code) => code,
-                None => {
-                    let order = merged.orders[list].as_slice();
-                    let text = if order.len() <= MAX_INLINE {
-                        (TAG_STRING, inline_span(order))
-                    } else {
-                        text_size += order.len() as u64;
-                        (TAG_LOOSE, self.texts.keep(order, u32::MAX).ok()?)
-                    };
-                    dictionary.texts.push(text);
-                    *codes[list].insert(dictionary.texts.len() as u16 - 1)
-                }
-            };
-            self.places.push(row);
-            dictionary.codes.push(code);
+            missing |= is_object && code.is_none();
+            self.places.push(match code {
+                Some(_) => row,
+                None if is_object => MISSING,
+                None => BLANK,
+            });
+            dictionary.codes.push(code.unwrap_or(0));
         }
         let gaps = if missing { GAPS_MISSING } else { GAPS_NONE };
         let (column, size) = dictionary.size();
@@ -737,10 +715,11 @@ impl Planner<'_> {
         keys
     }
 
-    /// Key lists as one that has the order of each, where they do not contradict each other. Of
+    /// Key lists as one that has the order of each, where they do not contradict each other, and
+    /// the place of each one's keys in it. Of
     /// keys whose order is free, the one met first comes first, and where none is free, the one of
     /// all that are left. `None` where keys are too many.
-    fn merge(&self, lists: &[u32]) -> Option<Merged> {
+    fn merge(&self, lists: &[u32]) -> Option<(Vec<u32>, Vec<Vec<u8>>)> {
         let (mut keys, mut numbers) = (Vec::new(), HashMap::new());
         let mut orders = Vec::with_capacity(lists.len());
         for &list in lists {
@@ -794,8 +773,7 @@ impl Planner<'_> {
         for order in &mut orders {
             order.iter_mut().for_each(|key| *key = place[*key as usize]);
         }
-        let contradict = !orders.iter().all(|order| order.is_sorted());
-        Some(Merged { keys: merged, orders, contradict })
+        Some((merged, orders))
     }
 
     // --- lists --------------------------------------------------------------

@@ -6,7 +6,7 @@ use crate::block::column::{ColumnType, Elements, row_of};
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record, tagged};
 use crate::block::shape::Shape;
-use crate::block::table::{Table, ordered_column};
+use crate::block::table::{Table, slot_at};
 use crate::block::walk::Node;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::check;
@@ -99,11 +99,9 @@ impl Row {
     /// The order of the members; empty where it is that of the columns.
     #[inline]
     fn order<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8]> {
-        if self.ordered { self.own_order(bytes) } else { Ok(&[]) }
-    }
-
-    #[cold]
-    fn own_order<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8]> {
+        if !self.ordered {
+            return Ok(&[]);
+        }
         Table::load(bytes, self.table)?.order(bytes, self.row)
     }
 
@@ -623,14 +621,7 @@ impl<'a, M: Mode> Object<'a, M> {
     #[inline]
     fn slot_at(&self, order: &[u8], place: u32) -> Option<u32> {
         match self.body {
-            Body::Row(row) if !order.is_empty() => {
-                let places = order.len() as u32 + row.columns();
-                match place.checked_sub(places) {
-                    // Further fields are behind all columns.
-                    Some(further) => Some(row.columns() + further),
-                    None => ordered_column(order, row.columns(), place),
-                }
-            }
+            Body::Row(row) => slot_at(order, row.columns(), place),
             _ => Some(place),
         }
     }
@@ -829,13 +820,7 @@ impl<'a, M: Mode> Iterator for RowSlots<'a, M> {
         while self.place < self.order.len() as u32 + self.row.columns() {
             let place = self.place;
             self.place += 1;
-            let slot = match self.order {
-                [] => place,
-                order => match ordered_column(order, self.row.columns(), place) {
-                    Some(slot) => slot,
-                    None => continue,
-                },
-            };
+            let Some(slot) = slot_at(self.order, self.row.columns(), place) else { continue };
             match self.row.field(self.bytes, slot) {
                 Ok(raw) if raw.tag == TAG_HOLE => {}
                 Ok(raw) => {
