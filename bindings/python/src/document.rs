@@ -65,8 +65,9 @@ fn members<'py>(slf: &Bound<'py, Document>) -> Held<Bound<'py, PyAny>> {
 #[pymethods]
 impl Document {
     #[new]
-    fn new(buffer: &Bound<'_, PyAny>) -> PyResult<Document> {
-        Document::open(Memory::of(buffer)?)
+    #[pyo3(signature = (buffer, *, trusted=false))]
+    fn new(buffer: &Bound<'_, PyAny>, trusted: bool) -> PyResult<Document> {
+        Document::open(Memory::of(buffer)?, trusted)
     }
 
     /// A new document from Python objects: as `dumps`, but to be edited.
@@ -345,7 +346,7 @@ impl Document {
                 let memory = Memory::own(py, editor.as_bytes().len())?;
                 Ok(Document::around(editor.copy_to(memory).map_err(Fault::Core)?))
             }
-            false => Document::open(Memory::copy(py, editor.as_bytes())?),
+            false => Document::open(Memory::copy(py, editor.as_bytes())?, false),
         }
     }
 
@@ -412,8 +413,8 @@ impl Document {
         Ok(self.lock(py).editor()?.storage().access() == Access::Never)
     }
 
-    /// Whether this library wrote or validated the document, so that space that edits free
-    /// is reused.
+    /// Whether this library wrote or validated the document, or you said `trusted=True`. Space
+    /// that edits free is then reused, and exports do not validate.
     #[getter]
     fn trusted(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py).editor()?.is_trusted())
@@ -689,12 +690,18 @@ fn aside_at(
 #[pyfunction]
 pub(crate) fn _restore(bytes: &Bound<'_, PyAny>) -> PyResult<Document> {
     let export = Export::new(bytes)?;
-    Document::open(Memory::copy(bytes.py(), export.as_bytes())?)
+    Document::open(Memory::copy(bytes.py(), export.as_bytes())?, false)
 }
 
 /// Opens the document in a file at a path; `livebuf.open` says how.
 #[pyfunction]
-pub(crate) fn _open(py: Python<'_>, path: PathBuf, mode: &str, shared: bool) -> PyResult<Document> {
+pub(crate) fn _open(
+    py: Python<'_>,
+    path: PathBuf,
+    mode: &str,
+    shared: bool,
+    trusted: bool,
+) -> PyResult<Document> {
     let named = |failure| os_error(py, failure, Some(&path));
     let session = |file: io::Result<FileStorage>| file.map(Memory::session).map_err(named);
     let memory = match mode {
@@ -721,7 +728,7 @@ pub(crate) fn _open(py: Python<'_>, path: PathBuf, mode: &str, shared: bool) -> 
         }
         _ => return Err(PyValueError::new_err(format!("unknown mode {mode:?}"))),
     };
-    let mut document = Document::open(memory)?;
+    let mut document = Document::open(memory, trusted)?;
     let name = Some(path.into_os_string());
     document.source = Some(Source { name, mode: mode.to_owned(), target: None });
     Ok(document)
@@ -730,15 +737,16 @@ pub(crate) fn _open(py: Python<'_>, path: PathBuf, mode: &str, shared: bool) -> 
 /// Opens the document in bytes that were read from a file object or a URL. Edits change a copy;
 /// a target writes them back.
 #[pyfunction]
-#[pyo3(signature = (bytes, name, mode, target=None))]
+#[pyo3(signature = (bytes, name, mode, trusted, target=None))]
 pub(crate) fn _open_bytes(
     bytes: &Bound<'_, PyBytes>,
     name: Option<OsString>,
     mode: String,
+    trusted: bool,
     target: Option<Py<PyAny>>,
 ) -> PyResult<Document> {
     let access = if mode == "r" { Access::Never } else { Access::CopyOnWrite };
-    let mut document = Document::open(Memory::bytes(bytes, access))?;
+    let mut document = Document::open(Memory::bytes(bytes, access), trusted)?;
     document.source = Some(Source { name, mode, target });
     Ok(document)
 }

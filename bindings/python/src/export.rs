@@ -280,6 +280,7 @@ pub(crate) fn numbers(
         let document = document.get();
         if numbers.writable {
             document.begin_edit(py, state)?;
+            state.lent = true;
             if !livebuf::Storage::is_writable(state.editor()?.storage()) {
                 return Err(livebuf::Error::new(livebuf::ErrorKind::ReadOnly, 0).into());
             }

@@ -45,8 +45,10 @@ pub(crate) struct Table {
 struct Exported {
     start: *const u8,
     length: usize,
-    /// Whether it is validated and lies in memory that nobody can write.
+    /// Whether it was validated, or written by this library.
     is_valid: bool,
+    /// Whether it lies in memory that others can write.
+    is_shared: bool,
     /// Keeps the memory.
     document: Py<Document>,
 }
@@ -57,16 +59,36 @@ unsafe impl Send for Exported {}
 unsafe impl Sync for Exported {}
 
 impl livebuf_arrow::Document for Exported {
-    fn valid(&self) -> livebuf::Result<Doc<'_, Valid>> {
-        // SAFETY: the count of exports keeps the bytes in place.
-        let bytes = unsafe { std::slice::from_raw_parts(self.start, self.length) };
-        let document = Doc::open(bytes)?;
-        match self.is_valid {
-            // SAFETY: it was validated, and lies in a `bytes` that only its editor could
-            // change.
-            true => Ok(unsafe { document.assume_valid() }),
-            false => document.validate(),
-        }
+    fn open(&self) -> livebuf::Result<Doc<'_>> {
+        // SAFETY: the count of exports keeps the bytes in place. Others may write them. What is
+        // read is then wrong or an error; `is_shared` says that it must be checked.
+        Doc::open(unsafe { std::slice::from_raw_parts(self.start, self.length) })
+    }
+
+    fn valid(&self) -> Option<Doc<'_, Valid>> {
+        // SAFETY: the editor trusted it, and edits wait until the export is gone.
+        self.is_valid.then(|| Some(unsafe { self.open().ok()?.assume_valid() }))?
+    }
+
+    fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+}
+
+/// A copy of a document's bytes.
+struct Copied {
+    bytes: Vec<u8>,
+    is_valid: bool,
+}
+
+impl livebuf_arrow::Document for Copied {
+    fn open(&self) -> livebuf::Result<Doc<'_>> {
+        Doc::open(&self.bytes)
+    }
+
+    fn valid(&self) -> Option<Doc<'_, Valid>> {
+        // SAFETY: copied from a document that the editor trusted and nobody else could write.
+        self.is_valid.then(|| Some(unsafe { self.open().ok()?.assume_valid() }))?
     }
 }
 
@@ -116,30 +138,34 @@ impl Table {
 
     fn exporter(&self, py: Python<'_>) -> PyResult<Exporter> {
         let view = self.source.view();
-        let (owner, pointer) = view.reach(py, |document, state, _| {
+        let (owner, pointer, known) = view.reach(py, |document, state, _| {
             let pointer = view.pointer(py)?;
-            let is_bytes = state.editor()?.storage().is_bytes();
-            if is_bytes && !state.editor()?.is_trusted() && !self.copy {
-                // Validated once, instead of for each export.
-                document.get().detached(py, state, |editor| editor.validate())?;
-            }
-            let bytes = state.whole()?.as_bytes();
+            let (known, lent) = (state.known(), state.lent);
+            let editor = state.whole()?;
+            let is_valid = editor.is_trusted();
+            // Nobody else can write a `bytes`.
+            let is_shared = !editor.storage().is_bytes() || lent && !is_valid;
+            let bytes = editor.as_bytes();
             if self.copy {
-                let owner: Arc<dyn livebuf_arrow::Document> = Arc::new(bytes.to_vec());
-                return Ok((owner, pointer));
+                let copied = Copied { bytes: bytes.to_vec(), is_valid: is_valid && !is_shared };
+                let owner: Arc<dyn livebuf_arrow::Document> = Arc::new(copied);
+                // The memory may say something else than when it was validated.
+                return Ok((owner, pointer, if is_shared { Arc::default() } else { known }));
             }
             document.get().exports().fetch_add(1, Ordering::AcqRel);
             let (start, length) = (bytes.as_ptr(), bytes.len());
             let document = document.clone().unbind();
             let owner: Arc<dyn livebuf_arrow::Document> =
-                Arc::new(Exported { start, length, is_valid: is_bytes, document });
-            Ok((owner, pointer))
+                Arc::new(Exported { start, length, is_valid, is_shared, document });
+            Ok((owner, pointer, known))
         })?;
         let options = self.options.clone();
         let (selected, Rows { start, stop }) = (self.selected.clone(), self.rows);
         let exporter = || {
-            let exporter = Exporter::new(Arc::new(owner))?.at(&pointer)?.options(options);
-            let exporter = exporter.rows(start..stop);
+            let exporter = Exporter::new(Arc::new(owner))?;
+            // SAFETY: all are of this document. After an edit it begins with nothing known.
+            let exporter = unsafe { exporter.remember(known) };
+            let exporter = exporter.at(&pointer)?.options(options).rows(start..stop);
             Ok(match selected {
                 Some(columns) => exporter.select(columns),
                 None => exporter,

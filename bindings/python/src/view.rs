@@ -16,10 +16,12 @@ use std::cell::{Cell, UnsafeCell};
 use std::ffi::OsString;
 use std::hash::BuildHasher;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, NodeId, Storage, Value};
+use livebuf_arrow::Known;
 use pyo3::exceptions::PyResourceWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -42,6 +44,10 @@ pub(crate) struct State {
     pub(crate) edits: u64,
     /// Changes when members get other positions, for iterators. No two documents have the same.
     pub(crate) layout: u64,
+    /// What Arrow exports have validated, and after how many edits.
+    known: (u64, Arc<Known>),
+    /// Numbers were lent to be written. If the document is damaged, text may lie there too.
+    pub(crate) lent: bool,
 }
 
 impl State {
@@ -57,6 +63,14 @@ impl State {
 }
 
 impl State {
+    /// What Arrow exports have validated since the last edit.
+    pub(crate) fn known(&mut self) -> Arc<Known> {
+        if self.known.0 != self.edits {
+            self.known = (self.edits, Arc::default());
+        }
+        Arc::clone(&self.known.1)
+    }
+
     /// The document, unless somebody else made it longer or shorter in its memory. Then its
     /// header names another length than the editor knows.
     #[inline(always)]
@@ -81,6 +95,9 @@ pub(crate) fn new_layout() -> u64 {
 /// `Document(buffer)` opens the document that a buffer holds, in constant time: `bytes`
 /// (read-only), `bytearray` (grows as needed), `memoryview`, `mmap`, shared memory, anything
 /// with the buffer protocol. Nothing is copied.
+///
+/// With `trusted=True` exports and edits do not validate the document before. Use it for bytes
+/// that you made yourself. With damaged ones, readers of an export may crash.
 ///
 /// >>> import livebuf
 /// >>> doc = livebuf.from_json('{"name": "Ada", "laps": [71, 70]}')
@@ -108,13 +125,19 @@ pub(crate) struct Source {
 }
 
 impl Document {
-    pub(crate) fn open(memory: Memory) -> PyResult<Document> {
+    /// `trusted` says that the document is valid.
+    pub(crate) fn open(memory: Memory, trusted: bool) -> PyResult<Document> {
         // A document in writable memory must be editable, or it is not opened.
         let opened = Editor::open_unvalidated(memory).map_err(|failure| match failure.kind() {
             ErrorKind::ReadOnly => error::unknown_feature(),
             _ => error::raise(failure),
         });
-        Ok(Document::around(opened?))
+        let mut editor = opened?;
+        if trusted {
+            // SAFETY: the caller of Python's `trusted=True` answers for it, as documented there.
+            unsafe { editor.assume_trusted() };
+        }
+        Ok(Document::around(editor))
     }
 
     pub(crate) fn around(editor: Editor<Memory>) -> Document {
@@ -124,6 +147,8 @@ impl Document {
                 log: Log::default(),
                 edits: 0,
                 layout: new_layout(),
+                known: Default::default(),
+                lent: false,
             }),
             exports: AtomicUsize::new(0),
             views: Views::default(),

@@ -234,3 +234,70 @@ class TestObjects:
         doc = Document.from_python(self.IDS)
         oldest = polars.DataFrame(doc.root.table).sort("age", "key").tail(1)
         assert oldest.to_dicts() == [{"key": "user 89", "age": 89, "name": "name 5"}]
+
+
+class TestTrust:
+    """An export validates the chosen columns, and nothing else."""
+
+    ROWS: ClassVar[list[Any]] = [
+        {"n": n << 20, "name": f"name of {n:05}", "note": f"a longer note {n * n}"}
+        for n in range(500)
+    ]
+
+    @pytest.fixture
+    def damaged(self) -> bytes:
+        data = bytearray(livebuf.dumps(self.ROWS))
+        at = data.index(b"name of 00017")
+        data[at] = 0xFF
+        return bytes(data)
+
+    @pytest.fixture(params=["bytes", "bytearray", "file"])
+    def document(self, request: pytest.FixtureRequest, damaged: bytes, tmp_path: Any) -> Document:
+        if request.param == "file":
+            path = tmp_path / "rows.lbuf"
+            path.write_bytes(damaged)
+            return livebuf.open(path)
+        return Document(damaged if request.param == "bytes" else bytearray(damaged))
+
+    def test_damage_elsewhere(self, document: Document) -> None:
+        table = document.root.table
+        for _ in range(2):
+            assert frame(table.select(["n"])).to_pylist() == [{"n": row["n"]} for row in self.ROWS]
+            assert frame(table.select(["note"])).num_rows == 500
+            with pytest.raises(livebuf.DamagedError):
+                frame(table.select(["n", "name"]))
+            with pytest.raises(livebuf.DamagedError):
+                frame(table)
+        assert not document.trusted
+
+    def test_copies(self, document: Document) -> None:
+        table = document.root.table.select(["n"])
+        assert frame(table.with_options(copy=True)).num_rows == 500
+        with pytest.raises(livebuf.DamagedError):
+            frame(document.root.table.with_options(copy=True))
+
+    def test_edits_forget(self) -> None:
+        data = bytearray(livebuf.dumps({"rows": self.ROWS, "x": 1}))
+        document = Document(data)
+        table = document["rows"].table.select(["name"])
+        frame(table)
+        data[data.index(b"name of 00017")] = 0xFF
+        document["x"] = 2
+        with pytest.raises(livebuf.DamagedError):
+            frame(table)
+
+    def test_trusted(self, tmp_path: Any) -> None:
+        data = bytearray(livebuf.dumps(self.ROWS))
+        path = tmp_path / "rows.lbuf"
+        path.write_bytes(data)
+        with livebuf.open(path, trusted=True) as document:
+            assert document.trusted
+            assert frame(document.root.table).num_rows == 500
+        assert not livebuf.open(path).trusted
+        assert Document(bytes(data), trusted=True).trusted
+        # Others can write this memory: texts are checked although nothing is validated.
+        document = Document(data, trusted=True)
+        data[data.index(b"name of 00017")] = 0xFF
+        with pytest.raises(Exception, match="UTF-8"):
+            frame(document.root.table.select(["name"]))
+        assert frame(document.root.table.select(["n"])).num_rows == 500

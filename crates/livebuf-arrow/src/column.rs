@@ -9,7 +9,7 @@ use livebuf::{
     Codes, Column, ColumnType, Decimal, Element, Ends, Key, Kind, Run, Table, Valid, Value,
 };
 
-use crate::document::Pinned;
+use crate::document::{Pinned, can_have};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::ArrowArray;
 use crate::ffi::made::{Buffer, array, coded};
@@ -18,10 +18,51 @@ use crate::schema::{Field, Layout, Number, Type, Unit};
 pub(crate) type Slot = Option<Value<'static, Valid>>;
 
 /// Where arrays come from.
+///
+/// Others may write the document's memory after it was validated. Reading it is safe even then,
+/// because every place is looked up within its bounds. What is read may be wrong. So arrays are
+/// made of copies, and Arrow's rules are checked on the copies: that offsets never fall and stay
+/// within what they lead into, that codes have a text, and that text is UTF-8. Only values of a
+/// fixed width are borrowed.
 pub(crate) struct Source {
-    pub(crate) pinned: Arc<Pinned>,
+    pinned: Arc<Pinned>,
     /// Borrow nothing.
-    pub(crate) copy: bool,
+    copy: bool,
+}
+
+/// The memory says something else than when it was validated.
+#[cold]
+pub(crate) fn changed(kind: livebuf::ErrorKind) -> Error {
+    livebuf::Error::new(kind, 0).into()
+}
+
+/// An offset of lists or texts.
+trait Offset: Copy + Default + Ord + Send + Sync + 'static {
+    /// Cut to the width, which only what others changed can need.
+    fn cut(offset: usize) -> Self;
+    fn place(self) -> Option<usize>;
+}
+
+macro_rules! offset {
+    ($($type:ty),+) => {
+        $(impl Offset for $type {
+            #[inline(always)]
+            fn cut(offset: usize) -> Self {
+                offset as $type
+            }
+            fn place(self) -> Option<usize> {
+                self.try_into().ok()
+            }
+        })+
+    };
+}
+offset!(i32, i64);
+
+/// Whether offsets begin at 0, never fall, and end at `end`.
+fn are_sound<T: Offset>(offsets: &[T], end: usize) -> bool {
+    offsets.first() == Some(&T::default())
+        && offsets.is_sorted()
+        && offsets.last().and_then(|last| last.place()) == Some(end)
 }
 
 /// A number that columns and arrays hold alike.
@@ -124,7 +165,7 @@ fn unsupported(kind: &Type) -> Error {
 
 #[cold]
 fn refused(value: &Value<'_, Valid>, kind: &Type) -> Error {
-    let mut shown = format!("{value:?}");
+    let mut shown = format!("{:?}", value.checked());
     if let Some((end, _)) = shown.char_indices().nth(40) {
         shown.truncate(end);
         shown.push('…');
@@ -193,6 +234,34 @@ fn present(slot: Slot) -> Slot {
 }
 
 impl Source {
+    pub(crate) fn new(pinned: Arc<Pinned>, copy: bool) -> Source {
+        Source { pinned, copy }
+    }
+
+    /// Whether others can write the document.
+    fn is_shared(&self) -> bool {
+        self.pinned.is_shared
+    }
+
+    /// Offsets into what has `end` elements.
+    fn offsets<T: Offset>(&self, offsets: Vec<T>, end: usize) -> Result<Buffer> {
+        if self.is_shared() && !are_sound(&offsets, end) {
+            return Err(changed(livebuf::ErrorKind::BadIndex));
+        }
+        Ok(Buffer::built(offsets))
+    }
+
+    /// Refuses copied texts that are not UTF-8, each by itself.
+    fn check_texts<T: Offset>(&self, offsets: &[T], texts: &[u8]) -> Result<()> {
+        if !self.is_shared() {
+            return Ok(());
+        }
+        let bad = || changed(livebuf::ErrorKind::BadText);
+        let all = std::str::from_utf8(texts).map_err(|_| bad())?;
+        let is_between = |offset: &T| offset.place().is_some_and(|at| all.is_char_boundary(at));
+        if offsets.iter().all(is_between) { Ok(()) } else { Err(bad()) }
+    }
+
     /// The arrays of the fields of rows that are objects; rows that are null are null in
     /// all of them.
     pub(crate) fn rows(
@@ -232,7 +301,7 @@ impl Source {
         };
         match made {
             Some(made) => Ok(made),
-            None => self.values(&field.kind, column.iter(), || self.validity(column)),
+            None => self.built(&field.kind, column),
         }
     }
 
@@ -272,12 +341,13 @@ impl Source {
 
     /// The array of keys.
     pub(crate) fn keys(&self, field: &Field, keys: &[&'static str]) -> Result<ArrowArray> {
-        let layout = match &field.kind {
-            Type::Text(layout) | Type::Binary(layout) => *layout,
+        let (layout, is_text) = match &field.kind {
+            Type::Text(layout) => (*layout, true),
+            Type::Binary(layout) => (*layout, false),
             kind => return Err(unsupported(kind)),
         };
         let texts = keys.iter().map(|key| Ok(Some(Cow::Borrowed(key.as_bytes()))));
-        self.bytes(layout, keys.len(), Validity { bits: None, nulls: 0 }, texts)
+        self.bytes(layout, is_text, keys.len(), Validity { bits: None, nulls: 0 }, texts)
     }
 
     /// The array of a column that is exported by itself.
@@ -301,18 +371,23 @@ impl Source {
             return Validity { bits: None, nulls: 0 };
         }
         let Some((bytes, 0)) = column.validity() else {
-            return Validity::of(column.iter());
+            // Where others wrote over it, the iterator may end early.
+            let missing = std::iter::repeat(None);
+            return Validity::of(column.iter().chain(missing).take(column.len()));
         };
+        // Counted in what Arrow gets.
+        let copy = (self.copy || self.is_shared()).then(|| bytes.to_vec());
+        let counted = copy.as_deref().unwrap_or(bytes);
         let length = column.len();
-        let mut ones: usize = bytes.iter().map(|byte| byte.count_ones() as usize).sum();
-        if let (Some(last), 1..) = (bytes.last(), length % 8) {
+        let mut ones: usize = counted.iter().map(|byte| byte.count_ones() as usize).sum();
+        if let (Some(last), 1..) = (counted.last(), length % 8) {
             ones -= (last >> (length % 8)).count_ones() as usize;
         }
-        let nulls = length - ones;
-        let bits = match nulls {
-            0 => None,
-            _ if self.copy => Some(Buffer::built(bytes.to_vec())),
-            _ => Some(Buffer::borrowed(bytes, &self.pinned)),
+        let nulls = length.saturating_sub(ones);
+        let bits = match (nulls, copy) {
+            (0, _) => None,
+            (_, Some(copy)) => Some(Buffer::built(copy)),
+            (_, None) => Some(Buffer::borrowed(bytes, &self.pinned)),
         };
         Validity { bits, nulls }
     }
@@ -385,6 +460,19 @@ impl Source {
         Some(array(column.len(), nulls, vec![bits, Some(values)], Vec::new()))
     }
 
+    /// The array of a column, value by value.
+    fn built(&self, kind: &Type, column: Column<'static, Valid>) -> Result<ArrowArray> {
+        if !self.is_shared() {
+            return self.values(kind, column.iter(), || self.validity(column));
+        }
+        // Values and validity of one look. The iterator ends at damage.
+        let slots: Vec<Slot> = column.iter().collect();
+        match slots.len() == column.len() {
+            true => self.values_of(kind, &slots),
+            false => Err(changed(livebuf::ErrorKind::BadIndex)),
+        }
+    }
+
     /// The codes of a dictionary column, and its texts; `None` for other columns, and where codes
     /// are to be of another type.
     fn dictionary(
@@ -394,28 +482,46 @@ impl Source {
         column: Column<'static, Valid>,
     ) -> Result<Option<ArrowArray>> {
         let Some(dictionary) = column.dictionary() else { return Ok(None) };
+        let texts = dictionary.texts();
+        if !can_have(column.document_length(), texts.len()) {
+            return Err(changed(livebuf::ErrorKind::BadCount));
+        }
         let codes = match (dictionary.codes(), number) {
-            (Codes::U8(codes), Number::U8) => self.buffer(codes),
-            (Codes::U16(codes), Number::U16) => self.buffer(codes),
+            (Codes::U8(codes), Number::U8) => self.codes(codes, texts.len())?,
+            (Codes::U16(codes), Number::U16) => self.codes(codes, texts.len())?,
             _ => return Ok(None),
         };
-        let texts = dictionary.texts();
-        let texts = self.values(kind, texts.iter(), || self.validity(texts))?;
+        let texts = self.built(kind, texts)?;
         let Validity { bits, nulls } = self.validity(column);
         Ok(Some(coded(column.len(), nulls, vec![bits, Some(codes)], Vec::new(), Some(texts))))
+    }
+
+    /// Codes of a dictionary of so many texts.
+    fn codes<T>(&self, codes: &'static [T], texts: usize) -> Result<Buffer>
+    where
+        T: Copy + Into<usize> + Send + Sync + 'static,
+    {
+        if !self.is_shared() {
+            return Ok(self.buffer(codes));
+        }
+        let codes = codes.to_vec();
+        match codes.iter().all(|&code| code.into() < texts) {
+            true => Ok(Buffer::built(codes)),
+            false => Err(changed(livebuf::ErrorKind::BadIndex)),
+        }
     }
 
     /// Texts that lie behind each other: where each ends, in Arrow's width, and their bytes as they
     /// are. `None` for other columns, and for views.
     fn run(&self, layout: Layout, column: Column<'static, Valid>) -> Result<Option<ArrowArray>> {
-        fn ends<T: Default>(run: &Run<'_>, rows: usize, offset: impl Fn(usize) -> T) -> Vec<T> {
-            let at = |end: usize| offset(end - run.start());
+        fn ends<T: Offset>(run: &Run<'_>, rows: usize) -> Vec<T> {
+            let at = |end: usize| T::cut(end.wrapping_sub(run.start()));
             let first = std::iter::once(T::default());
             match run.ends() {
                 Ends::U8(ends) => first.chain(ends.iter().map(|&end| at(end.into()))).collect(),
                 Ends::U16(ends) => first.chain(ends.iter().map(|&end| at(end.into()))).collect(),
                 Ends::U32(ends) => first.chain(ends.iter().map(|&end| at(end as usize))).collect(),
-                Ends::Fixed(length) => (0..=rows).map(|row| offset(row * length)).collect(),
+                Ends::Fixed(length) => (0..=rows).map(|row| T::cut(row * length)).collect(),
             }
         }
         let Some(run) = column.run().filter(|_| layout != Layout::View) else { return Ok(None) };
@@ -425,14 +531,26 @@ impl Source {
             Ends::U32(ends) => ends.last().map(|&end| end as usize),
             Ends::Fixed(length) => Some(run.start() + column.len() * length),
         };
-        let bytes = &run.bytes()[run.start()..last.unwrap_or(run.start())];
+        let bytes = run.bytes().get(run.start()..last.unwrap_or(run.start()));
+        let bytes = bytes.ok_or_else(|| changed(livebuf::ErrorKind::BadIndex))?;
+        let copy = self.is_shared().then(|| bytes.to_vec());
+        let texts = copy.as_deref().unwrap_or(bytes);
         let offsets = match layout {
-            Layout::Large => Buffer::built(ends(&run, column.len(), |end| end as i64)),
+            Layout::Large => {
+                let offsets = ends::<i64>(&run, column.len());
+                self.check_texts(&offsets, texts)?;
+                self.offsets(offsets, bytes.len())?
+            }
             _ if i32::try_from(bytes.len()).is_err() => return Err(too_much("bytes of text")),
-            _ => Buffer::built(ends(&run, column.len(), |end| end as i32)),
+            _ => {
+                let offsets = ends::<i32>(&run, column.len());
+                self.check_texts(&offsets, texts)?;
+                self.offsets(offsets, bytes.len())?
+            }
         };
         let Validity { bits, nulls } = self.validity(column);
-        let buffers = vec![bits, Some(offsets), Some(self.buffer(bytes))];
+        let texts = copy.map_or_else(|| self.buffer(bytes), Buffer::built);
+        let buffers = vec![bits, Some(offsets), Some(texts)];
         Ok(Some(array(column.len(), nulls, buffers, Vec::new())))
     }
 
@@ -449,25 +567,37 @@ impl Source {
             Type::List(item) | Type::LargeList(item) => item,
             _ => return Ok(None),
         };
+        let elements = elements.slice(start..end);
+        if !can_have(column.document_length(), elements.len()) {
+            return Err(changed(livebuf::ErrorKind::BadCount));
+        }
+        if let Type::FixedList(_, fixed) = kind
+            && length.checked_mul(*fixed) != Some(elements.len())
+        {
+            return Err(changed(livebuf::ErrorKind::BadCount));
+        }
         let child = || {
-            let child = self.column(item, elements.slice(start..end)).map_err(Error::within_list);
+            let child = self.column(item, elements).map_err(Error::within_list);
             child.and_then(|child| refuse_null_items(item, child).map_err(Error::within_list))
         };
         let offsets = match kind {
             Type::FixedList(..) => None,
             // In an empty array there is one offset, too.
-            _ => Some(std::iter::once(0).chain((0..length).map(|row| bounds(row).end - start))),
+            _ => {
+                let end = |row| bounds(row).end.wrapping_sub(start);
+                Some(std::iter::once(0).chain((0..length).map(end)))
+            }
         };
         let offsets = match (offsets, kind) {
             (None, _) => None,
             (Some(offsets), Type::LargeList(_)) => {
-                Some(Buffer::built(offsets.map(|offset| offset as i64).collect::<Vec<_>>()))
+                Some(self.offsets(offsets.map(i64::cut).collect(), elements.len())?)
             }
             (Some(offsets), _) => {
-                if i32::try_from(end - start).is_err() {
+                if i32::try_from(elements.len()).is_err() {
                     return Err(too_much("elements of lists"));
                 }
-                Some(Buffer::built(offsets.map(|offset| offset as i32).collect::<Vec<_>>()))
+                Some(self.offsets(offsets.map(i32::cut).collect(), elements.len())?)
             }
         };
         let Validity { bits, nulls } = self.validity(column);
@@ -583,13 +713,14 @@ impl Source {
             Type::Text(layout) | Type::Json(layout) | Type::Binary(layout) => {
                 let texts = rows.map(|(row, slot)| match slot {
                     None => Ok(None),
-                    Some(value) => match bytes_of(kind, &value) {
+                    Some(value) => match bytes_of(kind, &value, self.is_shared()) {
                         Ok(Some(bytes)) => Ok(Some(bytes)),
                         Ok(None) => Err(refused(&value, kind).at_row(row)),
                         Err(error) => Err(error.at_row(row)),
                     },
                 });
-                self.bytes(*layout, length, validity(), texts)
+                let is_text = !matches!(kind, Type::Binary(_));
+                self.bytes(*layout, is_text, length, validity(), texts)
             }
             Type::Struct(fields) => {
                 let objects =
@@ -606,6 +737,9 @@ impl Source {
                     if let Some(value) = slot {
                         let array = value.as_array();
                         let array = array.ok_or_else(|| refused(&value, kind).at_row(row))?;
+                        if !can_have(value.document_length(), array.len()) {
+                            return Err(changed(livebuf::ErrorKind::BadCount));
+                        }
                         elements.extend(array.iter().map(Some));
                     }
                     offsets.push(elements.len() as i64);
@@ -641,7 +775,9 @@ impl Source {
             Type::Dictionary(number, texts) => {
                 let (mut numbers, mut met) = (HashMap::new(), Vec::new());
                 let mut code = |value: Value<'static, Valid>| {
-                    Some(*numbers.entry(value.as_str()?).or_insert_with(|| {
+                    // Where others write it, it may be no text any more.
+                    let text = value.checked().as_str().ok()??;
+                    Some(*numbers.entry(text).or_insert_with(|| {
                         met.push(Some(value));
                         met.len() as u64 - 1
                     }))
@@ -670,14 +806,15 @@ impl Source {
     fn bytes(
         &self,
         layout: Layout,
+        is_text: bool,
         length: usize,
         validity: Validity,
         texts: impl Iterator<Item = Result<Option<Cow<'static, [u8]>>>>,
     ) -> Result<ArrowArray> {
-        let Validity { bits, nulls } = validity;
         if layout == Layout::View {
-            return self.views(length, nulls, bits, texts);
+            return self.views(is_text, length, validity, texts);
         }
+        let Validity { bits, nulls } = validity;
         let (mut data, mut offsets) = (Vec::new(), Vec::with_capacity(length + 1));
         offsets.push(0);
         for text in texts {
@@ -685,6 +822,9 @@ impl Source {
                 data.extend_from_slice(&text);
             }
             offsets.push(data.len() as i64);
+        }
+        if is_text {
+            self.check_texts(&offsets, &data)?;
         }
         let offsets = match (layout, i32::try_from(data.len())) {
             (Layout::Large, _) => Buffer::built(offsets),
@@ -702,17 +842,24 @@ impl Source {
     /// or is to be copied.
     fn views(
         &self,
+        is_text: bool,
         length: usize,
-        nulls: usize,
-        bits: Option<Buffer>,
+        validity: Validity,
         texts: impl Iterator<Item = Result<Option<Cow<'static, [u8]>>>>,
     ) -> Result<ArrowArray> {
+        let Validity { bits, nulls } = validity;
         let document = self.pinned.doc.as_bytes();
         let mut views = Vec::with_capacity(length);
         let mut pool = Pool::default();
         for text in texts {
             let mut view = [0; 16];
-            if let Some(text) = text? {
+            if let Some(mut text) = text? {
+                if self.is_shared() {
+                    text = Cow::Owned(text.into_owned());
+                    if is_text {
+                        self.check_texts::<i64>(&[], &text)?;
+                    }
+                }
                 let count = i32::try_from(text.len()).map_err(|_| too_much("bytes of text"))?;
                 view[..4].copy_from_slice(&count.to_ne_bytes());
                 if text.len() <= 12 {
@@ -843,15 +990,30 @@ fn scaled(value: Decimal, precision: u8, scale: i32) -> Option<i128> {
 }
 
 fn octets(value: &Value<'static, Valid>) -> Option<&'static [u8]> {
-    value.as_bytes().or_else(|| value.as_str().map(str::as_bytes))
+    value.as_bytes().or_else(|| Some(value.checked().as_str().ok()??.as_bytes()))
 }
 
 /// The bytes that a value is in a column of text, JSON text, or bytes.
-fn bytes_of(kind: &Type, value: &Value<'static, Valid>) -> Result<Option<Cow<'static, [u8]>>> {
+///
+/// Printing looks closely at text. Where others can write it, it is checked.
+fn bytes_of(
+    kind: &Type,
+    value: &Value<'static, Valid>,
+    is_shared: bool,
+) -> Result<Option<Cow<'static, [u8]>>> {
+    let printed = || match is_shared {
+        true => livebuf_json::to_vec(value.checked()),
+        false => livebuf_json::to_vec(*value),
+    };
+    if is_shared && matches!(kind, Type::Text(_) | Type::Binary(_)) {
+        let text = value.checked().as_str()?.map(str::as_bytes);
+        let octets = if matches!(kind, Type::Binary(_)) { value.as_bytes() } else { None };
+        return Ok(text.or(octets).map(Cow::Borrowed));
+    }
     Ok(match kind {
         Type::Text(_) => value.as_str().map(|text| Cow::Borrowed(text.as_bytes())),
         Type::Binary(_) => octets(value).map(Cow::Borrowed),
-        _ => match livebuf_json::to_vec(*value) {
+        _ => match printed() {
             Ok(text) => Some(Cow::Owned(text)),
             Err(error) => {
                 let message = format!("a value cannot be printed as JSON text: {error}");

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use livebuf::{Column, Valid, Value};
+use livebuf::{Checked, Column, Kind, Valid, Value};
 
-use crate::column::{Slot, Source};
-use crate::document::{Document, Pinned};
+use crate::column::{Slot, Source, changed};
+use crate::document::{Document, Known, Pinned, can_have};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::made::{self, Batches};
 use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
@@ -121,7 +121,10 @@ impl ExportOptions {
 #[derive(Clone)]
 pub struct Exporter {
     pinned: Arc<Pinned>,
-    value: Value<'static, Valid>,
+    known: Arc<Known>,
+    value: Value<'static, Checked>,
+    /// Leads to the value.
+    pointer: String,
     options: ExportOptions,
     requested: Option<Field>,
     selected: Option<Vec<Vec<String>>>,
@@ -131,17 +134,21 @@ pub struct Exporter {
 impl Exporter {
     /// Exports the document's root.
     ///
-    /// Documents that were not validated yet are validated here.
+    /// Where the document was not [validated](Document::valid) yet, an export validates what it
+    /// reads: the [selected](Self::select) columns, where rows are stored as columns, else the
+    /// array or object. This exporter and its clones do so once.
     ///
     /// # Errors
-    /// [`ErrorKind::Document`].
+    /// [`ErrorKind::Document`] where it is no document.
     pub fn new<D: Document>(owner: Arc<D>) -> Result<Exporter> {
         let pinned = Pinned::new(owner)?;
         let value = pinned.doc.root();
         let options = ExportOptions::default();
         Ok(Exporter {
             pinned: Arc::new(pinned),
+            known: Arc::default(),
             value,
+            pointer: String::new(),
             options,
             requested: None,
             selected: None,
@@ -152,15 +159,30 @@ impl Exporter {
     /// Exports what is at a JSON pointer (RFC 6901) below instead.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`].
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Document`] where the way is damaged.
     pub fn at(self, pointer: &str) -> Result<Exporter> {
-        match self.value.pointer(pointer) {
-            Some(value) => Ok(Exporter { value, ..self }),
-            None => {
-                let message = format!("the document has nothing at {pointer:?}");
-                Err(Error::new(ErrorKind::NotFound, message))
-            }
-        }
+        let nothing = || {
+            let message = format!("the document has nothing at {pointer:?}");
+            Error::new(ErrorKind::NotFound, message)
+        };
+        let value = match self.value.pointer(pointer) {
+            Ok(value) => value.ok_or_else(nothing)?,
+            Err(error) if error.kind() == livebuf::ErrorKind::BadPointer => return Err(nothing()),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Exporter { value, pointer: self.pointer + pointer, ..self })
+    }
+
+    /// Relies on what other exports have validated, and lets them rely on what this one does.
+    ///
+    /// # Safety
+    /// All exporters that are given `known` are of the same bytes, and nobody changes these
+    /// bytes as long as `known` is given to exporters; but where the document
+    /// [is shared](Document::is_shared), others may.
+    #[allow(unsafe_code)]
+    #[must_use]
+    pub unsafe fn remember(self, known: Arc<Known>) -> Exporter {
+        Exporter { known, ..self }
     }
 
     /// Exports by these options.
@@ -188,7 +210,7 @@ impl Exporter {
     /// key of the rows' objects, or more through objects in them. In Arrow its name is the keys
     /// with dots between them.
     ///
-    /// What is not selected is not looked at, once the document is validated.
+    /// What is not selected is not looked at, where the rows are stored as columns.
     ///
     /// ```
     /// use livebuf_arrow::Exporter;
@@ -274,7 +296,7 @@ impl Exporter {
 
     /// Refuses objects: several of them are no rows of one table.
     pub(crate) fn of_an_array(self) -> Result<Exporter> {
-        if self.value.as_array().is_some() {
+        if self.value.kind() == Kind::Array {
             return Ok(self);
         }
         let message = format!("the value is no array but {:?}", self.value.kind());
@@ -282,11 +304,71 @@ impl Exporter {
     }
 
     fn items(&self) -> Result<Items> {
-        Items::of(self.value).ok_or_else(|| {
+        let items = self.all_items()?;
+        match can_have(self.pinned.doc.as_bytes().len(), items.part(0..usize::MAX).len()) {
+            true => Ok(items),
+            false => Err(changed(livebuf::ErrorKind::BadCount)),
+        }
+    }
+
+    fn all_items(&self) -> Result<Items> {
+        if let Some(paths) = &self.selected
+            && let Some(items) = self.chosen(paths)?
+        {
+            return Ok(items);
+        }
+        let no_rows = || {
             let message =
                 format!("the value is no array and no object but {:?}", self.value.kind());
             Error::new(ErrorKind::NotAnArray, message)
-        })
+        };
+        if !matches!(self.value.kind(), Kind::Array | Kind::Object) {
+            return Err(no_rows());
+        }
+        Items::of(self.whole()?).ok_or_else(no_rows)
+    }
+
+    /// The value, validated.
+    #[allow(unsafe_code)]
+    fn whole(&self) -> Result<Value<'static, Valid>> {
+        if self.pinned.is_valid || self.known.has(&self.pointer, None) {
+            // SAFETY: the document is valid, or the value was found to be, and nobody has
+            // changed it since. Where others can, see `Source`.
+            return Ok(unsafe { self.value.assume_valid() });
+        }
+        let value = self.value.validate()?;
+        self.known.add(&self.pointer, None);
+        Ok(value)
+    }
+
+    /// The columns that paths lead to, validated. `None` where one of them is not stored as such,
+    /// and where that needs no look at columns one by one.
+    #[allow(unsafe_code)]
+    fn chosen(&self, paths: &[Vec<String>]) -> Result<Option<Items>> {
+        if self.pinned.is_valid || self.known.has(&self.pointer, None) {
+            return Ok(None);
+        }
+        let Some(array) = self.value.as_array()? else { return Ok(None) };
+        let Some(table) = array.table()? else { return Ok(None) };
+        let mut chosen = Vec::with_capacity(paths.len());
+        for path in paths {
+            let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+            let Some(column) = table.column(keys.as_slice())? else { return Ok(None) };
+            chosen.push((path.clone(), keys, column));
+        }
+        let columns = chosen.into_iter().map(|(path, keys, column)| {
+            if self.known.has(&self.pointer, Some(&path)) {
+                // SAFETY: as in `whole`.
+                return Ok((path, unsafe { column.assume_valid() }));
+            }
+            let found = self.value.validate_column(&keys);
+            let found = found.map_err(|error| Error::from(error).within(&path.join(".")))?;
+            let column = found.ok_or_else(|| no_column(&path))?;
+            self.known.add(&self.pointer, Some(&path));
+            Ok((path, column))
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        Ok(Some(Items { chosen: Some((table.rows(), columns)), ..Items::default() }))
     }
 
     /// Which of all rows are exported.
@@ -299,6 +381,9 @@ impl Exporter {
         let items = self.items()?;
         let all = items.part(0..usize::MAX);
         let shape = self.shape(all, items.part(self.range(all)))?;
+        if self.pinned.is_shared {
+            check_names(&shape.fields())?;
+        }
         Ok(self.planned(items, shape))
     }
 
@@ -309,7 +394,7 @@ impl Exporter {
 
     fn planned(&self, items: Items, shape: Rows) -> Plan {
         let range = self.range(items.part(0..usize::MAX));
-        let source = Source { pinned: Arc::clone(&self.pinned), copy: self.options.copy };
+        let source = Source::new(Arc::clone(&self.pinned), self.options.copy);
         Plan { source, items, range, shape }
     }
 
@@ -432,7 +517,10 @@ impl Exporter {
 }
 
 /// The elements of an array, or the members of an object.
+#[derive(Default)]
 struct Items {
+    /// How many there are, and all columns that may be looked at: with the keys that lead to them.
+    chosen: Option<(usize, Vec<Chosen>)>,
     /// Where they are stored as one.
     column: Option<Column<'static, Valid>>,
     /// Where they are not.
@@ -441,10 +529,13 @@ struct Items {
     keys: Option<Vec<&'static str>>,
 }
 
+/// A column, and the keys that lead to it.
+type Chosen = (Vec<String>, Column<'static, Valid>);
+
 impl Items {
     fn of(value: Value<'static, Valid>) -> Option<Items> {
         if let Some(array) = value.as_array() {
-            return Some(Items { column: Some(array.as_column()), slots: Vec::new(), keys: None });
+            return Some(Items { column: Some(array.as_column()), ..Items::default() });
         }
         let object = value.as_object()?;
         // Where members were removed, the column has rows for them.
@@ -456,7 +547,7 @@ impl Items {
                 slots.push(Some(value));
             }
         }
-        Some(Items { column, slots, keys: Some(keys) })
+        Some(Items { chosen: None, column, slots, keys: Some(keys) })
     }
 
     /// Some of them, cut to those there are.
@@ -465,7 +556,12 @@ impl Items {
             let start = range.start.min(all.len());
             &all[start..range.end.clamp(start, all.len())]
         }
+        let chosen = self.chosen.as_ref().map(|(count, columns)| {
+            let start = range.start.min(*count);
+            (start, range.end.clamp(start, *count), columns.as_slice())
+        });
         Part {
+            chosen,
             column: self.column.map(|column| column.slice(range.clone())),
             slots: cut(&self.slots, range.clone()),
             keys: self.keys.as_deref().map(|keys| cut(keys, range)),
@@ -476,6 +572,8 @@ impl Items {
 /// Some of the rows.
 #[derive(Clone, Copy)]
 struct Part<'i> {
+    /// The first of the rows, that behind the last, and the columns of all rows.
+    chosen: Option<(usize, usize, &'i [Chosen])>,
     column: Option<Column<'static, Valid>>,
     slots: &'i [Slot],
     keys: Option<&'i [&'static str]>,
@@ -483,7 +581,10 @@ struct Part<'i> {
 
 impl<'i> Part<'i> {
     fn len(&self) -> usize {
-        self.column.map_or(self.slots.len(), |column| column.len())
+        match self.chosen {
+            Some((start, end, _)) => end - start,
+            None => self.column.map_or(self.slots.len(), |column| column.len()),
+        }
     }
 
     fn get(&self, row: usize) -> Slot {
@@ -502,6 +603,10 @@ impl<'i> Part<'i> {
 
     /// The column that a path leads to, where rows are stored as columns.
     fn stored(&self, path: &[String]) -> Option<Column<'static, Valid>> {
+        if let Some((start, end, columns)) = self.chosen {
+            let (_, column) = columns.iter().find(|(known, _)| known == path)?;
+            return Some(column.slice(start..end));
+        }
         if path.is_empty() {
             return self.column;
         }
@@ -616,6 +721,22 @@ impl Plan {
         };
         columns.map_err(|error| error.after_row(start))
     }
+}
+
+/// Refuses names that are no text. Others may have written over them since they were validated.
+fn check_names(fields: &[Field]) -> Result<()> {
+    let mut left: Vec<&Field> = fields.iter().collect();
+    while let Some(field) = left.pop() {
+        if std::str::from_utf8(field.name.as_bytes()).is_err() {
+            return Err(changed(livebuf::ErrorKind::BadText));
+        }
+        match &field.kind {
+            Type::Struct(fields) => left.extend(fields),
+            Type::List(item) | Type::LargeList(item) | Type::FixedList(item, _) => left.push(item),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The schema of rows of these columns.

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use livebuf::{Array, Column, ColumnType, Decimal, Kind, Object, Table, Valid, Value};
 
+use crate::document::can_have;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Field, Layout, MAX_DEPTH, Number, Type, Unit};
 
@@ -298,8 +299,11 @@ impl<'a> Seen<'a> {
         {
             let element = self.element.get_or_insert_default();
             element.looks_closely = self.looks_closely;
-            self.elements += (last.end - first.start) as u64;
-            element.column(elements.slice(first.start..last.end), depth + 1);
+            self.elements += last.end.saturating_sub(first.start) as u64;
+            let elements = elements.slice(first.start..last.end);
+            if can_have(elements.document_length(), elements.len()) {
+                element.column(elements, depth + 1);
+            }
         }
     }
 
@@ -385,7 +389,10 @@ impl<'a> Seen<'a> {
         self.elements += array.len() as u64;
         let element = self.element.get_or_insert_default();
         element.looks_closely = self.looks_closely;
-        element.column(array.as_column(), depth + 1);
+        let elements = array.as_column();
+        if can_have(elements.document_length(), elements.len()) {
+            element.column(elements, depth + 1);
+        }
     }
 
     /// Values that Arrow has a place for, where there are `rows` of these: missing ones, too.

@@ -130,7 +130,12 @@ impl Joined {
         let document = self.documents.document(index).map_err(|refused| {
             Error::new(ErrorKind::Document, format!("a document cannot be read: {refused}"))
         })?;
-        Exporter::new(Arc::new(document))?.options(self.options.clone()).of_an_array()
+        let exporter = Exporter::new(Arc::new(document))?.options(self.options.clone());
+        let exporter = exporter.of_an_array()?;
+        Ok(match &self.selected {
+            Some(selected) => exporter.select(selected.iter().cloned()),
+            None => exporter,
+        })
     }
 
     /// The columns of all documents.
@@ -224,13 +229,7 @@ impl Batches for Stream {
             }
             let exporter = self.joined.exporter(self.next)?;
             let plan = match &self.joined.requested {
-                Some(requested) => {
-                    let exporter = match &self.joined.selected {
-                        Some(selected) => exporter.select(selected.iter().cloned()),
-                        None => exporter,
-                    };
-                    exporter.requested(requested.clone()).plan()?
-                }
+                Some(requested) => exporter.requested(requested.clone()).plan()?,
                 None => exporter.plan_as(self.shape.clone())?,
             };
             self.next += 1;

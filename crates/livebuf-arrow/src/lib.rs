@@ -125,6 +125,13 @@
 //!
 //! # Trust
 //!
+//! An export reads a document that somebody else made. If it was not validated before, the
+//! export validates the columns it was asked for, and nothing else. Damage in other columns does
+//! not matter: an export only reads, and never beyond the document. Others may be able to write
+//! the memory while Arrow reads it, as with mapped files
+//! ([`Document::is_shared`]). Then values of a fixed width are borrowed, since any bits are
+//! a number. Bitmaps, offsets, codes and texts are copied, and the copies are checked.
+//!
 //! The interface never says how long buffers are. Taking over structures is therefore
 //! `unsafe`: [`take`](ArrowArray::take) and [`RecordBatch::new`] are promises that the
 //! producer keeps to the interface. All else is checked: counts, null pointers, offsets,
@@ -150,7 +157,7 @@ mod joined;
 mod schema;
 mod text;
 
-pub use document::Document;
+pub use document::{Document, Known};
 pub use error::{Error, ErrorKind};
 pub use export::{ExportOptions, Exporter, TextLayout};
 pub use ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};

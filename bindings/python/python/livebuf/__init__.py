@@ -114,7 +114,9 @@ MutableMapping.register(Object)  # pyright: ignore[reportAttributeAccessIssue]
 MutableSequence.register(Array)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def open(file: _Source, mode: _Mode = "r", *, shared: bool = False) -> Document:
+def open(
+    file: _Source, mode: _Mode = "r", *, shared: bool = False, trusted: bool = False
+) -> Document:
     """Opens the document in a file, mapped into memory. Only pages that you look at are read.
 
     Modes: `"r"` reads. `"r+"` edits the file. `"c"` edits a copy in memory, which the first edit
@@ -138,6 +140,9 @@ def open(file: _Source, mode: _Mode = "r", *, shared: bool = False) -> Document:
     memory. Edits are written back by `flush()` and `close()`, as one object. There are no locks:
     of two writers the last one wins. A `file://` URL is opened as a path.
 
+    With `trusted=True` exports and edits do not validate the document before, as in
+    `Document(buffer, trusted=True)`.
+
     >>> import io
     >>> with livebuf.open(io.BytesIO(livebuf.dumps({"best": 70.5}))) as doc:
     ...     doc["best"]
@@ -148,14 +153,16 @@ def open(file: _Source, mode: _Mode = "r", *, shared: bool = False) -> Document:
 
         raise wrong_mode(mode)
     if isinstance(file, str) and "://" not in file or isinstance(file, os.PathLike):
-        return _open(file, mode, shared)
+        return _open(file, mode, shared, trusted)
     from . import _files
 
     if isinstance(file, str) and not _files.is_url(file):
-        return _open(file, mode, shared)
+        return _open(file, mode, shared, trusted)
     if shared:
         raise ValueError("shared=True is for files at a path")
-    return _files.open_url(file, mode) if isinstance(file, str) else _files.open_object(file, mode)
+    if isinstance(file, str):
+        return _files.open_url(file, mode, trusted)
+    return _files.open_object(file, mode, trusted)
 
 
 @overload

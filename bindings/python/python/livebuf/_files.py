@@ -85,7 +85,7 @@ def write(file: SupportsWrite[bytes], data: bytes) -> None:
         rest = rest[count:]
 
 
-def open_object(file: SupportsRead[bytes], mode: str) -> Document:
+def open_object(file: SupportsRead[bytes], mode: str, trusted: bool) -> Document:
     if hasattr(file, "read") and mode not in ("r", "c"):
         raise ValueError(
             f'a file object cannot be opened with mode "{mode}", since edits could be written '
@@ -95,7 +95,7 @@ def open_object(file: SupportsRead[bytes], mode: str) -> Document:
     name = getattr(file, "name", None)
     # A descriptor's number is none.
     name = os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else None
-    return _open_bytes(data, name, mode)
+    return _open_bytes(data, name, mode, trusted)
 
 
 def resolve(url: str) -> tuple[Any, str]:
@@ -152,10 +152,10 @@ class Target:
             self.commit(doc)
 
 
-def open_url(url: str, mode: str) -> Document:
+def open_url(url: str, mode: str, trusted: bool) -> Document:
     fs, path = resolve(url)
     if fs is None:
-        return _open(path, mode, False)
+        return _open(path, mode, False, trusted)
     if mode in ("r", "r+", "c"):
         data = bytes(fs.cat_file(path))
     else:
@@ -168,7 +168,8 @@ def open_url(url: str, mode: str) -> Document:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), url)
             put(fs, path, url, data, mode="create")
     edits = mode not in ("r", "c")
-    return _open_bytes(data, url, mode, Target(fs, path, url, data) if edits else None)
+    target = Target(fs, path, url, data) if edits else None
+    return _open_bytes(data, url, mode, trusted, target)
 
 
 def dump_url(url: str, data: bytes) -> None:

@@ -7,3 +7,4 @@ mod import;
 mod joined;
 mod ownership;
 mod requested;
+mod trust;

@@ -16,7 +16,11 @@ use crate::exchange::{stream_to_arrow, to_arrow};
 struct Counted(DocBuf, Arc<AtomicUsize>);
 
 impl Document for Counted {
-    fn valid(&self) -> livebuf::Result<Doc<'_, Valid>> {
+    fn open(&self) -> livebuf::Result<Doc<'_>> {
+        self.0.open()
+    }
+
+    fn valid(&self) -> Option<Doc<'_, Valid>> {
         Document::valid(&self.0)
     }
 }

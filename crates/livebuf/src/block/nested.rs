@@ -24,6 +24,8 @@ pub(crate) struct Columns {
     column: u32,
     /// The next slot of the column, or entry of the extras.
     slot: u32,
+    /// The number behind the last column of the first block.
+    end: u32,
     /// Containers around what the slots hold.
     above: u16,
 }
@@ -40,7 +42,15 @@ impl Columns {
     pub(crate) fn new(column: Elements, above: u16) -> Columns {
         // The array, and its rows or the arrays in it.
         let above = above.saturating_add(2);
-        Columns { first: column.data, block: column.data, column: 0, slot: 0, above }
+        let (first, end) = (column.data, u32::MAX);
+        Columns { first, block: first, column: 0, slot: 0, end, above }
+    }
+
+    /// Walks one column of a table alone, with `above` containers around what its slots hold.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn one(table: Table, column: u32, above: u16) -> Columns {
+        let (first, end) = (table.offset, column + 1);
+        Columns { first, block: first, column, slot: 0, end, above }
     }
 
     /// The next container that a slot leads to, and the count of containers around it. Calls
@@ -51,6 +61,9 @@ impl Columns {
         mut scalar: impl FnMut(Raw) -> Result<()>,
     ) -> Result<Option<(Found, u16)>> {
         loop {
+            if self.column >= self.end && self.block == self.first {
+                return Ok(None);
+            }
             let in_table = load_u8(bytes, self.block as u64)? == KIND_TABLE;
             let header = if in_table {
                 let table = Table::load(bytes, self.block)?;

@@ -281,6 +281,24 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.doc().validate_scratch()
     }
 
+    /// Trusts the document as it is, as after [`validate`](Self::validate).
+    ///
+    /// # Safety
+    /// The document is valid: text is not checked to be UTF-8 any more.
+    ///
+    /// ```
+    /// let bytes = livebuf::json!({"lap": 55}).to_vec();
+    /// let mut doc = livebuf::DocBuf::from_bytes_unvalidated(&bytes)?;
+    /// // SAFETY: this library just made the bytes.
+    /// unsafe { doc.assume_trusted() };
+    /// assert_eq!(doc.valid()?.pointer("/lap").unwrap(), 55);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[allow(unsafe_code)]
+    pub unsafe fn assume_trusted(&mut self) {
+        self.space.trusted = true;
+    }
+
     /// Validates the document in one linear pass; from then on it is trusted.
     ///
     /// # Errors

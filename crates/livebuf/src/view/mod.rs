@@ -113,7 +113,8 @@ pub struct Checked;
 /// A view in this mode stands for a promise: its bytes are a valid document (FORMAT 9), or
 /// a trusted editor wrote them, and nobody can change them while the view lives. Text is
 /// read without being checked. Whoever has a value of this type has that promise: only
-/// [`Doc::assume_valid`], which is unsafe, makes one, and each view hands on its own.
+/// [`Doc::assume_valid`] makes one, and the same of values and columns. They are unsafe. Each
+/// view hands on its own, and none leads to what is not below it.
 #[derive(Clone, Copy, Debug)]
 pub struct Valid(());
 
@@ -419,6 +420,16 @@ impl<'a, M: Mode> Value<'a, M> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn new(mode: M, bytes: &'a [u8], raw: Raw) -> Self {
         Value { bytes, raw, mode }
+    }
+
+    /// The same value with plain answers, as after [`validate`](Self::validate).
+    ///
+    /// # Safety
+    /// As [`Doc::assume_valid`], but for this value and all below it, and for the document's
+    /// shapes.
+    #[allow(unsafe_code)]
+    pub unsafe fn assume_valid(&self) -> Value<'a, Valid> {
+        Value { bytes: self.bytes, raw: self.raw, mode: Valid(()) }
     }
 
     pub(crate) fn raw(&self) -> Raw {

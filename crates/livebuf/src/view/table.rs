@@ -1,7 +1,7 @@
 //! Tables and columns: arrays of like objects read by column instead of by row.
 
 use super::object::key_text;
-use super::{Array, Element, Key, Mode, Object, Scalar, Tensor, Value};
+use super::{Array, Element, Key, Mode, Object, Scalar, Tensor, Valid, Value};
 use crate::block::column::{ColumnType, Elements, row_cell};
 use crate::block::list::List;
 use crate::block::record::Raw;
@@ -498,6 +498,55 @@ impl<'a, M: Mode> Column<'a, M> {
     /// Count of rows.
     pub fn len(&self) -> usize {
         self.elements.count as usize
+    }
+
+    /// The same column with plain answers, as after
+    /// [`validate_column`](Value::validate_column).
+    ///
+    /// # Safety
+    /// As [`Doc::assume_valid`](crate::Doc::assume_valid), but for this column and all below it,
+    /// for the structs around it, and for the document's shapes.
+    #[allow(unsafe_code)]
+    pub unsafe fn assume_valid(&self) -> Column<'a, Valid> {
+        Column { bytes: self.bytes, elements: self.elements, above: self.above, mode: Valid(()) }
+    }
+
+    /// The column that keys lead to in the table of a struct column.
+    #[cfg(feature = "alloc")]
+    pub(super) fn below(&self, path: &[&str]) -> Result<Option<Self>> {
+        match self.inner()? {
+            Some(table) => path.find(&table),
+            None => Ok(None),
+        }
+    }
+
+    /// The place in its table of each column that keys lead to.
+    #[cfg(feature = "alloc")]
+    pub(super) fn places<'p>(
+        &self,
+        path: &[&str],
+        places: &'p mut [u32],
+    ) -> Result<Option<&'p [u32]>> {
+        let (mut column, mut count) = (*self, 0);
+        for key in path {
+            let Some(table) = column.inner()? else { return Ok(None) };
+            let shape = Shape::load(table.bytes, table.block.shape as u64)?;
+            let needle = Needle::new(key.as_bytes());
+            let found = shape.find(table.bytes, table.block.columns, &needle)?;
+            // Tables nest no deeper than there are places.
+            let (Some(found), Some(place)) = (found, places.get_mut(count)) else {
+                return Ok(None);
+            };
+            *place = found;
+            column = table.at(found)?;
+            count += 1;
+        }
+        Ok(places.get(..count).filter(|places| !places.is_empty()))
+    }
+
+    /// Bytes of the document that the column is in.
+    pub fn document_length(&self) -> usize {
+        self.bytes.len()
     }
 
     /// Whether there are no rows.

@@ -22,6 +22,8 @@ use crate::format::bytes::{load_u8, load_u16, load_u32, load_u64, round_up, slic
 use crate::format::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
+#[cfg(feature = "alloc")]
+use crate::view::Column;
 use crate::view::{Doc, Mode, Valid, Value};
 
 /// The use of some bytes of a document.
@@ -162,9 +164,11 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     #[cfg(feature = "alloc")]
+    #[allow(unsafe_code)]
     pub fn validate(self) -> Result<Doc<'a, Valid>> {
-        let mut scratch = alloc::vec![0; self.validate_scratch()];
-        self.validate_in(&mut scratch)
+        self.stats()?;
+        // SAFETY: as in `validate_in`.
+        Ok(unsafe { self.assume_valid() })
     }
 
     /// Validates, and tells where the bytes are, by as much scratch memory as
@@ -180,6 +184,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn stats_in(self, scratch: &mut [u8]) -> Result<Stats> {
+        scratch.fill(0);
         Walk::new(self.as_bytes(), scratch, |_| {})?.document()
     }
 
@@ -199,7 +204,7 @@ impl<'a, M: Mode> Doc<'a, M> {
     #[cfg(feature = "alloc")]
     pub fn stats(self) -> Result<Stats> {
         let mut scratch = alloc::vec![0; self.validate_scratch()];
-        self.stats_in(&mut scratch)
+        Walk::new(self.as_bytes(), &mut scratch, |_| {})?.document()
     }
 
     /// Validates, and tells `visit` of every region as it is met; shared text
@@ -237,7 +242,91 @@ impl<M: Mode> Value<'_, M> {
         let mut walk = Walk::new(bytes, &mut scratch, |_| {})?;
         walk.shapes()?;
         let Walk { exclusive, shared, stats, texts, .. } = walk;
-        Walk { bytes, exclusive, shared, stats, holes: 0, texts, visit }.value(self.raw(), 0)
+        let (only, chosen) = (&[][..], None);
+        Walk { bytes, exclusive, shared, stats, holes: 0, texts, only, chosen, visit }
+            .value(self.raw(), 0)
+    }
+}
+
+impl<'a, M: Mode> Value<'a, M> {
+    /// Validates this value, all below it, and the document's shapes: on the result every answer
+    /// is right. What else the document holds is not looked at.
+    ///
+    /// A value that lies in columns has no bytes to itself: a row of a table, or an array of a
+    /// list. There the whole document is validated.
+    ///
+    /// # Errors
+    /// The first problem with its offset.
+    ///
+    /// ```
+    /// let mut sent = livebuf::json!({"laps": [88.4, 87.9], "note": "a text with damage"}).to_vec();
+    /// let damage = sent.windows(4).position(|bytes| bytes == b"text").unwrap();
+    /// sent[damage] = 0xFF;
+    /// let root = livebuf::Doc::open(&sent)?.root();
+    /// assert!(root.validate().is_err());
+    /// assert_eq!(root.get("laps")?.unwrap().validate()?.get(1).unwrap(), 87.9);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[cfg(feature = "alloc")]
+    #[allow(unsafe_code)]
+    pub fn validate(&self) -> Result<Value<'a, Valid>> {
+        let doc = Doc::over(self.document());
+        if self.raw().tag > TAG_SPAN_LAST && row_of(self.raw().cell).is_some() {
+            doc.stats()?;
+        } else {
+            let mut scratch = alloc::vec![0; doc.validate_scratch()];
+            let mut walk = Walk::new(self.document(), &mut scratch, |_| {})?;
+            walk.shapes()?;
+            walk.value(self.raw(), 0)?;
+        }
+        // SAFETY: just validated, with all that a view of it can reach. The view borrows the
+        // bytes, so nobody writes them.
+        Ok(unsafe { self.assume_valid() })
+    }
+
+    /// Validates one column of an array that is stored as a table, and all below it: on the result
+    /// every answer is right. Other columns are not looked at. Keys lead to the column, as those of
+    /// [`Table::column`](crate::Table::column) do.
+    ///
+    /// `None` where the array is no table, or has no such column.
+    ///
+    /// # Errors
+    /// The first problem with its offset.
+    ///
+    /// ```
+    /// use livebuf::{Doc, json};
+    /// let rows = json!([
+    ///     {"lap": 1, "by": "Ada"}, {"lap": 2, "by": "Bea"}, {"lap": 3, "by": "Ada"},
+    ///     {"lap": 4, "by": "Cy"}, {"lap": 5, "by": "Ada"}, {"lap": 6, "by": "Cy"},
+    /// ]);
+    /// let mut sent = rows.to_vec();
+    /// let damage = sent.windows(3).position(|bytes| bytes == b"Bea").unwrap();
+    /// sent[damage] = 0xFF;
+    /// let root = Doc::open(&sent)?.root();
+    /// assert_eq!(root.validate_column(&["lap"])?.unwrap().find(2), Some(1));
+    /// assert!(root.validate_column(&["by"]).is_err());
+    /// assert!(root.validate_column(&["sec"])?.is_none());
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[cfg(feature = "alloc")]
+    #[allow(unsafe_code)]
+    pub fn validate_column(&self, path: &[&str]) -> Result<Option<Column<'a, Valid>>> {
+        let value = self.checked();
+        let Some(array) = value.array()? else { return Ok(None) };
+        let mut places = [0; MAX_COLUMN_DEPTH];
+        let Some(places) = array.as_column().places(path, &mut places)? else { return Ok(None) };
+        let Some(column) = array.as_column().below(path)? else { return Ok(None) };
+        if row_of(self.raw().cell).is_some() {
+            Doc::over(self.document()).stats()?;
+        } else {
+            let doc = Doc::over(self.document());
+            let mut scratch = alloc::vec![0; doc.validate_scratch()];
+            let mut walk = Walk::new(self.document(), &mut scratch, |_| {})?;
+            walk.shapes()?;
+            walk.one_column(self.raw(), places)?;
+        }
+        // SAFETY: as in `validate`.
+        Ok(Some(unsafe { column.assume_valid() }))
     }
 }
 
@@ -261,6 +350,10 @@ struct Walk<'a, 's, V> {
     holes: u64,
     /// Cells of shared text that was seen to be UTF-8 lately.
     texts: [u64; 16],
+    /// Where one column alone is checked: its place in each table that is still on the way to it.
+    only: &'s [u32],
+    /// That column, once it was found: its table, and its place there.
+    chosen: Option<(Table, u32)>,
     visit: V,
 }
 
@@ -308,6 +401,7 @@ fn set(map: &mut [u8], offset: u64, length: u64) -> u64 {
 }
 
 impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
+    /// The scratch memory is zero.
     fn new(bytes: &'a [u8], scratch: &'s mut [u8], visit: V) -> Result<Self> {
         let size = bytes.len().div_ceil(8);
         let needed = 2 * size as u64;
@@ -317,10 +411,9 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         let Some((shared, _)) = rest.split_at_mut_checked(size) else {
             return Err(Error::with_detail(ErrorKind::ScratchTooSmall, 0, needed));
         };
-        exclusive.fill(0);
-        shared.fill(0);
         let stats = Stats { used: bytes.len() as u64, ..Stats::default() };
-        Ok(Walk { bytes, exclusive, shared, stats, holes: 0, texts: [0; 16], visit })
+        let (texts, only, chosen) = ([0; 16], &[][..], None);
+        Ok(Walk { bytes, exclusive, shared, stats, holes: 0, texts, only, chosen, visit })
     }
 
     fn document(mut self) -> Result<Stats> {
@@ -503,8 +596,37 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         if raw.tag <= TAG_SPAN_LAST {
             return self.scalar(raw);
         }
+        let open = self.enter(raw, above)?;
+        self.contents(open)
+    }
+
+    /// Checks one column of the table that an array is, and all below it.
+    #[cfg(feature = "alloc")]
+    fn one_column(&mut self, raw: Raw, places: &'s [u32]) -> Result<()> {
+        let block = self.block(raw.cell as u32)?;
+        if block.kind() != KIND_ARRAY {
+            return Err(block.unexpected());
+        }
+        self.claim_block(RegionKind::Array, block.offset.into(), ARRAY_SIZE.into())?;
+        let elements = Elements::load(self.bytes, block)?;
+        self.only = places;
+        self.column(elements, Owner { block: block.offset, column: 0 }, None, 0)?;
+        // Places were looked up in the same bytes.
+        let Some((table, place)) = self.chosen else {
+            return Err(error(ErrorKind::BadCode, block.offset.into()));
+        };
+        let column = table.column(self.bytes, place)?;
+        worth(self.bytes, column)?;
+        // The array, and the rows of each table on the way.
+        let above = 1 + places.len() as u16;
+        self.count_column(column, column.count.into(), above)?;
+        self.contents(Open::Columns(Columns::one(table, place, above)))
+    }
+
+    /// Checks the children of a container, and all below them.
+    fn contents(&mut self, open: Open) -> Result<()> {
         let mut stack = [Open::Members(Cursor::NONE, 0); CHUNK];
-        stack[0] = self.enter(raw, above)?;
+        stack[0] = open;
         let mut depth = 1;
         while depth > 0 {
             let (found, above) = match &mut stack[depth - 1] {
@@ -1095,7 +1217,16 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         self.use_shape(table.shape, table.columns, at)?;
         self.stats.table_count += 1;
         self.stats.columns += table.columns as u64;
-        for index in 0..table.headers() {
+        let (mut columns, is_whole) = (0..table.headers(), self.only.is_empty());
+        if let Some((&place, rest)) = self.only.split_first() {
+            if place >= table.columns {
+                return Err(error(ErrorKind::BadCount, at));
+            }
+            columns = place..place + 1;
+            self.only = rest;
+            self.chosen = Some((table, place));
+        }
+        for index in columns {
             let below = self.column_header(table.header(index) as u64)?;
             if below.count != table.rows {
                 return Err(error(ErrorKind::BadCount, below.offset as u64));
@@ -1109,7 +1240,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                 check_orders(self.bytes, table, below)?;
             }
         }
-        self.extras(table, below_blanks)
+        if is_whole { self.extras(table, below_blanks) } else { Ok(()) }
     }
 
     /// Checks the extras of a table and claims their objects.
