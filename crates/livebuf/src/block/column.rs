@@ -8,7 +8,7 @@
 use crate::block::record::{Block, LENT, Raw, put_tagged, tagged};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up, slice};
-use crate::format::cell::{Needle, shared_span, span_at, span_bytes, span_inline, span_length};
+use crate::format::cell::span_at;
 use crate::format::extended::find_bad_slot;
 use crate::format::half::{from_half, to_half};
 use crate::format::layout::*;
@@ -875,57 +875,8 @@ impl Elements {
     }
 }
 
-/// Dictionaries.
+/// What lies behind slots, and what they hold.
 impl Elements {
-    /// A slot's code.
-    #[inline]
-    pub(crate) fn code(&self, bytes: &[u8], slot: u32) -> Result<u32> {
-        Ok(match self.column {
-            ColumnType::DictionaryU8 => load_u8(bytes, self.values_at() + slot as u64)?.into(),
-            _ => load_u16(bytes, self.values_at() + 2 * slot as u64)?.into(),
-        })
-    }
-
-    /// The first slot of a dictionary whose code is not below `limit`. Linear in the slots.
-    pub(crate) fn stray_code(&self, bytes: &[u8], limit: u32) -> Result<Option<u32>> {
-        let width = self.column.width();
-        let start = self.values_at() + self.first as u64 * width;
-        let codes = slice(bytes, start, self.count as u64 * width)?;
-        let most = match width {
-            1 => codes.iter().copied().max().map(u32::from),
-            _ => codes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|&code| u16::from_le_bytes(code))
-                .max()
-                .map(u32::from),
-        };
-        if most.is_none_or(|most| most < limit) {
-            return Ok(None);
-        }
-        for index in 0..self.count {
-            if self.code(bytes, self.first.wrapping_add(index))? >= limit {
-                return Ok(Some(index));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The text that a slot's code stands for. No cell owns it.
-    fn text(&self, bytes: &[u8], slot: u32) -> Result<Raw> {
-        let code = self.code(bytes, slot)?;
-        let entries = self.entries_at();
-        let count = (load_u64(bytes, entries)? >> 32) as u32;
-        if code >= count {
-            return Err(Error::new(ErrorKind::BadIndex, entries));
-        }
-        let data = load_u32(bytes, entries + ARRAY_DATA as u64)?;
-        let position = data as u64 + 8 * code as u64;
-        let cell = shared_span(load_u64(bytes, position)?);
-        Ok(Raw { tag: TAG_STRING, cell, position: position as u32 })
-    }
-
     /// The tag and cell of a slot as [`put`](Self::put) takes them: the slot's code in a
     /// dictionary.
     pub(crate) fn stored(&self, bytes: &[u8], slot: u32) -> Result<(u8, u64)> {
@@ -975,36 +926,7 @@ impl Elements {
             Some(slot) => Err(Error::new(ErrorKind::BadCell, start + slot as u64 * width)),
         }
     }
-
-    /// The code of a text among a dictionary's texts, these being the column. Linear in them.
-    /// At most [`MOST_COMPARED`] longer texts are compared.
-    pub(crate) fn find_entry(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
-        let cells = slice(bytes, self.data as u64, 8 * self.count as u64)?;
-        let mut compared = 0;
-        for (code, cell) in (0..).zip(cells.as_chunks::<8>().0) {
-            let cell = u64::from_le_bytes(*cell);
-            if needle.cell != 0 {
-                if cell == needle.cell {
-                    return Ok(Some(code));
-                }
-                continue;
-            }
-            if span_inline(cell).is_none() && span_length(cell) as usize == needle.text.len() {
-                compared += 1;
-                if span_bytes(bytes, cell, 0)? == needle.text {
-                    return Ok(Some(code));
-                }
-                if compared == MOST_COMPARED {
-                    break;
-                }
-            }
-        }
-        Ok(None)
-    }
 }
-
-/// Texts of a dictionary that an edit compares with a new one before it takes that for new.
-const MOST_COMPARED: u32 = 1 << 12;
 
 /// Runs.
 impl Elements {
