@@ -515,11 +515,11 @@ fn a_session_killed_at_any_system_call() {
     }
     assert_eq!(traced.calls("fdatasync").len(), 4, "two syncs for each commit");
     let (mut seen, mut runs) = (std::collections::BTreeSet::new(), 0);
-    let (seek, truncate, map) = match cfg!(target_pointer_width = "64") {
-        true => ("lseek", "ftruncate", "mmap"),
-        false => ("_llseek", "ftruncate64", "mmap2"),
+    let (truncate, map) = match cfg!(target_pointer_width = "64") {
+        true => ("ftruncate", "mmap"),
+        false => ("ftruncate64", "mmap2"),
     };
-    for call in ["fdatasync", "write", seek, truncate, "fallocate", "madvise", map] {
+    for call in ["fdatasync", "pwrite64", "write", truncate, "fallocate", "madvise", map] {
         let count = traced.calls(call).len();
         assert!(count > 0, "{call}");
         // Memory is mapped many times before the file is, and a thread needs its stack.

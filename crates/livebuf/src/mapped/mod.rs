@@ -25,9 +25,13 @@
 
 mod file;
 mod journal;
+mod medium;
 
 pub use file::{has_name, open_locked, sync_directory_of};
 pub use journal::{Changes, Committed, FileEdit, FileStorage};
+/// For `livebuf-log`.
+#[doc(hidden)]
+pub use medium::Medium;
 
 use crate::error::Result;
 use crate::store::storage::Storage;

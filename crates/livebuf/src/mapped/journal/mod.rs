@@ -30,6 +30,7 @@ use crate::mapped::file::forget_pages;
 use crate::mapped::file::{
     Access, allocate, invalid, map_private, open_with, refused, rename_durably, round_up_to_page,
 };
+use crate::mapped::medium::Medium;
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use crate::view::Doc;
@@ -39,7 +40,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use memmap2::MmapMut;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -614,46 +615,6 @@ pub(super) fn finish(path: &Path) -> io::Result<()> {
 /// (An incomplete journal means that the document is whole.)
 pub(super) fn is_due(file: &File) -> io::Result<bool> {
     Ok(journal_in(&mut &*file)?.is_some())
-}
-
-// --- the file -----------------------------------------------------------------------
-
-/// What a commit does to a file, one step for each call. Tests can stop between any two steps
-/// and lose what was not synced.
-pub(super) trait Medium {
-    fn length(&mut self) -> io::Result<u64>;
-    /// Bytes of the file, fewer where it ends.
-    fn read(&mut self, offset: u64, length: u64) -> io::Result<Vec<u8>>;
-    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    fn set_length(&mut self, length: u64) -> io::Result<()>;
-    /// Waits until all that was written, and the file's length, is on the disk.
-    fn sync(&mut self) -> io::Result<()>;
-}
-
-impl Medium for &File {
-    fn length(&mut self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
-    }
-
-    fn read(&mut self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
-        self.seek(SeekFrom::Start(offset))?;
-        let mut bytes = Vec::new();
-        self.take(length).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.seek(SeekFrom::Start(offset))?;
-        self.write_all(bytes)
-    }
-
-    fn set_length(&mut self, length: u64) -> io::Result<()> {
-        self.set_len(length)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        self.sync_data()
-    }
 }
 
 /// CRC-32 (IEEE 802.3, reflected).

@@ -4,173 +4,28 @@
 use super::*;
 use crate::edit::DocBuf;
 use crate::store::storage::VecStorage;
+use livebuf_disk::{Disk, Faults, Random};
 use std::vec;
-
-/// Deterministic numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-}
-
-/// A step on a file that a crash may undo as long as it was not synced.
-#[derive(Clone, Debug)]
-enum Step {
-    Write(u64, Vec<u8>),
-    SetLength(u64),
-}
-
-impl Step {
-    fn on(&self, bytes: &mut Vec<u8>) {
-        match self {
-            Step::Write(offset, new) => {
-                let start = *offset as usize;
-                bytes.resize(bytes.len().max(start + new.len()), 0);
-                bytes[start..start + new.len()].copy_from_slice(new);
-            }
-            Step::SetLength(length) => bytes.resize(*length as usize, 0),
-        }
-    }
-}
-
-/// A file on a disk: what programs see, what is durable, and what lies between.
-/// Steps that change it are counted: a byte written, a length set, a sync.
-#[derive(Clone, Debug)]
-struct Disk {
-    seen: Vec<u8>,
-    durable: Vec<u8>,
-    pending: Vec<Step>,
-    /// Steps until the process is stopped: everything fails from then on.
-    left: u64,
-    /// Steps until one of them fails.
-    until_error: Option<u64>,
-    /// The file cannot get longer than this.
-    most: u64,
-    random: u64,
-}
-
-impl Disk {
-    fn new(bytes: &[u8]) -> Disk {
-        Disk {
-            seen: bytes.to_vec(),
-            durable: bytes.to_vec(),
-            pending: Vec::new(),
-            left: u64::MAX,
-            until_error: None,
-            most: u64::MAX,
-            random: 0x5EED,
-        }
-    }
-
-    fn stopped_after(&self, steps: u64) -> Disk {
-        Disk { left: steps, ..self.clone() }
-    }
-
-    /// Counts steps; how many of them are done.
-    fn steps(&mut self, count: u64) -> (u64, io::Result<()>) {
-        let error = self.until_error.filter(|&left| left < count.min(self.left));
-        let done = error.unwrap_or(count.min(self.left));
-        self.left -= done;
-        self.until_error = match error {
-            Some(_) => None,
-            None => self.until_error.map(|left| left - done),
-        };
-        let result = match (error, done == count) {
-            (Some(_), _) => Err(io::Error::other("an error of the device")),
-            (None, false) => Err(io::Error::other("the process was stopped")),
-            (None, true) => Ok(()),
-        };
-        (done, result)
-    }
-
-    fn do_step(&mut self, step: Step) {
-        step.on(&mut self.seen);
-        self.pending.push(step);
-    }
-
-    /// The file that the next process finds: the system lives on.
-    fn killed(&self) -> Disk {
-        Disk { left: u64::MAX, until_error: None, ..self.clone() }
-    }
-
-    /// The file after a power cut: any of the pending steps happened, writes in part.
-    fn crashed(&self, random: &mut Random) -> Disk {
-        let mut bytes = self.durable.clone();
-        for step in &self.pending {
-            match step {
-                Step::Write(offset, new) => {
-                    // Pieces of a few bytes: harsher than sectors.
-                    for (at, piece) in new.chunks(5).enumerate() {
-                        if random.below(2) == 0 {
-                            let offset = offset + 5 * at as u64;
-                            Step::Write(offset, piece.to_vec()).on(&mut bytes);
-                        }
-                    }
-                }
-                length if random.below(2) == 0 => length.on(&mut bytes),
-                _ => {}
-            }
-        }
-        Disk::new(&bytes)
-    }
-}
 
 impl Medium for Disk {
     fn length(&mut self) -> io::Result<u64> {
-        Ok(self.seen.len() as u64)
+        Ok(self.file.seen.len() as u64)
     }
 
-    fn read(&mut self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
-        let start = self.seen.len().min(offset as usize);
-        let end = self.seen.len().min(start + length as usize);
-        Ok(self.seen[start..end].to_vec())
+    fn read_at(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        Ok(self.file.read_at(bytes, offset))
     }
 
-    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let room = self.most.saturating_sub(offset).min(bytes.len() as u64);
-        let (done, mut result) = self.steps(room);
-        if result.is_ok() && room < bytes.len() as u64 {
-            result = Err(io::ErrorKind::FileTooLarge.into());
-        }
-        if done == 0 {
-            return result;
-        }
-        self.do_step(Step::Write(offset, bytes[..done as usize].to_vec()));
-        result
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.file.write_at(&mut self.faults, bytes, offset)
     }
 
     fn set_length(&mut self, length: u64) -> io::Result<()> {
-        self.steps(1).1?;
-        if length > self.most {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.do_step(Step::SetLength(length));
-        Ok(())
+        self.file.set_length(&mut self.faults, length)
     }
 
-    /// One that fails forgets what it did not write, as Linux does.
     fn sync(&mut self) -> io::Result<()> {
-        let stopped = self.left == 0;
-        let result = self.steps(1).1;
-        if !stopped {
-            let mut random = Random(self.random);
-            for step in core::mem::take(&mut self.pending) {
-                if result.is_ok() || random.below(2) == 0 {
-                    step.on(&mut self.durable);
-                }
-            }
-            self.random = random.next();
-        }
-        result
+        self.file.sync(&mut self.faults)
     }
 }
 
@@ -242,8 +97,8 @@ fn edited(
 
 /// Commits as a [`FileStorage`] does: room first.
 fn commit(disk: &mut Disk, ranges: &[(u64, u64)], new: &[u8]) -> Result<(), Failed> {
-    let floor = disk.seen.len().max(new.len()) as u64;
-    let room = if floor > disk.seen.len() as u64 { disk.set_length(floor) } else { Ok(()) };
+    let floor = disk.file.seen.len().max(new.len()) as u64;
+    let room = if floor > disk.file.seen.len() as u64 { disk.set_length(floor) } else { Ok(()) };
     room.map_err(|error| Failed { error, durable: false })?;
     Journal::of(ranges, new).commit(disk, floor)
 }
@@ -252,7 +107,7 @@ fn commit(disk: &mut Disk, ranges: &[(u64, u64)], new: &[u8]) -> Result<(), Fail
 fn recovered(disk: &mut Disk, what: &str) -> Vec<u8> {
     recover(disk).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert!(journal_in(disk).unwrap().is_none(), "{what}: a journal is left");
-    let doc = Doc::open(&disk.seen).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let doc = Doc::open(&disk.file.seen).unwrap_or_else(|error| panic!("{what}: {error}"));
     doc.validate().unwrap_or_else(|error| panic!("{what}: {error}"));
     doc.as_bytes().to_vec()
 }
@@ -279,7 +134,7 @@ fn a_commit_stopped_anywhere_leaves_the_document_old_or_new() {
             // The process dies, the machine lives: nothing is lost.
             let found = recovered(&mut disk.killed(), name);
             assert!(found == old || found == new, "{name}, killed after {steps} steps");
-            if done && disk.left > 0 {
+            if done && disk.faults.left > 0 {
                 assert!(journal_in(&mut disk).unwrap().is_none(), "a done journal is marked");
                 break;
             }
@@ -328,7 +183,7 @@ fn a_recovery_stopped_anywhere_is_repeated() {
                     }
                 }
             }
-            if done && disk.left > 0 {
+            if done && disk.faults.left > 0 {
                 break;
             }
         }
@@ -347,9 +202,13 @@ fn an_error_at_any_step_leaves_the_document_old_or_new() {
         let (new, ranges) = edited(old, edit);
         for steps in 0.. {
             let what = std::format!("{name}, an error after {steps} steps");
-            let mut disk = Disk { until_error: Some(steps), random: 1 + steps, ..Disk::new(old) };
+            let mut disk = Disk::new(old).with(Faults {
+                until_error: Some(steps),
+                random: 1 + steps,
+                ..Faults::NONE
+            });
             let result = commit(&mut disk, &ranges, &new);
-            let unreached = disk.until_error.is_some();
+            let unreached = disk.faults.until_error.is_some();
             match result {
                 Ok(()) => outcomes[0] += 1,
                 Err(Failed { durable: false, .. }) => {
@@ -363,7 +222,8 @@ fn an_error_at_any_step_leaves_the_document_old_or_new() {
                     outcomes[2] += 1;
                     // The recovery meets errors as well, anywhere.
                     for again in (random.below(9)..200).step_by(9) {
-                        let mut disk = Disk { until_error: Some(again), ..disk.clone() };
+                        let mut disk =
+                            disk.with(Faults { until_error: Some(again), ..disk.faults });
                         let _ = recover(&mut disk);
                         for _ in 0..4 {
                             let found = recovered(&mut disk.crashed(&mut random), &what);
@@ -397,9 +257,9 @@ fn a_journal_that_a_failed_sync_forgot_is_written_again() {
     let (new, ranges) = edited(old, edits()[1].1);
     let journal = Journal::of(&ranges, &new);
     for seed in 1..60 {
-        let mut disk = Disk { random: seed, ..Disk::new(old) };
+        let mut disk = Disk::new(old).with(Faults { random: seed, ..Faults::NONE });
         disk.write(4096, &journal.0).unwrap();
-        disk.until_error = Some(0);
+        disk.faults.until_error = Some(0);
         disk.sync().unwrap_err();
         for steps in 0.. {
             let mut disk = disk.stopped_after(steps);
@@ -423,13 +283,17 @@ fn a_full_disk_leaves_the_document_old() {
     let old = old.as_bytes();
     let (new, ranges) = edited(old, edits()[0].1);
     for most in (0..40).chain(4080..4096 + 60) {
-        let mut disk = Disk { most: most.max(old.len() as u64), ..Disk::new(old) };
+        let mut disk =
+            Disk::new(old).with(Faults { most: most.max(old.len() as u64), ..Faults::NONE });
         match commit(&mut disk, &ranges, &new) {
             Ok(()) => assert!(most > 4100, "{most}"),
             Err(Failed { durable, .. }) => assert!(!durable, "{most}"),
         }
         let found = recovered(&mut disk.killed(), "full");
-        assert_eq!(found == new, disk.most >= 4096 + Journal::of(&ranges, &new).0.len() as u64);
+        assert_eq!(
+            found == new,
+            disk.faults.most >= 4096 + Journal::of(&ranges, &new).0.len() as u64
+        );
     }
 }
 
@@ -441,10 +305,10 @@ fn sessions_lose_nothing_that_was_committed() {
     let (mut crashes, mut landed) = (0, 0);
     for round in 0..400 {
         let mut disk = Disk::new(document().as_bytes());
-        let mut committed = disk.seen.clone();
+        let mut committed = disk.file.seen.clone();
         // What a crash may also leave: a commit that did not return.
         let mut maybe = committed.clone();
-        disk.left = random.below(2000);
+        disk.faults.left = random.below(2000);
         for session in 0..6 {
             let what = std::format!("round {round}, session {session}");
             let mut alive = recover(&mut disk).is_ok();
@@ -489,9 +353,9 @@ fn sessions_lose_nothing_that_was_committed() {
             committed = found;
             maybe.clone_from(&committed);
             disk = next;
-            disk.left = random.below(2000);
+            disk.faults.left = random.below(2000);
         }
-        disk.left = u64::MAX;
+        disk.faults.left = u64::MAX;
         let found = recovered(&mut disk.crashed(&mut random), "the last power cut");
         assert_eq!(found, committed, "round {round}");
     }
@@ -518,11 +382,11 @@ fn a_journal_cut_anywhere_is_dropped_and_any_changed_byte_is_noticed() {
         let crc = crc32(&changed[..end]).to_le_bytes();
         changed[end..end + 4].copy_from_slice(&crc);
         let mut disk = Disk::new(old.as_bytes());
-        disk.seen.resize(4096, 0);
-        disk.seen.extend(&changed);
-        let length = disk.seen.len();
+        disk.file.seen.resize(4096, 0);
+        disk.file.seen.extend(&changed);
+        let length = disk.file.seen.len();
         recover(&mut disk).unwrap();
-        assert!(disk.seen.len() <= length, "byte {at}");
+        assert!(disk.file.seen.len() <= length, "byte {at}");
     }
     // A document that would reach into the journal itself.
     assert!(Journal::parse(bytes.clone(), new.len() as u64).is_some());
@@ -578,15 +442,12 @@ impl Medium for Stopped<'_> {
         self.file.length()
     }
 
-    fn read(&mut self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
-        Medium::read(&mut self.file, offset, length)
+    fn read_at(&mut self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_at(bytes, offset)
     }
 
-    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        for (at, piece) in bytes.chunks(3).enumerate() {
-            Medium::write(self.step()?, offset + 3 * at as u64, piece)?;
-        }
-        Ok(())
+    fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.step()?.write_at(&bytes[..bytes.len().min(3)], offset)
     }
 
     fn set_length(&mut self, length: u64) -> io::Result<()> {
