@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use livebuf::mapped;
+use livebuf::mapped::{self, Medium};
+use tempfile::TempPath;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -22,49 +23,40 @@ impl LogFile {
         LogFile { file, written: AtomicU64::new(0), syncs: AtomicU64::new(0) }
     }
 
+    #[cfg(not(all(test, target_os = "linux")))]
+    fn medium(&self) -> impl Medium + '_ {
+        &self.file
+    }
+
+    #[cfg(all(test, target_os = "linux"))]
+    fn medium(&self) -> impl Medium + '_ {
+        crate::faults::Simulated(&self.file)
+    }
+
     pub(crate) fn len(&self) -> Result<u64> {
-        self.file.metadata().map(|metadata| metadata.len()).map_err(reading)
+        self.medium().length().map_err(reading)
     }
 
     /// Fills `bytes` from an offset on. Says how many there were.
     pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<usize> {
-        let mut done = 0;
-        while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
-            match read_at(&self.file, rest, offset + done as u64) {
-                Ok(0) => break,
-                Ok(read) => done += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(reading(error)),
-            }
-        }
-        Ok(done)
+        self.medium().fill(bytes, offset).map_err(reading)
     }
 
     /// Writes bytes at an offset.
-    pub(crate) fn write(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
-        while !bytes.is_empty() {
-            match write_at(&self.file, bytes, offset) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => {
-                    self.written.fetch_add(written as u64, Ordering::Relaxed);
-                    offset += written as u64;
-                    bytes = bytes.get(written..).unwrap_or(&[]);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+    pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.medium().write(offset, bytes)?;
+        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
     pub(crate) fn set_len(&self, length: u64) -> io::Result<()> {
-        self.file.set_len(length)
+        self.medium().set_length(length)
     }
 
     /// Waits until what was written is on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.syncs.fetch_add(1, Ordering::Relaxed);
-        self.file.sync_data()
+        self.medium().sync()
     }
 
     /// Bytes written and syncs since the file was opened.
@@ -84,26 +76,6 @@ impl LogFile {
 
 fn reading(error: io::Error) -> Error {
     Error::io("the log cannot be read", error)
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, bytes, offset)
-}
-
-#[cfg(unix)]
-fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::write_at(file, bytes, offset)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
-}
-
-#[cfg(windows)]
-fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_write(file, bytes, offset)
 }
 
 /// Opens a file for its one writer, and locks it.
@@ -129,4 +101,20 @@ pub(crate) fn lock(file: &File) -> Result<()> {
         Err(TryLockError::WouldBlock) => Err(locked()),
         Err(TryLockError::Error(error)) => Err(Error::io("the log cannot be locked", error)),
     }
+}
+
+/// Gives a temporary file a name, in place of the file that has it.
+pub(crate) fn rename(temporary: TempPath, path: &Path) -> io::Result<()> {
+    #[cfg(all(test, target_os = "linux"))]
+    crate::faults::renaming(&temporary)?;
+    temporary.persist(path).map_err(|error| error.error)
+}
+
+/// Waits until the name of a file is on the disk.
+pub(crate) fn sync_directory_of(path: &Path) -> io::Result<()> {
+    #[cfg(all(test, target_os = "linux"))]
+    if let Some(synced) = crate::faults::sync_names() {
+        return synced;
+    }
+    mapped::sync_directory_of(path)
 }

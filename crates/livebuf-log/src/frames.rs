@@ -246,22 +246,32 @@ impl Frames {
         Ok(())
     }
 
-    /// What the indexes list, from the newest on. `None` where one is not as it should be.
+    /// What the indexes list that are on the disk, from the newest on. `None` where an index is
+    /// not as it should be, or none is known to be on the disk.
+    ///
+    /// After a power cut a newer one may be there without the groups that it lists.
     fn by_indexes(&self, file: &LogFile, newest: u64) -> Result<Option<Frames>> {
         let (mut at, mut parts) = (newest, Vec::new());
-        let mut known = Frames { index: newest, ..self.clone() };
+        let mut known = Frames { index: 0, ..self.clone() };
         while at != 0 {
             let Some(index) = read_index(file, self.identity, at)? else { return Ok(None) };
             // They lead towards the beginning, so this ends.
             if index.previous >= at {
                 return Ok(None);
             }
-            if at == newest {
-                known.end = at + index.size;
+            known.durable = known.durable.max(index.durable);
+            let end = at + index.size;
+            if known.index == 0 && end <= known.durable {
+                (known.index, known.end) = (at, end);
             }
-            known.index_bytes += index.size;
             at = index.previous;
-            parts.push(index);
+            if known.index != 0 {
+                known.index_bytes += index.size;
+                parts.push(index);
+            }
+        }
+        if known.index == 0 {
+            return Ok(None);
         }
         for part in parts.into_iter().rev() {
             if part.start != known.settled() {
@@ -402,6 +412,8 @@ impl Iterator for Headers<'_> {
 struct Index {
     /// Bytes of its frame.
     size: u64,
+    /// Bytes of the file that were on the disk when it was written.
+    durable: u64,
     previous: u64,
     /// Number of the first row of its groups.
     start: u64,
@@ -441,13 +453,15 @@ fn read_index(file: &LogFile, identity: Identity, offset: u64) -> Result<Option<
     if header.kind != FrameKind::Index || header.size() > file.len()?.saturating_sub(offset) {
         return Ok(None);
     }
-    let FrameHeader { kind, first, rows, length, crc, .. } = header;
+    let FrameHeader { kind, first, rows, length, crc, durable } = header;
     let body = read_body(file, &Frame { kind, offset, first, rows, length, crc })?;
     let Ok(document) = Editor::open_unvalidated(body) else { return Ok(None) };
-    Ok(list(document.doc().root(), offset, first)
-        .ok()
-        .flatten()
-        .map(|(previous, start, groups)| Index { size: header.size(), previous, start, groups }))
+    Ok(list(document.doc().root(), offset, first).ok().flatten().map(
+        |(previous, start, groups)| {
+            let size = header.size();
+            Index { size, durable, previous, start, groups }
+        },
+    ))
 }
 
 /// What an index's document says: the index before, the first row, and the groups.

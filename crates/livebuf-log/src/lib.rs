@@ -32,6 +32,8 @@
 //! frames a file has), `group` (rows in memory), `reader`, `writer`, `repair`.
 
 mod error;
+#[cfg(all(test, target_os = "linux"))]
+mod faults;
 mod file;
 mod frames;
 mod group;

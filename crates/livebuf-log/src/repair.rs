@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::file::{LogFile, open_locked};
+use crate::file::{LogFile, open_locked, sync_directory_of};
 use crate::frames::{Frame, Headers};
 use crate::group::Group;
 use crate::layout::{self, FRAME_SIZE, FrameHeader, FrameKind, HEADER_SIZE};
@@ -68,6 +68,7 @@ pub fn repair(path: impl AsRef<Path>) -> Result<Repaired> {
     let old = beside(&path)?;
     let rows = log.len();
     log.put_in_place(temporary, &path)?;
+    sync_directory_of(&path).map_err(refused)?;
     let lost_bytes = file.len()?.saturating_sub(HEADER_SIZE + bytes);
     Ok(Repaired { rows, lost_rows, lost_bytes, old })
 }

@@ -7,11 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use livebuf::{AsValue, Doc, EncodeOptions, Encoder, Valid, mapped};
+use livebuf::{AsValue, Doc, EncodeOptions, Encoder, Valid};
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::{LogFile, lock, open_locked};
+use crate::file::{LogFile, lock, open_locked, rename, sync_directory_of};
 use crate::frames::{Frame, Frames, Torn, index_document};
 use crate::group::{Builder, Group, Row};
 use crate::layout::{self, FRAME_SIZE, FrameHeader, FrameKind, HEADER_SIZE, Identity, MARK, Mark};
@@ -96,8 +96,8 @@ impl LogOptions {
         let file = File::options().read(true).write(true).create_new(true).open(path);
         let file = file.map_err(making)?;
         let made = lock(&file).and_then(|()| {
-            let log = self.begin(file, path.to_path_buf())?;
-            mapped::sync_directory_of(path).map_err(making)?;
+            let log = self.begin(LogFile::new(file), path.to_path_buf())?;
+            sync_directory_of(path).map_err(making)?;
             Ok(log)
         });
         if made.is_err() {
@@ -109,23 +109,25 @@ impl LogOptions {
     /// Opens a log to add rows, and locks it.
     ///
     /// Bytes of an unfinished write at its end are cut off: [`Log::dropped`] says which. An empty
-    /// file becomes a log.
+    /// file becomes a log. Rows that no writer synced are written once more, and synced: of a log
+    /// that was never synced, all.
     ///
     /// # Errors
     /// [`ErrorKind::Locked`], [`ErrorKind::NotALog`], [`ErrorKind::Unsupported`],
-    /// [`ErrorKind::Damaged`], [`ErrorKind::CutShort`], and what the system reports. Nothing is
+    /// [`ErrorKind::Damaged`], [`ErrorKind::CutShort`], and what the system reports. No row is
     /// changed then.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Log> {
         let opening = |error: io::Error| {
             Error::io(format!("{} cannot be opened", path.as_ref().display()), error)
         };
         let path = fs::canonicalize(path.as_ref()).map_err(opening)?;
-        let file = open_locked(&path)?;
-        if is_blank(&file).map_err(opening)? {
+        let file = LogFile::new(open_locked(&path)?);
+        // Whoever made or compacted the log may have died before its name was on the disk.
+        sync_directory_of(&path).map_err(opening)?;
+        if is_blank(&file)? {
             return self.begin(file, path);
         }
         let mut header = [0; HEADER_SIZE as usize];
-        let file = LogFile::new(file);
         file.read(&mut header, 0)?;
         let frames = Frames::open(&file)?;
         if layout::is_read_only(&header) {
@@ -169,13 +171,14 @@ impl LogOptions {
         let Some((old, path)) = old else { return self.create(path) };
         let rights = LogFile::new(old);
         let (log, temporary) = self.beside(&path, &rights)?;
-        log.put_in_place(temporary, &path)
+        let log = log.put_in_place(temporary, &path)?;
+        sync_directory_of(&path).map_err(writing)?;
+        Ok(log)
     }
 
     /// An empty log in a file that holds none.
-    fn begin(self, file: File, path: PathBuf) -> Result<Log> {
+    fn begin(self, file: LogFile, path: PathBuf) -> Result<Log> {
         let identity = identity();
-        let file = LogFile::new(file);
         let mut log = Log::over(file, path, Frames::new(identity), self);
         let mut header = layout::header(identity).to_vec();
         header.extend(Mark::default().to_bytes(identity));
@@ -199,7 +202,7 @@ impl LogOptions {
         temporary.as_file().set_permissions(rights).map_err(making)?;
         let file = temporary.reopen().map_err(making)?;
         lock(&file)?;
-        Ok((self.begin(file, path.to_path_buf())?, temporary))
+        Ok((self.begin(LogFile::new(file), path.to_path_buf())?, temporary))
     }
 }
 
@@ -316,7 +319,7 @@ fn keep(file: &LogFile, path: &Path, torn: Torn) -> Result<PathBuf> {
             break;
         }
     }
-    copy.sync_all().and_then(|()| mapped::sync_directory_of(&kept)).map_err(keeping)?;
+    copy.sync_all().and_then(|()| sync_directory_of(&kept)).map_err(keeping)?;
     Ok(kept)
 }
 
@@ -327,13 +330,11 @@ fn identity() -> Identity {
 }
 
 /// Whether a file has no header yet: it is empty, or a power cut left zeros of its header.
-fn is_blank(file: &File) -> io::Result<bool> {
-    if file.metadata()?.len() > HEADER_SIZE {
-        return Ok(false);
-    }
-    let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut io::Read::take(file, HEADER_SIZE), &mut bytes)?;
-    Ok(bytes.iter().all(|&byte| byte == 0))
+fn is_blank(file: &LogFile) -> Result<bool> {
+    // One byte more, to see that the file is longer.
+    let mut bytes = [0; HEADER_SIZE as usize + 1];
+    let read = file.read(&mut bytes, 0)?;
+    Ok(read < bytes.len() && bytes.iter().all(|&byte| byte == 0))
 }
 
 impl Log {
@@ -783,8 +784,31 @@ impl Log {
             self.reader.file.set_len(torn.offset).map_err(writing)?;
             self.dropped = Some(Dropped { torn, kept });
         }
-        if self.reader.frames.durable < self.reader.frames.end || self.dropped.is_some() {
-            self.wait()?;
+        if frames.durable < frames.end {
+            self.write_again()?;
+        } else if self.dropped.is_none() {
+            return Ok(());
+        }
+        let waited = self.wait();
+        if let (Err(_), Some(Dropped { torn, .. })) = (&waited, &self.dropped) {
+            // The disk may have forgotten the cut. The next to open the log must cut it again.
+            let _ = self.reader.file.set_len(torn.offset + torn.bytes);
+        }
+        waited
+    }
+
+    /// Writes the bytes again that may not be on the disk. Where an earlier writer's sync failed,
+    /// the system counts them as written, and a sync by itself does nothing.
+    fn write_again(&self) -> Result<()> {
+        let LogReader { file, frames, .. } = &self.reader;
+        let (mut at, mut piece) = (frames.durable, vec![0; 1 << 20]);
+        while at < frames.end {
+            let length = (frames.end - at).min(piece.len() as u64) as usize;
+            let piece = piece.get_mut(..length).unwrap_or(&mut []);
+            let read = file.read(piece, at)?;
+            let Some(piece) = piece.get(..read).filter(|piece| !piece.is_empty()) else { break };
+            file.write(piece, at).map_err(writing)?;
+            at += read as u64;
         }
         Ok(())
     }
@@ -829,7 +853,8 @@ impl Log {
     ///
     /// # Errors
     /// [`ErrorKind::Replaced`] where the name is another file's; damage; what the system reports.
-    /// The log is as before then.
+    /// The log is as before then. Only where the directory cannot be synced, it is the new file,
+    /// and takes no more rows ([`ErrorKind::Broken`]): a power cut may bring the old one back.
     pub fn compact(&mut self) -> Result<Compacted> {
         self.check()?;
         let path = self.reader.path.clone();
@@ -848,6 +873,10 @@ impl Log {
         let before = self.reader.frames.end;
         log.options = self.options;
         *self = log.put_in_place(temporary, &path)?;
+        let named = sync_directory_of(&path);
+        // After a power cut the name may be the old file's. Rows of this one are lost then.
+        self.broken = named.is_err();
+        named.map_err(writing)?;
         Ok(Compacted { before, after: self.reader.frames.end })
     }
 
@@ -861,14 +890,12 @@ impl Log {
         self.extend(rows.iter().flat_map(|rows| rows.iter())).map(drop)
     }
 
-    /// Gives a finished log in a temporary file its name.
+    /// Gives a finished log in a temporary file its name. The caller syncs the directory.
     pub(crate) fn put_in_place(mut self, temporary: NamedTempFile, path: &Path) -> Result<Log> {
         self.sync()?;
         self.mark();
         self.reader.file.sync().map_err(writing)?;
-        let temporary = temporary.into_temp_path();
-        temporary.persist(path).map_err(|error| writing(error.error))?;
-        mapped::sync_directory_of(path).map_err(writing)?;
+        rename(temporary.into_temp_path(), path).map_err(writing)?;
         Ok(self)
     }
 

@@ -72,6 +72,17 @@ fn valid() -> Vec<(&'static str, Vec<u8>)> {
             }),
         ),
         (
+            "torn_index_not_durable",
+            forged(|log| {
+                let first = log.rows(b'G', 0, FIRST);
+                log.durable = log.end();
+                let second = log.rows(b'G', 2, SECOND);
+                let index = log.index(3, 0, &[(first, 2), (second, 1)]);
+                log.mark(log.durable, index);
+                log.bytes[second as usize..second as usize + 32].fill(0);
+            }),
+        ),
+        (
             "mark_damaged",
             forged(|log| {
                 log.rows(b'R', 0, FIRST);
