@@ -11,7 +11,7 @@
 //! | `walk`, `columns` | asking a document everything, by row and by column |
 //! | `samples` | documents that hold every kind of block; others made by chance |
 //! | `changes` | edits as data, for trees and documents |
-//! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate`, `templates` | the oracles |
+//! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate`, `templates`, `logs` | the oracles |
 
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ pub mod edits;
 pub mod fresh;
 pub mod input;
 pub mod json;
+pub mod logs;
 pub mod model;
 pub mod mutate;
 pub mod refusals;
@@ -62,6 +63,11 @@ pub fn templates(data: &[u8]) {
     templates::run(data);
 }
 
+/// Any bytes as a log, and logs beside a list of rows: [`logs::run`].
+pub fn logs(data: &[u8]) {
+    logs::run(data);
+}
+
 /// Any JSON text against serde_json: [`json::run`].
 pub fn json(data: &[u8]) {
     json::run(data);
@@ -94,7 +100,7 @@ pub struct Target {
 }
 
 /// All oracles.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     Target { name: "edits", run: edits, most: 1_500 },
     Target { name: "bytes", run: bytes, most: 1_500 },
     Target { name: "json", run: json, most: 60 },
@@ -102,6 +108,7 @@ pub const TARGETS: [Target; 7] = [
     Target { name: "refusals", run: refusals, most: 100 },
     Target { name: "mutations", run: mutations, most: 500 },
     Target { name: "templates", run: templates, most: 900 },
+    Target { name: "logs", run: logs, most: 700 },
 ];
 
 /// Prints a step where `LIVEBUF_FUZZ_TRACE` is set, to read what an input does.

@@ -23,6 +23,22 @@ pub fn all() -> &'static [Sample] {
     SAMPLES.get_or_init(|| make().expect("sound"))
 }
 
+/// The log files of `testdata/logs`, sound ones and others.
+///
+/// # Panics
+/// Where they cannot be read.
+pub fn logs() -> &'static [Vec<u8>] {
+    static LOGS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    LOGS.get_or_init(|| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/logs");
+        let files = std::fs::read_dir(folder).expect("the folder of log files");
+        let mut paths: Vec<_> = files.map(|file| file.expect("readable").path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "lblog"));
+        paths.sort();
+        paths.iter().map(|path| std::fs::read(path).expect("readable")).collect()
+    })
+}
+
 /// A value of which encoders make tables, lists, maps and many shapes, by a seed.
 pub fn tree(seed: u64) -> Tree {
     let bytes = Random(seed).bytes(6_000);

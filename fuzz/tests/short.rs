@@ -1,7 +1,7 @@
 //! The oracles in short: seeded inputs, and every input that found something before.
 
 use livebuf_fuzz::input::Random;
-use livebuf_fuzz::{TARGETS, mutate, refusals, templates};
+use livebuf_fuzz::{TARGETS, logs, mutate, refusals, templates};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -98,6 +98,21 @@ fn stamps() {
     assert!(sum(&|met| met.places) > 8_000, "{} places", sum(&|met| met.places));
     assert!(sum(&|met| met.elements) > 2_000, "{} in arrays", sum(&|met| met.elements));
     assert!(sum(&|met| met.texts) > 1_000, "{} texts", sum(&|met| met.texts));
+}
+
+/// Enough logs are read, refused, cut and damaged.
+#[test]
+fn rows_of_logs() {
+    let met = seeded(700, 2_000, logs::run);
+    let sum = |count: &dyn Fn(&logs::Met) -> usize| met.iter().map(count).sum::<usize>();
+    let read = sum(&|met| met.read.into());
+    let refused = sum(&|met| met.refused.into());
+    let (cut, cut_short) = (sum(&|met| met.cut), sum(&|met| met.cut_short));
+    let (damaged, rows) = (sum(&|met| met.damaged), sum(&|met| met.rows));
+    let all = (read, refused, cut, cut_short, damaged, rows);
+    println!("{all:?}");
+    assert!(read > 100 && refused > 100 && cut > 100 && cut_short > 100, "{all:?}");
+    assert!(damaged > 100 && rows > 10_000, "{all:?}");
 }
 
 /// Every edit was refused for want of room somewhere, of every kind of container.
