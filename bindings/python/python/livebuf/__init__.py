@@ -14,10 +14,10 @@ b'{"users":[{"name":"Augusta"},{"name":"Grace"}]}'
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, MutableMapping, MutableSequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from . import _files
 from ._errors import (
     BadValueError,
     ClosedError,
@@ -95,6 +95,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    import os
+
     from _typeshed import SupportsRead, SupportsWrite
     from typing_extensions import Buffer
 
@@ -102,7 +104,7 @@ if TYPE_CHECKING:
     _Type = type[T]
     _Source = str | os.PathLike[str] | SupportsRead[bytes]
     _Target = str | os.PathLike[str] | SupportsWrite[bytes]
-    _Mode = Literal["r", "r+", "c", "w+", "x", "x+"]
+    _Mode = _files.Mode
 
 
 def __dir__() -> list[str]:
@@ -148,21 +150,17 @@ def open(
     ...     doc["best"]
     70.5
     """
-    if mode not in ("r", "r+", "c", "w+", "x", "x+"):
-        from ._files import wrong_mode
-
-        raise wrong_mode(mode)
-    if isinstance(file, str) and "://" not in file or isinstance(file, os.PathLike):
-        return _open(file, mode, shared, trusted)
-    from . import _files
-
-    if isinstance(file, str) and not _files.is_url(file):
-        return _open(file, mode, shared, trusted)
+    if mode not in _files.MODES:
+        raise _files.wrong_mode(mode)
+    given: Any = file
+    kind = _files.kind(file)
+    if kind == "path":
+        return _open(given, mode, shared, trusted)
     if shared:
         raise ValueError("shared=True is for files at a path")
-    if isinstance(file, str):
-        return _files.open_url(file, mode, trusted)
-    return _files.open_object(file, mode, trusted)
+    if kind == "URL":
+        return _files.open_url(given, mode, trusted)
+    return _files.open_object(given, mode, trusted)
 
 
 @overload
@@ -213,17 +211,14 @@ def dump(
     one. Raises `BlockingIOError` while somebody edits it (`open(path, "r+")`).
     """
     payload = dumps(obj, default=default, tables=tables, sort_keys=sort_keys)
-    if isinstance(file, str) and "://" not in file or isinstance(file, os.PathLike):
-        _write(file, payload)
-        return
-    from . import _files
-
-    if not isinstance(file, str):
-        _files.write(file, payload)
-    elif _files.is_url(file):
-        _files.dump_url(file, payload)
+    given: Any = file
+    kind = _files.kind(file)
+    if kind == "path":
+        _write(given, payload)
+    elif kind == "URL":
+        _files.dump_url(given, payload)
     else:
-        _write(file, payload)
+        _files.write(given, payload)
 
 
 @overload
@@ -238,16 +233,12 @@ def load(file: _Source, *, type: Any = None, max_values: int | None = None) -> A
 
     Raises `BlockingIOError` while somebody edits the file at a path (`open(path, "r+")`).
     """
-    if not isinstance(file, (str, os.PathLike)):
-        from ._files import read
-
-        return loads(read(file), type=type, max_values=max_values)
-    if os.path.exists(file) and not (os.path.isfile(file) or os.path.isdir(file)):
-        # A pipe or a device, which cannot be mapped.
-        import builtins
-
-        with builtins.open(file, "rb") as opened:
-            return loads(opened.read(), type=type, max_values=max_values)
+    given: Any = file
+    kind = _files.kind(file)
+    if kind == "object":
+        return loads(_files.read(given), type=type, max_values=max_values)
+    if kind == "path" and _files.is_stream(given):
+        return loads(_files.read_stream(given), type=type, max_values=max_values)
     with open(file) as doc:
         return doc.to_python(type=type, max_values=max_values)
 

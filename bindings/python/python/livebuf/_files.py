@@ -8,21 +8,26 @@ import io
 import os
 import re
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ._livebuf import _open, _open_bytes, _write, dumps
 
 if TYPE_CHECKING:
-    from _typeshed import SupportsRead, SupportsWrite
-
     from ._livebuf import Document
 
-MODES = ("r", "r+", "c", "w+", "x", "x+")
+Mode = Literal["r", "r+", "c", "w+", "x", "x+"]
+MODES = get_args(Mode)
 
 
-def is_url(file: object) -> bool:
-    """Such as `s3://bucket/key`, and `simplecache::s3://bucket/key` of fsspec."""
-    return isinstance(file, str) and re.match(r"\w[\w.+-]+(::\w[\w.+-]+)*://", file) is not None
+def kind(file: object) -> Literal["path", "URL", "object"]:
+    """What stands for a file. URLs are such as `s3://bucket/key`, and of fsspec
+    `simplecache::s3://bucket/key`."""
+    if not isinstance(file, str):
+        return "path" if isinstance(file, os.PathLike) else "object"
+    # Most paths are known by their lack of this.
+    if "://" in file and re.match(r"\w[\w.+-]+(::\w[\w.+-]+)*://", file):
+        return "URL"
+    return "path"
 
 
 def wrong_mode(mode: object) -> ValueError:
@@ -54,13 +59,13 @@ def text_mode(file: object, mode: str) -> TypeError:
     return TypeError(f'the {type(file).__name__} is open for text; open it with mode "{mode}"')
 
 
-def read(file: SupportsRead[bytes]) -> bytes:
+def read(file: Any) -> bytes:
     """What a file object holds, from where it stands."""
     if not hasattr(file, "read"):
         raise wrong_file(file)
     if isinstance(file, io.TextIOBase):
         raise text_mode(file, "rb")
-    data: Any = file.read()
+    data = file.read()
     if isinstance(data, str):
         raise text_mode(file, "rb")
     if data is None:
@@ -68,7 +73,18 @@ def read(file: SupportsRead[bytes]) -> bytes:
     return data if type(data) is bytes else bytes(memoryview(data))
 
 
-def write(file: SupportsWrite[bytes], data: bytes) -> None:
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """A pipe or a device, which cannot be mapped."""
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+
+
+def read_stream(path: str | os.PathLike[str]) -> bytes:
+    """What a pipe or a device holds, to its end."""
+    with open(path, "rb") as opened:
+        return opened.read()
+
+
+def write(file: Any, data: bytes) -> None:
     """All of it to a file object, which may take less at a time."""
     if not hasattr(file, "write"):
         raise wrong_file(file)
@@ -85,7 +101,7 @@ def write(file: SupportsWrite[bytes], data: bytes) -> None:
         rest = rest[count:]
 
 
-def open_object(file: SupportsRead[bytes], mode: str, trusted: bool) -> Document:
+def open_object(file: Any, mode: str, trusted: bool) -> Document:
     if hasattr(file, "read") and mode not in ("r", "c"):
         raise ValueError(
             f'a file object cannot be opened with mode "{mode}", since edits could be written '
