@@ -1,6 +1,5 @@
 //! `livebuf.Array`: a view of an array, as a `MutableSequence`.
 
-use livebuf::{Editor, NodeId, Storage};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
@@ -8,6 +7,7 @@ use pyo3::types::{PyDict, PyList, PySlice, PyTuple, PyType};
 
 use crate::compare;
 use crate::decode;
+use crate::edit::Edits;
 use crate::encode::Given;
 use crate::error::{self, Fault, Held, expected};
 use crate::export::{self, Numbers, Rows};
@@ -78,6 +78,15 @@ impl Array {
         Ok((indexes, found.start.max(0) as usize, found.step))
     }
 
+    fn put(&self, py: Python<'_>, index: usize, given: &Given<'_>) -> PyResult<()> {
+        let change = Change::takes(Taken::Elements(index, index + 1));
+        self.view.edit(py, change, |editor, node, changed| {
+            editor.set(node, index, given.value())?;
+            *changed = true;
+            Ok(())
+        })
+    }
+
     fn remove_at(&self, py: Python<'_>, index: usize) -> PyResult<()> {
         self.view.edit(py, Change::removes(index), |editor, node, changed| {
             *changed = editor.remove(node, index)?;
@@ -96,17 +105,11 @@ impl Array {
         let end = first + removed;
         let shifted = (removed != items.len()).then(|| Effect::from(end)).into_iter().collect();
         let change = Change { taken: Taken::Elements(first, end), shifted };
+        let edits = Edits::Splice(first, removed, items);
         self.view.edit_many(py, true, change, |editor, node, changed| {
-            if !editor.storage().can_grow() {
-                // Tried on a copy first, which fails where this would: so it is all or nothing.
-                let pointer = self.view.pointer(py)?;
-                let mut room = vec![0; editor.storage().bytes().len()];
-                let mut copy = editor.copy_to(&mut room[..])?;
-                let node = copy.find(&pointer)?.ok_or(Fault::Stale("its place is gone"))?;
-                splice(&mut copy, node, first, removed, items)?;
-            }
+            edits.attempt(py, &self.view, editor, node)?;
             *changed = true;
-            Ok(splice(editor, node, first, removed, items)?)
+            Ok(edits.make(editor, node)?)
         })
     }
 
@@ -124,27 +127,6 @@ impl Array {
             Ok(())
         })
     }
-}
-
-fn splice<S: Storage>(
-    editor: &mut Editor<S>,
-    node: NodeId,
-    first: usize,
-    removed: usize,
-    items: &[Given<'_>],
-) -> livebuf::Result<()> {
-    let mut cursor = editor.node_mut(node)?;
-    let same = removed.min(items.len());
-    for (step, item) in items.iter().enumerate().take(same) {
-        cursor.set(first + step, item.value())?;
-    }
-    for _ in same..removed {
-        cursor.remove(first + same)?;
-    }
-    for (step, item) in items.iter().enumerate().skip(same) {
-        cursor.insert(first + step, item.value())?;
-    }
-    Ok(())
 }
 
 /// The elements of an iterable. This runs Python code, so it comes before any lock.
@@ -205,19 +187,15 @@ impl Array {
                     indexes.len()
                 )));
             }
+            slf.get().view.attempt(py, &Edits::Elements(&indexes, &items))?;
             for (index, item) in indexes.into_iter().zip(&items) {
-                slf.get().splice(py, index, 1, std::slice::from_ref(item))?;
+                slf.get().put(py, index, item)?;
             }
             return Ok(());
         }
         let given = Given::of(value)?;
         let index = slf.get().index_of(key)?;
-        let change = Change::takes(Taken::Elements(index, index + 1));
-        slf.get().view.edit(py, change, |editor, node, changed| {
-            editor.set(node, index, given.value())?;
-            *changed = true;
-            Ok(())
-        })
+        slf.get().put(py, index, &given)
     }
 
     fn __delitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<()> {

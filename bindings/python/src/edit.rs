@@ -13,6 +13,7 @@ use livebuf::{Editor, ErrorKind, NodeId, Storage, Value};
 use pyo3::prelude::*;
 
 use crate::decode::CollectorPause;
+use crate::encode::Given;
 use crate::error::{Fault, Held};
 use crate::history::{Change, Effect, Step, StepRef, Taken};
 use crate::memory::{Access, Memory};
@@ -129,6 +130,109 @@ impl View {
             aside.settle(py, &document, &mut state, &mut trash);
         }
         Ok(result?)
+    }
+}
+
+/// Several edits of a container, of which all are made or none.
+pub(crate) enum Edits<'a> {
+    /// What lies from the first index on, so many elements, is replaced by others.
+    Splice(usize, usize, &'a [Given<'a>]),
+    /// Elements are set.
+    Elements(&'a [usize], &'a [Given<'a>]),
+    /// Members are set.
+    Members(&'a [(&'a str, Given<'a>)]),
+}
+
+impl Edits<'_> {
+    /// What all edits ask for but room. Nothing is changed.
+    fn check(&self, editor: &Editor<Memory>, node: NodeId) -> livebuf::Result<()> {
+        match *self {
+            Edits::Splice(first, removed, items) => {
+                let array = editor.value(node)?.as_array()?;
+                let tensor = array.map(|array| array.tensor()).transpose()?.flatten();
+                if tensor.is_some() && removed != items.len() {
+                    return Err(livebuf::Error::new(ErrorKind::TensorMismatch, 0));
+                }
+                let mut items = items.iter().enumerate();
+                items
+                    .try_for_each(|(step, item)| editor.check_set(node, first + step, item.value()))
+            }
+            Edits::Elements(indexes, items) => {
+                let mut items = indexes.iter().zip(items);
+                items.try_for_each(|(&index, item)| editor.check_set(node, index, item.value()))
+            }
+            Edits::Members(members) => {
+                let mut members = members.iter();
+                members.try_for_each(|(key, item)| editor.check_set(node, *key, item.value()))
+            }
+        }
+    }
+
+    /// Makes the edits.
+    pub(crate) fn make<S: Storage>(
+        &self,
+        editor: &mut Editor<S>,
+        node: NodeId,
+    ) -> livebuf::Result<()> {
+        match *self {
+            Edits::Splice(first, removed, items) => {
+                let mut cursor = editor.node_mut(node)?;
+                let same = removed.min(items.len());
+                for (step, item) in items.iter().enumerate().take(same) {
+                    cursor.set(first + step, item.value())?;
+                }
+                for _ in same..removed {
+                    cursor.remove(first + same)?;
+                }
+                for (step, item) in items.iter().enumerate().skip(same) {
+                    cursor.insert(first + step, item.value())?;
+                }
+            }
+            Edits::Elements(indexes, items) => {
+                for (&index, item) in indexes.iter().zip(items) {
+                    editor.set(node, index, item.value())?;
+                }
+            }
+            Edits::Members(members) => {
+                for (key, item) in members {
+                    editor.set(node, *key, item.value())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails where [`make`](Self::make) would. Nothing is changed.
+    ///
+    /// Where memory cannot grow, a copy is edited to see whether there is room.
+    pub(crate) fn attempt(
+        &self,
+        py: Python<'_>,
+        view: &View,
+        editor: &Editor<Memory>,
+        node: NodeId,
+    ) -> Held<()> {
+        self.check(editor, node)?;
+        if !editor.storage().can_grow() {
+            let pointer = view.pointer(py)?;
+            let mut room = vec![0; editor.storage().bytes().len()];
+            let mut copy = editor.copy_to(&mut room[..])?;
+            let node = copy.find(&pointer)?.ok_or(Fault::Stale("its place is gone"))?;
+            self.make(&mut copy, node)?;
+        }
+        Ok(())
+    }
+}
+
+impl View {
+    /// Fails where some of these edits would fail. One edit by itself is made or not.
+    pub(crate) fn attempt(&self, py: Python<'_>, edits: &Edits<'_>) -> PyResult<()> {
+        match edits {
+            Edits::Elements(_, [] | [_]) | Edits::Members([] | [_]) => Ok(()),
+            _ => {
+                self.edit(py, Change::NONE, |editor, node, _| edits.attempt(py, self, editor, node))
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
 use crate::compare;
 use crate::decode::{self, CollectorPause};
+use crate::edit::Edits;
 use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
 use crate::history::{Change, Effect, Taken};
@@ -123,6 +124,15 @@ impl Object {
         })
     }
 
+    fn put(&self, py: Python<'_>, name: &str, given: &Given<'_>) -> PyResult<()> {
+        let change = Change::takes(Taken::Member(name));
+        self.view.edit(py, change, |editor, node, changed| {
+            editor.set(node, name, given.value())?;
+            *changed = true;
+            Ok(())
+        })
+    }
+
     fn remove(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
         self.view.edit(py, Change::takes(Taken::Member(name)), |editor, node, changed| {
             *changed = editor.remove(node, name)?;
@@ -164,13 +174,7 @@ impl Object {
         value: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let name = text(key)?;
-        let given = Given::of(value)?;
-        let change = Change::takes(Taken::Member(name));
-        slf.get().view.edit(slf.py(), change, |editor, node, changed| {
-            editor.set(node, name, given.value())?;
-            *changed = true;
-            Ok(())
-        })
+        slf.get().put(slf.py(), name, &Given::of(value)?)
     }
 
     fn __delitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -312,8 +316,12 @@ impl Object {
         if let Some(named) = named {
             pairs.update(named.as_mapping())?;
         }
-        for (key, value) in pairs {
-            Self::__setitem__(slf, &key, &value)?;
+        let pairs: Vec<_> = pairs.iter().collect();
+        let pairs = pairs.iter().map(|(key, value)| Ok((text(key)?, Given::of(value)?)));
+        let members = pairs.collect::<PyResult<Vec<_>>>()?;
+        slf.get().view.attempt(slf.py(), &Edits::Members(&members))?;
+        for (name, given) in &members {
+            slf.get().put(slf.py(), name, given)?;
         }
         Ok(())
     }

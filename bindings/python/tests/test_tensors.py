@@ -243,3 +243,110 @@ class TestMoments:
         array = np.array(["2020-01-01", "2021-01-01"], "M8[D]")
         masked: Any = np.ma.array(array, mask=[False, True])  # type: ignore[no-untyped-call]
         assert Document.from_python(masked).to_python() == [dt.date(2020, 1, 1), None]
+
+
+class TestAllOrNothing:
+    """Bug: a slice of a tensor was assigned element by element. What came before the element that
+    does not fit stayed. All are checked before the first one is stored."""
+
+    SLICES = [slice(0, 3), slice(0, 6, 2), slice(5, None, -2), slice(-3, None)]
+
+    @pytest.mark.parametrize("part", SLICES, ids=str)
+    @pytest.mark.parametrize("wrong", ["x", 300, -1, 1.5, None, [1]], ids=str)
+    def test_elements_that_do_not_fit(self, part: slice, wrong: object) -> None:
+        whole = np.arange(6, dtype="u1")
+        doc = Document.from_python({"t": whole, "list": [whole, whole]})
+        before = bytes(doc)
+        for tensor in doc["t"], doc["list"][1]:
+            with pytest.raises(livebuf.TensorError):
+                tensor[part] = [90, 91, wrong]
+            assert bytes(doc) == before
+            tensor[part] = [90, 91, 92]
+            assert tensor.to_python()[part] == [90, 91, 92]
+            before = bytes(doc)
+
+    def test_lengths_that_do_not_fit(self) -> None:
+        doc = Document.from_python({"t": np.arange(6, dtype="u1")})
+        before = bytes(doc)
+        for part, items in [(slice(0, 3), [9, 9]), (slice(0, 3), [9] * 4), (slice(6, 6), [9])]:
+            with pytest.raises(livebuf.TensorError):
+                doc["t"][part] = items
+            assert bytes(doc) == before
+        with pytest.raises(livebuf.TensorError):
+            doc["t"].extend([1, 2])
+        with pytest.raises(livebuf.TensorError):
+            del doc["t"][::2]
+        assert bytes(doc) == before
+
+    @pytest.mark.parametrize("wrong", [[1, 2], [1, 2, "x"], [1, 2, 1e300], 7, [[1, 2, 3]]], ids=str)
+    def test_arrays_of_a_tensor(self, wrong: object) -> None:
+        doc = Document.from_python({"m": np.arange(12, dtype="f4").reshape(4, 3)})
+        before = bytes(doc)
+        for part in slice(0, 2), slice(0, 4, 3), slice(3, None, -1):
+            items = [[7, 8, 9], wrong, [1, 1, 1], [2, 2, 2]]
+            with pytest.raises(livebuf.TensorError):
+                doc["m"][part] = items[: 4 if part.step == -1 else 2]
+            assert bytes(doc) == before
+        doc["m"][0:2] = [[7, 8, 9], [1, 2, 3]]
+        assert doc["m"].to_python()[:2] == [[7, 8, 9], [1, 2, 3]]
+
+
+def deep(levels: int) -> Any:
+    value: Any = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def too_deep() -> Any:
+    """Encoded by itself it is as deep as may be, so it is too deep anywhere below the root."""
+    return deep(998)
+
+
+class TestEditsOfMany:
+    """Bug: slices with a step and `update` stored what came before the value that was refused."""
+
+    def document(self) -> Document:
+        return Document.from_python({"a": [1, 2, 3, 4], "o": {"x": 1}, "rows": [{"n": 1}] * 9})
+
+    def refused(self, doc: Document, error: type[Exception], work: Any) -> None:
+        before = bytes(doc)
+        with pytest.raises(error):
+            work()
+        assert bytes(doc) == before
+
+    @pytest.mark.parametrize("part", [slice(0, 2), slice(0, 4, 2), slice(3, 0, -2)], ids=str)
+    def test_slices(self, part: slice) -> None:
+        doc = self.document()
+        work = lambda item: doc["a"].__setitem__(part, [9, item])  # noqa: E731
+        self.refused(doc, livebuf.LimitError, lambda: work(too_deep()))
+        self.refused(doc, livebuf.EncodeError, lambda: work(object()))
+        work(deep(10))
+        assert doc["a"][part] == [9, deep(10)]
+
+    @pytest.mark.parametrize("place", ["/o", "/rows/3", ""])
+    def test_update(self, place: str) -> None:
+        doc = self.document()
+        target = doc.pointer(place) if place else doc.root
+        for wrong, error in [
+            (too_deep() if place else deep(999), livebuf.LimitError),
+            (object(), livebuf.EncodeError),
+        ]:
+            self.refused(doc, error, lambda wrong=wrong: target.update({"x": 2, "y": wrong}))
+            self.refused(doc, error, lambda wrong=wrong: target.__ior__({"x": 2, "y": wrong}))
+        self.refused(doc, livebuf.WrongTypeError, lambda: target.update({"x": 2, 3: 4}))
+        target.update({"x": 2}, y=[3])
+        assert target["x"] == 2 and target["y"] == [3]
+
+    def test_a_buffer_that_is_too_small(self) -> None:
+        data = livebuf.dumps({"a": [1, 2, 3, 4], "o": {"x": 1}})
+        buffer = np.zeros(len(data) + 512, dtype="u1")
+        buffer[: len(data)] = np.frombuffer(data, dtype="u1")
+        doc = Document(buffer)
+        long = "a text that needs more room than there is" * 30
+        self.refused(doc, livebuf.LimitError, lambda: doc["o"].update({"x": 2, "y": long}))
+        self.refused(
+            doc, livebuf.LimitError, lambda: doc["a"].__setitem__(slice(0, 4, 2), [9, long])
+        )
+        doc["o"].update({"x": 2, "y": "z"})
+        assert doc["o"] == {"x": 2, "y": "z"}

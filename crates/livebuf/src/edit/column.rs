@@ -60,6 +60,19 @@ impl Place {
         Place { header: list.offset + LIST_CHILD, within: list.offset, home: 0, made: false }
     }
 
+    /// Of an array's element, and its slot there: an element of a list lies among others' elements.
+    pub(super) fn of_element(
+        node: NodeId,
+        container: Container,
+        elements: Elements,
+        index: u32,
+    ) -> (Place, u32) {
+        match container {
+            Container::Listed(list, ..) => (Place::elements(list), elements.first + index),
+            _ => (Place::array(node.home, elements), index),
+        }
+    }
+
     /// Where the document ends, if the column may grow there.
     fn end<K: Sink>(&self, sink: &K) -> u64 {
         if self.made { 0 } else { sink.end() }

@@ -5,7 +5,9 @@ use super::editor::{Container, Editor};
 use super::handles::NodeId;
 use super::new::Detached;
 use super::new::{At, Child, New};
+use super::sink::Change;
 use crate::block::record::{Block, Raw};
+use crate::block::tensor::mismatch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
 use crate::format::pointer;
@@ -220,17 +222,57 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let count = elements.count as u64;
                 return Err(Error::with_detail(ErrorKind::IndexOutOfRange, 0, count));
             }
-            // An element of a list lies among others' elements.
-            if let Container::Listed(list, ..) = container {
-                let slot = elements.first + index as u32;
+            if let Container::Listed(..) = container {
                 editor.measure(&new, node)?;
-                return editor.change(Step::Set { place: Place::elements(list), slot, new });
+                let (place, slot) = Place::of_element(node, container, elements, index as u32);
+                return editor.change(Step::Set { place, slot, new });
             }
             editor.set_element(node, elements, index as u32, new)
         })?;
         let set = self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1));
         self.finish();
         Ok(set)
+    }
+
+    /// Whether a member or element may be set to a value, or an element be added with it behind the
+    /// others: the checks of [`set`](Self::set) and [`push`](Self::push), but for room. Nothing is
+    /// changed. So several edits can be checked before the first of them is made.
+    ///
+    /// # Errors
+    /// [`ErrorKind::StaleHandle`], limits, and [`ErrorKind::TensorMismatch`].
+    ///
+    /// ```
+    /// use livebuf::{DocBuf, ErrorKind, Tensor};
+    /// let mut doc = DocBuf::new()?;
+    /// let root = doc.set_root(&Tensor::new(&[3], &[1u8, 2, 3])?)?.unwrap();
+    /// assert_eq!(doc.check_set(root, 2, 300).unwrap_err().kind(), ErrorKind::TensorMismatch);
+    /// assert_eq!(doc.check_set(root, 3, 4).unwrap_err().kind(), ErrorKind::TensorMismatch);
+    /// doc.check_set(root, 2, 30)?;
+    /// assert_eq!(doc.get(2)?.unwrap(), 3); // as before
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn check_set<'v>(
+        &self,
+        node: NodeId,
+        at: impl Child,
+        new: impl Into<New<'v>>,
+    ) -> Result<()> {
+        self.space.editable()?;
+        let (node, new) = (self.resolve(node)?, new.into());
+        self.measure(&new, node)?;
+        let At::Index(index) = at.child() else { return Ok(()) };
+        let container = self.container(node)?;
+        let (Container::Array(elements) | Container::Listed(.., elements)) = container else {
+            return Err(Error::new(ErrorKind::WrongType, 0));
+        };
+        if !elements.tensor {
+            return Ok(());
+        }
+        if index >= elements.count as usize {
+            return Err(mismatch(elements.offset));
+        }
+        let (place, slot) = Place::of_element(node, container, elements, index as u32);
+        Step::Set { place, slot, new }.run(&mut self.sizer(NodeId::NONE)).map(drop)
     }
 
     /// Takes a member or element out and frees what it held; false where there is none.

@@ -147,6 +147,10 @@ fn elements_are_set_and_no_type_widens() {
         let mut doc = DocBuf::new().unwrap();
         doc.set_root(&Tensor::from_bytes(column, &[2, 2], &bytes).unwrap()).unwrap();
         let before = doc.as_bytes().to_vec();
+        let row = doc.find("/1").unwrap().unwrap();
+        let checked = doc.check_set(row, 0, value).map_err(|error| error.kind());
+        assert_eq!(checked, stored.map(drop).ok_or(ErrorKind::TensorMismatch));
+        assert!(doc.as_bytes() == before);
         match (doc.set_pointer("/1/0", value), stored) {
             (Ok(_), Some(stored)) => {
                 let found = doc.doc().pointer("/1/0").unwrap().unwrap();
@@ -221,10 +225,13 @@ fn the_shape_stays() {
         refused(doc.clear(node));
         refused(doc.swap(node, 0, 1));
         refused(doc.reserve(node, 1));
+        refused(doc.check_set(node, 2, 1));
         assert!(doc.as_bytes() == before, "{pointer}");
     }
     // Arrays of the same length go over those that are there, whole or not at all.
     let two = [New::Float(1.0), New::Int(2)];
+    let row = doc.find("/t/0").unwrap().unwrap();
+    refused(doc.check_set(row, 1, New::Items(&two)));
     refused(doc.set_pointer("/t/0/1", New::Items(&two)).map(drop));
     doc.set_pointer("/t/0/1", New::Items(&two[1..])).unwrap_err();
     doc.set_pointer("/t/0/1", New::Items(&[New::Int(-3), New::Int(-4)])).unwrap();
