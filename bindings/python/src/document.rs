@@ -164,6 +164,10 @@ impl Document {
         Ok(root(slf)?.try_iter()?.into_any())
     }
 
+    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("builtins")?.getattr("reversed")?.call1((root(slf)?,))
+    }
+
     fn __contains__(slf: &Bound<'_, Self>, item: &Bound<'_, PyAny>) -> PyResult<bool> {
         root(slf)?.contains(item)
     }

@@ -140,6 +140,13 @@ impl Object {
         })
     }
 
+    /// The keys from the last to the first.
+    fn backwards<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let mut keys = Self::some(slf, None, None, Want::Keys, usize::MAX)?.items;
+        keys.reverse();
+        Ok(keys)
+    }
+
     fn ordered<'py>(
         slf: &Bound<'py, Self>,
         list: impl FnOnce(&livebuf::Object<'_, livebuf::Checked>) -> Held<Vec<Bound<'py, PyString>>>,
@@ -201,9 +208,15 @@ impl Object {
     }
 
     fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let mut keys = Self::some(slf, None, None, Want::Keys, usize::MAX)?.items;
-        keys.reverse();
+        let keys = Self::backwards(slf)?;
         Ok(pyo3::types::PyList::new(slf.py(), keys)?.try_iter()?.into_any())
+    }
+
+    /// An iterator of keys and values, from the last to the first.
+    fn _reversed_items(slf: &Bound<'_, Self>) -> PyResult<Ordered> {
+        let keys = Self::backwards(slf)?;
+        let keys = keys.into_iter().map(|key| Ok(key.cast_into::<PyString>()?.unbind()));
+        Ok(Ordered { object: slf.clone().unbind(), keys: keys.collect::<PyResult<_>>()? })
     }
 
     /// An iterator of keys and values.

@@ -203,7 +203,7 @@ class TestArrays:
     def test_iteration(self, items: list[Any]) -> None:
         view = list_of(items)
         assert list(view) == items
-        assert list(reversed(view)) == items[::-1]
+        assert list(reversed(view)) == list(reversed(view.document)) == items[::-1]
         assert [found == item for found, item in zip(view, items, strict=True)] == [True] * len(
             items
         )
@@ -274,7 +274,20 @@ class TestObjects:
         assert list(view.keys()) == list(items)
         assert list(view.values()) == list(items.values())
         assert list(view.items()) == list(items.items())
+        for name in "keys", "values", "items":
+            found, wanted = getattr(view, name)(), getattr(items, name)()
+            assert list(reversed(found)) == list(reversed(wanted))
+            assert list(reversed(getattr(view.document, name)())) == list(reversed(wanted))
+        assert list(reversed(view.document)) == list(reversed(items))
         assert dict(view) == items and {**view} == items
+
+    def test_members_that_go_while_they_are_reversed(self) -> None:
+        view = dict_of({"a": 1, "b": {"n": 2}, "c": 3, "d": 4})
+        members = reversed(view.items())
+        assert next(members) == ("d", 4)
+        del view["c"]
+        view["b"]["n"] = 5
+        assert list(members) == [("b", {"n": 5}), ("a", 1)]
 
     def test_keys_of_other_types(self) -> None:
         view = dict_of({"1": 1})

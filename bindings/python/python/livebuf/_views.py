@@ -11,6 +11,9 @@ class Keys(KeysView[str]):
 
     __slots__ = ()
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._mapping)  # type: ignore[attr-defined]
+
     def __repr__(self) -> str:
         return f"<livebuf keys: {list(self)}>"
 
@@ -23,6 +26,9 @@ class Values(ValuesView[Any]):
     def __iter__(self) -> Iterator[Any]:
         return self._mapping._values()  # type: ignore[attr-defined, no-any-return]
 
+    def __reversed__(self) -> Iterator[Any]:
+        return (value for _, value in self._mapping._reversed_items())  # type: ignore[attr-defined]
+
     def __repr__(self) -> str:
         return f"<livebuf values: {len(self)}>"
 
@@ -34,6 +40,9 @@ class Items(ItemsView[str, Any]):
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         return self._mapping._items()  # type: ignore[attr-defined, no-any-return]
+
+    def __reversed__(self) -> Iterator[tuple[str, Any]]:
+        return self._mapping._reversed_items()  # type: ignore[attr-defined, no-any-return]
 
     def __repr__(self) -> str:
         return f"<livebuf items: {len(self)}>"
