@@ -156,7 +156,7 @@ fn look(reader: &LogReader) {
 }
 
 /// Changes a frame, and makes its CRCs right.
-fn forge(bytes: &mut Vec<u8>, input: &mut Input<'_>) {
+fn forge(bytes: &mut [u8], input: &mut Input<'_>) {
     let frames = frames(bytes);
     if frames.is_empty() {
         return;
