@@ -350,3 +350,58 @@ class TestEditsOfMany:
         )
         doc["o"].update({"x": 2, "y": "z"})
         assert doc["o"] == {"x": 2, "y": "z"}
+
+
+class TestArrow:
+    """Tensors of one shape are fixed-size lists in each other, which polars and DuckDB take with
+    their shape. Asked for by a schema, they are pyarrow's tensors."""
+
+    @pytest.fixture
+    def doc(self) -> Document:
+        rows = [{"t": np.arange(6, dtype="f4").reshape(2, 3) + n, "n": n} for n in range(9)]
+        return Document.from_python(rows)
+
+    def test_pyarrow(self, doc: Document) -> None:
+        pa = pytest.importorskip("pyarrow")
+        kind = pa.fixed_shape_tensor(pa.float32(), [2, 3])
+        table = pa.table(doc.root.table, schema=pa.schema([("t", kind), ("n", pa.int64())]))
+        table.validate(full=True)
+        tensors = table["t"].chunk(0)
+        assert isinstance(tensors, pa.FixedShapeTensorArray)
+        numbers = tensors.to_numpy_ndarray()
+        assert numbers.shape == (9, 2, 3) and numbers.dtype == "f4"
+        assert (numbers[3] == np.arange(3, 9).reshape(2, 3)).all()
+        memory = np.frombuffer(doc, dtype="u1")
+        assert np.shares_memory(numbers, memory), "borrowed"
+        back = livebuf.from_arrow(table)
+        assert back == doc and back[3]["t"].shape == (2, 3)
+
+    @pytest.mark.parametrize("dtype", "bhilBHILefd")
+    def test_from_pyarrow(self, dtype: str) -> None:
+        pa = pytest.importorskip("pyarrow")
+        array = values(dtype, (4, 2, 3))
+        tensors = pa.FixedShapeTensorArray.from_numpy_ndarray(array)
+        doc = livebuf.from_arrow(pa.table({"t": tensors.slice(1, 2)}))
+        assert [same(row["t"].numpy(), array[n + 1]) for n, row in enumerate(doc)] == [True] * 2
+
+    def test_exchanged_axes_are_lists_as_stored(self) -> None:
+        pa = pytest.importorskip("pyarrow")
+        kind = pa.fixed_shape_tensor(pa.int8(), [2, 3], permutation=[1, 0])
+        storage = pa.array([[1, 2, 3, 4, 5, 6]], pa.list_(pa.int8(), 6))
+        doc = livebuf.from_arrow(pa.table({"t": pa.ExtensionArray.from_storage(kind, storage)}))
+        assert doc == [{"t": [1, 2, 3, 4, 5, 6]}]
+
+    def test_polars(self, doc: Document) -> None:
+        pl = pytest.importorskip("polars")
+        frame = pl.DataFrame(doc.root.table)
+        assert frame.schema["t"] == pl.Array(pl.Float32, (2, 3))
+        assert frame["t"].to_numpy().shape == (9, 2, 3)
+        assert livebuf.from_arrow(frame)[3]["t"].shape == (2, 3)
+
+    def test_duckdb(self, doc: Document) -> None:
+        duckdb = pytest.importorskip("duckdb")
+        pytest.importorskip("pyarrow")
+        with duckdb.connect() as connection:
+            connection.register("rows", doc.root.table)
+            found = connection.execute("select typeof(t), t[2][3] from rows order by n").fetchall()
+        assert found == [("FLOAT[3][2]", 5.0 + n) for n in range(9)]

@@ -295,6 +295,10 @@ impl Source {
             Type::List(_) | Type::LargeList(_) | Type::FixedList(..) => {
                 self.list(&field.kind, column)?
             }
+            Type::Tensor(lists) => {
+                let field = Field { kind: (**lists).clone(), ..field.clone() };
+                Some(flat(lists, self.column(&field, column)?)?)
+            }
             Type::Dictionary(number, texts) => self.dictionary(*number, texts, column)?,
             Type::Text(layout) => self.run(*layout, column)?,
             kind => self.stored(kind, column),
@@ -612,6 +616,9 @@ impl Source {
 
     /// The array of values row by row.
     fn values_of(&self, kind: &Type, slots: &[Slot]) -> Result<ArrowArray> {
+        if let Type::Tensor(lists) = kind {
+            return flat(lists, self.values_of(lists, slots)?);
+        }
         let validity = || Validity::of(slots.iter().copied());
         self.values(kind, slots.iter().copied(), validity)
     }
@@ -1033,6 +1040,19 @@ fn refuse_nulls(fields: &[Field], made: &[ArrowArray], missing: impl Fn() -> usi
         }
     }
     Ok(())
+}
+
+/// The array of lists in each other as one of tensors. None of the lists within may be null, but in
+/// rows that are.
+fn flat(lists: &Type, mut array: ArrowArray) -> Result<ArrowArray> {
+    let (rows, nulls) = (array.len(), array.nulls());
+    for _ in 1..lists.shape().0.len() {
+        let Some(below) = array.lift() else { return Err(unsupported(lists)) };
+        if below.nulls() > 0 && below.nulls() * rows != nulls * below.len() {
+            return Err(null(&Field::new("item", lists.clone())));
+        }
+    }
+    Ok(array)
 }
 
 fn refuse_null_items(item: &Field, child: ArrowArray) -> Result<ArrowArray> {

@@ -732,8 +732,7 @@ fn check_names(fields: &[Field]) -> Result<()> {
         }
         match &field.kind {
             Type::Struct(fields) => left.extend(fields),
-            Type::List(item) | Type::LargeList(item) | Type::FixedList(item, _) => left.push(item),
-            _ => {}
+            kind => left.extend(kind.item()),
         }
     }
     Ok(())
@@ -850,6 +849,7 @@ fn fit_type(column: &Type, requested: &Type) -> Result<Type> {
         (_, Type::FixedList(to, length)) => {
             Type::FixedList(item(&list(column).ok_or_else(unknown)?, to)?, *length)
         }
+        (_, Type::Tensor(lists)) => Type::Tensor(Box::new(fit_type(column, lists)?)),
         // Any value has JSON text.
         (_, Type::Text(layout)) => Type::Json(*layout),
         _ => return Err(unknown()),

@@ -199,6 +199,12 @@ impl Events<'_> {
                 }
                 self.elements(item, child, index * size..(index + 1) * size)?;
             }
+            (Data::FixedList(size, child), Type::Tensor(lists)) => {
+                if let Some(tensor) = tensor(kind, values, index..index + 1)? {
+                    return Ok(self.encoder.tensor(&tensor)?);
+                }
+                self.numbers(lists, child, index * size..(index + 1) * size)?;
+            }
             (Data::Dictionary(number, keys, values), Type::Dictionary(_, kind)) => {
                 match key(*number, keys, index)? {
                     Some(index) if index < values.length => self.value(kind, values, index)?,
@@ -222,6 +228,25 @@ impl Events<'_> {
         self.encoder.begin_array()?;
         for index in range {
             self.value(&item.kind, child, index).map_err(Error::within_list)?;
+        }
+        Ok(self.encoder.end_array()?)
+    }
+
+    /// A tensor with nulls, or without numbers, as lists.
+    fn numbers(
+        &mut self,
+        kind: &Type,
+        numbers: &Values<'_>,
+        range: std::ops::Range<usize>,
+    ) -> Result<()> {
+        let Type::FixedList(item, length) = kind else {
+            return self.value(kind, numbers, range.start);
+        };
+        self.encoder.begin_array()?;
+        let size = range.len().checked_div(*length).unwrap_or(0);
+        for part in 0..*length {
+            let start = range.start + part * size;
+            self.numbers(&item.kind, numbers, start..start + size).map_err(Error::within_list)?;
         }
         Ok(self.encoder.end_array()?)
     }
@@ -351,6 +376,15 @@ fn tensor<'a>(
         range = range.start * size..range.end * size;
         shape.push(*size);
         (kind, values) = (&item.kind, child);
+        if !values.are_valid(range.clone()) {
+            return Ok(None);
+        }
+    }
+    if let (Data::FixedList(size, child), Type::Tensor(lists)) = (&values.data, kind) {
+        range = range.start * size..range.end * size;
+        let (lengths, number) = lists.shape();
+        shape.extend(lengths);
+        (kind, values) = (number, child);
         if !values.are_valid(range.clone()) {
             return Ok(None);
         }

@@ -437,10 +437,7 @@ impl<'a> Seen<'a> {
 fn count(fields: &[Field]) -> usize {
     let below = fields.iter().map(|field| match &field.kind {
         Type::Struct(fields) => count(fields),
-        Type::List(item) | Type::LargeList(item) | Type::FixedList(item, _) => {
-            count(std::slice::from_ref(item))
-        }
-        _ => 0,
+        kind => kind.item().map_or(0, |item| count(std::slice::from_ref(item))),
     });
     fields.len() + below.sum::<usize>()
 }

@@ -61,7 +61,7 @@
 //! | decimals | `Decimal128(38, …)` with the greatest scale among them | | built |
 //! | objects | `Struct` of all their keys | | its columns as their types say |
 //! | arrays | `List` | | offsets built; elements as their type says |
-//! | arrays stored as lists of one length | `FixedSizeList` | | elements as their type says |
+//! | arrays stored as lists of one length; tensors | `FixedSizeList` | | elements as their type says |
 //! | any other mix, numbers that only text holds | `Utf8`: each value's JSON text | | built |
 //! | validity | bitmap, if any is null | | borrowed where the column is stored as one type, and batches begin at a multiple of eight rows; else built |
 //!
@@ -88,7 +88,8 @@
 //! and floats, floats become floats (rounded); dates, times and decimals of other units and
 //! scales, where no digit is lost; text any layout of text or bytes; any value
 //! becomes text as its JSON; lists become `List`, `LargeList` or `FixedSizeList` of their
-//! length; what is not there becomes null. Anything else is an error that names the
+//! length; lists of one shape become tensors of it, by the extension `arrow.fixed_shape_tensor`;
+//! what is not there becomes null. Anything else is an error that names the
 //! column, and the row where it takes a value to see it.
 //!
 //! # Borrowed memory
@@ -117,6 +118,7 @@
 //! | `Time32`, `Time64` | time of day |
 //! | `Timestamp` | date and time, with a zone a timestamp; the zone itself is not kept |
 //! | `FixedSizeBinary(16)` with the extension `arrow.uuid` | UUID |
+//! | `FixedSizeList` of numbers with the extension `arrow.fixed_shape_tensor`, axes in order | arrays of its shape, tensors without null |
 //! | `Duration` | text: `PT1.500S` |
 //!
 //! A date or time beyond the years 0001 to 9999, or with nanoseconds, is text by ISO 8601. Others (`Decimal256`, intervals, maps, unions, run-end

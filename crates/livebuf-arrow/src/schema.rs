@@ -160,6 +160,9 @@ pub(crate) enum Type {
     List(Box<Field>),
     LargeList(Box<Field>),
     FixedList(Box<Field>, usize),
+    /// Fixed lists in each other, of numbers at last. They lie as one list: the extension
+    /// `arrow.fixed_shape_tensor`.
+    Tensor(Box<Type>),
     Dictionary(Number, Box<Type>),
 }
 
@@ -224,8 +227,50 @@ impl Type {
             Type::List(_) => "+l",
             Type::LargeList(_) => "+L",
             Type::FixedList(_, length) => return format!("+w:{length}"),
+            Type::Tensor(lists) => {
+                return format!("+w:{}", lists.shape().0.iter().product::<usize>());
+            }
         };
         fixed.to_owned()
+    }
+
+    /// The lengths of fixed lists in each other.
+    pub(crate) fn shape(&self) -> (Vec<usize>, &Type) {
+        let (mut shape, mut kind) = (Vec::new(), self);
+        while let Type::FixedList(item, length) = kind {
+            shape.push(*length);
+            kind = &item.kind;
+        }
+        (shape, kind)
+    }
+
+    /// A list of numbers as a tensor of a shape. `None` where it has not as many.
+    pub(crate) fn tensor(item: &Field, length: usize, shape: &[usize]) -> Option<Type> {
+        let count = shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length));
+        let is_tensor = matches!(item.kind, Type::Number(_)) && count == Some(length);
+        // One without numbers may claim any other lengths.
+        if !is_tensor || length == 0 || !(1..=MAX_DEPTH).contains(&shape.len()) {
+            return None;
+        }
+        let lists = shape.iter().rev().fold(item.kind.clone(), |kind, &length| {
+            Type::FixedList(Box::new(Field { kind, ..item.clone() }), length)
+        });
+        Some(Type::Tensor(Box::new(lists)))
+    }
+
+    /// The field of a list's elements, as it lies in memory.
+    pub(crate) fn item(&self) -> Option<&Field> {
+        match self {
+            Type::List(item) | Type::LargeList(item) | Type::FixedList(item, _) => Some(item),
+            Type::Tensor(lists) => {
+                let mut item = lists.item()?;
+                while let Type::FixedList(below, _) = &item.kind {
+                    item = below;
+                }
+                Some(item)
+            }
+            _ => None,
+        }
     }
 
     /// The type that a format string names, with these fields below it.
@@ -351,6 +396,7 @@ impl fmt::Display for Type {
             Type::List(_) => "list",
             Type::LargeList(_) => "large_list",
             Type::FixedList(_, length) => return write!(f, "fixed_size_list({length})"),
+            Type::Tensor(_) => "fixed_shape_tensor",
             Type::Dictionary(..) => "dictionary",
         };
         f.write_str(name)

@@ -7,7 +7,10 @@
 use std::ffi::{CStr, c_void};
 use std::slice;
 
-use super::{ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, RecordBatch, UUID};
+use super::{
+    ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, PARAMETERS, RecordBatch,
+    TENSOR, UUID,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Field, Layout, MAX_DEPTH, Number, Type};
 
@@ -51,7 +54,12 @@ impl ArrowSchema {
             .collect::<Result<Vec<_>>>()?;
         let format = text(self.format)?.ok_or_else(|| mismatch("the format is missing"))?;
         let kind = match Type::parse(format, children)? {
-            Type::FixedBinary(16) if self.has_extension(UUID)? => Type::Uuid,
+            Type::FixedBinary(16) if self.metadata(EXTENSION)? == Some(UUID) => Type::Uuid,
+            Type::FixedList(item, length) if self.metadata(EXTENSION)? == Some(TENSOR) => {
+                let shape = self.metadata(PARAMETERS)?.and_then(shape).unwrap_or_default();
+                let tensor = Type::tensor(&item, length, &shape);
+                tensor.unwrap_or(Type::FixedList(item, length))
+            }
             kind => kind,
         };
         // SAFETY: a dictionary's schema lives as long as that of its indices.
@@ -66,10 +74,10 @@ impl ArrowSchema {
 }
 
 impl ArrowSchema {
-    /// Whether the field's metadata names this extension type.
-    fn has_extension(&self, name: &[u8]) -> Result<bool> {
+    /// What the field's metadata has under a key.
+    fn metadata(&self, wanted: &[u8]) -> Result<Option<&[u8]>> {
         if self.metadata.is_null() {
-            return Ok(false);
+            return Ok(None);
         }
         let mut at = self.metadata.cast::<u8>();
         let mut take = |length: usize| {
@@ -85,12 +93,30 @@ impl ArrowSchema {
             let length = number(take(4))?;
             let key = take(length);
             let length = number(take(4))?;
-            if take(length) == name && key == EXTENSION {
-                return Ok(true);
+            let value = take(length);
+            if key == wanted {
+                return Ok(Some(value));
             }
         }
-        Ok(false)
+        Ok(None)
     }
+}
+
+/// The shape of tensors that lie in memory as it says; `None` where their axes are exchanged.
+fn shape(parameters: &[u8]) -> Option<Vec<usize>> {
+    let parameters = livebuf_json::from_slice(parameters).ok()?;
+    let parameters = parameters.valid().ok()?.root();
+    let numbers = |key: &str| {
+        let numbers = parameters.get(key)?.as_array()?;
+        let numbers = numbers.iter().map(|number| usize::try_from(number.as_u64()?).ok());
+        numbers.collect::<Option<Vec<usize>>>()
+    };
+    let shape = numbers("shape")?;
+    let in_order = match parameters.get("permutation") {
+        Some(order) if !order.is_null() => numbers("permutation")?.into_iter().eq(0..shape.len()),
+        _ => true,
+    };
+    in_order.then_some(shape)
 }
 
 fn text<'a>(start: *const std::ffi::c_char) -> Result<Option<&'a str>> {
@@ -257,7 +283,7 @@ impl<'a> Source<'a> {
         let (first, length) = (self.first, self.length);
         let buffers = match kind {
             Type::Null => 0,
-            Type::Struct(_) | Type::FixedList(..) => 1,
+            Type::Struct(_) | Type::FixedList(..) | Type::Tensor(_) => 1,
             Type::Text(Layout::View) | Type::Binary(Layout::View) => {
                 usize::try_from(self.array.n_buffers).unwrap_or(0).max(3)
             }
@@ -310,10 +336,10 @@ impl<'a> Source<'a> {
                     }
                     Data::List(offsets, Box::new(child))
                 }
-                Type::FixedList(item, size) => {
-                    let start = first.checked_mul(*size).zip(length.checked_mul(*size));
-                    let part = start.ok_or_else(|| mismatch("a count is too large"))?;
-                    Data::FixedList(*size, Box::new(self.only_child(&item.kind, Some(part))?))
+                Type::FixedList(item, size) => self.fixed_list(&item.kind, *size)?,
+                Type::Tensor(lists) => {
+                    let (shape, item) = lists.shape();
+                    self.fixed_list(item, shape.iter().product())?
                 }
                 Type::Dictionary(number, kind) => {
                     let width = number.width();
@@ -428,6 +454,18 @@ impl<'a> Source<'a> {
             // SAFETY: children of an array are arrays, which live as long as it does.
             unsafe { child.as_ref() }.ok_or_else(|| mismatch("a child is missing"))
         }))
+    }
+
+    /// Lists of so many elements.
+    ///
+    /// # Safety
+    /// As [`only_child`](Self::only_child).
+    unsafe fn fixed_list(&self, kind: &Type, size: usize) -> Result<Data<'a>> {
+        let start = self.first.checked_mul(size).zip(self.length.checked_mul(size));
+        let part = start.ok_or_else(|| mismatch("a count is too large"))?;
+        // SAFETY: the caller's promise.
+        let child = unsafe { self.only_child(kind, Some(part))? };
+        Ok(Data::FixedList(size, Box::new(child)))
     }
 
     /// # Safety

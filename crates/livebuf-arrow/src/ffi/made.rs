@@ -4,7 +4,10 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-use super::{ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, RecordBatch, UUID};
+use super::{
+    ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, PARAMETERS, RecordBatch,
+    TENSOR, UUID,
+};
 use crate::document::Pinned;
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Field, Type};
@@ -21,10 +24,10 @@ struct SchemaParts {
     metadata: Vec<u8>,
 }
 
-/// The metadata that names an extension type: one pair of key and value, each with its length.
-fn extension(name: &[u8]) -> Vec<u8> {
-    let mut metadata = 1i32.to_ne_bytes().to_vec();
-    for part in [EXTENSION, name] {
+/// Metadata: pairs of key and value, each with its length.
+fn metadata(pairs: &[(&[u8], &[u8])]) -> Vec<u8> {
+    let mut metadata = (pairs.len() as i32).to_ne_bytes().to_vec();
+    for part in pairs.iter().flat_map(|&(key, value)| [key, value]) {
         metadata.extend((part.len() as i32).to_ne_bytes());
         metadata.extend(part);
     }
@@ -43,10 +46,7 @@ pub(crate) fn schema(field: &Field) -> Result<ArrowSchema> {
     };
     let below: &[Field] = match &field.kind {
         Type::Struct(fields) => fields,
-        Type::List(item) | Type::LargeList(item) | Type::FixedList(item, _) => {
-            std::slice::from_ref(item)
-        }
-        _ => &[],
+        kind => kind.item().map_or(&[], std::slice::from_ref),
     };
     // Made before any becomes a pointer, so that an error leaks none.
     let (format, name) = (text(&field.kind.format())?, text(&field.name)?);
@@ -66,8 +66,12 @@ pub(crate) fn schema(field: &Field) -> Result<ArrowSchema> {
         _ => ptr::null_mut(),
     };
     let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
-    let metadata = match field.kind {
-        Type::Uuid => extension(UUID),
+    let metadata = match &field.kind {
+        Type::Uuid => metadata(&[(EXTENSION, UUID)]),
+        Type::Tensor(lists) => {
+            let shape = format!("{{\"shape\":{:?}}}", lists.shape().0);
+            metadata(&[(EXTENSION, TENSOR), (PARAMETERS, shape.as_bytes())])
+        }
         _ => Vec::new(),
     };
     let parts = Box::leak(Box::new(SchemaParts { format, name, children, dictionary, metadata }));
@@ -180,6 +184,26 @@ impl ArrowArray {
     /// Count of nulls of an array made here.
     pub(crate) fn nulls(&self) -> usize {
         self.null_count as usize
+    }
+
+    /// Count of elements of an array made here.
+    pub(crate) fn len(&self) -> usize {
+        self.length as usize
+    }
+
+    /// Makes the elements of a fixed list of fixed lists, made here, its own. Answers the array of
+    /// those lists, without them.
+    pub(crate) fn lift(&mut self) -> Option<ArrowArray> {
+        let parts = self.private_data.cast::<ArrayParts>();
+        // SAFETY: the caller has an array made here, so these are its parts, and its children were
+        // made here, too. A child is moved out as any consumer may do it.
+        unsafe {
+            let &[child] = (*parts).children.as_slice() else { return None };
+            let below = (*child).private_data.cast::<ArrayParts>();
+            let &[element] = (*below).children.as_slice() else { return None };
+            let element = ArrowArray::take(element);
+            Some(ptr::replace(child, element))
+        }
     }
 }
 

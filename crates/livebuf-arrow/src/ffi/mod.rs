@@ -19,6 +19,10 @@ const NULLABLE: i64 = 2;
 
 /// The key under which a field's metadata names its extension type.
 const EXTENSION: &[u8] = b"ARROW:extension:name";
+/// The key under which it says more about that.
+const PARAMETERS: &[u8] = b"ARROW:extension:metadata";
+/// The canonical extension type of tensors of one shape.
+const TENSOR: &[u8] = b"arrow.fixed_shape_tensor";
 /// The canonical extension type of UUIDs.
 const UUID: &[u8] = b"arrow.uuid";
 

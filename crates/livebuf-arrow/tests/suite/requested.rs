@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
+use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use livebuf_arrow::{Error, ErrorKind, Exporter};
 
@@ -245,5 +245,121 @@ fn units_and_scales_are_cast() {
         ("date", DataType::Time64(TimeUnit::Nanosecond)),
     ] {
         assert_eq!(cast(name, kind).unwrap_err().kind(), ErrorKind::Cast, "{name}");
+    }
+}
+
+/// A field of the extension `arrow.fixed_shape_tensor`, as other libraries write it.
+fn tensors(name: &str, kind: DataType, length: i32, parameters: &str) -> Field {
+    let metadata = [
+        ("ARROW:extension:metadata", parameters),
+        ("other", "value"),
+        ("ARROW:extension:name", "arrow.fixed_shape_tensor"),
+    ];
+    let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let item = Arc::new(field("item", kind));
+    field(name, DataType::FixedSizeList(item, length)).with_metadata(metadata)
+}
+
+/// Rows with a tensor of two by three numbers, of which one may be null.
+fn images(absent: Option<usize>) -> Arc<livebuf::DocBuf> {
+    let mut encoder = livebuf::Encoder::new();
+    encoder.begin_array().unwrap();
+    for row in 0..20i16 {
+        encoder.begin_object().unwrap();
+        encoder.key("image").unwrap();
+        let numbers: [i16; 6] = std::array::from_fn(|at| 100 * row + at as i16);
+        match absent == Some(row as usize) {
+            true => encoder.null().unwrap(),
+            false => {
+                encoder.tensor(&livebuf::Tensor::new(&[2, 3], &numbers).unwrap()).unwrap();
+            }
+        }
+        encoder.key("lists").unwrap();
+        encoder.begin_array().unwrap();
+        for part in 0..2 {
+            encoder.begin_array().unwrap();
+            (0..3).for_each(|at| encoder.i64((10 * part + at).into()).unwrap());
+            encoder.end_array().unwrap();
+        }
+        encoder.end_array().unwrap();
+        encoder.end_object().unwrap();
+    }
+    encoder.end_array().unwrap();
+    Arc::new(encoder.finish().unwrap())
+}
+
+#[test]
+fn tensors_are_one_list_on_the_documents_memory() {
+    for absent in [None, Some(3)] {
+        let document = images(absent);
+        let schema = Schema::new(vec![
+            tensors("image", DataType::Int16, 6, r#"{"shape":[2,3]}"#),
+            tensors("lists", DataType::Int32, 6, r#"{"shape":[2,3],"permutation":null}"#),
+        ]);
+        let exporter = Exporter::new(Arc::clone(&document)).unwrap();
+        let exporter = exporter.requested_schema(&schema_from_arrow(&schema)).unwrap();
+        let batch = to_arrow(exporter.batch().unwrap());
+        let made = batch.schema_ref().field(0).metadata();
+        assert_eq!(made["ARROW:extension:name"], "arrow.fixed_shape_tensor");
+        assert_eq!(made["ARROW:extension:metadata"], r#"{"shape":[2, 3]}"#);
+        let image = batch.column(0).as_fixed_size_list();
+        assert_eq!((image.len(), image.value_length()), (20, 6));
+        assert_eq!(image.nulls().map(|nulls| nulls.null_count()), absent.map(|_| 1));
+        let numbers = image.values().as_primitive::<Int16Type>().values();
+        let memory = document.as_bytes().as_ptr_range();
+        assert!(memory.contains(&numbers.as_ptr().cast()), "borrowed");
+        assert_eq!(numbers[6 * 7..6 * 8], [700, 701, 702, 703, 704, 705]);
+        let lists = batch.column(1).as_fixed_size_list();
+        let numbers = lists.values().as_primitive::<Int32Type>().values();
+        assert_eq!(numbers[..6], [0, 1, 2, 10, 11, 12]);
+        // And back.
+        let again = crate::exchange::import_rows(&batch);
+        let text = |document| livebuf_json::to_string(document).unwrap();
+        assert_eq!(text(&again), text(&*document));
+        let array = |row: usize| again.valid().unwrap().root().get(row)?.get("image")?.as_array();
+        for row in 0..20 {
+            let tensor = array(row).map(|array| array.tensor().unwrap().shape().to_vec());
+            assert_eq!(tensor, (absent != Some(row)).then(|| vec![2, 3]));
+        }
+    }
+}
+
+#[test]
+fn tensors_that_do_not_fit_are_refused() {
+    let request = |document: &Arc<livebuf::DocBuf>, wanted: Field| {
+        let schema = Schema::new(vec![wanted]);
+        let exporter = Exporter::new(Arc::clone(document)).unwrap();
+        let exporter = exporter.requested_schema(&schema_from_arrow(&schema))?;
+        exporter.batch().map(to_arrow)
+    };
+    let document = images(None);
+    for shape in ["[3,2]", "[6]", "[2,3,1]"] {
+        let parameters = format!(r#"{{"shape":{shape}}}"#);
+        let wanted = tensors("image", DataType::Int16, 6, &parameters);
+        assert_eq!(request(&document, wanted).unwrap_err().kind(), ErrorKind::Cast, "{shape}");
+    }
+    // A list within is null, or has another length.
+    for odd in ["[null,[1,2,3]]", "[[1,2],[1,2,3]]", "[1,2]", "7"] {
+        let rows = format!(r#"[{{"image":[[1,2,3],[4,5,6]]}},{{"image":{odd}}},{{"image":null}}]"#);
+        let document = Arc::new(livebuf_json::from_str(&rows).unwrap());
+        let wanted = tensors("image", DataType::Int16, 6, r#"{"shape":[2,3]}"#);
+        assert_eq!(request(&document, wanted).unwrap_err().kind(), ErrorKind::Cast, "{odd}");
+    }
+    // Without a shape that fits it is a list as others.
+    let flat = livebuf_json::from_str(r#"[{"image":[1,2,3,4,5,6]}]"#).unwrap();
+    for parameters in [
+        "",
+        "{}",
+        r#"{"shape":[2,2]}"#,
+        r#"{"shape":[]}"#,
+        r#"{"shape":[-6]}"#,
+        r#"{"shape":[4294967296,4294967296,0]}"#,
+        r#"{"shape":[2,3],"permutation":[1,0]}"#,
+    ] {
+        let wanted = tensors("image", DataType::Int16, 6, parameters);
+        let found = request(&Arc::new(flat.clone()), wanted).unwrap();
+        let again = crate::exchange::import_rows(&found);
+        let row = again.valid().unwrap().root().get(0).unwrap();
+        assert_eq!(row.get("image").unwrap().len(), Some(6), "{parameters}");
     }
 }
