@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use anyhow::{Context as _, Result, ensure};
 use fastrand::Rng;
-use livebuf::{Child, Editor, Key, New, NodeId, Storage, VecStorage};
+use livebuf::{Child, DocBuf, Editor, Key, New, NodeId, Storage, VecStorage};
 
 use crate::data;
 use crate::report::{Measured, Report, Target, duration};
@@ -19,6 +19,8 @@ const BUILD_TARGET: f64 = 60.0;
 /// Bytes of the message from JSON, built with a hint of three fields, and without.
 const SIZE_TARGETS: [f64; 3] = [144.0, 148.0, 168.0];
 const EMPTY_TARGET: f64 = 48.0;
+/// A transaction of one and of 100 edits, against the edits alone.
+const TRANSACTION_TARGETS: [f64; 2] = [2.5, 1.5];
 
 /// Edits between two looks at the clock.
 const EDITS: usize = 1000;
@@ -29,6 +31,7 @@ const BUFFER_BYTES: usize = 256;
 pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
     sizes(report)?;
     set(effort, report)?;
+    transactions(effort, report)?;
     build(effort, report)
 }
 
@@ -130,6 +133,43 @@ fn set_all<S: Storage>(
 ) -> livebuf::Result<()> {
     for value in 0..EDITS as i64 {
         black_box(document.set(root, black_box(key), value)?);
+    }
+    Ok(())
+}
+
+/// Sets an integer of a growable document, alone and in transactions.
+fn transactions(effort: Effort, report: &mut Report) -> Result<()> {
+    let mut plain = livebuf_json::from_str(MESSAGE)?;
+    let (mut one, mut hundred) = (plain.clone(), plain.clone());
+    let root = |document: &DocBuf| document.root_id().context("no root");
+    let roots = [root(&plain)?, root(&one)?, root(&hundred)?];
+    let mut contest = Contest::new();
+    let alone = contest.add(EDITS, || set_all(&mut plain, roots[0], black_box(KEYS[1])));
+    let by_one = contest.add(EDITS, || -> livebuf::Result<()> {
+        for value in 0..EDITS as i64 {
+            one.transaction(|doc| doc.set(roots[1], black_box(KEYS[1]), value))?;
+        }
+        Ok(())
+    });
+    let by_hundred = contest.add(EDITS, || -> livebuf::Result<()> {
+        for first in (0..EDITS as i64).step_by(100) {
+            hundred.transaction(|doc| {
+                let mut sets = first..first + 100;
+                sets.try_for_each(|value| doc.set(roots[2], black_box(KEYS[1]), value).map(drop))
+            })?;
+        }
+        Ok(())
+    });
+    let outcome = contest.run(effort);
+    let of = duration(outcome.nanoseconds(alone));
+    let cases = [("one set", by_one), ("100 sets", by_hundred)];
+    for ((name, place), target) in cases.into_iter().zip(TRANSACTION_TARGETS) {
+        report.add(
+            format!("edit/transaction of {name}, to the sets alone"),
+            Measured::Ratio(outcome.ratio(place, alone)),
+            Target::AtMost(target),
+            format!("{} a set; alone {of}", duration(outcome.nanoseconds(place))),
+        );
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 //! After each: the values are equal, in order; validation passes and no two
 //! regions overlap; the observer's replay gives the same bytes; handles denote
 //! what they did, or say that they are stale; and an edit that failed for a
-//! reason that the model knows (or for want of space) left every used byte as it was.
+//! reason that the model knows (or for want of space) left every used byte as it was. So does a
+//! transaction that is rolled back.
 
 use crate::fresh::{Fresh, KEYS, key, text, token};
 use crate::input::Input;
@@ -13,7 +14,7 @@ use crate::tree::{Budget, Tree};
 use crate::walk;
 use livebuf::{
     Detached, DocBuf, Editor, EncodeOptions, Error, ErrorKind, Extended, Key, Limits, New, NodeId,
-    Result, Storage, VecStorage,
+    Result, Storage, Undoable, VecStorage,
 };
 
 /// Remembered keys live as long as the process, as users' statics do.
@@ -52,7 +53,7 @@ pub fn run(data: &[u8]) {
         let length = 32 + usize::from(input.word()) % 6000;
         let mut buffer = vec![DIRT; length];
         let shadow = Shadow::of(&buffer);
-        Machine::new(&mut buffer[..], shadow, limits, true).run(&mut input);
+        Machine::new(Undoable(&mut buffer), shadow, limits, true).run(&mut input);
     } else {
         let limited = setting & 12 == 8;
         if limited {
@@ -116,6 +117,8 @@ struct Machine<S: Storage> {
     limited: bool,
     /// No byte was ever freed without being zeroed.
     wiped: bool,
+    /// What was there when each open transaction was begun.
+    before: Vec<(Vec<u8>, Model)>,
     steps: usize,
     failed: bool,
 }
@@ -134,6 +137,7 @@ impl<S: Storage> Machine<S> {
             limits,
             limited,
             wiped: true,
+            before: Vec::new(),
             steps: 0,
             failed: false,
         }
@@ -168,13 +172,83 @@ impl<S: Storage> Machine<S> {
             self.failed = false;
             self.doc_mut().observer_mut().reported = 0;
             self.step(input);
-            if self.failed {
+            if self.log_is_full() {
+                assert!(self.failed, "an edit did not fit into the log, and did not say so");
+                let error = self.doc_mut().commit_transaction().expect_err("the log is full");
+                assert_eq!(error.kind(), ErrorKind::NoSpace);
+                self.roll_back();
+            } else if self.failed {
                 assert!(before == self.doc().as_bytes(), "a failed edit changed used bytes");
             }
             self.follow_squeezing();
             self.check();
         }
         self.finish();
+    }
+
+    // --- transactions -------------------------------------------------------
+
+    /// Whether an edit did not fit into the log of overwritten bytes: none may follow.
+    fn log_is_full(&mut self) -> bool {
+        let open = self.doc().transactions();
+        if !S::FIXED || open == 0 {
+            return false;
+        }
+        let foreign = DocBuf::new().expect("memory").set_root(New::array(0)).expect("room");
+        let node = foreign.expect("an array");
+        let refused = self.doc().check_set(node, 0, ()).expect_err("of another document");
+        refused.kind() == ErrorKind::NoSpace
+    }
+
+    fn begin(&mut self) {
+        if self.before.len() == 8 {
+            return;
+        }
+        let before = (self.doc().as_bytes().to_vec(), self.model.clone());
+        let result = self.doc_mut().begin_transaction();
+        if self.judge(result, &[], &[]).is_some() {
+            self.before.push(before);
+        }
+        assert_eq!(self.doc().transactions(), self.before.len() as u32);
+    }
+
+    fn commit(&mut self) {
+        let result = self.doc_mut().commit_transaction();
+        match self.before.pop() {
+            None => {
+                let error = result.expect_err("none is open").kind();
+                assert_eq!(error, ErrorKind::BadSequence);
+            }
+            Some(_) => result.expect("open"),
+        }
+        self.forget_log();
+    }
+
+    fn roll_back(&mut self) {
+        let result = self.doc_mut().rollback_transaction();
+        let Some((bytes, model)) = self.before.pop() else {
+            let error = result.expect_err("none is open").kind();
+            assert_eq!(error, ErrorKind::BadSequence);
+            return;
+        };
+        result.expect("open");
+        assert!(bytes == self.doc().as_bytes(), "other bytes after rolling back");
+        self.replaced = self.doc().observer().replaced;
+        self.model.roll_back(model);
+        self.generation += 1;
+        self.forget_log();
+    }
+
+    /// The log may have been behind the document, where the observer saw nothing of it.
+    fn forget_log(&mut self) {
+        if !S::FIXED || !self.before.is_empty() {
+            return;
+        }
+        let doc = self.doc.as_mut().expect("open");
+        let used = doc.as_bytes().len();
+        let behind = doc.storage().bytes()[used..].to_vec();
+        let told = &mut doc.observer_mut().bytes[used..];
+        told.copy_from_slice(&behind[..told.len()]);
     }
 
     // --- checks -------------------------------------------------------------
@@ -218,8 +292,9 @@ impl<S: Storage> Machine<S> {
             walk::regions(doc.doc(), self.wiped);
         }
         let behind = &doc.storage().bytes()[bytes.len()..];
+        let log = S::FIXED && doc.transactions() > 0;
         assert!(
-            behind.iter().all(|&byte| byte == 0 || (!S::ZEROED && byte == DIRT)),
+            log || behind.iter().all(|&byte| byte == 0 || (!S::ZEROED && byte == DIRT)),
             "something is left behind the document"
         );
         self.check_handles();
@@ -493,6 +568,9 @@ impl<S: Storage> Machine<S> {
             240..244 => self.burst_of_removals(input),
             244..248 => self.burst_of_elements(input),
             248..250 => self.foreign_handle(input),
+            252..254 => self.begin(),
+            254 => self.commit(),
+            255 => self.roll_back(),
             _ => self.grow_text(input),
         }
     }
@@ -930,7 +1008,9 @@ impl<S: Storage> Machine<S> {
         if self.judge(result, &due, &[]).is_some() && self.is_array(id) {
             // What was promised: as many pushes without a byte more.
             let used = self.doc().as_bytes().len();
-            if self.length(id) == 0 && input.one_in(4) {
+            // The log of a transaction may have no room.
+            let log = S::FIXED && !self.before.is_empty();
+            if self.length(id) == 0 && input.one_in(4) && !log {
                 for number in 0..additional {
                     self.doc_mut().push(node, number as i64).expect("reserved");
                     if let Body::Array(elements) = self.model.body_mut(id) {
@@ -1029,6 +1109,9 @@ impl<S: Storage> Machine<S> {
     }
 
     fn reopen(&mut self, input: &mut Input<'_>) {
+        if !self.before.is_empty() {
+            return self.roll_back();
+        }
         let Some(doc) = self.doc.take() else { return };
         let (storage, shadow) = doc.into_parts();
         let mut doc = Editor::open_unvalidated_with(storage, shadow).expect("sound");
@@ -1066,7 +1149,7 @@ impl<S: Storage> Machine<S> {
             let result = self.doc_mut().set(node, &*key, number as i64);
             if self.judge(result, &[], &[]).is_none() {
                 // The failing step changed nothing, but those before did.
-                self.failed = false;
+                self.failed = self.log_is_full();
                 return;
             }
             self.model.set_member(id, &key, Item::Scalar(Tree::Int(number as i64)));
@@ -1113,7 +1196,7 @@ impl<S: Storage> Machine<S> {
             let fresh = Fresh::Scalar(tree.clone());
             let result = fresh.with_new(|new| self.doc_mut().push(node, new));
             if self.judge(result, &[], &[]).is_none() {
-                self.failed = false;
+                self.failed = self.log_is_full();
                 return;
             }
             if let Body::Array(elements) = self.model.body_mut(id) {
@@ -1153,7 +1236,7 @@ impl<S: Storage> Machine<S> {
             let tree = Tree::String(text(length as u8, length));
             self.set_at(node, id, &at, Given::Fresh(Box::new(Fresh::Scalar(tree))), false);
             if self.failed {
-                self.failed = false;
+                self.failed = self.log_is_full();
                 return;
             }
         }

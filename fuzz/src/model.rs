@@ -80,6 +80,13 @@ impl Model {
         self.nodes[id].is_none()
     }
 
+    /// Goes back to how it was before. The names of containers made since are not given again.
+    pub fn roll_back(&mut self, before: Model) {
+        let names = self.nodes.len();
+        *self = before;
+        self.nodes.resize(names, None);
+    }
+
     /// Frees a value and all below; whether a container was among it.
     pub fn free(&mut self, item: Item) -> bool {
         let Item::Node(id) = item else { return false };

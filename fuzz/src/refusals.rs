@@ -1,11 +1,12 @@
 //! A failed edit changes no used byte: every edit in fixed buffers of every spare size,
-//! and in storage that refuses to grow at every point, until it succeeds.
+//! and in storage that refuses to grow at every point, until it succeeds. And a transaction that
+//! is rolled back leaves the bytes as they were, whether the edit was done or not.
 
 use crate::changes::{Edit, apply, choose, equal, perform, pick, read};
 use crate::input::Input;
 use crate::samples;
 use crate::tree::Tree;
-use livebuf::{Editor, Error, ErrorKind, Result, Storage};
+use livebuf::{Editor, Error, ErrorKind, Result, Storage, Undoable};
 
 /// What lies behind the document.
 const DIRT: u8 = 0xA5;
@@ -99,7 +100,7 @@ pub fn within(
 ) -> bool {
     let mut buffer = bytes.to_vec();
     buffer.resize(bytes.len() + room, DIRT);
-    let mut editor = Editor::open_unvalidated(&mut buffer[..]).expect("a document");
+    let mut editor = Editor::open_unvalidated(Undoable(&mut buffer)).expect("a document");
     if trusted {
         editor.validate().expect("valid");
     }
@@ -121,6 +122,28 @@ fn growing(bytes: &[u8], grows: usize, path: &[String], edit: &Edit, expected: &
     attempt(&mut editor, true, path, edit, expected, &name)
 }
 
+/// The edit in a transaction that is rolled back, whether it was done or not.
+fn taken_back<S: Storage>(
+    editor: &mut Editor<S>,
+    path: &[String],
+    edit: &Edit,
+    expected: &Tree,
+    name: &dyn Fn() -> String,
+) {
+    // What could not be hung cannot be discarded either where the log is full.
+    let hangs = matches!(edit, Edit::Move(..) | Edit::Hang(..) | Edit::Rotate(_));
+    if (hangs && S::FIXED) || editor.begin_transaction().is_err() {
+        return;
+    }
+    let before = editor.as_bytes().to_vec();
+    let done = perform(editor, path, edit, &mut |_| {});
+    if done.is_ok() {
+        assert!(equal(&read(editor), expected), "{}: within a transaction", name());
+    }
+    editor.rollback_transaction().expect("open");
+    assert!(before == editor.as_bytes(), "{}: {done:?}, then other bytes", name());
+}
+
 fn attempt<S: Storage>(
     editor: &mut Editor<S>,
     trusted: bool,
@@ -129,6 +152,7 @@ fn attempt<S: Storage>(
     expected: &Tree,
     name: &dyn Fn() -> String,
 ) -> bool {
+    taken_back(editor, path, edit, expected, name);
     // Detaching is an edit of its own.
     let (mut before, mut halfway) = (editor.as_bytes().to_vec(), false);
     let done = perform(editor, path, edit, &mut |bytes| {

@@ -80,6 +80,7 @@ impl Storage for Memory {
     const ZEROED: bool = false;
     // An editor in a livebuf_doc is never dropped: it must hold nothing.
     const FIXED: bool = true;
+    const UNDO: bool = false;
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn bytes(&self) -> &[u8] {

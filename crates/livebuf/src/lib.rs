@@ -127,7 +127,7 @@ pub use serde_support::ser::{Nested, SERDE_NESTING, SerdeError, to_doc, to_vec};
 pub use store::space::Observer;
 #[cfg(feature = "alloc")]
 pub use store::storage::VecStorage;
-pub use store::storage::{Exclusive, Storage};
+pub use store::storage::{Exclusive, Storage, Undoable};
 pub use view::validate::{Region, RegionKind, Stats};
 pub use view::{
     Array, ArrayIter, AsValue, Bound, Checked, Codes, Column, ColumnPath, Dictionary, Doc, Element,

@@ -1,6 +1,6 @@
 //! Reading and in-place edits allocate nothing: counted by the global allocator.
 
-use livebuf::{Editor, Key, New, json};
+use livebuf::{Editor, Key, New, Undoable, json};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -67,6 +67,13 @@ fn reading_and_editing_allocate_nothing() {
     assert!(edit.doc().compact_into(&mut target).unwrap() > 0);
     edit.set_pointer("/renamed/0", "text").unwrap();
     edit.clear(root).unwrap();
+    let mut edit = Editor::create(Undoable(&mut target[..])).unwrap();
+    edit.set_root(New::object(2)).unwrap();
+    edit.transaction(|edit| edit.set_pointer("/lap", 1)).unwrap();
+    edit.begin_transaction().unwrap();
+    edit.set_pointer("/lap", "a text that lies elsewhere").unwrap();
+    edit.rollback_transaction().unwrap();
+    assert_eq!(edit.pointer("/lap").unwrap().unwrap(), 1);
 
     let after = ALLOCATIONS.load(Ordering::Relaxed);
     assert_eq!(after - before, 0, "allocations");

@@ -46,6 +46,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.editable()?;
         let new = new.into();
         if let Some(()) = self.push_number(node, &new) {
+            self.finish_in_place()?;
             return Ok(None);
         }
         self.add_element(node, None, new)
@@ -155,7 +156,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             };
             Ok(editor.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1)))
         });
-        self.finish_growing();
+        self.finish_growing()?;
         added
     }
 
@@ -267,7 +268,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let array = editor.part(node, editor.container(node)?)?;
             editor.change(Step::Swap { array, a, b })
         });
-        self.finish();
+        self.finish()?;
         exchanged.map(|_| ())
     }
 
@@ -286,7 +287,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let array = editor.part(node, editor.container(node)?)?;
             editor.change(Step::Truncate { array, length })
         });
-        self.finish();
+        self.finish()?;
         truncated.map(|_| ())
     }
 

@@ -1080,7 +1080,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// elsewhere.
     fn close_from(&mut self, header: u32, at: u32, count: u32) -> Result<()> {
         let column = Elements::at(self.space.bytes(), header)?;
-        let rest = column.count - at - count;
+        let rest = column.count.saturating_sub(at + count);
         match column.column {
             ColumnType::Struct => {
                 let table = Table::load(self.space.bytes(), column.data)?;
@@ -1088,7 +1088,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     self.close_from(table.header(index), at, count)?;
                 }
                 self.shift_extras(table, at, count, 0)?;
-                let rows = table.rows - count;
+                let rows = table.rows.saturating_sub(count);
                 table.set_rows(&mut self.space, rows);
             }
             ColumnType::List => {
@@ -1122,9 +1122,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return Ok(());
         }
         column.move_slots(&mut self.space, at + count, at, rest);
-        column.set_count(&mut self.space, column.count - count);
+        column.set_count(&mut self.space, column.count.saturating_sub(count));
         if !column.has_slots() {
-            column.set_capacity(&mut self.space, column.count - count);
+            column.set_capacity(&mut self.space, column.count.saturating_sub(count));
         }
         Ok(())
     }

@@ -359,6 +359,7 @@ mod owned {
             let missing = (new.len() as u64).saturating_sub(old);
             self.space.ensure(0, missing)?;
             self.space.overwrite(new);
+            self.space.editable()?;
             self.space.trusted = true;
             self.handles.reset();
             self.detached = 0;

@@ -692,18 +692,45 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// The end of an edit: gives space back where very much is free. The edit that frees it does
     /// so, never a later one. A later one may set a number, and is expected to change few bytes.
+    ///
+    /// An edit fails here if the undo log could not hold what it overwrites.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn finish(&mut self) {
+    pub(super) fn finish(&mut self) -> Result<()> {
+        if !self.space.must_squeeze {
+            return Ok(());
+        }
+        if S::UNDO {
+            return self.finish_otherwise();
+        }
         #[cfg(feature = "alloc")]
-        if self.space.must_squeeze {
+        self.squeeze();
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn finish_otherwise(&mut self) -> Result<()> {
+        self.space.editable()?;
+        // Squeezing writes all bytes, and those that it overwrites would have to be kept.
+        #[cfg(feature = "alloc")]
+        if self.space.transactions() == 0 {
             self.squeeze();
         }
+        Ok(())
+    }
+
+    /// The end of an edit that frees nothing.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn finish_in_place(&mut self) -> Result<()> {
+        if S::UNDO && self.space.must_squeeze { self.space.editable() } else { Ok(()) }
     }
 
     /// The end of an edit that makes room. Squeezing would take that again: the old place that
     /// it left counts when something is removed.
-    pub(super) fn finish_growing(&mut self) {
+    pub(super) fn finish_growing(&mut self) -> Result<()> {
+        let finished = self.finish_in_place();
         self.space.must_squeeze = false;
+        finished
     }
 
     /// Makes a home lead to a block that moved. Frees the old block.

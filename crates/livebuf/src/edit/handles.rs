@@ -169,13 +169,21 @@ pub(super) struct Handles {
     /// Drawn anew when nothing that was detached before can hang again.
     pub(super) generation: u32,
     few: [Event; FEW],
+    /// In a box, so that short messages have a small editor.
     #[cfg(feature = "alloc")]
-    many: alloc::vec::Vec<Event>,
-    /// Of all events [`Event::Squeezed`].
-    #[cfg(feature = "alloc")]
-    runs: alloc::vec::Vec<Runs>,
+    many: Option<alloc::boxed::Box<Many>>,
     /// How many there were ever.
     pub(super) squeezes: u32,
+}
+
+/// What is remembered beyond a few events.
+#[cfg(feature = "alloc")]
+#[derive(Clone, Debug, Default)]
+struct Many {
+    /// All events, where there are more than a few.
+    events: alloc::vec::Vec<Event>,
+    /// Of all events [`Event::Squeezed`].
+    runs: alloc::vec::Vec<Runs>,
 }
 
 /// In the order of where containers were.
@@ -207,9 +215,7 @@ impl Handles {
             generation: issuer,
             few: [Event::Deeper(0); FEW],
             #[cfg(feature = "alloc")]
-            many: alloc::vec::Vec::new(),
-            #[cfg(feature = "alloc")]
-            runs: alloc::vec::Vec::new(),
+            many: None,
             squeezes: 0,
         }
     }
@@ -241,7 +247,7 @@ impl Handles {
         };
         for event in self.events().get((now.time - self.since) as usize..)? {
             #[cfg(feature = "alloc")]
-            let after = event.apply(now, &self.runs);
+            let after = event.apply(now, self.runs());
             #[cfg(not(feature = "alloc"))]
             let after = event.apply(now);
             now = after?;
@@ -278,10 +284,17 @@ impl Handles {
 
     fn events(&self) -> &[Event] {
         #[cfg(feature = "alloc")]
-        if !self.many.is_empty() {
-            return &self.many;
+        if let Some(many) = &self.many
+            && !many.events.is_empty()
+        {
+            return &many.events;
         }
         self.few.get(..(self.time - self.since) as usize).unwrap_or_default()
+    }
+
+    #[cfg(feature = "alloc")]
+    fn runs(&self) -> &[Runs] {
+        self.many.as_ref().map(|many| &many.runs[..]).unwrap_or_default()
     }
 
     /// Notes a change that an edit made.
@@ -289,12 +302,12 @@ impl Handles {
         self.make_room::<S>();
         let count = (self.time - self.since) as usize;
         #[cfg(feature = "alloc")]
-        if !S::FIXED && count >= FEW && self.many.is_empty() {
-            self.many.extend_from_slice(&self.few);
-        }
-        #[cfg(feature = "alloc")]
-        if !self.many.is_empty() {
-            self.many.push(event);
+        if !S::FIXED && count >= FEW {
+            let events = &mut self.many.get_or_insert_default().events;
+            if events.is_empty() {
+                events.extend_from_slice(&self.few);
+            }
+            events.push(event);
             self.time += 1;
             return;
         }
@@ -325,9 +338,9 @@ impl Handles {
             None => (NodeId::NONE, NodeId::NONE),
         });
         #[cfg(feature = "alloc")]
-        {
-            self.many.clear();
-            self.runs.clear();
+        if let Some(many) = &mut self.many {
+            many.events.clear();
+            many.runs.clear();
         }
         if self.time > u16::MAX / 2 {
             (self.issuer, self.time) = (draw(), 0);
@@ -351,8 +364,10 @@ impl Handles {
         runs.sort_unstable_by_key(|run| run.from);
         self.make_room::<S>();
         self.squeezes += 1;
-        self.runs.push(runs);
-        self.note::<S>(Event::Squeezed(self.runs.len() as u32 - 1));
+        let all = &mut self.many.get_or_insert_default().runs;
+        all.push(runs);
+        let number = all.len() as u32 - 1;
+        self.note::<S>(Event::Squeezed(number));
     }
 
     /// Every handle is stale from now on, and every detached value.

@@ -303,9 +303,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     #[inline(never)]
     fn build_rest(&mut self, new: &New<'_>, extent: &mut Extent) -> (u8, u64) {
-        rest(&mut writer(self, extent), new, 0).unwrap_or_else(|_| {
+        rest(&mut writer(self, extent), new, 0).unwrap_or_else(|error| {
             // Another document changed since it was measured.
-            self.space.set_broken();
+            self.space.set_broken(error);
             (TAG_NULL, 0)
         })
     }

@@ -24,7 +24,7 @@
 //! | `dissolve`, `extras`, `column` | columns of arrays, tables and lists |
 //! | `object`, `entries`, `row`, `array` | members of objects, fields of rows, elements |
 //! | `set` | one interface to them, and JSON pointers |
-//! | `cursor`, `values`, `doc_buf`, `template` | what is made of edits |
+//! | `cursor`, `values`, `transaction`, `doc_buf`, `template` | what is made of edits |
 
 mod array;
 mod column;
@@ -49,6 +49,7 @@ mod rules;
 mod set;
 mod sink;
 mod template;
+mod transaction;
 mod values;
 
 pub use cursor::NodeMut;

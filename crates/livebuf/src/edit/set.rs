@@ -36,7 +36,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let above = self.handles.give(0, 0, 0);
         let (tag, cell) = self.replace(tag, cell, new.into(), above)?;
         let root = self.handle(Raw::unplaced(tag, cell), 1);
-        self.finish();
+        self.finish()?;
         Ok(root)
     }
 
@@ -178,7 +178,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let record = block.record()?.whole(self.space.bytes())?;
             match self.set_field(node, record, at, new)? {
                 Some(value) => value,
-                None => return Ok(None),
+                None => return self.finish_in_place().map(|()| None),
             }
         } else {
             self.set_elsewhere(node, block, at, new)?
@@ -187,7 +187,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if tag >= TAG_OBJECT {
             set = self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1));
         }
-        self.finish();
+        self.finish()?;
         Ok(set)
     }
 
@@ -230,7 +230,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             editor.set_element(node, elements, index as u32, new)
         })?;
         let set = self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1));
-        self.finish();
+        self.finish()?;
         Ok(set)
     }
 
@@ -294,7 +294,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         match self.trusting(|editor| editor.unhang(node, at.child(), false))? {
             Some(raw) => {
                 self.release(raw);
-                self.finish();
+                self.finish()?;
                 Ok(true)
             }
             None => Ok(false),
@@ -338,7 +338,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.detached += u32::from(raw.is_some_and(|raw| raw.tag > TAG_IMMEDIATE_LAST));
         // Detached values would be lost by squeezing.
         if self.detached == 0 {
-            self.finish();
+            self.finish()?;
+        } else {
+            self.space.editable()?;
         }
         Ok(raw.map(|raw| Detached::new(raw, self.handles.generation, depth)))
     }
@@ -361,8 +363,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.height_of(&detached, NodeId::NONE)?;
         self.attached(&detached);
         self.release(detached.raw());
-        self.finish();
-        Ok(())
+        self.finish()
     }
 
     /// Takes a value out of its place. `keeps`: it is to hang elsewhere, else a row's
@@ -421,7 +422,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             Container::Row(table, row) => editor.change(Step::ClearRow { table, row }).map(|_| ()),
         });
-        self.finish();
+        self.finish()?;
         cleared
     }
 
@@ -452,7 +453,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Container::Row(..) => Ok(()),
             array => editor.reserve_elements(node, array, additional),
         });
-        self.finish_growing();
+        self.finish_growing()?;
         reserved
     }
 
@@ -484,7 +485,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             container => self.rename_member(node, container, from, to),
         };
-        self.finish();
+        self.finish()?;
         renamed
     }
 }

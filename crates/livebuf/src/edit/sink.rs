@@ -446,10 +446,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         #[allow(clippy::useless_conversion)]
         let done = change.run(&mut Writing::from(writer));
         self.space.finish(extent);
-        if done.is_err() {
-            self.space.set_broken();
+        match done {
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.space.set_broken(error)),
         }
-        done
     }
 }
 

@@ -2,3 +2,4 @@
 
 pub(crate) mod space;
 pub(crate) mod storage;
+mod undo;

@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u32, load_u64, round_up, slice};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
+use crate::store::undo::{Entry, Savepoint, Undo};
 
 /// Sees every change of a document's bytes, in order.
 ///
@@ -89,7 +90,7 @@ impl Extent {
     pub(crate) fn carve(&mut self, size: u64) -> u32 {
         let offset = self.cursor;
         self.cursor += size;
-        debug_assert!(size.is_multiple_of(8) && self.cursor <= self.end);
+        debug_assert!(size.is_multiple_of(8));
         offset as u32
     }
 
@@ -179,8 +180,10 @@ pub(crate) struct Space<S, O> {
     pub(crate) must_squeeze: bool,
     /// We wrote or validated this document: freed space may be reused.
     pub(crate) trusted: bool,
-    /// An edit ended half way: none may follow.
-    broken: bool,
+    /// No edit may follow: one ended half way, or the undo log is full.
+    refuses: bool,
+    /// How to take back the edits of the open transactions.
+    undo: Undo,
     wipe: bool,
     limits: Limits,
 }
@@ -205,7 +208,8 @@ impl<S: Storage, O: Observer> Space<S, O> {
             squeeze_above: SQUEEZE,
             must_squeeze: false,
             trusted,
-            broken: false,
+            refuses: false,
+            undo: Undo::new(),
             wipe: true,
             limits: limits.cut(),
         }
@@ -234,22 +238,31 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.clean_list &= wipe;
     }
 
-    /// Refuses all further edits: one ended half way.
+    /// Refuses all further edits: one ended half way. Not so where the undo log was full: then it
+    /// wrote no more, and can be taken back. Returns the error to report.
     #[cold]
-    pub(crate) fn set_broken(&mut self) {
-        self.broken = true;
+    pub(crate) fn set_broken(&mut self, error: Error) -> Error {
         self.trusted = false;
+        if self.refuses {
+            return self.undo.refusal().unwrap_or(error);
+        }
+        self.refuses = true;
         self.storage.abandon();
+        error
     }
 
-    /// Refuses edits of a read-only storage, and after an edit that ended half way. Every edit
-    /// asks this first.
+    /// Refuses edits of a read-only storage, and those after an edit that ended half way or did
+    /// not fit into the undo log. Every edit asks this first.
     #[inline]
     pub(crate) fn editable(&self) -> Result<()> {
-        match (self.storage.is_writable(), self.broken) {
-            (true, false) => Ok(()),
-            (_, true) => Err(Error::new(ErrorKind::Broken, 0)),
-            (false, _) => Err(Error::new(ErrorKind::ReadOnly, 0)),
+        if self.storage.is_writable() && !self.refuses { Ok(()) } else { Err(self.refusal()) }
+    }
+
+    #[cold]
+    fn refusal(&self) -> Error {
+        match self.refuses {
+            true => self.undo.refusal().unwrap_or(Error::new(ErrorKind::Broken, 0)),
+            false => Error::new(ErrorKind::ReadOnly, 0),
         }
     }
 
@@ -264,7 +277,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// zero, and must be zero again afterwards. `None` where there are fewer bytes.
     pub(crate) fn scratch(&mut self, size: usize) -> Option<(&[u8], &mut [u8])> {
         let used = self.used as usize;
-        if self.storage.bytes().len().checked_sub(used)? < size {
+        if self.capacity().checked_sub(used as u64)? < size as u64 {
             return None;
         }
         // Through `zero`, so that observers and storages see it.
@@ -294,12 +307,124 @@ impl<S: Storage, O: Observer> Space<S, O> {
         (self.storage, self.observer)
     }
 
+    // --- transactions -------------------------------------------------------
+
+    /// Where nothing is allocated, the undo log takes a part of the storage.
+    const LOG_BEHIND: bool = S::FIXED || cfg!(not(feature = "alloc"));
+
+    /// How many bytes the document may have where the storage does not grow.
+    #[inline]
+    fn capacity(&self) -> u64 {
+        let buffer = self.storage.bytes().len() as u64;
+        if S::UNDO && Self::LOG_BEHIND { self.undo.capacity(buffer) } else { buffer }
+    }
+
+    /// How many transactions are open, each within the one before.
+    pub(crate) fn transactions(&self) -> u32 {
+        self.undo.depth()
+    }
+
+    /// Opens a transaction: from here on the bytes that edits overwrite are noted.
+    pub(crate) fn begin(&mut self) -> Result<()> {
+        self.editable()?;
+        if !S::UNDO {
+            return Err(Error::new(ErrorKind::Unsupported, 0));
+        }
+        let (used, trusted, clean_list) = (self.used, self.trusted, self.clean_list);
+        let savepoint = Savepoint { used, trusted, clean_list, ..Savepoint::default() };
+        self.undo.begin(self.storage.bytes_mut(), Self::LOG_BEHIND, savepoint)
+    }
+
+    /// Keeps the edits of the last transaction. False where none is open.
+    pub(crate) fn commit(&mut self) -> bool {
+        match self.undo.depth() {
+            0 => return false,
+            1 => self.undo.end(self.storage.bytes_mut()),
+            _ => self.undo.merge(self.storage.bytes_mut()),
+        }
+        true
+    }
+
+    /// Takes back the edits of the last transaction. False where none is open.
+    pub(crate) fn roll_back(&mut self) -> bool {
+        if !self.undo.is_open() {
+            return false;
+        }
+        let mut undo = core::mem::replace(&mut self.undo, Undo::new());
+        let high = undo.high();
+        let mut savepoint = Savepoint::default();
+        while let Some(entry) = undo.pop(self.storage.bytes()) {
+            match entry {
+                Entry::Old(mut offset, mut place) => {
+                    // In pieces, since the log may be in the same memory.
+                    let mut piece = [0; 512];
+                    while let Some(old) = undo.log(self.storage.bytes()).get(place.clone())
+                        && !old.is_empty()
+                    {
+                        let size = old.len().min(piece.len());
+                        piece[..size].copy_from_slice(&old[..size]);
+                        self.write(offset, &piece[..size]);
+                        offset += size as u64;
+                        place.start += size;
+                    }
+                }
+                Entry::Savepoint(found) => {
+                    savepoint = found;
+                    break;
+                }
+                Entry::Nothing => {}
+            }
+        }
+        self.zero(savepoint.used as u64, high.saturating_sub(savepoint.used as u64));
+        self.used = savepoint.used;
+        self.clean_list = savepoint.clean_list && self.wipe;
+        self.filled = u32::MAX;
+        (self.must_merge, self.must_squeeze) = (false, false);
+        if !self.refuses || undo.refusal().is_some() {
+            self.trusted = savepoint.trusted;
+            self.refuses = false;
+            undo.set_refusal(None);
+        }
+        if !undo.is_open() {
+            undo.end(self.storage.bytes_mut());
+        }
+        self.undo = undo;
+        true
+    }
+
+    /// Notes what a change overwrites. False where the undo log is full: then the edit changes
+    /// nothing more, and is refused at its end.
+    #[inline]
+    fn may_change(&mut self, offset: u64, length: u64) -> bool {
+        !S::UNDO || !self.undo.is_open() || self.note(offset, length)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note(&mut self, offset: u64, length: u64) -> bool {
+        if self.refuses {
+            return false;
+        }
+        let changed = offset..offset + length;
+        match self.undo.note(self.storage.bytes_mut(), changed) {
+            Ok(()) => true,
+            Err(error) => {
+                self.undo.set_refusal(Some(error));
+                (self.refuses, self.trusted, self.must_squeeze) = (true, false, true);
+                false
+            }
+        }
+    }
+
     // --- the one way to change a byte ---------------------------------------
 
     /// Writes `new` at `offset`. The plan of the edit has checked the range. A range outside of
     /// the document would be a bug, and is not written.
     #[inline]
     pub(crate) fn write(&mut self, offset: u64, new: &[u8]) {
+        if !self.may_change(offset, new.len() as u64) {
+            return;
+        }
         let start = offset as usize;
         self.storage.will_change(offset, new.len() as u64);
         match self.storage.bytes_mut().get_mut(start..start + new.len()) {
@@ -334,6 +459,9 @@ impl<S: Storage, O: Observer> Space<S, O> {
             return;
         }
         let (from, to, count) = (source as usize, target as usize, length as usize);
+        if !O::ACTIVE && !self.may_change(target, length) {
+            return;
+        }
         self.storage.will_change(target, length);
         let bytes = self.storage.bytes_mut();
         if from + count > bytes.len() || to + count > bytes.len() {
@@ -372,6 +500,9 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 done += size;
             }
         } else {
+            if !self.may_change(offset, length) {
+                return;
+            }
             let start = offset as usize;
             self.storage.will_change(offset, length);
             match self.storage.bytes_mut().get_mut(start..start + length as usize) {
@@ -407,7 +538,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     #[inline]
     pub(crate) fn ensure(&mut self, fresh: u64, tail: u64) -> Result<()> {
         let needed = self.used as u64 + fresh + tail;
-        if needed <= self.storage.bytes().len() as u64 && needed <= self.limits.document {
+        if needed <= self.capacity() && needed <= self.limits.document {
             return Ok(());
         }
         self.ensure_slowly(fresh, tail)
@@ -420,8 +551,10 @@ impl<S: Storage, O: Observer> Space<S, O> {
         let limit = self.limits.document;
         let problem = if needed > limit {
             Error::with_detail(ErrorKind::DocumentLimit, 0, limit)
-        } else if needed <= self.storage.bytes().len() as u64 {
+        } else if needed <= self.capacity() {
             return Ok(());
+        } else if Self::LOG_BEHIND && self.undo.is_open() {
+            Error::with_detail(ErrorKind::NoSpace, self.capacity(), needed - self.capacity())
         } else {
             match self.storage.grow(needed) {
                 Ok(()) if self.storage.bytes().len() as u64 >= needed => return Ok(()),
@@ -441,10 +574,11 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// Reads only; quadratic, so only for few blocks.
     fn merging_yields(&self, size: u64) -> bool {
         let Some(aux) = self.aux() else { return false };
-        if !self.trusted || aux.free_blocks > MERGE_CHECK || (aux.free_bytes as u64) < size {
+        let may_merge = self.trusted && !self.undo.is_open();
+        if !may_merge || aux.free_blocks > MERGE_CHECK || (aux.free_bytes as u64) < size {
             return false;
         }
-        let room = (self.storage.bytes().len() as u64).min(self.limits.document);
+        let room = self.capacity().min(self.limits.document);
         self.free_blocks().any(|(start, length)| {
             let mut end = start as u64 + length as u64;
             while let Some((_, length)) = self.free_blocks().find(|&(next, _)| next as u64 == end) {
@@ -483,13 +617,15 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if !self.trusted {
             return None;
         }
-        // Merge on demand: edits that only remove never pay for it.
+        // Merge on demand: edits that only remove never pay for it. And not within transactions:
+        // all free blocks would be noted, and a list that is half sorted has no end.
         let mut aux = self.aux()?;
-        if core::mem::take(&mut self.must_merge) || aux.worth_merging(self.used, 0) {
+        let may_merge = !self.undo.is_open();
+        if core::mem::take(&mut self.must_merge) || (may_merge && aux.worth_merging(self.used, 0)) {
             aux = self.merge(aux);
         }
         let mut found = self.find(&aux, size);
-        if found.is_none() && aux.worth_merging(self.used, size) {
+        if found.is_none() && may_merge && aux.worth_merging(self.used, size) {
             aux = self.merge(aux);
             found = self.find(&aux, size);
         }
@@ -528,7 +664,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             return;
         }
         let start = self.used as u64;
-        debug_assert!(start + size <= self.storage.bytes().len() as u64);
+        debug_assert!(start + size <= self.capacity() || self.refuses);
         let dirty = if S::ZEROED { self.clean_from.saturating_sub(start) } else { size };
         self.zero(start, size.min(dirty));
         self.set_used(start + size);
@@ -549,6 +685,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// Gives back what was taken and not cut into blocks.
     #[inline]
     pub(crate) fn finish(&mut self, extent: Extent) {
+        debug_assert!(extent.cursor <= extent.end || self.refuses);
         if extent.cursor < extent.end {
             self.free(extent.cursor, extent.end - extent.cursor);
         }
@@ -722,7 +859,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     fn tail_holds(&self, size: u64) -> bool {
-        let room = (self.storage.bytes().len() as u64).min(self.limits.document);
+        let room = self.capacity().min(self.limits.document);
         self.used as u64 + size <= room
     }
 

@@ -46,6 +46,11 @@ pub trait Storage {
     /// remembers fewer edits for its handles (see [`NodeId`](crate::NodeId)).
     const FIXED: bool = false;
 
+    /// True where edits can be grouped into [transactions](crate::Editor::transaction). Every
+    /// write then asks whether one is open. Short messages are made in a fixed buffer, where each
+    /// nanosecond counts. So for `&mut [u8]` it is false, and [`Undoable`] makes it true.
+    const UNDO: bool = true;
+
     /// All bytes, used or not.
     fn bytes(&self) -> &[u8];
 
@@ -86,6 +91,7 @@ mod sealed {
     /// Keeps foreign storage from claiming what unchecked text relies on.
     pub trait Sealed {}
     impl Sealed for &mut [u8] {}
+    impl Sealed for super::Undoable<'_> {}
     #[cfg(feature = "alloc")]
     impl Sealed for super::VecStorage {}
     #[cfg(feature = "alloc")]
@@ -96,6 +102,7 @@ mod sealed {
 impl Storage for &mut [u8] {
     const ZEROED: bool = false;
     const FIXED: bool = true;
+    const UNDO: bool = false;
 
     #[inline]
     fn bytes(&self) -> &[u8] {
@@ -114,6 +121,44 @@ impl Storage for &mut [u8] {
 }
 
 impl Exclusive for &mut [u8] {}
+
+/// A fixed buffer in which edits can be grouped into
+/// [transactions](crate::Editor::transaction).
+///
+/// ```
+/// use livebuf::{Editor, Undoable};
+/// let mut buffer = [0; 256];
+/// let mut doc = Editor::create(Undoable(&mut buffer[..]))?;
+/// doc.set_root("before")?;
+/// doc.begin_transaction()?;
+/// doc.set_root("after")?;
+/// doc.rollback_transaction()?;
+/// assert_eq!(doc.root(), "before");
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Undoable<'b>(pub &'b mut [u8]);
+
+impl Storage for Undoable<'_> {
+    const ZEROED: bool = false;
+    const FIXED: bool = true;
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.0
+    }
+
+    #[inline]
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0
+    }
+
+    fn grow(&mut self, capacity: u64) -> Result<()> {
+        (&mut *self.0).grow(capacity)
+    }
+}
+
+impl Exclusive for Undoable<'_> {}
 
 #[cfg(feature = "alloc")]
 pub use vec::VecStorage;

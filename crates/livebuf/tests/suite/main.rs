@@ -13,4 +13,5 @@ mod reading;
 mod space;
 mod templates;
 mod tensors;
+mod transactions;
 mod words;
