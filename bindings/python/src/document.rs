@@ -22,6 +22,7 @@ use crate::export;
 use crate::history::{Change, Step, Taken};
 use crate::memory::{Access, Export, Memory};
 use crate::pointer::{fallback, look, unescaped};
+use crate::transaction::Transaction;
 use crate::typed::decoder::typed;
 use crate::view::{Above, Document, Found, Object, ROOT, Source, State, child, found, new_layout};
 
@@ -260,6 +261,7 @@ impl Document {
         if storage.is_bytes() {
             return Ok(());
         }
+        state.outside_transactions()?;
         if self.exports().load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported.into());
         }
@@ -275,6 +277,11 @@ impl Document {
         state.edits += 1;
         state.layout = new_layout();
         Ok(())
+    }
+
+    /// Groups edits: `with doc.transaction(): ...` makes all of them or none.
+    fn transaction(slf: Bound<'_, Self>) -> Transaction {
+        Transaction::new(slf.unbind())
     }
 
     /// Checks every byte of the document. From then on space that edits free is reused,
@@ -427,7 +434,7 @@ impl Document {
     /// Whether the document was closed.
     #[getter]
     fn closed(&self, py: Python<'_>) -> bool {
-        self.lock(py).editor.is_none()
+        matches!(self.lock(py).editor(), Err(Fault::Closed))
     }
 
     /// The document's bytes, ready to send or store.
@@ -437,8 +444,8 @@ impl Document {
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.lock(py);
         let editor = state.whole()?;
-        if self.exports().load(Ordering::Acquire) > 0 {
-            // Somebody may write through an export, so this copies.
+        if self.exports().load(Ordering::Acquire) > 0 || editor.transactions() > 0 {
+            // Somebody may write through an export, and rolling back changes bytes.
             return Ok(PyBytes::new(py, editor.as_bytes()));
         }
         Ok(editor.storage().to_bytes(py, editor.as_bytes().len()))
@@ -509,6 +516,7 @@ impl Document {
     /// Raises `OSError`. The file is then as before, and the edits are still in the document.
     fn flush(slf: &Bound<'_, Self>) -> PyResult<()> {
         let (py, document) = (slf.py(), slf.get());
+        document.lock(py).outside_transactions()?;
         if let Some(target) = document.target(py) {
             // Without the lock: it runs Python code.
             return target.call_method1("commit", (slf,)).map(drop);
@@ -526,6 +534,9 @@ impl Document {
     #[pyo3(signature = (*, commit=true))]
     fn close(slf: &Bound<'_, Self>, commit: bool) -> PyResult<()> {
         let (py, document) = (slf.py(), slf.get());
+        if !document.closed(py) {
+            document.lock(py).outside_transactions()?;
+        }
         if let Some(target) = document.target(py)
             && !document.closed(py)
         {

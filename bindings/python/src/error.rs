@@ -26,6 +26,7 @@ struct Classes {
     pointer: Py<PyType>,
     closed: Py<PyType>,
     exported: Py<PyType>,
+    transaction: Py<PyType>,
 }
 
 static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
@@ -57,6 +58,7 @@ fn classes(py: Python<'_>) -> PyResult<&Classes> {
             pointer: class("PointerError")?,
             closed: class("ClosedError")?,
             exported: class("ExportedError")?,
+            transaction: class("TransactionError")?,
         })
     })
 }
@@ -75,6 +77,8 @@ pub(crate) enum Fault {
     Outdated,
     /// Something else looks at the document's bytes.
     Exported,
+    /// Something that an open transaction forbids, or that needs one.
+    Transaction(&'static str),
     /// A value of an unexpected type: what was found, and where.
     WrongType(String),
     /// There is nothing with this name.
@@ -127,6 +131,9 @@ impl From<Fault> for PyErr {
                 let message = "the document cannot be edited while a memoryview, numpy array or \
                                Arrow export of it lives: release them, or export with copy=True";
                 make(py, |c| &c.exported, message.to_owned(), ErrorKind::ReadOnly, None)
+            }
+            Fault::Transaction(why) => {
+                make(py, |c| &c.transaction, why.to_owned(), ErrorKind::BadSequence, None)
             }
             Fault::WrongType(message) => {
                 make(py, |c| &c.wrong_type, message, ErrorKind::WrongType, None)

@@ -21,6 +21,7 @@ pub(crate) fn document(
 ) -> PyResult<()> {
     let py = owner.py();
     let state = owner.get().lock(py);
+    state.outside_transactions()?;
     let bytes = state.whole()?.as_bytes();
     // SAFETY: the caller passes a structure to fill. The bytes stay in place until the count of
     // exports is lowered again. It is raised under the same lock.
@@ -304,6 +305,7 @@ pub(crate) fn numbers(
                            number is one; assign them";
             return Err(PyBufferError::new_err(message).into());
         }
+        state.outside_transactions()?;
         if numbers.writable {
             state.editor()?.storage().lend(slots.start, slots.length());
         }

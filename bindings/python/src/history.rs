@@ -64,6 +64,8 @@ impl Event {
 }
 
 pub(crate) const SHIFTED: &str = "an edit shifted its place; look it up again";
+const FORGOTTEN: &str = "too many edits were made since it was last used";
+const ROLLED_BACK: &str = "a transaction was rolled back; look it up again";
 
 /// Most edits that are remembered for views that were not used since.
 const REMEMBERED: usize = 4096;
@@ -75,6 +77,8 @@ pub(crate) struct Log {
     events: VecDeque<Event>,
     /// Number of the newest event that is forgotten.
     forgotten: u64,
+    /// It is a transaction that was rolled back.
+    rolled_back: bool,
 }
 
 impl Log {
@@ -94,9 +98,16 @@ impl Log {
         if self.events.len() == REMEMBERED
             && let Some(oldest) = self.events.pop_front()
         {
-            self.forgotten = oldest.number;
+            (self.forgotten, self.rolled_back) = (oldest.number, false);
         }
         self.events.push_back(event);
+    }
+
+    /// Edits were taken back: any place may hold something else than its views saw.
+    pub(crate) fn roll_back(&mut self) {
+        self.number += 1;
+        self.events.clear();
+        (self.forgotten, self.rolled_back) = (self.number, true);
     }
 
     /// Checks that no event since number `seen` hit a place.
@@ -104,10 +115,13 @@ impl Log {
         if seen == self.number {
             return Ok(());
         }
-        if seen < self.forgotten {
-            return Err(Fault::Stale("too many edits were made since it was last used"));
-        }
         let path = path()?;
+        if path.is_empty() {
+            return Ok(());
+        }
+        if seen < self.forgotten {
+            return Err(Fault::Stale(if self.rolled_back { ROLLED_BACK } else { FORGOTTEN }));
+        }
         let newer = self.events.iter().rev().take_while(|event| event.number > seen);
         match newer.into_iter().any(|event| event.hits(&path)) {
             true => Err(Fault::Stale(SHIFTED)),

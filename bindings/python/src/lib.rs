@@ -17,6 +17,7 @@
 //! | `typed` | documents as objects of a type: `Decoder` |
 //! | `pointer`, `compare`, `export` | JSON pointers; `==`; buffers |
 //! | `table`, `object`, `array`, `document` | the methods of the classes |
+//! | `transaction` | groups of edits |
 //! | `template` | prepared messages |
 //! | `log` | logs: files of rows |
 //! | `codec`, `json` | `dumps`, `loads`; JSON text |
@@ -44,6 +45,7 @@ mod object;
 mod pointer;
 mod table;
 mod template;
+mod transaction;
 mod typed;
 mod view;
 
@@ -75,6 +77,8 @@ mod _livebuf {
     use crate::table::{Column, ColumnValues, Table, from_arrow};
     #[pymodule_export]
     use crate::template::Template;
+    #[pymodule_export]
+    use crate::transaction::Transaction;
     #[pymodule_export]
     use crate::typed::decoder::Decoder;
     #[pymodule_export]

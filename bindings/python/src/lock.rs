@@ -5,7 +5,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::thread::{self, Thread};
+use std::thread::{self, Thread, ThreadId};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -20,8 +20,15 @@ use pyo3::prelude::*;
 /// the thread that asks for it: handing it over at each call would cost a switch of threads, a
 /// hundred times a look-up. But the first thread in the queue gets the lock once it has waited
 /// for [`PATIENCE`].
+///
+/// A thread may also keep the lock from one call to the next, for a transaction
+/// ([`Guard::keep`]). Its own calls then come in, and those of others wait.
 pub(crate) struct Lock<T> {
     taken: Cell<bool>,
+    /// The thread that keeps the lock.
+    keeper: Cell<Option<ThreadId>>,
+    /// The thread that keeps the lock is in a call.
+    busy: Cell<bool>,
     queue: UnsafeCell<VecDeque<Waiting>>,
     /// Number of the waiting thread that was handed the lock and has not noticed yet; 0 for
     /// none.
@@ -45,6 +52,12 @@ const PATIENCE: Duration = Duration::from_millis(1);
 // visible to the next thread.
 unsafe impl<T: Send> Sync for Lock<T> {}
 
+/// What a thread may keep locked from one call to the next.
+pub(crate) trait Kept {
+    /// The thread that keeps the lock begins a call.
+    fn enter(&mut self, py: Python<'_>);
+}
+
 /// Holds the lock until it is dropped.
 pub(crate) struct Guard<'a, T> {
     lock: &'a Lock<T>,
@@ -52,10 +65,12 @@ pub(crate) struct Guard<'a, T> {
     stays: PhantomData<*mut ()>,
 }
 
-impl<T: Send> Lock<T> {
+impl<T: Send + Kept> Lock<T> {
     pub(crate) fn new(value: T) -> Self {
         Lock {
             taken: Cell::new(false),
+            keeper: Cell::new(None),
+            busy: Cell::new(false),
             queue: UnsafeCell::default(),
             handed_to: Cell::new(0),
             numbers: Cell::new(0),
@@ -82,6 +97,12 @@ impl<T: Send> Lock<T> {
     /// Returns when the lock is free, or was handed to this thread.
     #[cold]
     fn wait(&self, py: Python<'_>) {
+        if self.is_kept_here() && !self.busy.get() {
+            self.busy.set(true);
+            // SAFETY: this thread keeps the lock, and is in no other call.
+            unsafe { &mut *self.value.get() }.enter(py);
+            return;
+        }
         let number = self.numbers.get() + 1;
         self.numbers.set(number);
         let waiting = Waiting { number, thread: thread::current(), since: Instant::now() };
@@ -107,6 +128,25 @@ impl<T: Send> Lock<T> {
 }
 
 impl<T> Lock<T> {
+    /// Whether any thread keeps the lock from one call to the next.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.keeper.get().is_some()
+    }
+
+    /// Whether this thread does.
+    pub(crate) fn is_kept_here(&self) -> bool {
+        self.keeper.get() == Some(thread::current().id())
+    }
+
+    /// Takes over the lock that another thread keeps, unless it is in a call.
+    pub(crate) fn take_over(&self, _attached: Python<'_>) -> bool {
+        let idle = self.is_kept() && !self.busy.get();
+        if idle {
+            self.keeper.set(Some(thread::current().id()));
+        }
+        idle
+    }
+
     #[allow(clippy::mut_from_ref, reason = "for attached threads, of which one runs")]
     #[inline(always)]
     fn queue(&self) -> &mut VecDeque<Waiting> {
@@ -127,6 +167,20 @@ impl<T> Lock<T> {
             self.handed_to.set(first.number);
             queue.pop_front();
         }
+    }
+}
+
+impl<T> Guard<'_, T> {
+    /// Keeps the lock for this thread's next calls.
+    pub(crate) fn keep(&self) {
+        self.lock.keeper.set(Some(thread::current().id()));
+        self.lock.busy.set(true);
+    }
+
+    /// Keeps the lock no longer: others get it after this call.
+    pub(crate) fn release(&self) {
+        self.lock.keeper.set(None);
+        self.lock.busy.set(false);
     }
 }
 
@@ -151,6 +205,9 @@ impl<T> DerefMut for Guard<'_, T> {
 impl<T> Drop for Guard<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
+        if self.lock.is_kept() {
+            return self.lock.busy.set(false);
+        }
         match self.lock.queue().is_empty() {
             true => self.lock.taken.set(false),
             false => self.lock.pass_on(),

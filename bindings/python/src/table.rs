@@ -152,6 +152,7 @@ impl Table {
                 // The memory may say something else than when it was validated.
                 return Ok((owner, pointer, if is_shared { Arc::default() } else { known }));
             }
+            state.outside_transactions()?;
             document.get().exports().fetch_add(1, Ordering::AcqRel);
             let (start, length) = (bytes.as_ptr(), bytes.len());
             let document = document.clone().unbind();

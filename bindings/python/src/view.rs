@@ -48,18 +48,36 @@ pub(crate) struct State {
     known: (u64, Arc<Known>),
     /// Numbers were lent to be written. If the document is damaged, text may lie there too.
     pub(crate) lent: bool,
+    /// The asyncio task that began the open transaction.
+    pub(crate) task: Option<Py<PyAny>>,
+    /// The editor, while another task looks at the document.
+    pub(crate) hidden: Option<Editor<Memory>>,
 }
 
 impl State {
     #[inline(always)]
     pub(crate) fn editor(&self) -> Held<&Editor<Memory>> {
-        self.editor.as_ref().ok_or(Fault::Closed)
+        match &self.editor {
+            Some(editor) => Ok(editor),
+            None => Err(absent(self.hidden.is_some())),
+        }
     }
 
     #[inline(always)]
     pub(crate) fn editor_mut(&mut self) -> Held<&mut Editor<Memory>> {
-        self.editor.as_mut().ok_or(Fault::Closed)
+        match &mut self.editor {
+            Some(editor) => Ok(editor),
+            None => Err(absent(self.hidden.is_some())),
+        }
     }
+}
+
+#[cold]
+fn absent(is_hidden: bool) -> Fault {
+    if !is_hidden {
+        return Fault::Closed;
+    }
+    Fault::Transaction("it was begun in another task; tasks must not await within a transaction")
 }
 
 impl State {
@@ -149,6 +167,8 @@ impl Document {
                 layout: new_layout(),
                 known: Default::default(),
                 lent: false,
+                task: None,
+                hidden: None,
             }),
             exports: AtomicUsize::new(0),
             views: Views::default(),
@@ -165,6 +185,21 @@ impl Document {
     #[inline]
     pub(crate) fn lock<'a>(&'a self, py: Python<'a>) -> Guard<'a, State> {
         self.state.lock(py)
+    }
+
+    /// Whether a thread has an open transaction.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.state.is_kept()
+    }
+
+    /// Whether this thread does.
+    pub(crate) fn is_kept_here(&self) -> bool {
+        self.state.is_kept_here()
+    }
+
+    /// Takes the open transaction over from another thread, unless that is in a call.
+    pub(crate) fn take_over(&self, py: Python<'_>) -> bool {
+        self.state.take_over(py)
     }
 
     /// Whether a thread has the lock.

@@ -38,7 +38,7 @@ def caught(action: Any) -> livebuf.Error:
 
 
 def test_hierarchy() -> None:
-    assert len(CLASSES) == 15
+    assert len(CLASSES) == 16
     for error in CLASSES:
         assert issubclass(error, livebuf.Error)
         built_in = BUILT_IN.get(error.__name__)

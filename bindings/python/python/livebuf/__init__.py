@@ -33,6 +33,7 @@ from ._errors import (
     ReadOnlyError,
     StaleError,
     TensorError,
+    TransactionError,
     WrongTypeError,
 )
 from ._livebuf import (
@@ -45,6 +46,7 @@ from ._livebuf import (
     Object,
     Table,
     Template,
+    Transaction,
     __version__,
     _loads,
     _open,
@@ -78,6 +80,8 @@ __all__ = [
     "ReadOnlyError",
     "StaleError",
     "TensorError",
+    "Transaction",
+    "TransactionError",
     "Table",
     "Template",
     "WrongTypeError",

@@ -109,6 +109,11 @@ class ExportedError(Error, BufferError):
     """The bytes cannot be changed while a memoryview, numpy array or Arrow export looks at them."""
 
 
+class TransactionError(Error, RuntimeError):
+    """What a transaction forbids: writing or exporting the document while one is open, ending one
+    that is not open, or using the document from another asyncio task meanwhile."""
+
+
 # Tracebacks and pickles name them as users do.
 for _class in list(vars().values()):
     if isinstance(_class, type) and issubclass(_class, Error):

@@ -233,8 +233,9 @@ mod owned {
     }
 
     impl<O: Observer> Editor<Vec<u8>, O> {
-        /// The document's bytes, without the room behind them.
-        pub fn into_vec(self) -> Vec<u8> {
+        /// The document's bytes, without the room behind them. Open transactions are rolled back.
+        pub fn into_vec(mut self) -> Vec<u8> {
+            while self.space.roll_back() {}
             let used = self.as_bytes().len();
             let (mut bytes, _) = self.into_parts();
             bytes.truncate(used);

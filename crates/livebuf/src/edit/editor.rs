@@ -271,8 +271,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.space.observer_mut()
     }
 
-    /// The storage and the observer.
-    pub fn into_parts(self) -> (S, O) {
+    /// The storage and the observer. Open transactions are rolled back.
+    pub fn into_parts(mut self) -> (S, O) {
+        while self.space.roll_back() {}
         self.space.into_parts()
     }
 

@@ -53,14 +53,18 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         // Rolls back where `edits` panics, too.
         let open = Open { editor: self, outer };
         let done = edits(open.editor)?;
-        while open.editor.space.transactions() > outer {
-            open.editor.commit_transaction()?;
+        while open.editor.space.transactions() > outer + 1 {
+            open.editor.rollback_transaction()?;
         }
+        open.editor.commit_transaction()?;
         Ok(done)
     }
 
     /// Begins a transaction, within the one that is open if there is one. For edits that do not
     /// fit into a closure of [`transaction`](Self::transaction), as those of bindings.
+    ///
+    /// If you drop the editor before you commit, the edits stay in the memory that you lent to
+    /// it. [`into_parts`](Self::into_parts) rolls back.
     ///
     /// # Errors
     /// [`ErrorKind::ReadOnly`]; [`ErrorKind::Unsupported`] where the storage is

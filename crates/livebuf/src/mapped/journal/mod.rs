@@ -97,8 +97,13 @@ impl FileEdit {
     /// Writes the changes since the last commit to the file.
     ///
     /// # Errors
-    /// As [`FileStorage::commit`].
+    /// As [`FileStorage::commit`]. [`io::ErrorKind::InvalidInput`] while a
+    /// [transaction](Editor::transaction) is open.
     pub fn commit(&mut self) -> io::Result<Committed> {
+        if self.0.transactions() > 0 {
+            let message = "a transaction is open: commit it or roll it back before";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
         self.0.storage().commit()
     }
 

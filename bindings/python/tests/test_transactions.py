@@ -1,0 +1,211 @@
+"""Transactions: all edits or none, for one thread and one task."""
+
+import asyncio
+import gc
+import threading
+from pathlib import Path
+
+import livebuf
+import pytest
+
+
+@pytest.fixture
+def doc() -> livebuf.Document:
+    return livebuf.from_json('{"rows": [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}], "n": 1}')
+
+
+def fails(doc: livebuf.Document) -> None:
+    with doc.transaction():
+        doc["n"] = "a text that is longer than before"
+        doc["rows"].append({"a": 3, "b": "z"})
+        del doc["rows"][0]
+        doc["new"] = {"k": list(range(100))}
+        raise ZeroDivisionError
+
+
+def test_all_or_none(doc: livebuf.Document) -> None:
+    before = bytes(doc)
+    with pytest.raises(ZeroDivisionError):
+        fails(doc)
+    assert bytes(doc) == before
+    with doc.transaction():
+        doc["n"] = 2
+        del doc["rows"][0]
+    assert doc.to_python() == {"rows": [{"a": 2, "b": "y"}], "n": 2}
+    doc.validate()
+
+
+def test_an_inner_one_fails_alone(doc: livebuf.Document) -> None:
+    with doc.transaction():
+        doc["n"] = 2
+        with pytest.raises(ZeroDivisionError):
+            fails(doc)
+        assert doc["n"] == 2
+        with doc.transaction() as inner:
+            doc["n"] = 3
+            inner.rollback()
+            with pytest.raises(livebuf.TransactionError, match="not open"):
+                inner.commit()
+        assert doc["n"] == 2
+    assert doc["n"] == 2 and len(doc["rows"]) == 2
+
+
+def test_what_was_begun_within_and_not_ended_is_taken_back(doc: livebuf.Document) -> None:
+    with doc.transaction():
+        doc["n"] = 2
+        inner = doc.transaction()
+        inner.__enter__()
+        doc["n"] = 3
+    assert doc["n"] == 2
+    with pytest.raises(livebuf.TransactionError, match="not open"):
+        inner.commit()
+
+
+def test_views_are_stale_after_rolling_back(doc: livebuf.Document) -> None:
+    root, row = doc.root, doc["rows"][1]
+    with doc.transaction() as changes:
+        doc["rows"].insert(0, {"a": 0, "b": "w"})
+        inserted = doc["rows"][0]
+        removed = doc["rows"][2]
+        del doc["rows"][2]
+        changes.rollback()
+    assert root["n"] == 1 and len(root["rows"]) == 2
+    for view in (row, inserted):
+        with pytest.raises(livebuf.StaleError):
+            view["a"]
+    assert removed["a"] == 2, "what was removed lives on as a copy"
+    assert doc["rows"][1]["a"] == 2
+
+
+def test_an_abandoned_transaction_is_rolled_back(doc: livebuf.Document) -> None:
+    def steps():
+        with doc.transaction():
+            doc["n"] = 2
+            yield
+
+    generator = steps()
+    next(generator)
+    assert doc["n"] == 2
+    del generator
+    gc.collect()
+    assert doc["n"] == 1
+    begun = doc.transaction()
+    begun.__enter__()
+    doc["n"] = 2
+    del begun
+    assert doc["n"] == 1
+
+
+def test_other_threads_wait(doc: livebuf.Document) -> None:
+    seen = []
+    reader = threading.Thread(target=lambda: seen.append(doc["n"]))
+    with doc.transaction() as changes:
+        doc["n"] = 2
+        reader.start()
+        reader.join(0.05)
+        assert reader.is_alive() and not seen
+        ended = []
+
+        def end() -> None:
+            try:
+                changes.rollback()
+            except livebuf.TransactionError as failure:
+                ended.append(str(failure))
+
+        other = threading.Thread(target=end)
+        other.start()
+        other.join()
+        assert "another thread" in ended[0]
+        doc["n"] = 3
+    reader.join()
+    assert seen == [3]
+
+
+def test_threads_take_turns(doc: livebuf.Document) -> None:
+    def count() -> None:
+        for turn in range(200):
+            with doc.transaction() as adding:
+                doc["n"] += 1
+                if turn % 2:
+                    adding.rollback()
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert doc["n"] == 401
+
+
+def test_other_tasks_are_refused(doc: livebuf.Document) -> None:
+    refused = []
+
+    async def other() -> None:
+        for use in (lambda: doc["n"], lambda: doc.set_pointer("/n", 5), doc.close):
+            try:
+                use()
+            except livebuf.TransactionError as failure:
+                refused.append(str(failure))
+        assert not doc.closed
+
+    async def main() -> None:
+        with doc.transaction():
+            doc["n"] = 2
+            await asyncio.create_task(other())
+            assert doc["n"] == 2
+
+    asyncio.run(main())
+    assert len(refused) == 3 and all("another task" in message for message in refused)
+    assert doc["n"] == 2
+
+
+def test_what_must_wait_until_the_end(doc: livebuf.Document, tmp_path: Path) -> None:
+    numbers = livebuf.Document.from_python({"x": [1.5, 2.5]})
+    view = memoryview(numbers["x"])
+    with pytest.raises(livebuf.ExportedError):
+        with numbers.transaction():
+            pass
+    view.release()
+    with numbers.transaction():
+        for use in (lambda: memoryview(numbers), lambda: memoryview(numbers["x"]), numbers.close):
+            with pytest.raises(livebuf.TransactionError):
+                use()
+        payload = bytes(numbers)
+        numbers["x"][0] = 3.5
+    assert livebuf.Document(payload)["x"][0] == 1.5 and numbers["x"][0] == 3.5
+
+    path = tmp_path / "file.lbuf"
+    path.write_bytes(bytes(doc))
+    with livebuf.open(path, "r+") as file:
+        with file.transaction() as changes:
+            file["n"] = 2
+            with pytest.raises(livebuf.TransactionError):
+                file.flush()
+            changes.rollback()
+        with file.transaction():
+            file["n"] = 3
+    assert livebuf.open(path)["n"] == 3
+
+
+def test_documents_that_cannot_be_edited() -> None:
+    with pytest.raises(livebuf.ReadOnlyError):
+        livebuf.Document(livebuf.dumps({})).transaction().__enter__()
+    transaction = livebuf.Document.from_python({}).transaction()
+    with pytest.raises(livebuf.TransactionError, match="not open"):
+        transaction.commit()
+    with transaction:
+        with pytest.raises(livebuf.TransactionError, match="begun already"):
+            transaction.__enter__()
+
+
+def test_a_shared_memory_and_a_bytearray() -> None:
+    memory = bytearray(livebuf.dumps({"n": 1, "list": [1, 2]}))
+    doc = livebuf.Document(memory)
+    before = bytes(memory)
+    with doc.transaction() as changes:
+        doc["list"].extend(range(1000))
+        changes.rollback()
+    assert bytes(doc) == before
+    with doc.transaction():
+        doc["list"].extend(range(3))
+    assert livebuf.Document(memory)["list"][-1] == 2
