@@ -178,6 +178,20 @@ fn readers_share_and_editors_exclude() {
 }
 
 #[test]
+fn no_half_of_a_transaction_is_committed() {
+    let place = Place::new("half");
+    let path = place.file("half.lbuf", laps(10).as_bytes());
+    let mut edit = FileEdit::open(&path).unwrap();
+    edit.editor().begin_transaction().unwrap();
+    edit.editor().set_root(1).unwrap();
+    assert_eq!(edit.commit().unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    edit.editor().commit_transaction().unwrap();
+    edit.commit().unwrap();
+    drop(edit);
+    assert_eq!(MappedFile::open(&path).unwrap().doc().unwrap().root(), 1);
+}
+
+#[test]
 fn a_journalled_edit_is_all_or_nothing() {
     let place = Place::new("journal");
     let doc = laps(100_000);

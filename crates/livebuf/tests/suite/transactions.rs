@@ -203,6 +203,75 @@ fn a_full_log_ends_the_transaction() {
     assert_eq!(doc.as_bytes(), source.as_bytes());
 }
 
+/// The log is full at every point of edits that write many places.
+#[test]
+fn a_full_log_in_the_middle_of_columns() {
+    let row = |n: i64| json!({"x": n, "in": {"y": n, "s": "text"}, "l": [n, n + 1], "p": [n]});
+    let rows: Vec<DocBuf> = (0..6).map(row).collect();
+    let mut all = json!([]);
+    let root = all.root_id().unwrap();
+    for row in &rows {
+        all.push(root, row).unwrap();
+    }
+    all.compact().unwrap();
+    let edits: [fn(&mut Editor<Undoable<'_>>) -> Result<(), Error>; 5] = [
+        |doc| doc.truncate(doc.root_id().unwrap(), 0),
+        |doc| doc.truncate(doc.root_id().unwrap(), 3),
+        |doc| doc.remove_pointer("/0").map(drop),
+        |doc| doc.swap(doc.root_id().unwrap(), 0, 5),
+        |doc| doc.set_pointer("/2/l/-", 9).map(drop),
+    ];
+    let (mut full, mut done) = (0, 0);
+    for room in (40..4000).step_by(8) {
+        for edit in edits {
+            let mut buffer = all.to_vec();
+            buffer.resize(all.as_bytes().len() + room, 0xA5);
+            let mut doc = Editor::open_unvalidated(Undoable(&mut buffer)).unwrap();
+            doc.validate().unwrap();
+            if doc.begin_transaction().is_err() {
+                continue;
+            }
+            match edit(&mut doc) {
+                Ok(()) => done += 1,
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::NoSpace, "{room}");
+                    full += 1;
+                }
+            }
+            doc.rollback_transaction().unwrap();
+            assert_eq!(doc.as_bytes(), all.as_bytes(), "{room}");
+        }
+    }
+    assert!(full > 20 && done > 1000, "{full} {done}");
+}
+
+/// Whoever takes the bytes out in the middle gets none of half a transaction.
+#[test]
+fn parts_without_half_a_transaction() {
+    let before = sample().to_vec();
+    let begun = || {
+        let mut doc = sample();
+        doc.begin_transaction().unwrap();
+        edit(&mut doc).unwrap();
+        doc.begin_transaction().unwrap();
+        doc.set_root(1).unwrap();
+        doc
+    };
+    let storage = begun().into_parts().0;
+    let doc = Editor::open_unvalidated(storage).unwrap();
+    assert_eq!(doc.as_bytes(), before);
+
+    let mut doc = sample();
+    doc.transaction(|doc| {
+        doc.set_pointer("/more", 1)?;
+        doc.begin_transaction()?;
+        doc.set_pointer("/more", 2).map(drop)
+    })
+    .unwrap();
+    assert_eq!(doc.pointer("/more").unwrap().unwrap(), 1, "the inner one was not committed");
+    assert_eq!(doc.transactions(), 0);
+}
+
 #[test]
 fn limits_and_trust_come_back() {
     let bytes = sample().to_vec();
