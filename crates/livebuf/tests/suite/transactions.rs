@@ -214,7 +214,8 @@ fn a_full_log_in_the_middle_of_columns() {
         all.push(root, row).unwrap();
     }
     all.compact().unwrap();
-    let edits: [fn(&mut Editor<Undoable<'_>>) -> Result<(), Error>; 5] = [
+    type Edit = fn(&mut Editor<Undoable<'_>>) -> Result<(), Error>;
+    let edits: [Edit; 5] = [
         |doc| doc.truncate(doc.root_id().unwrap(), 0),
         |doc| doc.truncate(doc.root_id().unwrap(), 3),
         |doc| doc.remove_pointer("/0").map(drop),
