@@ -68,8 +68,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::ReadOnly`]; [`ErrorKind::Unsupported`] where the storage is
-    /// [without undo](Storage::UNDO); [`ErrorKind::NoSpace`] where a fixed buffer has no room for the
-    /// log, or [`ErrorKind::Io`] where none can be allocated; [`ErrorKind::Broken`].
+    /// [without undo](Storage::UNDO); [`ErrorKind::Broken`]. Within another transaction:
+    /// [`ErrorKind::NoSpace`] where the log in a fixed buffer is full, or [`ErrorKind::Io`] where
+    /// none can be allocated.
     ///
     /// ```
     /// let mut doc = livebuf::json!({"laps": [88.4]});

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u32, load_u64, round_up, slice};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
-use crate::store::undo::{Entry, Savepoint, Undo};
+use crate::store::undo::{Savepoint, Undo};
 
 /// Sees every change of a document's bytes, in order.
 ///
@@ -352,29 +352,20 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
         let mut undo = core::mem::replace(&mut self.undo, Undo::new());
         let high = undo.high();
-        let mut savepoint = Savepoint::default();
-        while let Some(entry) = undo.pop(self.storage.bytes()) {
-            match entry {
-                Entry::Old(mut offset, mut place) => {
-                    // In pieces, since the log may be in the same memory.
-                    let mut piece = [0; 512];
-                    while let Some(old) = undo.log(self.storage.bytes()).get(place.clone())
-                        && !old.is_empty()
-                    {
-                        let size = old.len().min(piece.len());
-                        piece[..size].copy_from_slice(&old[..size]);
-                        self.write(offset, &piece[..size]);
-                        offset += size as u64;
-                        place.start += size;
-                    }
-                }
-                Entry::Savepoint(found) => {
-                    savepoint = found;
-                    break;
-                }
-                Entry::Nothing => {}
+        while let Some((mut offset, mut place)) = undo.pop(self.storage.bytes()) {
+            // In pieces, since the log may be in the same memory.
+            let mut piece = [0; 512];
+            while let Some(old) = undo.log(self.storage.bytes()).get(place.clone())
+                && !old.is_empty()
+            {
+                let size = old.len().min(piece.len());
+                piece[..size].copy_from_slice(&old[..size]);
+                self.write(offset, &piece[..size]);
+                offset += size as u64;
+                place.start += size;
             }
         }
+        let savepoint = undo.close(self.storage.bytes());
         self.zero(savepoint.used as u64, high.saturating_sub(savepoint.used as u64));
         self.used = savepoint.used;
         self.clean_list = savepoint.clean_list && self.wipe;

@@ -28,20 +28,20 @@ pub(crate) struct Savepoint {
     pub(crate) used: u32,
     pub(crate) trusted: bool,
     pub(crate) clean_list: bool,
+    /// Bytes from here on were not used at any savepoint that is open: they need not be kept.
     pub(super) base: u32,
-    pub(super) high: u32,
-    /// Bytes of the log up to the savepoint before.
-    pub(super) previous: u32,
+    /// Bytes of the log when it was made.
+    pub(super) mark: u32,
 }
 
 impl Savepoint {
-    const SIZE: usize = 20;
+    const SIZE: usize = 16;
 
     fn to_bytes(self) -> [u8; Self::SIZE] {
         let flags = u32::from(self.trusted) | u32::from(self.clean_list) << 1;
-        let words = [self.used, flags, self.base, self.high, self.previous];
         let mut bytes = [0; Self::SIZE];
-        for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
+        for (place, word) in bytes.chunks_exact_mut(4).zip([self.used, flags, self.base, self.mark])
+        {
             place.copy_from_slice(&word.to_le_bytes());
         }
         bytes
@@ -52,21 +52,12 @@ impl Savepoint {
         let flags = word(4)?;
         Some(Savepoint {
             used: word(0)?,
-            base: word(8)?,
-            high: word(12)?,
             trusted: flags & 1 != 0,
             clean_list: flags & 2 != 0,
-            previous: word(16)?,
+            base: word(8)?,
+            mark: word(12)?,
         })
     }
-}
-
-/// An entry of the log.
-pub(super) enum Entry {
-    /// Bytes to be put back at this offset, and where the log has them.
-    Old(u64, Range<usize>),
-    Savepoint(Savepoint),
-    Nothing,
 }
 
 /// The log of the open transactions.
@@ -80,14 +71,15 @@ pub(crate) struct Undo {
     end: u32,
     /// Open transactions, each within the one before.
     depth: u32,
-    /// Bytes from here on were not used at any savepoint that is open: they need not be kept.
-    base: u32,
+    /// The last savepoint. Those before it are in the log.
+    savepoint: Savepoint,
     /// No byte from here on was changed since the first savepoint.
     high: u32,
     /// Bytes of the log.
     length: u32,
-    /// Bytes of the log up to the last savepoint, with it.
-    mark: u32,
+    /// The bytes of the last entry, if it is younger than the savepoint. Loops often write one
+    /// place again and again: the log has what was there before.
+    last: Range<u32>,
     /// Bytes that the log could not hold.
     missing: u32,
 }
@@ -100,10 +92,10 @@ impl Undo {
             start: 0,
             end: 0,
             depth: 0,
-            base: 0,
+            savepoint: Savepoint { used: 0, trusted: false, clean_list: false, base: 0, mark: 0 },
             high: 0,
             length: 0,
-            mark: 0,
+            last: 0..0,
             missing: 0,
         }
     }
@@ -152,19 +144,16 @@ impl Undo {
             let end = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
             let start = savepoint.used + end.saturating_sub(savepoint.used) / 2;
             (self.start, self.end) = if behind { (start, end) } else { (0, 0) };
-            (self.base, self.high, self.length, self.mark) = (0, 0, 0, 0);
+            (self.high, self.length) = (0, 0);
+        } else {
+            let outer = self.savepoint.to_bytes();
+            self.push(buffer, SAVEPOINT, Bytes::Given(&outer))?;
         }
-        let (base, high, previous) = (self.base, self.high, self.mark);
-        let savepoint = Savepoint { base, high, previous, ..savepoint };
-        let pushed = self.push(buffer, SAVEPOINT, Bytes::Given(&savepoint.to_bytes()));
-        if pushed.is_err() && self.depth == 0 {
-            self.end = 0;
-        }
-        pushed?;
         self.depth += 1;
-        self.mark = self.length;
-        self.base = base.max(savepoint.used);
-        self.high = high.max(savepoint.used);
+        let base = self.savepoint.base.max(savepoint.used);
+        self.savepoint = Savepoint { base, mark: self.length, ..savepoint };
+        self.high = self.high.max(savepoint.used);
+        self.last = 0..0;
         Ok(())
     }
 
@@ -178,14 +167,16 @@ impl Undo {
             return Err(Error::with_detail(ErrorKind::NoSpace, changed.start, missing));
         }
         self.high = self.high.max(changed.end as u32);
-        let end = changed.end.min(self.base as u64);
-        if changed.start >= end {
+        let (start, end) = (changed.start as u32, (changed.end as u32).min(self.savepoint.base));
+        if start >= end || (self.last.start <= start && end <= self.last.end) {
             return Ok(());
         }
-        let old = changed.start as usize..end as usize;
-        self.push(buffer, changed.start as u32, Bytes::Document(old))
+        self.push(buffer, start, Bytes::Document(start as usize..end as usize))?;
+        self.last = start..end;
+        Ok(())
     }
 
+    #[inline]
     fn push(&mut self, buffer: &mut [u8], offset: u32, bytes: Bytes<'_>) -> Result<()> {
         let length = match &bytes {
             Bytes::Document(place) => place.len(),
@@ -197,17 +188,24 @@ impl Undo {
         if self.end == 0 {
             let full = || Error::with_detail(ErrorKind::Io, 0, size);
             let end = u32::try_from(self.length as u64 + size).map_err(|_| full())?;
-            // Bytes of entries that were taken out are still there.
             let heap = self.heap.get_or_insert_default();
-            heap.truncate(self.length as usize);
             heap.try_reserve(size as usize).map_err(|_| full())?;
-            match bytes {
-                Bytes::Document(place) => {
-                    heap.extend_from_slice(buffer.get(place).unwrap_or_default());
+            let old = match bytes {
+                Bytes::Document(place) => buffer.get(place).unwrap_or_default(),
+                Bytes::Given(bytes) => bytes,
+            };
+            match <[u8; 8]>::try_from(old) {
+                // Most edits write a cell: one store for it and the foot.
+                Ok(cell) => {
+                    let entry =
+                        u64::from_le_bytes(cell) as u128 | (u64::from_le_bytes(foot) as u128) << 64;
+                    heap.extend_from_slice(&entry.to_le_bytes());
                 }
-                Bytes::Given(bytes) => heap.extend_from_slice(bytes),
+                Err(_) => {
+                    heap.extend_from_slice(old);
+                    heap.extend_from_slice(&foot);
+                }
             }
-            heap.extend_from_slice(&foot);
             self.length = end;
             return Ok(());
         }
@@ -228,44 +226,64 @@ impl Undo {
         Ok(())
     }
 
-    /// Takes the last entry out. Its bytes can be read until the next one is made.
-    pub(super) fn pop(&mut self, buffer: &[u8]) -> Option<Entry> {
-        let foot = (self.length as usize).checked_sub(FOOT)?;
-        let log = self.log(buffer);
-        let head = u64::from_le_bytes(*log.get(foot..)?.first_chunk()?);
-        let start = foot.checked_sub((head >> 32) as usize)?;
-        let entry = match head as u32 {
-            SAVEPOINT => Entry::Savepoint(Savepoint::from_bytes(log.get(start..)?)?),
-            MERGED => Entry::Nothing,
-            offset => Entry::Old(offset as u64, start..foot),
-        };
-        self.length = start as u32;
-        if let Entry::Savepoint(savepoint) = &entry {
-            self.close(savepoint);
+    /// Takes the last entry since the last savepoint out: the offset of old bytes, and where the
+    /// log has them until [`close`](Self::close). `None` when all are out.
+    pub(super) fn pop(&mut self, buffer: &[u8]) -> Option<(u64, Range<usize>)> {
+        while self.length > self.savepoint.mark {
+            let (offset, place) = self.entry_before(buffer, self.length as usize)?;
+            self.length = place.start as u32;
+            if offset != MERGED {
+                return Some((offset as u64, place));
+            }
         }
-        Some(entry)
+        None
+    }
+
+    /// The entry that ends at `end`: its offset and the place of its bytes.
+    fn entry_before(&self, buffer: &[u8], end: usize) -> Option<(u32, Range<usize>)> {
+        let foot = end.checked_sub(FOOT)?;
+        let head = u64::from_le_bytes(*self.log(buffer).get(foot..)?.first_chunk()?);
+        Some((head as u32, foot.checked_sub((head >> 32) as usize)?..foot))
     }
 
     /// Commits the last transaction into the one around it.
     pub(super) fn merge(&mut self, buffer: &mut [u8]) {
-        let end = self.mark as usize;
-        let start = end.saturating_sub(Savepoint::SIZE + FOOT);
-        let savepoint = self.log(buffer).get(start..).and_then(Savepoint::from_bytes);
-        let (offset, merged) = (end.saturating_sub(FOOT), MERGED.to_le_bytes());
+        let mark = self.savepoint.mark as usize;
+        let merged = MERGED.to_le_bytes();
+        let outer = self.outer(buffer);
         #[cfg(feature = "alloc")]
         let buffer = match &mut self.heap {
             Some(heap) if self.end == 0 => heap,
             _ => buffer,
         };
-        put(buffer, self.start as usize + offset, &merged);
-        let high = self.high;
-        self.close(&savepoint.unwrap_or_default());
-        self.high = high;
+        put(buffer, self.start as usize + mark.saturating_sub(FOOT), &merged);
+        self.savepoint = outer;
+        self.depth = self.depth.saturating_sub(1);
+        self.last = 0..0;
     }
 
-    fn close(&mut self, savepoint: &Savepoint) {
+    /// Ends the last transaction, of which all entries were taken out, and returns its savepoint.
+    pub(super) fn close(&mut self, buffer: &[u8]) -> Savepoint {
+        let savepoint = self.savepoint;
+        self.length = savepoint.mark;
+        if self.depth > 1 {
+            self.savepoint = self.outer(buffer);
+            self.length = self.length.saturating_sub((Savepoint::SIZE + FOOT) as u32);
+        }
+        #[cfg(feature = "alloc")]
+        if let Some(heap) = &mut self.heap {
+            heap.truncate(self.length as usize);
+        }
         self.depth = self.depth.saturating_sub(1);
-        (self.base, self.high, self.mark) = (savepoint.base, savepoint.high, savepoint.previous);
+        self.last = 0..0;
+        savepoint
+    }
+
+    /// The savepoint before the last one.
+    fn outer(&self, buffer: &[u8]) -> Savepoint {
+        let entry = self.entry_before(buffer, self.savepoint.mark as usize);
+        let bytes = entry.and_then(|(_, place)| self.log(buffer).get(place));
+        bytes.and_then(Savepoint::from_bytes).unwrap_or_default()
     }
 
     /// All entries.
@@ -278,15 +296,21 @@ impl Undo {
     }
 
     /// Empties the log when the last transaction ended.
+    #[inline]
     pub(super) fn end(&mut self, buffer: &mut [u8]) {
         #[cfg(feature = "alloc")]
         if let Some(heap) = &mut self.heap {
             heap.clear();
-            heap.shrink_to(KEPT);
+            if heap.capacity() > KEPT {
+                heap.shrink_to(KEPT);
+            }
         }
-        let log = self.start as usize..self.end as usize;
-        buffer.get_mut(log).unwrap_or_default().fill(0);
+        if self.end > 0 {
+            let log = self.start as usize..self.end as usize;
+            buffer.get_mut(log).unwrap_or_default().fill(0);
+        }
         (self.start, self.end, self.depth, self.length) = (0, 0, 0, 0);
+        self.savepoint = Savepoint::default();
     }
 }
 
