@@ -43,6 +43,8 @@
 //! | what is in it | [`Value`], [`View`] to match on, [`Object`], [`Array`] |
 //! | like objects, read by column | [`Table`], [`Column`] |
 //! | places that outlive edits; a cursor | [`NodeId`], [`NodeMut`] |
+//! | which bytes edits changed | [`Recorder`], [`Observer`] |
+//! | changes to send, to apply elsewhere and to undo | `Delta`, `History` (feature `delta`) |
 //! | Rust types | [`to_doc`], [`from_value`], [`Editor::set_value`] |
 //! | a document from events | [`Encoder`] |
 //! | files | [`mapped`] |
@@ -64,6 +66,7 @@
 //! | `serde` | Rust types to documents and back; turns `alloc` on | yes |
 //! | `alloc` | [`DocBuf`], [`Encoder`], [`json!`] | by the above |
 //! | `digest` | `Value::digest`: SHA-256 of values | no |
+//! | `delta` | `Delta`, `History`: changes as values; turns `alloc` on | no |
 //! | `small` | half the code, slower | no |
 //!
 //! Without any, documents are read, and edited in fixed buffers, by `no_std` programs.
@@ -87,10 +90,13 @@ extern crate std;
 // | `view` | `Doc`, `Value`, `Object`, `Array`, `Table`; validating, digests |
 // | `encode` | events to a whole document: `Encoder` |
 // | `edit` | `Editor`, `New`, `NodeId`, `NodeMut`, `DocBuf` |
+// | `change` | `Recorder`, `Delta`, `History`: changes as values |
 // | `serde_support` | Rust values to documents and back |
 // | `macros` | `json!` |
 // | `mapped` | documents in files |
 mod block;
+#[cfg(feature = "alloc")]
+mod change;
 mod edit;
 #[cfg(feature = "alloc")]
 mod encode;
@@ -108,6 +114,10 @@ mod view;
 
 pub use block::column::ColumnType;
 #[cfg(feature = "alloc")]
+pub use change::Recorder;
+#[cfg(feature = "delta")]
+pub use change::{Change, Delta, DeltaError, History};
+#[cfg(feature = "alloc")]
 pub use edit::DocBuf;
 #[doc(hidden)]
 pub use edit::Stamped;
@@ -119,6 +129,8 @@ pub use format::date::{Date, DateTime, Time, Timestamp};
 pub use format::decimal::Decimal;
 pub use format::extended::Extended;
 pub use format::layout::{self, Limits};
+#[cfg(feature = "delta")]
+pub use format::state::State;
 pub use format::uuid::Uuid;
 #[cfg(feature = "serde")]
 pub use serde_support::de::{from_doc, from_slice, from_value};

@@ -217,6 +217,7 @@ mod owned {
                 *self.space.limits(),
             );
             space.clean_list = self.space.clean_list;
+            space.watch_state();
             Editor::over(space)
         }
     }

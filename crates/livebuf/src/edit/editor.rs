@@ -40,7 +40,7 @@ use core::mem::MaybeUninit;
 /// # Ok::<(), livebuf::Error>(())
 /// ```
 pub struct Editor<S, O = ()> {
-    pub(super) space: Space<S, O>,
+    pub(crate) space: Space<S, O>,
     pub(super) handles: Handles,
     /// Containers that were detached and do not hang again.
     pub(super) detached: u32,
@@ -181,7 +181,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return Err(Error::new(ErrorKind::ReadOnly, HEADER_READ_ONLY_FLAGS as u64));
         }
         let mut space = Space::new(storage, observer, header.used, false, Limits::default());
-        if writable && header.ignore != 0 {
+        space.watch_state();
+        if writable && header.ignore & !Space::<S, O>::KEPT_FLAGS != 0 {
             space.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
             // With the fields that may belong to them (FORMAT 2).
             let aux = load_u32(space.bytes(), HEADER_AUX as u64)? as u64;

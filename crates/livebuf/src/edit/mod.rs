@@ -24,7 +24,7 @@
 //! | `dissolve`, `extras`, `column` | columns of arrays, tables and lists |
 //! | `object`, `entries`, `row`, `array` | members of objects, fields of rows, elements |
 //! | `set` | one interface to them, and JSON pointers |
-//! | `cursor`, `values`, `transaction`, `doc_buf`, `template` | what is made of edits |
+//! | `cursor`, `values`, `transaction`, `doc_buf`, `state`, `template` | what is made of edits |
 
 mod array;
 mod column;
@@ -48,6 +48,8 @@ mod row;
 mod rules;
 mod set;
 mod sink;
+#[cfg(feature = "delta")]
+mod state;
 mod template;
 mod transaction;
 mod values;
@@ -58,4 +60,6 @@ pub use editor::DocBuf;
 pub use editor::Editor;
 pub use handles::NodeId;
 pub use new::{Child, Detached, New};
+#[cfg(feature = "delta")]
+pub(crate) use state::state_place;
 pub use template::{Stamp, Stamped, Template};

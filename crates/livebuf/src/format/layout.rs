@@ -362,8 +362,12 @@ pub const AUX_FREE_BLOCKS: u32 = 8;
 pub const AUX_FREED: u32 = 12;
 /// Offset of the revision (reserved, zero).
 pub const AUX_REVISION: u32 = 16;
-/// Offset of the extension directory's offset (reserved, zero).
-pub const AUX_EXTENSIONS: u32 = 20;
+/// Offset of the place of the document's state, 0 where it has none.
+pub const AUX_STATE: u32 = 20;
+/// Bytes of a document's state.
+pub const STATE_SIZE: u32 = 16;
+/// The ignore flag that says that the state is that of the bytes.
+pub const FLAG_STATE: u8 = 2;
 /// Offset of the free-list heads.
 pub const AUX_HEADS: u32 = 24;
 

@@ -9,4 +9,6 @@ pub(crate) mod half;
 pub mod layout;
 pub(crate) mod number;
 pub(crate) mod pointer;
+#[cfg(feature = "delta")]
+pub(crate) mod state;
 pub(crate) mod uuid;

@@ -10,7 +10,7 @@
 //! neighbours are merged, and free bytes at the end are given back.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u32, load_u64, round_up, slice};
+use crate::format::bytes::{load_u8, load_u32, load_u64, round_up, slice};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 use crate::store::undo::{Savepoint, Undo};
@@ -380,6 +380,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             undo.end(self.storage.bytes_mut());
         }
         self.undo = undo;
+        self.watch_state();
         true
     }
 
@@ -387,12 +388,20 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// nothing more, and is refused at its end.
     #[inline]
     fn may_change(&mut self, offset: u64, length: u64) -> bool {
-        !S::UNDO || !self.undo.is_open() || self.note(offset, length)
+        !S::UNDO || !self.undo.is_watching() || self.note(offset, length)
     }
 
     #[cold]
     #[inline(never)]
     fn note(&mut self, offset: u64, length: u64) -> bool {
+        if self.undo.is_stated() && offset < self.used as u64 {
+            // A state says which bytes a document has. A change makes them others.
+            self.undo.set_stated(false);
+            self.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
+        }
+        if !self.undo.is_open() {
+            return true;
+        }
         if self.refuses {
             return false;
         }
@@ -405,6 +414,63 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 false
             }
         }
+    }
+
+    // --- the state ----------------------------------------------------------
+
+    /// The ignore flags that this storage keeps right.
+    pub(crate) const KEPT_FLAGS: u8 =
+        if S::UNDO && cfg!(feature = "delta") { FLAG_STATE } else { 0 };
+
+    /// From here on a change ends the state that the document has. Called where the bytes come from
+    /// elsewhere. So the header's flag is right at any time, and no write asks for it by itself.
+    pub(crate) fn watch_state(&mut self) {
+        let flags = load_u8(self.bytes(), HEADER_IGNORE_FLAGS as u64).unwrap_or(0);
+        self.undo.set_stated(flags & Self::KEPT_FLAGS != 0);
+    }
+
+    /// Makes room for a state at the end of the document.
+    #[cfg(feature = "delta")]
+    pub(crate) fn place_state(&mut self) -> Result<u64> {
+        let aux_bytes = aux_size(FEW_CLASSES) as u64;
+        let missing = if self.aux().is_none() { aux_bytes } else { 0 };
+        self.ensure(0, missing + STATE_SIZE as u64)?;
+        let aux = match self.aux() {
+            Some(aux) => aux,
+            None => {
+                let at = self.used as u64;
+                self.extend(aux_bytes);
+                self.start_aux(at, FEW_CLASSES)
+            }
+        };
+        let place = self.used as u64;
+        self.extend(STATE_SIZE as u64);
+        self.write_u32(aux.at + AUX_STATE as u64, place as u32);
+        Ok(place)
+    }
+
+    /// Writes the state to its place: it is that of the bytes as they are.
+    #[cfg(feature = "delta")]
+    pub(crate) fn put_state(&mut self, place: u64, state: &[u8; STATE_SIZE as usize]) {
+        self.write(place, state);
+        self.write_u8(HEADER_IGNORE_FLAGS as u64, FLAG_STATE);
+        self.watch_state();
+    }
+
+    /// Makes the document as long as another one whose bytes are written next. If it is to be
+    /// longer, [`ensure`](Self::ensure) made room.
+    #[cfg(feature = "delta")]
+    pub(crate) fn begin_replacing(&mut self, length: u64) {
+        let used = self.used as u64;
+        if length >= used {
+            self.extend(length - used);
+        } else {
+            self.zero(length, used - length);
+            self.set_used(length);
+        }
+        (self.filled, self.clean_list) = (u32::MAX, false);
+        (self.must_merge, self.must_squeeze) = (false, self.refuses);
+        self.squeeze_above = SQUEEZE;
     }
 
     // --- the one way to change a byte ---------------------------------------

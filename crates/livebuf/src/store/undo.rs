@@ -15,6 +15,9 @@ use core::ops::Range;
 const SAVEPOINT: u32 = u32::MAX;
 /// The offset of a savepoint whose transaction was committed into the one around it.
 const MERGED: u32 = u32::MAX - 1;
+/// The bit beside the count of transactions: the document has a state, which the next change ends.
+/// Both are in one word, so that a write asks only once whether there is anything to do.
+const STATED: u32 = if cfg!(feature = "delta") { 1 << 31 } else { 0 };
 /// Bytes of an entry's offset and length.
 const FOOT: usize = 8;
 /// Allocated memory up to this is kept for the next transaction.
@@ -69,7 +72,7 @@ pub(crate) struct Undo {
     /// The part of the document's buffer that is the log; it ends at 0 where it is allocated.
     start: u32,
     end: u32,
-    /// Open transactions, each within the one before.
+    /// Open transactions, each within the one before; and [`STATED`].
     depth: u32,
     /// The last savepoint. Those before it are in the log.
     savepoint: Savepoint,
@@ -103,11 +106,27 @@ impl Undo {
     /// Whether a transaction is open, so that changes are to be noted.
     #[inline]
     pub(super) fn is_open(&self) -> bool {
-        self.depth > 0
+        self.depth() > 0
     }
 
     pub(super) fn depth(&self) -> u32 {
-        self.depth
+        self.depth & !STATED
+    }
+
+    /// Whether there is anything to do before a change: a transaction is open, or the document has
+    /// a state.
+    #[inline]
+    pub(super) fn is_watching(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// Whether the next change ends the document's state.
+    pub(super) fn is_stated(&self) -> bool {
+        self.depth & STATED != 0
+    }
+
+    pub(super) fn set_stated(&mut self, stated: bool) {
+        self.depth = self.depth() | if stated { STATED } else { 0 };
     }
 
     /// The bytes of the buffer that a document may use.
@@ -140,7 +159,7 @@ impl Undo {
         behind: bool,
         savepoint: Savepoint,
     ) -> Result<()> {
-        if self.depth == 0 {
+        if self.depth() == 0 {
             let end = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
             let start = savepoint.used + end.saturating_sub(savepoint.used) / 2;
             (self.start, self.end) = if behind { (start, end) } else { (0, 0) };
@@ -258,7 +277,7 @@ impl Undo {
         };
         put(buffer, self.start as usize + mark.saturating_sub(FOOT), &merged);
         self.savepoint = outer;
-        self.depth = self.depth.saturating_sub(1);
+        self.depth -= u32::from(self.is_open());
         self.last = 0..0;
     }
 
@@ -266,7 +285,7 @@ impl Undo {
     pub(super) fn close(&mut self, buffer: &[u8]) -> Savepoint {
         let savepoint = self.savepoint;
         self.length = savepoint.mark;
-        if self.depth > 1 {
+        if self.depth() > 1 {
             self.savepoint = self.outer(buffer);
             self.length = self.length.saturating_sub((Savepoint::SIZE + FOOT) as u32);
         }
@@ -274,7 +293,7 @@ impl Undo {
         if let Some(heap) = &mut self.heap {
             heap.truncate(self.length as usize);
         }
-        self.depth = self.depth.saturating_sub(1);
+        self.depth -= u32::from(self.is_open());
         self.last = 0..0;
         savepoint
     }
@@ -309,7 +328,8 @@ impl Undo {
             let log = self.start as usize..self.end as usize;
             buffer.get_mut(log).unwrap_or_default().fill(0);
         }
-        (self.start, self.end, self.depth, self.length) = (0, 0, 0, 0);
+        (self.start, self.end, self.length) = (0, 0, 0);
+        self.depth &= STATED;
         self.savepoint = Savepoint::default();
     }
 }

@@ -510,8 +510,11 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
 
     fn aux(&mut self) -> Result<()> {
         let aux = load_u32(self.bytes, HEADER_AUX as u64)? as u64;
+        let flags = load_u16(self.bytes, HEADER_READ_ONLY_FLAGS as u64)?;
+        let stated = (FLAG_STATE as u16) << 8;
+        let nowhere = error(ErrorKind::BadCode, HEADER_IGNORE_FLAGS as u64);
         if aux == 0 {
-            return Ok(());
+            return if flags == stated { Err(nowhere) } else { Ok(()) };
         }
         if load_u8(self.bytes, aux)? != KIND_AUX {
             return Err(error(ErrorKind::WrongBlock, aux));
@@ -523,8 +526,14 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         self.claim_block(RegionKind::Aux, aux, aux_size(classes) as u64)?;
         self.zero(aux + AUX_CLASSES as u64 + 1, aux + AUX_FREE_BYTES as u64)?;
         // Flags that we do not know may give these fields a meaning.
-        if load_u16(self.bytes, HEADER_READ_ONLY_FLAGS as u64)? == 0 {
-            self.zero(aux + AUX_REVISION as u64, aux + AUX_HEADS as u64)?;
+        if flags & !stated == 0 {
+            self.zero(aux + AUX_REVISION as u64, aux + AUX_STATE as u64)?;
+            let state = load_u32(self.bytes, aux + AUX_STATE as u64)? as u64;
+            if state != 0 {
+                self.claim_block(RegionKind::Aux, state, STATE_SIZE as u64)?;
+            } else if flags != 0 {
+                return Err(nowhere);
+            }
         }
         let (mut total, mut count) = (0u64, 0u32);
         for class in 0..classes {

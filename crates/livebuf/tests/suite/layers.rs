@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The core's, lowest first, as `lib.rs` lists them.
-const LAYERS: [&str; 10] = [
+const LAYERS: [&str; 11] = [
     "error",
     "format",
     "store",
@@ -20,6 +20,7 @@ const LAYERS: [&str; 10] = [
     "view",
     "encode",
     "edit",
+    "change",
     "serde_support",
     "macros",
     "mapped",

@@ -3,6 +3,7 @@
 
 mod api;
 mod bounds;
+mod deltas;
 mod editing;
 mod encoding;
 mod extended;
