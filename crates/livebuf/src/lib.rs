@@ -143,8 +143,8 @@ pub use store::storage::{Exclusive, Storage, Undoable};
 pub use view::validate::{Region, RegionKind, Stats};
 pub use view::{
     Array, ArrayIter, AsValue, Bound, Checked, Codes, Column, ColumnPath, Dictionary, Doc, Element,
-    Ends, Fields, Key, Keys, Kind, Lookup, Mode, Object, Ordered, Pointer, Run, Scalar, Table,
-    Tensor, TensorRef, Valid, Value, Values, View,
+    Ends, Fields, Key, Keys, Kind, Lookup, Mode, Number, Object, Ordered, Pointer, Run, Scalar,
+    Table, Tensor, TensorRef, Valid, Value, Values, View,
 };
 
 /// For bindings of other languages, and for what prepares something once for many objects

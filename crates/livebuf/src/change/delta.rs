@@ -444,7 +444,8 @@ impl Delta {
         after.extend_from_slice(&bytes[..bytes.len().min(length)]);
         after.resize(length, 0);
         let used = self.length.to_le_bytes();
-        let own = [(HEADER_USED as usize, &used[..]), (HEADER_IGNORE_FLAGS as usize, &[FLAG_STATE])];
+        let own =
+            [(HEADER_USED as usize, &used[..]), (HEADER_IGNORE_FLAGS as usize, &[FLAG_STATE])];
         let state = self.state.to_bytes();
         let changes = self.changes().map(|change| (change.offset as usize, change.new));
         for (at, new) in changes.chain(own).chain([(place, &state[..])]) {

@@ -106,9 +106,7 @@ impl Delta {
             if offset > before && offset > shorter {
                 return Err(input.damaged("bytes of the longer document are missing"));
             }
-            let size = |document: u32| {
-                (end.min(document as u64).saturating_sub(offset)) as usize
-            };
+            let size = |document: u32| (end.min(document as u64).saturating_sub(offset)) as usize;
             extend(&mut delta.new, input.take(size(delta.length))?)?;
             if let Some(old) = &mut delta.old {
                 extend(old, input.take(size(delta.base_length))?)?;

@@ -158,7 +158,9 @@ fn deltas_are_applied_within_transactions_and_in_fixed_buffers() {
     doc.begin_transaction().unwrap();
     let taken = std::mem::take(doc.observer_mut());
     let refused = Delta::make(&mut doc, taken.clone()).unwrap_err();
-    assert!(matches!(refused, DeltaError::Document(error) if error.kind() == ErrorKind::BadSequence));
+    assert!(
+        matches!(refused, DeltaError::Document(error) if error.kind() == ErrorKind::BadSequence)
+    );
     *doc.observer_mut() = taken;
     doc.set_pointer("/driver", "none").unwrap();
     doc.rollback_transaction().unwrap();
