@@ -148,6 +148,7 @@ lint-rust:
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy -p livebuf --no-default-features -- -D warnings
 	$(CARGO) clippy -p livebuf --no-default-features --features alloc -- -D warnings
+	$(CARGO) clippy -p livebuf --no-default-features --features delta -- -D warnings
 	$(CARGO) clippy -p livebuf-c --no-default-features --features small --profile size -- -D warnings
 
 fmt:

@@ -14,6 +14,7 @@ mod array;
 mod arrow;
 mod bytes;
 mod data;
+mod delta;
 mod edit;
 #[cfg(unix)]
 mod files;
@@ -70,6 +71,7 @@ const GROUPS: &[Group] = &[
     Group { name: "table", needs_data: false, run: table::run },
     #[cfg(feature = "arrow")]
     Group { name: "arrow", needs_data: false, run: arrow::run },
+    Group { name: "delta", needs_data: true, run: delta::run },
     Group { name: "json", needs_data: true, run: json::run },
     Group { name: "bytes", needs_data: true, run: bytes::run },
     Group { name: "memory", needs_data: true, run: memory::run },

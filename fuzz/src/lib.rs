@@ -11,13 +11,14 @@
 //! | `walk`, `columns` | asking a document everything, by row and by column |
 //! | `samples` | documents that hold every kind of block; others made by chance |
 //! | `changes` | edits as data, for trees and documents |
-//! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate`, `templates`, `logs` | the oracles |
+//! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate`, `templates`, `logs`, `deltas` | the oracles |
 
 use std::time::{Duration, Instant};
 
 pub mod bytes;
 pub mod changes;
 pub mod columns;
+pub mod deltas;
 pub mod edits;
 pub mod fresh;
 pub mod input;
@@ -68,6 +69,11 @@ pub fn logs(data: &[u8]) {
     logs::run(data);
 }
 
+/// Recorded edits as deltas, and deltas from any bytes: [`deltas::run`].
+pub fn deltas(data: &[u8]) {
+    deltas::run(data);
+}
+
 /// Any JSON text against serde_json: [`json::run`].
 pub fn json(data: &[u8]) {
     json::run(data);
@@ -100,7 +106,7 @@ pub struct Target {
 }
 
 /// All oracles.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "edits", run: edits, most: 1_500 },
     Target { name: "bytes", run: bytes, most: 1_500 },
     Target { name: "json", run: json, most: 60 },
@@ -109,6 +115,7 @@ pub const TARGETS: [Target; 8] = [
     Target { name: "mutations", run: mutations, most: 500 },
     Target { name: "templates", run: templates, most: 900 },
     Target { name: "logs", run: logs, most: 700 },
+    Target { name: "deltas", run: deltas, most: 400 },
 ];
 
 /// Prints a step where `LIVEBUF_FUZZ_TRACE` is set, to read what an input does.

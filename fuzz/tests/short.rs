@@ -1,7 +1,7 @@
 //! The oracles in short: seeded inputs, and every input that found something before.
 
 use livebuf_fuzz::input::Random;
-use livebuf_fuzz::{TARGETS, logs, mutate, refusals, templates};
+use livebuf_fuzz::{TARGETS, deltas, logs, mutate, refusals, templates};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -113,6 +113,18 @@ fn rows_of_logs() {
     println!("{all:?}");
     assert!(read > 100 && refused > 100 && cut > 100 && cut_short > 100, "{all:?}");
     assert!(damaged > 100 && rows > 10_000, "{all:?}");
+}
+
+/// Enough edits are recorded, undone and redone, and enough damaged deltas are applied and refused.
+#[test]
+fn recorded_deltas() {
+    let met = seeded(400, 1_000, deltas::run);
+    let sum = |count: &dyn Fn(&deltas::Met) -> usize| met.iter().map(count).sum::<usize>();
+    let (recorded, turned) = (sum(&|met| met.recorded), sum(&|met| met.turned));
+    let (applied, refused) = (sum(&|met| met.applied), sum(&|met| met.refused));
+    println!("{recorded} recorded, {turned} turned, {applied} applied, {refused} refused");
+    assert!(recorded > 2_000 && turned > 500, "{recorded} recorded, {turned} turned");
+    assert!(applied > 200 && refused > 500, "{applied} applied, {refused} refused");
 }
 
 /// Every edit was refused for want of room somewhere, of every kind of container.

@@ -2,8 +2,8 @@
 //! example is what the encoder writes.
 
 use livebuf::{
-    ColumnType, Date, Decimal, Doc, DocBuf, Editor, Encoder, New, Tensor, Time, Timestamp, Uuid,
-    VecStorage, json,
+    ColumnType, Date, Decimal, Doc, DocBuf, Editor, Encoder, New, State, Tensor, Time, Timestamp,
+    Uuid, VecStorage, json,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -437,7 +437,19 @@ fn edited() -> Vec<(&'static str, DocBuf)> {
     };
     let id = |n: u8| Uuid::from_bytes([n; 16]);
     let day = |n: i32| Date::from_days(n).unwrap();
+    let stated = |doc: &mut DocBuf| {
+        doc.remove_pointer("/note").unwrap();
+        doc.set_state(State::from_bytes(*b"sixteen by fate.")).unwrap();
+    };
     vec![
+        ("state", edit(r#"{"lap":55,"note":"a note that goes"}"#, &stated)),
+        (
+            "state_ended",
+            edit(r#"{"lap":55,"note":"a note that goes"}"#, &|doc| {
+                stated(doc);
+                doc.set_pointer("/lap", 56).unwrap();
+            }),
+        ),
         ("tensor", {
             let (_, mut doc) = tensors().into_iter().find(|(name, _)| *name == "rows").unwrap();
             doc.set_pointer("/1/at/0", 0.1).unwrap();
@@ -962,6 +974,8 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         }),
         ("BadIndex_head", patch(&map, &[(node + 12, map[node + 12] ^ 0x40)])),
         ("BadFreeList_count", patch(&free, &[(aux + 8, 9)])),
+        ("BadCode_state_without_place", patch(&free, &[(7, 2)])),
+        ("Overlap_state", patch(&free, &[(aux + 20, aux as u8)])),
         ("NotZero_aux_reserved", patch(&free, &[(aux + 16, 1)])),
         ("NestingLimit_arrays", {
             // Arrays of one array, each home behind the one before.

@@ -107,8 +107,9 @@ impl Delta {
         }
         // Where the document was encoded anew, its state needs a place again.
         if state_place(editor.as_bytes()).is_none() {
-            let bytes = editor.as_bytes();
+            let (bytes, used) = (editor.storage().bytes(), editor.as_bytes().len() as u64);
             let aux = load_u32(bytes, HEADER_AUX as u64)? as u64;
+            recorder.will_change(bytes, used, (aux_size(FEW_CLASSES) + STATE_SIZE) as u64);
             recorder.will_change(bytes, HEADER_AUX as u64, 4);
             if aux != 0 {
                 recorder.will_change(bytes, aux + AUX_STATE as u64, 4);
@@ -129,8 +130,10 @@ impl Delta {
             digest: None,
         };
         // The state itself is no range, if it stays in its place.
-        let fixed_place = (recorder.base_place == Some(place)).then(|| place..place + 16);
-        delta.collect(editor.storage().bytes(), &recorder, fixed_place)?;
+        let is_fixed = recorder.base_place == Some(place);
+        let state_range = place..place + STATE_SIZE as u64;
+        recorder.will_change(editor.storage().bytes(), place, STATE_SIZE as u64);
+        delta.collect(editor.storage().bytes(), &recorder, state_range, is_fixed)?;
         let hash = Sha256::new().chain_update(base.to_bytes()).chain_update(delta.content());
         let hash: [u8; 32] = hash.finalize().into();
         let state = hash.first_chunk().copied().unwrap_or_default();
@@ -145,7 +148,8 @@ impl Delta {
         &mut self,
         bytes: &[u8],
         recorder: &Recorder,
-        place: Option<Range<u64>>,
+        place: Range<u64>,
+        is_fixed: bool,
     ) -> Result<(), DeltaError> {
         let longer = match self.old {
             Some(_) => self.length.max(self.base_length),
@@ -170,8 +174,10 @@ impl Delta {
                 old.copy_from_slice(now);
                 recorder.restore(at, old);
                 for (index, (old, new)) in old.iter().zip(now).enumerate() {
-                    if old != new {
-                        push(at + index as u64..at + index as u64 + 1);
+                    // The state is written there later.
+                    let index = at + index as u64;
+                    if old != new || place.contains(&index) {
+                        push(index..index + 1);
                     }
                 }
                 at += size.max(1) as u64;
@@ -181,7 +187,7 @@ impl Delta {
         // All by which one document is longer. Of one that got shorter, the rest is still behind the
         // used bytes.
         push(shorter..longer);
-        let place = place.unwrap_or(0..0);
+        let place = if is_fixed { place } else { 0..0 };
         for range in ranges {
             let mut at = range.start;
             for hole in FIXED.iter().chain([&place]) {
@@ -371,7 +377,7 @@ impl Delta {
     }
 
     /// Notes the digest of a document that has the state that this delta leads to, so that
-    /// [`apply_verified`](Self::apply_verified) can compare all bytes. The encoding grows by 32
+    /// [`apply_checked`](Self::apply_checked) can compare all bytes. The encoding grows by 32
     /// bytes. Linear in the document.
     ///
     /// # Errors
@@ -431,7 +437,7 @@ impl Delta {
     ///
     /// # Errors
     /// As [`apply`](Self::apply); [`DeltaError::NoDigest`]; [`DeltaError::WrongDigest`].
-    pub fn apply_verified<S: Storage, O: Observer>(
+    pub fn apply_checked<S: Storage, O: Observer>(
         &self,
         editor: &mut Editor<S, O>,
     ) -> Result<(), DeltaError> {

@@ -96,7 +96,7 @@ impl fmt::Display for DeltaError {
             DeltaError::WrongDigest => {
                 f.write_str("the document would not have the bytes that the delta was made of")
             }
-            DeltaError::NoDigest => f.write_str("the delta has no digest to verify"),
+            DeltaError::NoDigest => f.write_str("the delta has no digest to compare with"),
             DeltaError::NotConsecutive { first, second } => {
                 write!(f, "the first delta ends at state {first}, the second begins at {second}")
             }

@@ -134,16 +134,16 @@ fn other_documents_are_refused_by_name() {
     assert_eq!(other.as_bytes(), before);
     // The same state by name, but other bytes: only the digest tells.
     let mut forged = base.clone();
-    forged.set_pointer("/laps/0", 1_000).unwrap();
+    forged.set_pointer("/laps/0", 9).unwrap();
     forged.set_state(delta.base()).unwrap();
     let before = forged.to_vec();
-    assert_eq!(delta.apply_verified(&mut forged), Err(DeltaError::NoDigest));
+    assert_eq!(delta.apply_checked(&mut forged), Err(DeltaError::NoDigest));
     delta.set_digest(doc.doc()).unwrap();
-    assert_eq!(delta.apply_verified(&mut forged), Err(DeltaError::WrongDigest));
+    assert_eq!(delta.apply_checked(&mut forged), Err(DeltaError::WrongDigest));
     assert_eq!(forged.as_bytes(), before);
     let mut same = base.clone();
     let delta = Delta::from_bytes(&delta.to_bytes()).unwrap();
-    delta.apply_verified(&mut same).unwrap();
+    delta.apply_checked(&mut same).unwrap();
     assert_eq!(same.as_bytes(), doc.as_bytes());
     let twice = delta.compose(&delta).unwrap_err();
     assert!(matches!(twice, DeltaError::NotConsecutive { .. }));
@@ -236,4 +236,151 @@ fn a_state_needs_a_place() {
     let error = livebuf::Doc::open(&bytes).unwrap().validate().err().unwrap();
     assert_eq!(error.kind(), ErrorKind::BadCode);
     assert_eq!(livebuf::Doc::open(&bytes).unwrap().state(), None);
+}
+
+/// Where the vectors are.
+fn vectors() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/deltas")
+}
+
+/// Deltas that must be read: name, base, delta, document afterwards.
+fn sound() -> Vec<(&'static str, Vec<u8>, Delta, Vec<u8>)> {
+    let step = |edit: &dyn Fn(&mut Recorded)| {
+        let mut doc = recorded(&sample());
+        let base = doc.as_bytes().to_vec();
+        edit(&mut doc);
+        let delta = made(&mut doc);
+        (base, delta, doc.as_bytes().to_vec())
+    };
+    let (base, delta, after) = step(&|doc| assert!(doc.set_pointer("/lap", 56).unwrap().is_none()));
+    let one = ("y_one_byte", base.clone(), delta.without_old(), after.clone());
+    let mut delta = delta;
+    delta.set_digest(livebuf::Doc::open(&after).unwrap()).unwrap();
+    let digest = ("y_digest", base, delta, after);
+    let (base, delta, after) =
+        step(&|doc| assert!(doc.set_pointer("/log/-", "a new line").unwrap().is_none()));
+    assert!(after.len() > base.len());
+    let shrinks = ("y_shrinks_with_old", after.clone(), delta.invert().unwrap(), base.clone());
+    vec![one, digest, ("y_grows", base, delta.without_old(), after), shrinks]
+}
+
+/// Damaged deltas, and the beginning of the error that each is refused with.
+fn damaged() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let head = |flags: u8| {
+        let mut bytes = vec![0xAB, 0x4C, 0x42, 0x44, 0, flags];
+        bytes.extend([[1; 16], [2; 16]].concat());
+        bytes
+    };
+    // From 64 bytes to 64 or 72, with these ranges.
+    let with = |flags: u8, rest: &[u8]| [&head(flags)[..], rest].concat();
+    let good = with(0, &[8, 8, 1, 32, 1, 5]);
+    Delta::from_bytes(&good).unwrap();
+    let patch = |at: usize, value: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = value;
+        bytes
+    };
+    vec![
+        ("n_empty", Vec::new(), "not a delta"),
+        ("n_magic", patch(3, b'F'), "not a delta"),
+        ("n_version", patch(4, 9), "the delta's version 9"),
+        ("n_flags", patch(5, 4), "the delta is damaged: unknown flags"),
+        ("n_cut", good[..good.len() - 1].to_vec(), "the delta is cut short"),
+        (
+            "n_number_too_long",
+            with(0, &[8, 8, 0x81, 0, 32, 1, 5]),
+            "the delta is damaged: a number",
+        ),
+        (
+            "n_number_too_large",
+            with(0, &[8, 8, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0x10, 1, 5]),
+            "the delta is damaged: a number",
+        ),
+        ("n_length_below_header", with(0, &[3, 8, 0]), "the delta is damaged: a length"),
+        ("n_range_empty", with(0, &[8, 8, 1, 32, 0]), "the delta is damaged: an empty range"),
+        (
+            "n_range_beyond",
+            with(0, &[8, 8, 1, 63, 2, 5, 5]),
+            "the delta is damaged: a range beyond",
+        ),
+        ("n_range_over_header", with(0, &[8, 8, 1, 7, 1, 5]), "the delta is damaged: a range over"),
+        ("n_range_over_used", with(0, &[8, 8, 1, 23, 1, 5]), "the delta is damaged: a range over"),
+        (
+            "n_growth_missing",
+            with(0, &[8, 9, 1, 65, 7, 1, 2, 3, 4, 5, 6, 7]),
+            "the delta is damaged: bytes of the longer",
+        ),
+        ("n_bytes_behind", [&good[..], &[0]].concat(), "the delta is damaged: bytes behind"),
+    ]
+}
+
+#[test]
+fn vectors_are_read_or_refused() {
+    let read = |name: String| std::fs::read(vectors().join(&name)).expect(&name);
+    let mut count = 0;
+    for (name, base, delta, after) in sound() {
+        let bytes = read(format!("{name}.delta"));
+        assert_eq!(bytes, delta.to_bytes(), "{name}");
+        assert_eq!(read(format!("{name}.base.lbuf")), base, "{name}");
+        let mut doc = copy(&base);
+        Delta::from_bytes(&bytes).unwrap().apply(&mut doc).unwrap();
+        assert_eq!(doc.as_bytes(), after, "{name}");
+        assert_eq!(read(format!("{name}.after.lbuf")), after, "{name}");
+        count += 3;
+    }
+    for (name, bytes, problem) in damaged() {
+        assert_eq!(read(format!("{name}.delta")), bytes, "{name}");
+        let error = Delta::from_bytes(&bytes).unwrap_err().to_string();
+        assert!(error.starts_with(problem), "{name}: {error}");
+        count += 1;
+    }
+    assert_eq!(std::fs::read_dir(vectors()).unwrap().count(), count);
+}
+
+#[test]
+#[ignore = "adds vectors that are not there yet"]
+fn write_missing_deltas() {
+    std::fs::create_dir_all(vectors()).unwrap();
+    let write = |name: String, bytes: &[u8]| {
+        let path = vectors().join(name);
+        if !path.exists() {
+            std::fs::write(path, bytes).unwrap();
+        }
+    };
+    for (name, base, delta, after) in sound() {
+        write(format!("{name}.delta"), &delta.to_bytes());
+        write(format!("{name}.base.lbuf"), &base);
+        write(format!("{name}.after.lbuf"), &after);
+    }
+    for (name, bytes, _) in damaged() {
+        write(format!("{name}.delta"), &bytes);
+    }
+}
+
+/// `docs/DELTA.md` names the vectors. A delta is smaller than a document with the same fields.
+#[test]
+fn the_page_says_what_is_there() {
+    let page = vectors().join("../../docs/DELTA.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let named: std::collections::BTreeSet<&str> =
+        page.split('`').filter(|word| word.starts_with("y_") || word.starts_with("n_")).collect();
+    let there: std::collections::BTreeSet<&str> = sound()
+        .iter()
+        .map(|sound| sound.0)
+        .chain(damaged().iter().map(|damaged| damaged.0))
+        .collect();
+    assert_eq!(named, there);
+
+    let (_, _, delta, _) = sound().remove(0);
+    let change = delta.changes().next().unwrap();
+    let document = json!({
+        "base": delta.base().to_bytes().as_slice(),
+        "state": delta.state().to_bytes().as_slice(),
+        "base_length": delta.base_length(),
+        "length": delta.length(),
+        "changes": [[change.offset, change.new]],
+    });
+    let (size, document) = (delta.to_bytes().len(), document.as_bytes().len());
+    println!("{size} bytes, as a document {document}");
+    assert!(document > 3 * size, "{size} bytes, as a document {document}");
 }
