@@ -148,8 +148,10 @@ pub use view::{
 };
 
 /// For bindings of other languages, and for what prepares something once for many objects
-/// alike: parts of views that outlive borrows, and objects by their slots.
+/// alike: parts of views that outlive borrows, and objects by their slots. For crates that follow
+/// JSON pointers token by token: their grammar.
 pub mod raw {
+    pub use crate::format::pointer;
     pub use crate::view::{Position, RowSlots, Slots, ValueParts};
 }
 

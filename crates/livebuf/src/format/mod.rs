@@ -8,7 +8,7 @@ pub(crate) mod extended;
 pub(crate) mod half;
 pub mod layout;
 pub(crate) mod number;
-pub(crate) mod pointer;
+pub mod pointer;
 #[cfg(feature = "delta")]
 pub(crate) mod state;
 pub(crate) mod uuid;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Longest token that needs unescaping.
+/// Longest token that is unescaped without an allocator.
 const MAX_ESCAPED: usize = 1024;
 
 #[cold]
@@ -15,7 +15,7 @@ fn bad() -> Error {
 /// # Errors
 /// [`ErrorKind::BadPointer`] where a non-empty pointer does not begin with `/`.
 #[inline]
-pub(crate) fn split(pointer: &str) -> Result<Option<(&str, &str)>> {
+pub fn split(pointer: &str) -> Result<Option<(&str, &str)>> {
     match pointer.strip_prefix('/') {
         Some(rest) => Ok(Some(rest.split_at(rest.find('/').unwrap_or(rest.len())))),
         None if pointer.is_empty() => Ok(None),
@@ -24,7 +24,10 @@ pub(crate) fn split(pointer: &str) -> Result<Option<(&str, &str)>> {
 }
 
 /// Splits a pointer before its last token: (parent, raw last token). `None` for the root.
-pub(crate) fn split_last(pointer: &str) -> Result<Option<(&str, &str)>> {
+///
+/// # Errors
+/// [`ErrorKind::BadPointer`] where a non-empty pointer does not begin with `/`.
+pub fn split_last(pointer: &str) -> Result<Option<(&str, &str)>> {
     match pointer.rsplit_once('/') {
         Some(pair) if pointer.starts_with('/') => Ok(Some(pair)),
         None if pointer.is_empty() => Ok(None),
@@ -35,10 +38,14 @@ pub(crate) fn split_last(pointer: &str) -> Result<Option<(&str, &str)>> {
 /// Calls `with` on the token's text, `~1` and `~0` resolved.
 ///
 /// # Errors
-/// [`ErrorKind::BadPointer`] where `~` is not followed by `0` or `1`, or an
-/// escaped token exceeds 1 KiB.
+/// [`ErrorKind::BadPointer`] where `~` is not followed by `0` or `1`. Without an allocator,
+/// also where an escaped token exceeds 1 KiB.
 #[inline]
 pub(crate) fn with_text<R>(raw: &str, with: impl FnOnce(&str) -> Result<R>) -> Result<R> {
+    #[cfg(feature = "alloc")]
+    if raw.len() > MAX_ESCAPED {
+        return with(&unescaped(raw)?);
+    }
     if raw.contains('~') {
         let mut buffer = [0; MAX_ESCAPED];
         with(unescape(raw, &mut buffer)?)
@@ -67,8 +74,30 @@ fn unescape<'b>(raw: &str, buffer: &'b mut [u8; MAX_ESCAPED]) -> Result<&'b str>
     core::str::from_utf8(&buffer[..length]).map_err(|_| bad())
 }
 
+/// The token's text, `~1` and `~0` resolved.
+///
+/// # Errors
+/// [`ErrorKind::BadPointer`] where `~` is not followed by `0` or `1`.
+#[cfg(feature = "alloc")]
+pub fn unescaped(raw: &str) -> Result<alloc::borrow::Cow<'_, str>> {
+    let mut parts = raw.split('~');
+    let first = parts.next().unwrap_or_default();
+    if first.len() == raw.len() {
+        return Ok(raw.into());
+    }
+    let mut text = alloc::string::String::from(first);
+    for part in parts {
+        match part.split_at_checked(1) {
+            Some(("0", rest)) => text.extend(["~", rest]),
+            Some(("1", rest)) => text.extend(["/", rest]),
+            _ => return Err(bad()),
+        }
+    }
+    Ok(text.into())
+}
+
 /// The array index that a token states: digits without leading zeros.
-pub(crate) fn index(raw: &str) -> Option<u32> {
+pub fn index(raw: &str) -> Option<u32> {
     let digits = raw.as_bytes();
     let plain = digits.iter().all(u8::is_ascii_digit);
     if plain && (digits.len() == 1 || digits.first() != Some(&b'0')) {
@@ -79,4 +108,4 @@ pub(crate) fn index(raw: &str) -> Option<u32> {
 }
 
 /// The token for the place after an array's last element.
-pub(crate) const END: &str = "-";
+pub const END: &str = "-";
