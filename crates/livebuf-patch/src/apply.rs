@@ -207,7 +207,9 @@ fn missing<S: Storage, O: Observer>(
             Err(error) => return PatchError::from(error).at(path),
             Ok(Some(value)) if value.is_array() || value.is_object() => continue,
             Ok(Some(_)) => {
-                let message = format!("the value at {place:?} is no object or array, and so has nothing below");
+                let message = format!(
+                    "the value at {place:?} is no object or array, and so has nothing below"
+                );
                 return PatchError::new(PatchErrorKind::WrongType, message).at(path);
             }
             Ok(None) if end == path.len() && !is_parent => {

@@ -82,8 +82,9 @@ fn enter<'a, 'b, A: Mode, B: Mode>(
     }
     Ok(match kind {
         Kind::Null => true,
-        Kind::Bool | Kind::Int | Kind::Uint => one.parts().cell == two.parts().cell
-            && one.parts().tag == two.parts().tag,
+        Kind::Bool | Kind::Int | Kind::Uint => {
+            one.parts().cell == two.parts().cell && one.parts().tag == two.parts().tag
+        }
         Kind::Float if rule == Rule::Test => numbers_equal(one, two)?,
         Kind::Float => one.parts().cell == two.parts().cell,
         Kind::NumberText if rule == Rule::Test => numbers_equal(one, two)?,
@@ -169,11 +170,7 @@ pub(crate) fn digest(value: Value<'_, Valid>, seed: &RandomState) -> u64 {
 }
 
 /// The digest of a scalar; opens a container.
-fn begin<'a>(
-    value: Value<'a, Valid>,
-    seed: &RandomState,
-    open: &mut Vec<Rest<'a>>,
-) -> Option<u64> {
+fn begin<'a>(value: Value<'a, Valid>, seed: &RandomState, open: &mut Vec<Rest<'a>>) -> Option<u64> {
     Some(match value.view() {
         View::Null => seed.hash_one(b'n'),
         View::Bool(value) => seed.hash_one((b'b', value)),
@@ -208,7 +205,9 @@ pub(crate) fn text_size(value: Value<'_, Valid>, most: u64) -> u64 {
         if let Some(value) = next.take() {
             size += match value.view() {
                 View::Null | View::Bool(_) => 5,
-                View::Int(value) => 2 + u64::from(value.unsigned_abs().checked_ilog10().unwrap_or(0)),
+                View::Int(value) => {
+                    2 + u64::from(value.unsigned_abs().checked_ilog10().unwrap_or(0))
+                }
                 View::Uint(_) | View::Float(_) => 18,
                 View::NumberText(text) => text.len() as u64,
                 View::String(text) => 2 + text.len() as u64,

@@ -3,7 +3,7 @@
 use crate::error::{PatchError, PatchErrorKind, Result};
 use livebuf::raw::pointer;
 use livebuf::{
-    Array, AsValue, DocBuf, DuplicateKeys, EncodeOptions, Encoder, Key, Limits, Mode, Valid, Value,
+    Array, AsValue, DocBuf, DuplicateKeys, EncodeOptions, Encoder, Key, Limits, Valid, Value,
     layout,
 };
 use livebuf_json::ReadOptions;
@@ -128,10 +128,10 @@ impl<'p> Operation<'p> {
 
     /// Reads an operation. Members that the RFC does not know are ignored.
     fn read(object: Value<'p, Valid>) -> Result<Self> {
-        static OP: Key = Key::new("op");
-        static PATH: Key = Key::new("path");
-        static FROM: Key = Key::new("from");
-        static VALUE: Key = Key::new("value");
+        static OP: Key<'static> = Key::new("op");
+        static PATH: Key<'static> = Key::new("path");
+        static FROM: Key<'static> = Key::new("from");
+        static VALUE: Key<'static> = Key::new("value");
         let malformed = |message: String| PatchError::new(PatchErrorKind::Malformed, message);
         let Some(members) = object.as_object() else {
             return Err(malformed(format!("it is no object but {}", kind(object))));
@@ -214,8 +214,7 @@ impl Patch {
     /// # Errors
     /// [`PatchErrorKind::Json`], [`PatchErrorKind::Malformed`].
     pub fn from_slice(text: &[u8]) -> Result<Patch> {
-        let options =
-            ReadOptions::new().limits(limits()).duplicate_keys(DuplicateKeys::Error);
+        let options = ReadOptions::new().limits(limits()).duplicate_keys(DuplicateKeys::Error);
         Patch::over(livebuf_json::from_slice_with(text, &options)?)
     }
 

@@ -216,7 +216,11 @@ fn a_key_twice() {
     let text = r#"[{"op": "add", "path": "/baz", "value": "qux", "op": "remove"}]"#;
     let error = text.parse::<Patch>().unwrap_err();
     assert_eq!(error.kind(), PatchErrorKind::Json);
-    assert!(error.json_error().is_some_and(|error| error.kind() == livebuf_json::ErrorKind::DuplicateKey));
+    assert!(
+        error
+            .json_error()
+            .is_some_and(|error| error.kind() == livebuf_json::ErrorKind::DuplicateKey)
+    );
 }
 
 /// An error says which operation, of which name, where, why, and what helps.
