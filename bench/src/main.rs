@@ -21,6 +21,7 @@ mod files;
 mod json;
 mod map;
 mod memory;
+mod patch;
 mod record;
 mod report;
 mod table;
@@ -72,6 +73,7 @@ const GROUPS: &[Group] = &[
     #[cfg(feature = "arrow")]
     Group { name: "arrow", needs_data: false, run: arrow::run },
     Group { name: "delta", needs_data: true, run: delta::run },
+    Group { name: "patch", needs_data: true, run: patch::run },
     Group { name: "json", needs_data: true, run: json::run },
     Group { name: "bytes", needs_data: true, run: bytes::run },
     Group { name: "memory", needs_data: true, run: memory::run },

@@ -11,7 +11,7 @@
 //! | `walk`, `columns` | asking a document everything, by row and by column |
 //! | `samples` | documents that hold every kind of block; others made by chance |
 //! | `changes` | edits as data, for trees and documents |
-//! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate`, `templates`, `logs`, `deltas` | the oracles |
+//! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate`, `templates`, `logs`, `deltas`, `patches` | the oracles |
 
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,7 @@ pub mod json;
 pub mod logs;
 pub mod model;
 pub mod mutate;
+pub mod patches;
 pub mod refusals;
 pub mod samples;
 pub mod shadow;
@@ -74,6 +75,11 @@ pub fn deltas(data: &[u8]) {
     deltas::run(data);
 }
 
+/// Patches, merge patches and diffs against plain trees: [`patches::run`].
+pub fn patches(data: &[u8]) {
+    patches::run(data);
+}
+
 /// Any JSON text against serde_json: [`json::run`].
 pub fn json(data: &[u8]) {
     json::run(data);
@@ -106,7 +112,7 @@ pub struct Target {
 }
 
 /// All oracles.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "edits", run: edits, most: 1_500 },
     Target { name: "bytes", run: bytes, most: 1_500 },
     Target { name: "json", run: json, most: 60 },
@@ -116,6 +122,7 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "templates", run: templates, most: 900 },
     Target { name: "logs", run: logs, most: 700 },
     Target { name: "deltas", run: deltas, most: 400 },
+    Target { name: "patches", run: patches, most: 900 },
 ];
 
 /// Prints a step where `LIVEBUF_FUZZ_TRACE` is set, to read what an input does.

@@ -1,7 +1,7 @@
 //! The oracles in short: seeded inputs, and every input that found something before.
 
 use livebuf_fuzz::input::Random;
-use livebuf_fuzz::{TARGETS, deltas, logs, mutate, refusals, templates};
+use livebuf_fuzz::{TARGETS, deltas, logs, mutate, patches, refusals, templates};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -125,6 +125,24 @@ fn recorded_deltas() {
     println!("{recorded} recorded, {turned} turned, {applied} applied, {refused} refused");
     assert!(recorded > 2_000 && turned > 500, "{recorded} recorded, {turned} turned");
     assert!(applied > 200 && refused > 500, "{applied} applied, {refused} refused");
+}
+
+/// Enough patches are applied, of every operation, and enough are refused; enough diffs change,
+/// move and cannot be merged.
+#[test]
+fn patches_and_diffs() {
+    let met = seeded(900, 1_500, patches::run);
+    let sum = |count: &dyn Fn(&patches::Met) -> usize| met.iter().map(count).sum::<usize>();
+    let (applied, refused) = (sum(&|met| met.applied), sum(&|met| met.refused));
+    let operations = [0, 1, 2, 3, 4, 5].map(|at| sum(&|met| met.operations[at]));
+    let (merged, diffs, moves) =
+        (sum(&|met| met.merged), sum(&|met| met.diffs), sum(&|met| met.moves));
+    let merge_diffs = [0, 1].map(|at| sum(&|met| met.merge_diffs[at]));
+    let all = (applied, refused, operations, merged, diffs, moves, merge_diffs);
+    println!("{all:?}");
+    assert!(applied > 1_000 && refused > 1_000 && merged > 500, "{all:?}");
+    assert!(operations.iter().all(|&count| count > 200), "{all:?}");
+    assert!(diffs > 1_000 && moves > 50 && merge_diffs.iter().all(|&count| count > 100), "{all:?}");
 }
 
 /// Every edit was refused for want of room somewhere, of every kind of container.
