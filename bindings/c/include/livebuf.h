@@ -23,10 +23,12 @@
  *   dates, decimals livebuf_read_date livebuf_read_timestamp livebuf_date livebuf_extended
  *   tensors         livebuf_read_tensor livebuf_tensor_of livebuf_tensor_new
  *   take out        livebuf_remove livebuf_remove_at livebuf_clear
+ *   all or nothing  livebuf_begin livebuf_commit livebuf_rollback
+ *   what changed    livebuf_record livebuf_record_end livebuf_on_change
  *   untrusted       livebuf_validate (or livebuf_validate_in, which allocates nothing)
  *
  * Sections: 1 types, 2 begin and open, 3 read, 4 set, 5 more reading, 6 more editing, prepared messages,
- * 7 columns,
+ * transactions, changed bytes, 7 columns,
  * 8 documents that manage their memory, 9 validate, measure, limit, 10 JSON, 11 statuses;
  * then the bodies of the inline functions.
  *
@@ -121,7 +123,7 @@ typedef struct {
   /** What the last call that failed said. */
   livebuf_error error;
   /** Private. */
-  uint64_t private_editor[63];
+  uint64_t private_editor[67];
 } livebuf_doc;
 
 /**
@@ -1055,7 +1057,7 @@ static inline bool livebuf_bytes_are_current(const livebuf_doc *doc, livebuf_byt
 #define LIVEBUF_TAG_ARRAY 33
 
 /* ==========================================================================================
-   6. More editing, prepared messages
+   6. More editing, prepared messages, transactions, changed bytes
    ========================================================================================== */
 
 /**
@@ -1434,6 +1436,119 @@ livebuf_status livebuf_stamp_doc(const livebuf_template *prepared,
                                  livebuf_doc *doc,
                                  uint8_t *buffer,
                                  size_t capacity);
+
+/* Transactions: several edits whole or not at all. */
+
+/**
+ * Begins a transaction: the edits from here on stay if livebuf_commit follows, and are taken
+ * back by livebuf_rollback. Within a transaction this begins another one, which can be taken
+ * back alone: a savepoint.
+ *
+ * The edits take place at once, and can be read. Beside them the bytes that they overwrite are
+ * kept in a log, never a copy of the document.
+ *
+ * Memory: over memory of yours nothing is allocated: until the transaction ends, the log takes
+ * the later half of the room behind the document. A document of the context API can grow in
+ * transactions; its log is memory from the system. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
+ * LIVEBUF_NO_SPACE where there is no room for a log, LIVEBUF_IO where memory was refused,
+ * LIVEBUF_READ_ONLY, LIVEBUF_BROKEN. An edit whose old bytes do not fit into the log fails with
+ * LIVEBUF_NO_SPACE or LIVEBUF_IO; then only livebuf_rollback works. Threads: an edit.
+ */
+livebuf_status livebuf_begin(livebuf_doc *doc);
+
+/**
+ * Keeps the edits since the last livebuf_begin, if those are kept that it was called within.
+ * Constant time.
+ *
+ * Memory: the log's memory is free again when the outermost transaction ends. NULL:
+ * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BAD_SEQUENCE where no transaction is open; the error of
+ * an edit that did not fit into the log: then the transaction stays open. Threads: an edit.
+ */
+livebuf_status livebuf_commit(livebuf_doc *doc);
+
+/**
+ * Takes back the edits since the last livebuf_begin: the document's bytes are as they were
+ * then. All values, iterators and places are stale. Linear in the bytes that the edits
+ * overwrote and added.
+ *
+ * Memory: as livebuf_commit. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BAD_SEQUENCE where no
+ * transaction is open. Threads: an edit.
+ */
+livebuf_status livebuf_rollback(livebuf_doc *doc);
+
+/**
+ * How many transactions are open, each within the one before.
+ *
+ * Memory: none. NULL and documents that are only read: 0. Errors: none. Threads: a read.
+ */
+uint32_t livebuf_transactions(const livebuf_doc *doc);
+
+/* Which bytes edits change: to be told before each change, or to have the ranges noted. */
+
+/**
+ * Calls `callback` before each change of the document's bytes, until it is called again with
+ * a NULL `callback`. A document has one callback: a recorder is one, too. `bytes` is the
+ * document's first byte at that time; the old bytes lie at `bytes + offset`. One edit makes
+ * several changes. They may reach behind the document, and the new bytes may equal the old
+ * ones. Going back in a transaction is told as well.
+ *
+ * The callback may read these bytes. It may use other documents, but not this one, and does
+ * not leave by longjmp or an exception.
+ *
+ * Memory: keeps `user` until then; livebuf_init, livebuf_open and livebuf_destroy end it, too.
+ * NULL: `callback` ends it; `user` is yours; `doc` LIVEBUF_NULL_ARGUMENT. Errors:
+ * LIVEBUF_READ_ONLY, LIVEBUF_NOT_OPEN. Threads: as an edit, but values stay current.
+ */
+livebuf_status livebuf_on_change(livebuf_doc *doc, void (*callback)(void *user,
+                                                                    const uint8_t *bytes,
+                                                                    size_t offset,
+                                                                    size_t length), void *user);
+
+/** A stretch of a document's bytes. */
+typedef struct {
+  /** Offset of the first byte. */
+  size_t offset;
+  /** Count of bytes. */
+  size_t length;
+} livebuf_changed;
+
+/** Notes which bytes of a document are changed: a variable of yours. */
+typedef struct {
+  /** Your array: the changed ranges, in order. They neither touch nor overlap. */
+  livebuf_changed *ranges;
+  /** Count of ranges. */
+  size_t count;
+  /** Most ranges that the array holds. */
+  size_t capacity;
+  /** Bytes of the document when livebuf_record_end was called. */
+  size_t length;
+} livebuf_recorder;
+
+/**
+ * Notes from here on which bytes of the document are changed, until livebuf_record_end. Where
+ * the array is full, the two ranges with the least between them become one. So the ranges
+ * always cover all changes, and a longer array only makes them closer. A document has one
+ * recorder or one callback.
+ *
+ * Memory: writes `*recorder` and all `capacity` elements of `ranges`, and keeps both until
+ * livebuf_record_end. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_SPACE for a capacity
+ * of 0, LIVEBUF_READ_ONLY, LIVEBUF_NOT_OPEN. Threads: as an edit, but values stay current.
+ */
+livebuf_status livebuf_record(livebuf_doc *doc,
+                              livebuf_recorder *recorder,
+                              livebuf_changed *ranges,
+                              size_t capacity);
+
+/**
+ * Ends what livebuf_record began. `recorder->ranges` are the changed bytes of the document as
+ * it is now, `recorder->count` of them, and `recorder->length` is its length. No range reaches
+ * behind it. Who has the document as it was can copy these bytes, and has it as it is.
+ *
+ * Memory: the document keeps nothing any more. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
+ * LIVEBUF_BAD_SEQUENCE where this recorder does not note this document's changes. Threads: as
+ * livebuf_record.
+ */
+livebuf_status livebuf_record_end(livebuf_doc *doc, livebuf_recorder *recorder);
 
 /* ==========================================================================================
    7. Columns
@@ -1874,6 +1989,7 @@ livebuf_status livebuf_compact(livebuf_doc *doc);
 /**
  * Ends a document of the context API: memory goes back, a mapped file is cut to the
  * document, brought to the disk and closed (call livebuf_flush before to hear of errors).
+ * Transactions that are still open are rolled back.
  *
  * Memory: `doc`, its values and text are gone; never for a livebuf_doc of the caller's own.
  * NULL: nothing is done. Errors: none. Threads: nobody else may use it.

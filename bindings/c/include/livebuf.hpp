@@ -7,6 +7,7 @@
 //
 // Owners:     document manages its memory; buffer is over memory of yours and never
 //             allocates. Both move, neither copies (document::copy does).
+// Batches:    transaction makes edits whole or not at all, recording notes which bytes change.
 // Messages:   prepared writes messages of one kind, each by a copy and a few stores.
 // Views:      value, and what comes of it, borrow the document. After an edit they are
 //             stale: they read as if nothing were there, and error() says so.
@@ -1208,6 +1209,101 @@ class buffer : public editing<buffer> {
 
  private:
   livebuf_doc doc_;
+};
+
+/// Edits that happen whole or not at all: what is not committed at the end of the scope is
+/// rolled back, also where an exception leaves it. One within another is a savepoint.
+///
+///   livebuf::transaction batch(doc);
+///   doc["from"] = 0;
+///   doc["to"] = 10;
+///   livebuf::check(batch.commit());
+class transaction {
+ public:
+  /// Begins it. Where it cannot begin, it throws, or without exceptions is false.
+  template <class Owner>
+  explicit transaction(editing<Owner> &doc) : transaction(doc.raw()) {}
+  explicit transaction(livebuf_doc *doc) : doc_(doc) {
+    if (detail::settled(doc, livebuf_begin(doc))) depth_ = livebuf_transactions(doc);
+  }
+  transaction(const transaction &) = delete;
+  transaction &operator=(const transaction &) = delete;
+  ~transaction() { (void)rollback(); }
+
+  /// Whether it is open.
+  explicit operator bool() const noexcept {
+    return depth_ && livebuf_transactions(doc_) >= depth_;
+  }
+  /// Keeps the edits. Those within that are still open are rolled back. Where an edit did not
+  /// fit into the log, this fails, and the end of the scope rolls back.
+  status commit() noexcept {
+    if (!*this) return LIVEBUF_BAD_SEQUENCE;
+    while (livebuf_transactions(doc_) > depth_) {
+      if (status ended = livebuf_rollback(doc_); !ended) return ended;
+    }
+    status ended = livebuf_commit(doc_);
+    if (ended) depth_ = 0;
+    return ended;
+  }
+  /// Takes the edits back.
+  status rollback() noexcept {
+    if (!*this) return LIVEBUF_BAD_SEQUENCE;
+    while (livebuf_transactions(doc_) >= depth_) {
+      if (status ended = livebuf_rollback(doc_); !ended) return ended;
+    }
+    depth_ = 0;
+    return LIVEBUF_OK;
+  }
+
+ private:
+  livebuf_doc *doc_;
+  /// How many are open with it; 0 where it is not open.
+  std::uint32_t depth_ = 0;
+};
+
+/// Which bytes of a document are changed in its lifetime, or until end().
+///
+///   livebuf::recording changes(doc);
+///   doc["lap"] = 56;
+///   for (livebuf_changed range : changes.end()) send(range.offset, range.length);
+class recording {
+ public:
+  /// Begins it. At most `capacity` ranges are told apart: when there are more, neighbours become
+  /// one. Where it cannot begin, it throws, or without exceptions is false.
+  template <class Owner>
+  explicit recording(editing<Owner> &doc, std::size_t capacity = 64)
+      : recording(doc.raw(), capacity) {}
+  explicit recording(livebuf_doc *doc, std::size_t capacity = 64)
+      : doc_(doc), ranges_(capacity) {
+    is_open_ = bool(detail::settled(
+        doc, livebuf_record(doc, &recorder_, ranges_.data(), ranges_.size())));
+  }
+  recording(const recording &) = delete;
+  recording &operator=(const recording &) = delete;
+  ~recording() { stop(); }
+
+  explicit operator bool() const noexcept { return is_open_; }
+  /// Ends it. The changed ranges of the document as it is now, in order: what lies between them
+  /// is as it was.
+  const std::vector<livebuf_changed> &end() {
+    stop();
+    return ranges_;
+  }
+  /// Bytes of the document when it ended.
+  std::size_t length() const noexcept { return recorder_.length; }
+
+ private:
+  void stop() noexcept {
+    if (!is_open_) return;
+    livebuf_record_end(doc_, &recorder_);
+    is_open_ = false;
+    ranges_.resize(recorder_.count);
+  }
+
+  livebuf_doc *doc_;
+  std::vector<livebuf_changed> ranges_;
+  livebuf_recorder recorder_ = {};
+  bool is_open_ = false;
 };
 
 /// A prepared message: a livebuf_template and its memory. Made once from an example, it writes

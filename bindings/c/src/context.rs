@@ -264,7 +264,7 @@ impl Context {
 impl Keeper {
     fn memory(&mut self) -> Memory {
         let owner = &raw mut *self as *mut Owner;
-        Memory { pointer: self.block, capacity: self.size, owner }
+        Memory::of(self.block, self.size, owner)
     }
 
     /// Memory for a document from the allocator.
@@ -502,7 +502,7 @@ pub unsafe extern "C" fn livebuf_map_file(
                 Holds::Edited(storage) => {
                     let bytes = storage.bytes_mut();
                     let (pointer, capacity) = (bytes.as_mut_ptr(), bytes.len());
-                    let memory = Memory { pointer, capacity, owner };
+                    let memory = Memory::of(pointer, capacity, owner);
                     let new = mode == livebuf_map_mode::LIVEBUF_MAP_CREATE as u32;
                     let editor =
                         if new { Editor::create(memory) } else { Editor::open_unvalidated(memory) };
@@ -670,6 +670,7 @@ pub unsafe extern "C" fn livebuf_get_stats(
 
 /// Ends a document of the context API: memory goes back, a mapped file is cut to the
 /// document, brought to the disk and closed (call livebuf_flush before to hear of errors).
+/// Transactions that are still open are rolled back.
 ///
 /// Memory: `doc`, its values and text are gone; never for a livebuf_doc of the caller's own.
 /// NULL: nothing is done. Errors: none. Threads: nobody else may use it.
@@ -677,6 +678,7 @@ pub unsafe extern "C" fn livebuf_get_stats(
 pub unsafe extern "C" fn livebuf_destroy(doc: *mut livebuf_doc) {
     // SAFETY: the caller's word.
     let Ok(context) = (unsafe { Context::of(doc) }) else { return };
+    context.doc.end_editor();
     let used = context.doc.length as u64;
     if let Holds::Edited(storage) = core::mem::replace(&mut context.keeper.holds, Holds::Nothing) {
         // Spare room that stays in the file harms nothing.

@@ -4,6 +4,8 @@
 //! three words that C wants to see. Every edit renews these words and the generation, by
 //! which values, text and iterators of before are known to be stale.
 
+use core::cell::Cell;
+use core::ffi::c_void;
 use core::mem::{MaybeUninit, align_of, size_of};
 use core::ptr::NonNull;
 use core::slice;
@@ -32,11 +34,11 @@ pub struct livebuf_doc {
     /// What the last call that failed said.
     pub error: livebuf_error,
     /// Private.
-    pub private_editor: [MaybeUninit<u64>; 63],
+    pub private_editor: [MaybeUninit<u64>; 67],
 }
 
 /// Words that an editor takes; the header says the number itself.
-const EDITOR_WORDS: usize = 63;
+const EDITOR_WORDS: usize = 67;
 
 const _: () =
     assert!(size_of::<Editor<Memory>>() <= EDITOR_WORDS * 8 && align_of::<Editor<Memory>>() <= 8);
@@ -57,30 +59,101 @@ pub(crate) struct Owner {
     pub(crate) grow: Grow,
 }
 
+/// Is told of each change of a document before it takes place: the user's pointer, the
+/// document's first byte, offset and length.
+pub(crate) type OnChange =
+    unsafe extern "C" fn(user: *mut c_void, bytes: *const u8, offset: usize, length: usize);
+
 /// The memory a document lies in.
-#[derive(Clone, Copy)]
 pub(crate) struct Memory {
     pub(crate) pointer: *mut u8,
     pub(crate) capacity: usize,
     /// NULL for memory that does not grow.
     pub(crate) owner: *mut Owner,
+    /// Bytes that may be written without telling of it: all, or none where a transaction is open
+    /// or a function is to be told.
+    unwatched: Cell<usize>,
+    watched: bool,
+    on_change: Cell<Option<OnChange>>,
+    user: Cell<*mut c_void>,
 }
 
 impl Memory {
     pub(crate) fn fixed(pointer: *mut u8, capacity: usize) -> Memory {
+        Memory::of(pointer, capacity.min(isize::MAX as usize), core::ptr::null_mut())
+    }
+
+    pub(crate) fn of(pointer: *mut u8, capacity: usize, owner: *mut Owner) -> Memory {
+        let user = Cell::new(core::ptr::null_mut());
+        let unwatched = Cell::new(capacity);
         Memory {
             pointer,
-            capacity: capacity.min(isize::MAX as usize),
-            owner: core::ptr::null_mut(),
+            capacity,
+            owner,
+            unwatched,
+            watched: false,
+            on_change: Cell::new(None),
+            user,
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn call(&self, offset: u64, length: u64) {
+        if let Some(on_change) = self.on_change.get() {
+            // SAFETY: the caller's function. Nothing here borrows the bytes meanwhile.
+            unsafe { on_change(self.user.get(), self.pointer, offset as usize, length as usize) };
+        }
+    }
+
+    /// Tells this function of changes from here on.
+    pub(crate) fn tell(&self, on_change: Option<OnChange>, user: *mut c_void) {
+        self.on_change.set(on_change);
+        self.user.set(user);
+        self.seal();
+    }
+
+    /// Sets which bytes may be written without telling of it.
+    fn seal(&self) {
+        let is_watched = self.watched || self.on_change.get().is_some();
+        self.unwatched.set(if is_watched { 0 } else { self.capacity });
+    }
+
+    /// The pointer for the function that is told of changes, if there is one.
+    pub(crate) fn told(&self) -> Option<*mut c_void> {
+        self.on_change.get().map(|_| self.user.get())
     }
 }
 
 impl Storage for Memory {
     const ZEROED: bool = false;
-    // An editor in a livebuf_doc is never dropped: it must hold nothing.
+    // The editor in a livebuf_doc of the caller's is never dropped: it must hold nothing. That of
+    // a context is, with its undo log.
     const FIXED: bool = true;
-    const UNDO: bool = false;
+
+    const SEALS: bool = true;
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn unwatched(&mut self) -> &mut [u8] {
+        // SAFETY: as `bytes_mut`: these are the first of them, or none.
+        unsafe { slice::from_raw_parts_mut(self.pointer, self.unwatched.get()) }
+    }
+
+    fn set_watched(&mut self, watched: bool) {
+        self.watched = watched;
+        self.seal();
+    }
+
+    fn log_behind(&self) -> bool {
+        self.owner.is_null()
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn will_change(&mut self, offset: u64, length: u64) {
+        if self.on_change.get().is_some() {
+            self.call(offset, length);
+        }
+    }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn bytes(&self) -> &[u8] {
@@ -99,8 +172,12 @@ impl Storage for Memory {
     fn grow(&mut self, capacity: u64) -> GrowResult {
         // SAFETY: an owner outlives its document.
         match unsafe { self.owner.as_ref() }.map(|owner| owner.grow) {
-            // SAFETY: the owner's own function.
-            Some(grow) => unsafe { grow(self.owner, self, capacity) },
+            Some(grow) => {
+                // SAFETY: the owner's own function.
+                let grown = unsafe { grow(self.owner, self, capacity) };
+                self.seal();
+                grown
+            }
             None => {
                 let length = self.capacity as u64;
                 let missing = capacity.saturating_sub(length);
@@ -221,12 +298,25 @@ impl livebuf_doc {
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn editor_mut(&mut self) -> Result<&mut Editor<Memory>> {
+    pub(crate) fn editor_mut(&mut self) -> Result<&mut Editor<Memory>> {
         match self.private_state {
             // SAFETY: in this state it lies there.
             EDITS => Ok(unsafe { &mut *self.private_editor.as_mut_ptr().cast() }),
             _ => Err(self.editor().err().unwrap_or(NULL)),
         }
+    }
+
+    /// Ends the editor of a document that lives no longer: open transactions are rolled back,
+    /// and their log is freed.
+    #[cfg(feature = "std")]
+    pub(crate) fn end_editor(&mut self) {
+        let Ok(editor) = self.editor_mut() else { return };
+        editor.storage().tell(None, core::ptr::null_mut());
+        while editor.rollback_transaction().is_ok() {}
+        self.renew();
+        self.private_state = 0;
+        // SAFETY: it lay there until now, and the state says that it does no more.
+        unsafe { self.private_editor.as_mut_ptr().cast::<Editor<Memory>>().drop_in_place() };
     }
 
     /// After an edit: what C sees, and a new generation.

@@ -492,7 +492,7 @@ impl UnderEdit {
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn of(doc: *const livebuf_doc, editor: &Editor<Memory>) -> Self {
-        let Memory { pointer, capacity, .. } = *editor.storage();
+        let &Memory { pointer, capacity, .. } = editor.storage();
         UnderEdit { doc, start: pointer, capacity }
     }
 

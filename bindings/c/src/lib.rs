@@ -13,6 +13,8 @@
 //! | `edit` | handles, new values, edits |
 //! | `tensor` | tensors, read and to be stored |
 //! | `template` | prepared messages |
+//! | `transaction` | edits that happen whole or not at all |
+//! | `changes` | which bytes edits change: a callback, a recorder |
 //! | `context` | documents that manage their memory, files (`std`) |
 //! | `json` | JSON text in and out (`json`) |
 //!
@@ -26,6 +28,7 @@
 // What pointers must be good for is said once, in the header's preamble.
 #![allow(clippy::missing_safety_doc)]
 
+pub mod changes;
 pub mod column;
 #[cfg(feature = "std")]
 pub mod context;
@@ -38,6 +41,7 @@ pub mod read;
 pub mod status;
 pub mod template;
 pub mod tensor;
+pub mod transaction;
 
 /// Firmware has nowhere to unwind to. Not reached by any bytes of a document.
 #[cfg(not(feature = "std"))]

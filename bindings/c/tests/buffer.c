@@ -1449,6 +1449,273 @@ static void everyday(void) {
   STATUS(livebuf_set_i64_n(&doc, LIVEBUF_ROOT, "\xFF", 1, 1), LIVEBUF_BAD_TEXT);
 }
 
+/* A transaction keeps all edits or none; one within another is a savepoint. */
+static void transactions(void) {
+  static uint8_t before[1024];
+  livebuf_doc doc;
+  livebuf_iter iter;
+  size_t length;
+  STATUS(livebuf_init_object(&doc, buffer, sizeof buffer, 2), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "from", 10), LIVEBUF_OK);
+  STATUS(livebuf_set_array(&doc, LIVEBUF_ROOT, "list", 2, NULL), LIVEBUF_OK);
+  livebuf_node list = livebuf_child(&doc, LIVEBUF_ROOT, "list");
+  STATUS(livebuf_push_i64(&doc, list, 1), LIVEBUF_OK);
+  length = doc.length;
+  memcpy(before, buffer, length);
+  STATUS(livebuf_commit(&doc), LIVEBUF_BAD_SEQUENCE);
+  STATUS(livebuf_rollback(&doc), LIVEBUF_BAD_SEQUENCE);
+  STATUS(livebuf_begin(NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_commit(NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_rollback(NULL), LIVEBUF_NULL_ARGUMENT);
+  CHECK(livebuf_transactions(&doc) == 0 && livebuf_transactions(NULL) == 0);
+
+  STATUS(livebuf_begin(&doc), LIVEBUF_OK);
+  CHECK(livebuf_transactions(&doc) == 1);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "from", 0), LIVEBUF_OK);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "to", "text that is longer than a cell"), LIVEBUF_OK);
+  STATUS(livebuf_remove(&doc, LIVEBUF_ROOT, "list"), LIVEBUF_OK);
+  livebuf_value from = livebuf_get(livebuf_root(&doc), "from");
+  STATUS(livebuf_iterate(livebuf_root(&doc), 0, &iter), LIVEBUF_OK);
+  CHECK(livebuf_get_i64_or(from, -1) == 0);
+  STATUS(livebuf_rollback(&doc), LIVEBUF_OK);
+  CHECK(doc.length == length && !memcmp(doc.bytes, before, length));
+  /* All that was got before is stale. */
+  CHECK(!livebuf_value_is_current(from));
+  CHECK(!livebuf_next(&iter));
+  CHECK(!livebuf_node_is_current(&doc, list));
+  STATUS(livebuf_push_i64(&doc, list, 2), LIVEBUF_STALE_HANDLE);
+
+  STATUS(livebuf_begin(&doc), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "from", 9), LIVEBUF_OK);
+  STATUS(livebuf_begin(&doc), LIVEBUF_OK);
+  CHECK(livebuf_transactions(&doc) == 2);
+  STATUS(livebuf_clear(&doc, LIVEBUF_ROOT), LIVEBUF_OK);
+  STATUS(livebuf_rollback(&doc), LIVEBUF_OK);
+  STATUS(livebuf_begin(&doc), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "lap", 1), LIVEBUF_OK);
+  STATUS(livebuf_commit(&doc), LIVEBUF_OK);
+  STATUS(livebuf_commit(&doc), LIVEBUF_OK);
+  CHECK(livebuf_transactions(&doc) == 0);
+  CHECK(livebuf_get_i64(livebuf_get(livebuf_root(&doc), "from")) == 9);
+  CHECK(livebuf_get_i64(livebuf_get(livebuf_root(&doc), "lap")) == 1);
+  CHECK(livebuf_count(livebuf_get(livebuf_root(&doc), "list")) == 1);
+
+  /* A savepoint that was committed goes back with the transaction around it. */
+  length = doc.length;
+  memcpy(before, buffer, length);
+  STATUS(livebuf_begin(&doc), LIVEBUF_OK);
+  STATUS(livebuf_begin(&doc), LIVEBUF_OK);
+  STATUS(livebuf_remove(&doc, LIVEBUF_ROOT, "from"), LIVEBUF_OK);
+  STATUS(livebuf_commit(&doc), LIVEBUF_OK);
+  STATUS(livebuf_rollback(&doc), LIVEBUF_OK);
+  CHECK(doc.length == length && !memcmp(doc.bytes, before, length));
+
+  /* No room for a log; and a log that gets full can only be taken back. */
+  STATUS(livebuf_open(&doc, buffer, length, length), LIVEBUF_OK);
+  STATUS(livebuf_begin(&doc), LIVEBUF_NO_SPACE);
+  CHECK(livebuf_transactions(&doc) == 0);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "from", 8), LIVEBUF_OK);
+  memcpy(before, buffer, length);
+  STATUS(livebuf_open(&doc, buffer, length, length + 160), LIVEBUF_OK);
+  STATUS(livebuf_begin(&doc), LIVEBUF_OK);
+  int status = LIVEBUF_OK;
+  for (int i = 0; i < 20 && !status; i++) status = livebuf_set_i64(&doc, LIVEBUF_ROOT, "from", i);
+  STATUS(status, LIVEBUF_NO_SPACE);
+  CHECK(doc.error.detail > 0);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "from", 3), LIVEBUF_NO_SPACE);
+  STATUS(livebuf_commit(&doc), LIVEBUF_NO_SPACE);
+  STATUS(livebuf_begin(&doc), LIVEBUF_NO_SPACE);
+  STATUS(livebuf_rollback(&doc), LIVEBUF_OK);
+  CHECK(doc.length == length && !memcmp(doc.bytes, before, length));
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "from", 3), LIVEBUF_OK);
+
+  livebuf_doc reader;
+  STATUS(livebuf_read(&reader, buffer, length), LIVEBUF_OK);
+  STATUS(livebuf_begin(&reader), LIVEBUF_READ_ONLY);
+  CHECK(livebuf_transactions(&reader) == 0);
+}
+
+typedef struct {
+  uint8_t *copy;
+  int calls;
+  bool differ;
+} told;
+
+/* The old bytes are there when the callback is called. */
+static void tell(void *user, const uint8_t *bytes, size_t offset, size_t length) {
+  told *known = user;
+  known->calls++;
+  if (memcmp(bytes + offset, known->copy + offset, 1)) known->differ = true;
+  (void)length;
+}
+
+/* The ranges of a recorder: sorted, apart from each other, within the document. */
+static bool in_order(const livebuf_recorder *recorder, const livebuf_doc *doc) {
+  size_t end = 0;
+  for (size_t i = 0; i < recorder->count; i++) {
+    const livebuf_changed *range = &recorder->ranges[i];
+    if (!range->length || (i && range->offset <= end)) return false;
+    end = range->offset + range->length;
+  }
+  return end <= doc->length && recorder->length == doc->length;
+}
+
+/* Whether the copy gets equal by the bytes of the ranges. */
+static bool carried(uint8_t *copy, const livebuf_recorder *recorder,
+                    const livebuf_doc *doc) {
+  if (!in_order(recorder, doc)) return false;
+  for (size_t i = 0; i < recorder->count; i++) {
+    const livebuf_changed *range = &recorder->ranges[i];
+    memcpy(copy + range->offset, doc->bytes + range->offset, range->length);
+  }
+  return !memcmp(copy, doc->bytes, doc->length);
+}
+
+static void recording(void) {
+  static uint8_t copy[2048];
+  livebuf_changed ranges[16];
+  livebuf_recorder recorder, other;
+  livebuf_doc doc;
+  told known = {copy, 0, false};
+  STATUS(livebuf_init_object(&doc, buffer, sizeof buffer, 4), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "lap", 55), LIVEBUF_OK);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "event", "lap_complete_or_not"), LIVEBUF_OK);
+  memcpy(copy, buffer, sizeof copy);
+  size_t length = doc.length;
+
+  /* One number: eight bytes. */
+  livebuf_value lap = livebuf_get(livebuf_root(&doc), "lap");
+  STATUS(livebuf_record(&doc, &recorder, ranges, 16), LIVEBUF_OK);
+  CHECK(livebuf_value_is_current(lap));
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "lap", 56), LIVEBUF_OK);
+  STATUS(livebuf_record_end(&doc, &other), LIVEBUF_BAD_SEQUENCE);
+  STATUS(livebuf_record_end(&doc, &recorder), LIVEBUF_OK);
+  STATUS(livebuf_record_end(&doc, &recorder), LIVEBUF_BAD_SEQUENCE);
+  CHECK(recorder.count == 1 && recorder.ranges[0].length <= 8);
+  CHECK(carried(copy, &recorder, &doc));
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "lap", 57), LIVEBUF_OK);
+  CHECK(recorder.count == 1);
+
+  /* Nothing changed: nothing noted. */
+  STATUS(livebuf_record(&doc, &recorder, ranges, 16), LIVEBUF_OK);
+  STATUS(livebuf_record_end(&doc, &recorder), LIVEBUF_OK);
+  CHECK(recorder.count == 0 && recorder.length == doc.length);
+
+  /* Within a transaction: only the document, not the log behind it. */
+  memcpy(copy, buffer, sizeof copy);
+  STATUS(livebuf_record(&doc, &recorder, ranges, 16), LIVEBUF_OK);
+  STATUS(livebuf_begin(&doc), LIVEBUF_OK);
+  STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "note", "which makes the document longer"), LIVEBUF_OK);
+  STATUS(livebuf_rollback(&doc), LIVEBUF_OK);
+  STATUS(livebuf_begin(&doc), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "lap", 58), LIVEBUF_OK);
+  STATUS(livebuf_commit(&doc), LIVEBUF_OK);
+  STATUS(livebuf_record_end(&doc, &recorder), LIVEBUF_OK);
+  CHECK(doc.length == length && carried(copy, &recorder, &doc));
+
+  /* Misuse. */
+  STATUS(livebuf_record(NULL, &recorder, ranges, 16), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_record(&doc, NULL, ranges, 16), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_record(&doc, &recorder, NULL, 16), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_record(&doc, &recorder, ranges, 0), LIVEBUF_NO_SPACE);
+  STATUS(livebuf_record_end(NULL, &recorder), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_record_end(&doc, NULL), LIVEBUF_NULL_ARGUMENT);
+  STATUS(livebuf_on_change(NULL, tell, &known), LIVEBUF_NULL_ARGUMENT);
+  livebuf_doc reader;
+  STATUS(livebuf_read(&reader, copy, doc.length), LIVEBUF_OK);
+  STATUS(livebuf_on_change(&reader, tell, &known), LIVEBUF_READ_ONLY);
+  STATUS(livebuf_record(&reader, &recorder, ranges, 16), LIVEBUF_READ_ONLY);
+
+  /* The callback, and that it ends. */
+  memcpy(copy, buffer, sizeof copy);
+  STATUS(livebuf_on_change(&doc, tell, &known), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "lap", 200), LIVEBUF_OK);
+  CHECK(known.calls == 1 && !known.differ);
+  STATUS(livebuf_on_change(&doc, NULL, NULL), LIVEBUF_OK);
+  STATUS(livebuf_set_i64(&doc, LIVEBUF_ROOT, "lap", 201), LIVEBUF_OK);
+  CHECK(known.calls == 1);
+}
+
+static uint32_t seed;
+static uint32_t random_below(uint32_t bound) {
+  seed = seed * 1664525u + 1013904223u;
+  return (uint32_t)(((uint64_t)seed * bound) >> 32);
+}
+
+/* An edit of any kind; what it answers does not matter. */
+static int any_edit(livebuf_doc *doc) {
+  static const char *const KEYS[] = {"a", "b", "list", "text", "a longer key than a cell holds", "f"};
+  static const char TEXT[] = "some text of which a part is taken, so that lengths differ much";
+  const char *key = KEYS[random_below(6)];
+  livebuf_node list = livebuf_child(doc, LIVEBUF_ROOT, "list");
+  switch (random_below(9)) {
+    case 0: case 1: return livebuf_set_i64(doc, LIVEBUF_ROOT, key, random_below(1000));
+    case 2: return livebuf_set_str_n(doc, LIVEBUF_ROOT, key, strlen(key), TEXT, random_below(60));
+    case 3: return livebuf_remove(doc, LIVEBUF_ROOT, key);
+    case 4: return livebuf_set_array(doc, LIVEBUF_ROOT, "list", random_below(4), NULL);
+    case 5: case 6: return livebuf_push_i64(doc, list, random_below(100));
+    case 7: return livebuf_remove_at(doc, list, random_below(3));
+    default: return livebuf_set_object(doc, LIVEBUF_ROOT, key, random_below(3), NULL);
+  }
+}
+
+/* Beside copies: whatever is edited in however little room, what is rolled back leaves every
+   byte as it was; and the ranges of any recorder carry what is kept to a copy. */
+static void random_transactions(void) {
+  static uint8_t before[6][4096], copy[4096], scratch[4096];
+  size_t lengths[6];
+  int rolled = 0, full = 0, joined = 0;
+  for (uint32_t round = 1; round <= 600; round++) {
+    seed = round * 7919u;
+    size_t capacity = 200 + random_below(random_below(3) ? 600 : 3800);
+    livebuf_doc doc;
+    livebuf_changed ranges[12];
+    livebuf_recorder recorder;
+    uint32_t depth = 0;
+    bool well = true;
+    STATUS(livebuf_init_object(&doc, buffer, capacity, 3), LIVEBUF_OK);
+    for (int i = 0; i < 10; i++) any_edit(&doc);
+    memcpy(copy, buffer, doc.length);
+    size_t array = 1 + random_below(12);
+    STATUS(livebuf_record(&doc, &recorder, ranges, array), LIVEBUF_OK);
+    for (int i = 0; i < 60; i++) {
+      uint32_t what = random_below(10);
+      if (what == 0 && depth < 6) {
+        memcpy(before[depth], doc.bytes, doc.length);
+        lengths[depth] = doc.length;
+        if (!livebuf_begin(&doc)) depth++;
+      } else if (what == 1 && depth) {
+        /* It fails where the log is full. */
+        if (livebuf_commit(&doc)) {
+          full++;
+        } else {
+          depth--;
+        }
+      } else if (what == 2 && depth) {
+        depth--;
+        rolled++;
+        well = well && !livebuf_rollback(&doc) && doc.length == lengths[depth] &&
+               !memcmp(doc.bytes, before[depth], doc.length);
+      } else {
+        any_edit(&doc);
+      }
+      well = well && livebuf_transactions(&doc) == depth;
+    }
+    while (depth) {
+      depth--;
+      well = well && !livebuf_rollback(&doc) && doc.length == lengths[depth] &&
+             !memcmp(doc.bytes, before[depth], doc.length);
+    }
+    well = well && !livebuf_record_end(&doc, &recorder);
+    if (recorder.count == array) joined++;
+    well = well && carried(copy, &recorder, &doc);
+    well = well && !livebuf_validate_in(&doc, scratch, sizeof scratch);
+    if (!well) fprintf(stderr, "random transactions: round %u\n", round);
+    CHECK(well);
+  }
+  CHECK(rolled > 500 && full > 10 && joined > 100);
+}
+
 int main(void) {
   long before = allocations;
   everyday();
@@ -1469,6 +1736,9 @@ int main(void) {
   tensors_in_rows();
   damaged_tensors();
   templates();
+  transactions();
+  recording();
+  random_transactions();
   CHECK(allocations == before);
   return done("buffer");
 }

@@ -640,6 +640,119 @@ static void recognized(void) {
   livebuf_destroy(doc);
 }
 
+/* Documents that manage their memory grow in transactions; destroying rolls back. */
+static void transactions(const char *directory) {
+  char path[512];
+  livebuf_error error;
+  livebuf_doc *doc = livebuf_from_json("{\"from\":10,\"list\":[1,2]}", 24, NULL, NULL, NULL);
+  size_t length = doc->length;
+  uint8_t *before = malloc(length);
+  memcpy(before, doc->bytes, length);
+  STATUS(livebuf_begin(doc), LIVEBUF_OK);
+  livebuf_node list = livebuf_child(doc, LIVEBUF_ROOT, "list");
+  for (int i = 0; i < 10000; i++) STATUS(livebuf_push_i64(doc, list, i), LIVEBUF_OK);
+  STATUS(livebuf_begin(doc), LIVEBUF_OK);
+  STATUS(livebuf_clear(doc, LIVEBUF_ROOT), LIVEBUF_OK);
+  STATUS(livebuf_rollback(doc), LIVEBUF_OK);
+  CHECK(livebuf_count(livebuf_get(livebuf_root(doc), "list")) == 10002);
+  STATUS(livebuf_rollback(doc), LIVEBUF_OK);
+  CHECK(doc->length == length && !memcmp(doc->bytes, before, length));
+  STATUS(livebuf_compact(doc), LIVEBUF_OK);
+
+  /* What is open at the end: its log is freed, too. */
+  STATUS(livebuf_begin(doc), LIVEBUF_OK);
+  STATUS(livebuf_set_str(doc, LIVEBUF_ROOT, "from", "text that is longer than a cell"), LIVEBUF_OK);
+  livebuf_destroy(doc);
+  free(before);
+
+  /* Ranges of a document that moves in memory. */
+  doc = livebuf_create(NULL, &error);
+  livebuf_changed ranges[8];
+  livebuf_recorder recorder;
+  STATUS(livebuf_set_root(doc, livebuf_array(0), NULL), LIVEBUF_OK);
+  uint8_t *copy = malloc(1 << 16);
+  memcpy(copy, doc->bytes, doc->length);
+  STATUS(livebuf_record(doc, &recorder, ranges, 8), LIVEBUF_OK);
+  for (int i = 0; i < 1000; i++) STATUS(livebuf_push_i64(doc, LIVEBUF_ROOT, i), LIVEBUF_OK);
+  STATUS(livebuf_record_end(doc, &recorder), LIVEBUF_OK);
+  CHECK(recorder.length == doc->length && doc->length <= 1 << 16 && recorder.count > 0);
+  for (size_t i = 0; i < recorder.count; i++)
+    memcpy(copy + ranges[i].offset, doc->bytes + ranges[i].offset, ranges[i].length);
+  CHECK(!memcmp(copy, doc->bytes, doc->length));
+  /* And by compacting it. */
+  STATUS(livebuf_record(doc, &recorder, ranges, 8), LIVEBUF_OK);
+  STATUS(livebuf_compact(doc), LIVEBUF_OK);
+  STATUS(livebuf_record_end(doc, &recorder), LIVEBUF_OK);
+  for (size_t i = 0; i < recorder.count; i++)
+    memcpy(copy + ranges[i].offset, doc->bytes + ranges[i].offset, ranges[i].length);
+  CHECK(!memcmp(copy, doc->bytes, doc->length));
+  /* A recorder that is gone before the document is not written. */
+  {
+    livebuf_recorder *gone = malloc(sizeof *gone);
+    livebuf_changed *array = malloc(4 * sizeof *array);
+    STATUS(livebuf_record(doc, gone, array, 4), LIVEBUF_OK);
+    STATUS(livebuf_begin(doc), LIVEBUF_OK);
+    STATUS(livebuf_push_i64(doc, LIVEBUF_ROOT, 7), LIVEBUF_OK);
+    free(array);
+    free(gone);
+    livebuf_destroy(doc);
+  }
+
+  /* A file keeps nothing of a transaction that nobody ended. */
+  snprintf(path, sizeof path, "%s/transaction.lbuf", directory);
+  remove(path);
+  doc = livebuf_map_file(path, LIVEBUF_MAP_CREATE, &error);
+  CHECK(doc);
+  STATUS(livebuf_set_root(doc, livebuf_array(0), NULL), LIVEBUF_OK);
+  STATUS(livebuf_push_i64(doc, LIVEBUF_ROOT, 1), LIVEBUF_OK);
+  length = doc->length;
+  memcpy(copy, doc->bytes, length);
+  STATUS(livebuf_begin(doc), LIVEBUF_OK);
+  for (int i = 0; i < 5000; i++) STATUS(livebuf_push_i64(doc, LIVEBUF_ROOT, i), LIVEBUF_OK);
+  livebuf_destroy(doc);
+  doc = livebuf_load_file(path, NULL, &error);
+  CHECK(doc && doc->length == length && !memcmp(doc->bytes, copy, length));
+  livebuf_destroy(doc);
+  free(copy);
+}
+
+static void *failing(void *user, size_t size) {
+  size_t *left = user;
+  if (*left < size) return NULL;
+  *left -= size;
+  return malloc(size);
+}
+
+static void freeing(void *user, void *block, size_t size) {
+  (void)user;
+  (void)size;
+  free(block);
+}
+
+/* Memory that is refused within a transaction: it goes on, and can be taken back. */
+static void refused_in_transaction(void) {
+  size_t left = 4096;
+  livebuf_allocator allocator = {failing, NULL, freeing, &left};
+  livebuf_doc *doc = livebuf_create(&allocator, NULL);
+  CHECK(doc);
+  STATUS(livebuf_set_root(doc, livebuf_array(0), NULL), LIVEBUF_OK);
+  size_t length = doc->length;
+  uint8_t before[256];
+  memcpy(before, doc->bytes, length);
+  STATUS(livebuf_begin(doc), LIVEBUF_OK);
+  int status = LIVEBUF_OK, count = 0;
+  while (!status && count < 10000) {
+    status = livebuf_push_i64(doc, LIVEBUF_ROOT, count);
+    if (!status) count++;
+  }
+  STATUS(status, LIVEBUF_IO);
+  CHECK(count > 8 && livebuf_count(livebuf_root(doc)) == (size_t)count);
+  STATUS(livebuf_set_at(doc, LIVEBUF_ROOT, 0, livebuf_i64(7), NULL), LIVEBUF_OK);
+  STATUS(livebuf_rollback(doc), LIVEBUF_OK);
+  CHECK(doc->length == length && !memcmp(doc->bytes, before, length));
+  livebuf_destroy(doc);
+}
+
 int main(int count, char **arguments) {
   allocators();
   capacity();
@@ -655,5 +768,7 @@ int main(int count, char **arguments) {
   bounds();
   tables();
   maps();
+  transactions(count > 1 ? arguments[1] : ".");
+  refused_in_transaction();
   return done("context");
 }

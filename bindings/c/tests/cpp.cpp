@@ -488,6 +488,73 @@ static void exceptions() {
 }
 #endif
 
+static void transactions() {
+  auto doc = livebuf::document::from_json(R"({"from":10,"to":0})");
+  std::string before(reinterpret_cast<const char *>(doc.bytes().data()), doc.size());
+  const auto same = [&] {
+    return doc.size() == before.size() && !std::memcmp(doc.bytes().data(), before.data(), doc.size());
+  };
+  {
+    livebuf::transaction batch(doc);
+    CHECK(batch);
+    CHECK(doc.set("/from", 0) && doc.set("/note", "text that is longer than a cell"));
+  }
+  CHECK(same());
+  {
+    livebuf::transaction batch(doc);
+    CHECK(doc.set("/from", 0));
+    {
+      livebuf::transaction savepoint(doc);
+      CHECK(doc.remove("/to"));
+    }
+    {
+      livebuf::transaction savepoint(doc);
+      CHECK(doc.set("/to", 10));
+      CHECK(savepoint.commit() && !savepoint);
+      CHECK(savepoint.commit().code() == LIVEBUF_BAD_SEQUENCE);
+    }
+    CHECK(batch.commit());
+    CHECK(batch.rollback().code() == LIVEBUF_BAD_SEQUENCE);
+  }
+  CHECK(doc.json() == R"({"from":0,"to":10})" && livebuf_transactions(doc.handle()) == 0);
+
+  std::uint8_t memory[512];
+  livebuf::buffer small(memory, sizeof memory);
+  CHECK(small.set("", livebuf::object{2}) && small.set("/lap", 55));
+  std::vector<std::uint8_t> copy(small.bytes().data(), small.bytes().data() + small.size());
+  {
+    livebuf::recording changes(small, 4);
+    CHECK(changes && small.set("/lap", 56) && small.set("/event", "a text longer than a cell"));
+    const std::vector<livebuf_changed> &ranges = changes.end();
+    CHECK(!ranges.empty() && ranges.size() <= 4 && changes.length() == small.size());
+    copy.resize(changes.length());
+    for (livebuf_changed range : ranges)
+      std::memcpy(copy.data() + range.offset, small.bytes().data() + range.offset, range.length);
+    CHECK(!std::memcmp(copy.data(), small.bytes().data(), small.size()));
+    CHECK(small.set("/lap", 57) && changes.end().size() == ranges.size());
+  }
+#if LIVEBUF_EXCEPTIONS
+  before.assign(reinterpret_cast<const char *>(doc.bytes().data()), doc.size());
+  CHECK(thrown([&] {
+          livebuf::transaction batch(doc);
+          livebuf::transaction savepoint(doc);
+          doc["to"] = 11;
+          livebuf::check(savepoint.commit());
+          doc["to"]["no object"] = 1;
+          livebuf::check(batch.commit());
+        }) == LIVEBUF_STALE_HANDLE);
+  CHECK(same() && livebuf_transactions(doc.handle()) == 0);
+  livebuf::buffer reader(livebuf::bytes_view(doc.bytes()));
+  CHECK(thrown([&] { livebuf::transaction batch(reader); }) == LIVEBUF_READ_ONLY);
+  CHECK(thrown([&] { livebuf::recording changes(reader); }) == LIVEBUF_READ_ONLY);
+#else
+  livebuf::buffer reader(livebuf::bytes_view(doc.bytes()));
+  livebuf::transaction batch(reader);
+  livebuf::recording changes(reader);
+  CHECK(!batch && !changes && !batch.commit());
+#endif
+}
+
 int main() {
   reading();
   dictionaries();
@@ -499,6 +566,7 @@ int main() {
   structs();
   memory();
   messages();
+  transactions();
 #if LIVEBUF_EXCEPTIONS
   exceptions();
 #endif

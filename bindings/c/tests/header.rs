@@ -11,8 +11,18 @@ use livebuf::ErrorKind;
 const HEADER: &str = "include/livebuf.h";
 const REFERENCE: &str = "../../docs/c-reference.md";
 /// The order of the reference.
-const SOURCES: [&str; 10] = [
-    "status", "document", "read", "iterate", "column", "tensor", "edit", "template", "context",
+const SOURCES: [&str; 12] = [
+    "status",
+    "document",
+    "read",
+    "iterate",
+    "column",
+    "tensor",
+    "edit",
+    "template",
+    "transaction",
+    "changes",
+    "context",
     "json",
 ];
 

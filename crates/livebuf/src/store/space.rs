@@ -309,7 +309,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
 
     // --- transactions -------------------------------------------------------
 
-    /// Where nothing is allocated, the undo log takes a part of the storage.
+    /// Where nothing is allocated, the undo log may take a part of the storage.
     const LOG_BEHIND: bool = S::FIXED || cfg!(not(feature = "alloc"));
 
     /// How many bytes the document may have where the storage does not grow.
@@ -332,14 +332,21 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
         let (used, trusted, clean_list) = (self.used, self.trusted, self.clean_list);
         let savepoint = Savepoint { used, trusted, clean_list, ..Savepoint::default() };
-        self.undo.begin(self.storage.bytes_mut(), Self::LOG_BEHIND, savepoint)
+        let behind =
+            Self::LOG_BEHIND && (cfg!(not(feature = "alloc")) || self.storage.log_behind());
+        self.undo.begin(self.storage.bytes_mut(), behind, savepoint)?;
+        self.storage.set_watched(true);
+        Ok(())
     }
 
     /// Keeps the edits of the last transaction. False where none is open.
     pub(crate) fn commit(&mut self) -> bool {
         match self.undo.depth() {
             0 => return false,
-            1 => self.undo.end(self.storage.bytes_mut()),
+            1 => {
+                self.undo.end(self.storage.bytes_mut());
+                self.storage.set_watched(false);
+            }
             _ => self.undo.merge(self.storage.bytes_mut()),
         }
         true
@@ -378,6 +385,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
         if !undo.is_open() {
             undo.end(self.storage.bytes_mut());
+            self.storage.set_watched(false);
         }
         self.undo = undo;
         self.watch_state();
@@ -479,6 +487,25 @@ impl<S: Storage, O: Observer> Space<S, O> {
     /// the document would be a bug, and is not written.
     #[inline]
     pub(crate) fn write(&mut self, offset: u64, new: &[u8]) {
+        if !S::SEALS || O::ACTIVE {
+            return self.write_told(offset, new);
+        }
+        let start = offset as usize;
+        match self.storage.unwatched().get_mut(start..start + new.len()) {
+            Some(place) => place.copy_from_slice(new),
+            None => self.write_watched(offset, new),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_watched(&mut self, offset: u64, new: &[u8]) {
+        self.write_told(offset, new);
+    }
+
+    /// Writes, and tells all who are to know it.
+    #[inline]
+    fn write_told(&mut self, offset: u64, new: &[u8]) {
         if !self.may_change(offset, new.len() as u64) {
             return;
         }
@@ -557,10 +584,17 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 done += size;
             }
         } else {
+            let start = offset as usize;
+            if S::SEALS
+                && let Some(place) =
+                    self.storage.unwatched().get_mut(start..start + length as usize)
+            {
+                place.fill(0);
+                return;
+            }
             if !self.may_change(offset, length) {
                 return;
             }
-            let start = offset as usize;
             self.storage.will_change(offset, length);
             match self.storage.bytes_mut().get_mut(start..start + length as usize) {
                 Some(place) => place.fill(0),
@@ -610,7 +644,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             Error::with_detail(ErrorKind::DocumentLimit, 0, limit)
         } else if needed <= self.capacity() {
             return Ok(());
-        } else if Self::LOG_BEHIND && self.undo.is_open() {
+        } else if self.undo.is_behind() {
             Error::with_detail(ErrorKind::NoSpace, self.capacity(), needed - self.capacity())
         } else {
             match self.storage.grow(needed) {

@@ -51,6 +51,31 @@ pub trait Storage {
     /// nanosecond counts. So for `&mut [u8]` it is false, and [`Undoable`] makes it true.
     const UNDO: bool = true;
 
+    /// Whether the undo log of a transaction lies in these bytes, behind the document. Else it
+    /// is allocated. Only [fixed](Self::FIXED) storages are asked. One that gets more memory
+    /// from its owner all the same answers false: then the document can grow in transactions.
+    #[inline]
+    fn log_behind(&self) -> bool {
+        true
+    }
+
+    /// True where [`unwatched`](Self::unwatched) has no bytes while changes are watched. Then a
+    /// write asks nothing else: where it finds its place there, nobody is to be told, and a
+    /// place that is not there was to be checked for anyway. It is for storages of short messages.
+    const SEALS: bool = false;
+
+    /// The bytes that may be written without a word to anybody. Used where the storage
+    /// [seals](Self::SEALS).
+    #[inline]
+    fn unwatched(&mut self) -> &mut [u8] {
+        self.bytes_mut()
+    }
+
+    /// Called when the first transaction was begun, and when the last one ended: meanwhile
+    /// [`unwatched`](Self::unwatched) must have no bytes where the storage [seals](Self::SEALS).
+    #[inline]
+    fn set_watched(&mut self, _watched: bool) {}
+
     /// All bytes, used or not.
     fn bytes(&self) -> &[u8];
 

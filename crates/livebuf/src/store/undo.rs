@@ -109,6 +109,11 @@ impl Undo {
         self.depth() > 0
     }
 
+    /// Whether the log lies behind the document, in its buffer.
+    pub(super) fn is_behind(&self) -> bool {
+        self.end > 0
+    }
+
     pub(super) fn depth(&self) -> u32 {
         self.depth & !STATED
     }
