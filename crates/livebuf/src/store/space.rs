@@ -485,7 +485,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
 
     /// Writes `new` at `offset`. The plan of the edit has checked the range. A range outside of
     /// the document would be a bug, and is not written.
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write(&mut self, offset: u64, new: &[u8]) {
         if !S::SEALS || O::ACTIVE {
             return self.write_told(offset, new);
@@ -522,17 +522,17 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
     }
 
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write_u8(&mut self, offset: u64, value: u8) {
         self.write(offset, &[value]);
     }
 
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write_u32(&mut self, offset: u64, value: u32) {
         self.write(offset, &value.to_le_bytes());
     }
 
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write_u64(&mut self, offset: u64, value: u64) {
         self.write(offset, &value.to_le_bytes());
     }
