@@ -123,7 +123,7 @@ typedef struct {
   /** What the last call that failed said. */
   livebuf_error error;
   /** Private. */
-  uint64_t private_editor[67];
+  uint64_t private_editor[68];
 } livebuf_doc;
 
 /**

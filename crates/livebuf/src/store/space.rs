@@ -335,8 +335,16 @@ impl<S: Storage, O: Observer> Space<S, O> {
         let behind =
             Self::LOG_BEHIND && (cfg!(not(feature = "alloc")) || self.storage.log_behind());
         self.undo.begin(self.storage.bytes_mut(), behind, savepoint)?;
-        self.storage.set_watched(true);
+        self.tell_watched();
         Ok(())
+    }
+
+    /// Tells the storage whether writes are to be noted.
+    #[inline]
+    fn tell_watched(&mut self) {
+        if S::SEALS {
+            self.storage.set_watched(self.undo.is_watching());
+        }
     }
 
     /// Keeps the edits of the last transaction. False where none is open.
@@ -345,7 +353,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             0 => return false,
             1 => {
                 self.undo.end(self.storage.bytes_mut());
-                self.storage.set_watched(false);
+                self.tell_watched();
             }
             _ => self.undo.merge(self.storage.bytes_mut()),
         }
@@ -385,7 +393,6 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
         if !undo.is_open() {
             undo.end(self.storage.bytes_mut());
-            self.storage.set_watched(false);
         }
         self.undo = undo;
         self.watch_state();
@@ -405,6 +412,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if self.undo.is_stated() && offset < self.used as u64 {
             // A state says which bytes a document has. A change makes them others.
             self.undo.set_stated(false);
+            self.tell_watched();
             self.write_u8(HEADER_IGNORE_FLAGS as u64, 0);
         }
         if !self.undo.is_open() {
@@ -435,6 +443,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     pub(crate) fn watch_state(&mut self) {
         let flags = load_u8(self.bytes(), HEADER_IGNORE_FLAGS as u64).unwrap_or(0);
         self.undo.set_stated(flags & Self::KEPT_FLAGS != 0);
+        self.tell_watched();
     }
 
     /// Makes room for a state at the end of the document.

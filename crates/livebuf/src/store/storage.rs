@@ -71,8 +71,8 @@ pub trait Storage {
         self.bytes_mut()
     }
 
-    /// Called when the first transaction was begun, and when the last one ended: meanwhile
-    /// [`unwatched`](Self::unwatched) must have no bytes where the storage [seals](Self::SEALS).
+    /// Says whether a transaction is open, or the document has a state. Meanwhile
+    /// [`unwatched`](Self::unwatched) must have no bytes, where the storage [seals](Self::SEALS).
     #[inline]
     fn set_watched(&mut self, _watched: bool) {}
 
