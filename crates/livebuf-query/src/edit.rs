@@ -1,0 +1,140 @@
+//! Edits of all matches of a query, in one transaction.
+
+use crate::location::Location;
+use crate::query::Query;
+use livebuf::{Checked, Editor, Error, ErrorKind, New, Observer, Result, Storage, Value};
+
+/// Places, each once, the deepest and last first: elements are removed from behind, and what
+/// lies within another match is edited before it.
+fn places<S: Storage, O: Observer>(editor: &Editor<S, O>, query: &Query) -> Result<Vec<String>> {
+    let mut found: Vec<Location<'_>> = query
+        .find(editor.doc())
+        .map(|found| found.map(|found| found.into_location()))
+        .collect::<Result<_>>()?;
+    found.sort_unstable();
+    found.dedup();
+    Ok(found.iter().rev().map(Location::to_pointer).collect())
+}
+
+/// The places of which none lies within another: the outermost.
+fn outermost<S: Storage, O: Observer>(editor: &Editor<S, O>, query: &Query) -> Result<Vec<String>> {
+    let mut found: Vec<Location<'_>> = query
+        .find(editor.doc())
+        .map(|found| found.map(|found| found.into_location()))
+        .collect::<Result<_>>()?;
+    // A place comes before those within it, and these before all others.
+    found.sort_unstable();
+    let mut kept: Vec<Location<'_>> = Vec::new();
+    for place in found {
+        let within = |outer: &Location<'_>| place.steps().starts_with(outer.steps());
+        if !kept.last().is_some_and(within) {
+            kept.push(place);
+        }
+    }
+    Ok(kept.iter().rev().map(Location::to_pointer).collect())
+}
+
+/// Sets each match to a value, all or none; answers how many were set.
+///
+/// A match that lies within another one is gone with it, and does not count.
+///
+/// # Errors
+/// As an item of [`Query::find`], and as [`Editor::set_pointer`]. The document is as before then.
+///
+/// ```
+/// use livebuf::json;
+/// use livebuf_query::{Query, set_all};
+///
+/// let mut doc = json!({"laps": [{"sec": 88.4}, {"sec": -1}, {"sec": -1}]});
+/// assert_eq!(set_all(&mut doc, &Query::parse("$.laps[?@.sec < 0].sec")?, ())?, 2);
+/// assert!(doc.pointer("/laps/2/sec")?.unwrap().is_null());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn set_all<'v, S: Storage, O: Observer>(
+    editor: &mut Editor<S, O>,
+    query: &Query,
+    new: impl Into<New<'v>>,
+) -> Result<usize> {
+    let new = new.into();
+    let places = outermost(editor, query)?;
+    editor.transaction(|editor| {
+        for place in &places {
+            editor.set_pointer(place, new)?;
+        }
+        Ok::<usize, Error>(places.len())
+    })
+}
+
+/// Removes each match, all or none; answers how many were removed.
+///
+/// A match that lies within another one is gone with it, and does not count.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] where the root is among them. As an item of [`Query::find`], and as
+/// [`Editor::remove_pointer`]. The document is as before then.
+///
+/// ```
+/// use livebuf::json;
+/// use livebuf_query::{Query, remove_all};
+///
+/// let mut doc = json!([1, 20, 3, 40]);
+/// assert_eq!(remove_all(&mut doc, &Query::parse("$[?@ >= 20]")?)?, 2);
+/// assert_eq!(doc.pointer("/1")?.unwrap(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn remove_all<S: Storage, O: Observer>(
+    editor: &mut Editor<S, O>,
+    query: &Query,
+) -> Result<usize> {
+    let places = outermost(editor, query)?;
+    if places.iter().any(String::is_empty) {
+        return Err(Error::new(ErrorKind::Unsupported, 0));
+    }
+    editor.transaction(|editor| {
+        for place in &places {
+            if !editor.remove_pointer(place)? {
+                return Err(Error::new(ErrorKind::NotFound, 0));
+            }
+        }
+        Ok(places.len())
+    })
+}
+
+/// Sets each match to a function of it, all or none; answers how many were set.
+///
+/// The function gets a value and gives the new one, or `None` to leave it. A match within
+/// another one comes before that one, which the function sees with the inner ones changed.
+///
+/// # Errors
+/// As an item of [`Query::find`], as [`Editor::set_pointer`], and those of the function. The
+/// document is as before then.
+///
+/// ```
+/// use livebuf::json;
+/// use livebuf_query::{Query, update_all};
+///
+/// let mut doc = json!({"prices": [10, 20, "none"]});
+/// let query = Query::parse("$.prices[*]")?;
+/// let set = update_all(&mut doc, &query, |price| Ok(price.as_i64().map(|price| price * 2)))?;
+/// assert_eq!(set, 2);
+/// assert_eq!(doc.pointer("/prices/1")?.unwrap(), 40);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn update_all<'v, S: Storage, O: Observer, N: Into<New<'v>>>(
+    editor: &mut Editor<S, O>,
+    query: &Query,
+    mut update: impl FnMut(Value<'_, Checked>) -> Result<Option<N>>,
+) -> Result<usize> {
+    let places = places(editor, query)?;
+    editor.transaction(|editor| {
+        let mut count = 0;
+        for place in &places {
+            let value = editor.pointer(place)?.ok_or(Error::new(ErrorKind::NotFound, 0))?;
+            if let Some(new) = update(value)? {
+                editor.set_pointer(place, new)?;
+                count += 1;
+            }
+        }
+        Ok::<usize, Error>(count)
+    })
+}

@@ -1,0 +1,264 @@
+//! `Query`: compiled once, asked of any documents.
+
+use crate::budget::Budget;
+use crate::error::QueryError;
+use crate::location::Location;
+use crate::parse::parse;
+use crate::syntax::Path;
+use crate::walk::Walk;
+use livebuf::{AsValue, Mode, Result, Value};
+use std::fmt;
+use std::str::FromStr;
+
+/// A JSONPath query (RFC 9535), compiled.
+///
+/// One query serves any documents, from any threads. `Display` gives its text.
+///
+/// ```
+/// use livebuf::json;
+/// use livebuf_query::Query;
+///
+/// let doc = json!({"laps": [{"sec": 88.4, "by": "Ada"}, {"sec": 87.9, "by": "Alan"}]});
+/// let query = Query::parse("$.laps[?@.sec < 88].by")?;
+/// for found in query.find(doc.valid()?) {
+///     let found = found?;
+///     assert_eq!(found.value().as_str(), Some("Alan"));
+///     assert_eq!(found.location().to_string(), "$['laps'][1]['by']");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Query {
+    text: Box<str>,
+    path: Path,
+    budget: Option<u64>,
+}
+
+impl Query {
+    /// Compiles a query's text.
+    ///
+    /// Linear in the text, beside the compiling of its regular expressions.
+    ///
+    /// # Errors
+    /// Where the text is no query of RFC 9535, and what was expected there. Filters, parentheses
+    /// and functions may lie within each other 32 deep.
+    ///
+    /// ```
+    /// use livebuf_query::Query;
+    /// assert!(Query::parse("$..laps[?length(@.name) > 3]").is_ok());
+    /// assert_eq!(Query::parse("$.laps[").unwrap_err().column(), 8);
+    /// ```
+    pub fn parse(text: &str) -> Result<Query, QueryError> {
+        Ok(Query { path: parse(text)?, text: text.into(), budget: None })
+    }
+
+    /// The same query with a bound on the work: about a step for each value that is looked at,
+    /// and for each 64 bytes of text that are compared.
+    ///
+    /// Without it, the bound is a million and 16 for each byte of the document: some hundred
+    /// times its values.
+    ///
+    /// ```
+    /// use livebuf::{ErrorKind, json};
+    /// use livebuf_query::Query;
+    ///
+    /// let doc = json!([[1, 2], [3, 4]]);
+    /// let query = Query::parse("$..*..*..*")?.with_budget(10);
+    /// let error = query.find(&doc).find_map(|found| found.err()).unwrap();
+    /// assert_eq!(error.kind(), ErrorKind::BudgetExceeded);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_budget(mut self, budget: u64) -> Query {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// The text that was compiled.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it finds one value at most, by its form: names and indexes only.
+    pub fn is_singular(&self) -> bool {
+        self.path.singular
+    }
+
+    fn walk<'q, 'd: 'q, M: Mode>(&'q self, root: Value<'d, M>) -> (Walk<'q, 'd, M>, Budget) {
+        let default = (root.document_length() as u64).saturating_mul(16).saturating_add(1_000_000);
+        let budget = Budget::new(self.budget.unwrap_or(default));
+        (Walk::new(&self.path, root, root), budget)
+    }
+
+    /// The matches in a document or a value, in the order of RFC 9535, found as you ask for them.
+    ///
+    /// An item is an error where the budget ran out, or the document is damaged. It is the last
+    /// then. A value that the query selects twice comes twice.
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// use livebuf_query::Query;
+    ///
+    /// let doc = json!({"a": [1, 2, 3]});
+    /// let query = Query::parse("$.a[::-1]")?;
+    /// let places = query.find(&doc).map(|found| Ok(found?.location().to_pointer()));
+    /// assert_eq!(places.collect::<livebuf::Result<Vec<_>>>()?, ["/a/2", "/a/1", "/a/0"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn find<'q, 'd: 'q, V: AsValue<'d>>(&'q self, value: V) -> Matches<'q, 'd, V::Mode> {
+        let (walk, budget) = self.walk(value.as_value());
+        Matches { walk, budget, ended: false }
+    }
+
+    /// The values of the matches without their places, which is faster.
+    ///
+    /// Items are as those of [`find`](Self::find).
+    ///
+    /// ```
+    /// use livebuf::json;
+    /// use livebuf_query::Query;
+    ///
+    /// let doc = json!({"a": [1, 2, 3]});
+    /// let query = Query::parse("$.a[?@ > 1]")?;
+    /// let sum = query.values(&doc).map(|value| Ok(value?.as_i64().unwrap_or(0)));
+    /// assert_eq!(sum.sum::<livebuf::Result<i64>>()?, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn values<'q, 'd: 'q, V: AsValue<'d>>(&'q self, value: V) -> Values<'q, 'd, V::Mode> {
+        let (walk, budget) = self.walk(value.as_value());
+        Values { walk, budget, ended: false }
+    }
+
+    /// The first match. The rest is not looked for.
+    ///
+    /// # Errors
+    /// As an item of [`find`](Self::find).
+    pub fn first<'q, 'd: 'q, V: AsValue<'d>>(
+        &'q self,
+        value: V,
+    ) -> Result<Option<Match<'q, 'd, V::Mode>>> {
+        self.find(value).next().transpose()
+    }
+
+    /// The count of the matches.
+    ///
+    /// # Errors
+    /// As an item of [`find`](Self::find).
+    ///
+    /// ```
+    /// let doc = livebuf::json!([[1, 2], [3]]);
+    /// assert_eq!(livebuf_query::Query::parse("$..*")?.count(&doc)?, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn count<'d, V: AsValue<'d>>(&self, value: V) -> Result<usize> {
+        self.values(value).try_fold(0, |count, value| value.map(|_| count + 1))
+    }
+}
+
+impl FromStr for Query {
+    type Err = QueryError;
+
+    fn from_str(text: &str) -> Result<Query, QueryError> {
+        Query::parse(text)
+    }
+}
+
+impl fmt::Display for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Query({:?})", self.text)
+    }
+}
+
+/// A value that a query found, and its place.
+#[derive(Clone)]
+pub struct Match<'q, 'd, M> {
+    value: Value<'d, M>,
+    location: Location<'q>,
+}
+
+impl<'q, 'd, M: Mode> Match<'q, 'd, M> {
+    /// The value.
+    pub fn value(&self) -> Value<'d, M> {
+        self.value
+    }
+
+    /// Its place.
+    pub fn location(&self) -> &Location<'q> {
+        &self.location
+    }
+
+    /// Its place, to keep.
+    pub fn into_location(self) -> Location<'q> {
+        self.location
+    }
+}
+
+impl<M: Mode> fmt::Debug for Match<'_, '_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {:?}", self.location, self.value)
+    }
+}
+
+/// Matches with their places: [`Query::find`].
+pub struct Matches<'q, 'd, M: Mode> {
+    walk: Walk<'q, 'd, M>,
+    budget: Budget,
+    ended: bool,
+}
+
+impl<'q, 'd: 'q, M: Mode> Iterator for Matches<'q, 'd, M> {
+    type Item = Result<Match<'q, 'd, M>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let found = self.walk.next(&mut self.budget).and_then(|found| {
+            // Documents nest deep, and each match has a copy of its steps.
+            self.budget.take(self.walk.path().len() as u64 / 8)?;
+            Ok(found)
+        });
+        self.ended = !matches!(found, Ok(Some(_)));
+        let place = |value| Match { value, location: Location::new(self.walk.path()) };
+        found.map(|found| found.map(place)).transpose()
+    }
+}
+
+impl<M: Mode> fmt::Debug for Matches<'_, '_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Matches")
+    }
+}
+
+/// Values that a query finds: [`Query::values`].
+pub struct Values<'q, 'd, M: Mode> {
+    walk: Walk<'q, 'd, M>,
+    budget: Budget,
+    ended: bool,
+}
+
+impl<'q, 'd: 'q, M: Mode> Iterator for Values<'q, 'd, M> {
+    type Item = Result<Value<'d, M>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let found = self.walk.next(&mut self.budget);
+        self.ended = !matches!(found, Ok(Some(_)));
+        found.transpose()
+    }
+}
+
+impl<M: Mode> fmt::Debug for Values<'_, '_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Values")
+    }
+}
