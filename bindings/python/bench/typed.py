@@ -1,5 +1,5 @@
-"""Documents as objects of types, and back: nested dataclasses and Structs, and two of eight
-fields."""
+"""Documents as objects of types, and back: nested dataclasses and Structs, in lists and by their
+keys, and two of eight fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import livebuf
 from .report import OURS, Report
 from .timing import Contest, Effort
 
-WORKLOADS = ("decode", "two of eight fields", "dumps")
+WORKLOADS = ("decode", "by key", "two of eight fields", "dumps")
 PEER = "msgspec msgpack"
 
 INPUTS = [
@@ -112,19 +112,24 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
         return
     title = f"{count:,} nested objects of types"
     plain = users(count)
-    ours, theirs = livebuf.dumps(plain), msgspec.msgpack.encode(plain)
+    in_list = livebuf.dumps(plain), msgspec.msgpack.encode(plain)
+    keyed = {f"user {each['id']}": each for each in plain}
+    by_key = livebuf.dumps(keyed), msgspec.msgpack.encode(keyed)
     structs = _structs(msgspec)
     # What is decoded, the figure to reach for it and for writing it.
     kinds = {"dataclasses": (lambda cls: cls, 1.2), "Structs": (structs.__getitem__, 2.0)}
     for kind, (class_of, limit) in kinds.items():
         for workload, cls, most in (
             ("decode", User, limit),
+            ("by key", User, limit),
             ("two of eight fields", Two, 1.0),
         ):
             name = f"typed/{workload}"
             if not wanted(name):
                 continue
-            target = list[class_of(cls)]  # type: ignore[misc]
+            ours, theirs = by_key if workload == "by key" else in_list
+            item = class_of(cls)
+            target = dict[str, item] if workload == "by key" else list[item]
             decoder, peer = livebuf.Decoder(target), msgspec.msgpack.Decoder(target)
             found = decoder.decode(ours)
             if found != peer.decode(theirs) or len(found) != count:
@@ -139,7 +144,7 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
             report.against(f"{name}, {kind}", times, [PEER], most)
         if wanted("typed/dumps"):
             target = list[class_of(User)]  # type: ignore[misc]
-            values = livebuf.Decoder(target).decode(ours)
+            values = livebuf.Decoder(target).decode(in_list[0])
             encoder, packer = livebuf.Encoder(), msgspec.msgpack.Encoder()
             if livebuf.loads(encoder.encode(values)) != plain:
                 report.fail(f"typed/dumps: {kind}: another answer")

@@ -268,6 +268,33 @@ def test_generic_fields_are_checked() -> None:
     assert refused({"boxes": {"a": {"value": "x"}}}, Pairs[int]).endswith("at $.boxes.a.value")
 
 
+def test_objects_by_their_keys() -> None:
+    """Those of a large object are read by its columns."""
+    plain = {f"p{n}": {"x": n, "y": float(n), "more": [n]} for n in range(600)}
+    expected = {key: Point(value["x"], value["y"]) for key, value in plain.items()}
+    data = livebuf.dumps(plain)
+    assert Document(data).root.table.stored
+    found = Decoder(dict[str, Point]).decode(data)
+    assert found == expected and list(found) == list(plain)
+    assert through({"deep": [plain]}, dict[str, list[dict[str, Point]]]) == {"deep": [expected]}
+    # With nulls, and after edits: removed, added and odd ones.
+    doc = Document(data).editable()
+    del doc["p7"], doc["p599"]
+    doc["new"], doc["p8"], doc["p9"] = {"x": 1}, None, {"x": 9, "far": True}
+    expected |= {"new": Point(1), "p8": None, "p9": Point(9)}
+    del expected["p7"], expected["p599"]
+    for edited in (doc, Document(livebuf.dumps(doc.to_python()))):
+        found = Decoder(dict[str, Point | None]).decode(edited)
+        assert found == expected and list(found) == list(edited.keys())
+    with pytest.raises(WrongTypeError, match=r"at \$\.p8"):
+        Decoder(dict[str, Point]).decode(doc)
+    plain["p300"]["x"] = "three"
+    assert refused(plain, dict[str, Point]) == "int is wanted, not str 'three', at $.p300.x"
+    with pytest.raises(livebuf.LimitError):
+        Decoder(dict[str, Point]).decode(data, max_values=1799)
+    assert Decoder(dict[str, Point]).decode(data, max_values=1800)
+
+
 def test_what_classes_do_when_they_are_called() -> None:
     before = OwnNew.made
     assert through([{"x": 1}] * 5, list[OwnNew]) == [OwnNew(1)] * 5 and OwnNew.made == before + 6

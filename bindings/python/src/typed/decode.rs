@@ -449,6 +449,13 @@ impl<'p, 'py> Run<'p, 'py> {
         self.spend(object.len())?;
         let dict = PyDict::new(self.py);
         self.deeper(|run| {
+            if let Some(class) = run.plan.object_arm(item)
+                && let Some(table) = object.table()?
+                && let Some(column) = object.as_column()?
+                && let Some(rows) = run.rows(class, &table)?
+            {
+                return run.members(&dict, &object, &Elements { node: item, column, rows });
+            }
             for member in object.iter() {
                 let (key, value) = member?;
                 // Copied first: Python code may write where the bytes are.
@@ -459,6 +466,25 @@ impl<'p, 'py> Run<'p, 'py> {
             Ok(())
         })?;
         Ok(dict.into_any())
+    }
+
+    /// The members of an object whose values are the rows of a table.
+    #[inline(never)]
+    fn members(
+        &mut self,
+        dict: &Bound<'py, PyDict>,
+        object: &livebuf::Object<'_, Checked>,
+        elements: &Elements<'_, 'p>,
+    ) -> Typed<()> {
+        // A damaged document may have rows without end.
+        for row in 0..elements.column.len().min(object.places()) {
+            // Copied first, as above. A row whose member was removed has no key.
+            let Some(key) = object.key_of_row(row)? else { continue };
+            let key = decode::text(self.py, key.as_bytes())?;
+            let made = self.element(elements, row);
+            dict.set_item(&key, made.at(|| Step::Key(key.to_string().into()))?)?;
+        }
+        Ok(())
     }
 
     #[inline(never)]
@@ -747,20 +773,24 @@ impl<'p, 'py> Run<'p, 'py> {
         first: usize,
         count: usize,
     ) -> Typed<Bound<'py, PyList>> {
+        if elements.column.has_no_gaps() && first + count > elements.column.len() {
+            return Err(bad_count().into());
+        }
+        self.list(count, |run, index| run.element(elements, first + index))
+    }
+
+    /// One of them.
+    #[inline(always)]
+    fn element(&mut self, elements: &Elements<'_, 'p>, row: usize) -> Made<'py> {
         let Elements { node, column, rows } = elements;
         if column.has_no_gaps() {
-            if first + count > column.len() {
-                return Err(bad_count().into());
-            }
-            return self.list(count, |run, index| run.row(rows, first + index));
+            return self.row(rows, row);
         }
-        self.list(count, |run, index| {
-            let value = column.get_within(first + index)?.ok_or(Fault::from(bad_count()))?;
-            match value.kind() {
-                Kind::Object => run.row(rows, first + index),
-                _ => run.value(*node, &value),
-            }
-        })
+        let value = column.get_within(row)?.ok_or(Fault::from(bad_count()))?;
+        match value.kind() {
+            Kind::Object => self.row(rows, row),
+            _ => self.value(*node, &value),
+        }
     }
 
     /// An object of a row that is there.
