@@ -400,17 +400,19 @@ impl Array {
     /// Edits raise `ExportedError` while the numpy array lives, unless `copy=True`. With
     /// `writable=True` writing to it changes the document. Raises `WrongTypeError` for arrays
     /// of anything else.
-    #[pyo3(signature = (*, copy=false, writable=false))]
+    ///
+    /// With `masked=True` elements may be null: it is a masked array, `numpy.ma`, in which these
+    /// are masked. Booleans, and numbers that are not stored by one type, are copied then. A masked
+    /// array cannot be `writable`.
+    #[pyo3(signature = (*, copy=false, writable=false, masked=false))]
     fn numpy<'py>(
         slf: &Bound<'py, Self>,
         copy: bool,
         writable: bool,
+        masked: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Numbers::new(Columnar::Array(slf.clone().unbind()), Vec::new(), Rows::ALL).numpy(
-            slf.py(),
-            copy,
-            writable,
-        )
+        let numbers = Numbers::new(Columnar::Array(slf.clone().unbind()), Vec::new(), Rows::ALL);
+        numbers.array(slf.py(), copy, writable, masked)
     }
 
     /// The length of each dimension, where the array is a tensor; else `None`.

@@ -608,7 +608,7 @@ impl Walk {
         if let Some(fields) = self.classes.find(&object.get_type())? {
             return self.fields(object, fields.get());
         }
-        if self.numpy(object)? || self.standard(object)? {
+        if self.numpy(object)? || self.pandas(object)? || self.standard(object)? {
             return Ok(());
         }
         self.fallback(object)
@@ -755,6 +755,30 @@ impl Walk {
             // Of no dimension, or of too many, or of no length but in the first.
             Err(_) => Ok(false),
         }
+    }
+
+    /// Arrays of pandas, with null where they have no value, and its `NA`. False for other objects.
+    fn pandas(&mut self, object: &Bound<'_, PyAny>) -> Encoded<bool> {
+        let py = object.py();
+        let modules = py.import("sys")?.getattr(intern!(py, "modules"))?;
+        let Ok(pandas) = modules.get_item(intern!(py, "pandas")) else { return Ok(false) };
+        // Being imported, it may have neither.
+        let Ok(na) = pandas.getattr(intern!(py, "NA")) else { return Ok(false) };
+        if object.is(&na) {
+            return Ok(self.encoder.null().map(|()| true)?);
+        }
+        let Ok(extensions) = pandas.getattr("api").and_then(|api| api.getattr("extensions")) else {
+            return Ok(false);
+        };
+        if !object.is_instance(&extensions.getattr("ExtensionArray")?)? {
+            return Ok(false);
+        }
+        let how = PyDict::new(py);
+        how.set_item("dtype", "O")?;
+        how.set_item("na_value", py.None())?;
+        let plain = object.call_method("to_numpy", (), Some(&how))?;
+        self.below(&plain.call_method0(intern!(py, "tolist"))?)?;
+        Ok(true)
     }
 
     /// What else Python's own library has: mappings, ranges, deques and paths. False for others.

@@ -6,10 +6,12 @@ use std::os::raw::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
 use livebuf::{Checked, ColumnType, Tensor, Value};
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyDict};
 
+use crate::decode;
 use crate::error::{self, Fault, Held};
 use crate::view::{Columnar, Document};
 
@@ -102,6 +104,8 @@ pub(crate) struct Numbers {
     path: Vec<String>,
     rows: Rows,
     writable: bool,
+    /// Whether rows may lack a value: their numbers are then 0.
+    gaps: bool,
 }
 
 /// Where numbers lie in memory.
@@ -219,16 +223,16 @@ fn missing_column<'a>(path: &[String], names: impl IntoIterator<Item = &'a str>)
     Fault::Missing(format!("the table has no column {path:?}; its columns are {names}"))
 }
 
-/// The memory of a column of numbers of one type, if no value is missing.
-fn slots(column: &livebuf::Column<'_, Checked>) -> Held<Option<Slots>> {
+/// The memory of a column of numbers of one type, if no value is missing or `gaps` may be.
+fn slots(column: &livebuf::Column<'_, Checked>, gaps: bool) -> Held<Option<Slots>> {
     Ok(match column.tensor()? {
         Some(found) => tensor(&found),
-        None => numbers_of(column),
+        None => numbers_of(column, gaps),
     })
 }
 
-fn numbers_of(column: &livebuf::Column<'_, Checked>) -> Option<Slots> {
-    if !column.is_complete() {
+fn numbers_of(column: &livebuf::Column<'_, Checked>, gaps: bool) -> Option<Slots> {
+    if !column.is_complete() && !gaps {
         return None;
     }
     if let Some(days) = column.days() {
@@ -240,7 +244,7 @@ fn numbers_of(column: &livebuf::Column<'_, Checked>) -> Option<Slots> {
     macro_rules! of {
         ($($kind:ident $type:ty, $format:literal;)+) => {
             match column.column_type() {
-                $(ColumnType::$kind => Some(Slots::of(column.as_slice::<$type>()?, $format)),)+
+                $(ColumnType::$kind => Some(Slots::of(column.slots::<$type>()?, $format)),)+
                 _ => None,
             }
         };
@@ -251,6 +255,75 @@ fn numbers_of(column: &livebuf::Column<'_, Checked>) -> Option<Slots> {
         F32 f32, c"f"; NumbersF32 f32, c"f"; MarkedF32 f32, c"f";
         F64 f64, c"d"; NumbersF64 f64, c"d"; MarkedF64 f64, c"d";
     }
+}
+
+/// Values of a column, where they are not numbers in memory; 0 for those that are missing.
+enum Copied {
+    Nothing,
+    Booleans(Vec<u8>),
+    Integers(Vec<i64>),
+    Unsigned(Vec<u64>),
+    Floats(Vec<f64>),
+}
+
+/// A column's values, unless only the mask is wanted, and its mask: 1 for each row without a value.
+fn copied(column: &livebuf::Column<'_, Checked>, only_mask: bool) -> Held<(Copied, Vec<u8>)> {
+    use livebuf::Kind::{Bool, Float, Int, Null, Uint};
+    let mut mask = Vec::with_capacity(column.len());
+    let (mut booleans, mut integers, mut floats) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut has_booleans, mut has_integers, mut has_floats) = (false, false, false);
+    for value in column.iter() {
+        let value = value?.filter(|value| !value.is_null());
+        mask.push(u8::from(value.is_none()));
+        if only_mask {
+            continue;
+        }
+        match value.map_or(Null, |value| value.kind()) {
+            Null => {}
+            Bool => has_booleans = true,
+            Int | Uint => has_integers = true,
+            Float => has_floats = true,
+            _ => return Err(not_numbers()),
+        }
+        let integer = value.and_then(|value| {
+            value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
+        });
+        booleans.push(u8::from(value.and_then(|value| value.as_bool()) == Some(true)));
+        integers.push(integer.unwrap_or(0));
+        floats.push(value.and_then(|value| value.as_f64()).unwrap_or(0.0));
+    }
+    let values = match (has_booleans, has_integers, has_floats) {
+        _ if only_mask => Copied::Nothing,
+        (true, false, false) => Copied::Booleans(booleans),
+        (false, true, false) => {
+            let signed = integers.iter().map(|&integer| i64::try_from(integer));
+            let unsigned = integers.iter().map(|&integer| u64::try_from(integer));
+            match (signed.collect(), unsigned.collect()) {
+                (Ok(integers), _) => Copied::Integers(integers),
+                (_, Ok(integers)) => Copied::Unsigned(integers),
+                _ => return Err(not_numbers()),
+            }
+        }
+        (false, ..) => {
+            // As the numbers are read one by one.
+            let mixed = floats.iter_mut().zip(&integers).filter(|(_, integer)| **integer != 0);
+            mixed.for_each(|(float, &integer)| *float = integer as f64);
+            Copied::Floats(floats)
+        }
+        _ => return Err(not_numbers()),
+    };
+    Ok((values, mask))
+}
+
+fn bytes_of<T: Copy>(values: &[T], bytes: impl Fn(T) -> [u8; 8]) -> Vec<u8> {
+    values.iter().flat_map(|&value| bytes(value)).collect()
+}
+
+#[cold]
+fn not_numbers() -> Fault {
+    let message = "only arrays and columns of numbers of one type, booleans, dates or times can \
+                   become masked arrays";
+    Fault::WrongType(message.into())
 }
 
 /// What the numbers of a column of dates or times are to numpy: its type, and whether it has as
@@ -290,7 +363,7 @@ pub(crate) fn numbers(
         let node = view_of_array.node(py, state)?;
         let value = state.editor()?.value(node)?;
         let column = column(&value, &numbers.path)?.slice(numbers.rows.start..numbers.rows.stop);
-        let Some(slots) = slots(&column)? else {
+        let Some(slots) = slots(&column, numbers.gaps)? else {
             let message = "only arrays and columns whose values are all numbers of one type, \
                            dates or times, without null, and lie aligned in memory can be looked \
                            at in place";
@@ -343,11 +416,82 @@ pub(crate) fn numbers(
 
 impl Numbers {
     pub(crate) fn new(source: Columnar, path: Vec<String>, rows: Rows) -> Numbers {
-        Numbers { source, path, rows, writable: false }
+        Numbers { source, path, rows, writable: false, gaps: false }
     }
 
-    /// A numpy array on these numbers.
-    pub(crate) fn numpy<'py>(
+    /// A numpy array as the caller's options say.
+    pub(crate) fn array<'py>(
+        self,
+        py: Python<'py>,
+        copy: bool,
+        writable: bool,
+        masked: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match (masked, writable) {
+            (false, _) => self.numpy(py, copy, writable).map_err(|failure| {
+                match failure.is_instance_of::<PyBufferError>(py) {
+                    true => error::wrong_type(py, failure.value(py).to_string()),
+                    false => failure,
+                }
+            }),
+            (true, false) => self.masked(py, copy),
+            (true, true) => {
+                let message = "a masked array cannot be writable: assign values, or None";
+                Err(PyValueError::new_err(message))
+            }
+        }
+    }
+
+    /// A masked array of numpy: on these numbers, or a copy where they are not stored as such.
+    /// What has no value is masked.
+    fn masked<'py>(self, py: Python<'py>, copy: bool) -> PyResult<Bound<'py, PyAny>> {
+        let (source, path) = (self.source.clone_ref(py), self.path.clone());
+        let rows = self.rows;
+        let on_memory = Numbers { gaps: true, ..self }.numpy(py, copy, false);
+        let on_memory = match on_memory {
+            Err(failure) if failure.is_instance_of::<PyBufferError>(py) => None,
+            made => Some(made?),
+        };
+        let has_memory = on_memory.is_some();
+        // A buffer keeps the column as it is.
+        let (values, mask) = source.view().read(py, |value| {
+            let column = self::column(value, &path)?.slice(rows.start..rows.stop);
+            let most = decode::default_budget(value.document_length());
+            if column.len() as u64 > most {
+                return Err(livebuf::Error::new(livebuf::ErrorKind::BudgetExceeded, 0).into());
+            }
+            match has_memory && column.is_complete() {
+                true => Ok((Copied::Nothing, Vec::new())),
+                false => copied(&column, has_memory),
+            }
+        })?;
+        let numpy = py.import("numpy")?;
+        let of_bytes = |bytes: &[u8], dtype: &str| {
+            numpy.call_method1("frombuffer", (PyByteArray::new(py, bytes), dtype))
+        };
+        let array = match (on_memory, values) {
+            (Some(array), _) => array,
+            (None, Copied::Booleans(values)) => of_bytes(&values, "?")?,
+            (None, Copied::Integers(values)) => {
+                of_bytes(&bytes_of(&values, i64::to_le_bytes), "<i8")?
+            }
+            (None, Copied::Unsigned(values)) => {
+                of_bytes(&bytes_of(&values, u64::to_le_bytes), "<u8")?
+            }
+            (None, Copied::Floats(values)) => {
+                of_bytes(&bytes_of(&values, f64::to_le_bytes), "<f8")?
+            }
+            (None, Copied::Nothing) => numpy.call_method1("empty", (0,))?,
+        };
+        let how = PyDict::new(py);
+        if mask.contains(&1) {
+            how.set_item("mask", of_bytes(&mask, "?")?)?;
+        }
+        numpy.getattr("ma")?.getattr("MaskedArray")?.call((array,), Some(&how))
+    }
+
+    /// A numpy array on these numbers. `BufferError` where they lie nowhere as such.
+    fn numpy<'py>(
         self,
         py: Python<'py>,
         copy: bool,
@@ -355,13 +499,7 @@ impl Numbers {
     ) -> PyResult<Bound<'py, PyAny>> {
         let numpy = py.import("numpy")?;
         let exporter = Bound::new(py, Numbers { writable: writable && !copy, ..self })?;
-        let buffer = match pyo3::types::PyMemoryView::from(exporter.as_any()) {
-            Ok(buffer) => buffer,
-            Err(failure) if failure.is_instance_of::<PyBufferError>(py) => {
-                return Err(error::wrong_type(py, failure.value(py).to_string()));
-            }
-            Err(failure) => return Err(failure),
-        };
+        let buffer = pyo3::types::PyMemoryView::from(exporter.as_any())?;
         let mut array = numpy.call_method1("asarray", (buffer,))?;
         // The buffer keeps the column as it is.
         let numbers = exporter.get();

@@ -739,15 +739,17 @@ impl Column {
     }
 
     /// The values as a numpy array on the document's memory: as `Array.numpy`.
-    #[pyo3(signature = (*, copy=false, writable=false))]
+    #[pyo3(signature = (*, copy=false, writable=false, masked=false))]
     fn numpy<'py>(
         &self,
         py: Python<'py>,
         copy: bool,
         writable: bool,
+        masked: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let source = self.source.clone_ref(py);
-        Numbers::new(source, self.path.clone(), self.rows).numpy(py, copy, writable)
+        let numbers = Numbers::new(source, self.path.clone(), self.rows);
+        numbers.array(py, copy, writable, masked)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import datetime as dt
 import math
 import random
 from collections import Counter
@@ -360,3 +361,118 @@ class TestColumns:
         doc = Document.from_python([{"a": n, "b": "x"} for n in range(50)])
         assert repr(doc.root.table) == "<livebuf.Table of 50 rows: a, b>"
         assert repr(doc.root.table.column("a")).startswith('<livebuf.Column "a" of 50')
+
+
+class TestMasks:
+    """Masked arrays of numpy and nullable arrays of pandas, to documents and back."""
+
+    @pytest.mark.parametrize("count", [3, 300])
+    @pytest.mark.parametrize(
+        ("values", "dtype"),
+        [
+            ([1, -2, 3], "i1"),
+            ([1, 300, 2**40], "i8"),
+            ([1, 2**64 - 1, 5], "u8"),
+            ([0.5, 1.5, -2.5], "f4"),
+            ([0.1, 1e300, 5.0], "f8"),
+            ([True, False, True], "?"),
+        ],
+        ids=["i1", "i8", "u8", "f4", "f8", "bool"],
+    )
+    def test_masked_arrays(self, values: list[Any], dtype: str, count: int) -> None:
+        values = [values[n % 3] for n in range(count)]
+        mask = [n % 4 == 1 for n in range(count)]
+        given = np.ma.MaskedArray(np.array(values, dtype), mask=mask)
+        plain = [None if hidden else value for value, hidden in zip(values, mask, strict=True)]
+        for doc in (
+            Document.from_python({"a": given}),
+            Document(livebuf.dumps({"a": given}, min_width=8)),
+            Document(bytearray(livebuf.dumps({"a": given}))),
+        ):
+            assert doc["a"].to_python() == plain
+            found = doc["a"].numpy(masked=True)
+            assert isinstance(found, np.ma.MaskedArray)
+            assert found.tolist() == plain and found.mask.tolist() == mask
+            assert found.dtype.kind == given.dtype.kind or given.dtype.kind == "u"
+            with pytest.raises(livebuf.WrongTypeError):
+                doc["a"].numpy()
+        column = Document.from_python([{"a": value} for value in plain]).root.table["a"]
+        assert column.numpy(masked=True).tolist() == plain
+        assert column[1:].numpy(masked=True, copy=True).tolist() == plain[1:]
+
+    def test_memory(self) -> None:
+        """Numbers of one type are borrowed; edits wait."""
+        payload = livebuf.dumps([n if n % 3 else None for n in range(1000)])
+        found = Document(payload).root.numpy(masked=True)
+        assert np.shares_memory(found.data, np.frombuffer(payload, "u1"))
+        assert found.sum() == sum(n for n in range(1000) if n % 3)
+        doc = Document.from_python([n if n % 3 else None for n in range(1000)])
+        found = doc.root.numpy(masked=True)
+        with pytest.raises(livebuf.ExportedError):
+            doc[0] = 1
+        del found
+        doc[0] = 1
+        kept = doc.root.numpy(masked=True, copy=True)
+        doc[0] = None
+        assert kept[0] == 1 and doc.root.numpy(masked=True)[0] is np.ma.masked
+
+    def test_without_nulls(self) -> None:
+        doc = Document.from_python({"a": [1, 2, 3] * 40, "t": np.zeros((3, 4), "f2"), "e": []})
+        for key in doc:
+            found = doc[key].numpy(masked=True)
+            assert found.mask is np.ma.nomask and found.tolist() == doc[key].to_python()
+        assert doc["t"].numpy(masked=True).shape == (3, 4)
+
+    def test_other_values(self) -> None:
+        days = [dt.date(2024, 1, n % 28 + 1) if n % 2 else None for n in range(100)]
+        found = Document.from_python(days).root.numpy(masked=True)
+        assert found.dtype == np.dtype("datetime64[D]") and found.tolist() == days
+        mixed = [1, 0.5, None] * 2
+        assert Document.from_python(mixed).root.numpy(masked=True).tolist() == mixed
+        assert Document.from_python([None] * 9).root.numpy(masked=True).mask.all()
+        for odd in (["a", None], [1, True], [-1, 2**64 - 1], [{}], [[1], None], [10**30]):
+            with pytest.raises(livebuf.WrongTypeError, match="masked arrays"):
+                Document.from_python(odd).root.numpy(masked=True)
+        with pytest.raises(ValueError, match="cannot be writable"):
+            Document.from_python([1, None]).root.numpy(masked=True, writable=True)
+        with pytest.raises(livebuf.MissingKeyError):
+            Document.from_python([{"a": 1}] * 9).root.table.column("b").numpy(masked=True)
+        within = [{"in": {"n": n} if n % 5 else None} for n in range(200)]
+        column = Document.from_python(within).root.table["in.n"]
+        assert column.numpy(masked=True).tolist() == [n if n % 5 else None for n in range(200)]
+
+    def test_more_dimensions(self) -> None:
+        given = np.ma.MaskedArray([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+        assert Document.from_python(given).to_python() == [[1, None], [3, 4]]
+        assert Document.from_python([np.ma.masked]).to_python() == [None]
+
+    @pytest.mark.parametrize(
+        ("values", "dtype"),
+        [
+            ([1, None, 300], "Int64"),
+            ([1, None, 255], "UInt8"),
+            ([True, None, False], "boolean"),
+            ([0.5, None, 1.25], "Float32"),
+            (["a", None, "b"], "string"),
+            (["a", None, "b"], "category"),
+            ([dt.datetime(2024, 1, 2), None, dt.datetime(2024, 1, 3)], "datetime64[us]"),
+            ([1, None, 3], "int64[pyarrow]"),
+            (["a", None, "b"], "string[pyarrow]"),
+        ],
+    )
+    def test_pandas(self, values: list[Any], dtype: str) -> None:
+        pandas = pytest.importorskip("pandas")
+        given = pandas.array(values * 50, dtype=dtype)
+        doc = Document.from_python({"a": given})
+        assert doc.to_python() == {"a": values * 50}
+        assert doc["a"].column.type != "Cells"
+        if dtype in ("Int64", "UInt8", "boolean", "Float32"):
+            again = pandas.array(doc["a"].numpy(masked=True), dtype=dtype)
+            assert again.tolist() == given.tolist()
+
+    def test_pandas_na(self) -> None:
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame({"a": pandas.array([1, None], dtype="Int64")})
+        assert livebuf.loads(livebuf.dumps(frame.to_dict("records"))) == [{"a": 1}, {"a": None}]
+        with pytest.raises(livebuf.EncodeError, match="Period"):
+            livebuf.dumps(pandas.array([pandas.Period("2024-01")]))

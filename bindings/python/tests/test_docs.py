@@ -22,6 +22,7 @@ for library in (
     "httpx2",
     "numpy",
     "orjson",
+    "pandas",
     "polars",
     "pydantic",
 ):
