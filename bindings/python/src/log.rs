@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use livebuf::{Checked, Doc, Valid, Value};
-use livebuf_arrow::{Document, Documents, Joined, Refused};
+use livebuf_arrow::{Document, Documents, Joined, Refused, Types};
 use livebuf_log::{Group, LogOptions, LogReader, Stats, Torn};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
@@ -47,6 +47,8 @@ const GROUP_BYTES: u64 = 8 << 20;
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Log {
     state: Mutex<State>,
+    /// What was found in the groups of the file that is open now.
+    types: Mutex<Arc<Types>>,
     path: PathBuf,
     mode: String,
     default: Option<Py<PyAny>>,
@@ -166,7 +168,13 @@ impl Log {
             let message = std::ffi::CString::new(message)?;
             PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)?;
         }
-        Ok(Log { state: Mutex::new(state), path, mode: mode.to_owned(), default })
+        Ok(Log {
+            state: Mutex::new(state),
+            types: Mutex::default(),
+            path,
+            mode: mode.to_owned(),
+            default,
+        })
     }
 
     /// Adds a row.
@@ -229,7 +237,13 @@ impl Log {
     /// Looks at what was written since by another process. Answers how many rows came.
     fn refresh(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |state| match state {
-            State::Reads(reader) => Ok(reader.refresh()?.rows),
+            State::Reads(reader) => {
+                let refreshed = reader.refresh()?;
+                if refreshed.replaced {
+                    self.forget_types();
+                }
+                Ok(refreshed.rows)
+            }
             State::Writes(_) => Ok(0),
             State::Closed => Err(Fault::Closed),
         })
@@ -239,7 +253,9 @@ impl Log {
     /// numbers. Readers see the new file after `refresh()`. Answers the bytes before and now.
     fn compact(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         self.with(py, |state| {
-            let compacted = state.writer()?.compact()?;
+            let log = state.writer()?;
+            self.forget_types();
+            let compacted = log.compact()?;
             Ok((compacted.before, compacted.after))
         })
     }
@@ -333,18 +349,19 @@ impl Log {
     fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<LogColumns> {
         let split = |name: String| Ok(name.split('.').map(str::to_owned).collect());
         let selected = table::chosen(columns, split)?;
-        let joined = Joined::new(InLog(self.snapshot(py)?)).select(selected);
+        let joined = self.columns(py)?.joined.select(selected);
         Ok(LogColumns { joined })
     }
 
-    /// The columns' names and their Arrow types in words. Reads the whole log.
+    /// The columns' names and their Arrow types in words. Reads the groups that no schema and no
+    /// export of this `Log` has read yet: all of them at first.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.columns(py)?.schema(py)
     }
 
     /// The Arrow C stream (the PyCapsule interface), of the rows there are now. The log is read
-    /// twice: for the columns' types, and for the rows.
+    /// twice: for the columns' types, which are remembered, and for the rows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -379,7 +396,19 @@ impl Log {
 
 impl Log {
     fn columns(&self, py: Python<'_>) -> PyResult<LogColumns> {
-        Ok(LogColumns { joined: Joined::new(InLog(self.snapshot(py)?)) })
+        self.with(py, |state| {
+            let reader = state.reader()?.clone();
+            // Groups stay as they are until the log is compacted.
+            let settled = reader.stats().groups as usize;
+            let types = self.types.lock().unwrap_or_else(PoisonError::into_inner);
+            let joined = Joined::new(InLog(reader)).remember(Arc::clone(&types), settled);
+            Ok(LogColumns { joined })
+        })
+    }
+
+    /// For another file, whose groups may be others.
+    fn forget_types(&self) {
+        *self.types.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
     }
 }
 
@@ -439,7 +468,7 @@ pub(crate) struct LogColumns {
 
 #[pymethods]
 impl LogColumns {
-    /// The columns' names and their Arrow types in words. Reads the whole log.
+    /// The columns' names and their Arrow types in words: as `Log.schema`.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         table::schema_of(py, py.detach(|| self.joined.columns()))

@@ -209,3 +209,39 @@ def test_columns(path: Path) -> None:
         assert copy[-1] == {"ts": None, "user": None, "kind": None, "extra": None}
         assert copy.extend(livebuf.Document.from_python([{"a": 1}]).root.table) == 1
         assert copy[-1] == {"a": 1}
+
+
+def test_types_are_remembered(path: Path) -> None:
+    """And what comes later is seen; after compaction, too, which makes other groups."""
+    writer, expected = livebuf.Log(path, "w"), {"n": "int64"}
+    writer.extend({"n": n} for n in range(1000))
+    reader = livebuf.Log(path)
+
+    def check() -> None:
+        reader.refresh()
+        for log in (writer, reader):
+            for _ in range(2):
+                assert log.schema == expected
+                assert log.select(["n"]).schema == {"n": expected["n"]}
+        rows = pytest.importorskip("pyarrow").table(reader)
+        assert rows.column_names == list(expected) and rows.num_rows == len(reader)
+
+    check()
+    writer.append({"n": 0.5})
+    expected["n"] = "float64"
+    check()
+    for n in range(3000):
+        writer.append({"n": n, "late": f"text {n}"})
+    expected["late"] = "utf8"
+    check()
+    writer.compact()
+    check()
+    writer.extend({"n": n, "more": True} for n in range(70_000))
+    expected["more"] = "bool"
+    check()
+    writer.close()
+    # Another log in the place of this one.
+    with livebuf.Log(path, "w") as other:
+        other.extend({"n": str(n)} for n in range(5000))
+    reader.refresh()
+    assert reader.schema == {"n": "utf8"}

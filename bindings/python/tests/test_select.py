@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import uuid
+from decimal import Decimal
 from typing import Any, ClassVar
 
 import livebuf
+import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from livebuf import Document
 
 ROWS = [
@@ -301,3 +308,83 @@ class TestTrust:
         with pytest.raises(Exception, match="UTF-8"):
             frame(document.root.table.select(["name"]))
         assert frame(document.root.table.select(["n"])).num_rows == 500
+
+
+SCALARS = [
+    None, True, 1, -200, 70_000, 2**40, -(2**63), 2**63, 2**64 - 1, 10**30, 0.5, 0.1, "a", "", b"b",
+    dt.date(2024, 2, 29), dt.time(1, 2), dt.datetime(2024, 1, 2), Decimal("1.50"),
+    dt.datetime(2024, 1, 2, tzinfo=dt.UTC), uuid.UUID(int=7),
+]  # fmt: skip
+values = st.recursive(
+    st.sampled_from(SCALARS),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abk"), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+# Like rows, which are stored as columns, and now and then others.
+like = st.sampled_from(
+    [
+        [1, 2], [2**63, 1], [None, None], [1, None], ["x", None], ["x", "y"], [0.5, 2], [0.1, None],
+        [[1], [2, 3]], [[1, 2], [3, 2**63]], [[], []], [None, []], [{"a": 1}, {"a": None}],
+        [{"a": 1}, None], [{}, {}], [[{"a": 1}], [{"a": 2}]], [True, None], [[None], [None]],
+        [dt.date(2024, 1, 1), None], [Decimal("1.5"), Decimal("2.25")], [[1, [2]], [3, [4]]],
+        [np.zeros(3, "f2"), np.ones(3, "f2")], [{"key": 1}, {"key": 2}],
+    ]
+)  # fmt: skip
+
+
+class TestSchema:
+    """It is told by headers where they tell it, and equals that of an export."""
+
+    @staticmethod
+    def check(table: livebuf.Table) -> None:
+        for narrow in (False, True):
+            table = table.with_options(narrow=narrow)
+            try:
+                expected = pa.table(table).schema
+            except livebuf.Error as error:
+                with pytest.raises(type(error)):
+                    pa.schema(table)
+            else:
+                assert pa.schema(table).equals(expected)
+                assert list(table.schema) == expected.names
+
+    @given(st.dictionaries(st.sampled_from(["a", "b", "key", "c.d"]), like), st.data())
+    def test_of_columns(self, columns: dict[str, list[Any]], data: st.DataObject) -> None:
+        pairs = [{name: column[row % 2] for name, column in columns.items()} for row in range(300)]
+        odd = data.draw(st.none() | st.dictionaries(st.sampled_from(["a", "z"]), values))
+        rows = pairs if odd is None else [*pairs, odd]
+        for stored in (rows, {f"row {n}": row for n, row in enumerate(rows)}):
+            payload = livebuf.dumps(stored)
+            shared = Document(bytearray(payload))
+            for doc in (Document(payload), shared, Document.from_python(stored)):
+                table = doc.root.table
+                self.check(table)
+                start = data.draw(st.integers(0, 301))
+                self.check(table.slice(start, start + data.draw(st.integers(0, 3))))
+                self.check(table.select(list(columns)[:2]))
+
+    @given(st.lists(values, max_size=4) | like.map(lambda column: column * 20))
+    def test_of_any_array(self, rows: list[Any]) -> None:
+        self.check(Document(livebuf.dumps(rows)).root.table)
+
+    def test_damage_elsewhere(self) -> None:
+        """What is no header is not looked at."""
+        rows = [{"id": n, "text": f"some text {n}"} for n in range(300)]
+        payload = bytearray(livebuf.dumps(rows))
+        at = payload.index(b"some text 7")
+        payload[at] = 0xFF
+        table = Document(bytes(payload)).root.table
+        assert table.schema == {"id": "int64", "text": "utf8"}
+        with pytest.raises(livebuf.DamagedError):
+            pa.table(table)
+        # Cut, changed and lengthened anywhere, it is a schema or an error.
+        for at in range(0, len(payload), 3):
+            for byte in (0, 0x7F, 0xFF):
+                damaged = bytearray(payload)
+                damaged[at] = byte
+                try:
+                    assert isinstance(Document(bytes(damaged)).root.table.schema, dict)
+                except (livebuf.Error, AttributeError):
+                    pass

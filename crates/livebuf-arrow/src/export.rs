@@ -10,7 +10,7 @@ use crate::document::{Document, Known, Pinned, can_have};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::made::{self, Batches};
 use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
-use crate::infer::{Path, Rows, Seen};
+use crate::infer::{Left, Path, Rows, Seen};
 use crate::schema::{Field, Layout, Type};
 
 /// How text is laid out in Arrow.
@@ -236,13 +236,13 @@ impl Exporter {
     /// # Errors
     /// As [`schema`](Self::schema).
     pub fn columns(&self) -> Result<Vec<(String, String)>> {
-        let plan = self.plan()?;
-        let fields = plan.fields().into_iter();
+        let fields = self.fields()?.into_iter();
         Ok(fields.map(|field| (field.name, field.kind.to_string())).collect())
     }
 
-    /// The schema: a struct with a field for each column. One pass over the array where
-    /// its storage does not tell the types.
+    /// The schema: a struct with a field for each column. Constant time for each column where
+    /// its storage tells the type: nothing else is then read, and nothing validated. Else one
+    /// pass over the array.
     ///
     /// # Errors
     /// [`ErrorKind::NotAnArray`]; [`ErrorKind::NotFound`] for a selected column that no row has;
@@ -251,7 +251,7 @@ impl Exporter {
     /// [`ErrorKind::Unsupported`] for a key with a zero character; [`ErrorKind::Cast`]
     /// where a requested type cannot hold what a column has.
     pub fn schema(&self) -> Result<ArrowSchema> {
-        self.plan()?.schema()
+        schema_of(self.fields()?)
     }
 
     /// All rows as one record batch.
@@ -415,6 +415,68 @@ impl Exporter {
         Ok((rows as u64, self.pinned.doc.as_bytes().len() as u64))
     }
 
+    fn fields(&self) -> Result<Vec<Field>> {
+        let shape = match self.outline() {
+            // Where it is damaged, validation says how.
+            Err(_) | Ok(None) => self.plan()?.shape,
+            Ok(Some(outline)) => outline?,
+        };
+        let fields = shape.fields();
+        if self.pinned.is_shared {
+            check_names(&fields)?;
+        }
+        Ok(fields)
+    }
+
+    /// The types of the columns as headers tell them, of a document that need not be valid. `None`
+    /// where values decide.
+    fn outline(&self) -> livebuf::Result<Option<Result<Rows>>> {
+        if self.requested.is_some() {
+            return Ok(None);
+        }
+        let (column, is_object) = match (self.value.as_array()?, self.value.as_object()?) {
+            (Some(array), _) => (array.as_column(), false),
+            (None, Some(object)) => match object.as_column()? {
+                Some(column) if column.len() == object.len() => (column, true),
+                _ => return Ok(None),
+            },
+            (None, None) => return Ok(None),
+        };
+        let bytes = self.pinned.doc.as_bytes().len();
+        if !can_have(bytes, column.len()) {
+            return Ok(None);
+        }
+        let (rows, table) = (column.slice(self.rows.clone()), column.table()?);
+        let count = rows.len() as u64;
+        let mut left = Left::of(bytes);
+        let Some(paths) = &self.selected else {
+            let mut seen = Seen::default();
+            let has = |name: &str| {
+                table.is_some_and(|table| table.column(name).is_ok_and(|column| column.is_some()))
+            };
+            let key = is_object.then(|| free_name(has));
+            return Ok(match seen.header(rows, 0, &mut left)? {
+                true => Some(self.shape_of(seen, count, key)),
+                false => None,
+            });
+        };
+        // An object's keys may be meant.
+        let Some(table) = table.filter(|_| !is_object) else { return Ok(None) };
+        let (mut cells, mut chosen) = (0u64, Vec::with_capacity(paths.len()));
+        for path in paths {
+            let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+            let Some(column) = table.column(keys.as_slice())? else { return Ok(None) };
+            let mut seen = Seen::default();
+            if !seen.header(column.slice(self.rows.clone()), 1, &mut left)? {
+                return Ok(None);
+            }
+            cells = cells.saturating_add(seen.cells(count));
+            let field = seen.into_field(path.join("."), self.options.narrow, self.options.text);
+            chosen.push((Path::Below(path.clone()), field));
+        }
+        Ok((cells <= self.most_cells()).then_some(Ok(Rows::Selected(chosen))))
+    }
+
     /// The types of the columns of some of all rows.
     fn shape(&self, all: Part<'_>, rows: Part<'_>) -> Result<Rows> {
         if let Some(selected) = &self.selected {
@@ -422,7 +484,14 @@ impl Exporter {
         }
         let mut seen = Seen::default();
         rows.seen(&mut seen);
-        if self.requested.is_none() && seen.cells(rows.len() as u64) > self.most_cells() {
+        let key = rows.keys.map(|_| free_name(|name| all.has(name)));
+        self.shape_of(seen, rows.len() as u64, key)
+    }
+
+    /// The types of the columns that were seen in so many rows; with a column for the rows' keys,
+    /// where they have any.
+    fn shape_of(&self, seen: Seen<'static>, rows: u64, key: Option<String>) -> Result<Rows> {
+        if self.requested.is_none() && seen.cells(rows) > self.most_cells() {
             let most = self.most_cells();
             let message = format!(
                 "most values would be missing: more than {most} rows times columns; request a \
@@ -431,8 +500,8 @@ impl Exporter {
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let mut shape = seen.into_rows(self.options.narrow, self.options.text)?;
-        if rows.keys.is_some() {
-            let mut chosen = vec![(Path::Key, self.key_field(all))];
+        if let Some(key) = key {
+            let mut chosen = vec![(Path::Key, self.key_field(key))];
             match shape {
                 Rows::Objects(fields) => chosen.extend(fields.into_iter().map(|field| {
                     let path = Path::Below(vec![field.name.clone()]);
@@ -450,11 +519,7 @@ impl Exporter {
     }
 
     /// The column of an object's keys.
-    fn key_field(&self, rows: Part<'_>) -> Field {
-        let mut name = "key".to_owned();
-        while rows.has(&name) {
-            name.insert(0, '_');
-        }
+    fn key_field(&self, name: String) -> Field {
         Field { nullable: false, ..Field::new(name, Type::Text(self.options.text)) }
     }
 
@@ -467,7 +532,7 @@ impl Exporter {
     fn select_from(&self, all: Part<'_>, rows: Part<'_>, paths: &[Vec<String>]) -> Result<Rows> {
         let mut cells = 0u64;
         let mut chosen = Vec::with_capacity(paths.len());
-        let key = rows.keys.map(|_| self.key_field(all));
+        let key = rows.keys.map(|_| self.key_field(free_name(|name| all.has(name))));
         for path in paths {
             if let (Some(key), [name]) = (&key, path.as_slice())
                 && *name == key.name
@@ -514,6 +579,15 @@ impl Exporter {
         });
         Ok(Rows::Selected(fitted.collect::<Result<_>>()?))
     }
+}
+
+/// The name of the column of an object's keys: one that its members do not have.
+fn free_name(has: impl Fn(&str) -> bool) -> String {
+    let mut name = "key".to_owned();
+    while has(&name) {
+        name.insert(0, '_');
+    }
+    name
 }
 
 /// The elements of an array, or the members of an object.

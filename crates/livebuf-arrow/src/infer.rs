@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use livebuf::{Array, Column, ColumnType, Decimal, Kind, Object, Table, Valid, Value};
+use livebuf::{Array, Checked, Column, ColumnType, Decimal, Kind, Object, Table, Valid, Value};
 
 use crate::document::can_have;
 use crate::error::{Error, ErrorKind, Result};
@@ -183,6 +183,36 @@ impl Seen<'static> {
     }
 }
 
+/// What may still be looked at in documents that are not known to be valid: in damaged ones,
+/// columns lie within each other without end.
+pub(crate) struct Left {
+    columns: usize,
+    rows: usize,
+}
+
+impl Left {
+    /// For a document of so many bytes. A row of a column that lacks values takes a bit at least.
+    pub(crate) fn of(document: usize) -> Left {
+        Left { columns: MAX_FIELDS, rows: document.saturating_mul(8) }
+    }
+
+    fn take_column(&mut self) -> bool {
+        self.columns = self.columns.saturating_sub(1);
+        self.columns > 0
+    }
+
+    /// Whether a value is found that is not null.
+    fn has_value(&mut self, column: &Column<'_, Checked>) -> livebuf::Result<bool> {
+        for value in column.iter().take(self.rows) {
+            self.rows -= 1;
+            if value?.is_some_and(|value| !value.is_null()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 fn is_value(value: &Option<Value<'_, Valid>>) -> bool {
     value.is_some_and(|value| !value.is_null())
 }
@@ -200,19 +230,9 @@ impl<'a> Seen<'a> {
         if !column.is_complete() && !column.iter().any(|value| is_value(&value)) {
             return;
         }
-        let number = Number::of_tensor(stored).filter(|_| column.tensor().is_some());
-        self.exact = match (self.exact, number) {
-            (Exact::None, Some(number)) => Exact::Of(number),
-            (Exact::Of(known), Some(number)) if known == number => self.exact,
-            _ => Exact::Any,
-        };
+        self.numbers_of(Number::of_tensor(stored).filter(|_| column.tensor().is_some()));
         macro_rules! integers {
             ($type:ty) => {{
-                self.kinds |= INTEGER;
-                self.values.add(<$type>::MIN, <$type>::MAX);
-                self.storage.add(<$type>::MIN, <$type>::MAX);
-            }};
-            ($type:ty, scan) => {{
                 self.kinds |= INTEGER;
                 self.storage.add(<$type>::MIN, <$type>::MAX);
                 match column.slots::<$type>() {
@@ -227,26 +247,62 @@ impl<'a> Seen<'a> {
                 }
             }};
         }
+        if self.of_type(stored) {
+            return;
+        }
         match stored {
-            ColumnType::Bool => self.kinds |= BOOL,
-            ColumnType::I8 if self.looks_closely => integers!(i8, scan),
-            ColumnType::I16 if self.looks_closely => integers!(i16, scan),
-            ColumnType::I32 if self.looks_closely => integers!(i32, scan),
             ColumnType::I8 => integers!(i8),
             ColumnType::I16 => integers!(i16),
             ColumnType::I32 => integers!(i32),
-            ColumnType::I64 => integers!(i64, scan),
+            ColumnType::I64 => integers!(i64),
+            ColumnType::U64 => integers!(u64),
+            ColumnType::Struct if depth < MAX_DEPTH => {
+                self.kinds |= OBJECT;
+                if let Some(table) = column.table() {
+                    self.table(table, depth);
+                }
+            }
+            ColumnType::List | ColumnType::FixedList if depth < MAX_DEPTH => {
+                self.kinds |= ARRAY;
+                self.list(column, depth);
+            }
+            _ => column.iter().flatten().for_each(|value| self.value(value, depth)),
+        }
+    }
+
+    /// Adds numbers of tensors of a type, or others.
+    fn numbers_of(&mut self, number: Option<Number>) {
+        self.exact = match (self.exact, number) {
+            (Exact::None, Some(number)) => Exact::Of(number),
+            (Exact::Of(known), Some(number)) if known == number => self.exact,
+            _ => Exact::Any,
+        };
+    }
+
+    /// Adds values that are stored by a type which says all about them. False for other types.
+    fn of_type(&mut self, stored: ColumnType) -> bool {
+        macro_rules! integers {
+            ($type:ty) => {{
+                self.kinds |= INTEGER;
+                self.values.add(<$type>::MIN, <$type>::MAX);
+                self.storage.add(<$type>::MIN, <$type>::MAX);
+            }};
+        }
+        match stored {
+            ColumnType::Bool | ColumnType::Bool8 => self.kinds |= BOOL,
+            ColumnType::I8 if !self.looks_closely => integers!(i8),
+            ColumnType::I16 if !self.looks_closely => integers!(i16),
+            ColumnType::I32 if !self.looks_closely => integers!(i32),
             ColumnType::U8 => integers!(u8),
             ColumnType::U16 => integers!(u16),
             ColumnType::U32 => integers!(u32),
-            ColumnType::U64 => integers!(u64, scan),
-            ColumnType::F32 | ColumnType::NumbersF32 | ColumnType::MarkedF32 => self.kinds |= FLOAT,
+            ColumnType::F16 | ColumnType::F32 | ColumnType::NumbersF32 | ColumnType::MarkedF32 => {
+                self.kinds |= FLOAT
+            }
             ColumnType::F64 | ColumnType::NumbersF64 | ColumnType::MarkedF64 => {
                 self.kinds |= FLOAT;
                 self.double = true;
             }
-            ColumnType::F16 => self.kinds |= FLOAT,
-            ColumnType::Bool8 => self.kinds |= BOOL,
             ColumnType::String
             | ColumnType::TextU8
             | ColumnType::TextU16
@@ -259,17 +315,78 @@ impl<'a> Seen<'a> {
             ColumnType::DateTime => self.kinds |= DATE_TIME,
             ColumnType::Timestamp => self.kinds |= TIMESTAMP,
             ColumnType::Uuid => self.kinds |= UUID,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Adds what a column's header says. The column need not be valid: nothing is believed but
+    /// types and keys. False where its values decide; what was added is then of no use.
+    ///
+    /// For a column that is all that is seen: its integers meet no others.
+    pub(crate) fn header(
+        &mut self,
+        column: Column<'a, Checked>,
+        depth: usize,
+        left: &mut Left,
+    ) -> livebuf::Result<bool> {
+        let stored = column.column_type();
+        if matches!(stored, ColumnType::Null) || column.is_empty() {
+            return Ok(true);
+        }
+        if !left.take_column() || !column.is_complete() && !left.has_value(&column)? {
+            return Ok(false);
+        }
+        let number = match Number::of_tensor(stored) {
+            Some(number) => column.tensor()?.map(|_| number),
+            None => None,
+        };
+        self.numbers_of(number);
+        if self.of_type(stored) {
+            return Ok(true);
+        }
+        match stored {
+            ColumnType::I64 => {
+                self.kinds |= INTEGER;
+                self.values.add(i64::MIN, i64::MAX);
+                self.storage.add(i64::MIN, i64::MAX);
+                Ok(true)
+            }
+            ColumnType::U64 => {
+                let Some(slots) = column.slots::<u64>() else { return Ok(false) };
+                self.kinds |= INTEGER;
+                let exceeds = slots.iter().any(|&slot| slot > i64::MAX as u64);
+                self.values.add(0, if exceeds { u64::MAX } else { 0 });
+                self.storage.add(u64::MIN, u64::MAX);
+                Ok(true)
+            }
             ColumnType::Struct if depth < MAX_DEPTH => {
                 self.kinds |= OBJECT;
-                if let Some(table) = column.table() {
-                    self.table(table, depth);
+                let Some(table) = column.table()? else { return Ok(false) };
+                if table.has_further_fields() {
+                    return Ok(false);
                 }
+                for member in table.columns() {
+                    let (key, column) = member?;
+                    if !self.members.get(key, false).header(column, depth + 1, left)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
             }
             ColumnType::List | ColumnType::FixedList if depth < MAX_DEPTH => {
                 self.kinds |= ARRAY;
-                self.list(column, depth);
+                self.lengths = column.fixed_length().map_or(Lengths::Any, Lengths::Fixed);
+                let (first, last) = (column.bounds(0)?, column.bounds(column.len() - 1)?);
+                let (Some(first), Some(last), Some(elements)) = (first, last, column.elements()?)
+                else {
+                    return Ok(false);
+                };
+                self.elements = last.end.saturating_sub(first.start) as u64;
+                let elements = elements.slice(first.start..last.end.max(first.start));
+                self.element.get_or_insert_default().header(elements, depth + 1, left)
             }
-            _ => column.iter().flatten().for_each(|value| self.value(value, depth)),
+            _ => Ok(false),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Several documents as one table: what is in all of them, and one stream of batches.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::document::Document;
 use crate::error::{Error, ErrorKind, Result};
@@ -68,13 +69,72 @@ pub struct Joined {
     options: ExportOptions,
     requested: Option<Field>,
     selected: Option<Vec<Vec<String>>>,
+    types: Arc<Types>,
+    /// Documents that `types` may tell about.
+    settled: usize,
+}
+
+/// What the columns of documents were found to hold, so that each document is looked at once:
+/// [`Joined::remember`].
+#[derive(Debug, Default)]
+pub struct Types(Mutex<HashMap<Option<Vec<Vec<String>>>, Known>>);
+
+/// Selections that are remembered.
+const MOST_SELECTIONS: usize = 64;
+
+/// What the first documents hold.
+#[derive(Default)]
+struct Known {
+    documents: usize,
+    rows: u64,
+    bytes: u64,
+    /// Of each selected column, or of all rows: what is in it, and whether any row has it.
+    columns: Vec<(Seen<'static>, bool)>,
+}
+
+impl std::fmt::Debug for Known {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Known({} documents)", self.documents)
+    }
+}
+
+impl Known {
+    fn copy(&self) -> Known {
+        let columns = self.columns.iter().map(|(seen, there)| {
+            let mut copy = Seen::default();
+            copy.absorb(seen);
+            (copy, *there)
+        });
+        Known { columns: columns.collect(), ..*self }
+    }
+}
+
+impl Types {
+    fn get(&self, selected: &Option<Vec<Vec<String>>>, most: usize) -> Option<Known> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(selected).filter(|known| known.documents <= most).map(Known::copy)
+    }
+
+    fn set(&self, selected: &Option<Vec<Vec<String>>>, found: Known) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_SELECTIONS {
+            known.clear();
+        }
+        known.insert(selected.clone(), found);
+    }
 }
 
 impl Joined {
     /// Exports these documents.
     pub fn new(documents: impl Documents + 'static) -> Joined {
-        let options = ExportOptions::default();
-        Joined { documents: Arc::new(documents), options, requested: None, selected: None }
+        Joined {
+            documents: Arc::new(documents),
+            options: ExportOptions::default(),
+            requested: None,
+            selected: None,
+            types: Arc::default(),
+            settled: 0,
+        }
     }
 
     /// Exports by these options.
@@ -87,6 +147,23 @@ impl Joined {
     #[must_use]
     pub fn select(self, columns: impl IntoIterator<Item = Vec<String>>) -> Joined {
         Joined { selected: Some(columns.into_iter().collect()), ..self }
+    }
+
+    /// Relies on what was found of the first `settled` documents, and adds to it. All that are
+    /// given the same `types` must have the same documents there, in the same order.
+    ///
+    /// ```
+    /// use livebuf_arrow::{Joined, Types};
+    /// use std::sync::Arc;
+    /// let documents = vec![Arc::new(livebuf::json!([{"lap": 1}]))];
+    /// let types = Arc::new(Types::default());
+    /// let joined = Joined::new(documents).remember(Arc::clone(&types), 1);
+    /// assert_eq!(joined.columns()?, joined.columns()?); // the second looks at no document
+    /// # Ok::<(), livebuf_arrow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn remember(self, types: Arc<Types>, settled: usize) -> Joined {
+        Joined { types, settled, ..self }
     }
 
     /// Exports the columns of a consumer's schema; as [`Exporter::requested_schema`].
@@ -149,28 +226,34 @@ impl Joined {
             return Ok(Rows::Objects(fields.clone()));
         }
         let paths = self.selected.as_deref();
-        let (mut rows, mut bytes) = (0u64, 0u64);
-        let mut all: Vec<(Seen<'static>, bool)> = Vec::new();
-        all.resize_with(paths.map_or(1, <[_]>::len), Default::default);
-        for index in 0..count {
+        let mut known = self.types.get(&self.selected, self.settled).unwrap_or_default();
+        known.columns.resize_with(paths.map_or(1, <[_]>::len), Default::default);
+        let first = known.documents;
+        for index in first..count {
             let exporter = self.exporter(index)?;
             let more = exporter.rows_and_bytes()?;
-            (rows, bytes) = (rows.saturating_add(more.0), bytes.saturating_add(more.1));
-            match paths {
-                None => {
+            known.rows = known.rows.saturating_add(more.0);
+            known.bytes = known.bytes.saturating_add(more.1);
+            match (paths, known.columns.as_mut_slice()) {
+                (None, [(seen, _)]) => {
                     let mut found = Seen::of_some();
                     exporter.see(&mut found)?;
-                    all[0].0.absorb(&found);
+                    seen.absorb(&found);
                 }
-                Some(paths) => {
-                    for (path, (seen, there)) in paths.iter().zip(&mut all) {
+                (paths, columns) => {
+                    for (path, (seen, there)) in paths.unwrap_or_default().iter().zip(columns) {
                         let mut found = Seen::of_some();
                         *there |= exporter.see_at(path, &mut found)?;
                         seen.absorb(&found);
                     }
                 }
             }
+            known.documents = index + 1;
+            if known.documents == self.settled {
+                self.types.set(&self.selected, known.copy());
+            }
         }
+        let Known { rows, bytes, columns: mut all, .. } = known;
         let cells = all.iter().map(|(seen, _)| seen.cells(rows)).fold(0, u64::saturating_add);
         let most = self.options.max_cells.unwrap_or(bytes.saturating_mul(CELLS));
         if cells > most {

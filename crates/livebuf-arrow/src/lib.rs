@@ -164,4 +164,4 @@ pub use error::{Error, ErrorKind};
 pub use export::{ExportOptions, Exporter, TextLayout};
 pub use ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
 pub use import::{ImportOptions, from_batch, from_stream};
-pub use joined::{Documents, Joined, Refused};
+pub use joined::{Documents, Joined, Refused, Types};
