@@ -297,7 +297,7 @@ impl<'a> Seen<'a> {
             ColumnType::U16 => integers!(u16),
             ColumnType::U32 => integers!(u32),
             ColumnType::F16 | ColumnType::F32 | ColumnType::NumbersF32 | ColumnType::MarkedF32 => {
-                self.kinds |= FLOAT
+                self.kinds |= FLOAT;
             }
             ColumnType::F64 | ColumnType::NumbersF64 | ColumnType::MarkedF64 => {
                 self.kinds |= FLOAT;

@@ -50,7 +50,6 @@ mod diff;
 mod equal;
 mod error;
 mod merge;
-mod number;
 mod patch;
 mod sequence;
 

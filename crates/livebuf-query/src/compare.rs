@@ -4,11 +4,10 @@
 //! bytes as text, decimals as numbers.
 
 use crate::budget::Budget;
-use crate::number::Number;
 use crate::syntax::{Comparison, Operand};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use livebuf::{Extended, Mode, Result, Value, View};
+use livebuf::{Mode, Number, Result, Value, View};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -26,7 +25,7 @@ enum Plain<'x, 'd, M: Mode> {
     Nothing,
     Null,
     Bool(bool),
-    Number(Number),
+    Number(Number<'x>),
     Text(Cow<'x, str>),
     Container(View<'d, M>),
 }
@@ -81,7 +80,7 @@ fn plain<'x, 'd: 'x, M: Mode>(side: &Side<'x, 'd, M>) -> Result<Plain<'x, 'd, M>
         Side::Count(count) => Plain::Number(Number::Int((*count).into())),
         Side::Literal(Operand::Null) => Plain::Null,
         Side::Literal(Operand::Bool(value)) => Plain::Bool(*value),
-        Side::Literal(Operand::Number(number)) => Plain::Number(number.clone()),
+        Side::Literal(Operand::Number(number)) => Plain::Number(number.number()),
         Side::Literal(Operand::Text(text)) => Plain::Text(Cow::Borrowed(text)),
         Side::Literal(_) => Plain::Nothing,
         Side::Value(value) => plain_value(value)?,
@@ -89,18 +88,14 @@ fn plain<'x, 'd: 'x, M: Mode>(side: &Side<'x, 'd, M>) -> Result<Plain<'x, 'd, M>
 }
 
 fn plain_value<'x, 'd: 'x, M: Mode>(value: &Value<'d, M>) -> Result<Plain<'x, 'd, M>> {
+    if let Some(number) = Number::of(value)? {
+        return Ok(Plain::Number(number));
+    }
     Ok(match M::item_result(value.view())? {
         View::Null => Plain::Null,
         View::Bool(value) => Plain::Bool(value),
-        View::Int(value) => Plain::Number(Number::Int(value.into())),
-        View::Uint(value) => Plain::Number(Number::Int(value.into())),
-        View::Float(value) => Plain::Number(Number::Float(value)),
-        View::NumberText(text) => Plain::Number(Number::parse(text)),
         View::String(text) => Plain::Text(Cow::Borrowed(text)),
         View::Bytes(bytes) => Plain::Text(Cow::Owned(STANDARD.encode(bytes))),
-        View::Extended(Extended::Decimal(decimal)) => {
-            Plain::Number(Number::parse(&decimal.to_string()))
-        }
         View::Extended(other) => Plain::Text(Cow::Owned(other.to_string())),
         container @ (View::Object(_) | View::Array(_)) => Plain::Container(container),
         // Of a kind that later versions may add.
@@ -114,7 +109,7 @@ fn order<M: Mode>(
     budget: &mut Budget,
 ) -> Result<Option<Ordering>> {
     Ok(match (left, right) {
-        (Plain::Number(left), Plain::Number(right)) => left.compare(right),
+        (Plain::Number(left), Plain::Number(right)) => left.partial_cmp(right),
         (Plain::Text(left), Plain::Text(right)) => {
             budget.text(left.len().min(right.len()))?;
             // By Unicode's code points, as UTF-8 is.
@@ -154,7 +149,7 @@ fn equal_outside<'d, M: Mode>(
     Ok(match (left, right) {
         (Plain::Nothing, Plain::Nothing) | (Plain::Null, Plain::Null) => true,
         (Plain::Bool(left), Plain::Bool(right)) => left == right,
-        (Plain::Number(left), Plain::Number(right)) => left.compare(right) == Some(Ordering::Equal),
+        (Plain::Number(left), Plain::Number(right)) => left == right,
         (Plain::Text(left), Plain::Text(right)) => {
             left.len() == right.len() && {
                 budget.text(left.len())?;

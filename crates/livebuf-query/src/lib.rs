@@ -35,7 +35,6 @@ mod compare;
 mod edit;
 mod error;
 mod location;
-mod number;
 mod parse;
 mod query;
 mod regexp;

@@ -4,9 +4,8 @@
 //! that no text overflows the stack.
 
 use crate::error::QueryError;
-use crate::number::Number;
 use crate::regexp::Regexp;
-use crate::syntax::{Comparison, Logical, Operand, Path, Pattern, Segment, Selector};
+use crate::syntax::{Comparison, Literal, Logical, Operand, Path, Pattern, Segment, Selector};
 
 /// How deep filters, parentheses and functions may lie within each other.
 pub(crate) const NESTING_LIMIT: u32 = 32;
@@ -459,7 +458,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn number(&mut self) -> Parsed<Number> {
+    fn number(&mut self) -> Parsed<Literal> {
         let start = self.at;
         self.integer()?;
         if self.take(".") {
@@ -469,7 +468,7 @@ impl<'t> Parser<'t> {
             let _ = self.take("-") || self.take("+");
             self.digits()?;
         }
-        Ok(Number::parse(&self.text[start..self.at]))
+        Ok(Literal::parse(&self.text[start..self.at]))
     }
 
     /// Behind a function's `(`.

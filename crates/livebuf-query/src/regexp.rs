@@ -116,16 +116,22 @@ fn escape(input: &mut Input<'_>, output: &mut String) -> Option<()> {
                     letter => name.push(letter),
                 }
             }
-            let known = match name.as_bytes() {
-                [b'C'] | [b'C', b'c' | b'f' | b'n' | b'o'] => true,
-                [b'L'] | [b'L', b'l' | b'm' | b'o' | b't' | b'u'] => true,
-                [b'M'] | [b'M', b'c' | b'e' | b'n'] => true,
-                [b'N'] | [b'N', b'd' | b'l' | b'o'] => true,
-                [b'P'] | [b'P', b'c' | b'd' | b'e' | b'f' | b'i' | b'o' | b's'] => true,
-                [b'Z'] | [b'Z', b'l' | b'p' | b's'] => true,
-                [b'S'] | [b'S', b'c' | b'k' | b'm' | b'o'] => true,
-                _ => false,
-            };
+            // The general categories of Unicode, as RFC 9485 has them.
+            const SECOND: [(char, &str); 7] = [
+                ('C', "cfno"),
+                ('L', "lmotu"),
+                ('M', "cen"),
+                ('N', "dlo"),
+                ('P', "cdefios"),
+                ('Z', "lps"),
+                ('S', "ckmo"),
+            ];
+            let mut letters = name.chars();
+            let (first, second) = (letters.next()?, letters.next());
+            let known = SECOND.iter().any(|&(letter, seconds)| {
+                letter == first && second.is_none_or(|second| seconds.contains(second))
+            });
+            let known = known && letters.next().is_none();
             if !known {
                 return None;
             }

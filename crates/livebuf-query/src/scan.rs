@@ -5,9 +5,8 @@
 
 use crate::budget::Budget;
 use crate::compare::{Side, compare};
-use crate::number::Number;
 use crate::syntax::{Comparison, Logical, Operand, Path, Segment, Selector};
-use livebuf::{Array, Column, ColumnType, Mode, Result, Table, Value};
+use livebuf::{Array, Column, ColumnType, Mode, Number, Result, Table, Value};
 use std::ops::Bound;
 
 /// Rows of a table, rising.
@@ -148,7 +147,7 @@ fn compared<'q, 'd, M: Mode>(
         return Ok(None);
     }
     if let Operand::Number(number) = literal
-        && let Some(found) = ranged(&column, comparison, number)
+        && let Some(found) = ranged(&column, comparison, number.number())
     {
         budget.take(column.len() as u64 / 16)?;
         return Ok(Some(Rows::Found(found)));
@@ -160,17 +159,17 @@ fn compared<'q, 'd, M: Mode>(
 fn ranged<'d, M: Mode>(
     column: &Column<'d, M>,
     comparison: Comparison,
-    number: &Number,
+    number: Number<'_>,
 ) -> Option<Box<dyn Iterator<Item = Result<usize>> + 'd>> {
     use ColumnType::*;
-    /// Up to here a double and an integer lie no further apart than 1.
+    /// Between these, without them, doubles are exact for integers and for those next to them.
     const EXACT: i64 = 1 << 53;
     let column_type = column.column_type();
     let whole = matches!(column_type, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64);
     if !whole && !matches!(column_type, F32 | F64) {
         return None;
     }
-    let value = match *number {
+    let value = match number {
         Number::Int(value) if whole => {
             let value = i64::try_from(value).ok()?;
             let range = match comparison {
@@ -184,8 +183,8 @@ fn ranged<'d, M: Mode>(
             };
             return Some(Box::new(column.filter_i64(range).map(M::item_result)));
         }
-        Number::Int(value) if value.unsigned_abs() <= EXACT as u128 => value as f64,
-        Number::Float(value) if !whole || value.abs() <= EXACT as f64 => value,
+        Number::Int(value) if value.unsigned_abs() < EXACT as u128 => value as f64,
+        Number::Float(value) if !whole || value.abs() < EXACT as f64 => value,
         _ => return None,
     };
     let (low, high) = match comparison {

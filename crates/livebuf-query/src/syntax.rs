@@ -1,7 +1,7 @@
 //! A query as its parts: what the parser makes and the walk reads.
 
-use crate::number::Number;
 use crate::regexp::Regexp;
+use livebuf::Number;
 
 /// A query, or one within a filter.
 #[derive(Clone, Debug)]
@@ -49,12 +49,44 @@ pub(crate) enum Logical {
 pub(crate) enum Operand {
     Null,
     Bool(bool),
-    Number(Number),
+    Number(Literal),
     Text(String),
     Singular(Path),
     Length(Box<Operand>),
     Count(Path),
     Value(Path),
+}
+
+/// A number of the query's text, read as a document's would be: as an integer where it is
+/// written as one, else as a double. The text is kept where neither holds it.
+#[derive(Clone, Debug)]
+pub(crate) enum Literal {
+    Int(i128),
+    Float(f64),
+    Text(String),
+}
+
+impl Literal {
+    pub(crate) fn parse(text: &str) -> Literal {
+        if let Ok(whole) = text.parse() {
+            return Literal::Int(whole);
+        }
+        match text.parse::<f64>() {
+            // An integer beyond `i128` is not a double.
+            Ok(value) if value.is_finite() && text.contains(['.', 'e', 'E']) => {
+                Literal::Float(value)
+            }
+            _ => Literal::Text(text.to_owned()),
+        }
+    }
+
+    pub(crate) fn number(&self) -> Number<'_> {
+        match self {
+            Literal::Int(value) => Number::Int(*value),
+            Literal::Float(value) => Number::Float(*value),
+            Literal::Text(text) => Number::Text(text),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
