@@ -1,0 +1,145 @@
+//! Deep documents, deep queries and costly ones: bounded stack, bounded work.
+
+use livebuf::layout::MAX_NESTING;
+use livebuf::{DocBuf, EncodeOptions, Encoder, ErrorKind, Limits, json};
+use livebuf_query::{Query, remove_all, set_all};
+
+const STACK: usize = 256 << 10;
+
+/// Runs on a thread of a small stack. An overflow ends the process.
+fn on_a_small_stack(run: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(STACK).spawn(run).unwrap().join().unwrap();
+}
+
+/// Arrays, or objects of the key `a`, within each other.
+fn nested(depth: usize, objects: bool) -> DocBuf {
+    let mut limits = Limits::default();
+    limits.nesting = MAX_NESTING;
+    let mut encoder = Encoder::with_options(EncodeOptions { limits, ..Default::default() });
+    for _ in 0..depth {
+        match objects {
+            true => {
+                encoder.begin_object().unwrap();
+                encoder.key("a").unwrap();
+            }
+            false => encoder.begin_array().unwrap(),
+        }
+    }
+    encoder.i64(7).unwrap();
+    for _ in 0..depth {
+        if objects { encoder.end_object().unwrap() } else { encoder.end_array().unwrap() }
+    }
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn deep_documents_need_no_deep_stack() {
+    for depth in [1_000, usize::from(MAX_NESTING)] {
+        for objects in [false, true] {
+            on_a_small_stack(move || {
+                let mut doc = nested(depth, objects);
+                let count = |text: &str| {
+                    // Each level compared with the root is a square of the depth.
+                    let query = Query::parse(text).unwrap().with_budget(100_000_000);
+                    query.count(&doc).unwrap()
+                };
+                assert_eq!(count("$..*"), depth);
+                assert_eq!(count("$..[?@ == 7]"), 1);
+                assert_eq!(count("$..[?@ == $]"), 0);
+                assert_eq!(count("$[?@ == $.a || @ == $[0]]"), 1);
+                assert_eq!(count("$[?count(@..*) > 998]"), 1);
+                let step = if objects { ".a" } else { "[0]" };
+                let long = format!("${}", step.repeat(depth));
+                let query = Query::parse(&long).unwrap();
+                assert!(query.is_singular());
+                let found = query.first(&doc).unwrap().map(|found| {
+                    assert_eq!(found.value(), 7);
+                    found.location().steps().len()
+                });
+                assert_eq!(found, Some(depth));
+                assert_eq!(set_all(&mut doc, &query, 8), Ok(1));
+                assert_eq!(remove_all(&mut doc, &query), Ok(1));
+                let every = Query::parse("$..*").unwrap();
+                assert_eq!(remove_all(&mut doc, &every), Ok(1));
+                doc.doc().validate().unwrap();
+            });
+        }
+    }
+}
+
+#[test]
+fn no_text_overflows_the_stack() {
+    on_a_small_stack(|| {
+        for (begin, middle, end) in [
+            ("$[?", "(", ""),
+            ("$[?", "!(", ""),
+            ("$[?", "@[?", ""),
+            ("$[?", "length(", ""),
+            ("$[?", "match(@,", ""),
+            ("$", "[?@", ""),
+            ("$[?", "(@.a&&", ""),
+        ] {
+            let text = format!("{begin}{}{end}", middle.repeat(100_000));
+            let error = Query::parse(&text).unwrap_err();
+            assert!(error.offset() < 1_000, "{middle}: {error}");
+        }
+        for (begin, middle) in
+            [("$", "[0]"), ("$", "..a"), ("$[?@.a", "||@.a"), ("$[?@.a", "&&@.a")]
+        {
+            let text = begin.to_owned() + &middle.repeat(100_000);
+            let text = if begin == "$" { text } else { text + "]" };
+            let query = Query::parse(&text).unwrap();
+            assert!(query.first(&json!({"b": 1})).unwrap().is_none());
+        }
+    });
+}
+
+#[test]
+fn thirty_two_filters_lie_within_each_other() {
+    for (begin, end) in [("(", ")"), ("@[?", "]"), ("!(", ")")] {
+        // The outermost filter counts, too.
+        let text = |depth| format!("$[?{}@.a{}]", begin.repeat(depth), end.repeat(depth));
+        assert!(Query::parse(&text(31)).is_ok());
+        assert!(Query::parse(&text(32)).is_err());
+    }
+}
+
+#[test]
+fn the_budget_ends_costly_queries() {
+    let doc = json!({"a": [[1, 2, 3], [4, 5, 6], [7, 8, 9]], "t": "a text that is longer than sixty-four bytes, since text counts by these"});
+    for text in [
+        "$..*..*..*..*",
+        "$..[?count($..*) > 0]",
+        "$.a[*][*]",
+        "$.a[::1][::1]",
+        "$..[?@ == $]",
+        "$.a[?@ != $.a[0]]",
+        "$..[?match(@, $.t)]",
+        "$..[?length(@) > 1]",
+        "$..a..a",
+    ] {
+        let query = Query::parse(text).unwrap();
+        let steps = (0..).find(|&steps| query.clone().with_budget(steps).count(&doc).is_ok());
+        let steps = steps.unwrap();
+        assert!(steps > 3, "{text} took {steps} steps");
+        let query = query.with_budget(steps - 1);
+        let mut found = query.find(&doc).skip_while(|found| found.is_ok());
+        assert_eq!(found.next().unwrap().unwrap_err().kind(), ErrorKind::BudgetExceeded);
+        assert!(found.next().is_none(), "the error is the last");
+        assert_eq!(query.count(&doc).unwrap_err().kind(), ErrorKind::BudgetExceeded);
+    }
+}
+
+#[test]
+fn regular_expressions_take_linear_time() {
+    let doc = json!(["a".repeat(100_000) + "b"]);
+    for pattern in ["(a*)*c", "(a|a)*c", "(a?){30}a{30}c", "(.*.*.*)*c"] {
+        assert_eq!(
+            Query::parse(&format!("$[?search(@, '{pattern}')]")).unwrap().count(&doc),
+            Ok(0)
+        );
+    }
+    // Too large: it matches nothing.
+    let query = Query::parse("$[?search(@, '((a{1000}){1000}){1000}')]").unwrap();
+    assert_eq!(query.count(&doc), Ok(0));
+}
