@@ -109,7 +109,7 @@ SANITIZED = CARGO_TARGET_DIR=target/$(1) RUSTFLAGS=-Zsanitizer=$(1) RUSTDOCFLAGS
 	$(NIGHTLY) $(2) -Zbuild-std --target $(HOST)
 
 test-address:
-	$(call SANITIZED,address,test) -p livebuf -p livebuf-json -p livebuf-arrow -p livebuf-log -p livebuf-patch --lib --tests
+	$(call SANITIZED,address,test) -p livebuf -p livebuf-json -p livebuf-arrow -p livebuf-log -p livebuf-patch -p livebuf-query --lib --tests
 	$(call SANITIZED,address,run) -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS) --slow 60
 
 test-thread:
@@ -134,7 +134,7 @@ fuzz:
 # Lines that tests reach, by file, and those that they do not. Needs
 # `cargo install cargo-llvm-cov`. Processes that tests kill leave broken profiles.
 coverage:
-	$(CARGO) llvm-cov --no-report test -p livebuf -p livebuf-json -p livebuf-arrow -p livebuf-log -p livebuf-patch -p livebuf-fuzz
+	$(CARGO) llvm-cov --no-report test -p livebuf -p livebuf-json -p livebuf-arrow -p livebuf-log -p livebuf-patch -p livebuf-query -p livebuf-fuzz
 	$(CARGO) llvm-cov report --summary-only --show-missing-lines --failure-mode all \
 		--ignore-filename-regex '(fuzz|tests)/'
 

@@ -11,7 +11,7 @@
 //! | `walk`, `columns` | asking a document everything, by row and by column |
 //! | `samples` | documents that hold every kind of block; others made by chance |
 //! | `changes` | edits as data, for trees and documents |
-//! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate`, `templates`, `logs`, `deltas`, `patches` | the oracles |
+//! | `bytes`, `edits`, `json`, `tables`, `refusals`, `mutate`, `templates`, `logs`, `deltas`, `patches`, `queries` | the oracles |
 
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,7 @@ pub mod logs;
 pub mod model;
 pub mod mutate;
 pub mod patches;
+pub mod queries;
 pub mod refusals;
 pub mod samples;
 pub mod shadow;
@@ -80,6 +81,11 @@ pub fn patches(data: &[u8]) {
     patches::run(data);
 }
 
+/// Queries against a naive evaluator over plain trees: [`queries::run`].
+pub fn queries(data: &[u8]) {
+    queries::run(data);
+}
+
 /// Any JSON text against serde_json: [`json::run`].
 pub fn json(data: &[u8]) {
     json::run(data);
@@ -112,7 +118,7 @@ pub struct Target {
 }
 
 /// All oracles.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     Target { name: "edits", run: edits, most: 1_500 },
     Target { name: "bytes", run: bytes, most: 1_500 },
     Target { name: "json", run: json, most: 60 },
@@ -123,6 +129,7 @@ pub const TARGETS: [Target; 10] = [
     Target { name: "logs", run: logs, most: 700 },
     Target { name: "deltas", run: deltas, most: 400 },
     Target { name: "patches", run: patches, most: 900 },
+    Target { name: "queries", run: queries, most: 900 },
 ];
 
 /// Prints a step where `LIVEBUF_FUZZ_TRACE` is set, to read what an input does.

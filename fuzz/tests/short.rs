@@ -1,7 +1,7 @@
 //! The oracles in short: seeded inputs, and every input that found something before.
 
 use livebuf_fuzz::input::Random;
-use livebuf_fuzz::{TARGETS, deltas, logs, mutate, patches, refusals, templates};
+use livebuf_fuzz::{TARGETS, deltas, logs, mutate, patches, queries, refusals, templates};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -143,6 +143,24 @@ fn patches_and_diffs() {
     assert!(applied > 1_000 && refused > 1_000 && merged > 500, "{all:?}");
     assert!(operations.iter().all(|&count| count > 200), "{all:?}");
     assert!(diffs > 1_000 && moves > 50 && merge_diffs.iter().all(|&count| count > 100), "{all:?}");
+}
+
+/// Enough queries find something, enough texts are and are no queries, and enough matches are
+/// edited.
+#[test]
+fn queries_and_edits_by_them() {
+    let met = seeded(900, 3_000, queries::run);
+    let sum = |count: &dyn Fn(&queries::Met) -> usize| met.iter().map(count).sum::<usize>();
+    let (asked, found, left) =
+        (sum(&|met| met.queries), sum(&|met| met.found), sum(&|met| met.left));
+    let matches = sum(&|met| met.matches);
+    let texts = [0, 1].map(|at| sum(&|met| met.texts[at]));
+    let edited = [0, 1, 2].map(|at| sum(&|met| met.edited[at]));
+    let all = (asked, found, matches, left, texts, edited);
+    println!("{all:?}");
+    assert!(asked > 5_000 && found > 2_000 && matches > 20_000 && left < asked / 20, "{all:?}");
+    assert!(texts.iter().all(|&count| count > 200), "{all:?}");
+    assert!(edited.iter().all(|&count| count > 200), "{all:?}");
 }
 
 /// Every edit was refused for want of room somewhere, of every kind of container.
