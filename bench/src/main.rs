@@ -22,6 +22,7 @@ mod json;
 mod map;
 mod memory;
 mod patch;
+mod query;
 mod record;
 mod report;
 mod table;
@@ -74,6 +75,7 @@ const GROUPS: &[Group] = &[
     Group { name: "arrow", needs_data: false, run: arrow::run },
     Group { name: "delta", needs_data: true, run: delta::run },
     Group { name: "patch", needs_data: true, run: patch::run },
+    Group { name: "query", needs_data: true, run: query::run },
     Group { name: "json", needs_data: true, run: json::run },
     Group { name: "bytes", needs_data: true, run: bytes::run },
     Group { name: "memory", needs_data: true, run: memory::run },
