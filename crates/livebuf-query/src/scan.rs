@@ -6,7 +6,7 @@
 use crate::budget::Budget;
 use crate::compare::{Side, compare};
 use crate::syntax::{Comparison, Logical, Operand, Path, Segment, Selector};
-use livebuf::{Array, Column, ColumnType, Mode, Number, Result, Table, Value};
+use livebuf::{Array, Column, ColumnType, Error, Mode, Number, Result, Table, Value};
 use std::ops::Bound;
 
 /// Rows of a table, rising.
@@ -19,12 +19,80 @@ pub(crate) struct Scan<'q, 'd, M: Mode> {
     pub(crate) column: Option<Column<'d, M>>,
     /// How many segments behind this one those names are.
     pub(crate) names: usize,
+    /// Whether its values are matches: no segment is behind the names, and nothing is doubtful.
+    pub(crate) is_last: bool,
+    /// Rows of one batch with their values, and how many of them were given.
+    gathered: Vec<(usize, Value<'d, M>)>,
+    given: usize,
 }
 
 enum Rows<'q, 'd, M: Mode> {
     All { next: usize, end: usize },
-    Found(Box<dyn Iterator<Item = Result<usize>> + 'd>),
+    Found(Found<'d>),
     Compared { column: Column<'d, M>, next: usize, comparison: Comparison, literal: &'q Operand },
+}
+
+/// Rows that a filter of a column gives, up to 64 by one call: they lie in one mask of bits.
+struct Found<'d> {
+    more: Box<dyn Batches + 'd>,
+    rows: Vec<usize>,
+    /// How many of these were taken.
+    taken: usize,
+    /// Comes behind them.
+    error: Option<Error>,
+}
+
+/// How many rows come by one call.
+const BATCH: usize = 64;
+
+impl<'d> Found<'d> {
+    fn new(more: impl Iterator<Item = Result<usize>> + 'd) -> Self {
+        let rows = Vec::with_capacity(BATCH);
+        Found { more: Box::new(more), rows, taken: 0, error: None }
+    }
+
+    #[inline]
+    fn next(&mut self, budget: &mut Budget) -> Result<Option<usize>> {
+        if self.taken == self.rows.len() {
+            self.fill(budget)?;
+        }
+        let row = self.rows.get(self.taken).copied();
+        self.taken += 1;
+        Ok(row)
+    }
+
+    #[inline(never)]
+    fn fill(&mut self, budget: &mut Budget) -> Result<()> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        self.rows.clear();
+        self.taken = 0;
+        self.error = self.more.fill(&mut self.rows).err();
+        budget.take(1 + self.rows.len() as u64)?;
+        match self.error.take() {
+            Some(error) if self.rows.is_empty() => Err(error),
+            other => {
+                self.error = other;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// An iterator of rows whose type has no name.
+trait Batches {
+    /// Adds the next rows, at most [`BATCH`].
+    fn fill(&mut self, rows: &mut Vec<usize>) -> Result<()>;
+}
+
+impl<I: Iterator<Item = Result<usize>>> Batches for I {
+    fn fill(&mut self, rows: &mut Vec<usize>) -> Result<()> {
+        for row in self.take(BATCH) {
+            rows.push(row?);
+        }
+        Ok(())
+    }
 }
 
 impl<'q, 'd, M: Mode> Scan<'q, 'd, M> {
@@ -50,17 +118,82 @@ impl<'q, 'd, M: Mode> Scan<'q, 'd, M> {
             return Ok(None);
         }
         let rows = rows.unwrap_or(Rows::All { next: 0, end: array.len() });
-        Ok(Some(Scan { array, rows, doubtful, column, names }))
+        let is_last = names == behind.len() && !doubtful;
+        Ok(Some(Scan {
+            array,
+            rows,
+            doubtful,
+            column,
+            names,
+            is_last,
+            gathered: Vec::new(),
+            given: 0,
+        }))
+    }
+
+    /// The next row that has a value, where nothing is doubtful.
+    #[inline]
+    pub(crate) fn next_value(
+        &mut self,
+        budget: &mut Budget,
+    ) -> Result<Option<(usize, Value<'d, M>)>> {
+        if self.given == self.gathered.len() {
+            self.gather(budget)?;
+        }
+        let next = self.gathered.get(self.given).copied();
+        self.given += 1;
+        Ok(next)
+    }
+
+    /// Gathers the values of the next batch, at least one; none at the end. Rows that are not
+    /// found by batches come one by one, as each may cost much.
+    #[inline(never)]
+    fn gather(&mut self, budget: &mut Budget) -> Result<()> {
+        self.gathered.clear();
+        self.given = 0;
+        while self.gathered.is_empty() {
+            let Rows::Found(found) = &mut self.rows else {
+                let Some(row) = self.next(budget)? else { return Ok(()) };
+                if let Some(value) = value_of(self, row)? {
+                    self.gathered.push((row, value));
+                }
+                continue;
+            };
+            if found.taken >= found.rows.len() {
+                found.fill(budget)?;
+            }
+            let rows = found.rows.get(found.taken..).unwrap_or_default();
+            if rows.is_empty() {
+                return Ok(());
+            }
+            self.gathered.reserve(rows.len());
+            let mut failed = None;
+            for &row in rows {
+                let value = match &self.column {
+                    Some(column) => M::result(column.get(row)),
+                    None => M::result(self.array.get(row)),
+                };
+                match value {
+                    Ok(Some(value)) => self.gathered.push((row, value)),
+                    Ok(None) => {}
+                    Err(error) => {
+                        failed = Some(error);
+                        break;
+                    }
+                }
+            }
+            found.taken = found.rows.len();
+            // It comes behind the values before it.
+            found.error = failed.or(found.error.take());
+        }
+        Ok(())
     }
 
     /// The next row.
     #[inline]
     pub(crate) fn next(&mut self, budget: &mut Budget) -> Result<Option<usize>> {
         match &mut self.rows {
-            Rows::Found(rows) => {
-                budget.take(1)?;
-                rows.next().transpose()
-            }
+            Rows::Found(rows) => rows.next(budget),
             Rows::All { next, end } => {
                 budget.take(1)?;
                 let row = *next;
@@ -160,7 +293,7 @@ fn ranged<'d, M: Mode>(
     column: &Column<'d, M>,
     comparison: Comparison,
     number: Number<'_>,
-) -> Option<Box<dyn Iterator<Item = Result<usize>> + 'd>> {
+) -> Option<Found<'d>> {
     use ColumnType::*;
     /// Between these, without them, doubles are exact for integers and for those next to them.
     const EXACT: i64 = 1 << 53;
@@ -181,7 +314,7 @@ fn ranged<'d, M: Mode>(
                 // A row without a value is unequal to all.
                 Comparison::Unequal => return None,
             };
-            return Some(Box::new(column.filter_i64(range).map(M::item_result)));
+            return Some(Found::new(column.filter_i64(range).map(M::item_result)));
         }
         Number::Int(value) if value.unsigned_abs() < EXACT as u128 => value as f64,
         Number::Float(value) if !whole || value.abs() < EXACT as f64 => value,
@@ -195,7 +328,7 @@ fn ranged<'d, M: Mode>(
         Comparison::GreaterOrEqual => (value, f64::INFINITY),
         Comparison::Unequal => return None,
     };
-    Some(Box::new(column.filter_f64(low, high).map(M::item_result)))
+    Some(Found::new(column.filter_f64(low, high).map(M::item_result)))
 }
 
 /// The element of a row, or the value of the column in it.

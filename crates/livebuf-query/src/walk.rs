@@ -140,6 +140,22 @@ impl<'q, 'd: 'q, M: Mode> Walk<'q, 'd, M> {
     /// The next match.
     #[inline]
     pub(crate) fn next(&mut self, budget: &mut Budget) -> Result<Option<Value<'d, M>>> {
+        // Most matches of a large table come from here.
+        if let Some(Frame::Select(Select { scan: Some(scan), depth, .. })) = self.frames.last_mut()
+            && scan.is_last
+            && let Some(place) = self.path.get_mut(*depth)
+        {
+            if let Some((row, value)) = scan.next_value(budget)? {
+                // The names behind are those of the match before.
+                *place = Step::Index(row);
+                return Ok(Some(value));
+            }
+        }
+        self.next_otherwise(budget)
+    }
+
+    #[inline(never)]
+    fn next_otherwise(&mut self, budget: &mut Budget) -> Result<Option<Value<'d, M>>> {
         if let Some(start) = self.start.take()
             && let Some(found) = self.enter(start, 0, budget)?
         {
