@@ -1,6 +1,6 @@
 //! The layers of the crates: each file of the core uses its own layer and those below it,
-//! never one above. And no files use each other in a circle, in the core, in the crate for
-//! patches, in the command line tool and in the Python package.
+//! never one above. And no files use each other in a circle, in the core, in the crates
+//! for patches and queries, in the command line tool and in the Python package.
 //!
 //! A file uses what its paths name: in `use` lines and in code, from `crate`, `super`, `self`
 //! or a child module on. Text in comments and in strings names nothing. A `pub use` is no use
@@ -40,6 +40,7 @@ const CORE: Files = Files {
 };
 const CLI: Files = Files { root: "../livebuf-cli/src", least: 40, knots: &[] };
 const PATCH: Files = Files { root: "../livebuf-patch/src", least: 10, knots: &[] };
+const QUERY: Files = Files { root: "../livebuf-query/src", least: 20, knots: &[] };
 const PYTHON: Files = Files { root: "../../bindings/python/src", least: 40, knots: &[] };
 
 /// The sources of a crate.
@@ -76,10 +77,12 @@ impl Files {
             read.values().flat_map(|source| source.offered.clone()).collect();
         let module_of = |path: &[String], sure: usize| {
             let mut path = path.to_vec();
-            // A name may be offered again by what offers it; circles of that do not compile.
-            while let Some((length, target)) = (1..=path.len())
-                .find_map(|length| Some((length, offered.get(&path[..length].join("/"))?)))
-            {
+            // A name may be offered again by what offers it; circles of that do not compile. A
+            // function of its module's name is no other module.
+            while let Some((length, target)) = (1..=path.len()).find_map(|length| {
+                let target = offered.get(&path[..length].join("/"))?;
+                (!target.starts_with(&path[..length])).then_some((length, target))
+            }) {
                 path = [target, &path[length..]].concat();
             }
             let prefixes = (0..=path.len()).rev().map(|length| path[..length].join("/"));
@@ -321,6 +324,11 @@ fn no_files_of_the_core_use_each_other_in_a_circle() {
 #[test]
 fn no_files_of_the_crate_for_patches_use_each_other_in_a_circle() {
     assert_eq!(PATCH.circles(), Uses::new());
+}
+
+#[test]
+fn no_files_of_the_crate_for_queries_use_each_other_in_a_circle() {
+    assert_eq!(QUERY.circles(), Uses::new());
 }
 
 #[test]

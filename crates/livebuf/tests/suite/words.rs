@@ -38,7 +38,15 @@ fn rust() -> Names {
     // A macro makes the kinds of errors.
     let mut names: Names =
         livebuf::ErrorKind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
-    for folder in ["livebuf", "livebuf-json", "livebuf-arrow", "livebuf-log", "livebuf-patch"] {
+    let folders = [
+        "livebuf",
+        "livebuf-json",
+        "livebuf-arrow",
+        "livebuf-log",
+        "livebuf-patch",
+        "livebuf-query",
+    ];
+    for folder in folders {
         for file in files(&format!("crates/{folder}/src"), ".rs") {
             public(text(&file).parse().unwrap(), &mut names);
         }
