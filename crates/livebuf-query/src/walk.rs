@@ -144,12 +144,11 @@ impl<'q, 'd: 'q, M: Mode> Walk<'q, 'd, M> {
         if let Some(Frame::Select(Select { scan: Some(scan), depth, .. })) = self.frames.last_mut()
             && scan.is_last
             && let Some(place) = self.path.get_mut(*depth)
+            && let Some((row, value)) = scan.next_value(budget)?
         {
-            if let Some((row, value)) = scan.next_value(budget)? {
-                // The names behind are those of the match before.
-                *place = Step::Index(row);
-                return Ok(Some(value));
-            }
+            // The names behind are those of the match before.
+            *place = Step::Index(row);
+            return Ok(Some(value));
         }
         self.next_otherwise(budget)
     }
