@@ -62,7 +62,8 @@ pub fn run(data: &[u8]) -> Met {
         if input.is_empty() {
             break;
         }
-        let path = path(&pool, &mut input, true, 0);
+        let aimed = if input.one_in(2) { aimed(&tree, &mut input) } else { None };
+        let path = aimed.unwrap_or_else(|| path(&pool, &mut input, true, 0));
         let text = path.text(&mut input);
         crate::note(|| format!("{text}\n{tree:?}"));
         asked(&tree, &documents, &path, &text, &mut met);
@@ -431,6 +432,83 @@ fn path(pool: &Pool, input: &mut Input<'_>, absolute: bool, depth: usize) -> Ask
         segments.push((input.one_in(5), selectors));
     }
     Asked { absolute, segments }
+}
+
+/// The arrays of two objects or more, with the ways to them.
+fn tables<'t>(node: Node<'t>, found: &mut Vec<(Vec<At>, &'t [Tree])>) {
+    if let Tree::Array(rows) = node.value
+        && rows.iter().filter(|row| matches!(row, Tree::Object(..))).count() > 1
+    {
+        found.push((node.steps.clone(), rows));
+    }
+    node.children().into_iter().for_each(|child| tables(child, found));
+}
+
+/// A query that compares a field of rows with what is there, and asks for fields of those: mostly
+/// a scan of columns, where the rows are a table.
+fn aimed(tree: &Tree, input: &mut Input<'_>) -> Option<Asked> {
+    let mut found = Vec::new();
+    tables(Node { steps: Vec::new(), value: tree }, &mut found);
+    if found.is_empty() {
+        return None;
+    }
+    let (steps, rows) = &found[input.below(found.len())];
+    let one = |selector| (false, vec![selector]);
+    let mut segments: Vec<_> = steps
+        .iter()
+        .map(|step| match step {
+            At::Key(key) => one(Selector::Name(key.clone())),
+            At::Index(index) => one(Selector::Index(*index as i64)),
+        })
+        .collect();
+    // A way of names that some row has, and all that is there in any row.
+    let names = |input: &mut Input<'_>| {
+        let (mut names, mut values) = (Vec::new(), rows.iter().collect::<Vec<&Tree>>());
+        while names.len() < 3 && !(names.len() == 1 && input.one_in(3)) {
+            let members = match values[input.below(values.len())] {
+                Tree::Object(members, _) if !members.is_empty() => members,
+                _ => break,
+            };
+            let name = members[input.below(members.len())].0.clone();
+            let below = values.iter().filter_map(|value| match value {
+                Tree::Object(members, _) => {
+                    members.iter().find(|member| member.0 == name).map(|member| &member.1)
+                }
+                _ => None,
+            });
+            values = below.collect();
+            names.push(name);
+        }
+        let scalars = values.into_iter().filter(|value| !value.is_container()).cloned().collect();
+        (names, scalars)
+    };
+    let comparison = |input: &mut Input<'_>| {
+        let (names, scalars) = names(input);
+        let segments = names.into_iter().map(|name| one(Selector::Name(name))).collect();
+        let field = Operand::One(Asked { absolute: false, segments });
+        let literal = Operand::Literal(Pool { names: Vec::new(), scalars }.literal(input));
+        let comparison = input.pick(&["==", "!=", "<", "<=", ">", ">="]);
+        match input.one_in(4) {
+            true => Filter::Compare(literal, comparison, field),
+            false => Filter::Compare(field, comparison, literal),
+        }
+    };
+    let filter = match input.below(6) {
+        0 => Filter::All((0..2).map(|_| comparison(input)).collect()),
+        1 => Filter::Any((0..2).map(|_| comparison(input)).collect()),
+        _ => comparison(input),
+    };
+    segments.push(one(match input.below(8) {
+        0 => Selector::Wildcard,
+        _ => Selector::Filter(filter),
+    }));
+    if !input.one_in(3) {
+        segments.extend(names(input).0.into_iter().map(|name| one(Selector::Name(name))));
+    }
+    if input.one_in(6) {
+        segments.push((input.one_in(2), vec![Selector::Wildcard]));
+    }
+    Some(Asked { absolute: true, segments })
 }
 
 fn selector(pool: &Pool, input: &mut Input<'_>, depth: usize) -> Selector {
@@ -834,7 +912,18 @@ impl<'t> Naive<'t> {
             Filter::Not(inner) => !self.keeps(inner, current)?,
             Filter::Exists(path) => !self.nodes(path, current)?.is_empty(),
             Filter::Compare(one, comparison, two) => {
-                let (one, two) = (self.operand(one, current)?, self.operand(two, current)?);
+                let as_literal =
+                    |operand: &Operand, value: Option<Tree>, other: &Option<Tree>| match (
+                        operand, value, other,
+                    ) {
+                        (Operand::Literal(_), Some(Tree::Number(text)), Some(Tree::Float(_))) => {
+                            Some(near(text))
+                        }
+                        (_, value, _) => value,
+                    };
+                let (left, right) = (self.operand(one, current)?, self.operand(two, current)?);
+                let one = as_literal(one, left.clone(), &right);
+                let two = as_literal(two, right, &left);
                 let equal = match (&one, &two) {
                     (None, None) => true,
                     (Some(one), Some(two)) => equal(one, two),
@@ -878,6 +967,17 @@ impl<'t> Naive<'t> {
                 _ => None,
             },
         })
+    }
+}
+
+/// A literal to a double: it is the double next to it, unless that is infinite or it is written
+/// as an integer.
+fn near(text: String) -> Tree {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && text.contains(['.', 'e', 'E']) => {
+            Tree::Float(value.to_bits())
+        }
+        _ => Tree::Number(text),
     }
 }
 

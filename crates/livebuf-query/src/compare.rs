@@ -4,7 +4,7 @@
 //! bytes as text, decimals as numbers.
 
 use crate::budget::Budget;
-use crate::syntax::{Comparison, Operand};
+use crate::syntax::{Comparison, Literal, Operand};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use livebuf::{Mode, Number, Result, Value, View};
@@ -26,6 +26,7 @@ enum Plain<'x, 'd, M: Mode> {
     Null,
     Bool(bool),
     Number(Number<'x>),
+    Literal(&'x Literal),
     Text(Cow<'x, str>),
     Container(View<'d, M>),
 }
@@ -80,7 +81,7 @@ fn plain<'x, 'd: 'x, M: Mode>(side: &Side<'x, 'd, M>) -> Result<Plain<'x, 'd, M>
         Side::Count(count) => Plain::Number(Number::Int((*count).into())),
         Side::Literal(Operand::Null) => Plain::Null,
         Side::Literal(Operand::Bool(value)) => Plain::Bool(*value),
-        Side::Literal(Operand::Number(number)) => Plain::Number(number.number()),
+        Side::Literal(Operand::Number(number)) => Plain::Literal(number),
         Side::Literal(Operand::Text(text)) => Plain::Text(Cow::Borrowed(text)),
         Side::Literal(_) => Plain::Nothing,
         Side::Value(value) => plain_value(value)?,
@@ -110,6 +111,9 @@ fn order<M: Mode>(
 ) -> Result<Option<Ordering>> {
     Ok(match (left, right) {
         (Plain::Number(left), Plain::Number(right)) => left.partial_cmp(right),
+        (Plain::Literal(left), Plain::Number(right)) => left.meets(*right).partial_cmp(right),
+        (Plain::Number(left), Plain::Literal(right)) => left.partial_cmp(&right.meets(*left)),
+        (Plain::Literal(left), Plain::Literal(right)) => left.compare(right),
         (Plain::Text(left), Plain::Text(right)) => {
             budget.text(left.len().min(right.len()))?;
             // By Unicode's code points, as UTF-8 is.
@@ -149,7 +153,9 @@ fn equal_outside<'d, M: Mode>(
     Ok(match (left, right) {
         (Plain::Nothing, Plain::Nothing) | (Plain::Null, Plain::Null) => true,
         (Plain::Bool(left), Plain::Bool(right)) => left == right,
-        (Plain::Number(left), Plain::Number(right)) => left == right,
+        (Plain::Number(_) | Plain::Literal(_), Plain::Number(_) | Plain::Literal(_)) => {
+            order(left, right, budget)? == Some(Ordering::Equal)
+        }
         (Plain::Text(left), Plain::Text(right)) => {
             left.len() == right.len() && {
                 budget.text(left.len())?;

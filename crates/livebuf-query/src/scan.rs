@@ -280,7 +280,8 @@ fn compared<'q, 'd, M: Mode>(
         return Ok(None);
     }
     if let Operand::Number(number) = literal
-        && let Some(found) = ranged(&column, comparison, number.number())
+        && let Some(number) = number.number()
+        && let Some(found) = ranged(&column, comparison, number)
     {
         budget.take(column.len() as u64 / 16)?;
         return Ok(Some(Rows::Found(found)));

@@ -2,6 +2,7 @@
 
 use crate::regexp::Regexp;
 use livebuf::Number;
+use std::cmp::Ordering;
 
 /// A query, or one within a filter.
 #[derive(Clone, Debug)]
@@ -57,13 +58,16 @@ pub(crate) enum Operand {
     Value(Path),
 }
 
-/// A number of the query's text, read as a document's would be: as an integer where it is
-/// written as one, else as a double. The text is kept where neither holds it.
+/// A number of the query's text: an integer where it is written as one, else a double.
 #[derive(Clone, Debug)]
 pub(crate) enum Literal {
     Int(i128),
     Float(f64),
+    /// Neither holds it.
     Text(String),
+    /// It has more digits than the double next to it. A document of that text has the double, and
+    /// a decimal has the digits: so it is the one to doubles and the other to all else.
+    Long(String, f64),
 }
 
 impl Literal {
@@ -74,17 +78,37 @@ impl Literal {
         match text.parse::<f64>() {
             // An integer beyond `i128` is not a double.
             Ok(value) if value.is_finite() && text.contains(['.', 'e', 'E']) => {
-                Literal::Float(value)
+                match Number::Float(value) == Number::Text(text) {
+                    true => Literal::Float(value),
+                    false => Literal::Long(text.to_owned(), value),
+                }
             }
             _ => Literal::Text(text.to_owned()),
         }
     }
 
-    pub(crate) fn number(&self) -> Number<'_> {
+    /// `None` where that depends on what it meets.
+    pub(crate) fn number(&self) -> Option<Number<'_>> {
+        match self {
+            Literal::Long(..) => None,
+            other => Some(other.meets(Number::Int(0))),
+        }
+    }
+
+    pub(crate) fn compare(&self, other: &Literal) -> Option<Ordering> {
+        // By digits where both are long.
+        let to = other.number().unwrap_or(Number::Int(0));
+        let number = self.meets(to);
+        number.partial_cmp(&other.meets(number))
+    }
+
+    /// The number that it is to another.
+    pub(crate) fn meets(&self, other: Number<'_>) -> Number<'_> {
         match self {
             Literal::Int(value) => Number::Int(*value),
             Literal::Float(value) => Number::Float(*value),
-            Literal::Text(text) => Number::Text(text),
+            Literal::Long(_, value) if matches!(other, Number::Float(_)) => Number::Float(*value),
+            Literal::Text(text) | Literal::Long(text, _) => Number::Text(text),
         }
     }
 }

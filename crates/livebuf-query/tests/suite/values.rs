@@ -23,6 +23,8 @@ fn document() -> DocBuf {
     encoder.number_text("1e400").unwrap();
     encoder.number_text("1.5000000000000000000000").unwrap();
     encoder.extended(Extended::Time("12:30:00".parse().unwrap())).unwrap();
+    encoder.extended(Extended::Decimal("0.12345678901234567890123".parse().unwrap())).unwrap();
+    encoder.f64("0.12345678901234567890123".parse().unwrap()).unwrap();
     encoder.end_array().unwrap();
     encoder.finish().unwrap()
 }
@@ -41,7 +43,7 @@ fn values_that_json_lacks_are_what_they_print_as() {
         ("search(@, '^12:30')", vec![12]),
         // A NaN equals nothing, itself included.
         ("@ == $[6]", vec![]),
-        ("@ != $[6]", (0..13).collect()),
+        ("@ != $[6]", (0..15).collect()),
         ("@ < 0", vec![3]),
         ("@ == 1.5", vec![2, 7, 11]),
         ("@ == $[2]", vec![2, 7, 11]),
@@ -53,6 +55,10 @@ fn values_that_json_lacks_are_what_they_print_as() {
         ("@ == 9007199254740992", vec![]),
         ("@ > 9007199254740992 && @ < 9007199254740994", vec![9]),
         ("@ == 1e400", vec![10]),
+        ("@ == 0.12345678901234567890123", vec![13, 14]),
+        ("0.12345678901234567890124 > @ && @ > 0", vec![13]),
+        ("@ == $[14]", vec![14]),
+        ("@ == 0 || 0.12345678901234567890123 < 0.12345678901234567890124", (0..15).collect()),
         ("@ == 10e399", vec![10]),
         ("@ > 1e399", vec![10]),
         ("@ > 340282366920938463463374607431768211456", vec![10]),
