@@ -21,7 +21,9 @@ use crate::error::{self, Fault, Held};
 use crate::export;
 use crate::history::{Change, Step, Taken};
 use crate::memory::{Access, Export, Memory};
+use crate::patch;
 use crate::pointer::{fallback, look, unescaped};
+use crate::recording::{History, Recording};
 use crate::transaction::Transaction;
 use crate::typed::decoder::typed;
 use crate::view::{Above, Document, Found, Object, ROOT, Source, State, child, found, new_layout};
@@ -262,6 +264,10 @@ impl Document {
             return Ok(());
         }
         state.outside_transactions()?;
+        if storage.is_recorded() {
+            let why = "a recording or history is open, which cannot see what others wrote";
+            return Err(Fault::Recorded(why).into());
+        }
         if self.exports().load(Ordering::Acquire) > 0 {
             return Err(Fault::Exported.into());
         }
@@ -282,6 +288,70 @@ impl Document {
     /// Groups edits: `with doc.transaction(): ...` makes all of them or none.
     fn transaction(slf: Bound<'_, Self>) -> Transaction {
         Transaction::new(slf.unbind())
+    }
+
+    /// Records which bytes change: `with doc.recording() as changes: ...`, then `changes.ranges`.
+    ///
+    /// With `delta=True` the changes become a `Delta`, and the document gets the state that it
+    /// leads to. It needs a state before: `set_state()`. With `old=True` the delta has the bytes
+    /// as they were, too, and can be inverted. With `digest=True` it has the SHA-256 of the
+    /// document afterwards.
+    #[pyo3(signature = (*, old=false, delta=false, digest=false))]
+    fn recording(
+        slf: Bound<'_, Self>,
+        old: bool,
+        delta: bool,
+        digest: bool,
+    ) -> PyResult<Recording> {
+        if (old || digest) && !delta {
+            return Err(PyValueError::new_err("old and digest are for delta=True"));
+        }
+        Ok(Recording::new(slf.unbind(), old, delta, digest))
+    }
+
+    /// Steps to undo and redo, from now on. They take at most `max_bytes`.
+    #[pyo3(signature = (*, max_bytes=1 << 24))]
+    fn history(slf: &Bound<'_, Self>, max_bytes: usize) -> PyResult<History> {
+        History::new(slf, max_bytes)
+    }
+
+    /// A name for all bytes of the document, which deltas begin at: 16 bytes. `None` where there
+    /// is none, or where an edit ended it.
+    #[getter]
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let state = self.lock(py).whole()?.state();
+        Ok(state.map(|state| PyBytes::new(py, &state.to_bytes())))
+    }
+
+    /// Gives the document a state: a random one, or these 16 bytes. Deltas lead on from it. The
+    /// next edit ends it, unless a delta is recorded.
+    #[pyo3(signature = (state=None))]
+    fn set_state(&self, py: Python<'_>, state: Option<&[u8]>) -> PyResult<()> {
+        let name = match state {
+            None => livebuf::State::random(),
+            Some(bytes) => match bytes.try_into() {
+                Ok(bytes) => livebuf::State::from_bytes(bytes),
+                Err(_) => return Err(PyValueError::new_err("a state has 16 bytes")),
+            },
+        };
+        let mut state = self.lock(py);
+        state.outside_led()?;
+        self.begin_edit(py, &mut state)?;
+        state.editor_mut()?.set_state(name).map_err(error::raise)
+    }
+
+    /// Applies a JSON patch (RFC 6902), whole or not at all: a `Patch`, a list of dicts, JSON
+    /// text, a document or a view. All views but those of the root are stale.
+    ///
+    /// Raises `PatchError` with the operation that failed.
+    fn patch(slf: &Bound<'_, Self>, patch: &Bound<'_, PyAny>) -> PyResult<()> {
+        patch::apply(slf, patch)
+    }
+
+    /// Merges a merge patch (RFC 7396), whole or not at all: a dict, a document or a view. `None`
+    /// removes a member. All views but those of the root are stale.
+    fn merge(slf: &Bound<'_, Self>, patch: &Bound<'_, PyAny>) -> PyResult<()> {
+        patch::merge(slf, patch)
     }
 
     /// Checks every byte of the document. From then on space that edits free is reused,

@@ -15,9 +15,9 @@ use pyo3::prelude::*;
 use crate::decode::CollectorPause;
 use crate::encode::Given;
 use crate::error::{Fault, Held};
-use crate::history::{Change, Effect, Step, StepRef, Taken};
+use crate::history::{CHANGED, Change, Effect, Step, StepRef, Taken};
 use crate::memory::{Access, Memory};
-use crate::view::{Above, Document, ROOT, State, View, is_container};
+use crate::view::{Above, Document, ROOT, State, View, is_container, new_layout};
 
 impl Document {
     /// Begins an edit: makes sure that nobody looks at the bytes and that they are ours.
@@ -30,9 +30,17 @@ impl Document {
         let editor = state.editor()?;
         if editor.storage().access() == Access::CopyOnWrite {
             let memory = Memory::own(py, editor.as_bytes().len())?;
-            state.editor = Some(editor.copy_to(memory)?);
+            let copy = editor.copy_to(memory)?;
+            copy.storage().watch_as(editor.storage());
+            state.editor = Some(copy);
         }
         Ok(())
+    }
+
+    /// After an edit that may have changed any place: all views but those of the root are stale.
+    pub(crate) fn settle_whole(state: &mut State) {
+        state.layout = new_layout();
+        state.log.reset(CHANGED);
     }
 
     /// A copy of a value as a document of its own, for views of a place that an edit takes

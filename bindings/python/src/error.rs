@@ -3,7 +3,7 @@
 //! The classes are written in Python, in `livebuf/_errors.py`: each has two base classes, which
 //! a class made here cannot have.
 
-use livebuf::ErrorKind;
+use livebuf::{DeltaError, ErrorKind};
 use pyo3::exceptions::{PyBlockingIOError, PyMemoryError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -27,6 +27,9 @@ struct Classes {
     closed: Py<PyType>,
     exported: Py<PyType>,
     transaction: Py<PyType>,
+    delta: Py<PyType>,
+    patch: Py<PyType>,
+    query: Py<PyType>,
 }
 
 static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
@@ -59,6 +62,9 @@ fn classes(py: Python<'_>) -> PyResult<&Classes> {
             closed: class("ClosedError")?,
             exported: class("ExportedError")?,
             transaction: class("TransactionError")?,
+            delta: class("DeltaError")?,
+            patch: class("PatchError")?,
+            query: class("QueryError")?,
         })
     })
 }
@@ -79,6 +85,12 @@ pub(crate) enum Fault {
     Exported,
     /// Something that an open transaction forbids, or that needs one.
     Transaction(&'static str),
+    /// Something about recordings and deltas that cannot be done now.
+    Recorded(&'static str),
+    /// A delta that cannot be made or applied.
+    Delta(DeltaError),
+    /// A patch that cannot be applied.
+    Patch(Box<livebuf_patch::PatchError>),
     /// A value of an unexpected type: what was found, and where.
     WrongType(String),
     /// There is nothing with this name.
@@ -101,6 +113,26 @@ pub(crate) type Held<T> = Result<T, Fault>;
 impl From<livebuf::Error> for Fault {
     fn from(error: livebuf::Error) -> Fault {
         Fault::Core(error)
+    }
+}
+
+impl From<DeltaError> for Fault {
+    fn from(error: DeltaError) -> Fault {
+        match error {
+            DeltaError::Document(error) => Fault::Core(error),
+            error => Fault::Delta(error),
+        }
+    }
+}
+
+impl From<livebuf_patch::PatchError> for Fault {
+    /// An edit that needs a validated document is an error of the core, so that it is tried again.
+    fn from(error: livebuf_patch::PatchError) -> Fault {
+        match error.core_error() {
+            Some(cause) if error.operation().is_none() => Fault::Core(cause),
+            Some(cause) if cause.kind() == ErrorKind::NotValidated => Fault::Core(cause),
+            _ => Fault::Patch(Box::new(error)),
+        }
     }
 }
 
@@ -135,6 +167,11 @@ impl From<Fault> for PyErr {
             Fault::Transaction(why) => {
                 make(py, |c| &c.transaction, why.to_owned(), ErrorKind::BadSequence, None)
             }
+            Fault::Recorded(why) => {
+                make(py, |c| &c.delta, why.to_owned(), ErrorKind::BadSequence, None)
+            }
+            Fault::Delta(error) => delta(py, &error),
+            Fault::Patch(error) => patch(py, &error),
             Fault::WrongType(message) => {
                 make(py, |c| &c.wrong_type, message, ErrorKind::WrongType, None)
             }
@@ -218,6 +255,52 @@ pub(crate) fn core(py: Python<'_>, error: &livebuf::Error) -> PyErr {
         }
         Err(error) => error,
     }
+}
+
+/// An error of a delta.
+pub(crate) fn delta(py: Python<'_>, error: &DeltaError) -> PyErr {
+    let kind = match error {
+        DeltaError::Document(error) => return core(py, error),
+        DeltaError::NotADelta => ErrorKind::NotADocument,
+        DeltaError::UnsupportedVersion(_) => ErrorKind::UnsupportedFeature,
+        DeltaError::Truncated(_) => ErrorKind::Truncated,
+        DeltaError::Damaged { .. } => ErrorKind::BadCode,
+        _ => ErrorKind::BadSequence,
+    };
+    make(py, |c| &c.delta, error.to_string(), kind, None)
+}
+
+/// An error of a patch.
+fn patch(py: Python<'_>, error: &livebuf_patch::PatchError) -> PyErr {
+    use livebuf_patch::PatchErrorKind as Patch;
+    let kind = match (error.kind(), error.core_error()) {
+        (_, Some(cause)) => cause.kind(),
+        (Patch::NotFound, _) => ErrorKind::NotFound,
+        (Patch::IndexOutOfRange, _) => ErrorKind::IndexOutOfRange,
+        (Patch::WrongType, _) => ErrorKind::WrongType,
+        _ => ErrorKind::Unsupported,
+    };
+    let class = match classes(py) {
+        Ok(classes) => classes.patch.bind(py).clone(),
+        Err(error) => return error,
+    };
+    let pointer = error.operation().map(|_| error.pointer().to_owned());
+    let pointer =
+        pointer.or_else(|| (!error.pointer().is_empty()).then(|| error.pointer().to_owned()));
+    let arguments =
+        (error.to_string(), kind as u8, kind.name(), None::<u64>, error.operation(), pointer);
+    PyErr::from_type(class, arguments)
+}
+
+/// An error of a query's text.
+pub(crate) fn query(py: Python<'_>, error: &livebuf_query::QueryError) -> PyErr {
+    let kind = ErrorKind::Unsupported;
+    let class = match classes(py) {
+        Ok(classes) => classes.query.bind(py).clone(),
+        Err(error) => return error,
+    };
+    let arguments = (error.to_string(), kind as u8, kind.name(), None::<u64>, error.column());
+    PyErr::from_type(class, arguments)
 }
 
 /// [`core`] for `map_err`.

@@ -65,7 +65,9 @@ impl Event {
 
 pub(crate) const SHIFTED: &str = "an edit shifted its place; look it up again";
 const FORGOTTEN: &str = "too many edits were made since it was last used";
-const ROLLED_BACK: &str = "a transaction was rolled back; look it up again";
+pub(crate) const CHANGED: &str =
+    "the document was changed as a whole (a patch, delta, query or undo); look it up again";
+pub(crate) const ROLLED_BACK: &str = "a transaction was rolled back; look it up again";
 
 /// Most edits that are remembered for views that were not used since.
 const REMEMBERED: usize = 4096;
@@ -77,8 +79,8 @@ pub(crate) struct Log {
     events: VecDeque<Event>,
     /// Number of the newest event that is forgotten.
     forgotten: u64,
-    /// It is a transaction that was rolled back.
-    rolled_back: bool,
+    /// Why, if that was no lack of room.
+    reason: Option<&'static str>,
 }
 
 impl Log {
@@ -98,16 +100,16 @@ impl Log {
         if self.events.len() == REMEMBERED
             && let Some(oldest) = self.events.pop_front()
         {
-            (self.forgotten, self.rolled_back) = (oldest.number, false);
+            (self.forgotten, self.reason) = (oldest.number, None);
         }
         self.events.push_back(event);
     }
 
-    /// Edits were taken back: any place may hold something else than its views saw.
-    pub(crate) fn roll_back(&mut self) {
+    /// Any place may hold something else than its views saw; `reason` says why.
+    pub(crate) fn reset(&mut self, reason: &'static str) {
         self.number += 1;
         self.events.clear();
-        (self.forgotten, self.rolled_back) = (self.number, true);
+        (self.forgotten, self.reason) = (self.number, Some(reason));
     }
 
     /// Checks that no event since number `seen` hit a place.
@@ -120,7 +122,7 @@ impl Log {
             return Ok(());
         }
         if seen < self.forgotten {
-            return Err(Fault::Stale(if self.rolled_back { ROLLED_BACK } else { FORGOTTEN }));
+            return Err(Fault::Stale(self.reason.unwrap_or(FORGOTTEN)));
         }
         let newer = self.events.iter().rev().take_while(|event| event.number > seen);
         match newer.into_iter().any(|event| event.hits(&path)) {

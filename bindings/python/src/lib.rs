@@ -18,6 +18,8 @@
 //! | `pointer`, `compare`, `export` | JSON pointers; `==`; buffers |
 //! | `table`, `object`, `array`, `document` | the methods of the classes |
 //! | `transaction` | groups of edits |
+//! | `recording` | changes as bytes: recordings, deltas, undo |
+//! | `patch` | patches and diffs |
 //! | `template` | prepared messages |
 //! | `log` | logs: files of rows |
 //! | `codec`, `json` | `dumps`, `loads`; JSON text |
@@ -42,7 +44,9 @@ mod lock;
 mod log;
 mod memory;
 mod object;
+mod patch;
 mod pointer;
+mod recording;
 mod table;
 mod template;
 mod transaction;
@@ -73,6 +77,10 @@ mod _livebuf {
     use crate::memory::fence;
     #[pymodule_export]
     use crate::object::{Members, Ordered};
+    #[pymodule_export]
+    use crate::patch::{Patch, diff, merge_diff};
+    #[pymodule_export]
+    use crate::recording::{Delta, History, Recording, Step};
     #[pymodule_export]
     use crate::table::{Column, ColumnValues, Table, from_arrow};
     #[pymodule_export]

@@ -7,9 +7,10 @@
 use std::os::raw::c_int;
 use std::ptr;
 use std::sync::atomic::{self, AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use livebuf::mapped::{FileStorage, MappedFile, MappedStorage};
-use livebuf::{Error, ErrorKind, Result, Storage};
+use livebuf::{Error, ErrorKind, Recorder, Result, Storage};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -45,6 +46,24 @@ enum Owner {
     Shared(MappedStorage),
 }
 
+/// A recorder that is told of each change, as long as somebody holds it.
+pub(crate) struct Watch {
+    recorder: Mutex<Recorder>,
+    /// A delta is made of it in the end, which gives the document a state.
+    leads: bool,
+}
+
+impl Watch {
+    pub(crate) fn new(recorder: Recorder, leads: bool) -> Arc<Watch> {
+        Arc::new(Watch { recorder: Mutex::new(recorder), leads })
+    }
+
+    /// Looks at the recorder. The document's lock must be held.
+    pub(crate) fn with<R>(&self, look: impl FnOnce(&mut Recorder) -> R) -> R {
+        look(&mut self.recorder.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// The memory of one document.
 pub(crate) struct Memory {
     start: *mut u8,
@@ -52,6 +71,9 @@ pub(crate) struct Memory {
     access: Access,
     /// Our own `bytes` was given to the caller: access is [`Access::CopyOnWrite`] from then on.
     shared: AtomicBool,
+    /// Somebody is to be told of changes: the file's session, or recorders.
+    is_watched: AtomicBool,
+    watches: Mutex<Vec<Weak<Watch>>>,
     owner: Owner,
 }
 
@@ -68,7 +90,9 @@ fn spare(used: usize) -> usize {
 
 impl Memory {
     fn new(start: *mut u8, length: usize, access: Access, owner: Owner) -> Memory {
-        Memory { start, length, access, shared: AtomicBool::new(false), owner }
+        let is_watched = AtomicBool::new(matches!(owner, Owner::Session(_)));
+        let (shared, watches) = (AtomicBool::new(false), Mutex::default());
+        Memory { start, length, access, shared, is_watched, watches, owner }
     }
 
     /// No memory yet, to be grown.
@@ -193,11 +217,77 @@ impl Memory {
         }
     }
 
-    /// Notes bytes of a file that others may now write.
+    /// Notes bytes that others may now write, unseen. They count as changed, and the document's
+    /// state ends.
     pub(crate) fn lend(&self, start: *const u8, length: usize) {
+        let offset = (start as usize - self.start as usize) as u64;
         if let Owner::Session(file) = &self.owner {
-            file.lend((start as usize - self.start as usize) as u64, length as u64);
+            file.lend(offset, length as u64);
         }
+        self.record(offset, length as u64);
+        let flags = livebuf::layout::HEADER_IGNORE_FLAGS as usize;
+        if self.length > flags && self.bytes()[flags] & livebuf::layout::FLAG_STATE != 0 {
+            if let Owner::Session(file) = &self.owner {
+                file.lend(flags as u64, 1);
+            }
+            self.record(flags as u64, 1);
+            // SAFETY: within the memory, which may be written: numbers in it are lent to be
+            // written. The document's lock is held, and no reference into the memory is kept.
+            unsafe { *self.start.add(flags) &= !livebuf::layout::FLAG_STATE };
+        }
+    }
+
+    /// Tells a recorder of all changes from now on, until it is dropped.
+    pub(crate) fn watch(&self, watch: &Arc<Watch>) {
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        watches.retain(|watch| watch.strong_count() > 0);
+        watches.push(Arc::downgrade(watch));
+        self.is_watched.store(true, Ordering::Relaxed);
+    }
+
+    /// Tells those of changes who were told of the other memory's, from which the document moves.
+    pub(crate) fn watch_as(&self, other: &Memory) {
+        for watch in other.watches() {
+            self.watch(&watch);
+        }
+    }
+
+    /// The recorders that are told of changes.
+    fn watches(&self) -> Vec<Arc<Watch>> {
+        let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        watches.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Whether somebody records changes.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.is_watched.load(Ordering::Relaxed) && !self.watches().is_empty()
+    }
+
+    /// Whether somebody records changes to make a delta.
+    pub(crate) fn is_led(&self) -> bool {
+        self.is_watched.load(Ordering::Relaxed) && self.watches().iter().any(|watch| watch.leads)
+    }
+
+    /// Tells recorders of a change.
+    fn record(&self, offset: u64, length: u64) {
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        watches.retain(|watch| {
+            let Some(watch) = watch.upgrade() else { return false };
+            watch.with(|recorder| recorder.will_change(self.bytes(), offset, length));
+            true
+        });
+        let is_session = matches!(self.owner, Owner::Session(_));
+        self.is_watched.store(is_session || !watches.is_empty(), Ordering::Relaxed);
+    }
+
+    /// Tells all of a change.
+    #[cold]
+    #[inline(never)]
+    fn tell(&mut self, offset: u64, length: u64) {
+        if let Owner::Session(file) = &mut self.owner {
+            file.will_change(offset, length);
+        }
+        self.record(offset, length);
     }
 
     /// The first `used` bytes as a Python object. Where possible it is the object that they lie
@@ -259,6 +349,7 @@ impl Memory {
         // SAFETY: the new memory is long enough for what is kept.
         unsafe { ptr::copy_nonoverlapping(self.start, moved.start, self.length.min(capacity)) };
         moved.length = self.length.min(capacity);
+        moved.watch_as(self);
         *self = moved;
         Ok(())
     }
@@ -348,8 +439,8 @@ impl Storage for Memory {
 
     #[inline(always)]
     fn will_change(&mut self, offset: u64, length: u64) {
-        if let Owner::Session(file) = &mut self.owner {
-            file.will_change(offset, length);
+        if self.is_watched.load(Ordering::Relaxed) {
+            self.tell(offset, length);
         }
     }
 

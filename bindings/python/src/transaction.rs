@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::error::{Fault, Held};
+use crate::history::ROLLED_BACK;
 use crate::lock::Kept;
 use crate::memory::Memory;
 use crate::view::{Document, State, new_layout};
@@ -61,7 +62,7 @@ impl State {
         }
         self.edits += 1;
         self.layout = new_layout();
-        self.log.roll_back();
+        self.log.reset(ROLLED_BACK);
         Ok(())
     }
 }

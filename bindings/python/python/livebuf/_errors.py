@@ -114,6 +114,60 @@ class TransactionError(Error, RuntimeError):
     that is not open, or using the document from another asyncio task meanwhile."""
 
 
+class DeltaError(Error, ValueError):
+    """A delta that cannot be made, read, applied or composed, or a recording that cannot begin.
+
+    Where the document has another state than the delta begins at, the message names both.
+    """
+
+
+class PatchError(Error, ValueError):
+    """A patch that is malformed, cannot be applied, or cannot be made. Nothing was changed.
+
+    `operation` is the number of the operation, from 0 on, and `pointer` its place. Both are
+    `None` where the error is not about one.
+    """
+
+    operation: int | None
+    pointer: str | None
+
+    def __init__(
+        self,
+        message: str = "",
+        code: int = 0,
+        kind: str = "",
+        offset: int | None = None,
+        operation: int | None = None,
+        pointer: str | None = None,
+    ) -> None:
+        super().__init__(message, code, kind, offset)
+        self.operation = operation
+        self.pointer = pointer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*super().__reduce__()[1], self.operation, self.pointer)
+
+
+class QueryError(Error, ValueError):
+    """The text is no JSONPath query (RFC 9535). `column` says where, counted from 1."""
+
+    column: int
+
+    def __init__(
+        self,
+        message: str = "",
+        code: int = 0,
+        kind: str = "",
+        offset: int | None = None,
+        column: int = 0,
+    ) -> None:
+        super().__init__(message, code, kind, offset)
+        self.column = column
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*super().__reduce__()[1], self.column)
+
+
 # Tracebacks and pickles name them as users do.
 for _class in list(vars().values()):
     if isinstance(_class, type) and issubclass(_class, Error):

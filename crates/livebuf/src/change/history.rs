@@ -156,6 +156,17 @@ impl History {
         self.redo.len()
     }
 
+    /// The step that [`undo`](Self::undo) takes back. [Inverted](Delta::invert), it says to copies
+    /// of the document how to follow.
+    pub fn next_undo(&self) -> Option<&Delta> {
+        self.undo.back()
+    }
+
+    /// The step that [`redo`](Self::redo) does again.
+    pub fn next_redo(&self) -> Option<&Delta> {
+        self.redo.back()
+    }
+
     /// Bytes of all steps, about.
     pub fn bytes(&self) -> usize {
         self.bytes
