@@ -13,6 +13,7 @@ use crate::error::{self, Fault, Held, expected};
 use crate::export::{self, Numbers, Rows};
 use crate::history::{Change, Effect, Taken};
 use crate::pointer::{fallback, pointer_below};
+use crate::query::{self, Matches};
 use crate::table::{Column, Table};
 use crate::typed::decoder::typed;
 use crate::view::{Above, Array, Columnar, Document, Found, Object, child, found, is_container};
@@ -140,6 +141,11 @@ fn given<'a>(items: &'a [Bound<'_, PyAny>]) -> PyResult<Vec<Given<'a>>> {
 
 #[pymethods]
 impl Array {
+    /// The matches of a JSONPath query with this view as its root, as `Document.query`.
+    fn query(slf: &Bound<'_, Self>, query: &Bound<'_, PyAny>) -> PyResult<Matches> {
+        query::query_array(slf, query)
+    }
+
     fn __getitem__<'py>(
         slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,

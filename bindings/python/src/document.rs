@@ -23,6 +23,7 @@ use crate::history::{Change, Step, Taken};
 use crate::memory::{Access, Export, Memory};
 use crate::patch;
 use crate::pointer::{fallback, look, unescaped};
+use crate::query::{self, Matches};
 use crate::recording::{History, Recording};
 use crate::transaction::Transaction;
 use crate::typed::decoder::typed;
@@ -352,6 +353,51 @@ impl Document {
     /// removes a member. All views but those of the root are stale.
     fn merge(slf: &Bound<'_, Self>, patch: &Bound<'_, PyAny>) -> PyResult<()> {
         patch::merge(slf, patch)
+    }
+
+    /// The matches of a JSONPath query (RFC 9535): a `Query`, or its text. Each has `value`, `path`
+    /// and `pointer`; they are found as you ask for them. `query(...).to_python()` is a list of
+    /// plain values.
+    ///
+    /// >>> doc = livebuf.from_json('{"laps": [{"sec": 88.4}, {"sec": 87.2}]}')
+    /// >>> doc.query("$.laps[*].sec").to_python()
+    /// [88.4, 87.2]
+    fn query(slf: &Bound<'_, Self>, query: &Bound<'_, PyAny>) -> PyResult<Matches> {
+        query::query_document(slf, query)
+    }
+
+    /// Sets all matches of a query to a value, all or none. Returns how many were set. A match
+    /// within another one is gone with it, and does not count.
+    fn set_all(
+        slf: &Bound<'_, Self>,
+        query: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<usize> {
+        query::set_all(slf, query, value)
+    }
+
+    /// Removes all matches of a query, all or none. Returns how many were removed.
+    fn remove_all(slf: &Bound<'_, Self>, query: &Bound<'_, PyAny>) -> PyResult<usize> {
+        query::remove_all(slf, query)
+    }
+
+    /// Sets all matches of a query to what a function makes of them, all or none. Returns how many
+    /// were set. A match for which the function returns its argument stays as it is.
+    ///
+    /// The function is called with each match first, and then all are set in one transaction.
+    /// After an exception nothing is changed. Raises `StaleError` where the document was edited
+    /// meanwhile. A match within another one comes before it; the function then gets values of a
+    /// copy.
+    ///
+    /// >>> doc = livebuf.from_json('{"prices": [10, 20]}')
+    /// >>> doc.update_all("$.prices[*]", lambda price: price * 2)
+    /// 2
+    fn update_all(
+        slf: &Bound<'_, Self>,
+        query: &Bound<'_, PyAny>,
+        function: &Bound<'_, PyAny>,
+    ) -> PyResult<usize> {
+        query::update_all(slf, query, function)
     }
 
     /// Checks every byte of the document. From then on space that edits free is reused,

@@ -81,6 +81,8 @@ pub(crate) enum Fault {
     Closed,
     /// Somebody else edited the document in its memory.
     Outdated,
+    /// The document was edited while a query looked through it.
+    Edited,
     /// Something else looks at the document's bytes.
     Exported,
     /// Something that an open transaction forbids, or that needs one.
@@ -157,6 +159,12 @@ impl From<Fault> for PyErr {
             Fault::Outdated => {
                 let message = "somebody else edited the document in its memory since this one \
                                looked at it: call refresh()";
+                make(py, |c| &c.stale, message.to_owned(), ErrorKind::StaleHandle, None)
+            }
+            Fault::Edited => {
+                let message = "the document was edited while a query looked through it: query \
+                               again, take list() of the matches first, or use set_all, \
+                               remove_all or update_all";
                 make(py, |c| &c.stale, message.to_owned(), ErrorKind::StaleHandle, None)
             }
             Fault::Exported => {

@@ -16,10 +16,11 @@
 //! | `encode` | Python objects to documents |
 //! | `typed` | documents as objects of a type: `Decoder` |
 //! | `pointer`, `compare`, `export` | JSON pointers; `==`; buffers |
-//! | `table`, `object`, `array`, `document` | the methods of the classes |
 //! | `transaction` | groups of edits |
 //! | `recording` | changes as bytes: recordings, deltas, undo |
 //! | `patch` | patches and diffs |
+//! | `query` | JSONPath |
+//! | `table`, `object`, `array`, `document` | the methods of the classes |
 //! | `template` | prepared messages |
 //! | `log` | logs: files of rows |
 //! | `codec`, `json` | `dumps`, `loads`; JSON text |
@@ -46,6 +47,7 @@ mod memory;
 mod object;
 mod patch;
 mod pointer;
+mod query;
 mod recording;
 mod table;
 mod template;
@@ -79,6 +81,8 @@ mod _livebuf {
     use crate::object::{Members, Ordered};
     #[pymodule_export]
     use crate::patch::{Patch, diff, merge_diff};
+    #[pymodule_export]
+    use crate::query::{_query, Match, Matches, Query};
     #[pymodule_export]
     use crate::recording::{Delta, History, Recording, Step};
     #[pymodule_export]

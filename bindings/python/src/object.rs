@@ -13,6 +13,7 @@ use crate::encode::{Given, key as text, lookup};
 use crate::error::{self, Fault, Held};
 use crate::history::{Change, Effect, Taken};
 use crate::pointer::{Fallback, fallback, pointer_below};
+use crate::query::{self, Matches};
 use crate::table::Table;
 use crate::typed::decoder::typed;
 use crate::view::{Above, Columnar, Document, Found, Object, child, found, is_container};
@@ -165,6 +166,11 @@ impl Object {
 
 #[pymethods]
 impl Object {
+    /// The matches of a JSONPath query with this view as its root, as `Document.query`.
+    fn query(slf: &Bound<'_, Self>, query: &Bound<'_, PyAny>) -> PyResult<Matches> {
+        query::query_object(slf, query)
+    }
+
     fn __getitem__<'py>(
         slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,

@@ -58,7 +58,7 @@ fn is_text(object: &Bound<'_, PyAny>) -> bool {
 /// >>> doc = livebuf.from_json('{"driver": "Ada", "laps": [88.4]}')
 /// >>> patch = livebuf.Patch([{"op": "add", "path": "/laps/-", "value": 87.9}])
 /// >>> patch.apply(doc)
-/// >>> doc["laps"].tolist()
+/// >>> doc["laps"].to_python()
 /// [88.4, 87.9]
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Patch {

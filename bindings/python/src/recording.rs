@@ -48,7 +48,7 @@ impl State {
 /// >>> with doc.recording() as changes:
 /// ...     doc["lap"] = 56
 /// >>> [length for offset, length in changes.ranges], changes.length == doc.nbytes
-/// ([1], True)
+/// ([8], True)
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Recording {
     document: Py<Document>,

@@ -145,6 +145,8 @@ impl Transaction {
         state.roll_back_to(if commit { depth } else { depth - 1 })?;
         if commit {
             state.editor_mut()?.commit_transaction()?;
+            // Committing may lay out bytes anew.
+            state.edits += 1;
         }
         self.depth.store(ENDED, Ordering::Relaxed);
         // Dropping it may run Python code, so that happens after the lock.

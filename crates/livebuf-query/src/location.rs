@@ -75,6 +75,13 @@ impl<'a> Location<'a> {
     }
 }
 
+impl<'a> FromIterator<Step<'a>> for Location<'a> {
+    /// The place that these steps lead to, such as steps that you kept.
+    fn from_iter<I: IntoIterator<Item = Step<'a>>>(steps: I) -> Self {
+        Location { steps: steps.into_iter().collect() }
+    }
+}
+
 /// The normalized path (RFC 9535, 2.7).
 impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
