@@ -311,7 +311,7 @@ impl Document {
     }
 
     /// Steps to undo and redo, from now on. They take at most `max_bytes`.
-    #[pyo3(signature = (*, max_bytes=1 << 24))]
+    #[pyo3(signature = (*, max_bytes=16777216))]
     fn history(slf: &Bound<'_, Self>, max_bytes: usize) -> PyResult<History> {
         History::new(slf, max_bytes)
     }

@@ -73,8 +73,8 @@ def test_ranges_make_a_copy_equal(chance: random.Random) -> None:
             assert changes.length == len(now) and changes.base_length == len(before)
             assert changes.ranges == outer.ranges
             assert follow(before, changes, now) == now
-            ends = [offset + length for offset, length in changes.ranges]
-            assert all(end < start for end, (start, _) in zip(ends, changes.ranges[1:], strict=False))
+            touching = zip(changes.ranges, changes.ranges[1:], strict=False)
+            assert all(offset + length < start for (offset, length), (start, _) in touching)
 
 
 def test_one_number_is_one_range(doc: livebuf.Document) -> None:
@@ -552,7 +552,8 @@ def test_the_public_suite() -> None:
     )
     if folder is None:
         pytest.skip("../shared/suites/json-patch is not there")
-    cases = [case for path in sorted(folder.glob("**/*.json")) for case in json.loads(path.read_text())]
+    paths = sorted(folder.glob("**/*.json"))
+    cases = [case for path in paths for case in json.loads(path.read_text())]
     run = 0
     for case in cases:
         if not isinstance(case, dict) or "patch" not in case or case.get("disabled"):

@@ -24,7 +24,10 @@ BUILT_IN = {
     "JSONError": json.JSONDecodeError,
     "LimitError": ValueError,
     "MissingKeyError": KeyError,
+    "DeltaError": ValueError,
+    "PatchError": ValueError,
     "PointerError": ValueError,
+    "QueryError": ValueError,
     "ReadOnlyError": TypeError,
     "StaleError": RuntimeError,
     "WrongTypeError": TypeError,
@@ -38,7 +41,7 @@ def caught(action: Any) -> livebuf.Error:
 
 
 def test_hierarchy() -> None:
-    assert len(CLASSES) == 16
+    assert len(CLASSES) == 19
     for error in CLASSES:
         assert issubclass(error, livebuf.Error)
         built_in = BUILT_IN.get(error.__name__)
