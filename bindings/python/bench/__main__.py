@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from . import arrays, frames, logs, maps, messages, objects, twitter, typed
+from . import arrays, changes, frames, logs, maps, messages, objects, twitter, typed
 from .report import HERE, Report
 from .timing import FULL, QUICK
 
@@ -46,6 +46,7 @@ def main() -> int:
     maps.run(effort, report, wanted)
     messages.run(effort, report, wanted)
     twitter.run(effort, report, wanted, arguments.data)
+    changes.run(effort, report, wanted, arguments.data)
     objects.run(effort, report, wanted)
     typed.run(effort, report, wanted)
     frames.run(effort, report, wanted, arguments.data)
@@ -54,7 +55,7 @@ def main() -> int:
     print(report.text())
     print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
     if arguments.record:
-        modules = (maps, messages, twitter, objects, typed, frames, arrays, logs)
+        modules = (maps, messages, twitter, changes, objects, typed, frames, arrays, logs)
         inputs = [line for module in modules for line in module.INPUTS]
         print(report.record(PEERS, inputs), file=sys.stderr)
     return 1 if report.failed else 0

@@ -51,6 +51,9 @@ fn parse(py: Python<'_>, text: &str) -> PyResult<livebuf_query::Query> {
     livebuf_query::Query::parse(text).map_err(|failure| error::query(py, &failure))
 }
 
+/// The text, and the budget.
+type Pickled = (String, Option<u64>);
+
 #[pymethods]
 impl Query {
     #[new]
@@ -94,9 +97,7 @@ impl Query {
         hasher.finish()
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (String, Option<u64>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Pickled)> {
         let restore = slf.py().import("livebuf._livebuf")?.getattr("_query")?;
         Ok((restore, (slf.get().query.as_str().to_owned(), slf.get().budget)))
     }
@@ -127,11 +128,11 @@ pub(crate) struct Match {
 
 impl Match {
     fn with_location<R>(&self, look: impl FnOnce(&Location<'_>) -> R) -> R {
-        let key = |step| match step {
-            &Step::Key(ref key) => Key::Key(key),
-            &Step::Index(index) => Key::Index(index),
-        };
-        look(&self.steps.iter().map(key).collect())
+        let steps = self.steps.iter().map(|step| match step {
+            Step::Key(key) => Key::Key(key),
+            Step::Index(index) => Key::Index(*index),
+        });
+        look(&steps.collect())
     }
 }
 
@@ -381,7 +382,7 @@ impl Matches {
         }
         let gather = || -> Held<Bound<'py, PyList>> {
             let value = self.base.value(py, &state)?;
-            let limit = decode::default_budget(value.document_length() as usize);
+            let limit = decode::default_budget(value.document_length());
             let _pause = CollectorPause::new();
             let list = PyList::empty(py);
             for value in self.query.values(value) {
