@@ -17,7 +17,7 @@ const SAVEPOINT: u32 = u32::MAX;
 const MERGED: u32 = u32::MAX - 1;
 /// The bit beside the count of transactions: the document has a state, which the next change ends.
 /// Both are in one word, so that a write asks only once whether there is anything to do.
-const STATED: u32 = if cfg!(feature = "delta") { 1 << 31 } else { 0 };
+const STATED: u32 = 1 << 31;
 /// Bytes of an entry's offset and length.
 const FOOT: usize = 8;
 /// Allocated memory up to this is kept for the next transaction.
