@@ -124,7 +124,7 @@ fn recorded_deltas() {
     let (applied, refused) = (sum(&|met| met.applied), sum(&|met| met.refused));
     println!("{recorded} recorded, {turned} turned, {applied} applied, {refused} refused");
     assert!(recorded > 2_000 && turned > 500, "{recorded} recorded, {turned} turned");
-    assert!(applied > 200 && refused > 500, "{applied} applied, {refused} refused");
+    assert!(applied > 100 && refused > 500, "{applied} applied, {refused} refused");
 }
 
 /// Enough patches are applied, of every operation, and enough are refused; enough diffs change,

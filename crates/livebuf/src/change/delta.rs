@@ -130,10 +130,11 @@ impl Delta {
             digest: None,
         };
         // The state itself is no range, if it stays in its place.
-        let is_fixed = recorder.base_place == Some(place);
-        let state_range = place..place + STATE_SIZE as u64;
-        recorder.will_change(editor.storage().bytes(), place, STATE_SIZE as u64);
-        delta.collect(editor.storage().bytes(), &recorder, state_range, is_fixed)?;
+        let left = recorder.base_place.unwrap_or(place);
+        let places = [place, left].map(|place| place..place + STATE_SIZE as u64);
+        let bytes = editor.storage().bytes();
+        places.iter().for_each(|place| recorder.will_change(bytes, place.start, STATE_SIZE as u64));
+        delta.collect(bytes, &recorder, &places, recorder.base_place == Some(place))?;
         let hash = Sha256::new().chain_update(base.to_bytes()).chain_update(delta.content());
         let hash: [u8; 32] = hash.finalize().into();
         let state = hash.first_chunk().copied().unwrap_or_default();
@@ -143,12 +144,14 @@ impl Delta {
         Ok(delta)
     }
 
-    /// Takes the changed ranges, without those that must not be in a delta.
+    /// Takes the changed ranges, without those that must not be in a delta. `states`: where the
+    /// state is, and where it was. A state that left its place is a range there even if nothing
+    /// wrote these bytes: an earlier delta has put it there, and not as a range.
     fn collect(
         &mut self,
         bytes: &[u8],
         recorder: &Recorder,
-        place: Range<u64>,
+        states: &[Range<u64>; 2],
         is_fixed: bool,
     ) -> Result<(), DeltaError> {
         let longer = match self.old {
@@ -176,7 +179,7 @@ impl Delta {
                 for (index, (old, new)) in old.iter().zip(now).enumerate() {
                     // The state is written there later.
                     let index = at + index as u64;
-                    if old != new || place.contains(&index) {
+                    if old != new || states.iter().any(|place| place.contains(&index)) {
                         push(index..index + 1);
                     }
                 }
@@ -187,7 +190,7 @@ impl Delta {
         // All by which one document is longer. Of one that got shorter, the rest is still behind the
         // used bytes.
         push(shorter..longer);
-        let place = if is_fixed { place } else { 0..0 };
+        let place = if is_fixed { states[0].clone() } else { 0..0 };
         for range in ranges {
             let mut at = range.start;
             for hole in FIXED.iter().chain([&place]) {
