@@ -10,8 +10,11 @@ use std::path::PathBuf;
 /// input. POINTER is a JSON pointer (RFC 6901): "/users/0/name"; "" is the whole
 /// document; in a key, ~1 stands for / and ~0 for ~.
 ///
-/// Exit status: 0 success; 1 the answer is no (get, keys, remove: not there; validate:
-/// damaged); 2 an error.
+/// QUERY is a JSONPath query (RFC 9535): '$.users[?@.age > 30].name'. Quotes keep the shell
+/// from reading it.
+///
+/// Exit status: 0 success; 1 the answer is no (get, keys, remove, query: not there; validate:
+/// damaged; diff: not equal); 2 an error.
 #[derive(Debug, Parser)]
 #[command(name = "livebuf", version, propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -42,6 +45,44 @@ pub(crate) enum Command {
     Remove(Remove),
     /// Append to the array at a pointer, in place
     Push(Push),
+    /// Make several edits, all or none
+    ///
+    /// Each OP is one argument: a word, a pointer, and where the word needs one, a value as JSON
+    /// or a second pointer. A pointer with spaces stands in JSON's quotes.
+    ///
+    ///   'set /lap 56'            as livebuf set
+    ///   'push /laps 87.9'        as livebuf push
+    ///   'remove /note'           as livebuf remove
+    ///   'move /draft /final'     remove a value and add it elsewhere
+    ///   'copy /best /laps/0'     add a copy of a value
+    ///   'test /lap 55'           end with an error unless the value is this one
+    ///
+    /// If one fails, the document stays as it is.
+    #[command(verbatim_doc_comment)]
+    Edit(EditAll),
+    /// Print the values that a query finds as JSON, one a line
+    ///
+    /// If it finds nothing, nothing is printed and the exit status is 1.
+    Query(Query),
+    /// Show how two documents differ
+    ///
+    /// Both may be documents or JSON text. The exit status is 0 where they are equal, 1 where
+    /// they differ, 2 after an error.
+    Diff(Diff),
+    /// Apply JSON patches (RFC 6902), in place, all or none
+    ///
+    /// If one operation cannot be made, the document stays as it is.
+    Patch(Patch),
+    /// Apply a JSON merge patch (RFC 7396), in place
+    ///
+    /// Members of JSON replace those of the document or are added; null removes a member.
+    Merge(Merge),
+    /// Make, apply and show deltas: the bytes that edits changed
+    ///
+    /// A delta keeps copies of a document equal without sending it whole. Copies must begin with
+    /// equal bytes: this is replication, no merging.
+    #[command(subcommand)]
+    Delta(Delta),
     /// Print the keys of the object at a pointer, one JSON string a line
     Keys(Keys),
     /// Check a document from end to end
@@ -196,6 +237,9 @@ pub(crate) struct Set {
     /// Where to set it: adds or replaces a member, replaces an element; /list/- appends to a
     /// list
     pub(crate) pointer: String,
+    /// POINTER is a query (JSONPath, RFC 9535): set every value that it finds, all or none
+    #[arg(short, long, conflicts_with = "parents")]
+    pub(crate) all: bool,
     /// The new value as JSON (- reads it from standard input)
     #[arg(value_name = "JSON", allow_negative_numbers = true)]
     pub(crate) value: String,
@@ -215,6 +259,9 @@ pub(crate) struct Remove {
     pub(crate) file: PathBuf,
     /// What to remove
     pub(crate) pointer: String,
+    /// POINTER is a query (JSONPath, RFC 9535): remove every value that it finds, all or none
+    #[arg(short, long)]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) editing: Editing,
 }
@@ -233,6 +280,148 @@ pub(crate) struct Push {
     pub(crate) string: bool,
     #[command(flatten)]
     pub(crate) editing: Editing,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EditAll {
+    /// The document (- edits standard input and writes to standard output)
+    pub(crate) file: PathBuf,
+    /// The edits, in their order (- reads them from standard input, one a line)
+    #[arg(required = true, value_name = "OP")]
+    pub(crate) operations: Vec<String>,
+    #[command(flatten)]
+    pub(crate) editing: Editing,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Query {
+    /// The document
+    pub(crate) file: PathBuf,
+    /// A JSONPath query (RFC 9535)
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: String,
+    /// Print where the values are, as normalized paths
+    #[arg(long, conflicts_with_all = ["raw", "pretty"])]
+    pub(crate) paths: bool,
+    /// Print where the values are, as pointers
+    #[arg(long, conflicts_with_all = ["raw", "pretty", "paths"])]
+    pub(crate) pointers: bool,
+    /// Print text as it is, without quotes and escapes, and bytes as they are
+    #[arg(short, long)]
+    pub(crate) raw: bool,
+    /// Print indented, on many lines
+    #[arg(long)]
+    pub(crate) pretty: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Diff {
+    /// A document, or JSON text (- is standard input)
+    #[arg(value_name = "A")]
+    pub(crate) one: PathBuf,
+    /// Another one
+    #[arg(value_name = "B")]
+    pub(crate) two: PathBuf,
+    /// Print the JSON patch (RFC 6902) that makes A equal to B
+    #[arg(long, conflicts_with = "merge")]
+    pub(crate) patch: bool,
+    /// Print the JSON merge patch (RFC 7396) that makes A equal to B
+    #[arg(long)]
+    pub(crate) merge: bool,
+    /// The order of an object's members counts
+    #[arg(long, conflicts_with = "merge")]
+    pub(crate) ordered: bool,
+    /// Print nothing: the exit status tells
+    #[arg(short, long, conflicts_with_all = ["patch", "merge"])]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Patch {
+    /// The document (- edits standard input and writes to standard output)
+    pub(crate) file: PathBuf,
+    /// JSON patches, as JSON text or documents (- is standard input)
+    #[arg(required = true, value_name = "PATCH")]
+    pub(crate) patches: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) editing: Editing,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Merge {
+    /// The document (- edits standard input and writes to standard output)
+    pub(crate) file: PathBuf,
+    /// The merge patch as JSON (- reads it from standard input)
+    #[arg(value_name = "JSON", allow_negative_numbers = true)]
+    pub(crate) patch: String,
+    #[command(flatten)]
+    pub(crate) editing: Editing,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Delta {
+    /// Give a document a state, from which deltas can lead on
+    ///
+    /// Copy the document then: deltas apply to copies of these bytes.
+    Begin(DeltaBegin),
+    /// Edit a document, and write the delta of the edits to a file
+    Make(DeltaMake),
+    /// Apply deltas to a copy of the document, in their order, all or none
+    Apply(DeltaApply),
+    /// Print what a delta holds
+    Show(DeltaShow),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DeltaBegin {
+    /// The document
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DeltaMake {
+    /// The document, which is edited in place
+    pub(crate) file: PathBuf,
+    /// Where the delta goes
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// The edits, as livebuf edit takes them (- reads them from standard input, one a line)
+    #[arg(required = true, value_name = "OP")]
+    pub(crate) operations: Vec<String>,
+    /// Keep the bytes of before, too: such a delta can be taken back
+    #[arg(long)]
+    pub(crate) old: bool,
+    /// Keep a SHA-256 of the whole document, with which apply compares the result
+    #[arg(long)]
+    pub(crate) digest: bool,
+    /// Write over a file OUT that exists
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) editing: Editing,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DeltaApply {
+    /// The document
+    pub(crate) file: PathBuf,
+    /// The deltas
+    #[arg(required = true, value_name = "DELTA")]
+    pub(crate) deltas: Vec<PathBuf>,
+    /// Take the deltas back instead, the last one first. They must hold the bytes of before
+    #[arg(long)]
+    pub(crate) revert: bool,
+    #[command(flatten)]
+    pub(crate) editing: Editing,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DeltaShow {
+    /// The delta
+    pub(crate) delta: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

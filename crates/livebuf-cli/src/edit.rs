@@ -1,36 +1,48 @@
 //! Edits of a file, all or nothing, and of standard input, as a filter.
 
-use crate::args::{Editing, Push, Remove, Set};
+use crate::args::{self, EditAll, Editing, Merge, Push, Remove, Set};
 use crate::convert::{not_read, too_deep};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::look::bad_pointer;
 use crate::progress;
 use crate::sink::{Out, refuse_terminal};
-use crate::source::{Source, not_opened, patiently, read, tally};
+use crate::source::{Loaded, Source, not_opened, patiently, read, tally};
 use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::{Changes, FileEdit};
 use livebuf::{DocBuf, Editor, ErrorKind, Kind, New, Observer, Storage, VecStorage};
-use std::path::Path;
+use livebuf_patch::{Patch, PatchError};
+use livebuf_query::Query;
+use std::path::{Path, PathBuf};
 
 /// What is done to a document.
-enum Edit<'a> {
+pub(crate) enum Edit {
     /// With `parents` the missing containers on the way are made.
     Set {
-        pointer: &'a str,
-        value: &'a Given,
+        pointer: String,
+        value: Given,
         parents: bool,
     },
     Remove {
-        pointer: &'a str,
+        pointer: String,
     },
     Push {
-        pointer: &'a str,
-        value: &'a Given,
+        pointer: String,
+        value: Given,
     },
+    SetAll {
+        query: Query,
+        value: Given,
+    },
+    RemoveAll {
+        query: Query,
+    },
+    /// A JSON patch, and the file that it comes from, if it does.
+    Patch(Patch, Option<PathBuf>),
+    Merge(Given),
 }
 
 /// A value from the command line.
-enum Given {
+pub(crate) enum Given {
     Text(String),
     Json(Box<DocBuf>),
 }
@@ -40,22 +52,27 @@ impl Given {
         if is_text {
             return Ok(Given::Text(argument.to_owned()));
         }
+        if argument != "-" {
+            return Given::json(argument);
+        }
         let standard_input = Path::new("-");
-        let text = match argument {
-            "-" => read(standard_input)?,
-            _ => argument.as_bytes().to_vec(),
-        };
-        livebuf_json::from_slice(&text).map(|doc| Given::Json(Box::new(doc))).map_err(|error| {
-            if argument == "-" {
-                return not_read(standard_input, &text, true, &error);
-            }
-            if error.kind() == livebuf_json::ErrorKind::NestingLimit {
-                return Failure::trouble(format!("the value is {}", too_deep(&error)));
-            }
-            Failure::trouble(format!("the value {argument:?} is not JSON: {error}")).with_hint(
-                "for text give --string, or JSON's quotes within the shell's: '\"text\"'",
-            )
-        })
+        let text = read(standard_input)?;
+        livebuf_json::from_slice(&text)
+            .map(|doc| Given::Json(Box::new(doc)))
+            .map_err(|error| not_read(standard_input, &text, true, &error))
+    }
+
+    fn json(text: &str) -> Outcome<Given> {
+        livebuf_json::from_slice(text.as_bytes()).map(|doc| Given::Json(Box::new(doc))).map_err(
+            |error| {
+                if error.kind() == livebuf_json::ErrorKind::NestingLimit {
+                    return Failure::trouble(format!("the value is {}", too_deep(&error)));
+                }
+                Failure::trouble(format!("the value {text:?} is not JSON: {error}")).with_hint(
+                    "for text give --string, or JSON's quotes within the shell's: '\"text\"'",
+                )
+            },
+        )
     }
 
     fn value(&self) -> New<'_> {
@@ -68,31 +85,151 @@ impl Given {
 
 pub(crate) fn set(args: &Set) -> Outcome {
     let value = Given::read(&args.value, args.string)?;
-    let edit = Edit::Set { pointer: &args.pointer, value: &value, parents: args.parents };
-    run(&args.file, &args.editing, &edit, args.value == "-" && !args.string)
+    let edit = match args.all {
+        true => Edit::SetAll { query: query(&args.pointer)?, value },
+        false => Edit::Set { pointer: args.pointer.clone(), value, parents: args.parents },
+    };
+    run(&args.file, &args.editing, &[edit], args.value == "-" && !args.string)
 }
 
 pub(crate) fn remove(args: &Remove) -> Outcome {
-    run(&args.file, &args.editing, &Edit::Remove { pointer: &args.pointer }, false)
+    let edit = match args.all {
+        true => Edit::RemoveAll { query: query(&args.pointer)? },
+        false => Edit::Remove { pointer: args.pointer.clone() },
+    };
+    run(&args.file, &args.editing, &[edit], false)
 }
 
 pub(crate) fn push(args: &Push) -> Outcome {
     let value = Given::read(&args.value, args.string)?;
-    let edit = Edit::Push { pointer: &args.pointer, value: &value };
-    run(&args.file, &args.editing, &edit, args.value == "-" && !args.string)
+    let edit = Edit::Push { pointer: args.pointer.clone(), value };
+    run(&args.file, &args.editing, &[edit], args.value == "-" && !args.string)
 }
 
-fn run(path: &Path, editing: &Editing, edit: &Edit<'_>, input_is_taken: bool) -> Outcome {
+pub(crate) fn merge(args: &Merge) -> Outcome {
+    let edit = Edit::Merge(Given::read(&args.patch, false)?);
+    run(&args.file, &args.editing, &[edit], args.patch == "-")
+}
+
+pub(crate) fn patch(args: &args::Patch) -> Outcome {
+    let edits = args.patches.iter().map(|path| {
+        let loaded = Loaded::open(path)?;
+        let patch = Patch::from_value(loaded.doc()?)
+            .map_err(|error| Failure::trouble(format!("{}: no JSON patch: {error}", name(path))))?;
+        Ok(Edit::Patch(patch, Some(path.clone())))
+    });
+    let edits = edits.collect::<Outcome<Vec<_>>>()?;
+    let input_is_taken = args.patches.iter().any(|path| path == Path::new("-"));
+    run(&args.file, &args.editing, &edits, input_is_taken)
+}
+
+pub(crate) fn edit(args: &EditAll) -> Outcome {
+    let edits = operations(&args.operations)?;
+    run(&args.file, &args.editing, &edits, args.operations.iter().any(|text| text == "-"))
+}
+
+/// Reads the operations of `livebuf edit`.
+pub(crate) fn operations(arguments: &[String]) -> Outcome<Vec<Edit>> {
+    let mut edits = Vec::new();
+    for argument in arguments {
+        if argument != "-" {
+            edits.push(operation(argument)?);
+            continue;
+        }
+        let text = String::from_utf8(read(Path::new("-"))?)
+            .map_err(|error| Failure::trouble(format!("standard input: not UTF-8: {error}")))?;
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            edits.push(operation(line)?);
+        }
+    }
+    Ok(edits)
+}
+
+/// One operation: a word, a pointer, and a value or a second pointer.
+fn operation(text: &str) -> Outcome<Edit> {
+    let trouble = |what: &str| {
+        Failure::trouble(format!("the operation {text:?} {what}"))
+            .with_hint("such as 'set /lap 56', 'push /laps 87.9', 'remove /note', 'move /a /b'")
+    };
+    let (word, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+    let (pointer, rest) = split_pointer(rest).map_err(trouble)?;
+    let value = || match rest {
+        "" => Err(trouble("has no value")),
+        // Standard input is no value here.
+        _ => Given::json(rest),
+    };
+    let nothing = || if rest.is_empty() { Ok(()) } else { Err(trouble("goes on behind its end")) };
+    match word {
+        "set" => Ok(Edit::Set { value: value()?, pointer, parents: false }),
+        "push" => Ok(Edit::Push { value: value()?, pointer }),
+        "remove" => nothing().map(|()| Edit::Remove { pointer }),
+        "test" => {
+            let value = value()?;
+            patch_of([("op", "test".into()), ("path", (&pointer).into()), ("value", value.value())])
+        }
+        "move" | "copy" => {
+            let (target, rest) = split_pointer(rest).map_err(trouble)?;
+            if !rest.is_empty() {
+                return Err(trouble("goes on behind its end"));
+            }
+            patch_of([("op", word.into()), ("from", (&pointer).into()), ("path", (&target).into())])
+        }
+        _ => Err(trouble("begins with no word that edit knows")),
+    }
+}
+
+/// A pointer, in JSON's quotes if it has spaces, and the rest of an operation.
+fn split_pointer(text: &str) -> Result<(String, &str), &'static str> {
+    let text = text.trim();
+    if !text.starts_with('"') {
+        let (pointer, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        return match pointer {
+            "" => Err("has a pointer too few; the whole document is \"\""),
+            _ => Ok((pointer.to_owned(), rest.trim())),
+        };
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    match values.next() {
+        Some(Ok(pointer)) => Ok((pointer, text[values.byte_offset()..].trim())),
+        _ => Err("has a pointer in quotes that is no JSON text"),
+    }
+}
+
+/// A patch of one operation.
+fn patch_of<const N: usize>(members: [(&str, New<'_>); N]) -> Outcome<Edit> {
+    let made = || -> Result<Patch, PatchError> {
+        let mut doc = livebuf::json!([]);
+        let mut limits = doc.limits();
+        limits.nesting = MAX_NESTING;
+        doc.set_limits(limits);
+        doc.set_pointer("/-", New::Fields(&members))?;
+        Patch::from_doc(doc)
+    };
+    made().map(|patch| Edit::Patch(patch, None)).map_err(|error| not_patched(None, &error))
+}
+
+/// Compiles a query.
+pub(crate) fn query(text: &str) -> Outcome<Query> {
+    Query::parse(text).map_err(|error| {
+        let failure = Failure::trouble(format!("{text:?} is no query: {error}"));
+        if text.is_empty() || text.starts_with('/') {
+            return failure.with_hint("a query begins with $, such as '$.users[0].name'");
+        }
+        failure
+    })
+}
+
+fn run(path: &Path, editing: &Editing, edits: &[Edit], input_is_taken: bool) -> Outcome {
     if path == Path::new("-") {
         if input_is_taken {
             return Err(Failure::trouble(
-                "standard input cannot be both the document and the value",
+                "standard input cannot be both the document and what is done to it",
             ));
         }
-        return filter(editing, edit);
+        return filter(editing, edits);
     }
     let mut file = patiently(|| FileEdit::open(path)).map_err(|error| not_opened(path, &error))?;
-    apply(path, editing, file.editor(), edit)?;
+    apply(path, editing, file.editor(), edits)?;
     let done = progress::during(&format!("writing {}", path.display()), || file.commit());
     let done = done.map_err(|error| Failure::io(path, &error))?;
     if editing.verbose {
@@ -102,7 +239,7 @@ fn run(path: &Path, editing: &Editing, edit: &Edit<'_>, input_is_taken: bool) ->
 }
 
 /// Edits a document from standard input, and writes it to standard output.
-fn filter(editing: &Editing, edit: &Edit<'_>) -> Outcome {
+fn filter(editing: &Editing, edits: &[Edit]) -> Outcome {
     let hint = "send it to a file or a pipe";
     refuse_terminal(hint)?;
     let path = Path::new("-");
@@ -111,7 +248,7 @@ fn filter(editing: &Editing, edit: &Edit<'_>) -> Outcome {
     let failure = |error| Failure::document(path, error);
     let storage = VecStorage::from_slice(bytes).map_err(failure)?;
     let mut editor = Editor::open_unvalidated_with(storage, Changes::default()).map_err(failure)?;
-    apply(path, editing, &mut editor, edit)?;
+    apply(path, editing, &mut editor, edits)?;
     let mut out = Out::binary(hint)?;
     out.write(editor.as_bytes())?;
     out.finish()?;
@@ -122,32 +259,56 @@ fn filter(editing: &Editing, edit: &Edit<'_>) -> Outcome {
     Ok(())
 }
 
-fn told(path: &Path, bytes: u64, places: u64, used: u64) {
+pub(crate) fn told(path: &Path, bytes: u64, places: u64, used: u64) {
     let (name, bytes, used) = (name(path), counted(bytes, "byte"), grouped(used));
     let places = counted(places, "place");
     anstream::eprintln!("{name}: wrote {bytes} of {used}, in {places}");
 }
 
-fn apply<S: Storage, O: Observer>(
+/// Makes edits. Whoever calls this drops the document if one fails.
+pub(crate) fn apply<S: Storage, O: Observer>(
     path: &Path,
     editing: &Editing,
     editor: &mut Editor<S, O>,
-    edit: &Edit<'_>,
+    edits: &[Edit],
+) -> Outcome {
+    check(path, editing, editor)?;
+    for (number, edit) in edits.iter().enumerate() {
+        make(path, editor, edit).map_err(|failure| match (failure, edits.len()) {
+            (Failure::Trouble(message), 2..) => {
+                Failure::Trouble(format!("edit {}: {message}", number + 1))
+            }
+            (Failure::No(message), 2..) => {
+                Failure::trouble(format!("edit {}: {message}", number + 1))
+            }
+            (failure, _) => failure,
+        })?;
+    }
+    Ok(())
+}
+
+/// Validates a document before it is edited, if that is wanted.
+pub(crate) fn check<S: Storage, O: Observer>(
+    path: &Path,
+    editing: &Editing,
+    editor: &mut Editor<S, O>,
 ) -> Outcome {
     // Documents may be as deep as the format allows, and are edited there, too.
     let mut limits = editor.limits();
     limits.nesting = MAX_NESTING;
     editor.set_limits(limits);
-    if !editing.no_validate {
-        let total = Some(editor.as_bytes().len() as u64);
-        progress::counting(&format!("validating {}", name(path)), total, |done| {
-            editor.validate_with(tally(done))
-        })
-        .map_err(|error| {
-            Failure::document(path, error).with_hint("a damaged document is not edited")
-        })?;
+    if editing.no_validate {
+        return Ok(());
     }
-    match *edit {
+    let total = Some(editor.as_bytes().len() as u64);
+    progress::counting(&format!("validating {}", name(path)), total, |done| {
+        editor.validate_with(tally(done))
+    })
+    .map_err(|error| Failure::document(path, error).with_hint("a damaged document is not edited"))
+}
+
+fn make<S: Storage, O: Observer>(path: &Path, editor: &mut Editor<S, O>, edit: &Edit) -> Outcome {
+    let done = match edit {
         Edit::Set { pointer, value, parents: false } => {
             editor.set_pointer(pointer, value.value()).map(drop)
         }
@@ -176,8 +337,41 @@ fn apply<S: Storage, O: Observer>(
             Ok(None) => Err(livebuf::Error::new(ErrorKind::NotFound, 0)),
             Err(error) => Err(error),
         },
-    }
-    .map_err(|error| explain(path, editor, edit, error))
+        Edit::SetAll { query, value } => match livebuf_query::set_all(editor, query, value.value())
+        {
+            Ok(0) => return Err(nothing_found(path, query)),
+            done => return done.map(drop).map_err(|error| Failure::document(path, error)),
+        },
+        Edit::RemoveAll { query } => match livebuf_query::remove_all(editor, query) {
+            Ok(0) => return Err(nothing_found(path, query)),
+            done => return done.map(drop).map_err(|error| Failure::document(path, error)),
+        },
+        Edit::Patch(patch, file) => {
+            return patch.apply(editor).map_err(|error| not_patched(file.as_deref(), &error));
+        }
+        Edit::Merge(value) => {
+            let patched = match value {
+                Given::Json(patch) => livebuf_patch::merge(editor, &**patch),
+                Given::Text(_) => Ok(()),
+            };
+            return patched.map_err(|error| Failure::trouble(format!("{}: {error}", name(path))));
+        }
+    };
+    done.map_err(|error| explain(path, editor, edit, error))
+}
+
+pub(crate) fn nothing_found(path: &Path, query: &Query) -> Failure {
+    Failure::No(format!("{}: {query} finds nothing", name(path)))
+}
+
+/// Why a patch could not be made or applied. Of a patch that is one operation of the command line,
+/// its number says nothing.
+fn not_patched(file: Option<&Path>, error: &PatchError) -> Failure {
+    let message = error.to_string();
+    Failure::trouble(match file {
+        Some(file) => format!("{}: {message}", name(file)),
+        None => message.split_once(", ").map_or(message.clone(), |(_, rest)| rest.to_owned()),
+    })
 }
 
 fn kind_at<S: Storage, O: Observer>(
@@ -214,12 +408,13 @@ fn place(pointer: &str) -> &str {
 fn explain<S: Storage, O: Observer>(
     path: &Path,
     editor: &Editor<S, O>,
-    edit: &Edit<'_>,
+    edit: &Edit,
     error: livebuf::Error,
 ) -> Failure {
     let (pointer, is_set) = match edit {
-        Edit::Set { pointer, .. } => (*pointer, true),
-        Edit::Remove { pointer } | Edit::Push { pointer, .. } => (*pointer, false),
+        Edit::Set { pointer, .. } => (pointer.as_str(), true),
+        Edit::Remove { pointer } | Edit::Push { pointer, .. } => (pointer.as_str(), false),
+        _ => return Failure::document(path, error),
     };
     // The longest beginning of the pointer that leads to a value.
     let mut there = pointer;

@@ -42,24 +42,16 @@ pub(crate) fn get(args: &Get) -> Outcome {
     let mut missing = None;
     let mut rendered = Vec::new();
     let mut room = KEPT;
+    let form = Form { file: &args.file, raw: args.raw, pretty: args.pretty };
     for pointer in &args.pointers {
         match find(&args.file, doc, pointer)? {
-            Some(value) => rendered.push(render(args, pointer, value, &mut room)?),
+            Some(value) => rendered.push(form.render(pointer, value, &mut room)?),
             None => missing = missing.or(Some(pointer)),
         }
     }
     let mut out = Out::new();
     for value in rendered {
-        match value {
-            Rendered::Json(text) => out.line(&text)?,
-            Rendered::Text(text) => out.line(text)?,
-            Rendered::Bytes(bytes) => out.write(bytes)?,
-            Rendered::Long(value) => {
-                livebuf_json::to_writer(out.writer(), value, &print_options(args.pretty))
-                    .map_err(|error| not_printed(&args.file, &error))?;
-                out.line("")?;
-            }
-        }
+        form.print(&mut out, value)?;
     }
     out.finish()?;
     match missing {
@@ -68,11 +60,11 @@ pub(crate) fn get(args: &Get) -> Outcome {
     }
 }
 
-/// Most bytes of JSON that [`get`] keeps in memory.
-const KEPT: u64 = 16 << 20;
+/// Most bytes of JSON that are kept in memory before they are printed.
+pub(crate) const KEPT: u64 = 16 << 20;
 
 /// A value that is certain to be printed without an error.
-enum Rendered<'d> {
+pub(crate) enum Rendered<'d> {
     Json(String),
     Text(&'d str),
     Bytes(&'d [u8]),
@@ -80,54 +72,77 @@ enum Rendered<'d> {
     Long(Value<'d>),
 }
 
-/// `room` is how many bytes of memory are left for rendered values.
-fn render<'d>(
-    args: &Get,
-    pointer: &str,
-    value: Value<'d>,
-    room: &mut u64,
-) -> Outcome<Rendered<'d>> {
-    let damaged = |error| Failure::document(&args.file, error);
-    if args.raw {
-        if let Some(text) = value.as_str().map_err(damaged)? {
-            return Ok(Rendered::Text(text));
-        }
-        if let Some(bytes) = value.as_bytes().map_err(damaged)? {
-            refuse_terminal("send it to a file or a pipe")?;
-            return Ok(Rendered::Bytes(bytes));
-        }
-    }
-    let failure = |error: &livebuf_json::Error| match error.kind() {
-        livebuf_json::ErrorKind::NotFinite => not_finite(args, pointer, value),
-        _ => not_printed(&args.file, error),
-    };
-    let options = print_options(args.pretty);
-    match livebuf_json::to_string_with(value, &options.clone().max_bytes(*room)) {
-        Ok(text) => {
-            *room -= text.len() as u64;
-            Ok(Rendered::Json(text))
-        }
-        Err(error) if error.kind() == livebuf_json::ErrorKind::OutputLimit => {
-            // In a damaged document values may alias, so that the text would have no end.
-            value.regions(|_| {}).map_err(damaged)?;
-            if !is_printable(value, false).map_err(damaged)? {
-                livebuf_json::to_writer(io::sink(), value, &options)
-                    .map_err(|error| failure(&error))?;
-            }
-            Ok(Rendered::Long(value))
-        }
-        Err(error) => Err(failure(&error)),
-    }
+/// How values are printed.
+pub(crate) struct Form<'a> {
+    pub(crate) file: &'a Path,
+    /// Text without quotes, and bytes as they are.
+    pub(crate) raw: bool,
+    pub(crate) pretty: bool,
 }
 
-fn not_finite(args: &Get, pointer: &str, value: Value<'_>) -> Failure {
-    let place = if pointer.is_empty() { "the root" } else { pointer };
-    let holds = if value.kind() == Kind::Float { "is" } else { "holds" };
-    Failure::trouble(format!(
-        "{}: {place} {holds} an infinity or NaN, which JSON does not have",
-        name(&args.file)
-    ))
-    .with_hint("livebuf to-json --non-finite null prints the document with null for it")
+impl Form<'_> {
+    /// `room` is how many bytes of memory are left for rendered values.
+    pub(crate) fn render<'d>(
+        &self,
+        pointer: &str,
+        value: Value<'d>,
+        room: &mut u64,
+    ) -> Outcome<Rendered<'d>> {
+        let damaged = |error| Failure::document(self.file, error);
+        if self.raw {
+            if let Some(text) = value.as_str().map_err(damaged)? {
+                return Ok(Rendered::Text(text));
+            }
+            if let Some(bytes) = value.as_bytes().map_err(damaged)? {
+                refuse_terminal("send it to a file or a pipe")?;
+                return Ok(Rendered::Bytes(bytes));
+            }
+        }
+        let failure = |error: &livebuf_json::Error| match error.kind() {
+            livebuf_json::ErrorKind::NotFinite => self.not_finite(pointer, value),
+            _ => not_printed(self.file, error),
+        };
+        let options = print_options(self.pretty);
+        match livebuf_json::to_string_with(value, &options.clone().max_bytes(*room)) {
+            Ok(text) => {
+                *room -= text.len() as u64;
+                Ok(Rendered::Json(text))
+            }
+            Err(error) if error.kind() == livebuf_json::ErrorKind::OutputLimit => {
+                // In a damaged document values may alias, so that the text would have no end.
+                value.regions(|_| {}).map_err(damaged)?;
+                if !is_printable(value, false).map_err(damaged)? {
+                    livebuf_json::to_writer(io::sink(), value, &options)
+                        .map_err(|error| failure(&error))?;
+                }
+                Ok(Rendered::Long(value))
+            }
+            Err(error) => Err(failure(&error)),
+        }
+    }
+
+    pub(crate) fn print(&self, out: &mut Out, value: Rendered<'_>) -> Outcome {
+        match value {
+            Rendered::Json(text) => out.line(&text),
+            Rendered::Text(text) => out.line(text),
+            Rendered::Bytes(bytes) => out.write(bytes),
+            Rendered::Long(value) => {
+                livebuf_json::to_writer(out.writer(), value, &print_options(self.pretty))
+                    .map_err(|error| not_printed(self.file, &error))?;
+                out.line("")
+            }
+        }
+    }
+
+    fn not_finite(&self, pointer: &str, value: Value<'_>) -> Failure {
+        let place = if pointer.is_empty() { "the root" } else { pointer };
+        let holds = if value.kind() == Kind::Float { "is" } else { "holds" };
+        Failure::trouble(format!(
+            "{}: {place} {holds} an infinity or NaN, which JSON does not have",
+            name(self.file)
+        ))
+        .with_hint("livebuf to-json --non-finite null prints the document with null for it")
+    }
 }
 
 pub(crate) fn keys(args: &Keys) -> Outcome {

@@ -5,18 +5,21 @@
 //! | `args` | what the command line takes |
 //! | `failure` | errors and the exit status |
 //! | `source`, `sink`, `progress` | input, output, and progress on a terminal |
-//! | `convert`, `look`, `edit`, `inspect`, `log`, `demo` | the commands |
+//! | `convert`, `look`, `query`, `edit`, `diff`, `delta`, `inspect`, `log`, `demo` | the commands |
 
 mod args;
 mod columns;
 mod convert;
+mod delta;
 mod demo;
+mod diff;
 mod edit;
 mod failure;
 mod inspect;
 mod log;
 mod look;
 mod progress;
+mod query;
 mod sink;
 mod source;
 
@@ -72,6 +75,12 @@ fn run(command: Command) -> Outcome {
         Command::Set(args) => edit::set(&args),
         Command::Remove(args) => edit::remove(&args),
         Command::Push(args) => edit::push(&args),
+        Command::Edit(args) => edit::edit(&args),
+        Command::Patch(args) => edit::patch(&args),
+        Command::Merge(args) => edit::merge(&args),
+        Command::Query(args) => query::query(&args),
+        Command::Diff(args) => diff::diff(&args),
+        Command::Delta(args) => delta::run(&args),
         Command::Log(args) => log::run(&args),
         Command::Completions(args) => completions(args.shell),
         Command::Demo(args) => demo::demo(&args),

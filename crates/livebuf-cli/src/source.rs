@@ -3,11 +3,13 @@
 
 use crate::failure::{Failure, Outcome, name};
 use crate::progress;
+use livebuf::layout::MAX_NESTING;
 use livebuf::mapped::MappedFile;
-use livebuf::{Checked, Doc, ErrorKind, Region, RegionKind};
+use livebuf::{Checked, Doc, DocBuf, ErrorKind, Limits, Region, RegionKind};
+use livebuf_json::ReadOptions;
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -55,6 +57,52 @@ impl Source {
         validate(path, doc).map_err(|error| Failure::document(path, error))?;
         Ok(doc)
     }
+}
+
+/// A document, or JSON text that was made one.
+pub(crate) enum Loaded {
+    Document(Source, PathBuf),
+    Json(Box<DocBuf>),
+}
+
+impl Loaded {
+    /// Opens and validates a document, or reads JSON text.
+    pub(crate) fn open(path: &Path) -> Outcome<Loaded> {
+        let source = Source::open(path)?;
+        match Doc::open(source.bytes()) {
+            // Bytes that begin no document may be JSON.
+            Err(error) if error.kind() == ErrorKind::NotADocument => {
+                let options = ReadOptions::new().limits(deepest());
+                livebuf_json::from_slice_with(source.bytes(), &options)
+                    .map(|doc| Loaded::Json(Box::new(doc)))
+                    .map_err(|error| {
+                        Failure::trouble(format!(
+                            "{}: no document, and not JSON: {error}",
+                            name(path)
+                        ))
+                    })
+            }
+            _ => {
+                source.validated(path)?;
+                Ok(Loaded::Document(source, path.to_path_buf()))
+            }
+        }
+    }
+
+    /// The document.
+    pub(crate) fn doc(&self) -> Outcome<Doc<'_, Checked>> {
+        match self {
+            Loaded::Document(source, path) => source.doc(path),
+            Loaded::Json(doc) => Ok(doc.doc()),
+        }
+    }
+}
+
+/// Limits that allow the deepest nesting.
+fn deepest() -> Limits {
+    let mut limits = Limits::default();
+    limits.nesting = MAX_NESTING;
+    limits
 }
 
 /// Validates, and shows the progress.

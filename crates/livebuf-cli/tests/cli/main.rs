@@ -2,6 +2,8 @@
 //! exit statuses, files that are never half written.
 #![cfg(unix)]
 
+mod changes;
+
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use livebuf::{DocBuf, New};
