@@ -37,7 +37,7 @@ pub(crate) enum Edit {
         query: Query,
     },
     /// A JSON patch, and the file that it comes from, if it does.
-    Patch(Patch, Option<PathBuf>),
+    Patch(Box<Patch>, Option<PathBuf>),
     Merge(Given),
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn patch(args: &args::Patch) -> Outcome {
         let loaded = Loaded::open(path)?;
         let patch = Patch::from_value(loaded.doc()?)
             .map_err(|error| Failure::trouble(format!("{}: no JSON patch: {error}", name(path))))?;
-        Ok(Edit::Patch(patch, Some(path.clone())))
+        Ok(Edit::Patch(Box::new(patch), Some(path.clone())))
     });
     let edits = edits.collect::<Outcome<Vec<_>>>()?;
     let input_is_taken = args.patches.iter().any(|path| path == Path::new("-"));
@@ -205,7 +205,9 @@ fn patch_of<const N: usize>(members: [(&str, New<'_>); N]) -> Outcome<Edit> {
         doc.set_pointer("/-", New::Fields(&members))?;
         Patch::from_doc(doc)
     };
-    made().map(|patch| Edit::Patch(patch, None)).map_err(|error| not_patched(None, &error))
+    made()
+        .map(|patch| Edit::Patch(Box::new(patch), None))
+        .map_err(|error| not_patched(None, &error))
 }
 
 /// Compiles a query.
