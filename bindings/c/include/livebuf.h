@@ -1450,9 +1450,9 @@ livebuf_status livebuf_stamp_doc(const livebuf_template *prepared,
  * Memory: over memory of yours nothing is allocated: until the transaction ends, the log takes
  * the later half of the room behind the document. A document of the context API can grow in
  * transactions; its log is memory from the system. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
- * LIVEBUF_NO_SPACE where there is no room for a log, LIVEBUF_IO where memory was refused,
- * LIVEBUF_READ_ONLY, LIVEBUF_BROKEN. An edit whose old bytes do not fit into the log fails with
- * LIVEBUF_NO_SPACE or LIVEBUF_IO; then only livebuf_rollback works. Threads: an edit.
+ * LIVEBUF_READ_ONLY, LIVEBUF_BROKEN; within a transaction also LIVEBUF_NO_SPACE or LIVEBUF_IO,
+ * where the log has no room. An edit whose old bytes do not fit into the log fails with one of
+ * these two; then only livebuf_rollback works. Threads: an edit.
  */
 livebuf_status livebuf_begin(livebuf_doc *doc);
 
