@@ -25,12 +25,15 @@
  *   take out        livebuf_remove livebuf_remove_at livebuf_clear
  *   all or nothing  livebuf_begin livebuf_commit livebuf_rollback
  *   what changed    livebuf_record livebuf_record_end livebuf_on_change
+ *   deltas, undo    livebuf_delta_begin livebuf_delta_end livebuf_delta_apply livebuf_undo
+ *   patches, diffs  livebuf_patch livebuf_merge livebuf_diff livebuf_merge_diff
+ *   JSONPath        livebuf_query_new livebuf_matches_next livebuf_set_all livebuf_remove_all
  *   untrusted       livebuf_validate (or livebuf_validate_in, which allocates nothing)
  *
  * Sections: 1 types, 2 begin and open, 3 read, 4 set, 5 more reading, 6 more editing, prepared messages,
  * transactions, changed bytes, 7 columns,
- * 8 documents that manage their memory, 9 validate, measure, limit, 10 JSON, 11 statuses;
- * then the bodies of the inline functions.
+ * 8 documents that manage their memory, 9 validate, measure, limit, 10 JSON, 11 deltas and undo,
+ * 12 patches and differences, 13 queries, 14 statuses; then the bodies of the inline functions.
  *
  * Two ways to have a document, one set of calls for both:
  *   the buffer API   a livebuf_doc of yours over memory of yours; nothing is allocated.
@@ -90,13 +93,16 @@ typedef int livebuf_status;
 typedef struct {
   /** The status that the call returned. */
   livebuf_status status;
-  /** Line in JSON text, the first is 1; 0 for all else. */
+  /** Line in JSON text or a query, the first is 1; 0 for all else. */
   uint32_t line;
-  /** Column in JSON text in characters, the first is 1; 0 for all else. */
+  /** Column there in characters, the first is 1; 0 for all else. */
   uint32_t column;
-  /** Zero. */
-  uint32_t reserved;
-  /** Byte offset in the document or the JSON text; 0 where no place applies. */
+  /** The operation of a patch, the first is 1; 0 for all else. */
+  uint32_t operation;
+  /**
+   * Byte offset in the document, the JSON text, the query or the delta; 0 where no place
+   * applies.
+   */
   uint64_t offset;
   /** A number that the status explains: missing bytes, a limit, a length. */
   uint64_t detail;
@@ -2297,12 +2303,462 @@ static inline void livebuf_perror(const char *what, livebuf_error error);
 #endif /* LIVEBUF_STDIO */
 
 /* ==========================================================================================
-   11. Statuses and versions
+   11. Deltas and undo
+   ========================================================================================== */
+
+/** The state of a document: 16 bytes that stand for all of its bytes. */
+typedef struct {
+  /** As documents and deltas hold them. */
+  uint8_t bytes[16];
+} livebuf_state;
+
+/**
+ * The document's state. Constant time.
+ *
+ * Memory: writes `*state`. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_STATE where it has
+ * none, or where an edit ended it; `*state` is zero then. Threads: a read.
+ */
+livebuf_status livebuf_get_state(const livebuf_doc *doc, livebuf_state *state);
+
+/**
+ * Gives the document a state, from which deltas can lead on: this one, or a random one. Copies
+ * of its bytes have the same state. The next edit ends it, unless a delta is made of the edit.
+ *
+ * Memory: the first state takes 16 to 48 bytes of the document. NULL: `state` for a random one;
+ * `doc` LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_SPACE, LIVEBUF_READ_ONLY. Threads: an edit.
+ */
+livebuf_status livebuf_set_state(livebuf_doc *doc, const livebuf_state *state);
+
+/** The recorder keeps overwritten bytes: the delta can be inverted. */
+#define LIVEBUF_DELTA_OLD 1
+
+/** The delta has the SHA-256 of all bytes afterwards; applying compares it. */
+#define LIVEBUF_DELTA_DIGEST 2
+
+/** Notes the changes of a document to make a delta of them: got from livebuf_delta_begin. */
+typedef struct livebuf_delta_recorder livebuf_delta_recorder;
+
+/**
+ * Notes from here on what edits change, until livebuf_delta_end makes a delta of it. Meanwhile
+ * the document has no other recorder, callback or history. `flags`: LIVEBUF_DELTA_OLD,
+ * LIVEBUF_DELTA_DIGEST or 0.
+ *
+ * Memory: livebuf_delta_end or livebuf_delta_cancel frees what it returns; memory from the system,
+ * linear in what changes. NULL: `doc`: NULL. Errors: NULL, and in `doc->error` LIVEBUF_NO_STATE
+ * (livebuf_set_state first), LIVEBUF_BAD_SEQUENCE where the document tells another one of its
+ * changes, or within a transaction, LIVEBUF_READ_ONLY. Threads: an edit.
+ */
+livebuf_delta_recorder *livebuf_delta_begin(livebuf_doc *doc,
+                                            uint32_t flags);
+
+/**
+ * Makes a delta of what changed since livebuf_delta_begin, gives the document the state that it
+ * leads to, and frees the recorder. Returns the delta's `*length` bytes, encoded as
+ * docs/DELTA.md says: to be sent as they are. Linear in the bytes that changed; with
+ * LIVEBUF_DELTA_DIGEST in the document.
+ *
+ * Memory: livebuf_free with the same allocator and `*length` frees it. NULL: `allocator` for the
+ * system's; others: NULL. Errors: NULL, and in `doc->error` LIVEBUF_BAD_SEQUENCE within a
+ * transaction and where the recorder does not note this document's changes: it is not freed
+ * then; LIVEBUF_NO_SPACE, LIVEBUF_IO. Threads: an edit.
+ */
+uint8_t *livebuf_delta_end(livebuf_doc *doc,
+                           livebuf_delta_recorder *recorder,
+                           const livebuf_allocator *allocator,
+                           size_t *length);
+
+/**
+ * Frees a recorder without making a delta. The document keeps its edits, and its state ended
+ * with the first of them.
+ *
+ * Memory: `recorder` is gone. NULL: `doc` where the document is gone; `recorder`: nothing is
+ * done. Errors: none. Threads: an edit.
+ */
+void livebuf_delta_cancel(livebuf_doc *doc, livebuf_delta_recorder *recorder);
+
+/**
+ * Changes a document from the state that a delta begins at to the one that it leads to, whole or
+ * not at all: its bytes are then those of the document that the delta was made of. `flags`:
+ * LIVEBUF_DELTA_DIGEST compares the SHA-256 of all bytes first, or 0.
+ *
+ * Linear in the delta's bytes; with the digest in the document. The delta may come from a
+ * stranger, so the document is not trusted until livebuf_validate passes. Values and places are
+ * stale.
+ *
+ * Memory: `delta` is not needed afterwards. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
+ * LIVEBUF_WRONG_STATE or LIVEBUF_NO_STATE where the document has another state;
+ * LIVEBUF_NOT_A_DELTA, LIVEBUF_BAD_DELTA; LIVEBUF_NO_DIGEST, LIVEBUF_WRONG_BYTES;
+ * LIVEBUF_NO_SPACE; LIVEBUF_BAD_SEQUENCE while the document has a history or makes a delta. The document is unchanged then. Threads: an edit.
+ */
+livebuf_status livebuf_delta_apply(livebuf_doc *doc,
+                                   const uint8_t *delta,
+                                   size_t length,
+                                   uint32_t flags);
+
+/** What a delta says. */
+typedef struct {
+  /** The state that it begins at. */
+  livebuf_state base;
+  /** The state that it leads to. */
+  livebuf_state state;
+  /** Bytes of the document before. */
+  size_t base_length;
+  /** Bytes of the document afterwards. */
+  size_t length;
+  /** Count of ranges that change. */
+  size_t ranges;
+  /** LIVEBUF_DELTA_OLD and LIVEBUF_DELTA_DIGEST, if it has these. */
+  uint32_t flags;
+  /** Zero. */
+  uint32_t reserved;
+} livebuf_delta_info;
+
+/**
+ * Says what a delta of `length` bytes changes.
+ *
+ * Memory: writes `*info`. NULL: `error` if it is not wanted; others LIVEBUF_NULL_ARGUMENT.
+ * Errors: LIVEBUF_NOT_A_DELTA, LIVEBUF_BAD_DELTA with the offset in the delta,
+ * LIVEBUF_UNSUPPORTED_VERSION; `*info` is zero then. Threads: any.
+ */
+livebuf_status livebuf_delta_read(const uint8_t *delta,
+                                  size_t length,
+                                  livebuf_delta_info *info,
+                                  livebuf_error *error);
+
+/**
+ * One delta that does what `first` and then `second` do. It has old bytes if both have them.
+ *
+ * Memory: livebuf_free with the same allocator and `*length` frees it. NULL: `allocator` for the
+ * system's, `error` if it is not wanted; others: NULL. Errors: NULL: as livebuf_delta_read;
+ * LIVEBUF_WRONG_STATE where the second does not begin where the first ends; LIVEBUF_IO.
+ * Threads: any.
+ */
+uint8_t *livebuf_delta_compose(const uint8_t *first,
+                               size_t first_length,
+                               const uint8_t *second,
+                               size_t second_length,
+                               const livebuf_allocator *allocator,
+                               size_t *length,
+                               livebuf_error *error);
+
+/**
+ * The delta that leads back: it takes the changes of this one back.
+ *
+ * Memory, NULL, Threads: as livebuf_delta_compose. Errors: NULL: as livebuf_delta_read;
+ * LIVEBUF_NO_OLD_BYTES: record with LIVEBUF_DELTA_OLD; LIVEBUF_IO.
+ */
+uint8_t *livebuf_delta_invert(const uint8_t *delta,
+                              size_t delta_length,
+                              const livebuf_allocator *allocator,
+                              size_t *length,
+                              livebuf_error *error);
+
+/** Steps of a document that can be undone and redone: got from livebuf_history_begin. */
+typedef struct livebuf_history livebuf_history;
+
+/**
+ * Begins a history of the document's changes, of at most `max_bytes` bytes: the oldest steps are
+ * dropped where all take more. A document without a state gets a random one. Meanwhile the
+ * document has no other recorder or callback.
+ *
+ * Memory: livebuf_history_end frees what it returns; memory from the system. NULL: `doc`: NULL.
+ * Errors: NULL, and in `doc->error` LIVEBUF_BAD_SEQUENCE where the document tells another one of
+ * its changes, or within a transaction; LIVEBUF_READ_ONLY, LIVEBUF_NO_SPACE. Threads: an edit.
+ */
+livebuf_history *livebuf_history_begin(livebuf_doc *doc,
+                                       size_t max_bytes);
+
+/**
+ * Makes one step of all edits since the last one. Where nothing changed, there is no step.
+ * What was undone cannot be redone any more.
+ *
+ * Memory: linear in the bytes that changed. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
+ * LIVEBUF_BAD_SEQUENCE within a transaction, and where the history is not this document's.
+ * Threads: an edit.
+ */
+livebuf_status livebuf_history_step(livebuf_doc *doc, livebuf_history *history);
+
+/**
+ * Takes the last step back: the document's bytes are as they were before it. Edits since the last
+ * step become a step first. Linear in the bytes that the step changed.
+ *
+ * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where there is no step;
+ * as livebuf_history_step. Threads: an edit.
+ */
+livebuf_status livebuf_undo(livebuf_doc *doc,
+                            livebuf_history *history);
+
+/**
+ * Does the step again that was undone last. An edit since then ends that.
+ *
+ * Memory, NULL, Errors, Threads: as livebuf_undo.
+ */
+livebuf_status livebuf_redo(livebuf_doc *doc, livebuf_history *history);
+
+/**
+ * How many steps a history can undo (`redo`: redo) now; edits since the last step count as one.
+ *
+ * Memory: none. NULL: 0. Errors: none. Threads: a read.
+ */
+size_t livebuf_history_count(const livebuf_doc *doc, const livebuf_history *history, bool redo);
+
+/**
+ * The delta of what livebuf_history_step, livebuf_undo or livebuf_redo did last: copies of the
+ * document that apply it follow. Returns its `*length` bytes.
+ *
+ * Memory: livebuf_free with the same allocator and `*length` frees it. NULL: `allocator` for the
+ * system's, `error` if it is not wanted; others: NULL. Errors: NULL: LIVEBUF_NOT_FOUND where
+ * there was no step yet; LIVEBUF_IO. Threads: a read.
+ */
+uint8_t *livebuf_history_delta(const livebuf_history *history,
+                               const livebuf_allocator *allocator,
+                               size_t *length,
+                               livebuf_error *error);
+
+/**
+ * Ends a history: its steps are forgotten. The document stays as it is.
+ *
+ * Memory: `history` is gone. NULL: `doc` where the document is gone; `history`: nothing is done.
+ * Errors: none. Threads: an edit.
+ */
+void livebuf_history_end(livebuf_doc *doc,
+                         livebuf_history *history);
+
+/* ==========================================================================================
+   12. Patches and differences
    ========================================================================================== */
 
 /**
- * The statuses. To 63 they are those of every language; of the rest, 64 to 95 belong to
- * JSON text and 96 on to this interface.
+ * Applies a JSON patch (RFC 6902), whole or not at all: `patch` is an array of operations, as
+ * livebuf_from_json or livebuf_diff make it. `test` compares numbers as numbers, so 1 equals 1.0,
+ * and objects in any order.
+ *
+ * Memory: `patch` is not needed afterwards; takes memory from the system while it runs. NULL:
+ * `doc` LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BAD_PATCH, LIVEBUF_TEST_FAILED, LIVEBUF_NOT_FOUND
+ * and others: `doc->error.operation` says which operation. The document is unchanged then.
+ * Threads: an edit.
+ */
+livebuf_status livebuf_patch(livebuf_doc *doc,
+                             livebuf_value patch);
+
+/**
+ * livebuf_patch with JSON text of `length` bytes.
+ *
+ * Memory: `text` is not needed afterwards; takes memory from the system while it runs. NULL:
+ * LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_patch; LIVEBUF_JSON_SYNTAX and its kin. Threads: an
+ * edit.
+ */
+livebuf_status livebuf_patch_json_n(livebuf_doc *doc, const char *text, size_t length);
+
+/** livebuf_patch with JSON text. As livebuf_patch_json_n. */
+static inline livebuf_status livebuf_patch_json(livebuf_doc *doc, const char *text);
+
+/**
+ * Merges a value into a document (RFC 7396), whole or not at all: members of `patch` replace
+ * those of the document, objects member by member, and null removes a member.
+ *
+ * Memory: `patch`, of another document, is not needed afterwards. NULL: `doc`
+ * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_OVERLAP for a value of the same document;
+ * LIVEBUF_NO_SPACE, limits. The document is unchanged then. Threads: an edit.
+ */
+livebuf_status livebuf_merge(livebuf_doc *doc, livebuf_value patch);
+
+/**
+ * livebuf_merge with JSON text of `length` bytes.
+ *
+ * Memory: `text` is not needed afterwards; takes memory from the system while it runs. NULL:
+ * LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_merge; LIVEBUF_JSON_SYNTAX and its kin. Threads: an
+ * edit.
+ */
+livebuf_status livebuf_merge_json_n(livebuf_doc *doc, const char *text, size_t length);
+
+/** livebuf_merge with JSON text. As livebuf_merge_json_n. */
+static inline livebuf_status livebuf_merge_json(livebuf_doc *doc, const char *text);
+
+/** The order of an object's members counts. */
+#define LIVEBUF_DIFF_ORDERED 1
+
+/**
+ * The patch (RFC 6902) that makes `one` equal to `two`: a document with an array of operations.
+ * Equal values make an empty array. `flags`: LIVEBUF_DIFF_ORDERED or 0.
+ *
+ * Memory: livebuf_destroy frees what it returns. NULL: `allocator` for the system's, `error` if
+ * it is not wanted. Errors: NULL: the values' own, what is damaged, LIVEBUF_IO. Threads: a read
+ * of both.
+ */
+livebuf_doc *livebuf_diff(livebuf_value one,
+                          livebuf_value two,
+                          uint32_t flags,
+                          const livebuf_allocator *allocator,
+                          livebuf_error *error);
+
+/**
+ * The merge patch (RFC 7396) that makes `one` equal to `two`, as a document.
+ *
+ * Memory, NULL, Threads: as livebuf_diff. Errors: as livebuf_diff; LIVEBUF_UNSUPPORTED where a
+ * null of `two` would be needed, which a merge patch cannot say.
+ */
+livebuf_doc *livebuf_merge_diff(livebuf_value one,
+                                livebuf_value two,
+                                const livebuf_allocator *allocator,
+                                livebuf_error *error);
+
+/* ==========================================================================================
+   13. Queries
+   ========================================================================================== */
+
+/** A compiled query: got from livebuf_query_new. Any number of threads may use it. */
+typedef struct livebuf_query livebuf_query;
+
+/**
+ * Compiles a query's text (RFC 9535) of `length` bytes. `budget` bounds the work of each use:
+ * about a step for each value that is looked at; 0 for a bound that grows with the document.
+ *
+ * Memory: livebuf_query_free frees what it returns; the text is not needed afterwards. NULL:
+ * `error` if it is not wanted; `text`: NULL. Errors: NULL: LIVEBUF_BAD_QUERY with the column.
+ * Threads: any.
+ */
+livebuf_query *livebuf_query_new_n(const char *text,
+                                   size_t length,
+                                   uint64_t budget,
+                                   livebuf_error *error);
+
+/** Compiles a query's text. As livebuf_query_new_n, with the usual budget. */
+static inline livebuf_query *livebuf_query_new(const char *text, livebuf_error *error);
+
+/**
+ * Frees a query. Matches that it found can still be stepped through.
+ *
+ * Memory: `query` is gone. NULL: nothing is done. Errors: none. Threads: nobody else may use it.
+ */
+void livebuf_query_free(livebuf_query *query);
+
+/** The values that a query finds, one after the other: got from livebuf_matches_new. */
+typedef struct {
+  /** The match that livebuf_matches_next stepped to. */
+  livebuf_value value;
+  /** How many were met before this one. */
+  size_t index;
+  /** LIVEBUF_OK, or why they ended early. */
+  livebuf_error error;
+  /** Private. */
+  void *private_steps;
+} livebuf_matches;
+
+/**
+ * Begins to go over the values that a query finds in `value`. Then livebuf_matches_next steps to
+ * the first. They are looked for as you ask for them.
+ *
+ * Memory: livebuf_matches_free frees what it returns, which is never NULL; borrows as `value`.
+ * NULL: LIVEBUF_NULL_ARGUMENT in its `error`. Errors: in its `error`: the value's own; there is
+ * no match then. Threads: a read.
+ */
+livebuf_matches *livebuf_matches_new(const livebuf_query *query,
+                                     livebuf_value value);
+
+/**
+ * Steps to the next match: `matches->value`. False at the end, and where `matches->error` says
+ * why it ended early.
+ *
+ * Memory: none that you free. NULL: false. Errors: in `matches->error`: LIVEBUF_STALE_HANDLE
+ * after an edit, LIVEBUF_BUDGET_EXCEEDED, what is damaged. Threads: a read.
+ */
+bool livebuf_matches_next(livebuf_matches *matches);
+
+/**
+ * The place of the match as a normalized path: "$['laps'][1]['sec']". Returns the text's length
+ * without its NUL, as snprintf does; 0 where there is no match, and after an edit.
+ *
+ * Memory: writes at most `capacity` bytes to `text`, a NUL at the end among them. NULL: `text` if
+ * `capacity` is 0, to ask for the length; `matches`: 0. Errors: none. Threads: a read.
+ */
+size_t livebuf_matches_path(livebuf_matches *matches,
+                            char *text,
+                            size_t capacity);
+
+/**
+ * The place of the match as a JSON pointer: "/laps/1/sec", for livebuf_set_pointer. As
+ * livebuf_matches_path; the pointer of the root is empty.
+ *
+ * Memory, NULL, Errors, Threads: as livebuf_matches_path.
+ */
+size_t livebuf_matches_pointer(livebuf_matches *matches, char *text, size_t capacity);
+
+/**
+ * Frees matches.
+ *
+ * Memory: `matches` is gone. NULL: nothing is done. Errors: none. Threads: nobody else may use
+ * them.
+ */
+void livebuf_matches_free(livebuf_matches *matches);
+
+/**
+ * The first value that a query finds in `value`.
+ *
+ * Memory: borrows as `value`. NULL: a value that is not there. Errors: in the value:
+ * LIVEBUF_NOT_FOUND, LIVEBUF_BUDGET_EXCEEDED, what is damaged. Threads: a read.
+ */
+livebuf_value livebuf_query_first(const livebuf_query *query, livebuf_value value);
+
+/**
+ * How many values a query finds in `value`.
+ *
+ * Memory: writes `*count`. NULL: LIVEBUF_NULL_ARGUMENT. Errors: the value's own,
+ * LIVEBUF_BUDGET_EXCEEDED, what is damaged; `*count` is 0 then. Threads: a read.
+ */
+livebuf_status livebuf_query_count(const livebuf_query *query,
+                                   livebuf_value value,
+                                   size_t *count);
+
+/**
+ * Sets all matches of a query in the document to a value, all or none. `*count` becomes how many
+ * were set. A match within another one is gone with it, and does not count.
+ *
+ * Memory: copies what `value` refers to. NULL: `count` if it
+ * is not wanted; others LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BUDGET_EXCEEDED; as
+ * livebuf_set_pointer. The document is unchanged then. Threads: an edit.
+ */
+livebuf_status livebuf_set_all(livebuf_doc *doc,
+                               const livebuf_query *query,
+                               livebuf_new value,
+                               size_t *count);
+
+/**
+ * Removes all matches of a query from the document, all or none. `*count` becomes how many were
+ * removed. A match within another one is gone with it, and does not count.
+ *
+ * Memory: none that you free. NULL: `count` if it is not wanted; others LIVEBUF_NULL_ARGUMENT.
+ * Errors: LIVEBUF_UNSUPPORTED where the root is among them; LIVEBUF_BUDGET_EXCEEDED; as
+ * livebuf_remove_pointer. The document is unchanged then. Threads: an edit.
+ */
+livebuf_status livebuf_remove_all(livebuf_doc *doc, const livebuf_query *query, size_t *count);
+
+/**
+ * Calls `update` with each match of a query in the document, and puts `*replacement` in its
+ * place, all or none. `update` returns true where it wrote `*replacement`; else the match stays.
+ * `*count` becomes how many were set. A match within another one comes before that one.
+ *
+ * `update` may read the document, but not edit it, and does not leave by longjmp or an exception.
+ *
+ * Memory: `user` is yours; what `*replacement` refers to is copied when `update` returned. NULL:
+ * `count` if it is not wanted; others LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_set_all. Threads:
+ * an edit.
+ */
+livebuf_status livebuf_update_all(livebuf_doc *doc,
+                                  const livebuf_query *query,
+                                  bool (*update)(void *user,
+                                                 livebuf_value value,
+                                                 livebuf_new *replacement),
+                                  void *user,
+                                  size_t *count);
+
+/* ==========================================================================================
+   14. Statuses and versions
+   ========================================================================================== */
+
+/**
+ * The statuses. To 63 they are those of every language. Of the rest, 64 to 95 belong to JSON
+ * text, patches, queries and deltas, and 96 on to this interface.
  */
 typedef enum {
   /** No error. */
@@ -2370,7 +2826,7 @@ typedef enum {
   LIVEBUF_BAD_POINTER = 29,
   /** A number's text is not a JSON number. */
   LIVEBUF_BAD_NUMBER = 30,
-  /** Not met from C. */
+  /** The calls of a transaction, recorder or history came in an impossible order. */
   LIVEBUF_BAD_SEQUENCE = 31,
   /**
    * The system or an allocator refused memory or a file operation; `detail` is the
@@ -2402,6 +2858,31 @@ typedef enum {
   LIVEBUF_JSON_NOT_FINITE = 66,
   /** The printed text would be longer than allowed. */
   LIVEBUF_JSON_OUTPUT_LIMIT = 67,
+  /** The value is no JSON patch (RFC 6902); the error has the operation. */
+  LIVEBUF_BAD_PATCH = 68,
+  /** The value is another one than the `test` of a patch expects. */
+  LIVEBUF_TEST_FAILED = 69,
+  /** A patch would move a value into itself. */
+  LIVEBUF_INTO_ITSELF = 70,
+  /** The text is no JSONPath query (RFC 9535); the error has the column. */
+  LIVEBUF_BAD_QUERY = 71,
+  /** The bytes do not begin as a delta does. */
+  LIVEBUF_NOT_A_DELTA = 72,
+  /** The delta is damaged or cut short at `offset`. */
+  LIVEBUF_BAD_DELTA = 73,
+  /** The document has no state, from which deltas lead on. */
+  LIVEBUF_NO_STATE = 74,
+  /**
+   * The delta begins at another state. `offset` and `detail` are the first halves of the
+   * document's state and of the delta's, the first byte highest.
+   */
+  LIVEBUF_WRONG_STATE = 75,
+  /** The state is right, but the document has not the bytes that the delta was made of. */
+  LIVEBUF_WRONG_BYTES = 76,
+  /** The delta has no digest to compare with. */
+  LIVEBUF_NO_DIGEST = 77,
+  /** The delta was recorded without old bytes, so it cannot be inverted. */
+  LIVEBUF_NO_OLD_BYTES = 78,
   /** An argument is NULL that must not be. */
   LIVEBUF_NULL_ARGUMENT = 96,
   /** The document was not initialised or opened. */
@@ -3327,6 +3808,18 @@ static inline void livebuf_perror(const char *what, livebuf_error error) {
   fprintf(stderr, "%s%s%s\n", what ? what : "", what && *what ? ": " : "", line);
 }
 #endif
+
+static inline livebuf_status livebuf_patch_json(livebuf_doc *doc, const char *text) {
+  return livebuf_patch_json_n(doc, text, livebuf_length_(text));
+}
+
+static inline livebuf_status livebuf_merge_json(livebuf_doc *doc, const char *text) {
+  return livebuf_merge_json_n(doc, text, livebuf_length_(text));
+}
+
+static inline livebuf_query *livebuf_query_new(const char *text, livebuf_error *error) {
+  return livebuf_query_new_n(text, livebuf_length_(text), 0, error);
+}
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,9 @@
 // Owners:     document manages its memory; buffer is over memory of yours and never
 //             allocates. Both move, neither copies (document::copy does).
 // Batches:    transaction makes edits whole or not at all, recording notes which bytes change.
+// Changes:    delta_recording makes a delta to be sent, history undoes and redoes, doc.patch and
+//             doc.merge change documents by others, diff and merge_diff make such patches.
+// Queries:    query finds values by JSONPath (RFC 9535), and edits all of them.
 // Messages:   prepared writes messages of one kind, each by a copy and a few stores.
 // Views:      value, and what comes of it, borrow the document. After an edit they are
 //             stale: they read as if nothing were there, and error() says so.
@@ -1101,6 +1104,30 @@ class editing {
     return livebuf_remove_pointer_n(raw(), pointer.data(), pointer.size());
   }
 
+  /// Applies a JSON patch (RFC 6902), whole or not at all: an array of operations, as a value or
+  /// as JSON text. error().operation says which one failed, counted from 1.
+  status patch(value operations) noexcept { return livebuf_patch(raw(), operations.raw()); }
+  status patch(std::string_view json) noexcept {
+    return livebuf_patch_json_n(raw(), json.data(), json.size());
+  }
+  /// Merges a value of another document (RFC 7396), or JSON text, whole or not at all.
+  status merge(value with) noexcept { return livebuf_merge(raw(), with.raw()); }
+  status merge(std::string_view json) noexcept {
+    return livebuf_merge_json_n(raw(), json.data(), json.size());
+  }
+  /// Changes the document as a delta says; `checked` compares the digest of all bytes first.
+  status apply(bytes_view delta, bool checked = false) noexcept {
+    return livebuf_delta_apply(raw(), delta.data(), delta.size(),
+                               checked ? LIVEBUF_DELTA_DIGEST : 0);
+  }
+  /// Gives the document a random state, from which deltas can lead on.
+  status set_state() noexcept { return livebuf_set_state(raw(), nullptr); }
+  /// The document's state, if it has one.
+  std::optional<livebuf_state> state() const noexcept {
+    livebuf_state state;
+    return livebuf_get_state(raw(), &state) ? std::nullopt : std::optional<livebuf_state>(state);
+  }
+
   /// The document's bytes, to be sent or stored.
   bytes_view bytes() const noexcept {
     const livebuf_doc *doc = raw();
@@ -1362,6 +1389,291 @@ class prepared {
  private:
   std::vector<std::uint8_t> memory_;
   livebuf_template template_;
+};
+
+// --- changes as values -------------------------------------------------------------------
+
+/// The patch (RFC 6902) that makes `one` equal to `two`: a document with an array of operations.
+/// The order of members counts if `ordered`.
+inline document diff(value one, value two, bool ordered = false,
+                     livebuf_error *error = nullptr) noexcept {
+  return document(livebuf_diff(one.raw(), two.raw(), ordered ? LIVEBUF_DIFF_ORDERED : 0, nullptr,
+                               error));
+}
+
+/// The merge patch (RFC 7396) that makes `one` equal to `two`. False where a null of `two` would
+/// be needed, which a merge patch cannot say.
+inline document merge_diff(value one, value two, livebuf_error *error = nullptr) noexcept {
+  return document(livebuf_merge_diff(one.raw(), two.raw(), nullptr, error));
+}
+
+namespace detail {
+
+/// Bytes that a call returned, which are freed.
+inline std::vector<std::uint8_t> taken(std::uint8_t *bytes, std::size_t length) {
+  struct owner {
+    std::uint8_t *bytes;
+    std::size_t length;
+    ~owner() { livebuf_free(nullptr, bytes, length); }
+  } owned{bytes, bytes ? length : 0};
+  return std::vector<std::uint8_t>(owned.bytes, owned.bytes + owned.length);
+}
+
+}  // namespace detail
+
+/// Notes the changes of a document to make a delta of them.
+///
+///   livebuf::delta_recording changes(doc);
+///   doc["lap"] = 56;
+///   std::vector<std::uint8_t> delta = changes.end();          // for copies: copy.apply(delta)
+class delta_recording {
+ public:
+  /// Begins it. `flags`: LIVEBUF_DELTA_OLD, LIVEBUF_DELTA_DIGEST. Where it cannot begin, as in a
+  /// document without a state, it throws, or without exceptions is false.
+  template <class Owner>
+  explicit delta_recording(editing<Owner> &doc, std::uint32_t flags = 0)
+      : delta_recording(doc.raw(), flags) {}
+  explicit delta_recording(livebuf_doc *doc, std::uint32_t flags = 0)
+      : doc_(doc), recorder_(livebuf_delta_begin(doc, flags)) {
+    if (!recorder_) detail::settled(doc, livebuf_last_error(doc).status);
+  }
+  delta_recording(const delta_recording &) = delete;
+  delta_recording &operator=(const delta_recording &) = delete;
+  ~delta_recording() { livebuf_delta_cancel(doc_, recorder_); }
+
+  explicit operator bool() const noexcept { return recorder_; }
+  /// Ends it. The delta; where it cannot be made it throws, or without exceptions is empty. Within
+  /// a transaction it goes on.
+  std::vector<std::uint8_t> end() {
+    std::size_t length = 0;
+    std::uint8_t *made = livebuf_delta_end(doc_, recorder_, nullptr, &length);
+    status went = made ? LIVEBUF_OK : livebuf_last_error(doc_).status;
+    if (went != status(LIVEBUF_BAD_SEQUENCE)) recorder_ = nullptr;
+    detail::settled(doc_, went);
+    return detail::taken(made, length);
+  }
+
+ private:
+  livebuf_doc *doc_;
+  livebuf_delta_recorder *recorder_;
+};
+
+/// One delta that does what `first` and then `second` do; empty where that is none.
+inline std::vector<std::uint8_t> compose(bytes_view first, bytes_view second,
+                                         livebuf_error *error = nullptr) {
+  std::size_t length = 0;
+  std::uint8_t *made = livebuf_delta_compose(first.data(), first.size(), second.data(),
+                                             second.size(), nullptr, &length, error);
+  return detail::taken(made, length);
+}
+
+/// The delta that leads back; empty where this one has no old bytes.
+inline std::vector<std::uint8_t> invert(bytes_view delta, livebuf_error *error = nullptr) {
+  std::size_t length = 0;
+  std::uint8_t *made =
+      livebuf_delta_invert(delta.data(), delta.size(), nullptr, &length, error);
+  return detail::taken(made, length);
+}
+
+/// Undo and redo of a document. It ends before the document does.
+///
+///   livebuf::history history(doc);
+///   doc["text"] = "ab";
+///   history.undo();
+class history {
+ public:
+  /// Begins it, of at most `max_bytes`. Where it cannot begin, it throws, or without exceptions is
+  /// false.
+  template <class Owner>
+  explicit history(editing<Owner> &doc, std::size_t max_bytes = 64 << 20)
+      : history(doc.raw(), max_bytes) {}
+  explicit history(livebuf_doc *doc, std::size_t max_bytes = 64 << 20)
+      : doc_(doc), history_(livebuf_history_begin(doc, max_bytes)) {
+    if (!history_) detail::settled(doc, livebuf_last_error(doc).status);
+  }
+  history(const history &) = delete;
+  history &operator=(const history &) = delete;
+  ~history() { livebuf_history_end(doc_, history_); }
+
+  explicit operator bool() const noexcept { return history_; }
+  /// Makes one step of all edits since the last one.
+  status step() noexcept { return livebuf_history_step(doc_, history_); }
+  /// Takes the last step back; LIVEBUF_NOT_FOUND where there is none.
+  status undo() noexcept { return livebuf_undo(doc_, history_); }
+  /// Does the step again that was undone last; LIVEBUF_NOT_FOUND where there is none.
+  status redo() noexcept { return livebuf_redo(doc_, history_); }
+  std::size_t undo_count() const noexcept { return livebuf_history_count(doc_, history_, false); }
+  std::size_t redo_count() const noexcept { return livebuf_history_count(doc_, history_, true); }
+  /// The delta of the last step, undo or redo: copies that apply it follow. Empty before the first.
+  std::vector<std::uint8_t> delta() const {
+    std::size_t length = 0;
+    std::uint8_t *made = livebuf_history_delta(history_, nullptr, &length, nullptr);
+    return detail::taken(made, length);
+  }
+
+ private:
+  livebuf_doc *doc_;
+  livebuf_history *history_;
+};
+
+/// A value that a query found. Its place is that of the match that was stepped to last.
+class match {
+ public:
+  explicit match(livebuf_matches *matches) noexcept : matches_(matches) {}
+  livebuf::value value() const noexcept { return matches_->value; }
+  /// The normalized path: $['laps'][1]['sec'].
+  std::string path() const { return text(livebuf_matches_path); }
+  /// The JSON pointer: /laps/1/sec.
+  std::string pointer() const { return text(livebuf_matches_pointer); }
+
+ private:
+  std::string text(std::size_t (*print)(livebuf_matches *, char *, std::size_t)) const {
+    std::string line(print(matches_, nullptr, 0) + 1, '\0');
+    line.resize(print(matches_, &line[0], line.size()));
+    return line;
+  }
+
+  livebuf_matches *matches_;
+};
+
+/// The values that a query finds, to be stepped through once.
+class matches {
+ public:
+  class iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = match;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const match *;
+    using reference = match;
+
+    explicit iterator(livebuf_matches *matches) noexcept : matches_(matches) { ++*this; }
+    match operator*() const noexcept { return match(matches_); }
+    iterator &operator++() noexcept {
+      if (!livebuf_matches_next(matches_)) matches_ = nullptr;
+      return *this;
+    }
+    friend bool operator==(iterator a, iterator b) noexcept { return a.matches_ == b.matches_; }
+    friend bool operator!=(iterator a, iterator b) noexcept { return !(a == b); }
+
+   private:
+    livebuf_matches *matches_;
+  };
+
+  explicit matches(livebuf_matches *raw) noexcept : matches_(raw) {}
+  matches(matches &&other) noexcept : matches_(std::exchange(other.matches_, nullptr)) {}
+  matches &operator=(matches &&other) noexcept {
+    std::swap(matches_, other.matches_);
+    return *this;
+  }
+  ~matches() { livebuf_matches_free(matches_); }
+
+  iterator begin() noexcept { return iterator(matches_); }
+  iterator end() noexcept { return iterator(nullptr); }
+  /// Why they ended early, if they did.
+  livebuf_error error() const noexcept { return matches_->error; }
+
+ private:
+  livebuf_matches *matches_;
+};
+
+/// A compiled JSONPath query (RFC 9535).
+///
+///   livebuf::query fast("$.laps[?@.sec < 88]");
+///   for (livebuf::match lap : fast.find(doc.root())) use(lap.path(), lap.value());
+///   fast.remove_all(doc);
+class query {
+ public:
+  /// Compiles it. `budget` bounds the work of each use, 0 for the usual bound. Where the text is
+  /// no query, it throws, or without exceptions is false; error() has the column.
+  explicit query(std::string_view text, std::uint64_t budget = 0)
+      : query_(livebuf_query_new_n(text.data() ? text.data() : "", text.size(), budget, &error_)) {
+#if LIVEBUF_EXCEPTIONS
+    if (!query_) throw exception(error_);
+#endif
+  }
+  query(query &&other) noexcept
+      : error_(other.error_), query_(std::exchange(other.query_, nullptr)) {}
+  query &operator=(query &&other) noexcept {
+    std::swap(query_, other.query_);
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  ~query() { livebuf_query_free(query_); }
+
+  explicit operator bool() const noexcept { return query_; }
+  const livebuf_error &error() const noexcept { return error_; }
+
+  /// The values that it finds, with their places, one after the other.
+  matches find(value in) const noexcept { return matches(livebuf_matches_new(query_, in.raw())); }
+  /// The first one.
+  value first(value in) const noexcept { return livebuf_query_first(query_, in.raw()); }
+  /// How many it finds.
+  std::optional<std::size_t> count(value in) const noexcept {
+    std::size_t count;
+    return livebuf_query_count(query_, in.raw(), &count) ? std::nullopt
+                                                         : std::optional<std::size_t>(count);
+  }
+
+  /// Sets all that it finds in a document to a value, all or none. `count` becomes how many.
+  template <class Owner, class T>
+  status set_all(editing<Owner> &doc, const T &from, std::size_t *count = nullptr) const {
+    return detail::store(doc.raw(), from, [&](livebuf_new made, livebuf_node *child) {
+      static_assert(detail::is_simple<T>() || std::is_same_v<T, value>,
+                    "set_all takes what one call stores, or a value of another document");
+      (void)child;
+      return status(livebuf_set_all(doc.raw(), query_, made, count));
+    });
+  }
+  /// Removes all that it finds in a document, all or none.
+  template <class Owner>
+  status remove_all(editing<Owner> &doc, std::size_t *count = nullptr) const noexcept {
+    return livebuf_remove_all(doc.raw(), query_, count);
+  }
+  /// Sets each value that it finds to `change(value)`, all or none. `change` returns an optional:
+  /// nothing leaves the value as it is. What it throws undoes all.
+  template <class Owner, class Change>
+  status update_all(editing<Owner> &doc, Change &&change, std::size_t *count = nullptr) const {
+    using made = std::decay_t<decltype(*change(std::declval<value>()))>;
+    struct caller {
+      std::remove_reference_t<Change> &change;
+      std::optional<made> kept;
+#if LIVEBUF_EXCEPTIONS
+      std::exception_ptr thrown;
+#endif
+    } state{change, std::nullopt
+#if LIVEBUF_EXCEPTIONS
+            , nullptr
+#endif
+    };
+    auto call = [](void *user, livebuf_value found, livebuf_new *replacement) -> bool {
+      caller &self = *static_cast<caller *>(user);
+#if LIVEBUF_EXCEPTIONS
+      try {
+#endif
+        self.kept = self.change(value(found));
+        if (!self.kept) return false;
+        detail::simple(*self.kept, *replacement);
+        return true;
+#if LIVEBUF_EXCEPTIONS
+      } catch (...) {
+        self.thrown = std::current_exception();
+        // No such kind: the edit fails, and all is taken back.
+        replacement->kind = UINT32_MAX;
+        return true;
+      }
+#endif
+    };
+    status went = livebuf_update_all(doc.raw(), query_, call, &state, count);
+#if LIVEBUF_EXCEPTIONS
+    if (state.thrown) std::rethrow_exception(state.thrown);
+#endif
+    return went;
+  }
+
+ private:
+  livebuf_error error_ = {};
+  livebuf_query *query_;
 };
 
 }  // namespace livebuf

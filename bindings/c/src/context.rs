@@ -373,13 +373,13 @@ fn copied(allocator: livebuf_allocator, bytes: &[u8]) -> Result<*mut livebuf_doc
 /// The same with what a document of this process holds, which stays trusted.
 #[cfg(feature = "json")]
 pub(crate) unsafe fn made(
-    document: &livebuf::DocBuf,
+    document: Result<livebuf::DocBuf>,
     allocator: *const livebuf_allocator,
     error: *mut livebuf_error,
 ) -> *mut livebuf_doc {
     let make = || {
         // SAFETY: the caller's word.
-        let allocator = unsafe { livebuf_allocator::given(allocator) }?;
+        let (allocator, document) = (unsafe { livebuf_allocator::given(allocator) }?, document?);
         Context::make(allocator, Holds::Nothing, |keeper| {
             let memory = keeper.allocated(document.as_bytes().len().max(FIRST))?;
             Ok(livebuf_doc::with_editor(document.copy_to(memory)?))

@@ -74,6 +74,9 @@ pub(crate) struct Memory {
     /// or a function is to be told.
     unwatched: Cell<usize>,
     watched: bool,
+    /// Deltas are made of what is told: the document's state follows from them alone.
+    #[cfg(feature = "std")]
+    pub(crate) led: Cell<bool>,
     on_change: Cell<Option<OnChange>>,
     user: Cell<*mut c_void>,
 }
@@ -92,6 +95,8 @@ impl Memory {
             owner,
             unwatched,
             watched: false,
+            #[cfg(feature = "std")]
+            led: Cell::new(false),
             on_change: Cell::new(None),
             user,
         }
@@ -110,6 +115,8 @@ impl Memory {
     pub(crate) fn tell(&self, on_change: Option<OnChange>, user: *mut c_void) {
         self.on_change.set(on_change);
         self.user.set(user);
+        #[cfg(feature = "std")]
+        self.led.set(false);
         self.seal();
     }
 

@@ -309,6 +309,11 @@ pub(crate) mod kind {
 }
 
 impl livebuf_new {
+    /// JSON null.
+    #[cfg(feature = "json")]
+    pub(crate) const NULL: livebuf_new =
+        livebuf_new { payload: livebuf_payload { i64: 0 }, length: 0, kind: kind::NULL };
+
     /// The integer, where it is one that fits.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn integer(&self) -> Option<i64> {
@@ -392,7 +397,7 @@ impl livebuf_new {
     /// # Safety
     /// `doc` is NULL or a document.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    unsafe fn lies_in(&self, doc: *const livebuf_doc) -> bool {
+    pub(crate) unsafe fn lies_in(&self, doc: *const livebuf_doc) -> bool {
         // SAFETY: all that a union of numbers and a pointer holds may be read as a pointer;
         // the caller's word.
         (matches!(self.kind, kind::STRING | kind::BYTES | kind::NUMBER)
@@ -405,7 +410,7 @@ impl livebuf_new {
     /// # Safety
     /// As [`put_aside`].
     #[cold]
-    unsafe fn put_aside(
+    pub(crate) unsafe fn put_aside(
         self,
         doc: *mut livebuf_doc,
         edit: &mut dyn FnMut(livebuf_new) -> livebuf_status,
@@ -491,7 +496,7 @@ impl UnderEdit {
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn of(doc: *const livebuf_doc, editor: &Editor<Memory>) -> Self {
+    pub(crate) fn of(doc: *const livebuf_doc, editor: &Editor<Memory>) -> Self {
         let &Memory { pointer, capacity, .. } = editor.storage();
         UnderEdit { doc, start: pointer, capacity }
     }
@@ -506,7 +511,7 @@ impl UnderEdit {
     ///
     /// # Safety
     /// `value` is NULL or a value.
-    unsafe fn other<'d>(&self, value: *const livebuf_value) -> Result<Value<'d>> {
+    pub(crate) unsafe fn other<'d>(&self, value: *const livebuf_value) -> Result<Value<'d>> {
         // SAFETY: the caller's word.
         let value = unsafe { value.as_ref() }.ok_or(NULL)?;
         // It would be read while it is written.

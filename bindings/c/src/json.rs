@@ -109,7 +109,7 @@ impl livebuf_json_options {
 }
 
 #[cold]
-fn from_json(error: &livebuf_json::Error) -> livebuf_error {
+pub(crate) fn from_json(error: &livebuf_json::Error) -> livebuf_error {
     use livebuf_code::*;
     let code = match error.kind() {
         ErrorKind::Syntax => LIVEBUF_JSON_SYNTAX,
@@ -168,17 +168,7 @@ pub unsafe extern "C" fn livebuf_from_json(
     error: *mut livebuf_error,
 ) -> *mut livebuf_doc {
     // SAFETY: the caller's word.
-    match unsafe { read(text, length, options) } {
-        // SAFETY: the caller's word.
-        Ok(document) => unsafe { made(&document, allocator, error) },
-        Err(what) => {
-            // SAFETY: the caller's word.
-            if let Some(error) = unsafe { error.as_mut() } {
-                *error = what;
-            }
-            ptr::null_mut()
-        }
-    }
+    unsafe { made(read(text, length, options), allocator, error) }
 }
 
 /// The same in the caller's memory, to be edited there.
@@ -229,17 +219,7 @@ pub unsafe extern "C" fn livebuf_from_json_file(
     error: *mut livebuf_error,
 ) -> *mut livebuf_doc {
     // SAFETY: the caller's word.
-    match unsafe { read_file(path, options) } {
-        // SAFETY: the caller's word.
-        Ok(document) => unsafe { made(&document, allocator, error) },
-        Err(what) => {
-            // SAFETY: the caller's word.
-            if let Some(error) = unsafe { error.as_mut() } {
-                *error = what;
-            }
-            ptr::null_mut()
-        }
-    }
+    unsafe { made(read_file(path, options), allocator, error) }
 }
 
 /// The same in the caller's memory, to be edited there.

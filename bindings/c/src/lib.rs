@@ -16,7 +16,10 @@
 //! | `transaction` | edits that happen whole or not at all |
 //! | `changes` | which bytes edits change: a callback, a recorder |
 //! | `context` | documents that manage their memory, files (`std`) |
+//! | `delta` | changes as bytes to send, undo (`std`) |
 //! | `json` | JSON text in and out (`json`) |
+//! | `patch` | patches, merge patches, differences (`json`) |
+//! | `query` | JSONPath (`json`) |
 //!
 //! Every pointer that C gives is checked against NULL and otherwise believed: that it is
 //! good for as many bytes as said is the caller's part, as the header tells. No document's
@@ -32,11 +35,17 @@ pub mod changes;
 pub mod column;
 #[cfg(feature = "std")]
 pub mod context;
+#[cfg(feature = "std")]
+pub mod delta;
 pub mod document;
 pub mod edit;
 pub mod iterate;
 #[cfg(feature = "json")]
 pub mod json;
+#[cfg(feature = "json")]
+pub mod patch;
+#[cfg(feature = "json")]
+pub mod query;
 pub mod read;
 pub mod status;
 pub mod template;

@@ -79,13 +79,24 @@ statuses! {
     LIVEBUF_JSON_END, "the JSON text ends inside a value, or holds none";
     LIVEBUF_JSON_NOT_FINITE, "JSON has no infinity and no NaN";
     LIVEBUF_JSON_OUTPUT_LIMIT, "the JSON text would be longer than allowed";
+    LIVEBUF_BAD_PATCH, "not a JSON patch: an array of operations";
+    LIVEBUF_TEST_FAILED, "the value is not the one that the patch expects";
+    LIVEBUF_INTO_ITSELF, "a value cannot move into itself";
+    LIVEBUF_BAD_QUERY, "the text is no JSONPath query";
+    LIVEBUF_NOT_A_DELTA, "not a delta of LiveBuf documents";
+    LIVEBUF_BAD_DELTA, "the delta is damaged or cut short";
+    LIVEBUF_NO_STATE, "the document has no state: set one first";
+    LIVEBUF_WRONG_STATE, "the delta begins at another state";
+    LIVEBUF_WRONG_BYTES, "the document has not the bytes that the delta was made of";
+    LIVEBUF_NO_DIGEST, "the delta has no digest to compare with";
+    LIVEBUF_NO_OLD_BYTES, "the delta was recorded without old bytes";
     LIVEBUF_NULL_ARGUMENT, "an argument is NULL that must not be";
     LIVEBUF_NOT_OPEN, "the document was not initialised or opened";
     LIVEBUF_INTERNAL, "an error of the library itself: please report it";
 }
 
-/// The statuses. To 63 they are those of every language; of the rest, 64 to 95 belong to
-/// JSON text and 96 on to this interface.
+/// The statuses. To 63 they are those of every language. Of the rest, 64 to 95 belong to JSON
+/// text, patches, queries and deltas, and 96 on to this interface.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum livebuf_code {
@@ -152,7 +163,7 @@ pub enum livebuf_code {
     LIVEBUF_BAD_POINTER = 29,
     /// A number's text is not a JSON number.
     LIVEBUF_BAD_NUMBER = 30,
-    /// Not met from C.
+    /// The calls of a transaction, recorder or history came in an impossible order.
     LIVEBUF_BAD_SEQUENCE = 31,
     /// The system or an allocator refused memory or a file operation; `detail` is the
     /// system's error number, or the bytes asked for.
@@ -180,6 +191,29 @@ pub enum livebuf_code {
     LIVEBUF_JSON_NOT_FINITE = 66,
     /// The printed text would be longer than allowed.
     LIVEBUF_JSON_OUTPUT_LIMIT = 67,
+    /// The value is no JSON patch (RFC 6902); the error has the operation.
+    LIVEBUF_BAD_PATCH = 68,
+    /// The value is another one than the `test` of a patch expects.
+    LIVEBUF_TEST_FAILED = 69,
+    /// A patch would move a value into itself.
+    LIVEBUF_INTO_ITSELF = 70,
+    /// The text is no JSONPath query (RFC 9535); the error has the column.
+    LIVEBUF_BAD_QUERY = 71,
+    /// The bytes do not begin as a delta does.
+    LIVEBUF_NOT_A_DELTA = 72,
+    /// The delta is damaged or cut short at `offset`.
+    LIVEBUF_BAD_DELTA = 73,
+    /// The document has no state, from which deltas lead on.
+    LIVEBUF_NO_STATE = 74,
+    /// The delta begins at another state. `offset` and `detail` are the first halves of the
+    /// document's state and of the delta's, the first byte highest.
+    LIVEBUF_WRONG_STATE = 75,
+    /// The state is right, but the document has not the bytes that the delta was made of.
+    LIVEBUF_WRONG_BYTES = 76,
+    /// The delta has no digest to compare with.
+    LIVEBUF_NO_DIGEST = 77,
+    /// The delta was recorded without old bytes, so it cannot be inverted.
+    LIVEBUF_NO_OLD_BYTES = 78,
     /// An argument is NULL that must not be.
     LIVEBUF_NULL_ARGUMENT = 96,
     /// The document was not initialised or opened.
@@ -189,6 +223,8 @@ pub enum livebuf_code {
 }
 
 pub(crate) const OK: livebuf_status = livebuf_code::LIVEBUF_OK as livebuf_status;
+const WRONG_STATE: livebuf_status = livebuf_code::LIVEBUF_WRONG_STATE as livebuf_status;
+const BAD_DELTA: livebuf_status = livebuf_code::LIVEBUF_BAD_DELTA as livebuf_status;
 
 /// What went wrong and where.
 #[repr(C)]
@@ -196,13 +232,14 @@ pub(crate) const OK: livebuf_status = livebuf_code::LIVEBUF_OK as livebuf_status
 pub struct livebuf_error {
     /// The status that the call returned.
     pub status: livebuf_status,
-    /// Line in JSON text, the first is 1; 0 for all else.
+    /// Line in JSON text or a query, the first is 1; 0 for all else.
     pub line: u32,
-    /// Column in JSON text in characters, the first is 1; 0 for all else.
+    /// Column there in characters, the first is 1; 0 for all else.
     pub column: u32,
-    /// Zero.
-    pub reserved: u32,
-    /// Byte offset in the document or the JSON text; 0 where no place applies.
+    /// The operation of a patch, the first is 1; 0 for all else.
+    pub operation: u32,
+    /// Byte offset in the document, the JSON text, the query or the delta; 0 where no place
+    /// applies.
     pub offset: u64,
     /// A number that the status explains: missing bytes, a limit, a length.
     pub detail: u64,
@@ -212,7 +249,7 @@ const _: () = assert!(size_of::<livebuf_error>() == 32);
 
 impl livebuf_error {
     pub(crate) const NONE: livebuf_error =
-        livebuf_error { status: OK, line: 0, column: 0, reserved: 0, offset: 0, detail: 0 };
+        livebuf_error { status: OK, line: 0, column: 0, operation: 0, offset: 0, detail: 0 };
 
     #[cold]
     pub(crate) const fn of(code: livebuf_code) -> Self {
@@ -271,12 +308,17 @@ impl fmt::Display for livebuf_error {
             }
             _ => f.write_str(message())?,
         }
-        match of_json {
-            true => {
-                let livebuf_error { line, column, offset, .. } = self;
-                write!(f, ", at line {line}, column {column} (byte {offset})")
-            }
-            false => Ok(()),
+        let livebuf_error { line, column, operation, offset, detail, .. } = self;
+        if of_json {
+            write!(f, ", at line {line}, column {column} (byte {offset})")?;
+        }
+        if *operation != 0 {
+            write!(f, ", in operation {operation} of the patch (the first is 1)")?;
+        }
+        match self.status {
+            WRONG_STATE => write!(f, ": {detail:016x}..., not {offset:016x}..."),
+            BAD_DELTA => write!(f, " (at byte {offset})"),
+            _ => Ok(()),
         }
     }
 }

@@ -488,6 +488,100 @@ static void exceptions() {
 }
 #endif
 
+static bool same(const livebuf::document &one, const livebuf::document &two) {
+  return one.size() == two.size() && !std::memcmp(one.bytes().data(), two.bytes().data(), one.size());
+}
+
+static void changes() {
+  livebuf::document doc = livebuf::document::from_json(
+      R"({"laps":[{"by":"Ada","sec":88.5},{"by":"Alan","sec":-1.0}],"lap":2})");
+  CHECK(!doc.state() && doc.set_state() && doc.state());
+  livebuf::document copy = doc.copy();
+  std::vector<std::uint8_t> delta, back;
+  {
+    livebuf::delta_recording recording(doc, LIVEBUF_DELTA_OLD | LIVEBUF_DELTA_DIGEST);
+    doc["lap"] = 3;
+    delta = recording.end();
+    CHECK(!recording && !delta.empty());
+  }
+  {
+    livebuf::delta_recording forgotten(doc);
+    CHECK(forgotten);
+  }
+  CHECK(copy.apply({delta.data(), delta.size()}, true) && same(copy, doc));
+  CHECK(copy.apply({delta.data(), delta.size()}) == livebuf::status(LIVEBUF_WRONG_STATE));
+  back = livebuf::invert({delta.data(), delta.size()});
+  CHECK(copy.apply({back.data(), back.size()}) && copy["lap"].get().value_or(0) == 2);
+  CHECK(!livebuf::compose({delta.data(), delta.size()}, {back.data(), back.size()}).empty());
+  livebuf_error error;
+  CHECK(livebuf::compose({delta.data(), delta.size()}, {}, &error).empty());
+  CHECK(error.status == LIVEBUF_NULL_ARGUMENT);
+
+  CHECK(copy.validate() && copy.patch(R"([{"op":"replace","path":"/lap","value":4}])"));
+  CHECK(!copy.patch(R"([{"op":"remove","path":"/none"}])") && copy.error().operation == 1);
+  livebuf::document patch = livebuf::diff(doc.root(), copy.root());
+  CHECK(patch.json() == R"([{"op":"replace","path":"/lap","value":4}])");
+  CHECK(doc.patch(patch.root()) && livebuf::diff(doc.root(), copy.root(), true).json() == "[]");
+  CHECK(doc.merge(R"({"lap":null})") && doc["lap"].get().kind() == LIVEBUF_KIND_NONE);
+  livebuf::document merging = livebuf::merge_diff(copy.root(), doc.root());
+  CHECK(merging.json() == R"({"lap":null})" && copy.merge(merging.root()));
+
+  {
+    livebuf::history history(doc);
+    CHECK(history && history.undo() == livebuf::status(LIVEBUF_NOT_FOUND));
+    livebuf::document follower = doc.copy();
+    doc["note"] = "pit";
+    CHECK(history.step() && history.undo_count() == 1 && history.redo_count() == 0);
+    delta = history.delta();
+    CHECK(follower.apply({delta.data(), delta.size()}) && same(follower, doc));
+    CHECK(history.undo() && history.redo_count() == 1 && !doc["note"].get().exists());
+    CHECK(history.redo() && doc["note"].get().value_or(std::string_view()) == "pit");
+    CHECK(history.undo());
+  }
+
+  livebuf::query secs("$.laps[*].sec");
+  std::string places;
+  for (livebuf::match found : secs.find(doc.root())) {
+    places += found.path() + "=" + found.value().json() + found.pointer() + ";";
+  }
+  CHECK(places == "$['laps'][0]['sec']=88.5/laps/0/sec;$['laps'][1]['sec']=-1.0/laps/1/sec;");
+  CHECK(secs.first(doc.root()).value_or(0.0) == 88.5 && secs.count(doc.root()) == 2u);
+  std::size_t count;
+  CHECK(secs.update_all(doc, [](livebuf::value sec) -> std::optional<double> {
+    double seconds = sec.value_or(0.0);
+    return seconds < 0 ? std::nullopt : std::optional<double>(seconds * 2);
+  }, &count) && count == 1);
+  CHECK(livebuf::query("$.laps[?@.sec < 0].sec").set_all(doc, nullptr, &count) && count == 1);
+  CHECK(livebuf::query("$.laps[?@.sec == null]").remove_all(doc, &count) && count == 1);
+  CHECK(livebuf::query("$.laps[*].by").set_all(doc, merging.root()));
+  CHECK(doc.json() == R"({"laps":[{"by":{"lap":null},"sec":177.0}]})");
+#if LIVEBUF_EXCEPTIONS
+  try {
+    (void)secs.update_all(doc, [](livebuf::value) -> std::optional<int> { throw 7; });
+    CHECK(false);
+  } catch (int thrown) {
+    CHECK(thrown == 7 && doc["laps"][0]["sec"].get().value_or(0.0) == 177.0);
+  }
+  try {
+    livebuf::query wrong("$.laps[");
+    CHECK(false);
+  } catch (const livebuf::exception &wrong) {
+    CHECK(wrong.error().column == 8);
+  }
+  livebuf::document stateless;
+  try {
+    livebuf::delta_recording recording(stateless);
+    CHECK(false);
+  } catch (const livebuf::exception &wrong) {
+    CHECK(wrong.error().status == LIVEBUF_NO_STATE);
+  }
+#else
+  livebuf::query wrong("$.laps[");
+  CHECK(!wrong && wrong.error().column == 8 && !wrong.count(doc.root()));
+  for (livebuf::match found : wrong.find(doc.root())) CHECK(!found.value().exists());
+#endif
+}
+
 static void transactions() {
   auto doc = livebuf::document::from_json(R"({"from":10,"to":0})");
   std::string before(reinterpret_cast<const char *>(doc.bytes().data()), doc.size());
@@ -567,6 +661,7 @@ int main() {
   memory();
   messages();
   transactions();
+  changes();
 #if LIVEBUF_EXCEPTIONS
   exceptions();
 #endif

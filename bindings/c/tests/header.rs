@@ -11,7 +11,7 @@ use livebuf::ErrorKind;
 const HEADER: &str = "include/livebuf.h";
 const REFERENCE: &str = "../../docs/c-reference.md";
 /// The order of the reference.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 15] = [
     "status",
     "document",
     "read",
@@ -23,7 +23,10 @@ const SOURCES: [&str; 12] = [
     "transaction",
     "changes",
     "context",
+    "delta",
     "json",
+    "patch",
+    "query",
 ];
 
 fn read(path: &str) -> String {

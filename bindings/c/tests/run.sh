@@ -52,11 +52,13 @@ compile() { # output, source, options
 wrap="-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign"
 step "compile the C tests" compile buffer tests/buffer.c $wrap
 step "compile" compile context tests/context.c
+step "compile" compile changes tests/changes.c
 step "compile" compile garbage tests/garbage.c
 step "compile" compile vectors tests/vectors.c
 step "compile" compile threads tests/threads.c
 step "the buffer API" "$work/buffer"
 step "the context API" "$work/context" "$work"
+step "changes as values" "$work/changes"
 step "garbage" "$work/garbage"
 step "threads" "$work/threads"
 step "the test vectors" "$work/vectors" ../../testdata/vectors/*.lbuf
@@ -120,6 +122,7 @@ if has valgrind; then
   valgrind="valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect"
   step "buffer under valgrind" $valgrind "$work/buffer"
   step "context under valgrind" $valgrind "$work/context" "$work"
+  step "changes under valgrind" $valgrind "$work/changes"
   step "garbage under valgrind" $valgrind "$work/garbage" 0 100000
 else
   skip "valgrind" "not found"
@@ -135,6 +138,8 @@ if sanitized; then
   step "run" "$work/buffer-s"
   step "with sanitizers" compile context-s tests/context.c $sanitize
   step "run" "$work/context-s" "$work"
+  step "with sanitizers" compile changes-s tests/changes.c $sanitize
+  step "run" "$work/changes-s"
   step "with sanitizers" compile garbage-s tests/garbage.c $sanitize
   step "run" "$work/garbage-s"
 else

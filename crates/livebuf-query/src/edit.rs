@@ -4,18 +4,6 @@ use crate::location::Location;
 use crate::query::Query;
 use livebuf::{Checked, Editor, Error, ErrorKind, New, Observer, Result, Storage, Value};
 
-/// Places, each once, the deepest and last first: elements are removed from behind, and what
-/// lies within another match is edited before it.
-fn places<S: Storage, O: Observer>(editor: &Editor<S, O>, query: &Query) -> Result<Vec<String>> {
-    let mut found: Vec<Location<'_>> = query
-        .find(editor.doc())
-        .map(|found| found.map(|found| found.into_location()))
-        .collect::<Result<_>>()?;
-    found.sort_unstable();
-    found.dedup();
-    Ok(found.iter().rev().map(Location::to_pointer).collect())
-}
-
 /// The places of which none lies within another: the outermost.
 fn outermost<S: Storage, O: Observer>(editor: &Editor<S, O>, query: &Query) -> Result<Vec<String>> {
     let mut found: Vec<Location<'_>> = query
@@ -125,7 +113,7 @@ pub fn update_all<'v, S: Storage, O: Observer, N: Into<New<'v>>>(
     query: &Query,
     mut update: impl FnMut(Value<'_, Checked>) -> Result<Option<N>>,
 ) -> Result<usize> {
-    let places = places(editor, query)?;
+    let places = query.places(editor.doc())?;
     editor.transaction(|editor| {
         let mut count = 0;
         for place in &places {

@@ -139,6 +139,26 @@ impl Query {
         self.find(value).next().transpose()
     }
 
+    /// The places of the matches as JSON pointers, each once. The deepest and last come first, so
+    /// that you can edit them in this order: no edit of a match shifts a match behind it.
+    ///
+    /// # Errors
+    /// As an item of [`find`](Self::find).
+    ///
+    /// ```
+    /// let doc = livebuf::json!([[1, 2], [3]]);
+    /// let query = livebuf_query::Query::parse("$[0, 0, 1][*]")?;
+    /// assert_eq!(query.places(&doc)?, ["/1/0", "/0/1", "/0/0"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn places<'d, V: AsValue<'d>>(&self, value: V) -> Result<Vec<String>> {
+        let found = self.find(value).map(|found| found.map(Match::into_location));
+        let mut found: Vec<Location<'_>> = found.collect::<Result<_>>()?;
+        found.sort_unstable();
+        found.dedup();
+        Ok(found.iter().rev().map(Location::to_pointer).collect())
+    }
+
     /// The count of the matches.
     ///
     /// # Errors

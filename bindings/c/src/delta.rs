@@ -1,0 +1,700 @@
+//! Deltas: the changes from one state of a document to the next as bytes to send, and undo.
+//!
+//! A delta is encoded wherever C has it (`docs/DELTA.md`), so there is no type for it. The
+//! recorders hear of changes as `livebuf_record` does.
+
+use core::ffi::c_void;
+use core::{ptr, slice};
+
+use livebuf::{Delta, DeltaError, Editor, History, Recorder, State};
+
+use crate::context::livebuf_allocator;
+use crate::document::{Memory, bytes_of, edit, guard, livebuf_doc};
+use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
+
+/// The recorder keeps overwritten bytes: the delta can be inverted.
+pub const LIVEBUF_DELTA_OLD: u32 = 1;
+/// The delta has the SHA-256 of all bytes afterwards; applying compares it.
+pub const LIVEBUF_DELTA_DIGEST: u32 = 2;
+
+/// The state of a document: 16 bytes that stand for all of its bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct livebuf_state {
+    /// As documents and deltas hold them.
+    pub bytes: [u8; 16],
+}
+
+impl From<State> for livebuf_state {
+    fn from(state: State) -> Self {
+        livebuf_state { bytes: state.to_bytes() }
+    }
+}
+
+impl From<DeltaError> for livebuf_error {
+    #[cold]
+    fn from(error: DeltaError) -> livebuf_error {
+        use livebuf_code::*;
+        // The first half of a state, whose digits are those that a state begins with.
+        let half = |state: State| {
+            let bytes = state.to_bytes();
+            bytes.first_chunk().map_or(0, |half| u64::from_be_bytes(*half))
+        };
+        let at = |code, offset, detail| livebuf_error { offset, detail, ..livebuf_error::of(code) };
+        match error {
+            DeltaError::NotADelta => livebuf_error::of(LIVEBUF_NOT_A_DELTA),
+            DeltaError::UnsupportedVersion(version) => {
+                at(LIVEBUF_UNSUPPORTED_VERSION, 0, version.into())
+            }
+            DeltaError::Truncated(length) => at(LIVEBUF_BAD_DELTA, length as u64, 0),
+            DeltaError::Damaged { offset, .. } => at(LIVEBUF_BAD_DELTA, offset, 0),
+            DeltaError::NoState => livebuf_error::of(LIVEBUF_NO_STATE),
+            DeltaError::WrongBase { document: Some(document), delta } => {
+                at(LIVEBUF_WRONG_STATE, half(document), half(delta))
+            }
+            DeltaError::WrongBase { document: None, delta } => at(LIVEBUF_NO_STATE, 0, half(delta)),
+            DeltaError::WrongLength { .. } | DeltaError::WrongDigest => {
+                livebuf_error::of(LIVEBUF_WRONG_BYTES)
+            }
+            DeltaError::NoDigest => livebuf_error::of(LIVEBUF_NO_DIGEST),
+            DeltaError::NotConsecutive { first, second } => {
+                at(LIVEBUF_WRONG_STATE, half(first), half(second))
+            }
+            DeltaError::NoOldBytes => livebuf_error::of(LIVEBUF_NO_OLD_BYTES),
+            DeltaError::Document(error) => error.into(),
+            _ => livebuf_error::of(LIVEBUF_INTERNAL),
+        }
+    }
+}
+
+/// The document's state. Constant time.
+///
+/// Memory: writes `*state`. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_STATE where it has
+/// none, or where an edit ended it; `*state` is zero then. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_get_state(
+    doc: *const livebuf_doc,
+    state: *mut livebuf_state,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let (Some(doc), Some(state)) = (unsafe { (doc.as_ref(), state.as_mut()) }) else {
+        return NULL.status;
+    };
+    *state = livebuf_state::default();
+    let found = doc.view().map(|view| view.state());
+    match found {
+        Ok(Some(found)) => {
+            *state = found.into();
+            livebuf_code::LIVEBUF_OK as livebuf_status
+        }
+        Ok(None) => livebuf_code::LIVEBUF_NO_STATE as livebuf_status,
+        Err(error) => error.status,
+    }
+}
+
+/// Gives the document a state, from which deltas can lead on: this one, or a random one. Copies
+/// of its bytes have the same state. The next edit ends it, unless a delta is made of the edit.
+///
+/// Memory: the first state takes 16 to 48 bytes of the document. NULL: `state` for a random one;
+/// `doc` LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NO_SPACE, LIVEBUF_READ_ONLY. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_set_state(
+    doc: *mut livebuf_doc,
+    state: *const livebuf_state,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let state = unsafe { state.as_ref() };
+    let state = state.map_or_else(State::random, |state| State::from_bytes(state.bytes));
+    // SAFETY: the caller's word.
+    unsafe { edit(doc, |editor| Ok(editor.set_state(state)?)) }
+}
+
+/// A recorder on the heap that a document's memory tells of changes. It has a place of its own:
+/// it is told while those that own it are at work.
+struct Watch(*mut Recorder);
+
+impl Watch {
+    /// Notes the changes of a document that tells nobody else of them.
+    fn begin(editor: &Editor<Memory>, recorder: Recorder) -> Result<Watch> {
+        if editor.storage().told().is_some() || editor.transactions() > 0 {
+            return Err(livebuf_error::of(livebuf_code::LIVEBUF_BAD_SEQUENCE));
+        }
+        let watch = Watch(Box::into_raw(Box::new(recorder)));
+        editor.storage().tell(Some(note), watch.0.cast());
+        editor.storage().led.set(true);
+        Ok(watch)
+    }
+
+    /// Checks that it notes this document's changes, and that no transaction is open.
+    fn check(&self, editor: &Editor<Memory>) -> Result<()> {
+        let is_told = editor.storage().told() == Some(self.0.cast());
+        match is_told && editor.transactions() == 0 {
+            true => Ok(()),
+            false => Err(livebuf_error::of(livebuf_code::LIVEBUF_BAD_SEQUENCE)),
+        }
+    }
+
+    /// Puts another recorder in its place.
+    fn replace(&self, recorder: Recorder) -> Recorder {
+        // SAFETY: made by `begin`, and used by `note` alone, which does not run now.
+        core::mem::replace(unsafe { &mut *self.0 }, recorder)
+    }
+
+    /// Whether the document, of this length now, was changed.
+    fn is_pending(&self, length: u64) -> bool {
+        // SAFETY: as above.
+        let recorder = unsafe { &*self.0 };
+        recorder.base_length() != length || !recorder.ranges(length).is_empty()
+    }
+
+    /// Ends it; the document may be another one, or closed.
+    fn end(self, editor: Option<&Editor<Memory>>) {
+        if let Some(editor) = editor
+            && editor.storage().told() == Some(self.0.cast())
+        {
+            editor.storage().tell(None, ptr::null_mut());
+        }
+        // SAFETY: made by `begin`, and nobody is told of it any more.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// Notes a change in a recorder.
+///
+/// # Safety
+/// `user` is the recorder of a `Watch`; `bytes` are good up to the end of the change.
+unsafe extern "C" fn note(user: *mut c_void, bytes: *const u8, offset: usize, length: usize) {
+    // SAFETY: the caller's word.
+    let Some(recorder) = (unsafe { user.cast::<Recorder>().as_mut() }) else { return };
+    // More is not looked at: it was no part of the document.
+    let end = offset.saturating_add(length).min(recorder.base_length() as usize);
+    if offset < end {
+        // SAFETY: the caller's word.
+        let bytes = unsafe { slice::from_raw_parts(bytes, end) };
+        recorder.will_change(bytes, offset as u64, (end - offset) as u64);
+    }
+}
+
+/// Runs what fails into the error of a document.
+///
+/// # Safety
+/// `doc` is NULL or a document that nobody else uses now.
+unsafe fn with_error<T>(doc: *mut livebuf_doc, work: impl FnOnce() -> Result<*mut T>) -> *mut T {
+    match guard(work) {
+        Ok(made) => made,
+        Err(error) => {
+            // SAFETY: the caller's word.
+            if let Some(doc) = unsafe { doc.as_mut() } {
+                doc.status(Err(error));
+            }
+            ptr::null_mut()
+        }
+    }
+}
+
+/// # Safety
+/// `doc` is NULL or a document.
+unsafe fn editor_of<'d>(doc: *const livebuf_doc) -> Result<&'d Editor<Memory>> {
+    // SAFETY: the caller's word.
+    unsafe { doc.as_ref() }.ok_or(NULL)?.editor()
+}
+
+/// Bytes as memory of an allocator.
+///
+/// # Safety
+/// `allocator` is NULL or good for reading, `length` NULL or good for writing.
+unsafe fn handed_out(
+    bytes: &[u8],
+    allocator: *const livebuf_allocator,
+    length: *mut usize,
+) -> Result<*mut u8> {
+    // SAFETY: the caller's word.
+    let (allocator, length) =
+        unsafe { (livebuf_allocator::given(allocator)?, length.as_mut().ok_or(NULL)?) };
+    *length = bytes.len();
+    Ok(allocator.copy(bytes)?)
+}
+
+/// Notes the changes of a document to make a delta of them: got from livebuf_delta_begin.
+pub struct livebuf_delta_recorder {
+    watch: Watch,
+    digest: bool,
+}
+
+/// Notes from here on what edits change, until livebuf_delta_end makes a delta of it. Meanwhile
+/// the document has no other recorder, callback or history. `flags`: LIVEBUF_DELTA_OLD,
+/// LIVEBUF_DELTA_DIGEST or 0.
+///
+/// Memory: livebuf_delta_end or livebuf_delta_cancel frees what it returns; memory from the system,
+/// linear in what changes. NULL: `doc`: NULL. Errors: NULL, and in `doc->error` LIVEBUF_NO_STATE
+/// (livebuf_set_state first), LIVEBUF_BAD_SEQUENCE where the document tells another one of its
+/// changes, or within a transaction, LIVEBUF_READ_ONLY. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_delta_begin(
+    doc: *mut livebuf_doc,
+    flags: u32,
+) -> *mut livebuf_delta_recorder {
+    let begin = || {
+        // SAFETY: the caller's word.
+        let editor = unsafe { editor_of(doc) }?;
+        if editor.state().is_none() {
+            return Err(livebuf_error::of(livebuf_code::LIVEBUF_NO_STATE));
+        }
+        let recorder = match flags & LIVEBUF_DELTA_OLD {
+            0 => Recorder::new(editor.as_bytes()),
+            _ => Recorder::with_old(editor.as_bytes()),
+        };
+        let watch = Watch::begin(editor, recorder)?;
+        let digest = flags & LIVEBUF_DELTA_DIGEST != 0;
+        Ok(Box::into_raw(Box::new(livebuf_delta_recorder { watch, digest })))
+    };
+    // SAFETY: the caller's word.
+    unsafe { with_error(doc, begin) }
+}
+
+/// Makes a delta of what changed since livebuf_delta_begin, gives the document the state that it
+/// leads to, and frees the recorder. Returns the delta's `*length` bytes, encoded as
+/// docs/DELTA.md says: to be sent as they are. Linear in the bytes that changed; with
+/// LIVEBUF_DELTA_DIGEST in the document.
+///
+/// Memory: livebuf_free with the same allocator and `*length` frees it. NULL: `allocator` for the
+/// system's; others: NULL. Errors: NULL, and in `doc->error` LIVEBUF_BAD_SEQUENCE within a
+/// transaction and where the recorder does not note this document's changes: it is not freed
+/// then; LIVEBUF_NO_SPACE, LIVEBUF_IO. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_delta_end(
+    doc: *mut livebuf_doc,
+    recorder: *mut livebuf_delta_recorder,
+    allocator: *const livebuf_allocator,
+    length: *mut usize,
+) -> *mut u8 {
+    let mut made = ptr::null_mut();
+    let work = |editor: &mut Editor<Memory>| {
+        if recorder.is_null() {
+            return Err(NULL);
+        }
+        // SAFETY: the caller's word.
+        unsafe { &*recorder }.watch.check(editor)?;
+        // SAFETY: the caller's word: `livebuf_delta_begin` made it so.
+        let livebuf_delta_recorder { watch, digest } = *unsafe { Box::from_raw(recorder) };
+        let noted = watch.replace(Recorder::default());
+        watch.end(Some(editor));
+        let mut delta = Delta::make(editor, noted)?;
+        if digest {
+            delta.set_digest(editor.doc())?;
+        }
+        // SAFETY: the caller's word.
+        made = unsafe { handed_out(&delta.to_bytes(), allocator, length) }?;
+        Ok(())
+    };
+    // SAFETY: the caller's word.
+    unsafe { edit(doc, work) };
+    made
+}
+
+/// Frees a recorder without making a delta. The document keeps its edits, and its state ended
+/// with the first of them.
+///
+/// Memory: `recorder` is gone. NULL: `doc` where the document is gone; `recorder`: nothing is
+/// done. Errors: none. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_delta_cancel(
+    doc: *mut livebuf_doc,
+    recorder: *mut livebuf_delta_recorder,
+) {
+    if !recorder.is_null() {
+        // SAFETY: the caller's word.
+        let (recorder, editor) = unsafe { (Box::from_raw(recorder), editor_of(doc)) };
+        recorder.watch.end(editor.ok());
+    }
+}
+
+/// Changes a document from the state that a delta begins at to the one that it leads to, whole or
+/// not at all: its bytes are then those of the document that the delta was made of. `flags`:
+/// LIVEBUF_DELTA_DIGEST compares the SHA-256 of all bytes first, or 0.
+///
+/// Linear in the delta's bytes; with the digest in the document. The delta may come from a
+/// stranger, so the document is not trusted until livebuf_validate passes. Values and places are
+/// stale.
+///
+/// Memory: `delta` is not needed afterwards. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
+/// LIVEBUF_WRONG_STATE or LIVEBUF_NO_STATE where the document has another state;
+/// LIVEBUF_NOT_A_DELTA, LIVEBUF_BAD_DELTA; LIVEBUF_NO_DIGEST, LIVEBUF_WRONG_BYTES;
+/// LIVEBUF_NO_SPACE; LIVEBUF_BAD_SEQUENCE while the document has a history or makes a delta. The document is unchanged then. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_delta_apply(
+    doc: *mut livebuf_doc,
+    delta: *const u8,
+    length: usize,
+    flags: u32,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        // The document would get another state than that of the delta.
+        if editor.storage().led.get() {
+            return Err(livebuf_error::of(livebuf_code::LIVEBUF_BAD_SEQUENCE));
+        }
+        // SAFETY: the caller's word.
+        let delta = unsafe { read(delta, length) }?;
+        Ok(match flags & LIVEBUF_DELTA_DIGEST {
+            0 => delta.apply(editor),
+            _ => delta.apply_checked(editor),
+        }?)
+    };
+    // SAFETY: the caller's word.
+    unsafe { edit(doc, work) }
+}
+
+/// # Safety
+/// `delta` is NULL or good for `length` bytes.
+unsafe fn read(delta: *const u8, length: usize) -> Result<Delta> {
+    if delta.is_null() {
+        return Err(NULL);
+    }
+    // SAFETY: the caller's word.
+    Ok(Delta::from_bytes(unsafe { bytes_of(delta, length) }?)?)
+}
+
+/// What a delta says.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct livebuf_delta_info {
+    /// The state that it begins at.
+    pub base: livebuf_state,
+    /// The state that it leads to.
+    pub state: livebuf_state,
+    /// Bytes of the document before.
+    pub base_length: usize,
+    /// Bytes of the document afterwards.
+    pub length: usize,
+    /// Count of ranges that change.
+    pub ranges: usize,
+    /// LIVEBUF_DELTA_OLD and LIVEBUF_DELTA_DIGEST, if it has these.
+    pub flags: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// Says what a delta of `length` bytes changes.
+///
+/// Memory: writes `*info`. NULL: `error` if it is not wanted; others LIVEBUF_NULL_ARGUMENT.
+/// Errors: LIVEBUF_NOT_A_DELTA, LIVEBUF_BAD_DELTA with the offset in the delta,
+/// LIVEBUF_UNSUPPORTED_VERSION; `*info` is zero then. Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_delta_read(
+    delta: *const u8,
+    length: usize,
+    info: *mut livebuf_delta_info,
+    error: *mut livebuf_error,
+) -> livebuf_status {
+    let look = || {
+        // SAFETY: the caller's word.
+        let info = unsafe { info.as_mut() }.ok_or(NULL)?;
+        *info = livebuf_delta_info::default();
+        // SAFETY: the caller's word.
+        let delta = unsafe { read(delta, length) }?;
+        let old = if delta.keeps_old() { LIVEBUF_DELTA_OLD } else { 0 };
+        let digest = if delta.digest().is_some() { LIVEBUF_DELTA_DIGEST } else { 0 };
+        *info = livebuf_delta_info {
+            base: delta.base().into(),
+            state: delta.state().into(),
+            base_length: delta.base_length() as usize,
+            length: delta.length() as usize,
+            ranges: delta.changes().count(),
+            flags: old | digest,
+            reserved: 0,
+        };
+        Ok(())
+    };
+    let what = guard(look).err().unwrap_or(livebuf_error::NONE);
+    // SAFETY: the caller's word.
+    if let Some(error) = unsafe { error.as_mut() } {
+        *error = what;
+    }
+    what.status
+}
+
+/// One delta that does what `first` and then `second` do. It has old bytes if both have them.
+///
+/// Memory: livebuf_free with the same allocator and `*length` frees it. NULL: `allocator` for the
+/// system's, `error` if it is not wanted; others: NULL. Errors: NULL: as livebuf_delta_read;
+/// LIVEBUF_WRONG_STATE where the second does not begin where the first ends; LIVEBUF_IO.
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_delta_compose(
+    first: *const u8,
+    first_length: usize,
+    second: *const u8,
+    second_length: usize,
+    allocator: *const livebuf_allocator,
+    length: *mut usize,
+    error: *mut livebuf_error,
+) -> *mut u8 {
+    let make = || {
+        // SAFETY: the caller's word.
+        let (first, second) = unsafe { (read(first, first_length)?, read(second, second_length)?) };
+        // SAFETY: the caller's word.
+        unsafe { handed_out(&first.compose(&second)?.to_bytes(), allocator, length) }
+    };
+    // SAFETY: the caller's word.
+    unsafe { or_error(make, error) }
+}
+
+/// The delta that leads back: it takes the changes of this one back.
+///
+/// Memory, NULL, Threads: as livebuf_delta_compose. Errors: NULL: as livebuf_delta_read;
+/// LIVEBUF_NO_OLD_BYTES: record with LIVEBUF_DELTA_OLD; LIVEBUF_IO.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_delta_invert(
+    delta: *const u8,
+    delta_length: usize,
+    allocator: *const livebuf_allocator,
+    length: *mut usize,
+    error: *mut livebuf_error,
+) -> *mut u8 {
+    let make = || {
+        // SAFETY: the caller's word.
+        let delta = unsafe { read(delta, delta_length) }?;
+        // SAFETY: the caller's word.
+        unsafe { handed_out(&delta.invert()?.to_bytes(), allocator, length) }
+    };
+    // SAFETY: the caller's word.
+    unsafe { or_error(make, error) }
+}
+
+/// # Safety
+/// `error` is NULL or good for writing.
+pub(crate) unsafe fn or_error<T>(
+    make: impl FnOnce() -> Result<*mut T>,
+    error: *mut livebuf_error,
+) -> *mut T {
+    let (made, what) = match guard(make) {
+        Ok(made) => (made, livebuf_error::NONE),
+        Err(what) => (ptr::null_mut(), what),
+    };
+    // SAFETY: the caller's word.
+    if let Some(error) = unsafe { error.as_mut() } {
+        *error = what;
+    }
+    made
+}
+
+/// Steps of a document that can be undone and redone: got from livebuf_history_begin.
+pub struct livebuf_history {
+    steps: History,
+    watch: Watch,
+    /// The step, undo or redo that was last.
+    last: Option<Delta>,
+    /// The document was trusted when the recorder began.
+    began_trusted: bool,
+    /// It was trusted before and after all steps that are kept.
+    is_sound: bool,
+}
+
+impl livebuf_history {
+    /// Records anew.
+    fn restart(&mut self, editor: &Editor<Memory>) {
+        self.watch.replace(Recorder::with_old(editor.as_bytes()));
+        self.began_trusted = editor.is_trusted();
+    }
+
+    /// Makes a step of what was recorded, if anything changed.
+    fn settle(&mut self, editor: &mut Editor<Memory>) -> Result<()> {
+        self.watch.check(editor)?;
+        if !self.watch.is_pending(editor.as_bytes().len() as u64) {
+            return Ok(());
+        }
+        let recorder = self.watch.replace(Recorder::default());
+        let settled = match Delta::make(editor, recorder) {
+            Ok(step) if step.changes().next().is_none() && step.length() == step.base_length() => {
+                // What was changed was changed back. The bytes are those of the state before.
+                editor.set_state(step.base()).map_err(livebuf_error::from)
+            }
+            Ok(step) => {
+                self.is_sound |= self.steps.undo_count() + self.steps.redo_count() == 0;
+                self.is_sound &= self.began_trusted && editor.is_trusted();
+                self.last = Some(step.clone());
+                self.steps.push(step).map_err(livebuf_error::from)
+            }
+            Err(error) => {
+                // The steps before lead to a state that cannot be reached any more.
+                self.steps.clear();
+                match editor.state() {
+                    Some(_) => Err(error.into()),
+                    None => editor.set_state(State::random()).map_err(livebuf_error::from),
+                }
+            }
+        };
+        self.restart(editor);
+        settled
+    }
+
+    fn go(&mut self, editor: &mut Editor<Memory>, back: bool) -> Result<()> {
+        self.settle(editor)?;
+        let delta = match back {
+            true => self.steps.next_undo().map(Delta::invert).transpose()?,
+            false => self.steps.next_redo().cloned(),
+        };
+        let delta = delta.ok_or(livebuf_error::of(livebuf_code::LIVEBUF_NOT_FOUND))?;
+        match (self.is_sound, back) {
+            // SAFETY: this file made all steps by `Delta::make`, of the recorder that this
+            // document's memory told of every change. `is_sound` says that the document was
+            // trusted before and after each step.
+            (true, true) => unsafe { self.steps.undo_trusted(editor) },
+            // SAFETY: as above.
+            (true, false) => unsafe { self.steps.redo_trusted(editor) },
+            (false, true) => self.steps.undo(editor),
+            (false, false) => self.steps.redo(editor),
+        }?;
+        self.last = Some(delta);
+        self.restart(editor);
+        Ok(())
+    }
+}
+
+/// Begins a history of the document's changes, of at most `max_bytes` bytes: the oldest steps are
+/// dropped where all take more. A document without a state gets a random one. Meanwhile the
+/// document has no other recorder or callback.
+///
+/// Memory: livebuf_history_end frees what it returns; memory from the system. NULL: `doc`: NULL.
+/// Errors: NULL, and in `doc->error` LIVEBUF_BAD_SEQUENCE where the document tells another one of
+/// its changes, or within a transaction; LIVEBUF_READ_ONLY, LIVEBUF_NO_SPACE. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_history_begin(
+    doc: *mut livebuf_doc,
+    max_bytes: usize,
+) -> *mut livebuf_history {
+    let mut begun = ptr::null_mut();
+    let work = |editor: &mut Editor<Memory>| {
+        if editor.storage().told().is_some() || editor.transactions() > 0 {
+            return Err(livebuf_error::of(livebuf_code::LIVEBUF_BAD_SEQUENCE));
+        }
+        if editor.state().is_none() {
+            editor.set_state(State::random())?;
+        }
+        let watch = Watch::begin(editor, Recorder::with_old(editor.as_bytes()))?;
+        let (steps, began_trusted) = (History::new(max_bytes), editor.is_trusted());
+        let history = livebuf_history { steps, watch, last: None, began_trusted, is_sound: true };
+        begun = Box::into_raw(Box::new(history));
+        Ok(())
+    };
+    // SAFETY: the caller's word.
+    unsafe { edit(doc, work) };
+    begun
+}
+
+/// # Safety
+/// As [`edit`]; `history` is NULL or a history that nobody else uses now.
+unsafe fn change(
+    doc: *mut livebuf_doc,
+    history: *mut livebuf_history,
+    work: impl FnOnce(&mut livebuf_history, &mut Editor<Memory>) -> Result<()>,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        // SAFETY: the caller's word.
+        let history = unsafe { history.as_mut() }.ok_or(NULL)?;
+        history.watch.check(editor)?;
+        work(history, editor)
+    };
+    // SAFETY: the caller's word.
+    unsafe { edit(doc, work) }
+}
+
+/// Makes one step of all edits since the last one. Where nothing changed, there is no step.
+/// What was undone cannot be redone any more.
+///
+/// Memory: linear in the bytes that changed. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
+/// LIVEBUF_BAD_SEQUENCE within a transaction, and where the history is not this document's.
+/// Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_history_step(
+    doc: *mut livebuf_doc,
+    history: *mut livebuf_history,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe { change(doc, history, livebuf_history::settle) }
+}
+
+/// Takes the last step back: the document's bytes are as they were before it. Edits since the last
+/// step become a step first. Linear in the bytes that the step changed.
+///
+/// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_NOT_FOUND where there is no step;
+/// as livebuf_history_step. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_undo(
+    doc: *mut livebuf_doc,
+    history: *mut livebuf_history,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe { change(doc, history, |history, editor| history.go(editor, true)) }
+}
+
+/// Does the step again that was undone last. An edit since then ends that.
+///
+/// Memory, NULL, Errors, Threads: as livebuf_undo.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_redo(
+    doc: *mut livebuf_doc,
+    history: *mut livebuf_history,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    unsafe { change(doc, history, |history, editor| history.go(editor, false)) }
+}
+
+/// How many steps a history can undo (`redo`: redo) now; edits since the last step count as one.
+///
+/// Memory: none. NULL: 0. Errors: none. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_history_count(
+    doc: *const livebuf_doc,
+    history: *const livebuf_history,
+    redo: bool,
+) -> usize {
+    // SAFETY: the caller's word.
+    let (Some(doc), Some(history)) = (unsafe { (doc.as_ref(), history.as_ref()) }) else {
+        return 0;
+    };
+    match (redo, history.watch.is_pending(doc.length as u64)) {
+        (false, is_pending) => history.steps.undo_count() + usize::from(is_pending),
+        (true, false) => history.steps.redo_count(),
+        (true, true) => 0,
+    }
+}
+
+/// The delta of what livebuf_history_step, livebuf_undo or livebuf_redo did last: copies of the
+/// document that apply it follow. Returns its `*length` bytes.
+///
+/// Memory: livebuf_free with the same allocator and `*length` frees it. NULL: `allocator` for the
+/// system's, `error` if it is not wanted; others: NULL. Errors: NULL: LIVEBUF_NOT_FOUND where
+/// there was no step yet; LIVEBUF_IO. Threads: a read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_history_delta(
+    history: *const livebuf_history,
+    allocator: *const livebuf_allocator,
+    length: *mut usize,
+    error: *mut livebuf_error,
+) -> *mut u8 {
+    let make = || {
+        // SAFETY: the caller's word.
+        let history = unsafe { history.as_ref() }.ok_or(NULL)?;
+        let last = history.last.as_ref();
+        let last = last.ok_or(livebuf_error::of(livebuf_code::LIVEBUF_NOT_FOUND))?;
+        // Old bytes serve the history alone.
+        // SAFETY: the caller's word.
+        unsafe { handed_out(&last.without_old().to_bytes(), allocator, length) }
+    };
+    // SAFETY: the caller's word.
+    unsafe { or_error(make, error) }
+}
+
+/// Ends a history: its steps are forgotten. The document stays as it is.
+///
+/// Memory: `history` is gone. NULL: `doc` where the document is gone; `history`: nothing is done.
+/// Errors: none. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_history_end(doc: *mut livebuf_doc, history: *mut livebuf_history) {
+    if !history.is_null() {
+        // SAFETY: the caller's word.
+        let (history, editor) = unsafe { (Box::from_raw(history), editor_of(doc)) };
+        history.watch.end(editor.ok());
+    }
+}

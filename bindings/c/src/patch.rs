@@ -1,0 +1,187 @@
+//! Patches (RFC 6902), merge patches (RFC 7396), and differences of two documents.
+
+use core::ffi::c_char;
+
+use livebuf::{Editor, Valid, Value};
+use livebuf_patch::{DiffOptions, Patch, PatchError, PatchErrorKind};
+
+use crate::context::{livebuf_allocator, made};
+use crate::document::{Memory, bytes_of, edit, guard, livebuf_doc, livebuf_is_trusted};
+use crate::edit::UnderEdit;
+use crate::json::from_json;
+use crate::read::livebuf_value;
+use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
+
+/// The order of an object's members counts.
+pub const LIVEBUF_DIFF_ORDERED: u32 = 1;
+
+impl From<PatchError> for livebuf_error {
+    #[cold]
+    fn from(error: PatchError) -> livebuf_error {
+        use livebuf_code::*;
+        let code = match error.kind() {
+            PatchErrorKind::Malformed => LIVEBUF_BAD_PATCH,
+            PatchErrorKind::NotFound => LIVEBUF_NOT_FOUND,
+            PatchErrorKind::WrongType => LIVEBUF_WRONG_TYPE,
+            PatchErrorKind::IndexOutOfRange => LIVEBUF_INDEX_OUT_OF_RANGE,
+            PatchErrorKind::IntoItself => LIVEBUF_INTO_ITSELF,
+            PatchErrorKind::TestFailed => LIVEBUF_TEST_FAILED,
+            PatchErrorKind::Unsupported => LIVEBUF_UNSUPPORTED,
+            _ => LIVEBUF_INTERNAL,
+        };
+        let known = match (error.core_error(), error.json_error()) {
+            (Some(core), _) => core.into(),
+            (_, Some(json)) => from_json(json),
+            _ => livebuf_error::of(code),
+        };
+        let operation = error.operation().map_or(0, |number| number.saturating_add(1));
+        livebuf_error { operation: u32::try_from(operation).unwrap_or(u32::MAX), ..known }
+    }
+}
+
+/// A value of a document that this process wrote, or that is validated here.
+///
+/// # Safety
+/// `value` is one of a document.
+unsafe fn valid<'d>(value: livebuf_value) -> Result<Value<'d, Valid>> {
+    // SAFETY: the caller's word.
+    let (view, is_trusted) = unsafe { (value.view()?, livebuf_is_trusted(value.doc)) };
+    match is_trusted {
+        // SAFETY: an editor wrote or validated the document, and the caller's word is that
+        // nobody else writes its memory.
+        true => Ok(unsafe { view.assume_valid() }),
+        false => Ok(view.validate()?),
+    }
+}
+
+/// # Safety
+/// `text` is NULL or good for `length` bytes.
+unsafe fn given<'t>(text: *const c_char, length: usize) -> Result<&'t [u8]> {
+    if text.is_null() {
+        return Err(NULL);
+    }
+    // SAFETY: the caller's word.
+    unsafe { bytes_of(text.cast(), length) }
+}
+
+/// Applies a JSON patch (RFC 6902), whole or not at all: `patch` is an array of operations, as
+/// livebuf_from_json or livebuf_diff make it. `test` compares numbers as numbers, so 1 equals 1.0,
+/// and objects in any order.
+///
+/// Memory: `patch` is not needed afterwards; takes memory from the system while it runs. NULL:
+/// `doc` LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BAD_PATCH, LIVEBUF_TEST_FAILED, LIVEBUF_NOT_FOUND
+/// and others: `doc->error.operation` says which operation. The document is unchanged then.
+/// Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_patch(
+    doc: *mut livebuf_doc,
+    patch: livebuf_value,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let patch = guard(|| Ok(Patch::from_value(unsafe { valid(patch) }?)?));
+    // SAFETY: the caller's word.
+    unsafe { edit(doc, |editor| Ok(patch?.apply(editor)?)) }
+}
+
+/// livebuf_patch with JSON text of `length` bytes.
+///
+/// Memory: `text` is not needed afterwards; takes memory from the system while it runs. NULL:
+/// LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_patch; LIVEBUF_JSON_SYNTAX and its kin. Threads: an
+/// edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_patch_json_n(
+    doc: *mut livebuf_doc,
+    text: *const c_char,
+    length: usize,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let work = |editor: &mut Editor<Memory>| unsafe {
+        Ok(Patch::from_slice(given(text, length)?)?.apply(editor)?)
+    };
+    // SAFETY: the caller's word.
+    unsafe { edit(doc, work) }
+}
+
+/// Merges a value into a document (RFC 7396), whole or not at all: members of `patch` replace
+/// those of the document, objects member by member, and null removes a member.
+///
+/// Memory: `patch`, of another document, is not needed afterwards. NULL: `doc`
+/// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_OVERLAP for a value of the same document;
+/// LIVEBUF_NO_SPACE, limits. The document is unchanged then. Threads: an edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_merge(
+    doc: *mut livebuf_doc,
+    patch: livebuf_value,
+) -> livebuf_status {
+    let work = |editor: &mut Editor<Memory>| {
+        // SAFETY: the caller's word.
+        unsafe { UnderEdit::of(doc, editor).other(&patch) }?;
+        // SAFETY: the caller's word.
+        Ok(livebuf_patch::merge(editor, unsafe { valid(patch) }?)?)
+    };
+    // SAFETY: the caller's word.
+    unsafe { edit(doc, work) }
+}
+
+/// livebuf_merge with JSON text of `length` bytes.
+///
+/// Memory: `text` is not needed afterwards; takes memory from the system while it runs. NULL:
+/// LIVEBUF_NULL_ARGUMENT. Errors: as livebuf_merge; LIVEBUF_JSON_SYNTAX and its kin. Threads: an
+/// edit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_merge_json_n(
+    doc: *mut livebuf_doc,
+    text: *const c_char,
+    length: usize,
+) -> livebuf_status {
+    // SAFETY: the caller's word.
+    let work = |editor: &mut Editor<Memory>| unsafe {
+        Ok(livebuf_patch::merge_json(editor, given(text, length)?)?)
+    };
+    // SAFETY: the caller's word.
+    unsafe { edit(doc, work) }
+}
+
+/// The patch (RFC 6902) that makes `one` equal to `two`: a document with an array of operations.
+/// Equal values make an empty array. `flags`: LIVEBUF_DIFF_ORDERED or 0.
+///
+/// Memory: livebuf_destroy frees what it returns. NULL: `allocator` for the system's, `error` if
+/// it is not wanted. Errors: NULL: the values' own, what is damaged, LIVEBUF_IO. Threads: a read
+/// of both.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_diff(
+    one: livebuf_value,
+    two: livebuf_value,
+    flags: u32,
+    allocator: *const livebuf_allocator,
+    error: *mut livebuf_error,
+) -> *mut livebuf_doc {
+    let options = DiffOptions::new().ordered(flags & LIVEBUF_DIFF_ORDERED != 0);
+    let make = || {
+        // SAFETY: the caller's word.
+        let (one, two) = unsafe { (valid(one)?, valid(two)?) };
+        Ok(livebuf_patch::diff(one, two, &options)?.into_doc())
+    };
+    // SAFETY: the caller's word.
+    unsafe { made(guard(make), allocator, error) }
+}
+
+/// The merge patch (RFC 7396) that makes `one` equal to `two`, as a document.
+///
+/// Memory, NULL, Threads: as livebuf_diff. Errors: as livebuf_diff; LIVEBUF_UNSUPPORTED where a
+/// null of `two` would be needed, which a merge patch cannot say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn livebuf_merge_diff(
+    one: livebuf_value,
+    two: livebuf_value,
+    allocator: *const livebuf_allocator,
+    error: *mut livebuf_error,
+) -> *mut livebuf_doc {
+    let make = || {
+        // SAFETY: the caller's word.
+        let (one, two) = unsafe { (valid(one)?, valid(two)?) };
+        Ok(livebuf_patch::merge_diff(one, two)?)
+    };
+    // SAFETY: the caller's word.
+    unsafe { made(guard(make), allocator, error) }
+}
