@@ -15,7 +15,7 @@ import livebuf._livebuf
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1]
-CHECKED = ["python/livebuf", "examples/typed.py"]
+CHECKED = ["python/livebuf", "examples"]
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ use core::fmt::{self, Write};
 ///
 /// ```
 /// use livebuf::{Number, json};
-/// let doc = json!([1, 1.0, 9007199254740993, 9007199254740992.0]);
+/// let doc = json!([1, 1.0, 9007199254740993_i64, 9007199254740992.0]);
 /// let number = |index| Number::of(&doc.get(index)?.unwrap()).map(Option::unwrap);
 /// assert_eq!(number(0)?, number(1)?);
 /// assert!(number(2)? > number(3)?);
