@@ -25,7 +25,7 @@ import redis
 class StoredDocument:
     """A document under a key; its revision is under another one."""
 
-    def __init__(self, store: redis.Redis[bytes], key: str) -> None:
+    def __init__(self, store: redis.Redis, key: str) -> None:
         self.store, self.key = store, key
         self.revision = -1
         self.doc = livebuf.Document.from_python(None)
@@ -39,6 +39,7 @@ class StoredDocument:
 
     def edit(self, change: Callable[[livebuf.Document], None]) -> None:
         """Changes the document. `change` may be called again, with a newer document."""
+        pipe: Any
         with self.store.pipeline(transaction=True) as pipe:
             while True:
                 pipe.watch(f"{self.key}:revision")
@@ -90,11 +91,11 @@ def work(path: str, times: int) -> None:
     stored = StoredDocument(redis.Redis(unix_socket_path=path), "game")
 
     def score(doc: livebuf.Document) -> None:
-        doc["rounds"] += 1
-        doc["players"][n % 10]["score"] += 1
-        doc["players"][(n * 7) % 6000]["seen"] += 1
+        turn = doc["rounds"] = doc["rounds"] + 1
+        doc["players"][turn % 10]["score"] += 1
+        doc["players"][turn * 7 % 6000]["seen"] += 1
 
-    for n in range(times):
+    for _ in range(times):
         stored.edit(score)
     print(stored.repeated)
 
@@ -105,7 +106,7 @@ def run(path: str, times: int = 300, workers: int = 2) -> tuple[Any, int, int]:
     stored = StoredDocument(store, "game")
     players = [{"name": f"player {n}", "score": 0, "seen": 0} for n in range(6000)]
     stored.create({"rounds": 0, "players": players})
-    before = int(store.info("stats")["total_net_input_bytes"])
+    before = received(store)
     started = [
         subprocess.Popen(
             [sys.executable, __file__, path, str(times)], stdout=subprocess.PIPE, text=True
@@ -113,8 +114,15 @@ def run(path: str, times: int = 300, workers: int = 2) -> tuple[Any, int, int]:
         for _ in range(workers)
     ]
     repeated = [int(process.communicate()[0]) for process in started]
-    sent = int(store.info("stats")["total_net_input_bytes"]) - before
-    return livebuf.loads(store.get("game")), sum(repeated), sent
+    sent = received(store) - before
+    body: Any = store.get("game")
+    return livebuf.loads(body), sum(repeated), sent
+
+
+def received(store: redis.Redis) -> int:
+    """Bytes that the server received of all clients."""
+    stats: Any = store.info("stats")
+    return int(stats["total_net_input_bytes"])
 
 
 def main() -> None:

@@ -62,8 +62,11 @@ class Primary:
                 connection, _ = self.listener.accept()
             except OSError:
                 return  # Closed.
-            with contextlib.suppress(OSError), self.lock:
-                self.welcome(connection)
+            with self.lock:
+                try:
+                    self.welcome(connection)
+                except OSError:
+                    connection.close()
 
     def welcome(self, connection: socket.socket) -> None:
         """Brings a replica to the state of now."""
@@ -81,19 +84,28 @@ class Primary:
     def edit(self) -> Iterator[livebuf.Document]:
         """Edits the document, and sends what changed. An exception takes the edits back."""
         with self.lock:
-            with self.doc.recording(delta=True) as changes, self.doc.transaction():
-                yield self.doc
-            self.deltas.append(changes.delta)
-            for replica in list(self.replicas):
-                try:
-                    send(replica, DELTA, bytes(changes.delta))
-                except OSError:
-                    self.replicas.remove(replica)  # It comes back when it can.
+            changes = self.doc.recording(delta=True)
+            try:
+                with changes, self.doc.transaction():
+                    yield self.doc
+            finally:
+                # Of edits that were taken back, too: it leads to the next state.
+                self.publish(changes.delta)
+
+    def publish(self, delta: livebuf.Delta) -> None:
+        self.deltas.append(delta)
+        for replica in list(self.replicas):
+            try:
+                send(replica, DELTA, bytes(delta))
+            except OSError:
+                replica.close()  # It comes back when it can.
+                self.replicas.remove(replica)
 
     def close(self) -> None:
         self.listener.close()
-        for replica in self.replicas:
-            replica.close()
+        with self.lock:
+            for replica in self.replicas:
+                replica.close()
 
 
 class Replica:

@@ -33,14 +33,12 @@ class Server:
         with self.doc.recording(delta=True) as changes:
             try:
                 self.doc.patch(patch)
+                possible = True
             except livebuf.PatchError:
-                pass
-        if changes.delta.changes:
-            self.deltas.append(bytes(changes.delta))
-            return True
-        # Nothing changed: the state is the one of before.
-        self.doc.set_state(changes.delta.base)
-        return False
+                possible = False
+        # Of a patch that was impossible, too: it leads to the next state.
+        self.deltas.append(bytes(changes.delta))
+        return possible
 
 
 class Person:

@@ -48,8 +48,9 @@ def test_sqlite_ways_agree(tmp_path: Path) -> None:
     for name, milliseconds, written, after in results:
         print(f"{name}: {milliseconds:.2f} ms, {written} bytes to the log")
         assert after == value, name
-    ranges, *others = [written for _, _, written, _ in results]
-    assert ranges < 50_000 and all(written > 200_000 for written in others)
+    ranges, whole, jsonb, parsed = [written for _, _, written, _ in results]
+    # SQLite itself writes only the pages that differ, where a row keeps its length.
+    assert max(ranges, whole) < 50_000 < 200_000 < min(jsonb, parsed)
 
 
 def test_sqlite_edits(tmp_path: Path) -> None:
