@@ -426,8 +426,7 @@ pub unsafe extern "C" fn livebuf_update_all(
             if !update(user, value, &raw mut replacement) {
                 continue;
             }
-            let set =
-                livebuf_set_pointer_n(doc, text, length, replacement, core::ptr::null_mut());
+            let set = livebuf_set_pointer_n(doc, text, length, replacement, core::ptr::null_mut());
             if set != OK {
                 // The error that counts is that of the edit.
                 livebuf_rollback(doc);
