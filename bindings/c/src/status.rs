@@ -24,17 +24,18 @@ const fn terminated(text: &'static str) -> &'static CStr {
 }
 
 macro_rules! statuses {
-    ($($name:ident, $message:literal;)+) => {
-        const fn message(status: livebuf_status) -> &'static CStr {
+    ($function:ident, else $otherwise:ident: $($name:ident, $message:literal;)+) => {
+        const fn $function(status: livebuf_status) -> &'static CStr {
             $(if status == livebuf_code::$name as livebuf_status {
                 return const { terminated(concat!($message, "\0")) };
             })+
-            c"unknown status"
+            $otherwise(status)
         }
     };
 }
 
 statuses! {
+    message, else of_changes:
     LIVEBUF_OK, "no error";
     LIVEBUF_NOT_A_DOCUMENT, "not a LiveBuf document";
     LIVEBUF_UNSUPPORTED_VERSION, "the document's version is newer than this library";
@@ -79,6 +80,15 @@ statuses! {
     LIVEBUF_JSON_END, "the JSON text ends inside a value, or holds none";
     LIVEBUF_JSON_NOT_FINITE, "JSON has no infinity and no NaN";
     LIVEBUF_JSON_OUTPUT_LIMIT, "the JSON text would be longer than allowed";
+    LIVEBUF_NULL_ARGUMENT, "an argument is NULL that must not be";
+    LIVEBUF_NOT_OPEN, "the document was not initialised or opened";
+    LIVEBUF_INTERNAL, "an error of the library itself: please report it";
+}
+
+// The buffer API by itself answers none of these.
+#[cfg(feature = "std")]
+statuses! {
+    of_changes, else unknown:
     LIVEBUF_BAD_PATCH, "not a JSON patch: an array of operations";
     LIVEBUF_TEST_FAILED, "the value is not the one that the patch expects";
     LIVEBUF_INTO_ITSELF, "a value cannot move into itself";
@@ -90,9 +100,15 @@ statuses! {
     LIVEBUF_WRONG_BYTES, "the document has not the bytes that the delta was made of";
     LIVEBUF_NO_DIGEST, "the delta has no digest to compare with";
     LIVEBUF_NO_OLD_BYTES, "the delta was recorded without old bytes";
-    LIVEBUF_NULL_ARGUMENT, "an argument is NULL that must not be";
-    LIVEBUF_NOT_OPEN, "the document was not initialised or opened";
-    LIVEBUF_INTERNAL, "an error of the library itself: please report it";
+}
+
+#[cfg(not(feature = "std"))]
+const fn of_changes(status: livebuf_status) -> &'static CStr {
+    unknown(status)
+}
+
+const fn unknown(_status: livebuf_status) -> &'static CStr {
+    c"unknown status"
 }
 
 /// The statuses. To 63 they are those of every language. Of the rest, 64 to 95 belong to JSON
@@ -311,6 +327,9 @@ impl fmt::Display for livebuf_error {
         let livebuf_error { line, column, operation, offset, detail, .. } = self;
         if of_json {
             write!(f, ", at line {line}, column {column} (byte {offset})")?;
+        }
+        if cfg!(not(feature = "std")) {
+            return Ok(());
         }
         if *operation != 0 {
             write!(f, ", in operation {operation} of the patch (the first is 1)")?;
