@@ -304,7 +304,7 @@ pub(crate) fn copy_keys<S: Storage, O: Observer>(
 }
 
 /// Writes key `index` and counts it. Returns the shape with the key.
-#[inline]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn put_key<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     shape: Shape,

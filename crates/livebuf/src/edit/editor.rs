@@ -796,10 +796,13 @@ impl<S: Storage> Editor<S> {
         if storage.bytes().len() < HEADER_SIZE as usize {
             storage.grow(HEADER_SIZE as u64)?;
         }
-        let mut space = Space::new(storage, (), HEADER_SIZE, true, Limits::default());
-        space.write(0, &NULL_DOCUMENT);
+        // Before there is a space: one that was called would be copied to its place.
+        storage.will_change(0, NULL_DOCUMENT.len() as u64);
+        if let Some(header) = storage.bytes_mut().get_mut(..NULL_DOCUMENT.len()) {
+            header.copy_from_slice(&NULL_DOCUMENT);
+        }
         Ok(place.write(Editor {
-            space,
+            space: Space::new(storage, (), HEADER_SIZE, true, Limits::default()),
             handles: Handles::new(),
             detached: 0,
             #[cfg(feature = "small")]

@@ -580,7 +580,20 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// Zeroes a range.
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn zero(&mut self, offset: u64, length: u64) {
+        let start = offset as usize;
+        if S::SEALS
+            && !O::ACTIVE
+            && let Some(place) = self.storage.unwatched().get_mut(start..start + length as usize)
+        {
+            return place.fill(0);
+        }
+        self.zero_told(offset, length);
+    }
+
+    /// Zeroes, and tells all who are to know it.
+    fn zero_told(&mut self, offset: u64, length: u64) {
         if length == 0 {
             return;
         }
@@ -592,23 +605,16 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 self.write(offset + done, &ZEROS[..size as usize]);
                 done += size;
             }
-        } else {
-            let start = offset as usize;
-            if S::SEALS
-                && let Some(place) =
-                    self.storage.unwatched().get_mut(start..start + length as usize)
-            {
-                place.fill(0);
-                return;
-            }
-            if !self.may_change(offset, length) {
-                return;
-            }
-            self.storage.will_change(offset, length);
-            match self.storage.bytes_mut().get_mut(start..start + length as usize) {
-                Some(place) => place.fill(0),
-                None => debug_assert!(false, "zeroing outside the document at {offset}"),
-            }
+            return;
+        }
+        if !self.may_change(offset, length) {
+            return;
+        }
+        self.storage.will_change(offset, length);
+        let start = offset as usize;
+        match self.storage.bytes_mut().get_mut(start..start + length as usize) {
+            Some(place) => place.fill(0),
+            None => debug_assert!(false, "zeroing outside the document at {offset}"),
         }
     }
 
@@ -758,7 +764,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// Makes the used bytes longer by `size` zeroed bytes.
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn extend(&mut self, size: u64) {
         if size == 0 {
             return;
