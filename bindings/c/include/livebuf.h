@@ -2360,7 +2360,7 @@ livebuf_delta_recorder *livebuf_delta_begin(livebuf_doc *doc,
  * Memory: livebuf_free with the same allocator and `*length` frees it. NULL: `allocator` for the
  * system's; others: NULL. Errors: NULL, and in `doc->error` LIVEBUF_BAD_SEQUENCE within a
  * transaction and where the recorder does not note this document's changes: it is not freed
- * then; LIVEBUF_NO_SPACE, LIVEBUF_IO. Threads: an edit.
+ * then, nor where an argument is NULL; LIVEBUF_NO_SPACE, LIVEBUF_IO. Threads: an edit.
  */
 uint8_t *livebuf_delta_end(livebuf_doc *doc,
                            livebuf_delta_recorder *recorder,
@@ -2388,7 +2388,8 @@ void livebuf_delta_cancel(livebuf_doc *doc, livebuf_delta_recorder *recorder);
  * Memory: `delta` is not needed afterwards. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
  * LIVEBUF_WRONG_STATE or LIVEBUF_NO_STATE where the document has another state;
  * LIVEBUF_NOT_A_DELTA, LIVEBUF_BAD_DELTA; LIVEBUF_NO_DIGEST, LIVEBUF_WRONG_BYTES;
- * LIVEBUF_NO_SPACE; LIVEBUF_BAD_SEQUENCE while the document has a history or makes a delta. The document is unchanged then. Threads: an edit.
+ * LIVEBUF_NO_SPACE; LIVEBUF_BAD_SEQUENCE while the document has a history or makes a delta. The
+ * document is unchanged then. Threads: an edit.
  */
 livebuf_status livebuf_delta_apply(livebuf_doc *doc,
                                    const uint8_t *delta,

@@ -260,7 +260,7 @@ pub unsafe extern "C" fn livebuf_delta_begin(
 /// Memory: livebuf_free with the same allocator and `*length` frees it. NULL: `allocator` for the
 /// system's; others: NULL. Errors: NULL, and in `doc->error` LIVEBUF_BAD_SEQUENCE within a
 /// transaction and where the recorder does not note this document's changes: it is not freed
-/// then; LIVEBUF_NO_SPACE, LIVEBUF_IO. Threads: an edit.
+/// then, nor where an argument is NULL; LIVEBUF_NO_SPACE, LIVEBUF_IO. Threads: an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_delta_end(
     doc: *mut livebuf_doc,
@@ -270,7 +270,7 @@ pub unsafe extern "C" fn livebuf_delta_end(
 ) -> *mut u8 {
     let mut made = ptr::null_mut();
     let work = |editor: &mut Editor<Memory>| {
-        if recorder.is_null() {
+        if recorder.is_null() || length.is_null() {
             return Err(NULL);
         }
         // SAFETY: the caller's word.
@@ -320,7 +320,8 @@ pub unsafe extern "C" fn livebuf_delta_cancel(
 /// Memory: `delta` is not needed afterwards. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
 /// LIVEBUF_WRONG_STATE or LIVEBUF_NO_STATE where the document has another state;
 /// LIVEBUF_NOT_A_DELTA, LIVEBUF_BAD_DELTA; LIVEBUF_NO_DIGEST, LIVEBUF_WRONG_BYTES;
-/// LIVEBUF_NO_SPACE; LIVEBUF_BAD_SEQUENCE while the document has a history or makes a delta. The document is unchanged then. Threads: an edit.
+/// LIVEBUF_NO_SPACE; LIVEBUF_BAD_SEQUENCE while the document has a history or makes a delta. The
+/// document is unchanged then. Threads: an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_delta_apply(
     doc: *mut livebuf_doc,

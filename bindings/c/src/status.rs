@@ -67,7 +67,7 @@ statuses! {
     LIVEBUF_READ_ONLY, "the document is read-only";
     LIVEBUF_BAD_POINTER, "malformed JSON pointer";
     LIVEBUF_BAD_NUMBER, "not a valid number";
-    LIVEBUF_BAD_SEQUENCE, "encoder events came in an impossible order";
+    LIVEBUF_BAD_SEQUENCE, "the calls came in an impossible order";
     LIVEBUF_IO, "the operating system refused";
     LIVEBUF_UNSUPPORTED, "the operation does not support this value";
     LIVEBUF_SCRATCH_TOO_SMALL, "the scratch memory is too small";

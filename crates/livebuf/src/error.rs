@@ -104,8 +104,9 @@ kinds! {
     BadPointer = 29, "malformed JSON pointer";
     /// A number's text is not a JSON number, or a float is not finite where it must be.
     BadNumber = 30, "not a valid number";
-    /// Encoder events came in an impossible order.
-    BadSequence = 31, "encoder events came in an impossible order";
+    /// Calls came in an impossible order: events of an encoder, or the end of a transaction that
+    /// nobody began.
+    BadSequence = 31, "the calls came in an impossible order";
     /// The operating system refused memory or a file operation; `detail` is its error number.
     Io = 32, "the operating system refused";
     /// Values differ in a way the requested operation cannot express.
