@@ -1975,7 +1975,7 @@ livebuf_status livebuf_flush(livebuf_doc *doc);
 uint8_t *livebuf_export(livebuf_doc *doc, const livebuf_allocator *allocator, size_t *length);
 
 /**
- * Frees what livebuf_export and livebuf_to_json_new returned.
+ * Frees what livebuf_export, livebuf_to_json_new and the calls that make deltas returned.
  *
  * Memory: gives `block` of `size` bytes back to `allocator`. NULL: `allocator` stands for
  * the system's; a NULL `block` is fine. Errors: none. Threads: any.
@@ -2673,7 +2673,7 @@ bool livebuf_matches_next(livebuf_matches *matches);
  * Memory: writes at most `capacity` bytes to `text`, a NUL at the end among them. NULL: `text` if
  * `capacity` is 0, to ask for the length; `matches`: 0. Errors: none. Threads: a read.
  */
-size_t livebuf_matches_path(livebuf_matches *matches,
+size_t livebuf_matches_path(const livebuf_matches *matches,
                             char *text,
                             size_t capacity);
 
@@ -2683,7 +2683,7 @@ size_t livebuf_matches_path(livebuf_matches *matches,
  *
  * Memory, NULL, Errors, Threads: as livebuf_matches_path.
  */
-size_t livebuf_matches_pointer(livebuf_matches *matches, char *text, size_t capacity);
+size_t livebuf_matches_pointer(const livebuf_matches *matches, char *text, size_t capacity);
 
 /**
  * Frees matches.
@@ -2715,9 +2715,9 @@ livebuf_status livebuf_query_count(const livebuf_query *query,
  * Sets all matches of a query in the document to a value, all or none. `*count` becomes how many
  * were set. A match within another one is gone with it, and does not count.
  *
- * Memory: copies what `value` refers to. NULL: `count` if it
- * is not wanted; others LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BUDGET_EXCEEDED; as
- * livebuf_set_pointer. The document is unchanged then. Threads: an edit.
+ * Memory: copies what `value` refers to. NULL: `count` if it is not wanted; others
+ * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BUDGET_EXCEEDED; as livebuf_set_pointer. The document is
+ * unchanged then. Threads: an edit.
  */
 livebuf_status livebuf_set_all(livebuf_doc *doc,
                                const livebuf_query *query,

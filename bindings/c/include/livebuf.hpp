@@ -1527,7 +1527,7 @@ class match {
   std::string pointer() const { return text(livebuf_matches_pointer); }
 
  private:
-  std::string text(std::size_t (*print)(livebuf_matches *, char *, std::size_t)) const {
+  std::string text(std::size_t (*print)(const livebuf_matches *, char *, std::size_t)) const {
     std::string line(print(matches_, nullptr, 0) + 1, '\0');
     line.resize(print(matches_, &line[0], line.size()));
     return line;

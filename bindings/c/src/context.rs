@@ -275,18 +275,50 @@ impl Keeper {
     }
 }
 
+/// What was made, or NULL and the reason in `error`.
+///
 /// # Safety
 /// `error` is NULL or good for writing.
-unsafe fn hand_out(made: Result<*mut livebuf_doc>, error: *mut livebuf_error) -> *mut livebuf_doc {
-    let (doc, what) = match made {
-        Ok(doc) => (doc, livebuf_error::NONE),
+pub(crate) unsafe fn hand_out<T>(made: Result<*mut T>, error: *mut livebuf_error) -> *mut T {
+    let (made, what) = match made {
+        Ok(made) => (made, livebuf_error::NONE),
         Err(what) => (ptr::null_mut(), what),
     };
     // SAFETY: the caller's word.
     if let Some(error) = unsafe { error.as_mut() } {
         *error = what;
     }
-    doc
+    made
+}
+
+/// The same with the reason in the error of a document.
+///
+/// # Safety
+/// `doc` is NULL or a document that nobody else uses now.
+pub(crate) unsafe fn hand_out_of<T>(made: Result<*mut T>, doc: *mut livebuf_doc) -> *mut T {
+    made.unwrap_or_else(|error| {
+        // SAFETY: the caller's word.
+        if let Some(doc) = unsafe { doc.as_mut() } {
+            doc.status(Err(error));
+        }
+        ptr::null_mut()
+    })
+}
+
+/// A copy of bytes for the caller, and how many they are.
+///
+/// # Safety
+/// `allocator` is NULL or good for reading, `length` NULL or good for writing.
+pub(crate) unsafe fn copy_out(
+    bytes: &[u8],
+    allocator: *const livebuf_allocator,
+    length: *mut usize,
+) -> Result<*mut u8> {
+    // SAFETY: the caller's word.
+    let (allocator, length) =
+        unsafe { (livebuf_allocator::given(allocator)?, length.as_mut().ok_or(NULL)?) };
+    *length = bytes.len();
+    Ok(allocator.copy(bytes)?)
 }
 
 /// Least memory of a new document.
@@ -590,26 +622,17 @@ pub unsafe extern "C" fn livebuf_export(
     allocator: *const livebuf_allocator,
     length: *mut usize,
 ) -> *mut u8 {
-    // SAFETY: the caller's word.
-    let Some(doc) = (unsafe { doc.as_mut() }) else { return ptr::null_mut() };
     let export = || {
         // SAFETY: the caller's word.
-        let (allocator, length) =
-            unsafe { (livebuf_allocator::given(allocator)?, length.as_mut().ok_or(NULL)?) };
-        let bytes = doc.view()?.as_bytes();
-        *length = bytes.len();
-        Ok(allocator.copy(bytes)?)
+        let bytes = unsafe { doc.as_ref() }.ok_or(NULL)?.view()?.as_bytes();
+        // SAFETY: the caller's word.
+        unsafe { copy_out(bytes, allocator, length) }
     };
-    match export() {
-        Ok(block) => block,
-        Err(error) => {
-            doc.status(Err(error));
-            ptr::null_mut()
-        }
-    }
+    // SAFETY: the caller's word.
+    unsafe { hand_out_of(export(), doc) }
 }
 
-/// Frees what livebuf_export and livebuf_to_json_new returned.
+/// Frees what livebuf_export, livebuf_to_json_new and the calls that make deltas returned.
 ///
 /// Memory: gives `block` of `size` bytes back to `allocator`. NULL: `allocator` stands for
 /// the system's; a NULL `block` is fine. Errors: none. Threads: any.

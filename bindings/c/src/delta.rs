@@ -8,7 +8,7 @@ use core::{ptr, slice};
 
 use livebuf::{Delta, DeltaError, Editor, History, Recorder, State};
 
-use crate::context::livebuf_allocator;
+use crate::context::{copy_out, hand_out, hand_out_of, livebuf_allocator};
 use crate::document::{Memory, bytes_of, edit, guard, livebuf_doc};
 use crate::status::{NULL, Result, livebuf_code, livebuf_error, livebuf_status};
 
@@ -175,44 +175,11 @@ unsafe extern "C" fn note(user: *mut c_void, bytes: *const u8, offset: usize, le
     }
 }
 
-/// Runs what fails into the error of a document.
-///
-/// # Safety
-/// `doc` is NULL or a document that nobody else uses now.
-unsafe fn with_error<T>(doc: *mut livebuf_doc, work: impl FnOnce() -> Result<*mut T>) -> *mut T {
-    match guard(work) {
-        Ok(made) => made,
-        Err(error) => {
-            // SAFETY: the caller's word.
-            if let Some(doc) = unsafe { doc.as_mut() } {
-                doc.status(Err(error));
-            }
-            ptr::null_mut()
-        }
-    }
-}
-
 /// # Safety
 /// `doc` is NULL or a document.
 unsafe fn editor_of<'d>(doc: *const livebuf_doc) -> Result<&'d Editor<Memory>> {
     // SAFETY: the caller's word.
     unsafe { doc.as_ref() }.ok_or(NULL)?.editor()
-}
-
-/// Bytes as memory of an allocator.
-///
-/// # Safety
-/// `allocator` is NULL or good for reading, `length` NULL or good for writing.
-unsafe fn handed_out(
-    bytes: &[u8],
-    allocator: *const livebuf_allocator,
-    length: *mut usize,
-) -> Result<*mut u8> {
-    // SAFETY: the caller's word.
-    let (allocator, length) =
-        unsafe { (livebuf_allocator::given(allocator)?, length.as_mut().ok_or(NULL)?) };
-    *length = bytes.len();
-    Ok(allocator.copy(bytes)?)
 }
 
 /// Notes the changes of a document to make a delta of them: got from livebuf_delta_begin.
@@ -249,7 +216,7 @@ pub unsafe extern "C" fn livebuf_delta_begin(
         Ok(Box::into_raw(Box::new(livebuf_delta_recorder { watch, digest })))
     };
     // SAFETY: the caller's word.
-    unsafe { with_error(doc, begin) }
+    unsafe { hand_out_of(guard(begin), doc) }
 }
 
 /// Makes a delta of what changed since livebuf_delta_begin, gives the document the state that it
@@ -284,7 +251,7 @@ pub unsafe extern "C" fn livebuf_delta_end(
             delta.set_digest(editor.doc())?;
         }
         // SAFETY: the caller's word.
-        made = unsafe { handed_out(&delta.to_bytes(), allocator, length) }?;
+        made = unsafe { copy_out(&delta.to_bytes(), allocator, length) }?;
         Ok(())
     };
     // SAFETY: the caller's word.
@@ -434,10 +401,10 @@ pub unsafe extern "C" fn livebuf_delta_compose(
         // SAFETY: the caller's word.
         let (first, second) = unsafe { (read(first, first_length)?, read(second, second_length)?) };
         // SAFETY: the caller's word.
-        unsafe { handed_out(&first.compose(&second)?.to_bytes(), allocator, length) }
+        unsafe { copy_out(&first.compose(&second)?.to_bytes(), allocator, length) }
     };
     // SAFETY: the caller's word.
-    unsafe { or_error(make, error) }
+    unsafe { hand_out(guard(make), error) }
 }
 
 /// The delta that leads back: it takes the changes of this one back.
@@ -456,27 +423,10 @@ pub unsafe extern "C" fn livebuf_delta_invert(
         // SAFETY: the caller's word.
         let delta = unsafe { read(delta, delta_length) }?;
         // SAFETY: the caller's word.
-        unsafe { handed_out(&delta.invert()?.to_bytes(), allocator, length) }
+        unsafe { copy_out(&delta.invert()?.to_bytes(), allocator, length) }
     };
     // SAFETY: the caller's word.
-    unsafe { or_error(make, error) }
-}
-
-/// # Safety
-/// `error` is NULL or good for writing.
-pub(crate) unsafe fn or_error<T>(
-    make: impl FnOnce() -> Result<*mut T>,
-    error: *mut livebuf_error,
-) -> *mut T {
-    let (made, what) = match guard(make) {
-        Ok(made) => (made, livebuf_error::NONE),
-        Err(what) => (ptr::null_mut(), what),
-    };
-    // SAFETY: the caller's word.
-    if let Some(error) = unsafe { error.as_mut() } {
-        *error = what;
-    }
-    made
+    unsafe { hand_out(guard(make), error) }
 }
 
 /// Steps of a document that can be undone and redone: got from livebuf_history_begin.
@@ -519,10 +469,11 @@ impl livebuf_history {
             Err(error) => {
                 // The steps before lead to a state that cannot be reached any more.
                 self.steps.clear();
-                match editor.state() {
-                    Some(_) => Err(error.into()),
+                let named = match editor.state() {
+                    Some(_) => Ok(()),
                     None => editor.set_state(State::random()).map_err(livebuf_error::from),
-                }
+                };
+                named.and(Err(error.into()))
             }
         };
         self.restart(editor);
@@ -681,10 +632,10 @@ pub unsafe extern "C" fn livebuf_history_delta(
         let last = last.ok_or(livebuf_error::of(livebuf_code::LIVEBUF_NOT_FOUND))?;
         // Old bytes serve the history alone.
         // SAFETY: the caller's word.
-        unsafe { handed_out(&last.without_old().to_bytes(), allocator, length) }
+        unsafe { copy_out(&last.without_old().to_bytes(), allocator, length) }
     };
     // SAFETY: the caller's word.
-    unsafe { or_error(make, error) }
+    unsafe { hand_out(guard(make), error) }
 }
 
 /// Ends a history: its steps are forgotten. The document stays as it is.

@@ -11,7 +11,7 @@ use livebuf_json::{
     from_slice_with, to_vec_with, to_writer,
 };
 
-use crate::context::{from_io, livebuf_allocator, made, path_of, replace_file};
+use crate::context::{from_io, hand_out, livebuf_allocator, made, path_of, replace_file};
 use crate::document::{
     Memory, bytes_of, guard, livebuf_doc, livebuf_is_trusted, livebuf_limits, place_editor,
 };
@@ -329,16 +329,8 @@ pub unsafe extern "C" fn livebuf_to_json_new(
         text.push(0);
         Ok(allocator.copy(&text)?)
     };
-    match print() {
-        Ok(text) => text.cast(),
-        Err(what) => {
-            // SAFETY: the caller's word.
-            if let Some(error) = unsafe { error.as_mut() } {
-                *error = what;
-            }
-            ptr::null_mut()
-        }
-    }
+    // SAFETY: the caller's word.
+    unsafe { hand_out(print(), error) }.cast()
 }
 
 /// Prints a value as JSON to a file, which is the old one or the new one at any time: a file

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ::livebuf_query::{Location, Matches, Query, QueryError};
 use livebuf::{Checked, Editor, Value};
 
-use crate::delta::or_error;
+use crate::context::hand_out;
 use crate::document::{Memory, edit, guard, livebuf_doc};
 use crate::edit::{UnderEdit, livebuf_new, livebuf_set_pointer_n, with_new};
 use crate::read::{livebuf_pointer_n, livebuf_root, livebuf_value, stale, text_of};
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn livebuf_query_new_n(
         Ok(Box::into_raw(Box::new(livebuf_query { query: Arc::new(query) })))
     };
     // SAFETY: the caller's word.
-    unsafe { or_error(make, error) }
+    unsafe { hand_out(guard(make), error) }
 }
 
 /// Frees a query. Matches that it found can still be stepped through.
@@ -133,13 +133,18 @@ pub unsafe extern "C" fn livebuf_matches_new(
 }
 
 impl livebuf_matches {
-    fn steps(&mut self) -> Option<&mut Steps> {
+    fn steps(&self) -> Option<&Steps> {
         // SAFETY: NULL, or made by `livebuf_matches_new`.
+        unsafe { self.private_steps.cast::<Steps>().as_ref() }
+    }
+
+    fn steps_mut(&mut self) -> Option<&mut Steps> {
+        // SAFETY: as above.
         unsafe { self.private_steps.cast::<Steps>().as_mut() }
     }
 
     fn next(&mut self) -> Result<Option<livebuf_value>> {
-        let Some(steps) = self.steps() else { return Ok(None) };
+        let Some(steps) = self.steps_mut() else { return Ok(None) };
         // The bytes may be elsewhere after an edit.
         // SAFETY: the caller's word: the document outlives what borrows it.
         unsafe { steps.root.view() }.map_err(|_| stale())?;
@@ -152,7 +157,7 @@ impl livebuf_matches {
     /// # Safety
     /// As `livebuf_matches_path`.
     unsafe fn print(
-        &mut self,
+        &self,
         text: *mut c_char,
         capacity: usize,
         place: impl FnOnce(&Location<'_>) -> String,
@@ -194,7 +199,7 @@ pub unsafe extern "C" fn livebuf_matches_next(matches: *mut livebuf_matches) -> 
         None => {
             matches.value = livebuf_value::NOT_FOUND;
             matches.error = error.unwrap_or(livebuf_error::NONE);
-            if let Some(steps) = matches.steps() {
+            if let Some(steps) = matches.steps_mut() {
                 steps.location = None;
             }
             false
@@ -209,12 +214,12 @@ pub unsafe extern "C" fn livebuf_matches_next(matches: *mut livebuf_matches) -> 
 /// `capacity` is 0, to ask for the length; `matches`: 0. Errors: none. Threads: a read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_matches_path(
-    matches: *mut livebuf_matches,
+    matches: *const livebuf_matches,
     text: *mut c_char,
     capacity: usize,
 ) -> usize {
     // SAFETY: the caller's word.
-    let Some(matches) = (unsafe { matches.as_mut() }) else { return 0 };
+    let Some(matches) = (unsafe { matches.as_ref() }) else { return 0 };
     // SAFETY: the caller's word.
     unsafe { matches.print(text, capacity, |location| location.to_string()) }
 }
@@ -225,12 +230,12 @@ pub unsafe extern "C" fn livebuf_matches_path(
 /// Memory, NULL, Errors, Threads: as livebuf_matches_path.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_matches_pointer(
-    matches: *mut livebuf_matches,
+    matches: *const livebuf_matches,
     text: *mut c_char,
     capacity: usize,
 ) -> usize {
     // SAFETY: the caller's word.
-    let Some(matches) = (unsafe { matches.as_mut() }) else { return 0 };
+    let Some(matches) = (unsafe { matches.as_ref() }) else { return 0 };
     // SAFETY: the caller's word.
     unsafe { matches.print(text, capacity, |location| location.to_pointer()) }
 }
@@ -320,9 +325,9 @@ unsafe fn edit_all(
 /// Sets all matches of a query in the document to a value, all or none. `*count` becomes how many
 /// were set. A match within another one is gone with it, and does not count.
 ///
-/// Memory: copies what `value` refers to. NULL: `count` if it
-/// is not wanted; others LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BUDGET_EXCEEDED; as
-/// livebuf_set_pointer. The document is unchanged then. Threads: an edit.
+/// Memory: copies what `value` refers to. NULL: `count` if it is not wanted; others
+/// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_BUDGET_EXCEEDED; as livebuf_set_pointer. The document is
+/// unchanged then. Threads: an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_set_all(
     doc: *mut livebuf_doc,

@@ -190,7 +190,16 @@ static void deltas(void) {
   first = livebuf_delta_end(&mine, recorder, NULL, &length);
   STATUS(livebuf_delta_apply(&follows, first, length, 0), LIVEBUF_OK);
   CHECK(same(&mine, &follows));
+  livebuf_free(NULL, first, length);
+  /* Where the new length has no room, the copy stays as it was. */
   STATUS(livebuf_open(&follows, other_buffer, mine.length, mine.length), LIVEBUF_OK);
+  recorder = livebuf_delta_begin(&mine, 0);
+  STATUS(livebuf_set_str(&mine, LIVEBUF_ROOT, "team", "a text that needs some room"), LIVEBUF_OK);
+  first = livebuf_delta_end(&mine, recorder, NULL, &length);
+  static uint8_t before[4096];
+  memcpy(before, other_buffer, follows.length);
+  STATUS(livebuf_delta_apply(&follows, first, length, 0), LIVEBUF_NO_SPACE);
+  CHECK(follows.length < mine.length && !memcmp(before, other_buffer, follows.length));
   livebuf_free(NULL, first, length);
 }
 

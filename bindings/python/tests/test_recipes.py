@@ -23,7 +23,6 @@ def example(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # Dataclasses and pickles look there.
     spec.loader.exec_module(module)
     return module
 

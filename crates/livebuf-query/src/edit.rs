@@ -6,14 +6,8 @@ use livebuf::{Checked, Editor, Error, ErrorKind, New, Observer, Result, Storage,
 
 /// The places of which none lies within another: the outermost.
 fn outermost<S: Storage, O: Observer>(editor: &Editor<S, O>, query: &Query) -> Result<Vec<String>> {
-    let mut found: Vec<Location<'_>> = query
-        .find(editor.doc())
-        .map(|found| found.map(|found| found.into_location()))
-        .collect::<Result<_>>()?;
-    // A place comes before those within it, and these before all others.
-    found.sort_unstable();
     let mut kept: Vec<Location<'_>> = Vec::new();
-    for place in found {
+    for place in query.locations(editor.doc())? {
         let within = |outer: &Location<'_>| place.steps().starts_with(outer.steps());
         if !kept.last().is_some_and(within) {
             kept.push(place);

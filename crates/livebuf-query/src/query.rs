@@ -139,8 +139,8 @@ impl Query {
         self.find(value).next().transpose()
     }
 
-    /// The places of the matches as JSON pointers, each once. The deepest and last come first, so
-    /// that you can edit them in this order: no edit of a match shifts a match behind it.
+    /// The places of the matches as JSON pointers, each once, the deepest and last first. Edit them
+    /// in this order: then no edit shifts a place that is still to come.
     ///
     /// # Errors
     /// As an item of [`find`](Self::find).
@@ -152,11 +152,19 @@ impl Query {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn places<'d, V: AsValue<'d>>(&self, value: V) -> Result<Vec<String>> {
+        Ok(self.locations(value)?.iter().rev().map(Location::to_pointer).collect())
+    }
+
+    /// The places of the matches, each once: one before those within it, and these before others.
+    pub(crate) fn locations<'q, 'd: 'q, V: AsValue<'d>>(
+        &'q self,
+        value: V,
+    ) -> Result<Vec<Location<'q>>> {
         let found = self.find(value).map(|found| found.map(Match::into_location));
         let mut found: Vec<Location<'_>> = found.collect::<Result<_>>()?;
         found.sort_unstable();
         found.dedup();
-        Ok(found.iter().rev().map(Location::to_pointer).collect())
+        Ok(found)
     }
 
     /// The count of the matches.

@@ -796,7 +796,8 @@ impl<S: Storage> Editor<S> {
         if storage.bytes().len() < HEADER_SIZE as usize {
             storage.grow(HEADER_SIZE as u64)?;
         }
-        // Before there is a space: one that was called would be copied to its place.
+        // Written before the space is made. The compiler then makes the space in its place, where
+        // it would else copy it there.
         storage.will_change(0, NULL_DOCUMENT.len() as u64);
         if let Some(header) = storage.bytes_mut().get_mut(..NULL_DOCUMENT.len()) {
             header.copy_from_slice(&NULL_DOCUMENT);
