@@ -46,6 +46,17 @@ fn edit<S: Storage, O: Observer>(doc: &mut Editor<S, O>, input: &mut Input<'_>) 
     }
 }
 
+/// The document in other storage, which may be shorter than it was.
+fn moved(mut doc: Editor<VecStorage, Recorder>) -> Editor<VecStorage, Recorder> {
+    let recorder = std::mem::take(doc.observer_mut());
+    let storage = VecStorage::from_slice(doc.as_bytes()).expect("memory");
+    let mut moved = Editor::open_unvalidated_with(storage, recorder).expect("valid");
+    if doc.is_trusted() {
+        moved.validate().expect("valid");
+    }
+    moved
+}
+
 /// Applies a delta to a copy of a base, which it must make equal.
 fn check(base: &[u8], delta: &Delta, after: &[u8]) {
     let received = Delta::from_bytes(&delta.to_bytes()).expect("sound");
@@ -107,6 +118,13 @@ pub fn run(data: &[u8]) -> Met {
                 *doc.observer_mut() =
                     if keeps { Recorder::with_old(&base) } else { Recorder::new(&base) };
                 edit(&mut doc, &mut input);
+                if input.one_in(8) {
+                    if input.one_in(2) {
+                        doc.compact().expect("memory");
+                    }
+                    doc = moved(doc);
+                    edit(&mut doc, &mut input);
+                }
                 let recorder = std::mem::take(doc.observer_mut());
                 let changed = check_ranges(&base, &recorder, doc.as_bytes());
                 let delta = Delta::make(&mut doc, recorder).expect("recorded");

@@ -183,6 +183,24 @@ def test_deltas_keep_copies_equal(chance: random.Random) -> None:
     assert bytes(late) == bytes(doc)
 
 
+def test_old_bytes_are_kept_where_a_shorter_document_moves(doc: livebuf.Document) -> None:
+    doc["list"] = list(range(2000))
+    doc.set_state()
+    history = doc.history()
+    before = bytes(bytearray(bytes(doc)))
+    with history.step():
+        doc["list"] = []
+        doc.compact()
+        bytes(doc)  # the next edit moves to other memory, which is as long as the document now
+        doc["n"] = 2
+    history.undo()
+    assert doc["list"] == list(range(2000)) and doc["n"] == 1
+    history.redo()
+    assert doc["list"] == [] and doc["n"] == 2
+    history.close()
+    livebuf.Document(before).validate()
+
+
 def test_a_delta_fits_its_base_only(doc: livebuf.Document) -> None:
     doc.set_state(b"0123456789abcdef")
     assert doc.state == b"0123456789abcdef"

@@ -187,8 +187,7 @@ impl Delta {
             }
             push(at..end);
         }
-        // All by which one document is longer. Of one that got shorter, the rest is still behind the
-        // used bytes.
+        // All by which one document is longer.
         push(shorter..longer);
         let place = if is_fixed { states[0].clone() } else { 0..0 };
         for range in ranges {
@@ -214,15 +213,22 @@ impl Delta {
             return Ok(());
         }
         let missing = || DeltaError::memory((range.end - range.start) as usize);
-        let part = |length: u32| {
-            let end = range.end.min(length as u64).max(range.start);
-            bytes.get(range.start as usize..end as usize).ok_or_else(missing)
-        };
-        extend(&mut self.new, part(self.length)?)?;
+        let end = range.end.min(self.length as u64).max(range.start);
+        let now = bytes.get(range.start as usize..end as usize).unwrap_or_default();
+        extend(&mut self.new, now)?;
         if let Some(old) = &mut self.old {
-            let before = old.len();
-            extend(old, part(self.base_length)?)?;
+            let size = range.end.min(self.base_length as u64).saturating_sub(range.start) as usize;
+            let now = now.get(..size).unwrap_or(now);
+            let (before, rest) = (old.len(), size - now.len());
+            extend(old, now)?;
             recorder.restore(range.start, &mut old[before..]);
+            // The document got shorter. The storage may no longer have the rest.
+            old.try_reserve(rest).map_err(|_| missing())?;
+            old.resize(before + size, 0);
+            let place = &mut old[before + now.len()..];
+            if recorder.restore(range.start + now.len() as u64, place) < rest {
+                return Err(missing());
+            }
         }
         self.places.try_reserve(1).map_err(|_| missing())?;
         self.places.push((range.start as u32, (range.end - range.start) as u32));

@@ -116,9 +116,11 @@ impl Recorder {
         ranges
     }
 
-    /// Puts the bytes of the document as it was over those of its storage now.
+    /// Puts the bytes of the document as it was over those of its storage now. Returns the number
+    /// of bytes that it put.
     #[cfg(feature = "delta")]
-    pub(super) fn restore(&self, start: u64, bytes: &mut [u8]) {
+    pub(super) fn restore(&self, start: u64, bytes: &mut [u8]) -> usize {
+        let mut count = 0;
         let end = start + bytes.len() as u64;
         let first = self.pieces.range(..=start as u32).next_back().map_or(0, |(&start, _)| start);
         for (&from, &(to, at)) in self.pieces.range(first..) {
@@ -133,9 +135,11 @@ impl Recorder {
                 let place = bytes.get_mut((left - start) as usize..(right - start) as usize);
                 if let (Some(old), Some(place)) = (old, place) {
                     place.copy_from_slice(old);
+                    count += place.len();
                 }
             }
         }
+        count
     }
 
     /// Whether old bytes are missing: there was no memory for them.

@@ -1,7 +1,7 @@
 //! Deltas, recorders and histories: what they record, apply, refuse and restore.
 
 use livebuf::{
-    Delta, DeltaError, DocBuf, Editor, ErrorKind, History, New, Recorder, State, Undoable,
+    Delta, DeltaError, DocBuf, Editor, ErrorKind, History, New, Recorder, State, Storage, Undoable,
     VecStorage, json,
 };
 
@@ -80,6 +80,28 @@ fn deltas_lead_there_and_back() {
             assert!(Delta::from_bytes(&sent[..end]).is_err(), "{end} bytes");
         }
     }
+}
+
+/// A storage may be as short as the document is now: Python's is, after `bytes(doc)`.
+#[test]
+fn a_shorter_document_moves_to_a_shorter_storage() {
+    let mut doc = recorded(&sample());
+    let base = doc.as_bytes().to_vec();
+    doc.set_pointer("/driver", ()).unwrap();
+    doc.compact().unwrap();
+    let recorder = std::mem::take(doc.observer_mut());
+    let mut moved = DocBuf::open(doc.as_bytes()).unwrap();
+    assert!(moved.storage().bytes().len() < base.len());
+    moved.validate().unwrap();
+    let mut unaware = Recorder::with_old(&base);
+    unaware.will_change(moved.storage().bytes(), 0, 16);
+    let delta = Delta::make(&mut moved, recorder).unwrap();
+    let mut back = copy(moved.as_bytes());
+    delta.invert().unwrap().apply(&mut back).unwrap();
+    assert_eq!(back.as_bytes(), base);
+    // A recorder that was not told of them does not invent them.
+    moved.set_state(State::from_bytes([7; 16])).unwrap();
+    assert!(matches!(Delta::make(&mut moved, unaware), Err(DeltaError::Document(_))));
 }
 
 #[test]
