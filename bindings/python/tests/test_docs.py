@@ -1,4 +1,4 @@
-"""The code in docs/python.md and in the README, run as it stands."""
+"""The code in docs/python.md and in the README, run as it stands, each block alone."""
 
 from __future__ import annotations
 
@@ -49,11 +49,20 @@ def run_script(code: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("twitter.json").write_text(json.dumps(TWEETS), encoding="utf-8")
-    examples = list(Document.parse(str(page), PythonCodeBlockParser()).examples())
+    """Each block runs alone: in a folder and with names of its own."""
+    parsed = Document.parse(str(page), PythonCodeBlockParser())
+    examples = list(parsed.examples())
     assert examples
+    blocks, end = 0, 0
     for example in examples:
+        if "```" in parsed.text[end : example.region.start + len("```python")]:
+            blocks += 1
+            parsed.namespace.clear()
+            folder = tmp_path / str(blocks)
+            folder.mkdir()
+            monkeypatch.chdir(folder)
+            Path("twitter.json").write_text(json.dumps(TWEETS), encoding="utf-8")
+        end = example.region.end
         try:
             if "__main__" in str(example.parsed):
                 run_script(example.parsed)
@@ -63,6 +72,7 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             # pytest would show the page up to here.
             reason = traceback.format_exc(limit=-1)
             pytest.fail(f"{page.name}, line {example.line}: {reason}", pytrace=False)
+    assert blocks == parsed.text.count("\n```python\n")
 
 
 def test_the_http_recipe_and_strangers() -> None:
