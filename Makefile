@@ -93,6 +93,7 @@ test-features:
 # writer and three readers of shared memory for a minute.
 test-long:
 	$(CARGO) run --quiet -p livebuf-fuzz --bin long -- --minutes $(MINUTES) --jobs $(JOBS) $(ARGS)
+	LIVEBUF_LONG=1 $(MAKE) --no-print-directory test-files ONLY="files:: hostile::every_byte"
 	$(MAKE) --no-print-directory test-shared
 
 SECONDS ?= 60
@@ -100,8 +101,9 @@ test-shared: python-debug
 	cd bindings/python && LIVEBUF_SECONDS=$(SECONDS) ../../$(VENV)/bin/python -m pytest -s tests/test_seqlock.py
 
 # Long random edits of large documents: `make test-files STEPS=300000`.
+ONLY ?= files::
 test-files:
-	LIVEBUF_STEPS=$(STEPS) $(CARGO) test --quiet -p livebuf-fuzz --test suite files:: -- --nocapture
+	LIVEBUF_STEPS=$(STEPS) $(CARGO) test --quiet -p livebuf-fuzz --test suite -- --nocapture $(ONLY)
 
 # The Rust code, standard library included, by AddressSanitizer; what threads share, by
 # ThreadSanitizer. Each builds everything once more, in its own folder.

@@ -11,7 +11,7 @@ use livebuf_fuzz::tree::Tree;
 use std::path::PathBuf;
 
 fn steps() -> usize {
-    std::env::var("LIVEBUF_STEPS").map_or(2_000, |steps| steps.parse().expect("a number"))
+    std::env::var("LIVEBUF_STEPS").map_or(500, |steps| steps.parse().expect("a number"))
 }
 
 fn files() -> Vec<(String, Tree)> {

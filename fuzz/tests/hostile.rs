@@ -50,21 +50,25 @@ fn cut_short_at_every_length() {
     }
 }
 
-/// Changes every byte to all other values where there are few bytes, else to some.
+/// Changes every byte to some other values. With `LIVEBUF_LONG=1` to more, and to all where there
+/// are few bytes.
 fn every_byte(of: impl Fn(usize) -> bool) {
+    let is_long = std::env::var_os("LIVEBUF_LONG").is_some();
     let samples = samples::all().iter().enumerate().filter(|&(number, _)| of(number));
     for (name, bytes) in samples.map(|(_, sample)| sample) {
         let mut changed = bytes.clone();
         for at in 0..bytes.len() {
             let old = bytes[at];
-            let values: Vec<u8> = if bytes.len() <= 128 {
-                (0..=255).filter(|&value| value != old).collect()
-            } else if bytes.len() <= 1024 {
-                let mut some: Vec<u8> = (0..8).map(|bit| old ^ (1 << bit)).collect();
-                some.extend([0, 1, 8, 0xFF, old.wrapping_add(1), old.wrapping_sub(1), old ^ 0x18]);
-                some
-            } else {
-                vec![old ^ 1, old ^ 0x80, old.wrapping_add(8)]
+            let bits = || (0..8).map(|bit| old ^ (1 << bit));
+            let near = [0, 1, 8, 0xFF, old.wrapping_add(1), old.wrapping_sub(1), old ^ 0x18];
+            let few = [old ^ 1, old ^ 0x80, old.wrapping_add(8)];
+            let values: Vec<u8> = match bytes.len() {
+                ..=128 if is_long => (0..=255).filter(|&value| value != old).collect(),
+                ..=128 => bits().chain(near).collect(),
+                ..=1024 if is_long => bits().chain(near).collect(),
+                ..=1024 => few.into_iter().chain([0, 0xFF]).collect(),
+                _ if is_long => few.to_vec(),
+                _ => vec![few[at % few.len()]],
             };
             for value in values {
                 changed[at] = value;

@@ -11,6 +11,8 @@ mod handles;
 mod layers;
 mod limits;
 mod reading;
+#[cfg(feature = "serde")]
+mod serde_support;
 mod space;
 mod templates;
 mod tensors;

@@ -1,7 +1,5 @@
 //! serde in both directions, held against serde_json; damaged documents; `json!`.
 
-#![cfg(feature = "serde")]
-
 use livebuf::{
     Checked, Doc, DocBuf, Encoder, ErrorKind, Kind, New, SerdeError, Value, from_doc, from_slice,
     from_value, json, to_doc, to_vec,
