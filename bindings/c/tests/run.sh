@@ -85,12 +85,13 @@ alone() {
   done
 }
 step "the header by itself" alone
-# The first program of the guide.
-guide() {
-  awk '/^```c$/ { inside = 1; next } /^```/ { if (inside) exit } inside' ../../docs/c-api.md > "$work/guide.c"
-  compile guide "$work/guide.c" && "$work/guide" | grep -q '^lap 56 of [0-9]* bytes$'
+# The first program of a page.
+program() { # the page, a name, a line that it prints
+  awk '/^```c$/ { inside = 1; next } /^```/ { if (inside) exit } inside' "$1" > "$work/$2.c"
+  compile "$2" "$work/$2.c" && "$work/$2" | grep -q "^$3$"
 }
-step "the guide" guide
+step "the guide" program ../../docs/c-api.md guide 'lap 56 of [0-9]* bytes'
+step "the README" program ../../README.md readme '{"event":"lap_complete","lap":56,"times":\[88.427,87.9,87.512\]}'
 
 # The include guard once ended before the inline functions, so that they were defined again
 # wherever livebuf.h came twice, as it does beside livebuf.hpp.

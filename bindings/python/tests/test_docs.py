@@ -1,9 +1,10 @@
-"""The code in docs/python.md and in the README, run as it stands, each block alone."""
+"""The Python code in docs/python.md and the two READMEs, run as it stands, each block alone."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import runpy
 import subprocess
 import sys
 import traceback
@@ -29,7 +30,8 @@ for library in (
     pytest.importorskip(library)
 
 PACKAGE = Path(__file__).parents[1]
-PAGES = [PACKAGE.parents[1] / "docs" / "python.md", PACKAGE / "README.md"]
+PROJECT = PACKAGE.parents[1]
+PAGES = [PROJECT / "docs" / "python.md", PACKAGE / "README.md", PROJECT / "README.md"]
 
 # What the README calls twitter.json.
 TWEETS = {
@@ -47,7 +49,7 @@ def run_script(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each block runs alone: in a folder and with names of its own."""
     parsed = Document.parse(str(page), PythonCodeBlockParser())
@@ -139,3 +141,10 @@ def test_the_http_recipe_and_strangers() -> None:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_the_drawing_shows_the_bytes_that_there_are() -> None:
+    """`python docs/images/buffer.py` draws it anew."""
+    script = PROJECT / "docs" / "images" / "buffer.py"
+    drawn = runpy.run_path(str(script))["draw"]()
+    assert drawn == script.with_suffix(".svg").read_text(encoding="utf-8")

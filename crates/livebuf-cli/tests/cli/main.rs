@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod changes;
+mod readme;
 
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
