@@ -2,9 +2,11 @@
 //! objects of the data-definition paper against MessagePack.
 
 use std::hint::black_box;
+use std::thread;
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
-use livebuf::{Encoder, Valid, Value};
+use livebuf::{Encoder, Table, Valid, Value};
 use serde::Serialize;
 
 use crate::report::{Measured, Report, Target, duration};
@@ -77,10 +79,22 @@ fn scan(effort: Effort, report: &mut Report) -> Result<()> {
     ensure!(by_columns(root) == Some(expected), "by columns: another sum");
     let rows = by_rows(root).context("no sum by rows")?;
     ensure!((rows - expected).abs() < 1e-3, "by rows: another sum");
+    let threads = by_rows_of(root, 2).context("no sum by threads")?;
+    ensure!((threads - expected).abs() < 1e-3, "by threads: another sum");
     let mut contest = Contest::new();
     let reference = contest.add(1, plain);
     let columns = contest.add(1, || by_columns(black_box(root)));
     let rows = contest.add(1, || by_rows(black_box(root)));
+    // By the clock on the wall: the others measure the time of their own thread.
+    let by_threads = |threads| {
+        move || {
+            let start = Instant::now();
+            black_box(by_rows_of(black_box(root), threads));
+            start.elapsed()
+        }
+    };
+    let one = contest.add_timed(1, by_threads(1));
+    let two = contest.add_timed(1, by_threads(2));
     let outcome = contest.run(effort);
     let took = |place| duration(outcome.nanoseconds(place));
     for (name, place, target) in [("columns", columns, 1.5), ("rows", rows, 15.0)] {
@@ -91,7 +105,33 @@ fn scan(effort: Effort, report: &mut Report) -> Result<()> {
             format!("{} for x, y and z, three plain vectors {}", took(place), took(reference)),
         );
     }
+    report.add(
+        "table/sum by rows, two threads",
+        Measured::Ratio(outcome.ratio(two, one)),
+        Target::AtMost(1.0 / 1.8),
+        format!("{}, one thread {}; each has its part of the rows", took(two), took(one)),
+    );
     Ok(())
+}
+
+/// The same sum, by threads that share the rows.
+fn by_rows_of(root: Value<'_, Valid>, threads: usize) -> Option<f64> {
+    let table = root.get("coordinates")?.as_array()?.table()?;
+    let sum = |part: Table<'_, Valid>| -> Option<f64> {
+        let first = part.row(0)?;
+        let [x, y, z] = [first.bind("x")?, first.bind("y")?, first.bind("z")?];
+        let mut sum = 0.0;
+        for index in 0..part.rows() {
+            let row = part.row(index)?;
+            sum += row.get(&x)?.as_f64()? + row.get(&y)?.as_f64()? + row.get(&z)?.as_f64()?;
+        }
+        Some(sum)
+    };
+    thread::scope(|scope| {
+        let parts: Vec<_> =
+            table.split(threads).map(|part| scope.spawn(move || sum(part))).collect();
+        parts.into_iter().map(|part| part.join().ok()?).sum()
+    })
 }
 
 fn by_columns(root: Value<'_, Valid>) -> Option<f64> {

@@ -116,11 +116,11 @@ impl Table {
 
     /// The keys that a column's name stands for: a key, or keys with dots between them.
     fn path_of(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-        keys_of(name, |name| self.split(py, name))
+        keys_of(name, |name| self.keys_in(py, name))
     }
 
     /// The keys that a name in text stands for: itself, where there is such a column.
-    fn split(&self, py: Python<'_>, name: String) -> PyResult<Vec<String>> {
+    fn keys_in(&self, py: Python<'_>, name: String) -> PyResult<Vec<String>> {
         if !name.contains('.') {
             return Ok(vec![name]);
         }
@@ -301,7 +301,7 @@ impl Table {
     ///
     /// An export of it raises `MissingKeyError` where no row has such a column.
     fn select(&self, py: Python<'_>, columns: &Bound<'_, PyAny>) -> PyResult<Table> {
-        let selected = chosen(columns, |name| self.split(py, name))?;
+        let selected = chosen(columns, |name| self.keys_in(py, name))?;
         Ok(Table { selected: Some(selected), ..self.clone_ref(py) })
     }
 
@@ -314,6 +314,19 @@ impl Table {
         let part = part.indices(length as isize)?;
         let (start, stop) = (part.start as usize, part.stop.max(part.start) as usize);
         Ok(Table { rows: self.rows.part(start..stop), ..self.clone_ref(py) })
+    }
+
+    /// The rows in parts, in order, for threads that share the work: `parts` tables, or one for
+    /// each row where there are fewer rows. Their lengths differ by one row at most.
+    fn split(&self, py: Python<'_>, parts: usize) -> PyResult<Vec<Table>> {
+        let rows = self.num_rows(py)?;
+        let parts = parts.min(rows);
+        let start = |part: usize| (rows as u64 * part as u64 / parts as u64) as usize;
+        let part = |part| {
+            let rows = self.rows.part(start(part)..start(part + 1));
+            Table { rows, ..self.clone_ref(py) }
+        };
+        Ok((0..parts).map(part).collect())
     }
 
     /// The columns' names and their Arrow types in words.

@@ -130,6 +130,21 @@ class TestColumns:
         with pytest.raises(ValueError, match="step"):
             table["id"][::2]
 
+    def test_parts(self) -> None:
+        table = self.stored()
+        for rows in (table, table.slice(10, 37), table.slice(5, 5)):
+            for parts in (0, 1, 2, 3, 7, len(rows), len(rows) + 1):
+                split = rows.select(["id"]).split(parts)
+                lengths = [len(part) for part in split]
+                assert len(split) == min(parts, len(rows))
+                assert not parts or sum(lengths) == len(rows)
+                assert not lengths or max(lengths) - min(lengths) <= 1
+                if parts:
+                    expected = list(rows["id"])
+                    assert [id for part in split for id in part["id"]] == expected
+        with pytest.raises(OverflowError):
+            table.split(-1)
+
     def test_ranges_of_text(self) -> None:
         table = self.stored()
         states = [row["state"] for row in ROWS]
