@@ -144,7 +144,7 @@ impl Watch {
     fn is_pending(&self, length: u64) -> bool {
         // SAFETY: as above.
         let recorder = unsafe { &*self.0 };
-        recorder.base_length() != length || !recorder.ranges(length).is_empty()
+        recorder.has_changes(length)
     }
 
     /// Ends it; the document may be another one, or closed.
@@ -451,33 +451,15 @@ impl livebuf_history {
     /// Makes a step of what was recorded, if anything changed.
     fn settle(&mut self, editor: &mut Editor<Memory>) -> Result<()> {
         self.watch.check(editor)?;
-        if !self.watch.is_pending(editor.as_bytes().len() as u64) {
-            return Ok(());
-        }
+        self.is_sound |= self.steps.undo_count() + self.steps.redo_count() == 0;
         let recorder = self.watch.replace(Recorder::default());
-        let settled = match Delta::make(editor, recorder) {
-            Ok(step) if step.changes().next().is_none() && step.length() == step.base_length() => {
-                // What was changed was changed back. The bytes are those of the state before.
-                editor.set_state(step.base()).map_err(livebuf_error::from)
-            }
-            Ok(step) => {
-                self.is_sound |= self.steps.undo_count() + self.steps.redo_count() == 0;
-                self.is_sound &= self.began_trusted && editor.is_trusted();
-                self.last = Some(step.clone());
-                self.steps.push(step).map_err(livebuf_error::from)
-            }
-            Err(error) => {
-                // The steps before lead to a state that cannot be reached any more.
-                self.steps.clear();
-                let named = match editor.state() {
-                    Some(_) => Ok(()),
-                    None => editor.set_state(State::random()).map_err(livebuf_error::from),
-                };
-                named.and(Err(error.into()))
-            }
-        };
+        let made = self.steps.step(editor, recorder);
+        if let Ok(Some(step)) = &made {
+            self.is_sound &= self.began_trusted && editor.is_trusted();
+            self.last = Some(step.clone());
+        }
         self.restart(editor);
-        settled
+        made.map(|_| ()).map_err(livebuf_error::from)
     }
 
     fn go(&mut self, editor: &mut Editor<Memory>, back: bool) -> Result<()> {

@@ -448,46 +448,22 @@ impl Steps {
 
     /// Whether something was recorded that is no step yet.
     fn is_pending(&self, length: u64) -> bool {
-        let changed = |recorder: &mut Recorder| {
-            recorder.base_length() != length || !recorder.ranges(length).is_empty()
-        };
-        self.watch.as_ref().is_some_and(|watch| watch.with(changed))
+        let watch = self.watch.as_ref();
+        watch.is_some_and(|watch| watch.with(|recorder| recorder.has_changes(length)))
     }
 
     /// Makes a step of what was recorded, if anything changed.
     fn settle(&mut self, state: &mut State) -> Held<Option<livebuf::Delta>> {
-        self.watch()?;
+        let recorder = self.watch()?.with(std::mem::take);
         let lent = state.lent;
         let editor = state.editor_mut()?;
-        if !self.is_pending(editor.as_bytes().len() as u64) {
-            return Ok(None);
+        self.is_sound |= self.history.undo_count() + self.history.redo_count() == 0;
+        let made = self.history.step(editor, recorder);
+        if matches!(made, Ok(Some(_))) {
+            self.is_sound &= self.began_trusted && editor.is_trusted() && !lent;
         }
-        let recorder = self.watch()?.with(std::mem::take);
-        let made = livebuf::Delta::make(editor, recorder);
-        let settled = match made {
-            Ok(step) if step.changes().next().is_none() && step.length() == step.base_length() => {
-                // What was changed was changed back. The bytes are those of the state before.
-                editor.set_state(step.base()).map(|()| None).map_err(Fault::Core)
-            }
-            Ok(step) => {
-                if self.history.undo_count() + self.history.redo_count() == 0 {
-                    self.is_sound = true;
-                }
-                self.is_sound &= self.began_trusted && editor.is_trusted() && !lent;
-                let delta = step.clone();
-                self.history.push(step).map(|()| Some(delta)).map_err(Fault::from)
-            }
-            Err(failure) => {
-                // The steps before lead to a state that cannot be reached any more.
-                self.history.clear();
-                if editor.state().is_none() {
-                    editor.set_state(livebuf::State::random())?;
-                }
-                Err(failure.into())
-            }
-        };
         self.restart(editor);
-        settled
+        made.map_err(Fault::from)
     }
 }
 

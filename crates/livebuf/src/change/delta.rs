@@ -260,6 +260,11 @@ impl Delta {
         self.old.is_some()
     }
 
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty() && self.base_length == self.length
+    }
+
     /// Bytes of memory that it takes, about.
     pub fn memory(&self) -> usize {
         let old = self.old.as_ref().map_or(0, Vec::len);

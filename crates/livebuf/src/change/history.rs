@@ -2,7 +2,11 @@
 
 use super::delta::Delta;
 use super::error::DeltaError;
+#[cfg(feature = "std")]
+use super::recorder::Recorder;
 use crate::edit::Editor;
+#[cfg(feature = "std")]
+use crate::format::state::State;
 use crate::store::space::Observer;
 use crate::store::storage::Storage;
 use alloc::collections::VecDeque;
@@ -13,7 +17,7 @@ use alloc::collections::VecDeque;
 /// bounded by bytes: the oldest steps are dropped.
 ///
 /// ```
-/// use livebuf::{Delta, Editor, History, Recorder, State, VecStorage, json};
+/// use livebuf::{Editor, History, Recorder, State, VecStorage, json};
 ///
 /// let storage = VecStorage::from_slice(json!({"lap": 55}).as_bytes())?;
 /// let mut doc = Editor::open_unvalidated_with(storage, Recorder::default())?;
@@ -24,7 +28,7 @@ use alloc::collections::VecDeque;
 ///     *doc.observer_mut() = Recorder::with_old(doc.as_bytes());
 ///     doc.set_pointer("/lap", lap)?;
 ///     let recorder = std::mem::take(doc.observer_mut());
-///     history.push(Delta::make(&mut doc, recorder)?)?;
+///     history.step(&mut doc, recorder)?;
 /// }
 /// assert!(history.undo(&mut doc)?);
 /// assert_eq!(doc.pointer("/lap")?.unwrap(), 56);
@@ -72,6 +76,44 @@ impl History {
             self.bytes -= oldest.memory();
         }
         Ok(())
+    }
+
+    /// Makes a step of what a recorder saw since it was made: [`Delta::make`], then
+    /// [`push`](Self::push). Returns the step. `None` where nothing changed: then there is no step,
+    /// and the document has the state from before.
+    ///
+    /// The next recording begins by a new recorder. O(n) for n bytes that changed.
+    ///
+    /// # Errors
+    /// As [`Delta::make`] and [`push`](Self::push). The steps before lead to a state that cannot be
+    /// reached any more, so the history is empty then, and the document has some state.
+    #[cfg(feature = "std")]
+    pub fn step<S: Storage, O: Observer>(
+        &mut self,
+        editor: &mut Editor<S, O>,
+        recorder: Recorder,
+    ) -> Result<Option<Delta>, DeltaError> {
+        if !recorder.has_changes(editor.as_bytes().len() as u64) {
+            return Ok(None);
+        }
+        match Delta::make(editor, recorder) {
+            // What was changed was changed back. The bytes are those of the state before.
+            Ok(step) if step.is_empty() => {
+                editor.set_state(step.base())?;
+                Ok(None)
+            }
+            Ok(step) => {
+                self.push(step.clone())?;
+                Ok(Some(step))
+            }
+            Err(failure) => {
+                self.clear();
+                if editor.state().is_none() {
+                    editor.set_state(State::random())?;
+                }
+                Err(failure)
+            }
+        }
     }
 
     /// Takes the last step back. False where there is none.

@@ -98,6 +98,11 @@ impl Recorder {
         }
     }
 
+    /// Whether anything changed. `length`: used bytes of the document now. Constant time.
+    pub fn has_changes(&self, length: u64) -> bool {
+        self.base_length() != length || !self.pieces.is_empty()
+    }
+
     /// What changed: (offset, length) in ascending order, with bytes between them that did not
     /// change. `length`: used bytes of the document now. What it grew by is covered; what lies
     /// behind it is not.

@@ -213,6 +213,32 @@ fn deltas_are_applied_within_transactions_and_in_fixed_buffers() {
     }
 }
 
+fn step(history: &mut History, doc: &mut Recorded) -> Option<Delta> {
+    let recorder = std::mem::take(doc.observer_mut());
+    let made = history.step(doc, recorder).unwrap();
+    restart(doc);
+    made
+}
+
+#[test]
+fn what_was_changed_back_is_no_step() {
+    let mut doc = recorded(&sample());
+    let (mut history, state) = (History::new(5_000), doc.state());
+    assert!(step(&mut history, &mut doc).is_none());
+    doc.set_pointer("/lap", 56).unwrap();
+    doc.set_pointer("/lap", 55).unwrap();
+    assert!(step(&mut history, &mut doc).is_none());
+    assert_eq!((history.undo_count(), doc.state()), (0, state));
+    doc.set_pointer("/lap", 56).unwrap();
+    let made = step(&mut history, &mut doc).unwrap();
+    assert_eq!((Some(made.base()), Some(made.state())), (state, doc.state()));
+    // A history whose step cannot be made is empty, and the document has a state to go on from.
+    *doc.observer_mut() = Recorder::with_old(json!({"no": "state"}).as_bytes());
+    let recorder = std::mem::take(doc.observer_mut());
+    assert!(matches!(history.step(&mut doc, recorder), Err(DeltaError::NoState)));
+    assert!(history.undo_count() == 0 && doc.state().is_some());
+}
+
 #[test]
 fn histories_are_bounded_and_follow_one_line() {
     let mut doc = recorded(&sample());
@@ -221,7 +247,7 @@ fn histories_are_bounded_and_follow_one_line() {
     for lap in 0..100 {
         doc.set_pointer("/laps/-", lap).unwrap();
         doc.set_pointer("/driver", &*"x".repeat(lap as usize)).unwrap();
-        history.push(made(&mut doc)).unwrap();
+        assert!(step(&mut history, &mut doc).is_some());
         snapshots.push(doc.as_bytes().to_vec());
         assert!(history.bytes() <= 5_000);
     }
@@ -241,7 +267,7 @@ fn histories_are_bounded_and_follow_one_line() {
     doc.validate().unwrap();
     restart(&mut doc);
     doc.set_pointer("/lap", 0).unwrap();
-    history.push(made(&mut doc)).unwrap();
+    step(&mut history, &mut doc);
     assert_eq!(history.redo_count(), 0);
     doc.set_pointer("/lap", 1).unwrap();
     let unknown = history.undo(&mut doc).unwrap_err();
