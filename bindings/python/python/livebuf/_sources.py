@@ -213,9 +213,7 @@ GROUP = b"\xab\x4cBG"
 
 def damaged(message: str, offset: int) -> DamagedError:
     """Damage in a log, as `Log` raises it."""
-    return DamagedError(
-        f"the log is damaged: {message}, at offset {offset}", 8, "BadCode", offset
-    )
+    return DamagedError(f"the log is damaged: {message}, at offset {offset}", 8, "BadCode", offset)
 
 
 def _groups(path: str, end: int, rows: int) -> list[Group]:
@@ -322,9 +320,7 @@ class Part(NamedTuple):
 class Source:
     """The table in each of some files. It can be pickled, and opens files only to read."""
 
-    def __init__(
-        self, files: list[str], table: str, on_error: OnFileError, trusted: bool
-    ) -> None:
+    def __init__(self, files: list[str], table: str, on_error: OnFileError, trusted: bool) -> None:
         one_of("on_error", on_error, OnFileError)
         self.files = files
         self.table = table
@@ -413,6 +409,32 @@ class Source:
 # ---- Columns of documents ---------------------------------------------------------------------
 
 
+NULL = dumps(None)
+
+
+def each(
+    documents: Iterable[Any],
+    look: Callable[[Document], Any],
+    pointer: str,
+    on_error: OnValueError,
+) -> list[Any]:
+    """What `look` finds in each of the documents; `None` for no document.
+
+    Its `Error`, `TypeError`, `ValueError` and `OverflowError` are about the row.
+    """
+    found: list[Any] = []
+    for row, data in enumerate(documents):
+        value = None
+        if data is not None:
+            try:
+                value = look(Document(data))
+            except (Error, TypeError, ValueError, OverflowError) as error:
+                if on_error == "raise":
+                    raise in_row(row, pointer, error) from error
+        found.append(value)
+    return found
+
+
 def values(
     documents: Iterable[Any],
     pointer: str,
@@ -423,26 +445,14 @@ def values(
 
     `convert` refuses values of another type by `TypeError`, `ValueError` or `OverflowError`.
     """
-    one_of("on_error", on_error, OnValueError)
     # A malformed pointer is the caller's mistake, whatever the rows hold.
     Document(NULL).pointer(pointer, None)
-    found: list[Any] = []
-    for row, data in enumerate(documents):
-        value = None
-        if data is not None:
-            try:
-                value = Document(data).pointer(pointer, None)
-                if value is not None:
-                    value = convert(value)
-            except (Error, TypeError, ValueError, OverflowError) as error:
-                if on_error == "raise":
-                    raise in_row(row, pointer, error) from error
-                value = None
-        found.append(value)
-    return found
 
+    def look(doc: Document) -> Any:
+        value = doc.pointer(pointer, None)
+        return None if value is None else convert(value)
 
-NULL = dumps(None)
+    return each(documents, look, pointer, on_error)
 
 
 def in_row(row: int, pointer: str, error: Exception) -> Error:
@@ -510,12 +520,10 @@ def document_of(rows: Any, table: str) -> bytes:
     return dumps(content)
 
 
-def whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Puts a file there, whole or not at all."""
     name = os.fspath(path)
     if kind_of(name) == "URL":
         _files.dump_url(name, data)
     else:
         _files._write(name, data)
-
-

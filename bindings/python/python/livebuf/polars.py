@@ -160,7 +160,7 @@ def write(frame: pl.DataFrame | pl.LazyFrame, path: Path, table: str = "") -> No
     """
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
-    _sources.whole(path, _sources.document_of(frame, table))
+    _sources.write_whole(path, _sources.document_of(frame, table))
 
 
 @overload
