@@ -9,15 +9,17 @@ import contextlib
 import functools
 import glob
 import os
+import shutil
 import struct
 import tempfile
 import warnings
+import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from . import _files
-from ._errors import DamagedError, Error, WrongTypeError
+from ._errors import DamagedError, Error, MissingKeyError, WrongTypeError
 from ._files import kind as kind_of
 from ._livebuf import Document, Log, Table, _open_bytes, dumps
 
@@ -127,7 +129,14 @@ class Batch:
         self.schema = schema
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.table.__arrow_c_stream__(self.schema.__arrow_c_schema__())
+        # A method in polars, an attribute in pyarrow.
+        names = self.schema.names() if callable(self.schema.names) else self.schema.names
+        selected = self.table.select([(name,) for name in names])
+        try:
+            return selected.__arrow_c_stream__(self.schema.__arrow_c_schema__())
+        except MissingKeyError:
+            # The whole table knows what to put there; it validates its other columns, too.
+            return self.table.__arrow_c_stream__(self.schema.__arrow_c_schema__())
 
 
 class Rows:
@@ -264,12 +273,16 @@ def _is_log(magic: bytes) -> bool:
 
 def _of_fetched_log(path: str, fetched: bytes, trusted: bool) -> Rows:
     # A log is opened by its path. The folder lives as long as the rows do.
-    folder = tempfile.TemporaryDirectory(prefix="livebuf-", ignore_cleanup_errors=True)
-    file = os.path.join(folder.name, "fetched" + LOG)
-    with open(file, "wb") as opened:
-        opened.write(fetched)
-    rows = OfLog(path, Log(file), file, trusted)
-    rows.folder = folder  # type: ignore[attr-defined]
+    folder = tempfile.mkdtemp(prefix="livebuf-")
+    try:
+        file = os.path.join(folder, "fetched" + LOG)
+        with open(file, "wb") as opened:
+            opened.write(fetched)
+        rows = OfLog(path, Log(file), file, trusted)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(rows, shutil.rmtree, folder, ignore_errors=True)
     return rows
 
 

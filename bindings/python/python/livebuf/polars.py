@@ -156,10 +156,15 @@ def write(frame: pl.DataFrame | pl.LazyFrame, path: Path, table: str = "") -> No
     appears whole or not at all, in place of an old one; `path` can be a URL of fsspec. Rows go
     into an existing log by `Log.extend(frame)`.
 
-    Raises `livebuf.LimitError` above 4 GiB, `livebuf.Error` for types that documents do not have.
+    Raises `livebuf.LimitError` above 4 GiB, `livebuf.Error` or `TypeError` for types that
+    documents do not have.
     """
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
+    for name, dtype in frame.schema.items():
+        if dtype == pl.Object:
+            # In Arrow it would be an address in this process.
+            raise TypeError(f"column {name!r} holds Python objects, which have no type in Arrow")
     _sources.write_whole(path, _sources.document_of(frame, table))
 
 
