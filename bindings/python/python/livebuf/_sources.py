@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from . import _files
 from ._errors import DamagedError, Error, MissingKeyError, WrongTypeError
-from ._files import kind as kind_of
-from ._livebuf import Document, Log, Table, _open_bytes, dumps
+from ._livebuf import Document, Log, Table, _open_bytes, _write, dumps, from_arrow
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -69,7 +68,7 @@ def find(paths: Paths) -> list[str]:
 
 
 def _found(path: str) -> list[str]:
-    if kind_of(path) == "URL":
+    if _files.kind(path) == "URL":
         fs, inner = _files.resolve(path)
         if fs is not None:
             return _found_remote(fs, inner, path)
@@ -249,7 +248,7 @@ def open_rows(path: str, table: str, trusted: bool) -> Rows:
     """Opens a file for reading: mapped where it is a local document, else read whole."""
     with named(path):
         file, fetched = path, None
-        if kind_of(path) == "URL":
+        if _files.kind(path) == "URL":
             fs, file = _files.resolve(path)
             if fs is not None:
                 fetched = bytes(fs.cat_file(file))
@@ -374,7 +373,7 @@ class Source:
         positive("rows of a part", part_rows)
         parts: list[Part] = []
         for path in self.files:
-            if part_rows is None or (kind_of(path) == "URL" and _files.resolve(path)[0]):
+            if part_rows is None or (_files.kind(path) == "URL" and _files.resolve(path)[0]):
                 parts.append(Part(path, 0, None))
                 continue
             rows = self.rows(path)
@@ -523,8 +522,6 @@ def plain(value: Any) -> Any:
 
 def document_of(rows: Any, table: str) -> bytes:
     """A document with rows from Arrow at a JSON pointer, whose keys become nested objects."""
-    from ._livebuf import from_arrow
-
     if table and not table.startswith("/"):
         raise ValueError(f'table is a JSON pointer, such as "/rows", or "", not {table!r}')
     content: Any = from_arrow(rows)
@@ -536,7 +533,7 @@ def document_of(rows: Any, table: str) -> bytes:
 def write_whole(path: Path, data: bytes) -> None:
     """Puts a file there, whole or not at all."""
     name = os.fspath(path)
-    if kind_of(name) == "URL":
+    if _files.kind(name) == "URL":
         _files.dump_url(name, data)
     else:
-        _files._write(name, data)
+        _write(name, data)

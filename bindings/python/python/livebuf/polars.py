@@ -201,7 +201,7 @@ def extract(
     if column.dtype not in (pl.Binary, pl.Null):
         raise TypeError(f"column {column.name!r} must be binary, not {column.dtype}")
     found = _sources.values(column, pointer, _converter(dtype), on_error)
-    return pl.Series(column.name, found, dtype=dtype, strict=on_error == "raise")
+    return pl.Series(column.name, found, dtype=dtype)
 
 
 def _converter(dtype: Any) -> Callable[[Any], Any]:
@@ -215,7 +215,16 @@ def _converter(dtype: Any) -> Callable[[Any], Any]:
     for known, kind in _KINDS.items():
         if dtype == known:
             return _sources.exactly(kind)
-    return _sources.plain
+
+    def convert(value: Any) -> Any:
+        found = _sources.plain(value)
+        try:
+            pl.Series([found], dtype=dtype)
+        except pl.exceptions.PolarsError as error:
+            raise TypeError(str(error)) from error
+        return found
+
+    return convert
 
 
 _KINDS: dict[Any, type] = {

@@ -35,7 +35,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema, to_arro
 
 from . import _files, _sources
 from ._errors import MissingKeyError, WrongTypeError
-from ._livebuf import Document, Table, to_json
+from ._livebuf import Document, Table, _write, to_json
 from ._sources import DOCUMENT, PART_ROWS, Batch, Part, Source
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ class _Folder:
         self.path = path
 
     def _where(self) -> tuple[Any, str]:
-        if _sources.kind_of(self.path) == "URL":
+        if _files.kind(self.path) == "URL":
             return _files.resolve(self.path)
         return None, self.path
 
@@ -333,7 +333,7 @@ class _Folder:
     def write(self, name: str, data: bytes) -> None:
         fs, path = self._where()
         if fs is None:
-            _files._write(os.path.join(path, name), data)
+            _write(os.path.join(path, name), data)
         else:
             _files.put(fs, f"{path}/{name}", f"{self.path}/{name}", data)
 
@@ -431,4 +431,14 @@ def _converter(dtype: T.DataType) -> Callable[[Any], Any]:
     if isinstance(dtype, (T.FloatType, T.DoubleType)):
         return _sources.number
     kind = _KINDS.get(type(dtype))
-    return _sources.plain if kind is None else _sources.exactly(kind)
+    if kind is not None:
+        return _sources.exactly(kind)
+    arrow_type = to_arrow_type(dtype, timezone="UTC")
+
+    def convert(value: Any) -> Any:
+        found = _sources.plain(value)
+        # Refuses what does not fit, with errors that are `TypeError` or `ValueError`.
+        pa.scalar(found, type=arrow_type)
+        return found
+
+    return convert
