@@ -18,9 +18,9 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-rust test-python test-engines test-size test-features test-long test-files test-address \
-	test-thread test-miri test-32 test-shared python-debug fuzz coverage lint lint-rust lint-python fmt bench \
-	python bench-python release
+.PHONY: demo test test-rust test-python test-engines test-size test-features test-long test-files \
+	test-address test-thread test-miri test-32 test-shared python-debug fuzz coverage lint lint-rust lint-python fmt bench \
+	python bench-python bench-engines release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
@@ -93,6 +93,11 @@ $(VENV)/bench: $(VENV)/test
 # Against its peers from PyPI; ARGS="--quick --filter twitter".
 bench-python: python $(VENV)/bench
 	cd bindings/python && ../../$(VENV)/bin/python -m bench $(ARGS)
+
+# Engines over documents, JSON lines and Parquet, where all of them are installed.
+bench-engines: python $(VENV_ENGINES)/ready
+	$(VENV_ENGINES)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
+	cd bindings/python && ../../$(VENV_ENGINES)/bin/python -m bench --filter engines/ $(ARGS)
 
 # What C programs with the small archive take, against their ceilings; some 20 seconds.
 test-size:
