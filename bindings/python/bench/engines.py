@@ -164,12 +164,21 @@ def _polars(runs: _Runs, folder: Path) -> None:
     )
 
 
+# Whom an engine tells of no columns is given those that a query needs.
+NEEDED: dict[str, list[str] | None] = {
+    "sum": ["value"],
+    "groups": ["kind", "value"],
+    "row": ["id", "user", "page"],
+    "all": None,
+}
+
+
 def _duckdb(runs: _Runs, folder: Path) -> None:
     import duckdb
 
-    def ours(trusted: bool) -> Any:
-        doc = livebuf.open(folder / "events.lbuf", trusted=trusted)
-        return duckdb.connect(), doc["rows"].table
+    def ours(columns: list[str] | None, trusted: bool) -> Any:
+        table = livebuf.open(folder / "events.lbuf", trusted=trusted)["rows"].table
+        return duckdb.connect(), table if columns is None else table.select(columns)
 
     def ask(opened: Any, sql: str) -> Any:
         connection, source = opened
@@ -178,20 +187,23 @@ def _duckdb(runs: _Runs, folder: Path) -> None:
             source = "events"
         return connection.execute(sql.format(source)).fetchall()
 
-    runs.compare(
-        {
-            OURS: lambda: ours(False),
-            TRUSTED: lambda: ours(True),
-            JSON: lambda: (duckdb.connect(), f"read_json('{folder}/events.ndjson')"),
-            PARQUET: lambda: (duckdb.connect(), f"read_parquet('{folder}/events.parquet')"),
-        },
-        {
-            "sum": lambda o: round(ask(o, "select sum(value) from {}")[0][0], 2),
-            "groups": lambda o: _rounded(ask(o, "select kind, sum(value) from {} group by kind")),
-            "row": lambda o: ask(o, f"select user, page from {{}} where id = {runs.wanted_id}"),
-            "all": lambda o: ask(o, "create temp table copied as from {}")[0][0],
-        },
-    )
+    queries: Queries = {
+        "sum": lambda o: round(ask(o, "select sum(value) from {}")[0][0], 2),
+        "groups": lambda o: _rounded(ask(o, "select kind, sum(value) from {} group by kind")),
+        "row": lambda o: ask(o, f"select user, page from {{}} where id = {runs.wanted_id}"),
+        "all": lambda o: ask(o, "create temp table copied as from {}")[0][0],
+    }
+    for query, ask_it in queries.items():
+        columns = NEEDED[query]
+        runs.compare(
+            {
+                OURS: lambda columns=columns: ours(columns, False),
+                TRUSTED: lambda columns=columns: ours(columns, True),
+                JSON: lambda: (duckdb.connect(), f"read_json('{folder}/events.ndjson')"),
+                PARQUET: lambda: (duckdb.connect(), f"read_parquet('{folder}/events.parquet')"),
+            },
+            {query: ask_it},
+        )
 
 
 def _dask(runs: _Runs, folder: Path) -> None:
@@ -238,15 +250,13 @@ def _spark(runs: _Runs, folder: Path) -> None:
     )
     from pyspark.sql import functions as F
 
-    def ours(columns: str | None, trusted: str) -> Any:
+    def ours(columns: list[str] | None, trusted: str) -> Any:
         reader = spark.read.format("livebuf").option("table", "/rows").option("trusted", trusted)
         reader = reader.option("partitionRows", "250000")
         if columns is not None:
-            reader = reader.option("columns", columns)
+            reader = reader.option("columns", ",".join(columns))
         return reader.load(str(folder / "events.lbuf"))
 
-    # Spark tells a source written in Python of no columns: a user gives them.
-    needed = {"sum": "value", "groups": "kind,value", "row": "id,user,page", "all": None}
     queries: Queries = {
         "sum": lambda f: round(f.agg(F.sum("value")).collect()[0][0], 2),
         "groups": lambda f: _rounded(f.groupBy("kind").agg(F.sum("value")).collect()),
@@ -257,7 +267,7 @@ def _spark(runs: _Runs, folder: Path) -> None:
     }
     try:
         for query, ask in queries.items():
-            columns = needed[query]
+            columns = NEEDED[query]
             runs.compare(
                 {
                     OURS: lambda columns=columns: ours(columns, "false"),

@@ -129,7 +129,8 @@ class Batch:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         # A method in polars, an attribute in pyarrow.
-        names = self.schema.names() if callable(self.schema.names) else self.schema.names
+        names: Any = self.schema.names
+        names = names() if callable(names) else names
         selected = self.table.select([(name,) for name in names])
         try:
             return selected.__arrow_c_stream__(self.schema.__arrow_c_schema__())
@@ -336,7 +337,7 @@ class Source:
         one_of("on_error", on_error, OnFileError)
         self.files = files
         self.table = table
-        self.on_error = on_error
+        self.on_error: OnFileError = on_error
         self.trusted = trusted
 
     def rows(self, path: str) -> Rows | None:

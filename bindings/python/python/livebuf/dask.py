@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dask.dataframe as dd
+import dask.dataframe as dd  # pyright: ignore[reportMissingImports]
 import pandas as pd
 import pyarrow as pa
 

@@ -68,11 +68,12 @@ def scan(
 
     Raises `FileNotFoundError` where there is no file, `livebuf.Error` where one is damaged, has no
     such table or has values that do not fit the schema. Errors name the file and the rows.
+    polars before 2.0 raises its own `ComputeError` with the same text.
     """
     _sources.one_of("missing_columns", missing_columns, _sources.MissingColumns)
     source = Source(_sources.find(paths), table, on_error, trusted)
     if schema is None:
-        found = source.schemas(infer_files, lambda schema: pl.Schema(schema))  # pyright: ignore
+        found = source.schemas(infer_files, lambda schema: pl.Schema(schema))
         columns = _joined(found)
     else:
         columns = pl.Schema(schema)

@@ -21,17 +21,21 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark import TaskContext
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
-from pyspark.sql.datasource import (
+from pyspark import TaskContext  # pyright: ignore[reportMissingImports]
+from pyspark.sql import functions as F  # pyright: ignore[reportMissingImports]
+from pyspark.sql import types as T  # pyright: ignore[reportMissingImports]
+from pyspark.sql.datasource import (  # pyright: ignore[reportMissingImports]
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
     InputPartition,
     WriterCommitMessage,
 )
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema, to_arrow_type
+from pyspark.sql.pandas.types import (  # pyright: ignore[reportMissingImports]
+    from_arrow_schema,
+    to_arrow_schema,
+    to_arrow_type,
+)
 
 from . import _files, _sources
 from ._errors import MissingKeyError, WrongTypeError
@@ -39,7 +43,7 @@ from ._livebuf import Document, Table, _write, to_json
 from ._sources import DOCUMENT, PART_ROWS, Batch, Part, Source
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column  # pyright: ignore[reportMissingImports]
 
     from ._sources import OnValueError
 
