@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import doctest
 import random
 import subprocess
 import sys
@@ -531,3 +532,15 @@ def test_nothing_is_imported_before_it_is_needed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testmod(livebuf.polars, extraglobs={"livebuf": livebuf, "pl": pl})
+    assert result.attempted > 5 and result.failed == 0
+
+
+def test_what_is_not_installed_is_said() -> None:
+    code = "import sys; sys.modules['polars'] = None; import livebuf.polars"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "ModuleNotFoundError: livebuf.polars needs polars: pip install" in done.stderr

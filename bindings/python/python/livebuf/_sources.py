@@ -106,6 +106,11 @@ def _is_wanted(relative: str) -> bool:
     return relative.endswith((DOCUMENT, LOG)) and not any(part[0] in "._" for part in parts if part)
 
 
+def absolute(path: str) -> str:
+    """The path as other processes know it, which have other working directories."""
+    return path if _files.kind(path) == "URL" else os.path.abspath(path)
+
+
 # ---- The rows of a file -----------------------------------------------------------------------
 
 

@@ -11,11 +11,16 @@ Needs `pip install livebuf[dask]`. Each worker needs it, too, and the files at t
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
-import dask.dataframe as dd  # pyright: ignore[reportMissingImports]
-import pandas as pd
-import pyarrow as pa
+try:
+    import dask.dataframe as dd  # pyright: ignore[reportMissingImports]
+    import pandas as pd
+    import pyarrow as pa
+except ModuleNotFoundError as error:
+    message = f"livebuf.dask needs {error.name}: pip install 'livebuf[dask]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
 
 from . import _sources
 from ._sources import PART_ROWS, Batch, Part, Source
@@ -54,7 +59,8 @@ def read(
     no such table.
     """
     _sources.one_of("missing_columns", missing_columns, _sources.MissingColumns)
-    source = Source(_sources.find(paths), table, on_error, trusted)
+    files = [_sources.absolute(path) for path in _sources.find(paths)]
+    source = Source(files, table, on_error, trusted)
     if schema is None:
         found = source.schemas(infer_files, lambda schema: pa.schema(schema))
         schema = pa.unify_schemas(found, promote_options="permissive")
@@ -76,6 +82,8 @@ class _Read:
         self.source = source
         self.schema = schema
         self.missing_columns = missing_columns
+        # Dask names what it keeps by what this holds: files that changed are other ones.
+        self.versions = [_version(path) for path in source.files]
 
     # Dask asks for the columns that a graph needs by this name.
     def __call__(self, part: Part, columns: list[str] | None = None) -> Any:
@@ -93,6 +101,13 @@ class _Read:
         if schema.names:
             return _frame(found)
         return pd.DataFrame(index=pd.RangeIndex(found.num_rows))
+
+
+def _version(path: str) -> tuple[int, int] | None:
+    if not os.path.isfile(path):
+        return None
+    found = os.stat(path)
+    return found.st_mtime_ns, found.st_size
 
 
 def _table(batch: Batch) -> Any:

@@ -19,8 +19,12 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, overload
 
-import polars as pl
-from polars.io.plugins import register_io_source
+try:
+    import polars as pl
+    from polars.io.plugins import register_io_source
+except ModuleNotFoundError as error:
+    message = "livebuf.polars needs polars: pip install 'livebuf[polars]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
 
 from . import _sources
 from ._livebuf import Table

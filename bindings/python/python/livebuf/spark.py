@@ -20,22 +20,26 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-from pyspark import TaskContext  # pyright: ignore[reportMissingImports]
-from pyspark.sql import functions as F  # pyright: ignore[reportMissingImports]
-from pyspark.sql import types as T  # pyright: ignore[reportMissingImports]
-from pyspark.sql.datasource import (  # pyright: ignore[reportMissingImports]
-    DataSource,
-    DataSourceArrowWriter,
-    DataSourceReader,
-    InputPartition,
-    WriterCommitMessage,
-)
-from pyspark.sql.pandas.types import (  # pyright: ignore[reportMissingImports]
-    from_arrow_schema,
-    to_arrow_schema,
-    to_arrow_type,
-)
+try:
+    import pyarrow as pa
+    from pyspark import TaskContext  # pyright: ignore[reportMissingImports]
+    from pyspark.sql import functions as F  # pyright: ignore[reportMissingImports]
+    from pyspark.sql import types as T  # pyright: ignore[reportMissingImports]
+    from pyspark.sql.datasource import (  # pyright: ignore[reportMissingImports]
+        DataSource,
+        DataSourceArrowWriter,
+        DataSourceReader,
+        InputPartition,
+        WriterCommitMessage,
+    )
+    from pyspark.sql.pandas.types import (  # pyright: ignore[reportMissingImports]
+        from_arrow_schema,
+        to_arrow_schema,
+        to_arrow_type,
+    )
+except ModuleNotFoundError as error:
+    message = f"livebuf.spark needs {error.name}: pip install 'livebuf[spark]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
 
 from . import _files, _sources
 from ._errors import MissingKeyError, WrongTypeError
@@ -120,7 +124,7 @@ class DefaultSource(DataSource):
         folder = self.options.get("path")
         if folder is None:
             raise ValueError("where to? Give a folder: save(folder)")
-        return _Writer(folder, self.options.get("table", ""), overwrite)
+        return _Writer(_sources.absolute(folder), self.options.get("table", ""), overwrite)
 
     def _source(self) -> Source:
         paths: Any = self.options.get("path")
@@ -132,7 +136,7 @@ class DefaultSource(DataSource):
         trusted = self.options.get("trusted", "false").lower()
         if trusted not in ("true", "false"):
             raise ValueError(f"trusted must be true or false, not {trusted!r}")
-        files = _sources.find(paths)
+        files = [_sources.absolute(path) for path in _sources.find(paths)]
         return Source(files, self.options.get("table", ""), on_error, trusted == "true")
 
     def _columns(self) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -129,3 +130,19 @@ def test_no_files(tmp_path: Path) -> None:
     livebuf.dump({"rows": []}, tmp_path / "a.lbuf")
     with pytest.raises(ValueError, match=r"a.lbuf: no file has rows"):
         read(tmp_path)
+
+
+def test_files_that_changed_are_read_again(client: Any, tmp_path: Path) -> None:
+    """Dask keeps results by a name that is made of what a task is."""
+    livebuf.dump({"rows": [{"n": 1}]}, tmp_path / "a.lbuf")
+    name = read(tmp_path)._name
+    assert read(tmp_path)._name == name
+    livebuf.dump({"rows": [{"n": 2}, {"n": 3}]}, tmp_path / "a.lbuf")
+    assert read(tmp_path)._name != name
+    assert read(tmp_path)["n"].compute().to_list() == [2, 3]
+
+
+def test_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testmod(livebuf.dask, extraglobs={"livebuf": livebuf})
+    assert result.attempted > 3 and result.failed == 0
