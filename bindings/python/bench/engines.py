@@ -107,6 +107,7 @@ class _Runs:
         self.engine = engine
         self.expected = expected
         self.wanted_id = count // 2
+        self.count = count
 
     def compare(self, opened: Opened, queries: Queries) -> None:
         for query, ask in queries.items():
@@ -162,6 +163,41 @@ def _polars(runs: _Runs, folder: Path) -> None:
             "all": lambda f: f.collect().height,
         },
     )
+    _messages(runs)
+
+
+def _messages(runs: _Runs) -> None:
+    """A value out of each message of a column, in memory."""
+    import livebuf.polars
+    import polars as pl
+
+    messages = [
+        {
+            "user": {"id": n * 7919 % 10_007, "name": f"user {n}"},
+            "page": f"/articles/{n}",
+            "values": [float(n), n / 2],
+            "sent": {"at": 1_700_000_000_000 + n, "from": "web"},
+        }
+        for n in range(runs.count // 10)
+    ]
+    documents = pl.Series([livebuf.dumps(message) for message in messages])
+    texts = pl.Series([livebuf.to_json(message).decode() for message in messages])
+    structs = pl.Series(messages)
+    contest = Contest(wall=True)
+    ways: dict[str, Callable[[], Any]] = {
+        OURS: lambda: livebuf.polars.extract(documents, "/user/id", pl.Int64),
+        JSON: lambda: texts.str.json_path_match("$.user.id").cast(pl.Int64),
+        "typed column": lambda: structs.struct.field("user").struct.field("id"),
+    }
+    expected = [message["user"]["id"] for message in messages]
+    for name, way in ways.items():
+        if way().to_list() != expected:
+            runs.report.fail(f"engines/polars, messages, {name}: other values")
+            return
+        contest.add(name, lambda _, way=way: way())
+    times = contest.run(runs.effort)
+    runs.report.figure("A value out of messages, in polars", f"{len(messages):,} messages", times)
+    runs.report.against("engines/polars, messages", times, [JSON], None)
 
 
 # Whom an engine tells of no columns is given those that a query needs.
