@@ -202,6 +202,15 @@ def _spark_type(kind: Any) -> Any:
     return kind
 
 
+def _in_utc(convert: Callable[..., Any], dtype: T.DataType) -> Any:
+    """What PySpark makes of a type, with timestamps in UTC."""
+    try:
+        return convert(dtype, timezone="UTC")
+    except TypeError:
+        # Versions such as 4.1 take no zone: theirs is UTC.
+        return convert(dtype)
+
+
 def _stored(table: Table, schema: Any) -> Any:
     """The columns of a schema, as the types that Arrow has for a table's values where
     `_spark_type` makes the schema's of them."""
@@ -244,7 +253,7 @@ class _Reader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, _Partition)
         part, names = partition.part, self.schema.names
-        schema = to_arrow_schema(self.schema, timezone="UTC")
+        schema = _in_utc(to_arrow_schema, self.schema)
         asked = None
 
         def convert(batch: Batch) -> Any:
@@ -382,7 +391,7 @@ def get(
     """
     _sources.one_of("on_error", on_error, _sources.OnValueError)
     spark_type = T.DataType.fromDDL(dtype) if isinstance(dtype, str) else dtype
-    arrow_type = to_arrow_type(spark_type, timezone="UTC")
+    arrow_type = _in_utc(to_arrow_type, spark_type)
     convert = _converter(spark_type)
 
     def livebuf_get(documents: pa.Array) -> pa.Array:
@@ -441,7 +450,7 @@ def _converter(dtype: T.DataType) -> Callable[[Any], Any]:
     kind = _KINDS.get(type(dtype))
     if kind is not None:
         return _sources.exactly(kind)
-    arrow_type = to_arrow_type(dtype, timezone="UTC")
+    arrow_type = _in_utc(to_arrow_type, dtype)
 
     def convert(value: Any) -> Any:
         found = _sources.plain(value)

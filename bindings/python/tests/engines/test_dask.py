@@ -17,7 +17,11 @@ import livebuf.dask  # noqa: E402
 import pandas as pd  # noqa: E402
 
 # What Dask itself does.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning",
+    "ignore::DeprecationWarning",
+    "ignore:Running on a single-machine scheduler:UserWarning",
+)
 
 COUNT = 10_000
 
