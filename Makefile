@@ -6,6 +6,8 @@ FILE ?=
 # Another interpreter: `make test PYTHON=python3.13`, in a fresh .venv.
 PYTHON ?= python3
 VENV := .venv
+# Dask and Spark are large: they have one of their own.
+VENV_ENGINES := .venv-engines
 WHEELS := target/wheels
 
 # The long tests: minutes of oracles, edits of each large document, jobs at once.
@@ -16,9 +18,9 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-rust test-python test-size test-features test-long test-files test-address \
-	test-thread test-miri test-32 test-shared python-debug fuzz coverage lint lint-rust lint-python fmt bench \
-	python bench-python release
+.PHONY: demo test test-rust test-python test-engines test-size test-features test-long test-files \
+	test-address test-thread test-miri test-32 test-shared python-debug fuzz coverage lint lint-rust lint-python fmt bench \
+	python bench-python bench-engines release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
@@ -45,6 +47,18 @@ python-debug: $(VENV)/test
 
 test-python: python-debug
 	cd bindings/python && ../../$(VENV)/bin/python -m pytest
+
+$(VENV_ENGINES)/ready: bindings/python/pyproject.toml
+	$(PYTHON) -m venv $(VENV_ENGINES)
+	$(VENV_ENGINES)/bin/pip install --quiet --upgrade pip
+	$(VENV_ENGINES)/bin/pip install --quiet --group bindings/python/pyproject.toml:engines
+	@touch $@
+
+# Dask on two processes, Spark on two executors; the code in docs/engines.md. Downloads half a
+# gigabyte once. Spark needs Java 17.
+test-engines: python-debug $(VENV_ENGINES)/ready
+	$(VENV_ENGINES)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
+	cd bindings/python && ../../$(VENV_ENGINES)/bin/python -m pytest tests/engines
 
 # The package as users get it, in a virtual environment inside the checkout.
 python: $(VENV)/build
@@ -79,6 +93,11 @@ $(VENV)/bench: $(VENV)/test
 # Against its peers from PyPI; ARGS="--quick --filter twitter".
 bench-python: python $(VENV)/bench
 	cd bindings/python && ../../$(VENV)/bin/python -m bench $(ARGS)
+
+# Engines over documents, JSON lines and Parquet, where all of them are installed.
+bench-engines: python $(VENV_ENGINES)/ready
+	$(VENV_ENGINES)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
+	cd bindings/python && ../../$(VENV_ENGINES)/bin/python -m bench --filter engines/ $(ARGS)
 
 # What C programs with the small archive take, against their ceilings; some 20 seconds.
 test-size:

@@ -26,7 +26,14 @@ ROOT = HERE.parents[1]
 # The oldest glibc. Rust's standard library needs it, so an older one cannot be had.
 GLIBC = (2, 17)
 POLICY = f"manylinux_{GLIBC[0]}_{GLIBC[1]}"
-NEEDED = ["livebuf/__init__.py", "livebuf/py.typed", "livebuf/_livebuf.pyi", "livebuf/_files.py"]
+NEEDED = [
+    "livebuf/__init__.py",
+    "livebuf/py.typed",
+    "livebuf/_livebuf.pyi",
+    "livebuf/_files.py",
+    "livebuf/spark.py",
+    "pyspark_livebuf/__init__.py",
+]
 # The stable ABI is that of the oldest CPython (Cargo.toml).
 ABI3 = "cp311-abi3"
 LICENCES = ["LICENSE", "THIRD-PARTY.txt"]

@@ -7,14 +7,14 @@ import sys
 import time
 from pathlib import Path
 
-from . import arrays, changes, frames, logs, maps, messages, objects, twitter, typed
+from . import arrays, changes, engines, frames, logs, maps, messages, objects, twitter, typed
 from .report import HERE, Report
 from .timing import FULL, QUICK
 
 DATA = HERE.parents[3] / "shared" / "data"
 PEERS = (
     "orjson msgspec msgpack ormsgpack pysimdjson cysimdjson cbor2 protobuf pycapnp pylite3 polars "
-    "numpy duckdb"
+    "numpy duckdb dask pyspark pandas pyarrow"
 ).split()
 
 
@@ -52,10 +52,11 @@ def main() -> int:
     frames.run(effort, report, wanted, arguments.data)
     arrays.run(effort, report, wanted)
     logs.run(effort, report, wanted)
+    engines.run(effort, report, wanted)
     print(report.text())
     print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
     if arguments.record:
-        modules = (maps, messages, twitter, changes, objects, typed, frames, arrays, logs)
+        modules = (maps, messages, twitter, changes, objects, typed, frames, arrays, logs, engines)
         inputs = [line for module in modules for line in module.INPUTS]
         print(report.record(PEERS, inputs), file=sys.stderr)
     return 1 if report.failed else 0

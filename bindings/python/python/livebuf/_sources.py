@@ -1,0 +1,545 @@
+"""Tables in many files, for engines: which files there are, their rows in parts, columns by Arrow.
+
+`livebuf.polars`, `livebuf.dask` and `livebuf.spark` are thin layers over this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import glob
+import os
+import shutil
+import struct
+import tempfile
+import warnings
+import weakref
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+
+from . import _files
+from ._errors import DamagedError, Error, MissingKeyError, WrongTypeError
+from ._livebuf import Document, Log, Table, _open_bytes, _write, dumps, from_arrow
+
+if TYPE_CHECKING:
+    Path = str | os.PathLike[str]
+    Paths = Path | Sequence[Path]
+
+T = TypeVar("T")
+
+OnFileError = Literal["raise", "skip"]
+OnValueError = Literal["raise", "null"]
+MissingColumns = Literal["insert", "raise"]
+
+DOCUMENT, LOG = ".lbuf", ".lblog"
+
+# Rows of a part, where a caller says nothing. A part is a task of Dask or Spark.
+PART_ROWS = 1_000_000
+
+
+def one_of(name: str, value: object, known: object) -> None:
+    """Refuses an option that is none of a `Literal`'s."""
+    if value not in get_args(known):
+        choices = " or ".join(repr(choice) for choice in get_args(known))
+        raise ValueError(f"{name} must be {choices}, not {value!r}")
+
+
+def positive(name: str, value: int | None) -> None:
+    """Refuses a count below 1."""
+    if value is not None and value < 1:
+        raise ValueError(f"{name} must be at least 1, not {value}")
+
+
+# ---- Which files ------------------------------------------------------------------------------
+
+
+def find(paths: Paths) -> list[str]:
+    """The files that paths, folders, globs and URLs of fsspec stand for, in order.
+
+    Of a folder: all documents and logs in it and in folders below, by their extensions, sorted.
+    Names that begin with "." or "_" are passed over, as Spark does. Raises `FileNotFoundError`
+    where a path, a folder or a glob has none.
+    """
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not given:
+        raise ValueError("no paths were given")
+    return [found for path in given for found in _found(os.fspath(path))]
+
+
+def _found(path: str) -> list[str]:
+    if _files.kind(path) == "URL":
+        fs, inner = _files.resolve(path)
+        if fs is not None:
+            return _found_remote(fs, inner, path)
+        path = inner
+    if os.path.isdir(path):
+        below = [os.path.join(at, name) for at, _, names in os.walk(path) for name in names]
+        found = [name for name in below if _is_wanted(os.path.relpath(name, path))]
+    elif glob.has_magic(path) and not os.path.exists(path):
+        found = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
+    else:
+        found = [path] if os.path.exists(path) else []
+    return _some(sorted(found), path)
+
+
+def _found_remote(fs: Any, inner: str, url: str) -> list[str]:
+    protocol = url[: url.index("://") + 3]
+    if glob.has_magic(inner):
+        found = [name for name in fs.glob(inner) if not fs.isdir(name)]
+    elif fs.isdir(inner):
+        below = [(name, str(name)[len(inner) :].lstrip("/")) for name in fs.find(inner)]
+        found = [name for name, relative in below if _is_wanted(relative)]
+    else:
+        return _some([url] if fs.exists(inner) else [], url)
+    return _some([protocol + str(name).lstrip("/") for name in sorted(found)], url)
+
+
+def _some(found: list[str], path: str) -> list[str]:
+    if not found:
+        raise FileNotFoundError(f"{path}: no document (*{DOCUMENT}) or log (*{LOG}) is there")
+    return found
+
+
+def _is_wanted(relative: str) -> bool:
+    parts = relative.replace(os.sep, "/").split("/")
+    return relative.endswith((DOCUMENT, LOG)) and not any(part[0] in "._" for part in parts if part)
+
+
+def absolute(path: str) -> str:
+    """The path as other processes know it, which have other working directories."""
+    return path if _files.kind(path) == "URL" else os.path.abspath(path)
+
+
+# ---- The rows of a file -----------------------------------------------------------------------
+
+
+class Schema:
+    """What a producer of Arrow says of its columns."""
+
+    def __init__(self, producer: Any) -> None:
+        self.producer = producer
+
+    def __arrow_c_schema__(self) -> object:
+        return self.producer.__arrow_c_schema__()
+
+
+class Batch:
+    """Rows of a table for a consumer of Arrow: the columns of `schema`, as its types, and no
+    others. Columns that the table lacks are null."""
+
+    def __init__(self, table: Table, schema: Any) -> None:
+        self.table = table
+        self.schema = schema
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        # A method in polars, an attribute in pyarrow.
+        names: Any = self.schema.names
+        names = names() if callable(names) else names
+        selected = self.table.select([(name,) for name in names])
+        try:
+            return selected.__arrow_c_stream__(self.schema.__arrow_c_schema__())
+        except MissingKeyError:
+            # The whole table knows what to put there; it validates its other columns, too.
+            return self.table.__arrow_c_stream__(self.schema.__arrow_c_schema__())
+
+
+class Rows:
+    """The rows of a document's table, or of a log. Holds the file open."""
+
+    def __init__(self, path: str, num_rows: int, producer: Table | Log) -> None:
+        self.path = path
+        self.num_rows = num_rows
+        self.schema = Schema(producer)
+
+    def tables(self, start: int, stop: int) -> Iterator[tuple[int, Callable[[], Table]]]:
+        """These rows: tables, not read yet, each with the number of its first row."""
+        raise NotImplementedError
+
+
+class OfDocument(Rows):
+    """An array or object of a document. Opening takes constant time."""
+
+    def __init__(self, path: str, doc: Document, pointer: str) -> None:
+        found = doc.pointer(pointer)
+        if not hasattr(found, "table"):
+            kind = type(found).__name__
+            raise WrongTypeError(f"the value at {pointer!r} is no array or object but {kind}")
+        self.table: Table = found.table
+        super().__init__(path, len(self.table), self.table)
+
+    def tables(self, start: int, stop: int) -> Iterator[tuple[int, Callable[[], Table]]]:
+        if start < stop:
+            yield start, lambda: self.table.slice(start, stop)
+
+
+class Group(NamedTuple):
+    """A group of a log's rows: where its document lies in the file."""
+
+    offset: int
+    bytes: int
+    crc: int
+    start: int
+    stop: int
+
+
+class OfLog(Rows):
+    """The rows of a log. Opening reads the header of each frame; a read, the groups it needs."""
+
+    def __init__(self, path: str, log: Log, file: str, trusted: bool) -> None:
+        self.log = log
+        self.file = file
+        self.trusted = trusted
+        super().__init__(path, len(log), log)
+        torn = log.torn
+        end = torn[0] if torn else os.path.getsize(file)
+        self.groups = _groups(file, end, self.num_rows)
+
+    def tables(self, start: int, stop: int) -> Iterator[tuple[int, Callable[[], Table]]]:
+        for group in self.groups:
+            first, end = max(start, group.start), min(stop, group.stop)
+            if first < end:
+                yield first, functools.partial(self._settled, group, first, end)
+        # Rows that no group has yet are few.
+        first = max(start, self.groups[-1].stop if self.groups else 0)
+        if first < stop:
+            yield first, lambda: Document.from_python(self.log[first:stop]).root.table
+
+    def _settled(self, group: Group, start: int, stop: int) -> Table:
+        table: Table = self._document(group).root.table
+        return table.slice(start - group.start, stop - group.start)
+
+    def _document(self, group: Group) -> Document:
+        with open(self.file, "rb") as file:
+            file.seek(group.offset + HEADER.size)
+            body = file.read(group.bytes)
+        if len(body) != group.bytes or zlib.crc32(body) != group.crc:
+            raise damaged("a frame's body is damaged", group.offset)
+        return Document(body, trusted=self.trusted)
+
+
+# docs/LOG.md, 2 and 3: kind with magic, length, first row, rows, behind, CRCs.
+HEADER = struct.Struct("<4sIQIIII")
+IDENTITY = slice(8, 16)
+FIRST_FRAME = 64
+GROUP = b"\xab\x4cBG"
+
+
+def damaged(message: str, offset: int) -> DamagedError:
+    """Damage in a log, as `Log` raises it."""
+    return DamagedError(f"the log is damaged: {message}, at offset {offset}", 8, "BadCode", offset)
+
+
+def _groups(path: str, end: int, rows: int) -> list[Group]:
+    """The groups of a log that `Log` has opened, by the headers of its frames (docs/LOG.md)."""
+    groups: list[Group] = []
+    at = FIRST_FRAME
+    with open(path, "rb") as file:
+        identity = file.read(FIRST_FRAME)[IDENTITY]
+        while at + HEADER.size <= end:
+            file.seek(at)
+            header = file.read(HEADER.size)
+            place = identity + at.to_bytes(8, "little") + header[:28]
+            kind, length, first, count, _, crc, own = HEADER.unpack(header)
+            if zlib.crc32(place) != own:
+                raise damaged("a frame's header is damaged", at)
+            # A writer may have added it since the log was opened.
+            if kind == GROUP and first + count <= rows:
+                groups.append(Group(at, length, crc, first, first + count))
+            at += HEADER.size + length
+    return groups
+
+
+def open_rows(path: str, table: str, trusted: bool) -> Rows:
+    """Opens a file for reading: mapped where it is a local document, else read whole."""
+    with named(path):
+        file, fetched = path, None
+        if _files.kind(path) == "URL":
+            fs, file = _files.resolve(path)
+            if fs is not None:
+                fetched = bytes(fs.cat_file(file))
+        if fetched is not None:
+            if not _is_log(fetched[:4]):
+                doc = _open_bytes(fetched, path, "r", trusted)
+                return OfDocument(path, doc, table)
+            return _of_fetched_log(path, fetched, trusted)
+        with open(file, "rb") as opened:
+            is_log = _is_log(opened.read(4))
+        if is_log:
+            return OfLog(path, Log(file), file, trusted)
+        from . import open as open_document
+
+        return OfDocument(path, open_document(file, trusted=trusted), table)
+
+
+def _is_log(magic: bytes) -> bool:
+    return magic == b"\xab\x4cBL"
+
+
+def _of_fetched_log(path: str, fetched: bytes, trusted: bool) -> Rows:
+    # A log is opened by its path. The folder lives as long as the rows do.
+    folder = tempfile.mkdtemp(prefix="livebuf-")
+    try:
+        file = os.path.join(folder, "fetched" + LOG)
+        with open(file, "wb") as opened:
+            opened.write(fetched)
+        rows = OfLog(path, Log(file), file, trusted)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(rows, shutil.rmtree, folder, ignore_errors=True)
+    return rows
+
+
+# ---- Errors that name the file ----------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def named(path: str, rows: tuple[int, int] | None = None) -> Iterator[None]:
+    """Errors in the block say which file, and which of its rows, they are about."""
+    where = path if rows is None else f"{path}, rows {rows[0]} to {rows[1]}"
+    try:
+        yield
+    except Error as error:
+        message = error.args[0] if error.args else ""
+        error.args = (f"{where}: {message}", *error.args[1:])
+        raise
+    except OSError:
+        # These name it.
+        raise
+    except Exception as error:
+        # What a consumer of Arrow makes of an error in the stream.
+        raise WrongTypeError(f"{where}: {error}", 24, "WrongType") from error
+
+
+def guarded(work: Callable[[], T], on_error: OnFileError) -> T | None:
+    """What the work gives. With "skip", `None` and a warning where a file is damaged or has no
+    such table. A file that is missing or locked is always an error."""
+    try:
+        return work()
+    except Error as error:
+        if on_error == "raise":
+            raise
+        warnings.warn(f"skipped: {error.args[0]}", RuntimeWarning, stacklevel=2)
+        return None
+
+
+# ---- All files --------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """Some rows of a file: what one task reads. `stop` is `None` for all rows there are."""
+
+    path: str
+    start: int
+    stop: int | None
+
+
+class Source:
+    """The table in each of some files. It can be pickled, and opens files only to read."""
+
+    def __init__(self, files: list[str], table: str, on_error: OnFileError, trusted: bool) -> None:
+        one_of("on_error", on_error, OnFileError)
+        self.files = files
+        self.table = table
+        self.on_error: OnFileError = on_error
+        self.trusted = trusted
+
+    def rows(self, path: str) -> Rows | None:
+        return guarded(lambda: open_rows(path, self.table, self.trusted), self.on_error)
+
+    def schemas(self, infer_files: int | None, convert: Callable[[Schema], T]) -> list[T]:
+        """The schemas of the first files that have rows, as the engine has them. Each is
+        inferred from all rows of its file."""
+        positive("infer_files", infer_files)
+        found: list[T] = []
+        for path in self.files:
+            if len(found) == infer_files:
+                break
+
+            def look(path: str = path) -> T | None:
+                rows = open_rows(path, self.table, self.trusted)
+                if rows.num_rows == 0:
+                    return None
+                with named(path):
+                    return convert(rows.schema)
+
+            schema = guarded(look, self.on_error)
+            if schema is not None:
+                found.append(schema)
+        if not found:
+            raise ValueError(
+                f"{self.files[0]}: no file has rows to infer a schema from; give a schema"
+            )
+        return found
+
+    def parts(self, part_rows: int | None = PART_ROWS) -> list[Part]:
+        """All rows: those of large local files in parts of at most so many rows. Files at URLs
+        are read whole, so each is one part."""
+        positive("rows of a part", part_rows)
+        parts: list[Part] = []
+        for path in self.files:
+            if part_rows is None or (_files.kind(path) == "URL" and _files.resolve(path)[0]):
+                parts.append(Part(path, 0, None))
+                continue
+            rows = self.rows(path)
+            if rows is not None:
+                bounds = range(0, rows.num_rows, part_rows)
+                parts += [
+                    Part(path, start, min(start + part_rows, rows.num_rows)) for start in bounds
+                ]
+        return parts
+
+    def tables(self, part: Part, batch_rows: int) -> Iterator[tuple[int, Table]]:
+        """The rows of a part, in tables of at most so many rows, with each one's first row."""
+        rows = self.rows(part.path)
+        if rows is None:
+            return
+        stop = rows.num_rows if part.stop is None else min(part.stop, rows.num_rows)
+        for first, read in rows.tables(part.start, stop):
+
+            def work(read: Callable[[], Table] = read) -> Table:
+                with named(part.path):
+                    return read()
+
+            table = guarded(work, self.on_error)
+            if table is not None:
+                for start in range(0, len(table), batch_rows):
+                    yield first + start, table.slice(start, start + batch_rows)
+
+    def read(
+        self, part: Part, first: int, table: Table, schema: Any, convert: Callable[[Batch], T]
+    ) -> T | None:
+        """The columns of a schema, as the engine has them; `None` where they are skipped."""
+
+        def work() -> T:
+            with named(part.path, (first, first + len(table))):
+                return convert(Batch(table, schema))
+
+        return guarded(work, self.on_error)
+
+    def need_columns(self, part: Part, table: Table, names: Iterable[str]) -> None:
+        """Raises `MissingKeyError` where no row of the table has one of the columns."""
+        with named(part.path):
+            table.select([(name,) for name in names]).__arrow_c_schema__()
+
+
+# ---- Columns of documents ---------------------------------------------------------------------
+
+
+NULL = dumps(None)
+
+
+def each(
+    documents: Iterable[Any],
+    look: Callable[[Document], Any],
+    pointer: str,
+    on_error: OnValueError,
+) -> list[Any]:
+    """What `look` finds in each of the documents; `None` for no document.
+
+    Its `Error`, `TypeError`, `ValueError` and `OverflowError` are about the row.
+    """
+    found: list[Any] = []
+    for row, data in enumerate(documents):
+        value = None
+        if data is not None:
+            try:
+                value = look(Document(data))
+            except (Error, TypeError, ValueError, OverflowError) as error:
+                if on_error == "raise":
+                    raise in_row(row, pointer, error) from error
+        found.append(value)
+    return found
+
+
+def values(
+    documents: Iterable[Any],
+    pointer: str,
+    convert: Callable[[Any], Any],
+    on_error: OnValueError,
+) -> list[Any]:
+    """The value at a pointer in each of the documents; `None` for no document or no value.
+
+    `convert` refuses values of another type by `TypeError`, `ValueError` or `OverflowError`.
+    """
+    # A malformed pointer is the caller's mistake, whatever the rows hold.
+    Document(NULL).pointer(pointer, None)
+
+    def look(doc: Document) -> Any:
+        value = doc.pointer(pointer, None)
+        return None if value is None else convert(value)
+
+    return each(documents, look, pointer, on_error)
+
+
+def in_row(row: int, pointer: str, error: Exception) -> Error:
+    """The error, saying in which row of a column it came up."""
+    where = f"row {row}, at {pointer!r}"
+    if isinstance(error, Error):
+        kind = type(error) if type(error).__init__ is Error.__init__ else Error
+        return kind(f"{where}: {error.args[0]}", error.code, error.kind, error.offset)
+    return WrongTypeError(f"{where}: {error}", 24, "WrongType")
+
+
+def integer(low: int, high: int) -> Callable[[Any], int]:
+    """Takes integers between bounds."""
+
+    def convert(value: Any) -> int:
+        if type(value) is not int:
+            raise wrong(value, "an integer")
+        if not low <= value <= high:
+            raise OverflowError(f"{value} is not between {low} and {high}")
+        return value
+
+    return convert
+
+
+def number(value: Any) -> float:
+    """Takes numbers as floats."""
+    if type(value) not in (int, float):
+        raise wrong(value, "a number")
+    return float(value)
+
+
+def exactly(wanted: type) -> Callable[[Any], Any]:
+    """Takes values of one class of Python."""
+
+    def convert(value: Any) -> Any:
+        # A `datetime` is a `date` to Python.
+        if type(value) is not wanted:
+            raise wrong(value, wanted.__name__)
+        return value
+
+    return convert
+
+
+def wrong(value: object, wanted: str) -> TypeError:
+    return TypeError(f"{wanted} was expected, not {type(value).__name__}")
+
+
+def plain(value: Any) -> Any:
+    """A value as plain Python objects."""
+    return value.to_python() if hasattr(value, "to_python") else value
+
+
+# ---- Writing ----------------------------------------------------------------------------------
+
+
+def document_of(rows: Any, table: str) -> bytes:
+    """A document with rows from Arrow at a JSON pointer, whose keys become nested objects."""
+    if table and not table.startswith("/"):
+        raise ValueError(f'table is a JSON pointer, such as "/rows", or "", not {table!r}')
+    content: Any = from_arrow(rows)
+    for token in reversed(table.split("/")[1:]):
+        content = {token.replace("~1", "/").replace("~0", "~"): content}
+    return dumps(content)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Puts a file there, whole or not at all."""
+    name = os.fspath(path)
+    if _files.kind(name) == "URL":
+        _files.dump_url(name, data)
+    else:
+        _write(name, data)
