@@ -16,7 +16,7 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-rust test-python test-size test-features test-long test-files test-address \
+.PHONY: demo test test-rust test-python test-sqlite bench-sqlite test-size test-features test-long test-files test-address \
 	test-thread test-miri test-32 test-shared python-debug fuzz coverage lint lint-rust lint-python fmt bench \
 	python bench-python release
 
@@ -34,7 +34,7 @@ endif
 test: test-rust test-python
 
 test-rust:
-	$(CARGO) test --workspace --exclude livebuf-python
+	$(CARGO) test --workspace --exclude livebuf-python --exclude livebuf-sqlite
 	$(CARGO) test -p livebuf --features trace --test pages
 
 # Built with debug assertions; what users install is `make python`.
@@ -45,6 +45,18 @@ python-debug: $(VENV)/test
 
 test-python: python-debug
 	cd bindings/python && ../../$(VENV)/bin/python -m pytest
+
+# The extension for SQLite, loaded by apsw's SQLite. Its features are not those of the other
+# tests' crates, so it is built by itself.
+test-sqlite: $(VENV)/test
+	$(CARGO) test -p livebuf --features partial --test partial
+	$(CARGO) build -p livebuf-sqlite
+	cd bindings/sqlite && ../../$(VENV)/bin/python -m pytest -q -W error tests
+
+# Beside JSONB and JSON text, on your file or twitter.json; ARGS="--rows 100 FILE".
+bench-sqlite: $(VENV)/test
+	$(CARGO) build --release -p livebuf-sqlite
+	$(VENV)/bin/python bindings/sqlite/bench.py $(ARGS)
 
 # The package as users get it, in a virtual environment inside the checkout.
 python: $(VENV)/build
@@ -142,6 +154,8 @@ lint: lint-rust lint-python
 
 lint-python: $(VENV)/test
 	cd bindings/python && ../../$(VENV)/bin/ruff check . && ../../$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sqlite
+	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sqlite
 
 lint-rust:
 	$(CARGO) fmt --all --check

@@ -126,11 +126,31 @@ impl<'p> Path<'p> {
         Ok(steps)
     }
 
+    /// A plain key that comes next, which is the usual step: `.key`.
+    #[inline]
+    fn plain_key(&mut self) -> Option<&'p str> {
+        let rest = if self.is_pointer { None } else { self.rest.strip_prefix('.') }?;
+        let end = rest.bytes().position(|byte| matches!(byte, b'.' | b'[')).unwrap_or(rest.len());
+        let (key, behind) = rest.split_at_checked(end)?;
+        if key.is_empty() || key.starts_with('"') {
+            return None;
+        }
+        self.rest = behind;
+        Some(key)
+    }
+
     /// The value at this path. The whole path is looked at, also where it leads nowhere.
     pub(crate) fn find<'d>(mut self, root: Value<'d>) -> Result<Option<Value<'d>>, Fault> {
         let mut found = root;
-        while let Some(step) = self.step()? {
-            match step.find(&found)? {
+        loop {
+            let next = match self.plain_key() {
+                Some(key) => found.get(key)?,
+                None => match self.step()? {
+                    Some(step) => step.find(&found)?,
+                    None => return Ok(Some(found)),
+                },
+            };
+            match next {
                 Some(next) => found = next,
                 None => {
                     while self.step()?.is_some() {}
@@ -138,7 +158,6 @@ impl<'p> Path<'p> {
                 }
             }
         }
-        Ok(Some(found))
     }
 }
 

@@ -152,7 +152,8 @@ def test_blobs_in_documents(db):
 
 
 def test_values_that_are_stored(db):
-    sql = "SELECT lb_json(lb_set(lb('{}'), '$.a', ?, '$.b', lb('[1]'), '$.c', json('[2]'), '$.d', '[3]'))"
+    values = "'$.a', ?, '$.b', lb('[1]'), '$.c', json('[2]'), '$.d', '[3]'"
+    sql = f"SELECT lb_json(lb_set(lb('{{}}'), {values}))"
     assert db.one(sql, 5) == '{"a":5,"b":[1],"c":[2],"d":"[3]"}'
     # What lb_json makes is JSON to SQLite's own functions, too.
     assert db.one("SELECT json_array(lb_json(lb('[1]')))") == "[[1]]"
