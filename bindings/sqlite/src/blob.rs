@@ -1,8 +1,8 @@
 //! `lb_read`: one value of a row's document, of which only the parts that are needed are read.
 
 use crate::error::Fault;
+use crate::function::scalar;
 use crate::path::Path;
-use crate::scalar;
 use crate::value::{Sql, extracted, limit, text};
 use livebuf::{Partial, PartialError, ReadAt};
 use rusqlite::blob::Blob;
@@ -43,6 +43,7 @@ impl ReadAt for Stored<'_> {
 
 /// `lb_read(schema, table, column, rowid, path)`; with `'null'` behind, NULL where the document
 /// is damaged or none.
+#[allow(unsafe_code)]
 fn lb_read(context: &Context<'_>) -> Result<Sql, Fault> {
     let lenient = match context.len() {
         6 => match text(context, 5)? {

@@ -4,9 +4,9 @@
 //! pages that differ, and no others.
 
 use crate::error::Fault;
+use crate::function::{PURE, scalar};
 use crate::path::{Path, Step};
 use crate::value::{Given, Sql, blob, document, fits, text};
-use crate::{PURE, scalar};
 use livebuf::{DocBuf, New, NodeId};
 use livebuf_patch::{Patch, merge, merge_json};
 use rusqlite::functions::Context;
@@ -50,7 +50,8 @@ fn put(context: &Context<'_>, mode: Mode) -> Result<Sql, Fault> {
     for index in (1..context.len()).step_by(2) {
         let Some(path) = text(context, index)? else { continue };
         let value = Given::argument(context, index + 1)?;
-        put_one(&mut doc, Path::new(path)?, value.new(), mode).map_err(|fault| fault.at(path))?;
+        put_one(&mut doc, Path::new(path)?, value.as_new(), mode)
+            .map_err(|fault| fault.at(path))?;
     }
     Ok(blob(&doc, length))
 }

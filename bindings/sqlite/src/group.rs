@@ -1,6 +1,7 @@
 //! Aggregates: rows of a query become one document. Arrays of like objects become tables.
 
 use crate::error::Fault;
+use crate::function::PURE;
 use crate::value::{Given, Sql, blob, most_bytes};
 use livebuf::{EncodeOptions, Encoder, Limits, New};
 use rusqlite::functions::{Aggregate, Context};
@@ -9,9 +10,8 @@ use rusqlite::{Connection, Result as SqlResult};
 use std::panic::AssertUnwindSafe;
 
 pub(crate) fn register(db: &Connection) -> SqlResult<()> {
-    let flags = crate::PURE;
-    db.create_aggregate_function("lb_group_array", 1, flags, Group::Array)?;
-    db.create_aggregate_function::<_, _, _, Sql>("lb_group_object", 2, flags, Group::Object)
+    db.create_aggregate_function("lb_group_array", 1, PURE, Group::Array)?;
+    db.create_aggregate_function::<_, _, _, Sql>("lb_group_object", 2, PURE, Group::Object)
 }
 
 /// What the rows of a group become.
@@ -60,7 +60,7 @@ impl Group {
                 1
             }
         };
-        match Given::argument(context, value)?.new() {
+        match Given::argument(context, value)?.as_new() {
             New::Null => encoder.null()?,
             New::Int(value) => encoder.i64(value)?,
             New::Float(value) => encoder.f64(value)?,

@@ -1,9 +1,9 @@
 //! Functions that make documents of JSON, and read them.
 
 use crate::error::Fault;
+use crate::function::{PURE, scalar};
 use crate::path::Path;
 use crate::value::{Sql, blob, document, extracted, json, most_bytes, text, type_name};
-use crate::{PURE, scalar};
 use livebuf::{Doc, DocBuf, Value};
 use livebuf_json::{ReadOptions, from_slice_with};
 use rusqlite::functions::{Context, FunctionFlags};

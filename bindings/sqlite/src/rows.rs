@@ -63,6 +63,7 @@ struct Function {
 }
 
 // SAFETY: `repr(C)`, and SQLite's part is the first field.
+#[allow(unsafe_code)]
 unsafe impl<'vtab> VTab<'vtab> for Function {
     type Aux = Kind;
     type Cursor = Cursor;
@@ -219,6 +220,7 @@ impl Cursor {
         Ok(())
     }
 
+    #[allow(unsafe_code)]
     fn shown(&self, context: &mut Context, column: c_int) -> Result<(), Fault> {
         let (Some(row), Some(walk)) = (&self.row, &self.walk) else { return Ok(()) };
         let most = || {
@@ -260,6 +262,7 @@ impl Cursor {
 }
 
 // SAFETY: `repr(C)`, and SQLite's part is the first field.
+#[allow(unsafe_code)]
 unsafe impl VTabCursor for Cursor {
     fn filter(&mut self, plan: c_int, _text: Option<&str>, args: &Filters<'_>) -> SqlResult<()> {
         self.guarded(|cursor| cursor.began(plan, args))

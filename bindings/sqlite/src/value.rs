@@ -88,6 +88,7 @@ pub(crate) fn text<'a>(context: &'a Context<'_>, index: usize) -> Result<Option<
 }
 
 /// Most bytes that a text or blob may have here: `SQLITE_LIMIT_LENGTH` of the connection.
+#[allow(unsafe_code)]
 pub(crate) fn most_bytes(context: &Context<'_>) -> Result<u64, Fault> {
     // SAFETY: the connection is used while the function runs, and not kept.
     let db = unsafe { context.get_connection() }?;
@@ -168,7 +169,7 @@ pub(crate) enum Given<'a> {
     /// A value that SQL has.
     Plain(New<'a>),
     /// Text of JSON that was read.
-    Read(DocBuf),
+    Read(Box<DocBuf>),
 }
 
 impl<'a> Given<'a> {
@@ -183,7 +184,7 @@ impl<'a> Given<'a> {
             ValueRef::Integer(value) => New::Int(value),
             ValueRef::Real(value) => New::Float(value),
             ValueRef::Text(text) if context.get_subtype(index) == JSON => {
-                return Ok(Given::Read(livebuf_json::from_slice(text)?));
+                return Ok(Given::Read(Box::new(livebuf_json::from_slice(text)?)));
             }
             ValueRef::Text(_) => New::Str(self::text(context, index)?.unwrap_or_default()),
             ValueRef::Blob(bytes) if bytes.starts_with(&livebuf::layout::MAGIC) => {
@@ -193,7 +194,7 @@ impl<'a> Given<'a> {
         }))
     }
 
-    pub(crate) fn new(&self) -> New<'_> {
+    pub(crate) fn as_new(&self) -> New<'_> {
         match self {
             Given::Plain(new) => *new,
             Given::Read(doc) => New::Copy(doc.root()),

@@ -28,7 +28,7 @@ def test_statements(db):
         if answer and not sql.startswith("UPDATE"):
             assert found == rows(answer), sql
             checked += 1
-    assert checked > 25
+    assert checked >= 25
     assert db.one("SELECT lb_extract(doc, '$.note') FROM users") == "new text"
     assert "by_team" in db.plan("SELECT id FROM users WHERE lb_extract(doc, '$.team.id') = 8")
 
@@ -38,5 +38,5 @@ def test_all_functions_are_shown(db):
     names |= {row[0] for row in db.run("SELECT name FROM pragma_module_list")}
     ours = {name for name in names if re.fullmatch(r"lb(_.*)?", name)}
     shown = " ".join(sql for sql, _ in statements())
-    assert len(ours) == 24
+    assert len(ours) == 22
     assert {name for name in ours if f"{name}(" not in shown} == set()
