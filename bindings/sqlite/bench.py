@@ -121,7 +121,8 @@ def small(n):
             "kind": WORDS[n % 4],
             "tags": [WORDS[n % 4], WORDS[n % 3]],
             "at": {"x": n / 8, "y": -n},
-            "note": "some text of a record that is not very long" + "." * (n % 20),
+            "note": "some text of a record, which makes it some two hundred bytes long"
+            + "." * (n % 20),
         }
     )
 
