@@ -51,27 +51,9 @@ pub(crate) fn document<'a>(
     index: usize,
 ) -> Result<Option<Doc<'a>>, Fault> {
     match context.get_raw(index) {
-        ValueRef::Blob(bytes) => {
-            load(bytes);
-            Ok(Some(Doc::open(bytes)?))
-        }
+        ValueRef::Blob(bytes) => Ok(Some(Doc::open(bytes)?)),
         ValueRef::Null => Ok(None),
         _ => Err(Fault::Argument(index + 1, "a LiveBuf document: lb(json) makes one from JSON")),
-    }
-}
-
-/// Bytes of a document that is loaded whole before it is read.
-const SMALL: usize = 512;
-/// Bytes of a line of the processor's cache.
-const LINE: usize = 64;
-
-/// Loads a small document into the processor's cache, all lines at once. A look-up asks for one
-/// line after the other, and would wait for each.
-#[inline]
-fn load(bytes: &[u8]) {
-    if bytes.len() <= SMALL {
-        let sum = bytes.iter().step_by(LINE).fold(0_u8, |sum, byte| sum ^ byte);
-        std::hint::black_box(sum);
     }
 }
 
