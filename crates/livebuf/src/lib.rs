@@ -48,6 +48,7 @@
 //! | Rust types | [`to_doc`], [`from_value`], [`Editor::set_value`] |
 //! | a document from events | [`Encoder`] |
 //! | files | [`mapped`] |
+//! | a document elsewhere, fetched as it is read | `Partial` (feature `partial`) |
 //! | JSON text | the crate `livebuf-json` |
 //! | files of rows that only grow | the crate `livebuf-log` |
 //!
@@ -67,6 +68,7 @@
 //! | `alloc` | [`DocBuf`], [`Encoder`], [`json!`] | by the above |
 //! | `digest` | `Value::digest`: SHA-256 of values | no |
 //! | `delta` | `Delta`, `History`: changes as values; turns `alloc` on | no |
+//! | `partial` | `Partial`: documents of which only what is read is fetched; turns `std` on | no |
 //! | `small` | half the code, slower | no |
 //!
 //! Without any, documents are read, and edited in fixed buffers, by `no_std` programs.
@@ -146,6 +148,8 @@ pub use view::{
     Ends, Fields, Key, Keys, Kind, Lookup, Mode, Number, Object, Ordered, Pointer, Run, Scalar,
     Table, Tensor, TensorRef, Valid, Value, Values, View,
 };
+#[cfg(feature = "partial")]
+pub use view::{Partial, PartialError, ReadAt};
 
 /// For bindings of other languages, and for what prepares something once for many objects
 /// alike: parts of views that outlive borrows, and objects by their slots. For crates that follow

@@ -19,6 +19,8 @@ fn out_of_bounds(offset: u64, length: u64) -> Error {
 pub(crate) fn slice(bytes: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
     // `offset + length` cannot wrap: both are sums of few 32-bit numbers.
     trace::read(bytes, offset, length);
+    #[cfg(feature = "partial")]
+    partial::demand(bytes, offset, length)?;
     usize::try_from(offset)
         .ok()
         .zip(usize::try_from(offset + length).ok())
@@ -186,5 +188,125 @@ pub(crate) mod trace {
             }
             joined
         });
+    }
+}
+
+/// Documents of which this thread reads, and not all bytes are there.
+#[cfg(feature = "partial")]
+pub(crate) mod partial {
+    use crate::error::{Error, ErrorKind, Result};
+    use core::ops::Range;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use std::cell::RefCell;
+    use std::vec::Vec;
+
+    /// Bytes that are fetched together, or not at all.
+    pub(crate) const CHUNK: usize = 512;
+
+    /// How many documents are read like this now, by all threads. While there are none, reads
+    /// only look at this.
+    static READ: AtomicUsize = AtomicUsize::new(0);
+
+    std::thread_local! {
+        static READING: RefCell<Vec<Reading>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// The chunks of a document that are there: a bit each.
+    #[derive(Debug, Default)]
+    pub(crate) struct Chunks(Vec<u64>);
+
+    impl Chunks {
+        pub(crate) fn of(length: usize) -> Chunks {
+            Chunks(std::vec![0; length.div_ceil(CHUNK).div_ceil(64)])
+        }
+
+        pub(crate) fn has(&self, chunk: usize) -> bool {
+            self.0.get(chunk / 64).is_some_and(|bits| bits >> (chunk % 64) & 1 == 1)
+        }
+
+        pub(crate) fn add(&mut self, chunk: usize) {
+            if let Some(bits) = self.0.get_mut(chunk / 64) {
+                *bits |= 1 << (chunk % 64);
+            }
+        }
+    }
+
+    /// A document that is read now.
+    struct Reading {
+        memory: Range<usize>,
+        chunks: Chunks,
+        /// The first range that was read and is not there, as offsets.
+        missing: Option<Range<usize>>,
+    }
+
+    /// Runs `work`, which may read the document `bytes`. Answers the first range that it read
+    /// though it is not there. What `work` answers means nothing then.
+    pub(crate) fn reading<T>(
+        bytes: &[u8],
+        chunks: &mut Chunks,
+        work: impl FnOnce() -> T,
+    ) -> core::result::Result<T, Range<usize>> {
+        /// Also ends the reading where `work` panics.
+        struct Ended;
+        impl Drop for Ended {
+            fn drop(&mut self) {
+                READING.with(|reading| reading.borrow_mut().pop());
+                READ.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        let start = bytes.as_ptr().addr();
+        let memory = start..start + bytes.len();
+        let reading = Reading { memory, chunks: core::mem::take(chunks), missing: None };
+        READING.with(|all| all.borrow_mut().push(reading));
+        READ.fetch_add(1, Ordering::Relaxed);
+        let ended = Ended;
+        let answer = work();
+        let missing = READING.with(|all| {
+            let mut all = all.borrow_mut();
+            all.last_mut().and_then(|reading| {
+                *chunks = core::mem::take(&mut reading.chunks);
+                reading.missing.take()
+            })
+        });
+        drop(ended);
+        match missing {
+            None => Ok(answer),
+            Some(missing) => Err(missing),
+        }
+    }
+
+    /// Notes a read, and refuses it where not all of its bytes are there.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn demand(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
+        match READ.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            _ => look(bytes, offset, length),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
+        let (Ok(from), Ok(to)) = (usize::try_from(offset), usize::try_from(offset + length)) else {
+            return Ok(());
+        };
+        // What lies outside is refused by whoever asked.
+        if from == to || to > bytes.len() {
+            return Ok(());
+        }
+        let at = bytes.as_ptr().addr();
+        READING.with(|all| {
+            let mut all = all.borrow_mut();
+            let Some(reading) = all.iter_mut().find(|one| one.memory.contains(&at)) else {
+                return Ok(());
+            };
+            let before = at - reading.memory.start;
+            let (from, to) = (before + from, before + to);
+            if (from / CHUNK..=(to - 1) / CHUNK).all(|chunk| reading.chunks.has(chunk)) {
+                return Ok(());
+            }
+            reading.missing.get_or_insert(from..to);
+            Err(Error::with_detail(ErrorKind::OutOfBounds, from as u64, length))
+        })
     }
 }

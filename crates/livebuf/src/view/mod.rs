@@ -16,6 +16,8 @@ mod key;
 mod kind;
 mod number;
 mod object;
+#[cfg(feature = "partial")]
+mod partial;
 mod scalar;
 mod table;
 pub(crate) mod tensor;
@@ -29,6 +31,8 @@ pub use key::{Bound, Key, Lookup};
 pub use kind::{Kind, View};
 pub use number::Number;
 pub use object::{Fields, Keys, Object, Ordered, Position, RowSlots, Slots, Values};
+#[cfg(feature = "partial")]
+pub use partial::{Partial, PartialError, ReadAt};
 pub use scalar::Scalar;
 pub(crate) use scalar::from_scalars;
 pub use table::{Column, ColumnPath, Pointer, Table};

@@ -1,6 +1,7 @@
 //! The layers of the crates: each file of the core uses its own layer and those below it,
 //! never one above. And no files use each other in a circle, in the core, in the crates
-//! for patches and queries, in the command line tool and in the Python package.
+//! for patches and queries, in the command line tool, in the SQLite extension and in the
+//! Python package.
 //!
 //! A file uses what its paths name: in `use` lines and in code, from `crate`, `super`, `self`
 //! or a child module on. Text in comments and in strings names nothing. A `pub use` is no use
@@ -41,6 +42,7 @@ const CORE: Files = Files {
 const CLI: Files = Files { root: "../livebuf-cli/src", least: 40, knots: &[] };
 const PATCH: Files = Files { root: "../livebuf-patch/src", least: 10, knots: &[] };
 const QUERY: Files = Files { root: "../livebuf-query/src", least: 20, knots: &[] };
+const SQLITE: Files = Files { root: "../../bindings/sqlite/src", least: 15, knots: &[] };
 const PYTHON: Files = Files { root: "../../bindings/python/src", least: 40, knots: &[] };
 
 /// The sources of a crate.
@@ -334,6 +336,11 @@ fn no_files_of_the_crate_for_queries_use_each_other_in_a_circle() {
 #[test]
 fn no_files_of_the_command_line_tool_use_each_other_in_a_circle() {
     assert_eq!(CLI.circles(), Uses::new());
+}
+
+#[test]
+fn no_files_of_the_sqlite_extension_use_each_other_in_a_circle() {
+    assert_eq!(SQLITE.circles(), Uses::new());
 }
 
 #[test]

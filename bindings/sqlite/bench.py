@@ -1,0 +1,166 @@
+"""LiveBuf documents, JSONB and JSON text in SQLite: answers are compared, then ratios printed.
+
+    cargo build --release -p livebuf-sqlite
+    .venv/bin/python bindings/sqlite/bench.py ../shared/data/twitter.json
+
+Each row's document differs by a member, since SQLite keeps parsed text of JSON that it has just
+seen. Times are the best of several runs; ratios are within one run.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import apsw
+
+ROOT = Path(__file__).resolve().parents[2]
+SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
+EXTENSION = os.environ.get(
+    "LIVEBUF_SQLITE", ROOT / "target/release" / f"liblivebuf_sqlite.{SUFFIX}"
+)
+
+# Kinds of documents: the table, what makes them of JSON text, and a value of one.
+KINDS = {
+    "livebuf": ("l", "lb({})"),
+    "jsonb": ("b", "jsonb({})"),
+    "text": ("j", "json({})"),
+}
+
+
+def connect(path, cache):
+    db = apsw.Connection(str(path))
+    db.enable_load_extension(True)
+    db.load_extension(str(EXTENSION))
+    for pragma in ("journal_mode = wal", f"cache_size = {cache}", "wal_autocheckpoint = 0"):
+        db.execute(f"PRAGMA {pragma}").fetchall()
+    return db
+
+
+def fill(db, text, rows):
+    """Tables of the documents `text(0)`, `text(1)` and so on."""
+    with db:
+        for table, make in KINDS.values():
+            db.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, d)")
+            values = ((n, text(n)) for n in range(rows))
+            db.executemany(f"INSERT INTO {table} VALUES (?, {make.format('?')})", values)
+    db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+class Bench:
+    def __init__(self, db, rows, runs):
+        self.db, self.rows, self.runs = db, rows, runs
+
+    def answers(self, value, table):
+        """The value of each row."""
+        return self.db.execute(f"SELECT {value} FROM {table} ORDER BY id").fetchall()
+
+    def micros(self, name, value, table):
+        """Microseconds a row. `count` looks at each value."""
+        best = float("inf")
+        for _ in range(self.runs):
+            begin = time.perf_counter()
+            self.db.execute(f"SELECT count({value}) FROM {table}").fetchall()
+            best = min(best, time.perf_counter() - begin)
+        print(f"  {name:28} {best / self.rows * 1e6:10.3f} µs")
+        return best
+
+    def reads(self, path):
+        """All ways to read one value of each row."""
+        print(f"{path}, of {self.rows} rows")
+        extract = f"lb_extract(d, '{path}')"
+        read = f"lb_read('main', 'l', 'd', id, '{path}')"
+        arrow = f"d ->> '{path}'"
+        expected = self.answers(arrow, "j")
+        for value, table in ((extract, "l"), (read, "l"), (arrow, "b")):
+            if self.answers(value, table) != expected:
+                raise SystemExit(f"{value} differs from {arrow} of JSON text")
+        floor = self.micros("substr(blob, 1, 8)", "substr(d, 1, 8)", "l")
+        text = self.micros("->> of JSON text", arrow, "j")
+        jsonb = self.micros("->> of JSONB", arrow, "b")
+        ours = self.micros("lb_extract", extract, "l")
+        parts = self.micros("lb_read", read, "l")
+        print(
+            f"  lb_extract: {ours / floor:.2f} of substr, {ours / jsonb:.2f} of JSONB, "
+            f"{ours / text:.4f} of JSON text\n"
+            f"  lb_read: {jsonb / parts:.1f} times faster than JSONB, "
+            f"{text / parts:.0f} than JSON text\n"
+        )
+
+    def updates(self, ours, theirs, value):
+        """Pages that an update of one value writes to the write-ahead log, of a row."""
+        print(f"update of {ours}")
+        for kind, function in (("livebuf", "lb_set"), ("jsonb", "jsonb_set"), ("text", "json_set")):
+            table, path = KINDS[kind][0], ours if kind == "livebuf" else theirs
+            self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            begin = time.perf_counter()
+            sql = f"UPDATE {table} SET d = {function}(d, ?, ?) WHERE id = 7"
+            self.db.execute(sql, (path, value)).fetchall()
+            micros = (time.perf_counter() - begin) * 1e6
+            pages = self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)[0]
+            get = "lb_extract(d, ?)" if kind == "livebuf" else "d ->> ?"
+            ((found,),) = self.db.execute(f"SELECT {get} FROM {table} WHERE id = 7", (path,))
+            if found != value:
+                raise SystemExit(f"{function}: {found!r} instead of {value!r}")
+            print(f"  {function:28} {pages:10} pages, {micros:.0f} µs once")
+        print()
+
+
+WORDS = ["alpha", "beta", "gamma", "delta"]
+
+
+def small(n):
+    """A document of some 200 bytes."""
+    return json.dumps(
+        {
+            "id": n,
+            "name": f"user {n}",
+            "kind": WORDS[n % 4],
+            "tags": [WORDS[n % 4], WORDS[n % 3]],
+            "at": {"x": n / 8, "y": -n},
+            "note": "some text of a record, which makes it some two hundred bytes long"
+            + "." * (n % 20),
+        }
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="?", default=ROOT.parent / "shared/data/twitter.json")
+    parser.add_argument("--rows", type=int, default=500)
+    parser.add_argument("--small", type=int, default=100_000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--cache", type=int, default=-2_000_000, help="PRAGMA cache_size")
+    options = parser.parse_args()
+    document = json.loads(Path(options.file).read_text(encoding="utf-8"))
+    print(f"SQLite {apsw.sqlite_lib_version()}, cache_size {options.cache}")
+
+    with tempfile.TemporaryDirectory() as folder:
+        db = connect(Path(folder) / "large.db", options.cache)
+        fill(db, lambda n: json.dumps({**document, "row": n}, ensure_ascii=False), options.rows)
+        for kind, (table, _) in KINDS.items():
+            ((size,),) = db.execute(f"SELECT max(length(CAST(d AS BLOB))) FROM {table}")
+            print(f"  {kind:28} {size:10} bytes a row")
+        bench = Bench(db, options.rows, options.runs)
+        for path in ("$.statuses[50].user.screen_name", "$.statuses[99].id", "$.row"):
+            bench.reads(path)
+        bench.updates("$.statuses[50].retweet_count", "$.statuses[50].retweet_count", 77)
+        bench.updates("$.row", "$.row", 7_000_000)
+        db.close()
+
+        db = connect(Path(folder) / "small.db", options.cache)
+        fill(db, small, options.small)
+        for kind, (table, _) in KINDS.items():
+            ((size,),) = db.execute(f"SELECT avg(length(CAST(d AS BLOB))) FROM {table}")
+            print(f"  {kind:28} {size:10.0f} bytes a row")
+        bench = Bench(db, options.small, options.runs)
+        for path in ("$.id", "$.note", "$.at.y", "$.tags[1]"):
+            bench.reads(path)
+        db.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+//! What can go wrong, and how SQLite is told.
+
+use livebuf_json::ErrorKind as JsonErrorKind;
+use livebuf_patch::PatchError;
+use livebuf_query::QueryError;
+use rusqlite::ffi;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Why a function has no answer.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The core: damage, or an edit that is refused.
+    Core(livebuf::Error),
+    /// The same, and the path that was followed.
+    At(livebuf::Error, String),
+    /// Text that is no JSON, or a value that cannot be printed.
+    Json(livebuf_json::Error),
+    /// A patch that is none, or cannot be applied.
+    Patch(PatchError),
+    /// Text that is no query.
+    Query(QueryError),
+    /// Text that is no path: from which byte on, and what is wrong there.
+    Path { path: String, at: usize, expected: &'static str },
+    /// The number of an argument, from 1, and what it must be.
+    Argument(usize, &'static str),
+    /// How many arguments there are, and which counts are right.
+    Count(usize, &'static str),
+    /// The row of a table whose document this is.
+    Row(i64, Box<Fault>),
+    /// SQLite itself.
+    Sqlite(rusqlite::Error),
+    /// A fault of this extension.
+    Panic,
+}
+
+impl Fault {
+    /// The error that SQLite is told: the function, and what is wrong.
+    #[cold]
+    pub(crate) fn of(self, function: &str) -> rusqlite::Error {
+        let code = match self.code() {
+            code @ (ffi::SQLITE_BUSY | ffi::SQLITE_INTERRUPT | ffi::SQLITE_NOMEM) => code,
+            _ => ffi::SQLITE_ERROR,
+        };
+        let error = ffi::Error::new(code);
+        rusqlite::Error::SqliteFailure(error, Some(format!("{function}: {self}")))
+    }
+
+    fn code(&self) -> i32 {
+        match self {
+            Fault::Sqlite(rusqlite::Error::SqliteFailure(error, _)) => error.extended_code & 0xFF,
+            Fault::Row(_, fault) => fault.code(),
+            _ => ffi::SQLITE_ERROR,
+        }
+    }
+
+    /// The same, with the path that was followed.
+    #[cold]
+    pub(crate) fn at(self, path: &str) -> Fault {
+        match self {
+            Fault::Core(error) => Fault::At(error, path.to_owned()),
+            other => other,
+        }
+    }
+
+    /// Whether the bytes of a document are at fault, or are none.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Fault::Core(error) | Fault::At(error, _) => is_damage(error),
+            Fault::Json(error) => error.kind() == JsonErrorKind::Document,
+            Fault::Row(_, fault) => fault.is_damage(),
+            _ => false,
+        }
+    }
+}
+
+fn is_damage(error: &livebuf::Error) -> bool {
+    use livebuf::ErrorKind::{
+        BudgetExceeded, NotADocument, UnsupportedFeature, UnsupportedVersion,
+    };
+    let foreign = [NotADocument, UnsupportedVersion, UnsupportedFeature, BudgetExceeded];
+    error.is_damage() || foreign.contains(&error.kind())
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Core(error) => write!(f, "{error}"),
+            Fault::At(error, path) => write!(f, "{error}, on the way to {path}"),
+            Fault::Json(error) => write!(f, "{error}"),
+            Fault::Patch(error) => write!(f, "{error}"),
+            Fault::Query(error) => write!(f, "{error}"),
+            Fault::Path { path, at, expected } => {
+                write!(f, "bad path '{path}' at byte {at}: expected {expected}")
+            }
+            Fault::Argument(number, expected) => write!(f, "argument {number} must be {expected}"),
+            Fault::Count(count, expected) => write!(f, "{count} arguments, but {expected}"),
+            Fault::Row(rowid, fault) => write!(f, "row {rowid}: {fault}"),
+            Fault::Sqlite(error) => write!(f, "{error}"),
+            Fault::Panic => f.write_str("a fault of the extension; please report it"),
+        }
+    }
+}
+
+macro_rules! from {
+    ($($error:ty => $fault:ident),+) => {
+        $(
+            impl From<$error> for Fault {
+                #[cold]
+                fn from(error: $error) -> Fault {
+                    Fault::$fault(error)
+                }
+            }
+        )+
+    };
+}
+from!(livebuf::Error => Core, livebuf_json::Error => Json, PatchError => Patch,
+    QueryError => Query, rusqlite::Error => Sqlite);
+
+/// Answers a panic as an error. rusqlite does so for functions, but not for virtual tables.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Fault::Panic))
+}
