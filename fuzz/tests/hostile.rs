@@ -59,16 +59,15 @@ fn every_byte(of: impl Fn(usize) -> bool) {
         let mut changed = bytes.clone();
         for at in 0..bytes.len() {
             let old = bytes[at];
-            let bits = || (0..8).map(|bit| old ^ (1 << bit));
+            let bits = (0..8).map(|bit| old ^ (1 << bit));
             let near = [0, 1, 8, 0xFF, old.wrapping_add(1), old.wrapping_sub(1), old ^ 0x18];
             let few = [old ^ 1, old ^ 0x80, old.wrapping_add(8)];
-            let values: Vec<u8> = match bytes.len() {
-                ..=128 if is_long => (0..=255).filter(|&value| value != old).collect(),
-                ..=128 => bits().chain(near).collect(),
-                ..=1024 if is_long => bits().chain(near).collect(),
-                ..=1024 => few.into_iter().chain([0, 0xFF]).collect(),
-                _ if is_long => few.to_vec(),
-                _ => vec![few[at % few.len()]],
+            let values: Vec<u8> = match (bytes.len(), is_long) {
+                (..=128, true) => (0..=255).filter(|&value| value != old).collect(),
+                (..=128, false) | (129..=1024, true) => bits.chain(near).collect(),
+                (129..=1024, false) => few.into_iter().chain([0, 0xFF]).collect(),
+                (_, true) => few.to_vec(),
+                (_, false) => vec![few[at % few.len()]],
             };
             for value in values {
                 changed[at] = value;
