@@ -338,6 +338,30 @@ class TestLogs:
                 log.append({"n": n})
             assert lazy.collect()["n"].to_list() == [0, 1, 2, 3, 4]
 
+    def test_compacted_meanwhile(self, tmp_path: Path) -> None:
+        """Bug: groups were read from the new file, at the places of the old one's."""
+        path = tmp_path / "x.lblog"
+        with livebuf.Log(path, "x") as log:
+            for n in range(100):
+                log.append({"n": n})
+            log.extend({"n": n} for n in range(100, 70_000))
+            opened = _sources.open_rows(str(path), "", False)
+            log.compact()
+            found = [read() for _, read in opened.tables(0, opened.num_rows)]
+        assert [n for table in found for n in pl.DataFrame(table)["n"]] == list(range(70_000))
+
+    def test_a_frame_that_is_half_written(self, tmp_path: Path) -> None:
+        """It is behind the rows that there were: no damage."""
+        path = tmp_path / "x.lblog"
+        with livebuf.Log(path, "x") as log:
+            log.extend({"n": n} for n in range(10))
+        opened = livebuf.Log(path)
+        with path.open("ab") as file:
+            file.write(b"\xab\x4cBR" + bytes(20))
+        assert opened.torn is None
+        rows_there = _sources.OfLog(str(path), opened, str(path), False)
+        assert rows_there.num_rows == 10 and len(livebuf.polars.scan(path).collect()) == 10
+
 
 class TestDamage:
     def test_a_damaged_file_in_a_folder(self, folder: Path) -> None:

@@ -16,7 +16,7 @@ import warnings
 import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeVar, get_args
 
 from . import _files
 from ._errors import DamagedError, Error, MissingKeyError, WrongTypeError
@@ -188,12 +188,14 @@ class OfLog(Rows):
 
     def __init__(self, path: str, log: Log, file: str, trusted: bool) -> None:
         self.log = log
-        self.file = file
         self.trusted = trusted
         super().__init__(path, len(log), log)
+        # Held open, since compacting puts another file in its place.
+        self.file = open(file, "rb")
+        weakref.finalize(self, self.file.close)
         torn = log.torn
         end = torn[0] if torn else os.path.getsize(file)
-        self.groups = _groups(file, end, self.num_rows)
+        self.groups = _groups(self.file, end, self.num_rows)
 
     def tables(self, start: int, stop: int) -> Iterator[tuple[int, Callable[[], Table]]]:
         for group in self.groups:
@@ -210,9 +212,8 @@ class OfLog(Rows):
         return table.slice(start - group.start, stop - group.start)
 
     def _document(self, group: Group) -> Document:
-        with open(self.file, "rb") as file:
-            file.seek(group.offset + HEADER.size)
-            body = file.read(group.bytes)
+        self.file.seek(group.offset + HEADER.size)
+        body = self.file.read(group.bytes)
         if len(body) != group.bytes or zlib.crc32(body) != group.crc:
             raise damaged("a frame's body is damaged", group.offset)
         return Document(body, trusted=self.trusted)
@@ -230,23 +231,28 @@ def damaged(message: str, offset: int) -> DamagedError:
     return DamagedError(f"the log is damaged: {message}, at offset {offset}", 8, "BadCode", offset)
 
 
-def _groups(path: str, end: int, rows: int) -> list[Group]:
+def _groups(file: BinaryIO, end: int, rows: int) -> list[Group]:
     """The groups of a log that `Log` has opened, by the headers of its frames (docs/LOG.md)."""
     groups: list[Group] = []
-    at = FIRST_FRAME
-    with open(path, "rb") as file:
-        identity = file.read(FIRST_FRAME)[IDENTITY]
-        while at + HEADER.size <= end:
-            file.seek(at)
-            header = file.read(HEADER.size)
-            place = identity + at.to_bytes(8, "little") + header[:28]
-            kind, length, first, count, _, crc, own = HEADER.unpack(header)
-            if zlib.crc32(place) != own:
-                raise damaged("a frame's header is damaged", at)
-            # A writer may have added it since the log was opened.
-            if kind == GROUP and first + count <= rows:
-                groups.append(Group(at, length, crc, first, first + count))
-            at += HEADER.size + length
+    identity = file.read(FIRST_FRAME)[IDENTITY]
+    at, seen = FIRST_FRAME, 0
+    while at + HEADER.size <= end:
+        file.seek(at)
+        header = file.read(HEADER.size).ljust(HEADER.size, b"\0")
+        place = identity + at.to_bytes(8, "little") + header[:28]
+        kind, length, first, count, _, crc, own = HEADER.unpack(header)
+        if zlib.crc32(place) != own:
+            # A writer may be at it, behind the rows that there were.
+            if seen >= rows:
+                break
+            raise damaged("a frame's header is damaged", at)
+        if first + count > rows:
+            # A writer added it since the log was opened.
+            break
+        if kind == GROUP:
+            groups.append(Group(at, length, crc, first, first + count))
+        seen = first + count
+        at += HEADER.size + length
     return groups
 
 

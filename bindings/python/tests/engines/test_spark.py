@@ -270,24 +270,29 @@ class TestWrite:
             fs.rm("/out", recursive=True)
 
 
-def executors(spark: Any) -> list[int]:
-    """Processes of Java that the cluster started."""
-    children = spark._jvm.java.lang.ProcessHandle.current().children().toArray()
-    return [child.pid() for child in children]
+def parent(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for parents in /proc")
 class TestAKilledExecutor:
-    def kill_one(self, spark: Any, started: Path, job: Callable[[], Any]) -> Any:
-        """Kills an executor while the job runs: once it has begun five tasks."""
+    def kill_one(self, started: Path, job: Callable[[], Any]) -> Any:
+        """Kills an executor in the middle of a task, once five tasks have begun."""
         victims: list[int] = []
 
         def kill() -> None:
-            for _ in range(1200):
-                if len(list(started.iterdir())) >= 5:
-                    victims.append(executors(spark)[0])
-                    os.kill(victims[0], signal.SIGKILL)
+            for _ in range(2400):
+                markers = sorted(started.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+                if len(markers) >= 5:
+                    # The executor starts a process that forks workers.
+                    victim = parent(int(markers[-1].name.partition("-")[0]))
+                    assert b"CoarseGrainedExecutorBackend" in (
+                        Path(f"/proc/{victim}/cmdline").read_bytes()
+                    )
+                    os.kill(victim, signal.SIGKILL)
+                    victims.append(victim)
                     return
-                time.sleep(0.05)
+                time.sleep(0.02)
 
         killer = threading.Thread(target=kill)
         killer.start()
@@ -295,8 +300,8 @@ class TestAKilledExecutor:
             done = job()
         finally:
             killer.join()
-        assert victims, "the job ended before an executor could be killed"
-        # More tasks were begun than there are.
+        assert victims, "no executor was killed"
+        # The task was begun again.
         assert len(list(started.iterdir())) > 14
         return done
 
@@ -304,7 +309,7 @@ class TestAKilledExecutor:
         where = str(started)
 
         def work(batches: Iterator[Any]) -> Iterator[Any]:
-            open(os.path.join(where, uuid.uuid4().hex), "x").close()
+            open(os.path.join(where, f"{os.getppid()}-{uuid.uuid4().hex}"), "x").close()
             for batch in batches:
                 time.sleep(0.7)
                 yield batch
@@ -315,14 +320,14 @@ class TestAKilledExecutor:
         started = tmp_path / "started"
         started.mkdir()
         frame = self.slow(load(spark, folder, partitionRows="3000").select("id"), started)
-        found = self.kill_one(spark, started, frame.collect)
+        found = self.kill_one(started, frame.collect)
         assert sorted(row.id for row in found) == list(range(2 * COUNT))
 
     def test_writing(self, spark: Any, folder: Path, tmp_path: Path) -> None:
         started, out = tmp_path / "started", tmp_path / "out"
         started.mkdir()
         frame = self.slow(load(spark, folder, partitionRows="3000").select("id"), started)
-        self.kill_one(spark, started, lambda: save(frame, out))
+        self.kill_one(started, lambda: save(frame, out))
         assert ids(out) == list(range(2 * COUNT)) and len(names(out)) == 14
 
 
