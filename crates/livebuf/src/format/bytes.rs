@@ -201,7 +201,7 @@ pub(crate) mod partial {
     use std::vec::Vec;
 
     /// Bytes that are fetched together, or not at all.
-    pub(crate) const CHUNK: usize = 1024;
+    pub(crate) const CHUNK: usize = 512;
 
     /// How many documents are read like this now, by all threads. While there are none, reads
     /// only look at this.

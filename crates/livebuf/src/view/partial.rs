@@ -59,7 +59,7 @@ impl<E: fmt::Display> fmt::Display for PartialError<E> {
 
 impl<E: fmt::Debug + fmt::Display> core::error::Error for PartialError<E> {}
 
-/// A document elsewhere. The parts that are read are fetched, in chunks of 1 KiB, and kept.
+/// A document elsewhere. The parts that are read are fetched, in chunks of 512 bytes, and kept.
 ///
 /// [`read`](Self::read) runs code over it as over a whole document. Where the code needs a part
 /// that is missing, that part is fetched, and the code runs again.
