@@ -193,7 +193,7 @@ fn attack(base: &[u8], sent: &[u8], met: &mut Met) {
         return;
     }
     met.applied += 1;
-    assert!(!doc.is_trusted(), "a stranger's delta is trusted");
+    assert!(!doc.is_trusted(), "an untrusted delta is trusted");
     let bytes = doc.as_bytes().to_vec();
     bytes::attack(
         &bytes,

@@ -36,7 +36,7 @@
  * 12 patches and differences, 13 queries, 14 statuses; then the bodies of the inline functions.
  *
  * Two ways to have a document, one set of calls for both:
- *   the buffer API   a livebuf_doc of yours over memory of yours; nothing is allocated.
+ *   the buffer API   a livebuf_doc of yours over your memory; nothing is allocated.
  *   the context API  livebuf_create and its kin return a livebuf_doc that manages its memory
  *                    until livebuf_destroy.
  *
@@ -195,7 +195,7 @@ typedef enum {
 } livebuf_kind;
 
 /**
- * Text in a document: not ended by NUL, good until the next edit (livebuf_str_is_current).
+ * Text in a document: not NUL-terminated, good until the next edit (livebuf_str_is_current).
  * In documents that were validated, or written by this library, it is UTF-8.
  */
 typedef struct {
@@ -302,7 +302,7 @@ typedef struct {
 #endif
 
 /* ==========================================================================================
-   2. Begin and open a document in memory of yours
+   2. Begin and open a document in your memory
    ========================================================================================== */
 
 /**
@@ -406,7 +406,7 @@ static inline uint64_t livebuf_get_u64(livebuf_value value);
 static inline double livebuf_get_f64(livebuf_value value);
 
 /**
- * The text of a string; `data` is NULL where it is none. Not ended by NUL; UTF-8 in
+ * The text of a string; `data` is NULL where it is none. Not NUL-terminated; UTF-8 in
  * documents that were validated or written by this library.
  *
  * Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;
@@ -638,7 +638,7 @@ static inline livebuf_status livebuf_set_u64(livebuf_doc *doc, livebuf_node node
 static inline livebuf_status livebuf_set_f64(livebuf_doc *doc, livebuf_node node,
                                              const char *key, double value);
 
-/** Sets a member to text that ends with NUL. */
+/** Sets a member to NUL-terminated text. */
 static inline livebuf_status livebuf_set_str(livebuf_doc *doc, livebuf_node node,
                                              const char *key, const char *value);
 
@@ -681,7 +681,7 @@ static inline livebuf_status livebuf_push_u64(livebuf_doc *doc, livebuf_node nod
 static inline livebuf_status livebuf_push_f64(livebuf_doc *doc, livebuf_node node,
                                               double value);
 
-/** Adds text that ends with NUL to an array. */
+/** Adds NUL-terminated text to an array. */
 static inline livebuf_status livebuf_push_str(livebuf_doc *doc, livebuf_node node,
                                               const char *value);
 
@@ -756,7 +756,7 @@ static inline livebuf_new livebuf_u64(uint64_t natural);
 /** A double, kept by its bits. */
 static inline livebuf_new livebuf_f64(double number);
 
-/** Text that ends with NUL. */
+/** NUL-terminated text. */
 static inline livebuf_new livebuf_string(const char *text);
 
 /** Text of `length` bytes. */
@@ -794,7 +794,7 @@ static inline livebuf_new livebuf_decimal_new(const livebuf_decimal *decimal);
 /** A UUID: its bytes in the order of its text, which are borrowed. */
 static inline livebuf_new livebuf_uuid(const uint8_t bytes[16]);
 
-/** The date, time, decimal or UUID of text that ends with NUL: livebuf_extended("2026-11-23"). As
+/** The date, time, decimal or UUID of NUL-terminated text: livebuf_extended("2026-11-23"). As
     livebuf_extended_n. */
 static inline livebuf_new livebuf_extended(const char *text);
 
@@ -1453,7 +1453,7 @@ livebuf_status livebuf_stamp_doc(const livebuf_template *prepared,
  * The edits take place at once, and can be read. Beside them the bytes that they overwrite are
  * kept in a log, never a copy of the document.
  *
- * Memory: over memory of yours nothing is allocated: until the transaction ends, the log takes
+ * Memory: over your memory nothing is allocated: until the transaction ends, the log takes
  * the later half of the room behind the document. A document of the context API can grow in
  * transactions; its log is memory from the system. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
  * LIVEBUF_READ_ONLY, LIVEBUF_BROKEN; within a transaction also LIVEBUF_NO_SPACE or LIVEBUF_IO,
@@ -1693,9 +1693,9 @@ static inline livebuf_status livebuf_column_find_path(livebuf_value array, const
                                                       livebuf_column *column);
 
 /**
- * The column at a JSON pointer of `length` bytes in an array of like objects: "/id", or
+ * The column at a JSON pointer of `length` bytes in an array of similar objects: "/id", or
  * "/user/id" through objects in them. "" is the array itself, of any values. `array` may also be
- * a large object of like objects: its members are rows then, and livebuf_row_key has their keys.
+ * a large object of similar objects: its members are rows then. livebuf_row_key has their keys.
  *
  * Memory: writes `*column`, which needs no clean-up; borrows as `array`. NULL:
  * LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE for what is no array and no object;
@@ -1708,7 +1708,7 @@ livebuf_status livebuf_column_n(livebuf_value array,
                                 livebuf_column *column);
 
 /**
- * The column with a remembered key in an array of like objects: one comparison.
+ * The column with a remembered key in an array of similar objects: one comparison.
  *
  * Memory, Errors, Threads: as livebuf_column_n. NULL, and keys that were not made:
  * LIVEBUF_NULL_ARGUMENT.
@@ -1718,7 +1718,7 @@ livebuf_status livebuf_column_key(livebuf_value array,
                                   livebuf_column *column);
 
 /**
- * Count of the columns of an array of like objects; 0 where they are not stored as columns.
+ * Count of the columns of an array of similar objects; 0 where they are not stored as columns.
  *
  * Memory: none. NULL: none. Errors: 0. Threads: a read.
  */
@@ -2016,7 +2016,7 @@ livebuf_status livebuf_validate(livebuf_doc *doc);
 
 /**
  * Checks the whole document in one linear pass. From then on every answer is right and all
- * text is UTF-8, and an editor reuses freed space. Documents from strangers need it; those
+ * text is UTF-8, and an editor reuses freed space. Untrusted documents need it; those
  * that this library wrote do not.
  *
  * Memory: writes to `scratch` while it runs. NULL: `doc` LIVEBUF_NULL_ARGUMENT; `scratch`
@@ -2174,7 +2174,7 @@ typedef struct {
 /** Equal keys in one object are an error; else the last wins, at the place of the first. */
 #define LIVEBUF_JSON_REFUSE_DUPLICATE_KEYS 2
 
-/** Arrays of like objects do not become columns. */
+/** Arrays of similar objects do not become columns. */
 #define LIVEBUF_JSON_NO_TABLES 4
 
 /** Infinities and NaN are printed as null; else they are an error. */
@@ -2381,9 +2381,8 @@ void livebuf_delta_cancel(livebuf_doc *doc, livebuf_delta_recorder *recorder);
  * not at all: its bytes are then those of the document that the delta was made of. `flags`:
  * LIVEBUF_DELTA_DIGEST compares the SHA-256 of all bytes first, or 0.
  *
- * Linear in the delta's bytes; with the digest in the document. The delta may come from a
- * stranger, so the document is not trusted until livebuf_validate passes. Values and places are
- * stale.
+ * Linear in the delta's bytes; with the digest in the document. The delta may be untrusted.
+ * So the document is not trusted until livebuf_validate passes. Values and places are stale.
  *
  * Memory: `delta` is not needed afterwards. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
  * LIVEBUF_WRONG_STATE or LIVEBUF_NO_STATE where the document has another state;

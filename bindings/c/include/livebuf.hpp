@@ -5,7 +5,7 @@
 //   doc["laps"][0]["sec"] = 87.5;
 //   for (livebuf::value lap : doc["laps"].get().elements()) use(lap["lap"].value_or(0));
 //
-// Owners:     document manages its memory; buffer is over memory of yours and never
+// Owners:     document manages its memory; buffer is over your memory and never
 //             allocates. Both move, neither copies (document::copy does).
 // Batches:    transaction makes edits whole or not at all, recording notes which bytes change.
 // Changes:    delta_recording makes a delta to be sent, history undoes and redoes, doc.patch and
@@ -677,7 +677,7 @@ class value {
     return range<member>(iter);
   }
 
-  /// A column of an array of like objects: "/user/id"; "" is the array itself.
+  /// A column of an array of similar objects: "/user/id"; "" is the array itself.
   livebuf::column column(std::string_view pointer) const noexcept {
     livebuf::column found;
     livebuf_column_n(value_, pointer.data(), pointer.size(), found.get());
@@ -1206,7 +1206,7 @@ class document : public editing<document> {
   livebuf_doc *doc_;
 };
 
-/// A document over memory of yours: nothing is allocated, nothing is freed. Values refer to
+/// A document over your memory: nothing is allocated, nothing is freed. Values refer to
 /// it by its address, so it does not move.
 class buffer : public editing<buffer> {
  public:
@@ -1337,7 +1337,7 @@ class recording {
 /// messages with other values in its places. Any number of threads may stamp from one.
 class prepared {
  public:
-  /// `places`: JSON pointers into the example, each ended by NUL.
+  /// `places`: JSON pointers into the example, each NUL-terminated.
   prepared(value example, std::initializer_list<const char *> places) {
     livebuf_value raw = example.raw();
     for (std::size_t capacity = 1024;;) {
@@ -1358,7 +1358,7 @@ class prepared {
   /// Count of places.
   std::size_t size() const noexcept { return template_.count; }
 
-  /// Writes a message into memory of yours, with a value for each place. `length` becomes the
+  /// Writes a message into your memory, with a value for each place. `length` becomes the
   /// message's, or the length that it takes where it does not fit.
   template <class... Values>
   status stamp(void *memory, std::size_t capacity, std::size_t &length,

@@ -260,9 +260,9 @@ fn write(
     }
 }
 
-/// The column at a JSON pointer of `length` bytes in an array of like objects: "/id", or
+/// The column at a JSON pointer of `length` bytes in an array of similar objects: "/id", or
 /// "/user/id" through objects in them. "" is the array itself, of any values. `array` may also be
-/// a large object of like objects: its members are rows then, and livebuf_row_key has their keys.
+/// a large object of similar objects: its members are rows then. livebuf_row_key has their keys.
 ///
 /// Memory: writes `*column`, which needs no clean-up; borrows as `array`. NULL:
 /// LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_WRONG_TYPE for what is no array and no object;
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn livebuf_column_n(
     unsafe { put(&array, column, find) }
 }
 
-/// The column with a remembered key in an array of like objects: one comparison.
+/// The column with a remembered key in an array of similar objects: one comparison.
 ///
 /// Memory, Errors, Threads: as livebuf_column_n. NULL, and keys that were not made:
 /// LIVEBUF_NULL_ARGUMENT.
@@ -308,7 +308,7 @@ pub unsafe extern "C" fn livebuf_column_key(
     unsafe { put(&array, column, find) }
 }
 
-/// Count of the columns of an array of like objects; 0 where they are not stored as columns.
+/// Count of the columns of an array of similar objects; 0 where they are not stored as columns.
 ///
 /// Memory: none. NULL: none. Errors: 0. Threads: a read.
 #[unsafe(no_mangle)]

@@ -280,9 +280,8 @@ pub unsafe extern "C" fn livebuf_delta_cancel(
 /// not at all: its bytes are then those of the document that the delta was made of. `flags`:
 /// LIVEBUF_DELTA_DIGEST compares the SHA-256 of all bytes first, or 0.
 ///
-/// Linear in the delta's bytes; with the digest in the document. The delta may come from a
-/// stranger, so the document is not trusted until livebuf_validate passes. Values and places are
-/// stale.
+/// Linear in the delta's bytes; with the digest in the document. The delta may be untrusted.
+/// So the document is not trusted until livebuf_validate passes. Values and places are stale.
 ///
 /// Memory: `delta` is not needed afterwards. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
 /// LIVEBUF_WRONG_STATE or LIVEBUF_NO_STATE where the document has another state;

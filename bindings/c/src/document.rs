@@ -550,7 +550,7 @@ pub unsafe extern "C" fn livebuf_scratch_size(doc: *const livebuf_doc) -> usize 
 }
 
 /// Checks the whole document in one linear pass. From then on every answer is right and all
-/// text is UTF-8, and an editor reuses freed space. Documents from strangers need it; those
+/// text is UTF-8, and an editor reuses freed space. Untrusted documents need it; those
 /// that this library wrote do not.
 ///
 /// Memory: writes to `scratch` while it runs. NULL: `doc` LIVEBUF_NULL_ARGUMENT; `scratch`

@@ -22,7 +22,7 @@ use crate::status::{NULL, OK, Result, Text, livebuf_code, livebuf_error, livebuf
 pub const LIVEBUF_JSON_TEXT_NUMBERS: u32 = 1;
 /// Equal keys in one object are an error; else the last wins, at the place of the first.
 pub const LIVEBUF_JSON_REFUSE_DUPLICATE_KEYS: u32 = 2;
-/// Arrays of like objects do not become columns.
+/// Arrays of similar objects do not become columns.
 pub const LIVEBUF_JSON_NO_TABLES: u32 = 4;
 /// Infinities and NaN are printed as null; else they are an error.
 pub const LIVEBUF_JSON_NON_FINITE_NULL: u32 = 8;

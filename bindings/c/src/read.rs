@@ -127,7 +127,7 @@ pub struct livebuf_decimal {
     pub reserved: u32,
 }
 
-/// Text in a document: not ended by NUL, good until the next edit (livebuf_str_is_current).
+/// Text in a document: not NUL-terminated, good until the next edit (livebuf_str_is_current).
 /// In documents that were validated, or written by this library, it is UTF-8.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -480,7 +480,7 @@ pub unsafe extern "C" fn livebuf_count(value: livebuf_value) -> usize {
     unsafe { value.view() }.ok().and_then(|value| value.len().ok()?).unwrap_or(0)
 }
 
-/// The text of a string; `data` is NULL where it is none. Not ended by NUL; UTF-8 in
+/// The text of a string; `data` is NULL where it is none. Not NUL-terminated; UTF-8 in
 /// documents that were validated or written by this library.
 ///
 /// Memory: borrows the document's bytes until its next edit. NULL: none. Errors: no text;

@@ -15,7 +15,7 @@ pub const LIVEBUF_VERSION_PATCH: c_int = 0;
 /// How a call went: LIVEBUF_OK (0) or one of enum livebuf_code.
 pub type livebuf_status = c_int;
 
-/// Text that ends with NUL, checked by the compiler.
+/// NUL-terminated text, checked by the compiler.
 const fn terminated(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,

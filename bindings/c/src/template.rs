@@ -37,13 +37,13 @@ const _: () = assert!(size_of::<InMemory>() <= 3 * 8 && align_of::<InMemory>() <
 /// In a template that was made; a number that a forgotten variable will hardly hold.
 const MADE: u64 = 0x4C42_0054_4C42_0054;
 
-/// A place's pointer, ended by NUL and known to be UTF-8.
+/// A place's pointer, NUL-terminated and known to be UTF-8.
 #[repr(transparent)]
 struct Place(*const c_char);
 
 impl Place {
     /// # Safety
-    /// The pointer is good for text that ends with NUL.
+    /// The pointer is good for NUL-terminated text.
     unsafe fn text(&self) -> Result<&str> {
         // SAFETY: the caller's word.
         text_in(unsafe { CStr::from_ptr(self.0) }.to_bytes())

@@ -11,7 +11,7 @@ use crate::status::livebuf_status;
 /// The edits take place at once, and can be read. Beside them the bytes that they overwrite are
 /// kept in a log, never a copy of the document.
 ///
-/// Memory: over memory of yours nothing is allocated: until the transaction ends, the log takes
+/// Memory: over your memory nothing is allocated: until the transaction ends, the log takes
 /// the later half of the room behind the document. A document of the context API can grow in
 /// transactions; its log is memory from the system. NULL: LIVEBUF_NULL_ARGUMENT. Errors:
 /// LIVEBUF_READ_ONLY, LIVEBUF_BROKEN; within a transaction also LIVEBUF_NO_SPACE or LIVEBUF_IO,

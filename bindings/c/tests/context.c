@@ -415,7 +415,7 @@ static void tables(void) {
   livebuf_destroy(doc);
 }
 
-/* An object of like objects: by columns, each row with a key. */
+/* An object of similar objects: by columns, each row with a key. */
 static void maps(void) {
   char text[20000] = "{";
   for (int i = 0; i < 300; i++) {

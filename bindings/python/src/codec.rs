@@ -18,7 +18,7 @@ use crate::memory::Memory;
 /// can be stored. Integers of any length
 /// are kept exactly. A `datetime` with a time zone is kept as its moment, in UTC.
 ///
-/// Arrays of like objects become columns, unless `tables=False`. `min_width` is the fewest
+/// Arrays of similar objects become columns, unless `tables=False`. `min_width` is the fewest
 /// bytes of a number in an array or column: 8 makes them ready for numpy as 64-bit numbers.
 /// With `sort_keys` the members of all objects are ordered by their keys.
 ///

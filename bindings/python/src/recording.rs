@@ -279,7 +279,7 @@ impl Delta {
     /// Changes a document from the state `base` to `state`, whole or not at all.
     ///
     /// Linear in the delta's bytes. The document is not trusted until it is validated, since the
-    /// delta may come from a stranger. With `checked=True` the SHA-256 of all bytes afterwards is
+    /// delta may be untrusted. With `checked=True` the SHA-256 of all bytes afterwards is
     /// compared first, which takes time linear in the document and needs a delta that was recorded
     /// with `digest=True`. All views but those of the root are stale.
     ///

@@ -1,4 +1,4 @@
-//! `livebuf.Table` and `livebuf.Column`: arrays of like objects by columns, and Arrow.
+//! `livebuf.Table` and `livebuf.Column`: arrays of similar objects by columns, and Arrow.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;

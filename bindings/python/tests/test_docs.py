@@ -77,8 +77,8 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert blocks == parsed.text.count("\n```python\n")
 
 
-def test_the_http_recipe_and_strangers() -> None:
-    """Bug: the recipe multiplied what it was sent, so that strangers could allocate any amount
+def test_the_http_recipe_and_untrusted_clients() -> None:
+    """Bug: the recipe multiplied what it was sent, so that clients could allocate any amount
     and raise errors that it did not catch."""
     parsed = Document.parse(str(PAGES[0]), PythonCodeBlockParser()).examples()
     [recipe] = [str(found.parsed) for found in parsed if "class Handler" in str(found.parsed)]

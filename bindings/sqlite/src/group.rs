@@ -1,4 +1,4 @@
-//! Aggregates: rows of a query become one document. Arrays of like objects become tables.
+//! Aggregates: rows of a query become one document. Arrays of similar objects become tables.
 
 use crate::error::Fault;
 use crate::function::PURE;

@@ -142,7 +142,7 @@ pub(crate) struct FromJson {
     /// Store text that is a date, a date and time (RFC 3339) or a UUID as such a value
     #[arg(long)]
     pub(crate) recognize: bool,
-    /// Store arrays of like objects as objects, not as columns
+    /// Store arrays of similar objects as objects, not as columns
     #[arg(long)]
     pub(crate) no_tables: bool,
     /// Fewest bytes of a number in a column: 8 makes all columns of numbers i64, u64 or f64

@@ -77,7 +77,7 @@ impl ReadOptions {
         self
     }
 
-    /// Whether arrays of like objects and of arrays become columns, where that takes no
+    /// Whether arrays of similar objects and of arrays become columns, where that takes no
     /// more bytes. They do by default.
     #[must_use]
     pub fn tables(mut self, tables: bool) -> Self {

@@ -8,7 +8,7 @@ use livebuf::{Encoder, Result, Table, Valid};
 use rayon::prelude::*;
 
 fn main() -> Result<()> {
-    // An array of a million like objects becomes a table by itself.
+    // An array of a million similar objects becomes a table by itself.
     let mut encoder = Encoder::new();
     encoder.begin_array()?;
     for number in 0..1_000_000 {

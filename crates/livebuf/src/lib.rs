@@ -41,7 +41,7 @@
 //! | a document in other memory, edited without an allocator | [`Editor`] |
 //! | a document that is only read | [`Doc`] |
 //! | what is in it | [`Value`], [`View`] to match on, [`Object`], [`Array`] |
-//! | like objects, read by column | [`Table`], [`Column`] |
+//! | similar objects, read by column | [`Table`], [`Column`] |
 //! | places that outlive edits; a cursor | [`NodeId`], [`NodeMut`] |
 //! | which bytes edits changed | [`Recorder`], [`Observer`] |
 //! | changes to send, to apply elsewhere and to undo | `Delta`, `History` (feature `delta`) |

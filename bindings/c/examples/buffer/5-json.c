@@ -14,7 +14,7 @@ int main(void) {
   livebuf_value root = livebuf_root(&doc);
   livebuf_value laps = livebuf_get(root, "laps");
 
-  /* The array of like objects became columns by itself. */
+  /* The array of similar objects became columns by itself. */
   livebuf_column seconds;
   livebuf_column_find_path(laps, "/sec", &seconds);
   double values[8], sum = 0;

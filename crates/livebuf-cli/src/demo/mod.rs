@@ -276,7 +276,7 @@ impl Show {
             [&shown(made), &size, ""],
         )?;
         self.row("opened: its header is looked at", [&shown(opened), "32", ""])?;
-        self.row("validated: once, if it comes from strangers", [&shown(validated), &size, ""])?;
+        self.row("validated: once, if it is untrusted", [&shown(validated), &size, ""])?;
         self.out.line("")
     }
 

@@ -413,7 +413,7 @@ impl Delta {
     /// Changes a document from the base state to the state of this delta.
     ///
     /// The document is not [trusted](Editor::is_trusted) afterwards, until it is validated: the
-    /// delta may come from a stranger. Handles and detached values are stale. Within a transaction
+    /// delta may be untrusted. Handles and detached values are stale. Within a transaction
     /// it can be rolled back.
     ///
     /// O(n + r) for n bytes and r ranges of the delta: linear in the delta, whatever the size of

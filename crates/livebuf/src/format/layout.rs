@@ -112,7 +112,7 @@ pub const KIND_ARRAY: u8 = 5;
 pub const KIND_EMPTY_ARRAY: u8 = 6;
 /// The aux block.
 pub const KIND_AUX: u8 = 7;
-/// The columns of an array of like objects.
+/// The columns of an array of similar objects.
 pub const KIND_TABLE: u8 = 8;
 /// The elements of an array of arrays, one array behind the other.
 pub const KIND_LIST: u8 = 9;

@@ -1,4 +1,4 @@
-//! Tables and columns: arrays of like objects read by column instead of by row.
+//! Tables and columns: arrays of similar objects read by column instead of by row.
 
 use super::object::key_text;
 use super::{Array, Element, Key, Mode, Object, Scalar, Tensor, Valid, Value};
@@ -16,7 +16,7 @@ use crate::format::layout::*;
 use crate::format::pointer;
 use core::ops::{Bound, Range, RangeBounds};
 
-/// An array of like objects, stored as a column for each key: [`Array::table`].
+/// An array of similar objects, stored as a column for each key: [`Array::table`].
 ///
 /// It borrows the document; copying it copies a few words. Rows and columns can be read
 /// from several threads at once.
@@ -216,7 +216,7 @@ impl ColumnPath for Pointer<'_> {
 }
 
 impl<'a, M: Mode> Array<'a, M> {
-    /// The columns, where the elements are like objects that are stored as such.
+    /// The columns, where the elements are similar objects that are stored as such.
     ///
     /// ```
     /// use livebuf::json;

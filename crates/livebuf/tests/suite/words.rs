@@ -286,3 +286,33 @@ fn no_public_name_has_a_banned_word() {
     }
     assert!(found.is_empty(), "{found:#?}");
 }
+
+/// The table "say, not" of CONTRIBUTING.md, in pages and in comments.
+#[test]
+fn pages_and_comments_say_the_plain_word() {
+    let contributing = text("CONTRIBUTING.md");
+    let (_, list) = contributing.split_once("| say | not |").expect("the list of words");
+    let list = list.split("\n\n").next().unwrap_or_default();
+    let banned: Vec<(&str, &str)> = list
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "))
+        .flat_map(|(say, not)| not.split(", ").map(move |not| (say, not)))
+        .collect();
+    assert!(banned.len() >= 6, "{banned:?}");
+    let mut pages = vec!["README.md".to_owned(), "CHANGELOG.md".to_owned()];
+    pages.extend(files("docs", ".md"));
+    for folder in ["crates", "fuzz/src", "bindings/c/src", "bindings/python/src"] {
+        pages.extend(files(folder, ".rs"));
+    }
+    pages.extend(files("bindings/sqlite/src", ".rs"));
+    pages.extend(files("bindings/python/python", ".py"));
+    let mut found = BTreeSet::new();
+    for page in pages {
+        for (number, line) in text(&page).lines().enumerate() {
+            for (say, not) in banned.iter().filter(|(_, not)| line.contains(not)) {
+                found.insert(format!("{page}:{}: \"{not}\": say \"{say}\"", number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
