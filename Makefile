@@ -64,6 +64,7 @@ test-engines: test-sqlite python-debug $(VENV_ENGINES)/ready
 # tests' crates, so it is built by itself.
 test-sqlite: $(VENV)/test
 	$(CARGO) test -p livebuf --features partial --test partial
+	$(CARGO) test -p livebuf --features partial --doc partial
 	$(CARGO) build -p livebuf-sqlite
 	cd bindings/sqlite && ../../$(VENV)/bin/python -m pytest -q -W error tests
 

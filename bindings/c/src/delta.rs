@@ -453,12 +453,13 @@ impl livebuf_history {
         self.is_sound |= self.steps.undo_count() + self.steps.redo_count() == 0;
         let recorder = self.watch.replace(Recorder::default());
         let made = self.steps.step(editor, recorder);
-        if let Ok(Some(step)) = &made {
-            self.is_sound &= self.began_trusted && editor.is_trusted();
-            self.last = Some(step.clone());
-        }
+        let was_trusted = self.began_trusted;
         self.restart(editor);
-        made.map(|_| ()).map_err(livebuf_error::from)
+        if let Some(step) = made? {
+            self.is_sound &= was_trusted && self.began_trusted;
+            self.last = Some(step);
+        }
+        Ok(())
     }
 
     fn go(&mut self, editor: &mut Editor<Memory>, back: bool) -> Result<()> {

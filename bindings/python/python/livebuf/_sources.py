@@ -15,6 +15,7 @@ import tempfile
 import warnings
 import weakref
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeVar, get_args
 
@@ -144,7 +145,7 @@ class Batch:
             return self.table.__arrow_c_stream__(self.schema.__arrow_c_schema__())
 
 
-class Rows:
+class Rows(ABC):
     """The rows of a document's table, or of a log. Holds the file open."""
 
     def __init__(self, path: str, num_rows: int, producer: Table | Log) -> None:
@@ -152,9 +153,9 @@ class Rows:
         self.num_rows = num_rows
         self.schema = Schema(producer)
 
+    @abstractmethod
     def tables(self, start: int, stop: int) -> Iterator[tuple[int, Callable[[], Table]]]:
         """These rows: tables, not read yet, each with the number of its first row."""
-        raise NotImplementedError
 
 
 class OfDocument(Rows):
