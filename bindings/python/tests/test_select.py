@@ -11,7 +11,7 @@ import livebuf
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from livebuf import Document
 
@@ -381,6 +381,8 @@ class TestSchema:
                 self.check(table.select(list(columns)[:2]))
 
     @given(st.lists(values, max_size=4) | like.map(lambda column: column * 20))
+    @example([None, [[]], [[]]])
+    @example([None, [[1], ["x"]], [[2, 3], [4]]])
     def test_of_any_array(self, rows: list[Any]) -> None:
         self.check(Document(livebuf.dumps(rows)).root.table)
 

@@ -572,6 +572,14 @@ impl Source {
             _ => return Ok(None),
         };
         let elements = elements.slice(start..end);
+        let validity = self.validity(column);
+        // An absent list has blank elements, which are 0. A reference of 0 leads to no container.
+        if matches!(kind, Type::FixedList(..))
+            && validity.nulls > 0
+            && has_references(&item.kind, elements)
+        {
+            return Ok(None);
+        }
         if !can_have(column.document_length(), elements.len()) {
             return Err(changed(livebuf::ErrorKind::BadCount));
         }
@@ -604,7 +612,7 @@ impl Source {
                 Some(self.offsets(offsets.map(i32::cut).collect(), elements.len())?)
             }
         };
-        let Validity { bits, nulls } = self.validity(column);
+        let Validity { bits, nulls } = validity;
         let buffers = match offsets {
             Some(offsets) => vec![bits, Some(offsets)],
             None => vec![bits],
@@ -1065,4 +1073,23 @@ fn refuse_null_items(item: &Field, child: ArrowArray) -> Result<ArrowArray> {
 fn null(field: &Field) -> Error {
     let message = format!("a value is null or missing, and {} is to be not null", field.kind);
     Error::new(ErrorKind::Cast, message)
+}
+
+/// Whether values of a column, or of the columns below it that become arrays of their own, are
+/// references to containers.
+fn has_references(kind: &Type, column: Column<'static, Valid>) -> bool {
+    match (column.column_type(), kind) {
+        (ColumnType::Objects | ColumnType::Arrays, _) => true,
+        (ColumnType::Struct, Type::Struct(fields)) => column.table().is_some_and(|table| {
+            fields.iter().any(|field| {
+                let column = table.column(field.name.as_str());
+                column.is_some_and(|column| has_references(&field.kind, column))
+            })
+        }),
+        (
+            ColumnType::List | ColumnType::FixedList,
+            Type::List(item) | Type::LargeList(item) | Type::FixedList(item, _),
+        ) => column.elements().is_some_and(|elements| has_references(&item.kind, elements)),
+        _ => false,
+    }
 }

@@ -271,17 +271,19 @@ fn nulls_and_missing_fields_are_null() {
     assert!(borrows::<Int64Type>(&document, batch.column_by_name("x").unwrap()));
 }
 
+/// The same value without columns.
+fn untabled(document: &DocBuf) -> Arc<DocBuf> {
+    let options = EncodeOptions { tables: false, ..EncodeOptions::default() };
+    Arc::new(document.doc().compacted_with(options).unwrap())
+}
+
 #[test]
 fn rows_that_are_no_table_export_the_same() {
     let row = |n: usize| {
         format!(r#"{{"id":{n},"s":"s{n}","o":{{"x":{n}.5}},"l":[[{n}],[]],"m":{}}}"#, n < 50)
     };
     let table = rows(row);
-    let text = livebuf_json::to_string(table.valid().unwrap().root()).unwrap();
-    let mut encoder =
-        Encoder::with_options(EncodeOptions { tables: false, ..EncodeOptions::default() });
-    encoder.value(&livebuf_json::from_str(&text).unwrap().valid().unwrap().root()).unwrap();
-    let plain = Arc::new(encoder.finish().unwrap());
+    let plain = untabled(&table);
     assert!(is_table(&table) && !is_table(&plain));
     let (table, plain) = (export(&table), export(&plain));
     assert_eq!(types(&table)[..3], types(&plain)[..3]);
@@ -318,6 +320,31 @@ fn nested_columns() {
     let back = import_rows(&batch);
     let expected = text(&document).replace(r#"{"e":null},{}"#, r#"{"e":null},{"e":null}"#);
     assert_eq!(text(&back), expected);
+}
+
+/// Bug: the elements of an absent list are references of 0, which were followed.
+#[test]
+fn absent_lists_of_containers() {
+    for text in [
+        "[null,[[]],[[]]]",
+        "[null,[[1]],[[2,3]]]",
+        r#"[null,[[[1],2]],[["x"]]]"#,
+        r#"[null,[{"a":1}],[{"b":[1]}]]"#,
+        r#"[{"v":null},{"v":[[]]},{"v":[[]]}]"#,
+        r#"[{"v":{"w":[[]]}},{"v":null},{"v":{"w":[[]]}}]"#,
+        r#"[null,[{"a":[]}],[{"a":[]}]]"#,
+        "[null,[[[]]],[[[]]]]",
+    ] {
+        let document = Arc::new(livebuf_json::from_str(text).unwrap());
+        let plain = untabled(&document);
+        assert!(document.as_bytes() != plain.as_bytes(), "{text} has columns");
+        let exported = |document| {
+            let batch = Exporter::new(Arc::clone(document)).unwrap().batch();
+            import_rows(&to_arrow(batch.unwrap_or_else(|error| panic!("{text}: {error}"))))
+        };
+        let json = |document| livebuf_json::to_string(exported(document).doc()).unwrap();
+        assert_eq!(json(&document), json(&plain), "{text}");
+    }
 }
 
 #[test]

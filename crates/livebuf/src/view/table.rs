@@ -771,6 +771,9 @@ impl<'a, M: Mode> Column<'a, M> {
     /// The elements of all arrays of a list column, one behind the other. Those of row r
     /// are at [`bounds`](Self::bounds)`(r)`.
     ///
+    /// Where all arrays have one length, an array that is absent has slots there, too. They hold 0,
+    /// and are not to be read as values.
+    ///
     /// ```
     /// use livebuf::json;
     /// let doc = json!([
