@@ -153,6 +153,60 @@ fn prefetched_parts_are_not_fetched_again() {
     assert_eq!(partial.document_length(), doc.as_bytes().len());
 }
 
+/// Whole blocks are fetched, from multiples of their size on, and none twice.
+#[test]
+fn blocks_are_fetched_whole() {
+    struct Blocks<'a>(&'a [u8], Vec<bool>);
+    impl ReadAt for Blocks<'_> {
+        type Error = Error;
+        fn size(&mut self) -> Result<u64, Error> {
+            Ok(self.0.len() as u64)
+        }
+        fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
+            let (from, to) = (offset as usize, offset as usize + buffer.len());
+            assert!(from % 4096 == 0 && (to % 4096 == 0 || to == self.0.len()), "{from}..{to}");
+            for block in from / 4096..to.div_ceil(4096) {
+                assert!(!std::mem::replace(&mut self.1[block], true), "block {block} again");
+            }
+            self.0.read_at(buffer, offset)
+        }
+    }
+    let doc = sample();
+    let bytes = doc.as_bytes();
+    // Blocks are multiples of a chunk.
+    for block in [4096, 4000] {
+        let source = Blocks(bytes, vec![false; bytes.len() / 4096 + 1]);
+        let mut partial = Partial::with_block(source, block).unwrap();
+        assert_eq!((partial.requests(), partial.fetched()), (1, 4096));
+        for pointer in POINTERS {
+            let found = partial.read(|doc| shown(doc, pointer)).unwrap();
+            assert_eq!(found, shown(doc.doc(), pointer), "{pointer}");
+        }
+        assert!(partial.requests() <= bytes.len() as u64 / 4096 + 1);
+    }
+    // The first block holds all of it.
+    let mut partial = Partial::with_block(bytes, usize::MAX).unwrap();
+    assert_eq!(partial.read(|doc| shown(doc, "")).unwrap(), shown(doc.doc(), ""));
+    assert_eq!((partial.requests(), partial.fetched()), (1, bytes.len() as u64));
+}
+
+#[test]
+fn documents_in_files() {
+    let doc = sample();
+    let path = std::env::temp_dir().join(format!("livebuf-partial-{}", std::process::id()));
+    std::fs::write(&path, doc.as_bytes()).unwrap();
+    let mut partial = Partial::open(std::fs::File::open(&path).unwrap()).unwrap();
+    let found = partial.read(|doc| shown(doc, "/map/key 1234")).unwrap();
+    assert_eq!(found, shown(doc.doc(), "/map/key 1234"));
+    assert!(partial.fetched() < doc.as_bytes().len() as u64 / 8);
+
+    // It became shorter meanwhile.
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1024).unwrap();
+    let failed = partial.read(|doc| shown(doc, "/rows/1999/name"));
+    assert_eq!(failed.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
+    std::fs::remove_file(&path).unwrap();
+}
+
 #[test]
 fn errors_of_the_source_and_of_the_bytes() {
     let doc = sample();

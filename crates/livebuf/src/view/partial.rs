@@ -5,6 +5,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::bytes::partial::{CHUNK, Chunks, reading};
 use core::fmt;
 use core::ops::Range;
+use std::io::{Read, Seek, SeekFrom};
 use std::vec::Vec;
 
 /// Where a [`Partial`] document is kept: bytes that are read from any offset on, such as a file or
@@ -39,6 +40,19 @@ impl ReadAt for &[u8] {
     }
 }
 
+impl ReadAt for std::fs::File {
+    type Error = std::io::Error;
+
+    fn size(&mut self) -> std::io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
+        self.seek(SeekFrom::Start(offset))?;
+        self.read_exact(buffer)
+    }
+}
+
 /// Why a partial document cannot be opened.
 #[derive(Debug)]
 pub enum PartialError<E> {
@@ -59,7 +73,8 @@ impl<E: fmt::Display> fmt::Display for PartialError<E> {
 
 impl<E: fmt::Debug + fmt::Display> core::error::Error for PartialError<E> {}
 
-/// A document elsewhere. The parts that are read are fetched, in chunks of 512 bytes, and kept.
+/// A document elsewhere. The parts that are read are fetched, in chunks of 512 bytes or in larger
+/// [blocks](Self::with_block), and kept.
 ///
 /// [`read`](Self::read) runs code over it as over a whole document. Where the code needs a part
 /// that is missing, that part is fetched, and the code runs again.
@@ -81,11 +96,14 @@ pub struct Partial<R> {
     bytes: Vec<u8>,
     used: usize,
     chunks: Chunks,
+    /// How many bytes are fetched at least: a multiple of a chunk.
+    block: usize,
     fetched: u64,
+    requests: u64,
 }
 
 impl<R: ReadAt> Partial<R> {
-    /// Opens a document: fetches its first chunk.
+    /// Opens a document: fetches its first block.
     ///
     /// Memory: as many bytes as the document has. Where the system gives zeroed memory on demand,
     /// only what is fetched takes any.
@@ -96,14 +114,33 @@ impl<R: ReadAt> Partial<R> {
         Partial::open_in(source, Vec::new())
     }
 
+    /// [`open`](Self::open), fetching at least `block` bytes at once, from a multiple of it on: as
+    /// many as a source gives about as fast as a few. A block of 64 KiB fits requests over a
+    /// network. It is rounded up to a multiple of 512 bytes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn with_block(source: R, block: usize) -> Result<Self, PartialError<R::Error>> {
+        Partial::begin(source, Vec::new(), block)
+    }
+
     /// [`open`](Self::open) in memory that was used before ([`into_buffer`](Self::into_buffer)), so
     /// that none is cleared: what it holds is never read.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn open_in(mut source: R, mut bytes: Vec<u8>) -> Result<Self, PartialError<R::Error>> {
+    pub fn open_in(source: R, bytes: Vec<u8>) -> Result<Self, PartialError<R::Error>> {
+        Partial::begin(source, bytes, CHUNK)
+    }
+
+    fn begin(
+        mut source: R,
+        mut bytes: Vec<u8>,
+        block: usize,
+    ) -> Result<Self, PartialError<R::Error>> {
+        let block = block.clamp(CHUNK, usize::MAX / 2).next_multiple_of(CHUNK);
         let size = source.size().map_err(PartialError::Source)?;
-        let begin = size.min(CHUNK as u64) as usize;
+        let begin = size.min(block as u64) as usize;
         if bytes.len() < begin {
             bytes.resize(begin, 0);
         }
@@ -121,8 +158,8 @@ impl<R: ReadAt> Partial<R> {
             bytes = all;
         }
         let mut chunks = Chunks::of(used);
-        chunks.add(0);
-        Ok(Partial { source, bytes, used, chunks, fetched: begin as u64 })
+        (0..begin.min(used).div_ceil(CHUNK)).for_each(|chunk| chunks.add(chunk));
+        Ok(Partial { source, bytes, used, chunks, block, fetched: begin as u64, requests: 1 })
     }
 
     /// What `read` makes of the document, as if all of it were there.
@@ -135,7 +172,7 @@ impl<R: ReadAt> Partial<R> {
     /// # Errors
     /// Those of the source.
     pub fn read<T>(&mut self, mut read: impl FnMut(Doc<'_>) -> T) -> Result<T, R::Error> {
-        let mut ahead = CHUNK >> 7;
+        let mut ahead = self.block >> 7;
         loop {
             let bytes = self.bytes.get(..self.used).unwrap_or_default();
             match reading(bytes, &mut self.chunks, || read(Doc::over(bytes))) {
@@ -158,10 +195,12 @@ impl<R: ReadAt> Partial<R> {
         self.fetch(bound(range.start)..bound(range.end))
     }
 
-    /// Fetches the chunks of a range that are missing, neighbours together.
+    /// Fetches the chunks of a range that are missing, neighbours together. The range is widened
+    /// to whole blocks.
     fn fetch(&mut self, range: Range<usize>) -> Result<(), R::Error> {
-        let last = range.end.min(self.used).div_ceil(CHUNK);
-        let mut chunk = range.start / CHUNK;
+        let end = range.end.min(self.used).div_ceil(self.block).saturating_mul(self.block);
+        let last = end.min(self.used).div_ceil(CHUNK);
+        let mut chunk = range.start / self.block * (self.block / CHUNK);
         while chunk < last {
             if self.chunks.has(chunk) {
                 chunk += 1;
@@ -174,6 +213,7 @@ impl<R: ReadAt> Partial<R> {
             let (from, to) = (first * CHUNK, (chunk * CHUNK).min(self.used));
             self.source.read_at(&mut self.bytes[from..to], from as u64)?;
             self.fetched += (to - from) as u64;
+            self.requests += 1;
             (first..chunk).for_each(|chunk| self.chunks.add(chunk));
         }
         Ok(())
@@ -182,6 +222,11 @@ impl<R: ReadAt> Partial<R> {
     /// How many bytes were fetched.
     pub fn fetched(&self) -> u64 {
         self.fetched
+    }
+
+    /// How often the source was read.
+    pub fn requests(&self) -> u64 {
+        self.requests
     }
 
     /// The document's length in bytes.
