@@ -466,14 +466,14 @@ impl Document {
     /// A copy in memory of its own, which can be edited.
     fn copy(&self, py: Python<'_>) -> PyResult<Document> {
         let state = self.lock(py);
-        let editor = state.whole()?;
+        let (editor, bytes) = (state.whole()?, state.all_bytes()?);
         // The copy of a trusted document is trusted.
         match editor.is_trusted() {
             true => {
-                let memory = Memory::own(py, editor.as_bytes().len())?;
+                let memory = Memory::own(py, bytes.len())?;
                 Ok(Document::around(editor.copy_to(memory).map_err(Fault::Core)?))
             }
-            false => Document::open(Memory::copy(py, editor.as_bytes())?, false),
+            false => Document::open(Memory::copy(py, bytes)?, false),
         }
     }
 
@@ -559,12 +559,12 @@ impl Document {
     /// it to other memory.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.lock(py);
-        let editor = state.whole()?;
+        let (editor, bytes) = (state.whole()?, state.all_bytes()?);
         if self.exports().load(Ordering::Acquire) > 0 || editor.transactions() > 0 {
             // Somebody may write through an export, and rolling back changes bytes.
-            return Ok(PyBytes::new(py, editor.as_bytes()));
+            return Ok(PyBytes::new(py, bytes));
         }
-        Ok(editor.storage().to_bytes(py, editor.as_bytes().len()))
+        Ok(editor.storage().to_bytes(py, bytes.len()))
     }
 
     /// Plain Python objects: dicts, lists and scalars; with `type` an object of that type, as by

@@ -24,7 +24,7 @@ pub(crate) fn document(
     let py = owner.py();
     let state = owner.get().lock(py);
     state.outside_transactions()?;
-    let bytes = state.whole()?.as_bytes();
+    let bytes = state.all_bytes()?;
     // SAFETY: the caller passes a structure to fill. The bytes stay in place until the count of
     // exports is lowered again. It is raised under the same lock.
     let filled = unsafe {

@@ -45,6 +45,7 @@ mod lock;
 mod log;
 mod memory;
 mod object;
+mod partial;
 mod patch;
 mod pointer;
 mod query;
@@ -79,6 +80,8 @@ mod _livebuf {
     use crate::memory::fence;
     #[pymodule_export]
     use crate::object::{Members, Ordered};
+    #[pymodule_export]
+    use crate::partial::Partial;
     #[pymodule_export]
     use crate::patch::{Patch, diff, merge_diff};
     #[pymodule_export]

@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 
 use crate::error::expected;
+use crate::partial::Fetched;
 
 /// Who may change the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +40,8 @@ enum Owner {
     ByteArray(Py<PyByteArray>, Export),
     /// Any other exporter of a buffer.
     Buffer(#[allow(dead_code, reason = "keeps the memory")] Export),
+    /// What was fetched of a document elsewhere.
+    Fetched(#[allow(dead_code, reason = "keeps the memory")] Fetched),
     File(#[allow(dead_code, reason = "keeps the memory")] MappedFile),
     /// A file whose edits are private until they are committed.
     Session(FileStorage),
@@ -152,6 +155,13 @@ impl Memory {
         Ok(Memory::new(start, length, access, owner))
     }
 
+    /// A document elsewhere, in the memory of what was fetched of it. Only to be used within
+    /// `livebuf::Partial::read`, which notes what is missing.
+    pub(crate) fn fetched(bytes: &[u8], fetched: Fetched) -> Memory {
+        let (start, length) = (bytes.as_ptr().cast_mut(), bytes.len());
+        Memory::new(start, length, Access::Never, Owner::Fetched(fetched))
+    }
+
     /// A mapped file, to be read, or copied by the first edit.
     pub(crate) fn file(file: MappedFile, access: Access) -> Memory {
         let (start, length) = (file.as_bytes().as_ptr().cast_mut(), file.as_bytes().len());
@@ -174,12 +184,17 @@ impl Memory {
 
     /// Whether it can become longer.
     pub(crate) fn can_grow(&self) -> bool {
-        !matches!(self.owner, Owner::Buffer(_) | Owner::File(_))
+        !matches!(self.owner, Owner::Buffer(_) | Owner::File(_) | Owner::Fetched(_))
     }
 
     /// Whether the document lies in a `bytes`, which nobody else can write.
     pub(crate) fn is_bytes(&self) -> bool {
         matches!(self.owner, Owner::Bytes(_))
+    }
+
+    /// Whether only parts of the document are there.
+    pub(crate) fn is_fetched(&self) -> bool {
+        matches!(self.owner, Owner::Fetched(_))
     }
 
     pub(crate) fn is_bytearray(&self) -> bool {
@@ -487,7 +502,7 @@ impl Storage for Memory {
                 unsafe { ptr::write_bytes(self.start.add(old), 0, self.length - old) };
                 Ok(())
             }),
-            Owner::Buffer(_) | Owner::File(_) => {
+            Owner::Buffer(_) | Owner::File(_) | Owner::Fetched(_) => {
                 let length = self.length as u64;
                 Err(Error::with_detail(ErrorKind::NoSpace, length, capacity - length))
             }

@@ -143,10 +143,13 @@ impl Table {
             let (known, lent) = (state.known(), state.lent);
             let editor = state.whole()?;
             let is_valid = editor.is_trusted();
-            // Nobody else can write a `bytes`.
-            let is_shared = !editor.storage().is_bytes() || lent && !is_valid;
+            // Nobody else can write a `bytes`, or what was fetched.
+            let memory = editor.storage();
+            let is_private = memory.is_bytes() || memory.is_fetched();
+            let is_shared = !is_private || lent && !is_valid;
             let bytes = editor.as_bytes();
-            if self.copy {
+            // What was fetched is never edited.
+            if self.copy && !memory.is_fetched() {
                 let copied = Copied { bytes: bytes.to_vec(), is_valid: is_valid && !is_shared };
                 let owner: Arc<dyn livebuf_arrow::Document> = Arc::new(copied);
                 // The memory may say something else than when it was validated.
@@ -353,7 +356,13 @@ impl Table {
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let exporter = requested(self.exporter(py)?, requested_schema, Exporter::requested_schema)?;
-        stream_capsule(py, || exporter.stream())
+        let is_fetched = self.source.view().reach(py, |_, state, _| {
+            Ok(state.editor()?.storage().is_fetched())
+        })?;
+        stream_capsule(py, || match is_fetched {
+            true => exporter.collected_stream(),
+            false => exporter.stream(),
+        })
     }
 
     /// The Arrow C schema (the PyCapsule interface).

@@ -52,6 +52,8 @@ pub(crate) struct State {
     pub(crate) task: Option<Py<PyAny>>,
     /// The editor, while another task looks at the document.
     pub(crate) hidden: Option<Editor<Memory>>,
+    /// The memory of a partial document that is read no more, for its exports.
+    pub(crate) kept: Option<Memory>,
 }
 
 impl State {
@@ -99,6 +101,13 @@ impl State {
             Some(used) if used == (editor.as_bytes().len() as u32).to_le_bytes() => Ok(editor),
             _ => Err(Fault::Outdated),
         }
+    }
+}
+
+impl State {
+    /// The document's bytes, all of them. Of a partial document they are fetched first.
+    pub(crate) fn all_bytes(&self) -> Held<&[u8]> {
+        Ok(self.whole()?.doc().require_all()?)
     }
 }
 
@@ -169,6 +178,7 @@ impl Document {
                 lent: false,
                 task: None,
                 hidden: None,
+                kept: None,
             }),
             exports: AtomicUsize::new(0),
             views: Views::default(),

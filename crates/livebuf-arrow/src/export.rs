@@ -1,5 +1,6 @@
 //! Arrays and objects of a document to Arrow: what is exported, how, and the streams of it.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -292,6 +293,22 @@ impl Exporter {
         // Names that C cannot hold are found now.
         plan.schema()?;
         Ok(made::stream(Box::new(Stream { plan, batch_rows: self.options.batch_rows, next: 0 })))
+    }
+
+    /// The same stream with all batches made now, for documents that can be read now only, such as
+    /// those in `livebuf::Partial::read`. What values bring about is an error now.
+    ///
+    /// # Errors
+    /// As [`batch`](Self::batch).
+    pub fn collected_stream(&self) -> Result<ArrowArrayStream> {
+        let plan = self.plan()?;
+        plan.schema()?;
+        let mut stream = Stream { plan, batch_rows: self.options.batch_rows, next: 0 };
+        let mut batches = VecDeque::new();
+        while let Some(batch) = stream.next()? {
+            batches.push_back(batch);
+        }
+        Ok(made::stream(Box::new(Collected { plan: stream.plan, batches })))
     }
 
     /// Refuses objects: several of them are no rows of one table.
@@ -837,6 +854,22 @@ impl Batches for Stream {
         let array = self.plan.array(start, end)?;
         self.next = end;
         Ok(Some(array))
+    }
+}
+
+/// Batches of a stream that were made before.
+struct Collected {
+    plan: Plan,
+    batches: VecDeque<ArrowArray>,
+}
+
+impl Batches for Collected {
+    fn schema(&mut self) -> Result<ArrowSchema> {
+        self.plan.schema()
+    }
+
+    fn next(&mut self) -> Result<Option<ArrowArray>> {
+        Ok(self.batches.pop_front())
     }
 }
 

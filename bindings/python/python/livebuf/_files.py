@@ -8,6 +8,7 @@ import io
 import os
 import re
 import threading
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ._livebuf import _open, _open_bytes, _write, dumps
@@ -139,6 +140,71 @@ def put(fs: Any, path: str, url: str, data: bytes, **how: Any) -> None:
         # Libraries of stores have errors of their own.
         reason = f"{type(error).__name__}: {error}".rstrip(": ")
         raise OSError(errno.EIO, f"cannot be written ({reason})", url) from error
+
+
+class Ranges(ABC):
+    """Bytes that are read from any offset on: what `Partial` fetches from."""
+
+    size: int
+
+    @abstractmethod
+    def read(self, offset: int, length: int) -> bytes:
+        """These bytes, which lie within the size."""
+
+    def close(self) -> None:
+        """Closes what was opened here."""
+
+
+class OfObject(Ranges):
+    """A binary file object that can seek."""
+
+    def __init__(self, file: Any, owned: bool = False) -> None:
+        self.file = file
+        self.owned = owned
+        self.size = file.seek(0, os.SEEK_END)
+
+    def read(self, offset: int, length: int) -> bytes:
+        self.file.seek(offset)
+        parts: list[bytes] = []
+        # A raw file may give less at a time.
+        while length > 0 and (part := self.file.read(length)):
+            parts.append(part)
+            length -= len(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        if self.owned:
+            self.file.close()
+
+
+class OfUrl(Ranges):
+    """What a file system of fsspec has: a request for each range."""
+
+    def __init__(self, fs: Any, path: str, url: str) -> None:
+        self.fs = fs
+        self.path = path
+        size = fs.size(path)
+        if size is None:
+            raise OSError(errno.EIO, "the server does not tell the document's length", url)
+        self.size = size
+
+    def read(self, offset: int, length: int) -> bytes:
+        return bytes(self.fs.cat_file(self.path, start=offset, end=offset + length))
+
+
+def ranges(file: object) -> Ranges:
+    if kind(file) == "URL":
+        fs, path = resolve(str(file))
+        if fs is not None:
+            return OfUrl(fs, path, str(file))
+        file = path
+    if isinstance(file, (str, os.PathLike)):
+        return OfObject(open(file, "rb", buffering=0), owned=True)
+    if isinstance(file, io.TextIOBase):
+        raise text_mode(file, "rb")
+    if not hasattr(file, "read") or not hasattr(file, "seek"):
+        raise wrong_file(file)
+    return OfObject(file)
 
 
 class Target:

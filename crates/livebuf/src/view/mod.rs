@@ -279,6 +279,16 @@ impl<'a, M: Mode> Doc<'a, M> {
         self.bytes
     }
 
+    /// The same where all bytes are needed: within [`Partial::read`], where some may be missing,
+    /// all of them are fetched first.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfBounds`] while some are missing.
+    #[cfg(feature = "partial")]
+    pub fn require_all(self) -> Result<&'a [u8]> {
+        crate::format::bytes::slice(self.bytes, 0, self.bytes.len() as u64)
+    }
+
     /// The root value.
     ///
     /// ```
