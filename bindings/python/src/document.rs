@@ -466,14 +466,14 @@ impl Document {
     /// A copy in memory of its own, which can be edited.
     fn copy(&self, py: Python<'_>) -> PyResult<Document> {
         let state = self.lock(py);
-        let (editor, bytes) = (state.whole()?, state.all_bytes()?);
+        let editor = state.whole()?;
         // The copy of a trusted document is trusted.
         match editor.is_trusted() {
             true => {
-                let memory = Memory::own(py, bytes.len())?;
+                let memory = Memory::own(py, editor.as_bytes().len())?;
                 Ok(Document::around(editor.copy_to(memory).map_err(Fault::Core)?))
             }
-            false => Document::open(Memory::copy(py, bytes)?, false),
+            false => Document::open(Memory::copy(py, state.all_bytes()?)?, false),
         }
     }
 

@@ -58,7 +58,7 @@ pub(crate) type Fetched = Arc<Mutex<livebuf::Partial<Remote>>>;
 /// >>> file = io.BytesIO(livebuf.dumps({"id": 7, "text": "x" * 1_000_000}))
 /// >>> with livebuf.Partial(file, block=4096) as part:
 /// ...     part.read(lambda doc: doc["id"]), part.fetched, len(part)
-/// (7, 4096, 1000072)
+/// (7, 4768, 1000096)
 #[pyclass(frozen, module = "livebuf")]
 pub(crate) struct Partial {
     /// `None` when closed.
@@ -144,11 +144,7 @@ impl Partial {
     ///
     /// Arrow exports and numpy arrays stay good afterwards. Views within the answer do not: they
     /// raise `ClosedError`. Exceptions of `look` are raised once nothing is missing.
-    fn read<'py>(
-        &self,
-        py: Python<'py>,
-        look: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn read<'py>(&self, py: Python<'py>, look: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.with(py, |fetched, partial| {
             // Whoever interrupts is not asked again.
             let mut interrupt = None;
@@ -232,11 +228,7 @@ impl Partial {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        _exception: &Bound<'_, PyTuple>,
-    ) -> PyResult<()> {
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
         self.close(py)
     }
 

@@ -356,9 +356,10 @@ impl Table {
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let exporter = requested(self.exporter(py)?, requested_schema, Exporter::requested_schema)?;
-        let is_fetched = self.source.view().reach(py, |_, state, _| {
-            Ok(state.editor()?.storage().is_fetched())
-        })?;
+        let is_fetched = self
+            .source
+            .view()
+            .reach(py, |_, state, _| Ok(state.editor()?.storage().is_fetched()))?;
         stream_capsule(py, || match is_fetched {
             true => exporter.collected_stream(),
             false => exporter.stream(),

@@ -151,6 +151,7 @@ class Ranges(ABC):
     def read(self, offset: int, length: int) -> bytes:
         """These bytes, which lie within the size."""
 
+    @abstractmethod
     def close(self) -> None:
         """Closes what was opened here."""
 
@@ -190,6 +191,9 @@ class OfUrl(Ranges):
 
     def read(self, offset: int, length: int) -> bytes:
         return bytes(self.fs.cat_file(self.path, start=offset, end=offset + length))
+
+    def close(self) -> None:
+        """Nothing was opened."""
 
 
 def ranges(file: object) -> Ranges:

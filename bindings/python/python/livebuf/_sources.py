@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeVar, g
 
 from . import _files
 from ._errors import DamagedError, Error, MissingKeyError, WrongTypeError
-from ._livebuf import Document, Log, Table, _open_bytes, _write, dumps, from_arrow
+from ._livebuf import Document, Log, Partial, Table, _write, dumps, from_arrow
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -129,7 +129,7 @@ class Batch:
     """Rows of a table for a consumer of Arrow: the columns of `schema`, as its types, and no
     others. Columns that the table lacks are null."""
 
-    def __init__(self, table: Table, schema: Any) -> None:
+    def __init__(self, table: Table | PartialTable, schema: Any) -> None:
         self.table = table
         self.schema = schema
 
@@ -145,31 +145,68 @@ class Batch:
             return self.table.__arrow_c_stream__(self.schema.__arrow_c_schema__())
 
 
+class PartialTable:
+    """A table of a document elsewhere. Each export fetches what it needs of it."""
+
+    def __init__(self, part: Partial, find: Callable[[Document], Table]) -> None:
+        self.part = part
+        self.find = find
+
+    def _read(self, look: Callable[[Table], T]) -> T:
+        found: T = self.part.read(lambda doc: look(self.find(doc)))
+        return found
+
+    def __len__(self) -> int:
+        return self._read(len)
+
+    def slice(self, start: int, stop: int) -> PartialTable:
+        return PartialTable(self.part, lambda doc: self.find(doc).slice(start, stop))
+
+    def select(self, columns: Any) -> PartialTable:
+        return PartialTable(self.part, lambda doc: self.find(doc).select(columns))
+
+    def __arrow_c_schema__(self) -> object:
+        return self._read(lambda table: table.__arrow_c_schema__())
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._read(lambda table: table.__arrow_c_stream__(requested_schema))
+
+
+# A table that was not read yet, and the number of its first row.
+Unread = tuple[int, Callable[[], Table | PartialTable]]
+
+
 class Rows(ABC):
     """The rows of a document's table, or of a log. Holds the file open."""
 
-    def __init__(self, path: str, num_rows: int, producer: Table | Log) -> None:
+    def __init__(self, path: str, num_rows: int, producer: Table | PartialTable | Log) -> None:
         self.path = path
         self.num_rows = num_rows
         self.schema = Schema(producer)
 
     @abstractmethod
-    def tables(self, start: int, stop: int) -> Iterator[tuple[int, Callable[[], Table]]]:
+    def tables(self, start: int, stop: int) -> Iterator[Unread]:
         """These rows: tables, not read yet, each with the number of its first row."""
+
+
+def table_at(doc: Document, pointer: str) -> Table:
+    """The table of the array or object at a pointer."""
+    found = doc.pointer(pointer)
+    if not hasattr(found, "table"):
+        kind = type(found).__name__
+        raise WrongTypeError(f"the value at {pointer!r} is no array or object but {kind}")
+    table: Table = found.table
+    return table
 
 
 class OfDocument(Rows):
     """An array or object of a document. Opening takes constant time."""
 
-    def __init__(self, path: str, doc: Document, pointer: str) -> None:
-        found = doc.pointer(pointer)
-        if not hasattr(found, "table"):
-            kind = type(found).__name__
-            raise WrongTypeError(f"the value at {pointer!r} is no array or object but {kind}")
-        self.table: Table = found.table
-        super().__init__(path, len(self.table), self.table)
+    def __init__(self, path: str, table: Table | PartialTable) -> None:
+        self.table = table
+        super().__init__(path, len(table), table)
 
-    def tables(self, start: int, stop: int) -> Iterator[tuple[int, Callable[[], Table]]]:
+    def tables(self, start: int, stop: int) -> Iterator[Unread]:
         if start < stop:
             yield start, lambda: self.table.slice(start, stop)
 
@@ -198,7 +235,7 @@ class OfLog(Rows):
         end = torn[0] if torn else os.path.getsize(file)
         self.groups = _groups(self.file, end, self.num_rows)
 
-    def tables(self, start: int, stop: int) -> Iterator[tuple[int, Callable[[], Table]]]:
+    def tables(self, start: int, stop: int) -> Iterator[Unread]:
         for group in self.groups:
             first, end = max(start, group.start), min(stop, group.stop)
             if first < end:
@@ -258,25 +295,28 @@ def _groups(file: BinaryIO, end: int, rows: int) -> list[Group]:
 
 
 def open_rows(path: str, table: str, trusted: bool) -> Rows:
-    """Opens a file for reading: mapped where it is a local document, else read whole."""
+    """Opens a file for reading: mapped where it is local. Of a document at a URL what is needed
+    is fetched; a log at a URL is read whole."""
     with named(path):
-        file, fetched = path, None
+        file = path
         if _files.kind(path) == "URL":
             fs, file = _files.resolve(path)
             if fs is not None:
-                fetched = bytes(fs.cat_file(file))
-        if fetched is not None:
-            if not _is_log(fetched[:4]):
-                doc = _open_bytes(fetched, path, "r", trusted)
-                return OfDocument(path, doc, table)
-            return _of_fetched_log(path, fetched, trusted)
+                try:
+                    part = Partial(path)
+                except DamagedError:
+                    fetched = bytes(fs.cat_file(file))
+                    if _is_log(fetched[:4]):
+                        return _of_fetched_log(path, fetched, trusted)
+                    raise
+                return OfDocument(path, PartialTable(part, lambda doc: table_at(doc, table)))
         with open(file, "rb") as opened:
             is_log = _is_log(opened.read(4))
         if is_log:
             return OfLog(path, Log(file), file, trusted)
         from . import open as open_document
 
-        return OfDocument(path, open_document(file, trusted=trusted), table)
+        return OfDocument(path, table_at(open_document(file, trusted=trusted), table))
 
 
 def _is_log(magic: bytes) -> bool:
@@ -381,8 +421,8 @@ class Source:
         return found
 
     def parts(self, part_rows: int | None = PART_ROWS) -> list[Part]:
-        """All rows: those of large local files in parts of at most so many rows. Files at URLs
-        are read whole, so each is one part."""
+        """All rows: those of large local files in parts of at most so many rows. A file at a URL
+        is one part: each part would fetch whole columns."""
         positive("rows of a part", part_rows)
         parts: list[Part] = []
         for path in self.files:
@@ -397,7 +437,7 @@ class Source:
                 ]
         return parts
 
-    def tables(self, part: Part, batch_rows: int) -> Iterator[tuple[int, Table]]:
+    def tables(self, part: Part, batch_rows: int) -> Iterator[tuple[int, Table | PartialTable]]:
         """The rows of a part, in tables of at most so many rows, with each one's first row."""
         rows = self.rows(part.path)
         if rows is None:
@@ -405,7 +445,7 @@ class Source:
         stop = rows.num_rows if part.stop is None else min(part.stop, rows.num_rows)
         for first, read in rows.tables(part.start, stop):
 
-            def work(read: Callable[[], Table] = read) -> Table:
+            def work(read: Callable[[], Table | PartialTable] = read) -> Table | PartialTable:
                 with named(part.path):
                     return read()
 
@@ -415,7 +455,12 @@ class Source:
                     yield first + start, table.slice(start, start + batch_rows)
 
     def read(
-        self, part: Part, first: int, table: Table, schema: Any, convert: Callable[[Batch], T]
+        self,
+        part: Part,
+        first: int,
+        table: Table | PartialTable,
+        schema: Any,
+        convert: Callable[[Batch], T],
     ) -> T | None:
         """The columns of a schema, as the engine has them; `None` where they are skipped."""
 
@@ -425,7 +470,7 @@ class Source:
 
         return guarded(work, self.on_error)
 
-    def need_columns(self, part: Part, table: Table, names: Iterable[str]) -> None:
+    def need_columns(self, part: Part, table: Table | PartialTable, names: Iterable[str]) -> None:
         """Raises `MissingKeyError` where no row of the table has one of the columns."""
         with named(part.path):
             table.select([(name,) for name in names]).__arrow_c_schema__()

@@ -51,9 +51,9 @@ def read(
     `livebuf.polars.scan`. `schema` is a `pyarrow.Schema`.
 
     Each file becomes partitions of at most `partition_rows` rows. A file at a URL of fsspec is
-    read whole, and is one partition. Workers open files themselves, and read only the columns
-    that the graph needs; no rows go through the client. Columns are of pandas' `ArrowDtype`,
-    so that integers with nulls stay integers.
+    one partition; of a document there only what is needed is fetched. Workers open files
+    themselves, and read only the columns that the graph needs; no rows go through the client.
+    Columns are of pandas' `ArrowDtype`, so that integers with nulls stay integers.
 
     Raises `FileNotFoundError` where there is no file, `livebuf.Error` where one is damaged or has
     no such table.

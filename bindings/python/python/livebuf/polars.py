@@ -28,7 +28,7 @@ except ModuleNotFoundError as error:
 
 from . import _sources
 from ._livebuf import Table
-from ._sources import Batch, Part, Source
+from ._sources import Batch, Part, PartialTable, Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,7 +127,12 @@ class _Scan:
                     return
 
     def _read(
-        self, part: Part, first: int, table: Table, schema: pl.Schema, predicate: pl.Expr | None
+        self,
+        part: Part,
+        first: int,
+        table: Table | PartialTable,
+        schema: pl.Schema,
+        predicate: pl.Expr | None,
     ) -> pl.DataFrame | None:
         """The rows that pass."""
         if predicate is None:

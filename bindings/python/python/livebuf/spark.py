@@ -211,7 +211,7 @@ def _in_utc(convert: Callable[..., Any], dtype: T.DataType) -> Any:
         return convert(dtype)
 
 
-def _stored(table: Table, schema: Any) -> Any:
+def _stored(table: Table | _sources.PartialTable, schema: Any) -> Any:
     """The columns of a schema, as the types that Arrow has for a table's values where
     `_spark_type` makes the schema's of them."""
     fields = []

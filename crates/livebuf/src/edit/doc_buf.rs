@@ -2,6 +2,7 @@
 
 use super::editor::Editor;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::slice;
 use crate::store::space::Observer;
 use crate::store::storage::{Exclusive, Storage};
 use crate::view::{AsValue, Checked, Doc, Mode, Valid, Value};
@@ -66,7 +67,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn copy_to<T: Storage>(&self, mut storage: T) -> Result<Editor<T>> {
-        let bytes = self.space.bytes();
+        // By a load, so that of a partial document all of it is fetched.
+        let bytes = slice(self.space.bytes(), 0, self.space.bytes().len() as u64)?;
         if storage.bytes().len() < bytes.len() {
             storage.grow(bytes.len() as u64)?;
         }
