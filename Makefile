@@ -65,6 +65,7 @@ test-engines: test-sqlite python-debug $(VENV_ENGINES)/ready
 test-sqlite: $(VENV)/test
 	$(CARGO) test -p livebuf --features partial --test partial
 	$(CARGO) test -p livebuf --features partial --doc partial
+	$(CARGO) run --quiet -p livebuf --features partial --example http_ranges
 	$(CARGO) build -p livebuf-sqlite
 	cd bindings/sqlite && ../../$(VENV)/bin/python -m pytest -q -W error tests
 

@@ -96,6 +96,7 @@ def main(megabytes: int) -> None:
         show("all prices, added by numpy", lambda part: part.read(total))
         show("rows of one column by Arrow", count)
         server.shutdown()
+        server.server_close()
 
 
 if __name__ == "__main__":
