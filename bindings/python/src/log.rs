@@ -14,7 +14,9 @@ use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList, PySlice, PyTuple};
 use crate::decode;
 use crate::encode;
 use crate::error::{self, expected};
+use crate::memory::Memory;
 use crate::table;
+use crate::view;
 
 /// About how many bytes of memory rows take that are encoded at once.
 const GROUP_BYTES: u64 = 8 << 20;
@@ -378,6 +380,22 @@ impl Log {
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
         slf
+    }
+
+    /// The first row of each group, and the one behind its last: for `_sources.py`.
+    fn _groups(&self, py: Python<'_>) -> PyResult<Vec<(u64, u64)>> {
+        let reader = self.snapshot(py)?;
+        let rows = (0..).map_while(|index| reader.group_rows(index));
+        Ok(rows.map(|rows| (rows.start, rows.end)).collect())
+    }
+
+    /// The document of a group's rows. It was not validated.
+    fn _group(&self, py: Python<'_>, index: usize, trusted: bool) -> PyResult<view::Document> {
+        let bytes = self.with(py, |state| Ok(state.reader()?.group_bytes(index)?))?;
+        match bytes {
+            Some(bytes) => view::Document::open(Memory::copy(py, &bytes)?, trusted),
+            None => Err(error::row(py, index as isize, self._groups(py)?.len() as u64)),
+        }
     }
 
     #[pyo3(signature = (*_exception))]

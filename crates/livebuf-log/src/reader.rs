@@ -1,15 +1,15 @@
 //! Reading: rows by number, groups, and what a writer adds meanwhile.
 
 use std::fs::File;
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, Range, RangeBounds};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use livebuf::EncodeOptions;
+use livebuf::{EncodeOptions, Storage};
 
 use crate::error::{Error, Result};
 use crate::file::LogFile;
-use crate::frames::{Frame, Frames, Torn};
+use crate::frames::{Frame, Frames, Torn, read_body};
 use crate::group::{Builder, Group, Row};
 use crate::layout::{self, HEADER_SIZE};
 
@@ -211,6 +211,30 @@ impl LogReader {
             Some(frame) => self.group_of(frame).map(Some),
             None if index < self.group_count() => self.tail().map(Some),
             None => Ok(None),
+        }
+    }
+
+    /// The numbers of a group's rows, by its place; `None` behind the last one. Constant time.
+    pub fn group_rows(&self, index: usize) -> Option<Range<u64>> {
+        match self.frames.groups.get(index) {
+            Some(frame) => Some(frame.first..frame.end()),
+            None => (index < self.group_count()).then(|| self.frames.settled()..self.len()),
+        }
+    }
+
+    /// The document of a group's rows, by its place; `None` behind the last one. Its checksum was
+    /// compared, and it was not validated: for those who read few of its columns, and validate
+    /// these.
+    ///
+    /// # Errors
+    /// [`Damaged`](crate::ErrorKind::Damaged), and what the system reports.
+    pub fn group_bytes(&self, index: usize) -> Result<Option<Vec<u8>>> {
+        match self.frames.groups.get(index) {
+            Some(frame) => {
+                let body = read_body(&self.file, frame)?;
+                Ok(body.bytes().get(..frame.length as usize).map(<[u8]>::to_vec))
+            }
+            None => Ok(self.group(index)?.map(|group| group.document().as_bytes().to_vec())),
         }
     }
 

@@ -10,14 +10,12 @@ import functools
 import glob
 import os
 import shutil
-import struct
 import tempfile
 import warnings
 import weakref
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from . import _files
 from ._errors import DamagedError, Error, MissingKeyError, WrongTypeError
@@ -211,87 +209,23 @@ class OfDocument(Rows):
             yield start, lambda: self.table.slice(start, stop)
 
 
-class Group(NamedTuple):
-    """A group of a log's rows: where its document lies in the file."""
-
-    offset: int
-    bytes: int
-    crc: int
-    start: int
-    stop: int
-
-
 class OfLog(Rows):
-    """The rows of a log. Opening reads the header of each frame; a read, the groups it needs."""
+    """The rows of a log. A read takes the groups that it needs into memory."""
 
-    def __init__(self, path: str, log: Log, file: str, trusted: bool) -> None:
+    def __init__(self, path: str, log: Log, trusted: bool) -> None:
         self.log = log
         self.trusted = trusted
         super().__init__(path, len(log), log)
-        # Held open, since compacting puts another file in its place.
-        self.file = open(file, "rb")
-        weakref.finalize(self, self.file.close)
-        torn = log.torn
-        end = torn[0] if torn else os.path.getsize(file)
-        self.groups = _groups(self.file, end, self.num_rows)
 
     def tables(self, start: int, stop: int) -> Iterator[Unread]:
-        for group in self.groups:
-            first, end = max(start, group.start), min(stop, group.stop)
-            if first < end:
-                yield first, functools.partial(self._settled, group, first, end)
-        # Rows that no group has yet are few.
-        first = max(start, self.groups[-1].stop if self.groups else 0)
-        if first < stop:
-            yield first, lambda: Document.from_python(self.log[first:stop]).root.table
+        for index, (first, end) in enumerate(self.log._groups()):
+            low, high = max(start, first), min(stop, end)
+            if low < high:
+                yield low, functools.partial(self._part, index, low - first, high - first)
 
-    def _settled(self, group: Group, start: int, stop: int) -> Table:
-        table: Table = self._document(group).root.table
-        return table.slice(start - group.start, stop - group.start)
-
-    def _document(self, group: Group) -> Document:
-        self.file.seek(group.offset + HEADER.size)
-        body = self.file.read(group.bytes)
-        if len(body) != group.bytes or zlib.crc32(body) != group.crc:
-            raise damaged("a frame's body is damaged", group.offset)
-        return Document(body, trusted=self.trusted)
-
-
-# docs/LOG.md, 2 and 3: kind with magic, length, first row, rows, behind, CRCs.
-HEADER = struct.Struct("<4sIQIIII")
-IDENTITY = slice(8, 16)
-FIRST_FRAME = 64
-GROUP = b"\xab\x4cBG"
-
-
-def damaged(message: str, offset: int) -> DamagedError:
-    """Damage in a log, as `Log` raises it."""
-    return DamagedError(f"the log is damaged: {message}, at offset {offset}", 8, "BadCode", offset)
-
-
-def _groups(file: BinaryIO, end: int, rows: int) -> list[Group]:
-    """The groups of a log that `Log` has opened, by the headers of its frames (docs/LOG.md)."""
-    groups: list[Group] = []
-    identity = file.read(FIRST_FRAME)[IDENTITY]
-    at, seen = FIRST_FRAME, 0
-    while at + HEADER.size <= end:
-        file.seek(at)
-        header = file.read(HEADER.size).ljust(HEADER.size, b"\0")
-        place = identity + at.to_bytes(8, "little") + header[:28]
-        kind, length, first, count, _, crc, own = HEADER.unpack(header)
-        if zlib.crc32(place) != own:
-            # A writer may be at it, behind the rows that there were.
-            if seen >= rows:
-                break
-            raise damaged("a frame's header is damaged", at)
-        if first + count > rows:
-            # A writer added it since the log was opened.
-            break
-        if kind == GROUP:
-            groups.append(Group(at, length, crc, first, first + count))
-        seen = first + count
-        at += HEADER.size + length
-    return groups
+    def _part(self, index: int, start: int, stop: int) -> Table:
+        table: Table = self.log._group(index, self.trusted).root.table
+        return table.slice(start, stop)
 
 
 def open_rows(path: str, table: str, trusted: bool) -> Rows:
@@ -313,7 +247,7 @@ def open_rows(path: str, table: str, trusted: bool) -> Rows:
         with open(file, "rb") as opened:
             is_log = _is_log(opened.read(4))
         if is_log:
-            return OfLog(path, Log(file), file, trusted)
+            return OfLog(path, Log(file), trusted)
         from . import open as open_document
 
         return OfDocument(path, table_at(open_document(file, trusted=trusted), table))
@@ -330,7 +264,7 @@ def _of_fetched_log(path: str, fetched: bytes, trusted: bool) -> Rows:
         file = os.path.join(folder, "fetched" + LOG)
         with open(file, "wb") as opened:
             opened.write(fetched)
-        rows = OfLog(path, Log(file), file, trusted)
+        rows = OfLog(path, Log(file), trusted)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
