@@ -305,3 +305,33 @@ fn a_full_disk_is_an_error_and_the_log_stays_whole() {
     let log = Log::open(&path).unwrap();
     assert_eq!((log.len(), log.dropped()), (rows + more, None));
 }
+
+/// What engines read: documents of groups, of which only the checksum was compared.
+#[test]
+fn groups_as_bytes() {
+    let (_directory, path) = place();
+    let mut log = small().create(&path).unwrap();
+    for number in 0..30 {
+        log.append(&row(number)).unwrap();
+    }
+    let reader = log.reader();
+    let (mut next, mut index) = (0, 0);
+    while let Some(rows) = reader.group_rows(index) {
+        assert_eq!(rows.start, next);
+        let group = reader.group(index).unwrap().unwrap();
+        assert_eq!((group.first_row(), group.len() as u64), (rows.start, rows.end - rows.start));
+        let bytes = reader.group_bytes(index).unwrap().unwrap();
+        assert_eq!(bytes, group.document().as_bytes());
+        (next, index) = (rows.end, index + 1);
+    }
+    assert!(index == reader.group_count() && index > 1 && next == 30);
+    assert!(reader.group_bytes(index).unwrap().is_none());
+
+    // A damaged body is caught.
+    let mut bytes = fs::read(&path).unwrap();
+    let group = bytes.windows(4).position(|word| word == b"\xab\x4cBG").unwrap();
+    bytes[group + 64] ^= 1;
+    fs::write(&path, &bytes).unwrap();
+    let failed = LogReader::open(&path).unwrap().group_bytes(0).unwrap_err();
+    assert_eq!(failed.kind(), ErrorKind::Damaged);
+}
