@@ -2,10 +2,10 @@
 
 use crate::error::Fault;
 use crate::function::{PURE, scalar};
-use crate::path::Path;
-use crate::value::{Sql, blob, document, extracted, json, most_bytes, text, type_name};
+use crate::value::{Sql, blob, document, extracted, most_bytes, text};
 use livebuf::{Doc, DocBuf, Value};
 use livebuf_json::{ReadOptions, from_slice_with};
+use livebuf_sql::{Path, json, type_name};
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result as SqlResult};
