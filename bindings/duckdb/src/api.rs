@@ -15,8 +15,9 @@ pub(crate) use libduckdb_sys::{
     DUCKDB_TYPE_DUCKDB_TYPE_DECIMAL as DECIMAL, DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE as DOUBLE,
     DUCKDB_TYPE_DUCKDB_TYPE_LIST as LIST, DUCKDB_TYPE_DUCKDB_TYPE_TIME as TIME,
     DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP as TIMESTAMP,
-    DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_TZ as TIMESTAMP_TZ, DUCKDB_TYPE_DUCKDB_TYPE_UBIGINT as UBIGINT,
-    DUCKDB_TYPE_DUCKDB_TYPE_UUID as UUID, DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR as VARCHAR,
+    DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_TZ as TIMESTAMP_TZ,
+    DUCKDB_TYPE_DUCKDB_TYPE_UBIGINT as UBIGINT, DUCKDB_TYPE_DUCKDB_TYPE_UUID as UUID,
+    DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR as VARCHAR,
 };
 
 /// A type that is owned here.
@@ -185,6 +186,16 @@ impl<'a> Vector<'a> {
         }
     }
 
+    /// Fills it with numbers.
+    pub(crate) fn copy<T: Plain>(&mut self, values: &[T]) -> Result<(), Fault> {
+        let to = self.values::<T>()?;
+        if to.len() != values.len() {
+            return Err(Fault::Other(format!("{} values for {} rows", values.len(), to.len())));
+        }
+        to.copy_from_slice(values);
+        Ok(())
+    }
+
     /// The bits of its rows: one where a value is. All are set at first.
     fn validity(&mut self) -> &mut [u64] {
         // SAFETY: DuckDB makes a bit for each row, which stays while the vector keeps its size.
@@ -230,9 +241,8 @@ impl<'a> Vector<'a> {
                     length: text.len() as u32,
                     inlined,
                 };
-                data.add(row).write(duckdb_string_t {
-                    value: duckdb_string_t__bindgen_ty_1 { inlined },
-                });
+                data.add(row)
+                    .write(duckdb_string_t { value: duckdb_string_t__bindgen_ty_1 { inlined } });
                 return Ok(());
             }
             let (start, length) = (text.as_ptr().cast(), text.len() as idx_t);
@@ -361,7 +371,7 @@ impl Argument {
 }
 
 /// Data that DuckDB keeps for us: as a pointer, and to be freed by [`freed`].
-pub(crate) fn kept<T: Send + Sync>(data: T) -> *mut c_void {
+pub(crate) fn kept<T: Send>(data: T) -> *mut c_void {
     Box::into_raw(Box::new(data)).cast()
 }
 

@@ -7,8 +7,11 @@
 //! (`read_livebuf`).
 
 mod api;
+mod columns;
 mod error;
 mod scalar;
+mod source;
+mod table;
 
 use error::{Fault, caught};
 use libduckdb_sys::*;
@@ -52,7 +55,7 @@ pub unsafe extern "C" fn livebuf_init_c_api(
 static TABLE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static LOADING: Mutex<()> = Mutex::new(());
 
-extern "C" fn table(_: duckdb_extension_info, _: *const c_char) -> *const c_void {
+extern "C" fn given(_: duckdb_extension_info, _: *const c_char) -> *const c_void {
     TABLE.load(Ordering::Acquire)
 }
 
@@ -81,7 +84,7 @@ unsafe fn load(
         let mut copy = MaybeUninit::<duckdb_ext_api_v1>::zeroed();
         std::ptr::copy_nonoverlapping(api.cast::<u8>(), copy.as_mut_ptr().cast(), STABLE);
         TABLE.store(copy.as_mut_ptr().cast(), Ordering::Release);
-        let ours = duckdb_extension_access { get_api: Some(table), ..*theirs };
+        let ours = duckdb_extension_access { get_api: Some(given), ..*theirs };
         let taken = duckdb_rs_extension_api_init(info, &ours, VERSION);
         TABLE.store(std::ptr::null_mut(), Ordering::Release);
         if !taken.map_err(|message| Fault::Other(message.to_owned()))? {
@@ -109,6 +112,7 @@ unsafe fn register(connection: duckdb_connection) -> Result<(), Fault> {
     // SAFETY: as promised.
     unsafe {
         scalar::register(connection)?;
+        table::register(connection)?;
     }
     Ok(())
 }

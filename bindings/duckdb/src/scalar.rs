@@ -2,10 +2,10 @@
 
 use crate::api::{BIGINT, BLOB, BOOLEAN, Chunk, DOUBLE, Id, Plain, Texts, Type, VARCHAR, Vector};
 use crate::error::{Fault, caught};
+use libduckdb_sys::*;
 use livebuf::{Doc, Extended, Key, Value, View};
 use livebuf_json::ReadOptions;
 use livebuf_sql::{Number, Path, Step, json, number, type_name};
-use libduckdb_sys::*;
 use std::borrow::Cow;
 use std::ffi::CStr;
 
