@@ -7,6 +7,7 @@
 //! (`read_livebuf`).
 
 mod api;
+mod cast;
 mod columns;
 mod error;
 mod scalar;
@@ -112,6 +113,7 @@ unsafe fn register(connection: duckdb_connection) -> Result<(), Fault> {
     // SAFETY: as promised.
     unsafe {
         scalar::register(connection)?;
+        cast::register(connection)?;
         table::register(connection)?;
     }
     Ok(())

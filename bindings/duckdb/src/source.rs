@@ -191,7 +191,9 @@ impl Source {
             }
         };
         // Rows that are no objects have one column, which cannot be selected.
-        if !present.contains(&true) {
+        let missing =
+            |name| wanted.iter().zip(present).any(|(field, there)| !there && field.name() == name);
+        if !present.contains(&true) || missing("value") {
             let stream = stream(&exporter, wanted, false)??;
             return Reader::new(stream, (0..wanted.len()).map(Some).collect());
         }

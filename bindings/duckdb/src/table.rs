@@ -217,7 +217,13 @@ impl Scan {
 /// The connection is open.
 #[allow(unsafe_code)]
 pub(crate) unsafe fn register(connection: duckdb_connection) -> Result<(), Fault> {
-    let named = [(c"table", VARCHAR), (c"filename", BOOLEAN), (c"union_by_name", BOOLEAN)];
+    let named = [
+        (c"pointer", VARCHAR),
+        // A word of SQL: it must be quoted.
+        (c"table", VARCHAR),
+        (c"filename", BOOLEAN),
+        (c"union_by_name", BOOLEAN),
+    ];
     // SAFETY: what is made is destroyed, and DuckDB copies names and types.
     let state = unsafe {
         let mut function = duckdb_create_table_function();
@@ -250,17 +256,18 @@ pub(crate) unsafe fn register(connection: duckdb_connection) -> Result<(), Fault
 unsafe extern "C" fn bind(info: duckdb_bind_info) {
     let done = caught(|| {
         // SAFETY: DuckDB hands over a value of its own for each argument.
-        let (pattern, table, filename, union) = unsafe {
+        let (pattern, pointer, filename, union) = unsafe {
             let named = |name: &std::ffi::CStr| {
                 Argument::new(duckdb_bind_get_named_parameter(info, name.as_ptr()))
             };
             let pattern = Argument::new(duckdb_bind_get_parameter(info, 0));
-            (pattern, named(c"table"), named(c"filename"), named(c"union_by_name"))
+            let pointer = named(c"pointer").or_else(|| named(c"table"));
+            (pattern, pointer, named(c"filename"), named(c"union_by_name"))
         };
         let Some(pattern) = pattern else {
             return Err(Fault::Argument(1, "a path or a pattern of paths"));
         };
-        let pointer = table.map_or(Ok(String::new()), |table| table.text())?;
+        let pointer = pointer.map_or(Ok(String::new()), |pointer| pointer.text())?;
         let given = |argument: Option<Argument>| argument.is_some_and(|argument| argument.bool());
         let call = Call::new(&pattern.text()?, pointer, given(filename), given(union))?;
         for (name, kind) in call.columns() {
