@@ -1,8 +1,9 @@
 """Makes a file that DuckDB loads of the library that Cargo builds: adds what DuckDB reads at its end.
 
-    python bindings/duckdb/package.py target/release
+    python bindings/duckdb/package.py target/release [PLATFORM]
 
-writes `livebuf.duckdb_extension` into that folder, beside the library.
+writes `livebuf.duckdb_extension` into that folder, beside the library. The platform is this machine's,
+unless one is named: as DuckDB's `PRAGMA platform` says it.
 """
 
 import platform
@@ -37,17 +38,17 @@ def footer(platform_name, version):
     return section + b"".join(field.encode().ljust(32, b"\0") for field in fields) + bytes(256)
 
 
-def package(folder):
+def package(folder, platform_name=None):
     """Writes the extension, and returns its path."""
     version = re.search(r'^version = "(.+)"', CARGO.read_text(encoding="utf-8"), re.MULTILINE)[1]
     target = Path(folder) / "livebuf.duckdb_extension"
     unfinished = target.with_suffix(".unfinished")
     shutil.copyfile(Path(folder) / library(), unfinished)
     with unfinished.open("ab") as file:
-        file.write(footer(duckdb_platform(), f"v{version}"))
+        file.write(footer(platform_name or duckdb_platform(), f"v{version}"))
     unfinished.replace(target)
     return target
 
 
 if __name__ == "__main__":
-    print(package(sys.argv[1]))
+    print(package(*sys.argv[1:]))

@@ -12,7 +12,7 @@ pub(crate) enum Fault {
     /// The core: damage.
     Core(livebuf::Error),
     /// The same, and the path that was followed.
-    At(livebuf::Error, String),
+    At(Box<Fault>, String),
     /// Text that is no JSON, or a value that cannot be printed.
     Json(livebuf_json::Error),
     /// Text that is no path.
@@ -38,7 +38,9 @@ impl Fault {
     #[cold]
     pub(crate) fn at(self, path: &str) -> Fault {
         match self {
-            Fault::Core(error) => Fault::At(error, path.to_owned()),
+            fault @ (Fault::Core(_) | Fault::Json(_)) => {
+                Fault::At(Box::new(fault), path.to_owned())
+            }
             other => other,
         }
     }
@@ -55,9 +57,9 @@ impl Fault {
     /// Whether the bytes of a document are at fault, or are none.
     pub(crate) fn is_damage(&self) -> bool {
         match self {
-            Fault::Core(error) | Fault::At(error, _) => is_damage(error),
+            Fault::Core(error) => is_damage(error),
             Fault::Json(error) => error.kind() == livebuf_json::ErrorKind::Document,
-            Fault::Row(_, fault) => fault.is_damage(),
+            Fault::At(fault, _) | Fault::Row(_, fault) => fault.is_damage(),
             _ => false,
         }
     }
@@ -74,7 +76,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Core(error) => write!(f, "{error}"),
-            Fault::At(error, path) => write!(f, "{error}, on the way to {path}"),
+            Fault::At(fault, path) => write!(f, "{fault}, on the way to {path}"),
             Fault::Json(error) => write!(f, "{error}"),
             Fault::Path(error) => write!(f, "{error}"),
             Fault::Argument(number, expected) => write!(f, "argument {number} must be {expected}"),

@@ -1,10 +1,10 @@
 //! Table-valued functions: `lb_each`, `lb_tree` and `lb_query`.
 
 use crate::error::{Fault, caught};
-use crate::value::{Sql, extracted, json, limit, type_name};
+use crate::value::{Sql, extracted, limit};
 use livebuf::{ArrayIter, Checked, Doc, Error, ErrorKind, Fields, Value};
 use livebuf_query::{Matches, Query, Step};
-use livebuf_sql::Path;
+use livebuf_sql::{Path, json, type_name};
 use rusqlite::types::ValueRef;
 use rusqlite::vtab::{
     Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
