@@ -1,9 +1,9 @@
-"""Makes a file that DuckDB loads of the library that Cargo builds: adds what DuckDB reads at its end.
+"""Makes a file that DuckDB loads of the library that Cargo builds: adds what it reads at the end.
 
     python bindings/duckdb/package.py target/release [PLATFORM]
 
-writes `livebuf.duckdb_extension` into that folder, beside the library. The platform is this machine's,
-unless one is named: as DuckDB's `PRAGMA platform` says it.
+writes `livebuf.duckdb_extension` into that folder, beside the library. The platform is this
+machine's, unless one is named: as DuckDB's `PRAGMA platform` says it.
 """
 
 import platform

@@ -104,16 +104,18 @@ def test_many_chunks(db):
     """Rows, NULLs and paths of each their own, over several chunks of 2,048 rows."""
     db.run(
         """CREATE TABLE t AS SELECT i, CASE WHEN i % 7 THEN
-        lb_from_json('{"a": ' || i || ', "b": "a text of more than twelve bytes ' || i || '"}') END d,
+        lb_from_json('{"a": ' || i || ', "b": "a text of more than 12 bytes ' || i || '"}') END d,
         CASE i % 3 WHEN 0 THEN '$.a' WHEN 1 THEN '$.b' END p FROM range(10000) r(i)"""
     )
-    rows = db.run("SELECT i, lb_get_bigint(d, '$.a'), lb_get_bigint(d, p), lb_get_string(d, p) FROM t")
+    rows = db.run(
+        "SELECT i, lb_get_bigint(d, '$.a'), lb_get_bigint(d, p), lb_get_string(d, p) FROM t"
+    )
     assert len(rows) == 10000
     for i, constant, number, text in rows:
         there = i % 7 != 0
         assert constant == (i if there else None)
         assert number == (i if there and i % 3 == 0 else None)
-        expected = f"a text of more than twelve bytes {i}"
+        expected = f"a text of more than 12 bytes {i}"
         assert text == (expected if there and i % 3 == 1 else None)
     # Filtered rows.
     some = sum(i for i in range(1, 10000, 1000) if i % 7)
@@ -194,7 +196,9 @@ def parent(value, way, at):
 def test_threads():
     """Several connections of one database at once."""
     database = Database(threads="4")
-    database.run("CREATE TABLE t AS SELECT lb_from_json('{\"a\": ' || i || '}') d FROM range(50000) r(i)")
+    database.run(
+        "CREATE TABLE t AS SELECT lb_from_json('{\"a\": ' || i || '}') d FROM range(50000) r(i)"
+    )
     sums = []
 
     def work():
@@ -212,7 +216,10 @@ def test_threads():
 
 def test_alias_type(db):
     db.run("CREATE TABLE t (d LIVEBUF)")
-    db.run("INSERT INTO t VALUES ('{\"x\": [1, 2]}'), (NULL), ('{\"x\": 1}'::JSON), (lb_from_json('5'))")
+    db.run(
+        "INSERT INTO t VALUES ('{\"x\": [1, 2]}'), (NULL), ('{\"x\": 1}'::JSON)",
+    )
+    db.run("INSERT INTO t VALUES (lb_from_json('5'))")
     rows = db.run("SELECT d::VARCHAR, d::JSON ->> '$.x', lb_get_bigint(d, '$.x'), typeof(d) FROM t")
     assert rows == [
         ('{"x":[1,2]}', "[1,2]", None, "LIVEBUF"),

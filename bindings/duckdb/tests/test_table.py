@@ -62,7 +62,7 @@ def test_rows(db, folder):
 
 
 def test_types(db, folder):
-    utc = datetime.timezone.utc
+    utc = datetime.UTC
     row = {
         "date": datetime.date(2026, 11, 25),
         "time": datetime.time(10, 11, 12, 500000),
@@ -74,7 +74,9 @@ def test_types(db, folder):
         "big": 2**64 - 1,
     }
     empty = dict.fromkeys(row)
-    write("t.lbuf", [row, empty, row | {"price": decimal.Decimal("7.125"), "uuid": uuid.UUID(int=0)}])
+    write(
+        "t.lbuf", [row, empty, row | {"price": decimal.Decimal("7.125"), "uuid": uuid.UUID(int=0)}]
+    )
     assert columns(db, "FROM read_livebuf('t.lbuf')") == {
         "date": "DATE",
         "time": "TIME",
@@ -96,7 +98,15 @@ def test_shapes(db, folder):
     """Lists of lists, long lists with nulls, mixed values, names that SQL does not tell apart."""
     long = [None if n % 3 == 0 else n for n in range(5000)]
     rows = [
-        {"l": long, "m": 1, "a": 1, "A": 2, "s": {"k": 1, "K": 2}, "n": None, "t": [["x", None], None]},
+        {
+            "l": long,
+            "m": 1,
+            "a": 1,
+            "A": 2,
+            "s": {"k": 1, "K": 2},
+            "n": None,
+            "t": [["x", None], None],
+        },
         {"l": None, "m": "x", "a": 3, "A": 4, "s": None, "n": None, "t": []},
         {"l": [], "m": [1], "a": 5, "A": 6, "s": {"k": 3, "K": 4}, "n": None, "t": [[]]},
     ]
@@ -126,7 +136,10 @@ def test_files(db, folder):
     write("sub/_hidden.lbuf", [{"x": 10}])
     read = "read_livebuf('a*.lbuf', filename := true)"
     assert db.run(f"FROM {read}") == [(1, 1, "a1.lbuf"), (2, 2, "a1.lbuf"), (3, None, "a2.lbuf")]
-    assert db.run(f"SELECT DISTINCT filename FROM {read} ORDER BY 1") == [("a1.lbuf",), ("a2.lbuf",)]
+    assert db.run(f"SELECT DISTINCT filename FROM {read} ORDER BY 1") == [
+        ("a1.lbuf",),
+        ("a2.lbuf",),
+    ]
     union = "read_livebuf('a*.lbuf', union_by_name := true)"
     assert db.run(f"SELECT new, id FROM {union}") == [(None, 1), (None, 2), ("z", 3)]
     assert db.one("SELECT sum(x) FROM read_livebuf('**/*.lbuf') WHERE x < 10") == 12
