@@ -37,7 +37,7 @@ QUERIES = {
     "sum of a column": "SELECT sum(x) FROM {}",
     "sum by 4 texts": "SELECT kind, sum(x) FROM {} GROUP BY kind ORDER BY kind",
     "one row of two columns, by id": "SELECT id, name FROM {} WHERE id = 777777",
-    "all columns": "SELECT min(id), max(name), max(kind), sum(x), count(ok), max(at.p) FROM {}",
+    "all columns": "SELECT min(id), max(name), max(kind), sum(x), count(ok), max(pos.p) FROM {}",
     "count": "SELECT count(*) FROM {}",
 }
 
@@ -58,10 +58,9 @@ def show(title, rows, headers):
 
 def columns(db, title, text, rows, values, runs):
     """One value of each document in a column."""
-    db.execute("CREATE OR REPLACE TABLE t (j JSON, d BLOB)")
-    texts = [text(n) for n in range(rows)]
-    db.executemany("INSERT INTO t VALUES (?, NULL)", [[text] for text in texts])
-    db.execute("CREATE OR REPLACE TABLE t AS SELECT j, lb_from_json(j) AS d FROM t")
+    texts = "SELECT unnest($texts::VARCHAR[]) AS j"
+    made = f"CREATE OR REPLACE TABLE t AS SELECT j::JSON AS j, lb_from_json(j) AS d FROM ({texts})"
+    db.execute(made, {"texts": [text(n) for n in range(rows)]})
     sizes = db.execute("SELECT avg(strlen(j)), avg(octet_length(d)) FROM t").fetchone()
     found = []
     for getter, path, theirs in values:
@@ -85,7 +84,7 @@ def files(db, folder, rows, runs):
     db.execute(
         f"""CREATE OR REPLACE TABLE m AS SELECT i AS id, 'user ' || i AS name,
         ['alpha', 'beta', 'gamma', 'delta'][i % 4 + 1] AS kind, i / 8 AS x, i % 3 = 0 AS ok,
-        CASE WHEN i % 5 THEN {{'p': i % 100, 'q': i / 4}} END AS at FROM range({rows}) r(i)"""
+        CASE WHEN i % 5 THEN {{'p': i % 100, 'q': i / 4}} END AS pos FROM range({rows}) r(i)"""
     )
     names = {kind: str(folder / f"m.{kind}") for kind in ("lbuf", "parquet", "jsonl")}
     db.execute(f"COPY m TO '{names['parquet']}' (FORMAT parquet, COMPRESSION zstd)")

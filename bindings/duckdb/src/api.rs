@@ -370,9 +370,14 @@ impl Argument {
     }
 }
 
-/// Data that DuckDB keeps for us: as a pointer, and to be freed by [`freed`].
+/// Data that DuckDB keeps for one thread of ours: as a pointer, and to be freed by [`freed`].
 pub(crate) fn kept<T: Send>(data: T) -> *mut c_void {
     Box::into_raw(Box::new(data)).cast()
+}
+
+/// The same for data that threads share.
+pub(crate) fn shared<T: Send + Sync>(data: T) -> *mut c_void {
+    kept(data)
 }
 
 /// Frees what [`kept`] made.

@@ -77,7 +77,7 @@ pub(crate) struct Source {
 enum Rows {
     /// An array or object of a document, and how many rows it has.
     Document {
-        exporter: Exporter,
+        exporter: Box<Exporter>,
         rows: usize,
         is_array: bool,
     },
@@ -124,7 +124,7 @@ impl Source {
                 rows = object.len();
             }
         }
-        Ok(Rows::Document { exporter, rows, is_array })
+        Ok(Rows::Document { exporter: Box::new(exporter), rows, is_array })
     }
 
     pub(crate) fn rows(&self) -> u64 {
@@ -155,9 +155,9 @@ impl Source {
     /// Some of its columns, as these types: a part of the rows.
     pub(crate) fn read(&self, part: usize, wanted: &[Field]) -> Result<Reader, Fault> {
         let exporter = match &self.rows {
-            Rows::Document { exporter, is_array: false, .. } => exporter.clone(),
+            Rows::Document { exporter, is_array: false, .. } => (**exporter).clone(),
             Rows::Document { exporter, .. } => {
-                exporter.clone().rows(part * PART_ROWS..(part + 1) * PART_ROWS)
+                (**exporter).clone().rows(part * PART_ROWS..(part + 1) * PART_ROWS)
             }
             Rows::Log(log) => {
                 let Some(group) = log.group(part)? else {

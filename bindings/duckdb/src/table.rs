@@ -1,6 +1,6 @@
 //! `read_livebuf`: rows of documents and logs, by columns.
 
-use crate::api::{Argument, BOOLEAN, Chunk, Type, VARCHAR, freed, kept, most_rows};
+use crate::api::{Argument, BOOLEAN, Chunk, Type, VARCHAR, freed, kept, most_rows, shared};
 use crate::columns::{add, fill, kind, wanted};
 use crate::error::{Fault, caught};
 use crate::source::{Reader, Source, find};
@@ -276,7 +276,7 @@ unsafe extern "C" fn bind(info: duckdb_bind_info) {
         }
         // SAFETY: DuckDB keeps it until it has it freed.
         unsafe {
-            duckdb_bind_set_bind_data(info, kept(Arc::new(call)), Some(freed::<Arc<Call>>));
+            duckdb_bind_set_bind_data(info, shared(Arc::new(call)), Some(freed::<Arc<Call>>));
         }
         Ok(())
     });
@@ -300,7 +300,7 @@ unsafe extern "C" fn init(info: duckdb_init_info) {
             let columns = (0..count).map(|index| duckdb_init_get_column_index(info, index));
             let scan = Scan::new(Arc::clone(call), columns);
             duckdb_init_set_max_threads(info, call.threads.max(1));
-            duckdb_init_set_init_data(info, kept(scan), Some(freed::<Scan>));
+            duckdb_init_set_init_data(info, shared(scan), Some(freed::<Scan>));
         }
         Ok(())
     });
