@@ -13,8 +13,8 @@ pub(crate) use libduckdb_sys::{
     DUCKDB_TYPE_DUCKDB_TYPE_BIGINT as BIGINT, DUCKDB_TYPE_DUCKDB_TYPE_BLOB as BLOB,
     DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN as BOOLEAN, DUCKDB_TYPE_DUCKDB_TYPE_DATE as DATE,
     DUCKDB_TYPE_DUCKDB_TYPE_DECIMAL as DECIMAL, DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE as DOUBLE,
-    DUCKDB_TYPE_DUCKDB_TYPE_LIST as LIST, DUCKDB_TYPE_DUCKDB_TYPE_TIME as TIME,
-    DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP as TIMESTAMP,
+    DUCKDB_TYPE_DUCKDB_TYPE_FLOAT as FLOAT, DUCKDB_TYPE_DUCKDB_TYPE_LIST as LIST,
+    DUCKDB_TYPE_DUCKDB_TYPE_TIME as TIME, DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP as TIMESTAMP,
     DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_TZ as TIMESTAMP_TZ,
     DUCKDB_TYPE_DUCKDB_TYPE_UBIGINT as UBIGINT, DUCKDB_TYPE_DUCKDB_TYPE_UUID as UUID,
     DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR as VARCHAR,
@@ -74,6 +74,7 @@ impl Plain for bool {}
 impl Plain for i32 {}
 impl Plain for i64 {}
 impl Plain for u64 {}
+impl Plain for f32 {}
 impl Plain for f64 {}
 /// Decimals and UUIDs: the low half, then the high one. Also a list's place: offset and length.
 impl Plain for [u64; 2] {}
@@ -82,7 +83,7 @@ impl Plain for [u64; 2] {}
 fn width(id: Id) -> usize {
     match id {
         BOOLEAN => 1,
-        DATE => 4,
+        DATE | FLOAT => 4,
         BIGINT | UBIGINT | DOUBLE | TIME | TIMESTAMP | TIMESTAMP_TZ => 8,
         DECIMAL | UUID | LIST | VARCHAR | BLOB => 16,
         _ => 0,

@@ -1,13 +1,13 @@
 //! Arrow's columns as columns of DuckDB.
 
 use crate::api::{
-    BIGINT, BLOB, BOOLEAN, DATE, DOUBLE, TIME, TIMESTAMP, TIMESTAMP_TZ, Type, UBIGINT, UUID,
+    BIGINT, BLOB, BOOLEAN, DATE, DOUBLE, FLOAT, TIME, TIMESTAMP, TIMESTAMP_TZ, Type, UBIGINT, UUID,
     VARCHAR, Vector,
 };
 use crate::error::Fault;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Float64Type, Int64Type, Time64MicrosecondType,
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int64Type, Time64MicrosecondType,
     TimestampMicrosecondType, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
@@ -43,6 +43,10 @@ pub(crate) fn wanted(field: &Field) -> Field {
         DataType::List(item) | DataType::FixedSizeList(item, _) => {
             DataType::List(Arc::new(wanted(item)))
         }
+        // Tensors keep their width.
+        kind if kind.is_signed_integer() => DataType::Int64,
+        DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => DataType::Int64,
+        DataType::Float16 => DataType::Float32,
         DataType::Decimal128(_, scale @ 0..=38) => DataType::Decimal128(DIGITS, *scale),
         DataType::FixedSizeBinary(_) if is_uuid(field) => return field.clone(),
         kind => match plain(kind) {
@@ -59,6 +63,7 @@ fn plain(kind: &DataType) -> Option<crate::api::Id> {
         DataType::Boolean => BOOLEAN,
         DataType::Int64 => BIGINT,
         DataType::UInt64 => UBIGINT,
+        DataType::Float32 => FLOAT,
         DataType::Float64 => DOUBLE,
         DataType::Utf8 => VARCHAR,
         DataType::Binary => BLOB,
@@ -94,7 +99,10 @@ pub(crate) fn merged(one: &Field, other: &Field) -> Option<Field> {
         (Null, _) => return Some(other.clone()),
         (_, Null) => return Some(one.clone()),
         (Int64, UInt64) | (UInt64, Int64) => UInt64,
-        (Int64 | UInt64 | Float64, Int64 | UInt64 | Float64) => Float64,
+        (one, other) if one.is_integer() && other.is_integer() => Int64,
+        (one, other) if one.is_numeric() && other.is_numeric() && !has_decimal(one, other) => {
+            Float64
+        }
         (Decimal128(_, one), Decimal128(_, other)) => Decimal128(DIGITS, *one.max(other)),
         (
             List(one) | DataType::FixedSizeList(one, _),
@@ -108,6 +116,10 @@ pub(crate) fn merged(one: &Field, other: &Field) -> Option<Field> {
         _ => return None,
     };
     Some(Field::new(one.name(), kind, true))
+}
+
+fn has_decimal(one: &DataType, other: &DataType) -> bool {
+    [one, other].iter().any(|kind| matches!(kind, DataType::Decimal128(..)))
 }
 
 /// Adds the columns of another file. Answers the two that do not fit each other.
@@ -142,6 +154,7 @@ pub(crate) fn fill(
         }
         DataType::Int64 => out.copy(column.as_primitive::<Int64Type>().values())?,
         DataType::UInt64 => out.copy(column.as_primitive::<UInt64Type>().values())?,
+        DataType::Float32 => out.copy(column.as_primitive::<Float32Type>().values())?,
         DataType::Float64 => out.copy(column.as_primitive::<Float64Type>().values())?,
         DataType::Date32 => out.copy(column.as_primitive::<Date32Type>().values())?,
         DataType::Time64(TimeUnit::Microsecond) => {

@@ -123,8 +123,11 @@ impl From<ArrowError> for Fault {
     #[cold]
     fn from(error: ArrowError) -> Fault {
         Fault::Other(match error {
-            // Messages of the stream's producer, which say it all.
-            ArrowError::CDataInterface(message) => message,
+            // Messages of the stream's producer say it all.
+            ArrowError::CDataInterface(message) => match message.split_once("Producer error: ") {
+                Some((_, message)) => message.to_owned(),
+                None => message,
+            },
             other => other.to_string(),
         })
     }

@@ -154,6 +154,14 @@ impl Source {
 
     /// Some of its columns, as these types: a part of the rows.
     pub(crate) fn read(&self, part: usize, wanted: &[Field]) -> Result<Reader, Fault> {
+        let mut reader = self.reader(part, wanted)?;
+        if let Rows::Document { is_array: true, .. } = &self.rows {
+            reader.first_row = part * PART_ROWS;
+        }
+        Ok(reader)
+    }
+
+    fn reader(&self, part: usize, wanted: &[Field]) -> Result<Reader, Fault> {
         let exporter = match &self.rows {
             Rows::Document { exporter, is_array: false, .. } => (**exporter).clone(),
             Rows::Document { exporter, .. } => {
@@ -218,6 +226,8 @@ fn present_of(exporter: &Exporter, wanted: &[Field]) -> Result<Vec<bool>, Fault>
 /// Rows of a file, in batches.
 pub(crate) struct Reader {
     stream: RecordBatchStreamReader,
+    /// The row of its file that it begins with.
+    pub(crate) first_row: usize,
     /// Where a batch has each of the wanted columns; none for columns that the file lacks.
     pub(crate) places: Vec<Option<usize>>,
 }
@@ -228,7 +238,7 @@ impl Reader {
         let mut theirs = FFI_ArrowArrayStream::empty();
         // SAFETY: both are the C Stream Interface's structure.
         unsafe { stream.give((&raw mut theirs).cast()) };
-        Ok(Reader { stream: RecordBatchStreamReader::try_new(theirs)?, places })
+        Ok(Reader { stream: RecordBatchStreamReader::try_new(theirs)?, first_row: 0, places })
     }
 
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, Fault> {

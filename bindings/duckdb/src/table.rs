@@ -20,6 +20,8 @@ struct Call {
     fields: Vec<Field>,
     /// Whether a column behind these has each row's file.
     filename: bool,
+    /// How many rows there are, and whether all files were looked at.
+    rows: (u64, bool),
     /// Threads that find work, as far as is known.
     threads: u64,
 }
@@ -91,7 +93,9 @@ impl Call {
         }
         let threads = (parts + files.len() - seen) as u64;
         let fields = fields.iter().map(wanted).collect();
-        Ok(Call { files, pointer, fields, filename, threads })
+        let all = rows.saturating_mul(files.len() as u64) / seen.max(1) as u64;
+        let rows = (all, seen == files.len());
+        Ok(Call { files, pointer, fields, filename, rows, threads })
     }
 
     /// The columns, under names that DuckDB tells apart.
@@ -180,7 +184,13 @@ impl Scan {
                 }
                 local.batch = None;
             }
-            match reader.next().map_err(|fault| fault.in_file(file))? {
+            // Errors count rows from here on.
+            let first = reader.first_row;
+            let failed = |fault: Fault| match first {
+                0 => fault.in_file(file),
+                first => fault.in_file(&format!("{file}, from row {first} on")),
+            };
+            match reader.next().map_err(failed)? {
                 Some(batch) => local.batch = Some((batch, 0)),
                 None => local.reading = None,
             }
@@ -274,8 +284,9 @@ unsafe extern "C" fn bind(info: duckdb_bind_info) {
             // SAFETY: DuckDB copies both.
             unsafe { duckdb_bind_add_result_column(info, name.as_ptr(), kind.raw()) };
         }
-        // SAFETY: DuckDB keeps it until it has it freed.
+        // SAFETY: numbers; DuckDB keeps the data until it has it freed.
         unsafe {
+            duckdb_bind_set_cardinality(info, call.rows.0, call.rows.1);
             duckdb_bind_set_bind_data(info, shared(Arc::new(call)), Some(freed::<Arc<Call>>));
         }
         Ok(())

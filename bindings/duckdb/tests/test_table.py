@@ -6,6 +6,7 @@ import json
 import uuid
 
 import livebuf
+import numpy as np
 import pytest
 from conftest import Database
 from hypothesis import HealthCheck, given, settings
@@ -119,6 +120,13 @@ def test_shapes(db, folder):
     assert [(row["a"], row["A_1"]) for row in found] == [(1, 2), (3, 4), (5, 6)]
     assert json.loads(found[0]["s"]) == {"k": 1, "K": 2} and found[1]["s"] is None
     assert [row["n"] for row in found] == [None] * 3
+    write("x.lbuf", [{"v": [0.5, 1.5]} for _ in range(3)])
+    assert columns(db, "FROM read_livebuf('x.lbuf')") == {"v": "DOUBLE[]"}
+    write("n.lbuf", [{"v": np.arange(3, dtype=kind)} for kind in ["float32"] * 4])
+    assert columns(db, "FROM read_livebuf('n.lbuf')") == {"v": "FLOAT[]"}
+    assert db.run("FROM read_livebuf('n.lbuf')") == [([0.0, 1.0, 2.0],)] * 4
+    write("i.lbuf", [{"v": np.arange(3, dtype="uint8")} for _ in range(4)])
+    assert db.run("FROM read_livebuf('i.lbuf')") == [([0, 1, 2],)] * 4
     write("v.lbuf", [1, 2, None])
     assert db.run("FROM read_livebuf('v.lbuf')") == [(1,), (2,), (None,)]
     write("o.lbuf", {"ada": {"laps": 12}, "bea": {"laps": 9}})
@@ -155,6 +163,10 @@ def test_conflicts(db, folder):
     assert 'b.lbuf: column "id"' in message and "int64" in message
     message = db.error("FROM read_livebuf('[ab].lbuf', union_by_name := true)")
     assert 'b.lbuf: column "id" is Utf8 here, but Int64 in files before' in message
+    write("d.lbuf", [{"id": 1}] * 250_000 + [{"id": 2**63}])
+    message = db.error("SELECT sum(id) FROM read_livebuf('[ad].lbuf')")
+    # 245,760 rows in the parts before.
+    assert 'd.lbuf, from row 245760 on: column "id", row 4240: 9223372036854775808' in message
     # Numbers have a type in common.
     assert db.run("FROM read_livebuf('[ac].lbuf', union_by_name := true)") == [(1.0,), (1.5,)]
 
