@@ -340,7 +340,7 @@ fn no_files_of_the_command_line_tool_use_each_other_in_a_circle() {
 }
 
 #[test]
-fn no_files_of_the_sqlite_extension_use_each_other_in_a_circle() {
+fn no_files_of_the_extensions_for_sql_use_each_other_in_a_circle() {
     assert_eq!(SQLITE.circles(), Uses::new());
     assert_eq!(DUCKDB.circles(), Uses::new());
 }
