@@ -18,9 +18,9 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-rust test-python test-engines test-sqlite test-size test-features test-long \
+.PHONY: demo test test-rust test-python test-engines test-sqlite test-duckdb test-size test-features test-long \
 	test-files test-address test-thread test-miri test-32 test-shared python-debug fuzz coverage lint \
-	lint-rust lint-python fmt bench bench-sqlite python bench-python bench-engines release
+	lint-rust lint-python fmt bench bench-sqlite bench-duckdb python bench-python bench-engines release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
@@ -36,7 +36,7 @@ endif
 test: test-rust test-python
 
 test-rust:
-	$(CARGO) test --workspace --exclude livebuf-python --exclude livebuf-sqlite
+	$(CARGO) test --workspace --exclude livebuf-python --exclude livebuf-sqlite --exclude livebuf-duckdb
 	$(CARGO) test -p livebuf --features trace --test pages
 
 # Built with debug assertions; what users install is `make python`.
@@ -54,9 +54,9 @@ $(VENV_ENGINES)/ready: bindings/python/pyproject.toml
 	$(VENV_ENGINES)/bin/pip install --quiet --group bindings/python/pyproject.toml:engines
 	@touch $@
 
-# SQLite; Dask on two processes, Spark on two executors; the code in docs/engines.md. Downloads half a
+# SQLite; DuckDB; Dask on two processes, Spark on two executors; the code in docs/engines.md. Downloads half a
 # gigabyte once. Spark needs Java 17.
-test-engines: test-sqlite python-debug $(VENV_ENGINES)/ready
+test-engines: test-sqlite test-duckdb python-debug $(VENV_ENGINES)/ready
 	$(VENV_ENGINES)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
 	cd bindings/python && ../../$(VENV_ENGINES)/bin/python -m pytest tests/engines
 
@@ -73,6 +73,16 @@ test-sqlite: $(VENV)/test
 bench-sqlite: $(VENV)/test
 	$(CARGO) build --release -p livebuf-sqlite
 	$(VENV)/bin/python bindings/sqlite/bench.py $(ARGS)
+
+# The extension for DuckDB, loaded by the DuckDB of PyPI's wheel. Files for it are made in Python.
+test-duckdb: python-debug
+	$(CARGO) build -p livebuf-duckdb
+	cd bindings/duckdb && ../../$(VENV)/bin/python -m pytest -q -W error tests
+
+# Beside JSON text, Parquet and JSON lines, on your file or twitter.json; ARGS="--rows 100 FILE".
+bench-duckdb: python $(VENV)/bench
+	$(CARGO) build --release -p livebuf-duckdb
+	$(VENV)/bin/python bindings/duckdb/bench.py $(ARGS)
 
 # The package as users get it, in a virtual environment inside the checkout.
 python: $(VENV)/build
@@ -177,8 +187,8 @@ lint: lint-rust lint-python
 
 lint-python: $(VENV)/test
 	cd bindings/python && ../../$(VENV)/bin/ruff check . && ../../$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sqlite
-	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sqlite
+	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb
+	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb
 
 lint-rust:
 	$(CARGO) fmt --all --check

@@ -537,6 +537,18 @@ class TestExtract:
         found = frame.lazy().select(column).filter(pl.col("n") > 2).collect()
         assert found.schema == {"n": pl.Int32} and found["n"].to_list() == [3, 4]
 
+    def test_structs_and_lists_are_of_objects_and_arrays(self) -> None:
+        """Bug: a number behind an object was an error of polars, also with `on_error="null"`."""
+        values: list[Any] = [{"x": 1}, Decimal(1), 5, [1], "x", {"x": "a"}, {"y": 2}, None]
+        docs = pl.Series([livebuf.dumps({"a": value}) for value in values])
+        struct, numbers = pl.Struct({"x": pl.Int64}), pl.List(pl.Int64)
+        found = livebuf.polars.extract(docs, "/a", struct, on_error="null").to_list()
+        assert found == [{"x": 1}, None, None, None, None, None, {"x": None}, None]
+        found = livebuf.polars.extract(docs, "/a", numbers, on_error="null").to_list()
+        assert found == [None, None, None, [1], None, None, None, None]
+        with pytest.raises(livebuf.WrongTypeError, match="row 1, at '/a': an object was expected"):
+            livebuf.polars.extract(docs, "/a", struct)
+
     def test_any_damage(self, chance: random.Random) -> None:
         good = livebuf.dumps({"a": rows(0, 50)})
         damaged = []

@@ -2,9 +2,9 @@
 
 use crate::error::Fault;
 use crate::function::scalar;
-use crate::path::Path;
 use crate::value::{Sql, extracted, limit, text};
 use livebuf::{Partial, PartialError, ReadAt};
+use livebuf_sql::Path;
 use rusqlite::blob::Blob;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;

@@ -5,10 +5,10 @@
 
 use crate::error::Fault;
 use crate::function::{PURE, scalar};
-use crate::path::{Path, Step};
 use crate::value::{Given, Sql, blob, document, fits, text};
 use livebuf::{DocBuf, New, NodeId};
 use livebuf_patch::{Patch, merge, merge_json};
+use livebuf_sql::{Path, Step};
 use rusqlite::functions::Context;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result as SqlResult};

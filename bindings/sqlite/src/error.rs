@@ -3,6 +3,7 @@
 use livebuf_json::ErrorKind as JsonErrorKind;
 use livebuf_patch::PatchError;
 use livebuf_query::QueryError;
+use livebuf_sql::{PathError, is_damage};
 use rusqlite::ffi;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,8 +21,8 @@ pub(crate) enum Fault {
     Patch(PatchError),
     /// Text that is no query.
     Query(QueryError),
-    /// Text that is no path: from which byte on, and what is wrong there.
-    Path { path: String, at: usize, expected: &'static str },
+    /// Text that is no path.
+    Path(PathError),
     /// The number of an argument, from 1, and what it must be.
     Argument(usize, &'static str),
     /// How many arguments there are, and which counts are right.
@@ -74,14 +75,6 @@ impl Fault {
     }
 }
 
-fn is_damage(error: &livebuf::Error) -> bool {
-    use livebuf::ErrorKind::{
-        BudgetExceeded, NotADocument, UnsupportedFeature, UnsupportedVersion,
-    };
-    let foreign = [NotADocument, UnsupportedVersion, UnsupportedFeature, BudgetExceeded];
-    error.is_damage() || foreign.contains(&error.kind())
-}
-
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -90,9 +83,7 @@ impl fmt::Display for Fault {
             Fault::Json(error) => write!(f, "{error}"),
             Fault::Patch(error) => write!(f, "{error}"),
             Fault::Query(error) => write!(f, "{error}"),
-            Fault::Path { path, at, expected } => {
-                write!(f, "bad path '{path}' at byte {at}: expected {expected}")
-            }
+            Fault::Path(error) => write!(f, "{error}"),
             Fault::Argument(number, expected) => write!(f, "argument {number} must be {expected}"),
             Fault::Count(count, expected) => write!(f, "{count} arguments, but {expected}"),
             Fault::Row(rowid, fault) => write!(f, "row {rowid}: {fault}"),
@@ -116,6 +107,16 @@ macro_rules! from {
 }
 from!(livebuf::Error => Core, livebuf_json::Error => Json, PatchError => Patch,
     QueryError => Query, rusqlite::Error => Sqlite);
+
+impl From<PathError> for Fault {
+    #[cold]
+    fn from(error: PathError) -> Fault {
+        match error {
+            PathError::Core(error) => Fault::Core(error),
+            malformed => Fault::Path(malformed),
+        }
+    }
+}
 
 /// Answers a panic as an error. rusqlite does so for functions, but not for virtual tables.
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {

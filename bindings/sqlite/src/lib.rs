@@ -1,7 +1,7 @@
 //! LiveBuf documents in SQLite: a loadable extension.
 //!
 //! `README.md` has each function with an example. Files use those above them in this list only:
-//! `error` (what can go wrong), `path` (places in documents), `value` (values of SQL and of
+//! `error` (what can go wrong), `value` (values of SQL and of
 //! documents), `function` (how SQLite gets to know one), `read`, `blob` (`lb_read`), `edit`,
 //! `rows` (table-valued functions), `group` (aggregates).
 
@@ -10,7 +10,6 @@ mod edit;
 mod error;
 mod function;
 mod group;
-mod path;
 mod read;
 mod rows;
 mod value;

@@ -2,10 +2,10 @@
 
 use crate::error::Fault;
 use crate::function::{PURE, scalar};
-use crate::path::Path;
-use crate::value::{Sql, blob, document, extracted, json, most_bytes, text, type_name};
+use crate::value::{Sql, blob, document, extracted, most_bytes, text};
 use livebuf::{Doc, DocBuf, Value};
 use livebuf_json::{ReadOptions, from_slice_with};
+use livebuf_sql::{Path, json, type_name};
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result as SqlResult};
@@ -65,7 +65,7 @@ fn with_value(
     match Path::new(path)?.find(doc.root()) {
         Ok(Some(value)) => work(value).map_err(|fault| fault.at(path)),
         Ok(None) => Ok(Sql::Null),
-        Err(fault) => Err(fault.at(path)),
+        Err(error) => Err(Fault::from(error).at(path)),
     }
 }
 
@@ -85,14 +85,16 @@ fn lb_extract(context: &Context<'_>) -> Result<Sql, Fault> {
             let mut array = String::from("[");
             for index in 1..count {
                 let Some(path) = text(context, index)? else { return Ok(Sql::Null) };
-                let found = Path::new(path)?.find(doc.root()).map_err(|fault| fault.at(path))?;
+                let found = Path::new(path)?
+                    .find(doc.root())
+                    .map_err(|error| Fault::from(error).at(path))?;
                 if index > 1 {
                     array.push(',');
                 }
                 match found {
                     Some(value) => {
                         let left = most.saturating_sub(array.len() as u64);
-                        array += &json(value, left).map_err(|fault| fault.at(path))?;
+                        array += &json(value, left).map_err(|error| Fault::from(error).at(path))?;
                     }
                     None => array += "null",
                 }

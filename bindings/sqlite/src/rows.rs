@@ -1,10 +1,10 @@
 //! Table-valued functions: `lb_each`, `lb_tree` and `lb_query`.
 
 use crate::error::{Fault, caught};
-use crate::path::{self, Path};
-use crate::value::{Sql, extracted, json, limit, type_name};
+use crate::value::{Sql, extracted, limit};
 use livebuf::{ArrayIter, Checked, Doc, Error, ErrorKind, Fields, Value};
 use livebuf_query::{Matches, Query, Step};
+use livebuf_sql::{Path, json, type_name};
 use rusqlite::types::ValueRef;
 use rusqlite::vtab::{
     Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
@@ -347,8 +347,8 @@ impl<'a> Walk<'a> {
                 let Some(value) = root else { continue };
                 let step = step.resolved(&value)?;
                 let found = match &step {
-                    Some(crate::path::Step::Key(key)) => (value.get(&**key)?, Step::Key(key)),
-                    Some(crate::path::Step::Index(index)) => {
+                    Some(livebuf_sql::Step::Key(key)) => (value.get(&**key)?, Step::Key(key)),
+                    Some(livebuf_sql::Step::Index(index)) => {
                         (value.get(*index)?, Step::Index(*index))
                     }
                     _ => (None, Step::Index(0)),
@@ -357,7 +357,7 @@ impl<'a> Walk<'a> {
                 if deep {
                     first = (key_of(&found.1), path.len());
                 }
-                path::push(&mut path, found.1);
+                livebuf_sql::push(&mut path, found.1);
                 if !deep {
                     first.1 = path.len();
                 }
@@ -392,7 +392,7 @@ impl<'a> Walk<'a> {
                 let steps = found.location().steps();
                 for &step in steps {
                     path = fullkey.len();
-                    path::push(&mut fullkey, step);
+                    livebuf_sql::push(&mut fullkey, step);
                 }
                 let key = steps.last().map_or(Sql::Null, key_of);
                 Ok(Some(Row { key, id, parent: None, fullkey, path }))
@@ -425,7 +425,7 @@ impl<'a> Walk<'a> {
                     }
                     budget.take(1)?;
                     path.truncate(frame.path);
-                    path::push(path, step);
+                    livebuf_sql::push(path, step);
                     self.current = Some(value);
                     let row = Row {
                         key: key_of(&step),

@@ -1,8 +1,8 @@
 //! Values of SQL, and values of documents: one as the other.
 
 use crate::error::Fault;
-use livebuf::{Doc, DocBuf, Extended, Kind, New, Value, View};
-use livebuf_json::{NonFinite, PrintOptions, default_max_bytes};
+use livebuf::{Doc, DocBuf, Extended, New, Value, View};
+use livebuf_sql::{Number, json};
 use rusqlite::functions::{Context, SqlFnOutput, SubType};
 use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -107,43 +107,11 @@ pub(crate) fn extracted(
 
 /// A number by its text: an integer if it is one that SQLite holds, else the nearest float.
 fn number(text: &str) -> Sql {
-    match text.parse() {
-        Ok(value) => Sql::Integer(value),
-        Err(_) => text.parse().map_or(Sql::Null, Sql::Real),
+    match livebuf_sql::number(text) {
+        Some(Number::Integer(value)) => Sql::Integer(value),
+        Some(Number::Float(value)) => Sql::Real(value),
+        None => Sql::Null,
     }
-}
-
-/// A value's JSON text of at most so many bytes.
-pub(crate) fn json(value: Value<'_>, most: u64) -> Result<String, Fault> {
-    let most = most.min(default_max_bytes(value.document_length(), false));
-    let options = PrintOptions::new().non_finite(NonFinite::Null).max_bytes(most);
-    Ok(livebuf_json::to_string_with(value, &options)?)
-}
-
-/// What a value is, in SQLite's words where it has some.
-pub(crate) fn type_name(value: &Value<'_>) -> Result<&'static str, Fault> {
-    Ok(match value.kind() {
-        Kind::Null => "null",
-        Kind::Bool if value.as_bool() == Some(true) => "true",
-        Kind::Bool => "false",
-        Kind::Int | Kind::Uint => "integer",
-        Kind::Float => "real",
-        Kind::NumberText => match value.as_number_text()? {
-            Some(text) if text.contains(['.', 'e', 'E']) => "real",
-            _ => "integer",
-        },
-        Kind::String => "text",
-        Kind::Bytes => "blob",
-        Kind::Object => "object",
-        Kind::Array => "array",
-        Kind::Date => "date",
-        Kind::Time => "time",
-        Kind::DateTime => "datetime",
-        Kind::Timestamp => "timestamp",
-        Kind::Decimal => "decimal",
-        Kind::Uuid => "uuid",
-        _ => return Err(livebuf::Error::new(livebuf::ErrorKind::Unsupported, 0).into()),
-    })
 }
 
 /// A value of SQL that goes into a document.

@@ -228,11 +228,15 @@ def _converter(dtype: Any) -> Callable[[Any], Any]:
 
     def convert(value: Any) -> Any:
         found = _sources.plain(value)
+        # polars takes a number for a struct of one field, but not behind a struct.
+        if dtype == pl.Struct and not isinstance(found, dict):
+            raise _sources.wrong(found, "an object")
+        if dtype in (pl.List, pl.Array) and not isinstance(found, list):
+            raise _sources.wrong(found, "an array")
         try:
-            pl.Series([found], dtype=dtype)
+            return pl.Series([found], dtype=dtype).to_list()[0]
         except pl.exceptions.PolarsError as error:
             raise TypeError(str(error)) from error
-        return found
 
     return convert
 

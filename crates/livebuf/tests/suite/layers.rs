@@ -43,6 +43,7 @@ const CLI: Files = Files { root: "../livebuf-cli/src", least: 40, knots: &[] };
 const PATCH: Files = Files { root: "../livebuf-patch/src", least: 10, knots: &[] };
 const QUERY: Files = Files { root: "../livebuf-query/src", least: 20, knots: &[] };
 const SQLITE: Files = Files { root: "../../bindings/sqlite/src", least: 15, knots: &[] };
+const DUCKDB: Files = Files { root: "../../bindings/duckdb/src", least: 10, knots: &[] };
 const PYTHON: Files = Files { root: "../../bindings/python/src", least: 40, knots: &[] };
 
 /// The sources of a crate.
@@ -339,8 +340,9 @@ fn no_files_of_the_command_line_tool_use_each_other_in_a_circle() {
 }
 
 #[test]
-fn no_files_of_the_sqlite_extension_use_each_other_in_a_circle() {
+fn no_files_of_the_extensions_for_sql_use_each_other_in_a_circle() {
     assert_eq!(SQLITE.circles(), Uses::new());
+    assert_eq!(DUCKDB.circles(), Uses::new());
 }
 
 #[test]

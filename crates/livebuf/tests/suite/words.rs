@@ -304,7 +304,9 @@ fn pages_and_comments_say_the_plain_word() {
     for folder in ["crates", "fuzz/src", "bindings/c/src", "bindings/python/src"] {
         pages.extend(files(folder, ".rs"));
     }
-    pages.extend(files("bindings/sqlite/src", ".rs"));
+    for folder in ["bindings/sql/src", "bindings/sqlite/src", "bindings/duckdb/src"] {
+        pages.extend(files(folder, ".rs"));
+    }
     pages.extend(files("bindings/python/python", ".py"));
     let mut found = BTreeSet::new();
     for page in pages {

@@ -1,15 +1,50 @@
 //! Places in documents: `$.a.b[0]` as SQLite writes them, and JSON pointers (`/a/b/0`).
 
-use crate::error::Fault;
 use livebuf::Value;
 use livebuf::raw::pointer;
 use livebuf_query::Step as Place;
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::fmt::{self, Write};
+
+/// Why a path does not lead to a value.
+#[derive(Clone, Debug)]
+pub enum PathError {
+    /// Text that is no path.
+    Malformed {
+        /// The text.
+        path: String,
+        /// From which byte on it is wrong.
+        at: usize,
+        /// The text that would be right there.
+        expected: &'static str,
+    },
+    /// The core: damage on the way, or a pointer that is none.
+    Core(livebuf::Error),
+}
+
+impl From<livebuf::Error> for PathError {
+    #[cold]
+    fn from(error: livebuf::Error) -> PathError {
+        PathError::Core(error)
+    }
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PathError::Malformed { path, at, expected } => {
+                write!(f, "bad path '{path}' at byte {at}: expected {expected}")
+            }
+            PathError::Core(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for PathError {}
 
 /// One step down.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Step<'p> {
+pub enum Step<'p> {
     /// Into an object.
     Key(Cow<'p, str>),
     /// Into an array.
@@ -21,8 +56,8 @@ pub(crate) enum Step<'p> {
 }
 
 /// A path that is read step by step.
-#[derive(Clone)]
-pub(crate) struct Path<'p> {
+#[derive(Clone, Debug)]
+pub struct Path<'p> {
     text: &'p str,
     rest: &'p str,
     is_pointer: bool,
@@ -30,7 +65,10 @@ pub(crate) struct Path<'p> {
 
 impl<'p> Path<'p> {
     /// A path in either notation. Its steps are looked at as they are taken.
-    pub(crate) fn new(text: &'p str) -> Result<Path<'p>, Fault> {
+    ///
+    /// # Errors
+    /// Text that begins as no path.
+    pub fn new(text: &'p str) -> Result<Path<'p>, PathError> {
         if let Some(rest) = text.strip_prefix('$') {
             return Ok(Path { text, rest, is_pointer: false });
         }
@@ -42,13 +80,16 @@ impl<'p> Path<'p> {
     }
 
     #[cold]
-    fn wrong(&self, expected: &'static str) -> Fault {
+    fn wrong(&self, expected: &'static str) -> PathError {
         let at = self.text.len() - self.rest.len();
-        Fault::Path { path: self.text.to_owned(), at, expected }
+        PathError::Malformed { path: self.text.to_owned(), at, expected }
     }
 
     /// The next step; none at the path's end.
-    pub(crate) fn step(&mut self) -> Result<Option<Step<'p>>, Fault> {
+    ///
+    /// # Errors
+    /// Text that is no step.
+    pub fn step(&mut self) -> Result<Option<Step<'p>>, PathError> {
         if self.is_pointer {
             let Some((token, rest)) = pointer::split(self.rest)? else { return Ok(None) };
             self.rest = rest;
@@ -64,7 +105,7 @@ impl<'p> Path<'p> {
         }
     }
 
-    fn member(&mut self, rest: &'p str) -> Result<Step<'p>, Fault> {
+    fn member(&mut self, rest: &'p str) -> Result<Step<'p>, PathError> {
         let Some(quoted) = rest.strip_prefix('"') else {
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
             let (key, behind) = rest.split_at(end);
@@ -97,7 +138,7 @@ impl<'p> Path<'p> {
         Ok(Step::Key(key))
     }
 
-    fn element(&mut self, rest: &'p str) -> Result<Step<'p>, Fault> {
+    fn element(&mut self, rest: &'p str) -> Result<Step<'p>, PathError> {
         const EXPECTED: &str = "an index: [3], [#-1] from the end, or [#] behind the last";
         let Some((index, behind)) = rest.split_once(']') else {
             return Err(self.wrong(EXPECTED));
@@ -118,7 +159,10 @@ impl<'p> Path<'p> {
     }
 
     /// All steps that are left.
-    pub(crate) fn steps(mut self) -> Result<Vec<Step<'p>>, Fault> {
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn steps(mut self) -> Result<Vec<Step<'p>>, PathError> {
         let mut steps = Vec::new();
         while let Some(step) = self.step()? {
             steps.push(step);
@@ -140,7 +184,10 @@ impl<'p> Path<'p> {
     }
 
     /// The value at this path. The whole path is looked at, also where it leads nowhere.
-    pub(crate) fn find<'d>(mut self, root: Value<'d>) -> Result<Option<Value<'d>>, Fault> {
+    ///
+    /// # Errors
+    /// As [`step`](Self::step), and damage on the way.
+    pub fn find<'d>(mut self, root: Value<'d>) -> Result<Option<Value<'d>>, PathError> {
         let mut found = root;
         loop {
             let next = match self.plain_key() {
@@ -168,7 +215,11 @@ fn unquoted(json: &str) -> Option<String> {
 }
 
 impl Step<'_> {
-    fn find<'d>(&self, value: &Value<'d>) -> Result<Option<Value<'d>>, Fault> {
+    /// The value that is one step below this one; none where the step leads nowhere.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn find<'d>(&self, value: &Value<'d>) -> Result<Option<Value<'d>>, PathError> {
         Ok(match self {
             Step::Key(key) => value.get(&**key)?,
             Step::Index(index) => value.get(*index)?,
@@ -182,7 +233,10 @@ impl Step<'_> {
 
     /// The same step as a key or as an index, by what the value is; none where it leads nowhere.
     /// The index may be that behind the last element.
-    pub(crate) fn resolved(&self, value: &Value<'_>) -> Result<Option<Step<'_>>, Fault> {
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn resolved(&self, value: &Value<'_>) -> Result<Option<Step<'_>>, PathError> {
         if value.is_object() {
             return Ok(match self {
                 Step::Key(key) => Some(Step::Key(Cow::Borrowed(key))),
@@ -204,7 +258,7 @@ impl Step<'_> {
 }
 
 /// Adds a step to a path in SQLite's notation, as `json_each` writes it.
-pub(crate) fn push(path: &mut String, step: Place<'_>) {
+pub fn push(path: &mut String, step: Place<'_>) {
     let key = match step {
         Place::Index(index) => {
             let _ = write!(path, "[{index}]");

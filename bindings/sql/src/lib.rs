@@ -1,0 +1,8 @@
+//! What the extensions for SQL engines share: paths (`path`), and values as SQL says them
+//! (`value`).
+
+mod path;
+mod value;
+
+pub use path::{Path, PathError, Step, push};
+pub use value::{Number, is_damage, json, number, type_name};
