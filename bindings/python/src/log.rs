@@ -1,12 +1,13 @@
 //! `livebuf.Log`: files of rows that only grow.
 #![allow(unsafe_code)]
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use livebuf::{Checked, Doc, Valid, Value};
 use livebuf_arrow::{Document, Documents, Joined, Refused, Types};
-use livebuf_log::{Group, LogOptions, LogReader, Stats, Torn};
+use livebuf_log::{Group, LogOptions, LogReader, LogSource, Stats, Torn};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList, PySlice, PyTuple};
@@ -15,6 +16,7 @@ use crate::decode;
 use crate::encode;
 use crate::error::{self, expected};
 use crate::memory::Memory;
+use crate::partial::Remote;
 use crate::table;
 use crate::view;
 
@@ -118,6 +120,16 @@ impl Log {
 
     fn length(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |state| Ok(state.reader()?.len()))
+    }
+}
+
+impl LogSource for Remote {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.length_of()?)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        Ok(self.fill(bytes, offset)?)
     }
 }
 
@@ -380,6 +392,19 @@ impl Log {
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
         slf
+    }
+
+    /// A log elsewhere, by a `Ranges` of `_files.py`, to be read.
+    #[staticmethod]
+    fn _elsewhere(py: Python<'_>, source: Py<PyAny>, name: PathBuf) -> PyResult<Log> {
+        let opened = py.detach(|| LogReader::elsewhere(Remote(source), &name));
+        Ok(Log {
+            state: Mutex::new(State::Reads(opened.map_err(|failure| error::log(py, &failure))?)),
+            types: Mutex::default(),
+            path: name,
+            mode: "r".to_owned(),
+            default: None,
+        })
     }
 
     /// The first row of each group, and the one behind its last: for `_sources.py`.

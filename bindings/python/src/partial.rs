@@ -15,16 +15,15 @@ use crate::memory::{Export, Memory};
 use crate::view::{Array, Document, Object};
 
 /// A source in Python: it has `size` and `read(offset, length)`.
-pub(crate) struct Remote(Py<PyAny>);
+#[derive(Debug)]
+pub(crate) struct Remote(pub(crate) Py<PyAny>);
 
-impl ReadAt for Remote {
-    type Error = PyErr;
-
-    fn size(&mut self) -> PyResult<u64> {
+impl Remote {
+    pub(crate) fn length_of(&self) -> PyResult<u64> {
         Python::attach(|py| self.0.bind(py).getattr("size")?.extract())
     }
 
-    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> PyResult<()> {
+    pub(crate) fn fill(&self, buffer: &mut [u8], offset: u64) -> PyResult<()> {
         Python::attach(|py| {
             let data = self.0.bind(py).call_method1("read", (offset, buffer.len()))?;
             let data = Export::new(&data)?;
@@ -39,6 +38,18 @@ impl ReadAt for Remote {
             buffer.copy_from_slice(data.as_bytes());
             Ok(())
         })
+    }
+}
+
+impl ReadAt for Remote {
+    type Error = PyErr;
+
+    fn size(&mut self) -> PyResult<u64> {
+        self.length_of()
+    }
+
+    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> PyResult<()> {
+        self.fill(buffer, offset)
     }
 }
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import livebuf
+import livebuf.polars
 import numpy
 import polars
 import pyarrow
@@ -306,29 +307,52 @@ def test_over_http(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(requests) <= 8, lines
 
 
-def test_scan_of_urls_fetches_columns() -> None:
-    """polars' scan of a document at a URL fetches the columns of the query alone."""
-    import fsspec
-    import livebuf.polars
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many bytes each request asked the file system in memory for."""
+    from fsspec.implementations.memory import MemoryFileSystem
 
-    rows = [{"id": n, "text": f"text number {n}" * 4} for n in range(20_000)]
-    livebuf.dump({"rows": rows}, "memory://scanned/rows.lbuf")
-    files = fsspec.filesystem("memory")
-    read = files.cat_file
-    asked: list[int] = []
+    read = MemoryFileSystem.cat_file
+    counts: list[int] = []
 
-    def counted(path: str, start: Any = None, end: Any = None, **how: Any) -> bytes:
-        data = read(path, start, end, **how)
-        asked.append(len(data))
+    def counted(self: Any, path: str, start: Any = None, end: Any = None, **how: Any) -> bytes:
+        data = read(self, path, start, end, **how)
+        counts.append(len(data))
         return bytes(data)
 
-    files.cat_file = counted
-    try:
-        frame = livebuf.polars.scan("memory://scanned/rows.lbuf", table="/rows")
-        total = frame.select(polars.col("id").sum()).collect().item()
-    finally:
-        del files.cat_file
-    assert total == sum(range(20_000))
-    assert 0 < sum(asked) < files.size("/scanned/rows.lbuf") / 3
+    monkeypatch.setattr(MemoryFileSystem, "cat_file", counted)
+    return counts
+
+
+ROWS = [{"id": n, "text": f"text number {n}" * 4} for n in range(200_000)]
+
+
+def test_scan_of_documents_at_urls_fetches_columns(asked: list[int]) -> None:
+    """polars' scan of a document at a URL fetches the columns of the query alone."""
+    url = "memory://scanned/rows.lbuf"
+    livebuf.dump({"rows": ROWS[:20_000]}, url)
+    size = len(livebuf.Partial(url))
+    asked.clear()
+    frame = livebuf.polars.scan(url, table="/rows")
+    assert frame.select(polars.col("id").sum()).collect().item() == sum(range(20_000))
+    assert 0 < sum(asked) < size / 3
     both = frame.filter(polars.col("id") > 19_990).collect()
-    assert both.rows() == [(row["id"], row["text"]) for row in rows[19_991:]]
+    assert both.rows() == [(row["id"], row["text"]) for row in ROWS[19_991:20_000]]
+
+
+def test_scan_of_logs_at_urls_fetches_groups(tmp_path: Path, asked: list[int]) -> None:
+    path = tmp_path / "rows.lblog"
+    with livebuf.Log(path, "x") as log:
+        log.extend(ROWS)
+    import fsspec
+
+    url = "memory://scanned/rows.lblog"
+    fsspec.filesystem("memory").pipe_file("/scanned/rows.lblog", path.read_bytes())
+    schema = polars.Schema({"id": polars.Int64})
+    frame = livebuf.polars.scan(url, schema=schema)
+    assert frame.head(5).collect()["id"].to_list() == [0, 1, 2, 3, 4]
+    assert 0 < sum(asked) < path.stat().st_size / 2
+    assert frame.select(polars.col("id").sum()).collect().item() == sum(range(200_000))
+    fsspec.filesystem("memory").pipe_file("/scanned/rows.lblog", path.read_bytes()[:-100])
+    with pytest.raises(livebuf.Error, match="rows.lblog"):
+        frame.collect()

@@ -269,7 +269,7 @@ class TestPaths:
             scan([])
 
     def test_urls(self, folder: Path) -> None:
-        """Bug guard: a log at a URL is fetched, since it is opened by its path."""
+        """Documents and logs at URLs, globs of them, and none."""
         import fsspec
 
         fs = fsspec.filesystem("memory")

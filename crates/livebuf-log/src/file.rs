@@ -1,5 +1,6 @@
 //! Files: opening and locking them, reading and writing at offsets, and counting what is written.
 
+use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
@@ -10,53 +11,104 @@ use tempfile::TempPath;
 
 use crate::error::{Error, ErrorKind, Result};
 
+/// A log elsewhere, to be read: behind an HTTP server that answers ranges, or in a store of objects.
+pub trait LogSource: fmt::Debug + Send + Sync {
+    /// Its length in bytes.
+    ///
+    /// # Errors
+    /// The source's own.
+    fn length(&self) -> io::Result<u64>;
+
+    /// Fills `bytes` from an offset on. They lie within the length.
+    ///
+    /// # Errors
+    /// The source's own.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+#[derive(Debug)]
+enum Place {
+    File(File),
+    /// For readers alone.
+    Elsewhere(Box<dyn LogSource>),
+}
+
 /// An open file. Who writes is alone (see [`lock`]); any number may read.
 #[derive(Debug)]
 pub(crate) struct LogFile {
-    file: File,
+    place: Place,
     written: AtomicU64,
     syncs: AtomicU64,
 }
 
 impl LogFile {
     pub(crate) fn new(file: File) -> LogFile {
-        LogFile { file, written: AtomicU64::new(0), syncs: AtomicU64::new(0) }
+        LogFile::at(Place::File(file))
+    }
+
+    pub(crate) fn elsewhere(source: Box<dyn LogSource>) -> LogFile {
+        LogFile::at(Place::Elsewhere(source))
+    }
+
+    fn at(place: Place) -> LogFile {
+        LogFile { place, written: AtomicU64::new(0), syncs: AtomicU64::new(0) }
+    }
+
+    fn file(&self) -> io::Result<&File> {
+        match &self.place {
+            Place::File(file) => Ok(file),
+            Place::Elsewhere(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
     }
 
     #[cfg(not(all(test, target_os = "linux")))]
-    fn medium(&self) -> impl Medium + '_ {
-        &self.file
+    fn medium(&self) -> io::Result<impl Medium + '_> {
+        self.file()
     }
 
     #[cfg(all(test, target_os = "linux"))]
-    fn medium(&self) -> impl Medium + '_ {
-        crate::faults::Simulated(&self.file)
+    fn medium(&self) -> io::Result<impl Medium + '_> {
+        self.file().map(crate::faults::Simulated)
     }
 
     pub(crate) fn len(&self) -> Result<u64> {
-        self.medium().length().map_err(reading)
+        let length = match &self.place {
+            Place::File(_) => self.medium().and_then(|mut medium| medium.length()),
+            Place::Elsewhere(source) => source.length(),
+        };
+        length.map_err(reading)
     }
 
     /// Fills `bytes` from an offset on. Says how many there were.
     pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<usize> {
-        self.medium().fill(bytes, offset).map_err(reading)
+        let read = match &self.place {
+            Place::File(_) => self.medium().and_then(|mut medium| medium.fill(bytes, offset)),
+            Place::Elsewhere(source) => source.length().and_then(|length| {
+                let there = length.saturating_sub(offset).min(bytes.len() as u64) as usize;
+                match bytes.get_mut(..there).filter(|there| !there.is_empty()) {
+                    Some(there) => source.read_at(there, offset).map(|()| there.len()),
+                    None => Ok(0),
+                }
+            }),
+        };
+        read.map_err(reading)
     }
 
     /// Writes bytes at an offset.
     pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.medium().write(offset, bytes)?;
+        self.medium()?.write(offset, bytes)?;
         self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
     pub(crate) fn set_len(&self, length: u64) -> io::Result<()> {
-        self.medium().set_length(length)
+        self.medium()?.set_length(length)
     }
 
     /// Waits until what was written is on the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.syncs.fetch_add(1, Ordering::Relaxed);
-        self.medium().sync()
+        self.medium()?.sync()
     }
 
     /// Bytes written and syncs since the file was opened.
@@ -66,11 +118,11 @@ impl LogFile {
 
     /// Whether a path still names this file.
     pub(crate) fn has_name(&self, path: &Path) -> io::Result<bool> {
-        mapped::has_name(&self.file, path)
+        mapped::has_name(self.file()?, path)
     }
 
     pub(crate) fn permissions(&self) -> io::Result<fs::Permissions> {
-        self.file.metadata().map(|metadata| metadata.permissions())
+        self.file()?.metadata().map(|metadata| metadata.permissions())
     }
 }
 

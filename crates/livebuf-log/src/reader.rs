@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use livebuf::{EncodeOptions, Storage};
 
 use crate::error::{Error, Result};
-use crate::file::LogFile;
+use crate::file::{LogFile, LogSource};
 use crate::frames::{Frame, Frames, Torn, read_body};
 use crate::group::{Builder, Group, Row};
 use crate::layout::{self, HEADER_SIZE};
@@ -125,6 +125,44 @@ impl LogReader {
         let file = LogFile::new(file);
         let frames = Frames::open(&file)?;
         Ok(LogReader::over(Arc::new(file), path.to_path_buf(), frames))
+    }
+
+    /// Opens a log elsewhere. A group is fetched by one read, and opening reads an index and the
+    /// headers of the frames behind it. `path` is its name in messages, and in
+    /// [`path`](Self::path).
+    ///
+    /// ```
+    /// use livebuf_log::{Log, LogReader, LogSource};
+    /// #[derive(Debug)]
+    /// struct Fetched(Vec<u8>);
+    /// impl LogSource for Fetched {
+    ///     fn length(&self) -> std::io::Result<u64> {
+    ///         Ok(self.0.len() as u64)
+    ///     }
+    ///     fn read_at(&self, bytes: &mut [u8], offset: u64) -> std::io::Result<()> {
+    ///         let start = offset as usize;
+    ///         bytes.copy_from_slice(&self.0[start..start + bytes.len()]);
+    ///         Ok(())
+    ///     }
+    /// }
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("laps.lblog");
+    /// Log::create(&path)?.append(&livebuf::json!({"lap": 1}))?;
+    /// let source = Fetched(std::fs::read(&path)?);
+    /// let reader = LogReader::elsewhere(source, "https://host/laps.lblog")?;
+    /// assert_eq!(reader.get(0)?.unwrap().value().unwrap().get("lap").unwrap(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn elsewhere(
+        source: impl LogSource + 'static,
+        path: impl Into<PathBuf>,
+    ) -> Result<LogReader> {
+        let file = LogFile::elsewhere(Box::new(source));
+        let frames = Frames::open(&file)?;
+        Ok(LogReader::over(Arc::new(file), path.into(), frames))
     }
 
     pub(crate) fn over(file: Arc<LogFile>, path: PathBuf, frames: Frames) -> LogReader {

@@ -9,16 +9,13 @@ import contextlib
 import functools
 import glob
 import os
-import shutil
-import tempfile
 import warnings
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from . import _files
-from ._errors import DamagedError, Error, MissingKeyError, WrongTypeError
+from ._errors import Error, MissingKeyError, WrongTypeError
 from ._livebuf import Document, Log, Partial, Table, _write, dumps, from_arrow
 
 if TYPE_CHECKING:
@@ -229,20 +226,16 @@ class OfLog(Rows):
 
 
 def open_rows(path: str, table: str, trusted: bool) -> Rows:
-    """Opens a file for reading: mapped where it is local. Of a document at a URL what is needed
-    is fetched; a log at a URL is read whole."""
+    """Opens a file for reading: mapped where it is local; at a URL what is needed is fetched."""
     with named(path):
         file = path
         if _files.kind(path) == "URL":
             fs, file = _files.resolve(path)
             if fs is not None:
-                try:
-                    part = Partial(path)
-                except DamagedError:
-                    fetched = bytes(fs.cat_file(file))
-                    if _is_log(fetched[:4]):
-                        return _of_fetched_log(path, fetched, trusted)
-                    raise
+                source = _files.OfUrl(fs, file, path)
+                if _is_log(source.read(0, min(4, source.size))):
+                    return OfLog(path, Log._elsewhere(source, path), trusted)
+                part = Partial(path)
                 return OfDocument(path, PartialTable(part, lambda doc: table_at(doc, table)))
         with open(file, "rb") as opened:
             is_log = _is_log(opened.read(4))
@@ -255,21 +248,6 @@ def open_rows(path: str, table: str, trusted: bool) -> Rows:
 
 def _is_log(magic: bytes) -> bool:
     return magic == b"\xab\x4cBL"
-
-
-def _of_fetched_log(path: str, fetched: bytes, trusted: bool) -> Rows:
-    # A log is opened by its path. The folder lives as long as the rows do.
-    folder = tempfile.mkdtemp(prefix="livebuf-")
-    try:
-        file = os.path.join(folder, "fetched" + LOG)
-        with open(file, "wb") as opened:
-            opened.write(fetched)
-        rows = OfLog(path, Log(file), trusted)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    weakref.finalize(rows, shutil.rmtree, folder, ignore_errors=True)
-    return rows
 
 
 # ---- Errors that name the file ----------------------------------------------------------------
