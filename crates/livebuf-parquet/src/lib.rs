@@ -1,0 +1,124 @@
+//! LiveBuf documents to Apache Parquet and back.
+#![allow(missing_docs)]
+
+mod error;
+mod exchange;
+mod read;
+mod shred;
+mod variant;
+mod write;
+
+pub use error::{Error, ErrorKind};
+pub use read::{from_parquet, from_parquet_file};
+pub use write::to_parquet;
+
+use livebuf::EncodeOptions;
+
+/// The key of the file's metadata that says what rows are, where they are no table.
+const LAYOUT: &str = "livebuf.layout";
+/// The one column of rows that are no objects.
+const VALUE: &str = "value";
+
+/// How pages of a Parquet file are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// Snappy: fast, and read by all.
+    #[default]
+    Snappy,
+    /// Zstandard: smaller.
+    #[cfg(feature = "zstd")]
+    Zstd,
+}
+
+/// How documents become Parquet.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    table: Option<String>,
+    variant: bool,
+    shred: bool,
+    lossy: bool,
+    compression: Compression,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        let (table, variant, shred, lossy) = (None, false, true, false);
+        WriteOptions { table, variant, shred, lossy, compression: Compression::default() }
+    }
+}
+
+impl WriteOptions {
+    /// The whole document; columns where it is an array of objects; Variants shredded; nothing
+    /// lost but the order of keys; Snappy.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Writes what is at a JSON pointer (RFC 6901). The members of an object there are rows, with
+    /// their keys in a column.
+    #[must_use]
+    pub fn table(mut self, pointer: impl Into<String>) -> Self {
+        self.table = Some(pointer.into());
+        self
+    }
+
+    /// Writes each row as one Variant, in a column `value`.
+    #[must_use]
+    pub fn variant(mut self, variant: bool) -> Self {
+        self.variant = variant;
+        self
+    }
+
+    /// Whether what most Variants of a column have in common gets columns of its own. Without, the
+    /// order of keys in Variants is kept.
+    #[must_use]
+    pub fn shred(mut self, shred: bool) -> Self {
+        self.shred = shred;
+        self
+    }
+
+    /// Writes the nearest value instead of an error where Variant cannot keep one.
+    #[must_use]
+    pub fn lossy(mut self, lossy: bool) -> Self {
+        self.lossy = lossy;
+        self
+    }
+
+    /// How pages are compressed.
+    #[must_use]
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.compression = compression;
+        self
+    }
+}
+
+/// How Parquet becomes documents.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    skip_nulls: bool,
+    encode: EncodeOptions,
+}
+
+impl ReadOptions {
+    /// Nulls are kept as null; the encoder's own defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Leaves fields out that are null, instead of storing null.
+    #[must_use]
+    pub fn skip_nulls(mut self, skip_nulls: bool) -> Self {
+        self.skip_nulls = skip_nulls;
+        self
+    }
+
+    /// How the document is laid out, and its limits.
+    #[must_use]
+    pub fn encode(mut self, encode: EncodeOptions) -> Self {
+        self.encode = encode;
+        self
+    }
+}
