@@ -4,7 +4,7 @@
 use std::ptr;
 
 use arrow_array::RecordBatchReader;
-use arrow_array::ffi_stream::{RecordBatchStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, Schema};
 use livebuf_arrow::{ArrowArrayStream, ArrowSchema};

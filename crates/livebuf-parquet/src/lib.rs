@@ -122,3 +122,16 @@ impl ReadOptions {
         self
     }
 }
+
+/// Adds a value of Variant, by the bytes of its metadata and of its value, to a document.
+///
+/// # Errors
+/// [`ErrorKind::Parquet`] for what is no Variant.
+pub fn add_variant(
+    metadata: &[u8],
+    value: &[u8],
+    encoder: &mut livebuf::Encoder,
+) -> Result<(), Error> {
+    variant::decode(metadata, value, encoder)
+        .map_err(|message| Error::new(ErrorKind::Parquet, message))
+}
