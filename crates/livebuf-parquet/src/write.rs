@@ -58,15 +58,13 @@ fn write(
     let exporter = exporter.options(ExportOptions::new().exact(true).batch_rows(BATCH));
     let plan = Plan::of(value, pointer, exporter, options)?;
 
-    let mut properties = WriterProperties::builder()
-        .set_compression(match options.compression {
-            Compression::None => basic::Compression::UNCOMPRESSED,
-            Compression::Snappy => basic::Compression::SNAPPY,
-            #[cfg(feature = "zstd")]
-            Compression::Zstd => basic::Compression::ZSTD(Default::default()),
-        })
-        .build()
-        .into_builder();
+    let compression = match options.compression {
+        Compression::None => basic::Compression::UNCOMPRESSED,
+        Compression::Snappy => basic::Compression::SNAPPY,
+        #[cfg(feature = "zstd")]
+        Compression::Zstd => basic::Compression::ZSTD(Default::default()),
+    };
+    let mut properties = WriterProperties::builder().set_compression(compression);
     if let Some(layout) = plan.layout {
         let pair = KeyValue::new(LAYOUT.to_owned(), layout.to_owned());
         properties = properties.set_key_value_metadata(Some(vec![pair]));
@@ -85,7 +83,7 @@ fn write(
             Column::Typed(_) => found.next().cloned().ok_or_else(|| {
                 Error::new(ErrorKind::Document, "the document changed while it was read")
             }),
-            Column::Variant { key, shredded } => {
+            Column::Variant { key, shredded, .. } => {
                 let array = plan.variants(key.as_deref(), start..start + rows, options)?;
                 Ok(ArrayRef::from(shred(array, shredded.as_ref())?))
             }
@@ -137,16 +135,22 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn are_objects(&self) -> bool {
-        (0..self.len()).all(|row| self.get(row).is_some_and(|row| row.kind() == Kind::Object))
+    fn all(&self, is: impl Fn(Kind) -> bool) -> bool {
+        (0..self.len()).all(|row| self.get(row).is_some_and(|value| is(value.kind())))
     }
 }
 
 enum Column {
-    /// Of this key, by `livebuf-arrow`.
-    Typed(String),
-    /// Of this key, or of whole rows.
-    Variant { key: Option<String>, shredded: Option<DataType> },
+    /// By `livebuf-arrow`.
+    Typed(Field),
+    /// Of a key, or of whole rows.
+    Variant { name: String, key: Option<String>, shredded: Option<DataType> },
+}
+
+impl Column {
+    fn whole_rows() -> Column {
+        Column::Variant { name: VALUE.to_owned(), key: None, shredded: None }
+    }
 }
 
 struct Plan<'a> {
@@ -172,91 +176,90 @@ impl<'a> Plan<'a> {
             }
             _ => Rows::One(value),
         };
-        let is_table = rows.len() > 0 && !options.variant && rows.are_objects();
-        let layout = match &rows {
-            Rows::One(_) => Some("document"),
-            Rows::Array(_) if !is_table => Some("values"),
-            _ => None,
-        };
         let schema = Arc::new(Schema::empty());
-        let mut plan = Plan { pointer, exporter, rows, columns: Vec::new(), schema, layout };
-        let has_columns = match &plan.rows {
-            Rows::One(_) => false,
-            Rows::Array(_) => !options.variant,
-            Rows::Members(_) => true,
-        };
-        match if has_columns { plan.typed_or_not()? } else { None } {
-            Some(columns) => {
-                let keys = columns.into_iter().map(|(key, field)| (Some(key), field));
-                plan.settle(keys.collect(), options)?;
-            }
-            None => {
-                plan.layout.get_or_insert("values");
-                plan.settle(vec![(None, None)], options)?;
-            }
+        let mut plan = Plan { pointer, exporter, rows, columns: Vec::new(), schema, layout: None };
+        (plan.columns, plan.layout) = plan.choose(options)?;
+        if options.shred {
+            plan.shred();
         }
+        let fields = plan.columns.iter().map(|column| match column {
+            Column::Typed(field) => Ok(field.clone()),
+            Column::Variant { name, shredded, .. } => {
+                let empty = VariantArrayBuilder::new(0).build();
+                Ok(shred(empty, shredded.as_ref())?.field(name).with_nullable(true))
+            }
+        });
+        plan.schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?));
         Ok(plan)
     }
 
-    /// Each column's key, and its field where a type holds all its values. `None` where there are
-    /// too many columns, so that whole rows are better.
-    fn typed_or_not(&self) -> Result<Option<Vec<(String, Option<Field>)>>> {
-        let limited = |error: livebuf_arrow::Error| match error.kind() {
-            livebuf_arrow::ErrorKind::Limit => Ok(None),
-            _ => Err(Error::from(error)),
-        };
+    /// The columns, and what the rows are where they are no table.
+    fn choose(&self, options: &WriteOptions) -> Result<(Vec<Column>, Option<&'static str>)> {
+        let values = || (vec![Column::whole_rows()], Some("values"));
+        let are_objects = self.rows.all(|kind| kind == Kind::Object);
+        // Of objects among other values, types would make rows that lack all columns.
+        let are_others = self.rows.all(|kind| kind != Kind::Object);
+        match &self.rows {
+            Rows::One(_) => return Ok((vec![Column::whole_rows()], Some("document"))),
+            Rows::Array(_) if options.variant || !(are_objects || are_others) => {
+                return Ok(values());
+            }
+            _ => {}
+        }
         let mixed = match self.exporter.mixed() {
             Ok(mixed) => mixed,
-            Err(error) => return limited(error),
+            // Too many columns, of which rows have few.
+            Err(error)
+                if error.kind() == livebuf_arrow::ErrorKind::Limit
+                    && matches!(self.rows, Rows::Array(_)) =>
+            {
+                return Ok(values());
+            }
+            Err(error) => return Err(error.into()),
         };
-        let schema = exchange::schema(self.exporter.schema()?)?;
-        let columns = schema.fields().iter().zip(mixed).map(|(field, mixed)| {
-            let is_typed = !mixed && can_be_written(field.data_type());
-            (field.name().clone(), is_typed.then(|| field.as_ref().clone()))
-        });
-        let columns: Vec<_> = columns.collect();
-        Ok((!columns.is_empty()).then_some(columns))
+        let fields = exchange::schema(self.exporter.schema()?)?;
+        let mut columns: Vec<Column> = fields
+            .fields()
+            .iter()
+            .zip(mixed)
+            .map(|(field, mixed)| match !mixed && can_be_written(field.data_type()) {
+                true => Column::Typed(field.as_ref().clone()),
+                false => {
+                    let name = field.name().clone();
+                    let key = are_objects.then(|| name.clone());
+                    Column::Variant { name, key, shredded: None }
+                }
+            })
+            .collect();
+        Ok(match &self.rows {
+            Rows::Members(_) => {
+                if !are_objects && !are_others {
+                    columns.truncate(1);
+                    columns.push(Column::whole_rows());
+                }
+                (columns, None)
+            }
+            _ if columns.is_empty() => values(),
+            _ if are_objects => (columns, None),
+            _ => (columns, Some("values")),
+        })
     }
 
-    fn settle(
-        &mut self,
-        columns: Vec<(Option<String>, Option<Field>)>,
-        options: &WriteOptions,
-    ) -> Result<()> {
-        let mut fields = Vec::with_capacity(columns.len());
-        for (key, field) in columns {
-            let name = key.as_deref().unwrap_or(VALUE);
-            if let Some(field) = field {
-                self.columns.push(Column::Typed(name.to_owned()));
-                fields.push(field);
-                continue;
-            }
-            // The values of an array that holds no objects have no key.
-            let is_value = self.layout.is_some();
-            let key = key.filter(|_| !is_value);
-            let shredded = if options.shred {
+    fn shred(&mut self) {
+        for column in &mut self.columns {
+            if let Column::Variant { key, shredded, .. } = column {
                 let mut shape = Shape::default();
-                for row in 0..self.rows.len() {
-                    if let Some(value) = self.rows.cell(row, key.as_deref()) {
-                        shape.see(&value);
-                    }
-                }
-                shape.data_type()
-            } else {
-                None
-            };
-            let empty = shred(VariantArrayBuilder::new(0).build(), shredded.as_ref())?;
-            fields.push(empty.field(key.as_deref().unwrap_or(VALUE)));
-            self.columns.push(Column::Variant { key, shredded });
+                let cells = (0..self.rows.len()).map(|row| self.rows.cell(row, key.as_deref()));
+                cells.flatten().for_each(|value| shape.see(&value));
+                *shredded = shape.data_type();
+            }
         }
-        self.schema = Arc::new(Schema::new(fields));
-        Ok(())
     }
 
     /// Batches of the typed columns, if there are any.
-    fn typed(&self) -> Result<Option<impl RecordBatchReader>> {
+    fn typed(&self) -> Result<Option<impl RecordBatchReader + use<>>> {
         let names = self.columns.iter().filter_map(|column| match column {
-            Column::Typed(name) => Some(vec![name.clone()]),
+            Column::Typed(field) => Some(vec![field.name().clone()]),
             Column::Variant { .. } => None,
         });
         let names: Vec<_> = names.collect();
@@ -264,7 +267,10 @@ impl<'a> Plan<'a> {
             return Ok(None);
         }
         let exporter = self.exporter.clone();
-        let exporter = if self.layout.is_some() { exporter } else { exporter.select(names) };
+        let exporter = match names.len() == self.columns.len() {
+            true => exporter,
+            false => exporter.select(names),
+        };
         Ok(Some(exchange::to_arrow(exporter.stream()?)?))
     }
 

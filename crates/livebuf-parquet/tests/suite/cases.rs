@@ -22,7 +22,7 @@ fn all_public_cases() {
     };
     let cases = std::fs::read(folder.join("cases.json")).unwrap();
     let cases: serde_json::Value = serde_json::from_slice(&cases).unwrap();
-    let (mut read, mut refused) = (0, 0);
+    let (mut read, mut refused, mut chosen) = (0, 0, 0);
     for case in cases.as_array().unwrap() {
         // Case 3 has a number and nothing else.
         let Some(file) = case["parquet_file"].as_str() else { continue };
@@ -42,21 +42,24 @@ fn all_public_cases() {
         let expected: Vec<DocBuf> = names.iter().map(|name| expected(&folder, name)).collect();
         let found = match found {
             Ok(found) => found,
-            Err(error) => {
-                println!("{file}: {error} {case}");
+            // The file breaks the specification, and readers may choose.
+            Err(error) if file.ends_with("-INVALID.parquet") => {
+                println!("{file}: {error}");
+                chosen += 1;
                 continue;
             }
+            Err(error) => panic!("{file}: {error}"),
         };
         let rows = found.valid().unwrap().root().as_array().unwrap();
         assert_eq!(rows.len(), expected.len());
         for (row, expected) in rows.iter().zip(expected) {
-            let mut only = Encoder::new();
-            only.value(&row.get("var").unwrap()).unwrap();
-            assert_eq!(text(&only.finish().unwrap()), text(&expected), "{file}: {case}");
+            let value = row.get("var").unwrap();
+            let same = value.deep_eq(expected.valid().unwrap().root(), &mut 10_000).unwrap();
+            assert!(same, "{file}: {} is not {}", text(&found), text(&expected));
         }
         read += 1;
     }
-    assert_eq!((read, refused), (0, 0));
+    assert_eq!((read, refused, chosen), (129, 6, 2));
 }
 
 /// Metadata and value of a Variant in one file.
