@@ -12,7 +12,9 @@ pub use error::{Error, ErrorKind};
 pub use read::{from_parquet, from_parquet_file};
 pub use write::to_parquet;
 
-use livebuf::EncodeOptions;
+use livebuf::{DocBuf, EncodeOptions, Encoder, Valid, Value};
+use parquet_variant::VariantBuilder;
+use variant::Loss;
 
 /// The key of the file's metadata that says what rows are, where they are no table.
 const LAYOUT: &str = "livebuf.layout";
@@ -123,15 +125,26 @@ impl ReadOptions {
     }
 }
 
-/// Adds a value of Variant, by the bytes of its metadata and of its value, to a document.
+/// A value as Variant: the bytes of its metadata, and of itself. With `lossy`, the nearest value
+/// where Variant cannot keep one.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] with a pointer to a value that cannot be kept.
+pub fn to_variant(value: &Value<'_, Valid>, lossy: bool) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    let mut builder = VariantBuilder::new();
+    variant::encode(value, &mut builder, Loss::of(lossy), 0).map_err(|refused| refused.at(""))?;
+    Ok(builder.finish())
+}
+
+/// The document in a value of Variant, by the bytes of its metadata and of itself.
 ///
 /// # Errors
 /// [`ErrorKind::Parquet`] for what is no Variant.
-pub fn add_variant(
-    metadata: &[u8],
-    value: &[u8],
-    encoder: &mut livebuf::Encoder,
-) -> Result<(), Error> {
-    variant::decode(metadata, value, encoder)
-        .map_err(|message| Error::new(ErrorKind::Parquet, message))
+pub fn from_variant(metadata: &[u8], value: &[u8]) -> Result<DocBuf, Error> {
+    error::guarded(|| {
+        let mut encoder = Encoder::new();
+        variant::decode(metadata, value, &mut encoder)
+            .map_err(|message| Error::new(ErrorKind::Parquet, message))?;
+        Ok(encoder.finish()?)
+    })
 }

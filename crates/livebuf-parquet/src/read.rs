@@ -27,8 +27,11 @@ const BATCH: usize = 8192;
 /// [`ErrorKind::Parquet`] for what is no Parquet file, or damaged, with the column where that is
 /// known; [`ErrorKind::Unsupported`] for types that LiveBuf lacks; [`ErrorKind::Document`] for
 /// limits of documents.
-pub fn from_parquet(bytes: Vec<u8>, options: &ReadOptions) -> Result<DocBuf> {
-    read(bytes::Bytes::from(bytes), options)
+pub fn from_parquet(
+    bytes: impl AsRef<[u8]> + Send + 'static,
+    options: &ReadOptions,
+) -> Result<DocBuf> {
+    read(bytes::Bytes::from_owner(bytes), options)
 }
 
 /// The same of a file, of which no more than needed is in memory at a time.

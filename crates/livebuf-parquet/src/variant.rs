@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use crate::error::{Error, ErrorKind};
 use chrono::{DateTime as Moment, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, Timelike};
 use livebuf::{Date, DateTime, Decimal, Encoder, Extended, Kind, Time, Timestamp, Valid, Value};
 use parquet_variant::{
@@ -35,6 +36,15 @@ impl Refused {
     }
 }
 
+/// Of a value that was found at a pointer.
+impl Refused {
+    #[cold]
+    pub(crate) fn at(self, pointer: &str) -> Error {
+        let place = format!("{pointer}{}", self.pointer);
+        Error::new(ErrorKind::Unsupported, format!("at {place:?}: {}", self.message))
+    }
+}
+
 /// What Variant cannot keep.
 #[derive(Clone, Copy)]
 pub(crate) enum Loss {
@@ -42,6 +52,12 @@ pub(crate) enum Loss {
     Refuse,
     /// Becomes the nearest value that it can.
     Nearest,
+}
+
+impl Loss {
+    pub(crate) fn of(lossy: bool) -> Loss {
+        if lossy { Loss::Nearest } else { Loss::Refuse }
+    }
 }
 
 /// Appends a value.

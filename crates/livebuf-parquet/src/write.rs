@@ -280,7 +280,7 @@ impl<'a> Plan<'a> {
         rows: std::ops::Range<usize>,
         options: &WriteOptions,
     ) -> Result<VariantArray> {
-        let loss = if options.lossy { Loss::Nearest } else { Loss::Refuse };
+        let loss = Loss::of(options.lossy);
         let mut builder = VariantArrayBuilder::new(rows.len());
         for row in rows {
             let Some(value) = self.rows.cell(row, key) else {
@@ -296,9 +296,7 @@ impl<'a> Plan<'a> {
                     Rows::Array(_) => refused.within(&row.to_string()),
                     Rows::Members(members) => refused.within(members[row].0),
                 };
-                let place = format!("{}{}", self.pointer, refused.pointer);
-                let message = format!("at {place:?}: {}", refused.message);
-                Error::new(ErrorKind::Unsupported, message)
+                refused.at(self.pointer)
             })?;
         }
         Ok(builder.build())
