@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use livebuf::Doc;
 use livebuf_parquet::{Compression, Error, ErrorKind, ReadOptions, WriteOptions};
+use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -21,11 +22,19 @@ impl livebuf_arrow::Document for Held {
     }
 }
 
+create_exception!(
+    livebuf_parquet,
+    DamagedError,
+    PyValueError,
+    "The document's bytes are no document, or a damaged one."
+);
+
 fn raised(error: &Error) -> PyErr {
     let message = error.to_string();
     match error.kind() {
         ErrorKind::NotFound => PyKeyError::new_err(message),
         ErrorKind::Unsupported => PyTypeError::new_err(message),
+        ErrorKind::Document => DamagedError::new_err(message),
         ErrorKind::Io => PyOSError::new_err(message),
         _ => PyValueError::new_err(message),
     }
@@ -109,5 +118,5 @@ fn to_variant<'py>(
 #[pymodule(name = "livebuf_parquet")]
 mod module {
     #[pymodule_export]
-    use crate::{from_parquet, from_variant, to_parquet, to_variant};
+    use crate::{DamagedError, from_parquet, from_variant, to_parquet, to_variant};
 }

@@ -36,8 +36,8 @@ impl Refused {
     }
 }
 
-/// Of a value that was found at a pointer.
 impl Refused {
+    /// The error for a value that is below a pointer.
     #[cold]
     pub(crate) fn at(self, pointer: &str) -> Error {
         let place = format!("{pointer}{}", self.pointer);

@@ -7,10 +7,12 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, Field, Schema};
 use livebuf::{Array, Kind, Valid, Value};
 use livebuf_arrow::{Document, ExportOptions, Exporter};
-use parquet::arrow::ArrowWriter;
-use parquet::basic;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
+use parquet::basic::{self, LogicalType};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::schema::types::{SchemaDescriptor, Type};
 use parquet_variant_compute::{VariantArray, VariantArrayBuilder, shred_variant};
 
 use crate::error::{Error, ErrorKind, Result, guarded};
@@ -21,6 +23,9 @@ use crate::{Compression, LAYOUT, VALUE, WriteOptions};
 
 /// Rows that are in memory as Arrow's at a time.
 const BATCH: usize = 8192;
+
+/// Of the specification of Variant.
+const VARIANT_VERSION: i8 = 1;
 
 /// Writes the value at a pointer of a document as a Parquet file: see the [crate](crate).
 ///
@@ -69,8 +74,10 @@ fn write(
         let pair = KeyValue::new(LAYOUT.to_owned(), layout.to_owned());
         properties = properties.set_key_value_metadata(Some(vec![pair]));
     }
-    let mut file =
-        ArrowWriter::try_new(writer, Arc::clone(&plan.schema), Some(properties.build()))?;
+    let properties = ArrowWriterOptions::new()
+        .with_properties(properties.build())
+        .with_parquet_schema(parquet_schema(&plan.schema)?);
+    let mut file = ArrowWriter::try_new_with_options(writer, Arc::clone(&plan.schema), properties)?;
     let mut typed = plan.typed()?;
     for start in (0..plan.rows.len()).step_by(BATCH) {
         let rows = BATCH.min(plan.rows.len() - start);
@@ -93,6 +100,27 @@ fn write(
     }
     file.close()?;
     Ok(())
+}
+
+/// The schema with the version of Variants, which Spark demands and the library leaves out.
+fn parquet_schema(schema: &Schema) -> Result<SchemaDescriptor> {
+    let made = ArrowSchemaConverter::new().convert(schema)?;
+    let fields = made.root_schema().get_fields().iter().map(|field| {
+        let about = field.get_basic_info();
+        match about.logical_type_ref() {
+            Some(LogicalType::Variant(_)) => {
+                let group = Type::group_type_builder(field.name())
+                    .with_repetition(about.repetition())
+                    .with_logical_type(Some(LogicalType::variant(Some(VARIANT_VERSION))))
+                    .with_fields(field.get_fields().to_vec());
+                group.build().map(Arc::new)
+            }
+            _ => Ok(Arc::clone(field)),
+        }
+    });
+    let fields = fields.collect::<Result<Vec<_>, _>>()?;
+    let root = Type::group_type_builder(made.root_schema().name()).with_fields(fields).build()?;
+    Ok(SchemaDescriptor::new(Arc::new(root)))
 }
 
 fn shred(array: VariantArray, by: Option<&DataType>) -> Result<VariantArray> {

@@ -30,6 +30,7 @@ from ._errors import (
     JSONError,
     LimitError,
     MissingKeyError,
+    ParquetError,
     PatchError,
     PointerError,
     QueryError,
@@ -70,6 +71,7 @@ from ._livebuf import (
     merge_diff,
     to_json,
 )
+from ._parquet import from_parquet, to_parquet
 
 __all__ = [
     "Array",
@@ -94,6 +96,7 @@ __all__ = [
     "Matches",
     "MissingKeyError",
     "Object",
+    "ParquetError",
     "Patch",
     "PatchError",
     "PointerError",
@@ -117,11 +120,13 @@ __all__ = [
     "fence",
     "from_arrow",
     "from_json",
+    "from_parquet",
     "load",
     "loads",
     "merge_diff",
     "open",
     "to_json",
+    "to_parquet",
 ]
 
 if TYPE_CHECKING:
