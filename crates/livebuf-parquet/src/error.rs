@@ -82,7 +82,11 @@ impl From<livebuf_arrow::Error> for Error {
             Arrow::Mismatch | Arrow::Producer => ErrorKind::Parquet,
             _ => ErrorKind::Unsupported,
         };
-        let mut made = Error::new(kind, error.to_string());
+        let message = error.to_string();
+        // What the file's reader said is behind its number.
+        let reported = message.strip_prefix("the stream reports error ");
+        let reported = reported.and_then(|rest| rest.split_once(": External error: "));
+        let mut made = Error::new(kind, reported.map_or(message.as_str(), |(_, said)| said));
         made.0.core = error.core_error();
         made
     }
@@ -94,7 +98,18 @@ impl From<ArrowError> for Error {
             ArrowError::IoError(..) => ErrorKind::Io,
             _ => ErrorKind::Parquet,
         };
-        Error::new(kind, error.to_string())
+        Error::new(kind, said(&error))
+    }
+}
+
+/// The message, without the name of its kind.
+pub(crate) fn said(error: &ArrowError) -> String {
+    match error {
+        ArrowError::InvalidArgumentError(message)
+        | ArrowError::NotYetImplemented(message)
+        | ArrowError::ParquetError(message) => message.clone(),
+        ArrowError::ExternalError(cause) => cause.to_string(),
+        _ => error.to_string(),
     }
 }
 

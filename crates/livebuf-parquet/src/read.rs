@@ -15,7 +15,7 @@ use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchR
 use parquet::file::reader::ChunkReader;
 use parquet_variant_compute::{VariantArray, VariantType, unshred_variant};
 
-use crate::error::{Error, ErrorKind, Result, guarded};
+use crate::error::{Error, ErrorKind, Result, guarded, said};
 use crate::{LAYOUT, ReadOptions, VALUE, exchange, variant};
 
 /// Rows that are in memory as Arrow's at a time.
@@ -91,9 +91,8 @@ impl Unshredded {
         let Some(batch) = self.reader.next().transpose()? else { return Ok(None) };
         let columns = batch.schema_ref().fields().iter().zip(batch.columns());
         let columns = columns.map(|(field, column)| {
-            whole(field, column).map_err(|error| {
-                ArrowError::InvalidArgumentError(format!("column {:?}: {error}", field.name()))
-            })
+            whole(field, column)
+                .map_err(|error| external(format!("column {:?}: {}", field.name(), said(&error))))
         });
         RecordBatch::try_new(Arc::clone(&self.schema), columns.collect::<Result<_, _>>()?).map(Some)
     }
@@ -105,8 +104,14 @@ impl Iterator for Unshredded {
 
     fn next(&mut self) -> Option<Self::Item> {
         let batch = guarded(|| Ok(self.read()));
-        batch.unwrap_or_else(|error| Err(ArrowError::ParquetError(error.to_string()))).transpose()
+        let batch = batch.unwrap_or_else(|error| Err(external(error.to_string())));
+        batch.map_err(|error| external(said(&error))).transpose()
     }
+}
+
+/// An error whose message has nothing before it.
+fn external(message: String) -> ArrowError {
+    ArrowError::ExternalError(message.into())
 }
 
 impl RecordBatchReader for Unshredded {

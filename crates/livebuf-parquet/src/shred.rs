@@ -81,7 +81,8 @@ impl Shape {
             return Some(DataType::List(Arc::new(Field::new("element", element, true))));
         }
         // Decimals are of many types, by their digits, and one of them fits few. A column of
-        // integers would take decimals without fractions for integers.
+        // integers would take decimals without fractions for integers. Spark reads no file with a
+        // column of times or UUIDs.
         let found = if most(Kind::Int) && self.count(Kind::Decimal) == 0 {
             DataType::Int64
         } else if most(Kind::Float) {
@@ -94,14 +95,10 @@ impl Shape {
             DataType::Binary
         } else if most(Kind::Date) {
             DataType::Date32
-        } else if most(Kind::Time) {
-            DataType::Time64(TimeUnit::Microsecond)
         } else if most(Kind::DateTime) {
             micro(None)
         } else if most(Kind::Timestamp) {
             micro(Some("UTC".into()))
-        } else if most(Kind::Uuid) {
-            DataType::FixedSizeBinary(16)
         } else {
             return None;
         };

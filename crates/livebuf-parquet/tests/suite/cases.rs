@@ -8,7 +8,7 @@ use livebuf_parquet::{ReadOptions, from_parquet, from_variant};
 use crate::text;
 
 /// The cases, or `None` where they are not there.
-fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let folder = root.join("../../../shared/suites/parquet-variant");
     folder.exists().then_some(folder)

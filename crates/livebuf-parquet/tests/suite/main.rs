@@ -1,6 +1,7 @@
 //! Documents to Parquet and back; the public cases of shredded Variants; files that are wrong.
 
 mod cases;
+mod hostile;
 mod properties;
 mod round_trips;
 
