@@ -135,7 +135,7 @@ fn the_nearest_value_by_option() {
         ("1E3", None, "1000.0"),
         ("1e400", None, r#""1e400""#),
         ("100000000000000000000", Some("100000000000000000000"), "100000000000000000000"),
-        ("1000000000000000000000000000000000000000", None, "1e39"),
+        ("1000000000000000000000000000000000000000", None, "1e+39"),
     ] {
         let numbers = livebuf_json::ReadOptions::new().numbers(livebuf_json::NumberPolicy::AllText);
         let text_of = format!("[[],{value}]");
