@@ -1,5 +1,58 @@
 //! LiveBuf documents to Apache Parquet and back.
-#![allow(missing_docs)]
+//!
+//! Tables become columns of Parquet's types, by [`livebuf_arrow`]. Everything else becomes
+//! [Variant], Parquet's type for values of any type, by the crates `parquet-variant` and
+//! `parquet-variant-compute`.
+//!
+//! ```
+//! use livebuf_parquet::{ReadOptions, WriteOptions, from_parquet, to_parquet};
+//! use std::sync::Arc;
+//!
+//! let document = livebuf_json::from_str(r#"[{"id": 1, "any": "x"}, {"id": 2, "any": [1, {}]}]"#)?;
+//! let mut bytes = Vec::new();
+//! to_parquet(Arc::new(document), &mut bytes, &WriteOptions::new())?;
+//! let copy = from_parquet(bytes, &ReadOptions::new())?;
+//! assert_eq!(livebuf_json::to_string(&copy)?, r#"[{"id":1,"any":"x"},{"id":2,"any":[1,{}]}]"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Columns
+//!
+//! An array of objects has a column for each key. It is typed where one type of Arrow holds its
+//! values as they are: see [`ExportOptions::exact`](livebuf_arrow::ExportOptions::exact). Else it
+//! is a Variant. An array of other values has one column, `value`. Objects among other values, and
+//! rows of too many keys, make that a Variant. With [`WriteOptions::table`] the members of an
+//! object are rows, with their keys in a column. Anything else is one Variant in one row.
+//!
+//! In a typed column, null and a missing field are one, integers among floats become floats, and
+//! decimals get the greatest scale among them. Variants keep all that.
+//!
+//! # Variant
+//!
+//! | value | Variant's type | comes back |
+//! |---|---|---|
+//! | integers, floats, text, bytes, dates, times, timestamps, UUIDs | the same | the same |
+//! | integers beyond `i64`, of up to 38 digits | decimal of scale 0 | the same |
+//! | decimals | decimal, of the same scale | the same; of scale 0 beyond `i64`: refused |
+//! | other numbers that only text holds | none | refused |
+//! | arrays, tensors | array | array |
+//! | objects | object: its fields are sorted, their values lie in order | the same order, unless shredded |
+//! | nested deeper than 127 levels | | refused |
+//!
+//! Refused is [`ErrorKind::Unsupported`] with a pointer to the value. With
+//! [`WriteOptions::lossy`] the nearest value is written, but for the nesting.
+//!
+//! # Trust
+//!
+//! Files are those of anybody. What is wrong is an [`Error`]; where the `parquet` crates panic, it
+//! is one, too (with the default hook, the panic's message is on standard error). Variants are
+//! checked for nesting, and for values within each other, before the crates see them. A page of a
+//! file may claim up to 2 GiB, which the crates do not limit.
+//!
+//! Modules, each using only those before it: `error`, `exchange` (Arrow's data between crates),
+//! `variant` (values to Variant and back), `shred` (what is worth columns), `write`, `read`.
+//!
+//! [Variant]: https://github.com/apache/parquet-format/blob/master/VariantEncoding.md
 
 mod error;
 mod exchange;

@@ -155,13 +155,15 @@ def test_pyarrow_reads_ours(tmp_path: Path) -> None:
 
 def test_we_read_duckdb(tmp_path: Path) -> None:
     path = tmp_path / "duck.parquet"
-    cases = ", ".join(f"('{json.dumps(value)}')" for value in MIXED)
+    # DuckDB 2.0 cannot write 2**63 in a Variant that it shreds.
+    mixed = [value for value in MIXED if value != 2**63]
+    cases = ", ".join(f"('{json.dumps(value)}')" for value in mixed)
     duckdb.sql(
         f"copy (select row_number() over () - 1 as id, v::json::variant as v "
         f"from (values {cases}) t(v)) to '{path}' (format parquet)"
     )
     found = livebuf.from_parquet(path).to_python()
-    assert [plain(row["v"]) for row in found] == MIXED
+    assert [plain(row["v"]) for row in found] == mixed
     # Objects of one shape, which DuckDB shreds.
     duckdb.sql(
         f"copy (select {{'a': i, 'b': 'text ' || i, 'c': [i, i + 1]}}::variant as v "

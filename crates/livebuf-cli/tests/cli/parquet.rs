@@ -22,7 +22,9 @@ fn there_and_back() {
         r#"[{"name":"Ada","age":36},{"name":"Grace","tags":["navy","cobol"]}]"#
     );
     // What columns lose, Variants keep.
-    place.run("to-parquet a.lbuf --table /users --variant --no-shred -f -o users.parquet").success();
+    place
+        .run("to-parquet a.lbuf --table /users --variant --no-shred -f -o users.parquet")
+        .success();
     place.run("from-parquet users.parquet -f -o users.lbuf").success();
     assert_eq!(
         place.yes("to-json users.lbuf").trim(),
