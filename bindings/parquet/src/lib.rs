@@ -31,10 +31,14 @@ create_exception!(
 
 fn raised(error: &Error) -> PyErr {
     let message = error.to_string();
+    if let Some(core) = error.core_error() {
+        // As the exceptions of `livebuf` take them.
+        let offset = (core.offset() > 0).then_some(core.offset());
+        return DamagedError::new_err((message, core.kind() as u8, core.kind().name(), offset));
+    }
     match error.kind() {
         ErrorKind::NotFound => PyKeyError::new_err(message),
         ErrorKind::Unsupported => PyTypeError::new_err(message),
-        ErrorKind::Document => DamagedError::new_err(message),
         ErrorKind::Io => PyOSError::new_err(message),
         _ => PyValueError::new_err(message),
     }

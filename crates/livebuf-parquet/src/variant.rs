@@ -299,7 +299,7 @@ fn add_decimal(encoder: &mut Encoder, coefficient: i128, scale: u8) -> livebuf::
 
 fn whole_microseconds(time: NaiveDateTime) -> Option<i64> {
     let time = time.and_utc();
-    (time.timestamp_subsec_nanos() % 1000 == 0).then(|| time.timestamp_micros())
+    time.timestamp_subsec_nanos().is_multiple_of(1000).then(|| time.timestamp_micros())
 }
 
 /// Refuses values that lie within each other: a few bytes could stand for any number of them.

@@ -129,7 +129,7 @@ fn damaged_variants() {
     let mut random = Random(11);
     for _ in 0..20_000 {
         let (mut metadata, mut value) = (metadata.clone(), value.clone());
-        let part = if random.number() % 4 == 0 { &mut metadata } else { &mut value };
+        let part = if random.number().is_multiple_of(4) { &mut metadata } else { &mut value };
         let at = random.number() as usize % part.len();
         part[at] = random.number() as u8;
         let found = catch_unwind(|| from_variant(&metadata, &value));

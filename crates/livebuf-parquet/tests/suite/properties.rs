@@ -142,17 +142,14 @@ fn random_documents() {
         }
         match round(&document, &WriteOptions::new().variant(true)) {
             Ok(copy) => {
-                assert!(
-                    sorted(&copy).same(&sorted(&tree)),
-                    "seed {seed} at {}",
-                    difference(&tree, &copy)
-                )
+                let is_same = sorted(&copy).same(&sorted(&tree));
+                assert!(is_same, "seed {seed} at {}", difference(&tree, &copy));
             }
             Err(error) => assert!(is_lost(&tree), "seed {seed}: {error}"),
         }
         match round(&document, &WriteOptions::new()) {
             Ok(copy) => {
-                assert!(is_kept(&tree, &copy), "seed {seed} at {}", difference(&tree, &copy))
+                assert!(is_kept(&tree, &copy), "seed {seed} at {}", difference(&tree, &copy));
             }
             Err(error) => assert!(is_lost(&tree), "seed {seed}: {error}"),
         }
