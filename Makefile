@@ -18,25 +18,29 @@ JOBS ?= 2
 NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test test-rust test-python test-engines test-sqlite test-duckdb test-size test-features test-long \
+.PHONY: demo test test-rust test-python test-engines test-parquet test-sqlite test-duckdb test-size test-features test-long \
 	test-files test-address test-thread test-miri test-32 test-shared python-debug fuzz coverage lint \
 	lint-rust lint-python fmt bench bench-sqlite bench-duckdb python bench-python bench-engines release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
-	@$(CARGO) build --release --quiet -p livebuf-cli --features trace
+	@$(CARGO) build --release --quiet -p livebuf-cli --no-default-features --features trace
 	@mkdir -p .demo
 ifeq ($(strip $(FILE)),)
 	@metadata() { $(CARGO) metadata --format-version 1 "$$@" > .demo/metadata.json 2> .demo/cargo.log; }; \
 		metadata || metadata --offline || metadata --offline --no-deps || { cat .demo/cargo.log; exit 1; }
 endif
-	@$(CARGO) run --release --quiet -p livebuf-cli --features trace -- \
+	@$(CARGO) run --release --quiet -p livebuf-cli --no-default-features --features trace -- \
 		demo $(if $(strip $(FILE)),"$(FILE)",.demo/metadata.json) -f -o .demo/document.lbuf
 
 test: test-rust test-python
 
+# All default features but the command's Parquet, which takes minutes to build: see test-parquet.
+DEFAULTS := livebuf/default,livebuf-c/default,livebuf-log/default
+
 test-rust:
-	$(CARGO) test --workspace --exclude livebuf-python --exclude livebuf-sqlite --exclude livebuf-duckdb
+	$(CARGO) test --workspace --exclude livebuf-python --exclude livebuf-sqlite --exclude livebuf-duckdb --exclude livebuf-parquet \
+		--exclude livebuf-parquet-python --no-default-features --features $(DEFAULTS)
 	$(CARGO) test -p livebuf --features trace --test pages
 
 # Built with debug assertions; what users install is `make python`.
@@ -56,9 +60,15 @@ $(VENV_ENGINES)/ready: bindings/python/pyproject.toml
 
 # SQLite; DuckDB; Dask on two processes, Spark on two executors; the code in docs/engines.md. Downloads half a
 # gigabyte once. Spark needs Java 17.
-test-engines: test-sqlite test-duckdb python-debug $(VENV_ENGINES)/ready
+test-engines: test-sqlite test-duckdb test-parquet python-debug $(VENV_ENGINES)/ready
+	$(VENV)/bin/maturin build --profile dev --quiet -m bindings/parquet/Cargo.toml -i $(VENV)/bin/python -o $(WHEELS)
 	$(VENV_ENGINES)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
 	cd bindings/python && ../../$(VENV_ENGINES)/bin/python -m pytest tests/engines
+
+# Built apart from the rest, which would wait for the arrow and parquet crates.
+test-parquet:
+	$(CARGO) test -p livebuf-parquet -p livebuf-cli --test suite --test cli -- parquet:: cases:: round_trips:: properties:: hostile::
+	$(CARGO) test -p livebuf-parquet --doc
 
 # The extension for SQLite, loaded by apsw's SQLite. Its features are not those of the other
 # tests' crates, so it is built by itself.

@@ -24,6 +24,7 @@ BUILT_IN = {
     "JSONError": json.JSONDecodeError,
     "LimitError": ValueError,
     "MissingKeyError": KeyError,
+    "ParquetError": ValueError,
     "DeltaError": ValueError,
     "PatchError": ValueError,
     "PointerError": ValueError,
@@ -41,7 +42,7 @@ def caught(action: Any) -> livebuf.Error:
 
 
 def test_hierarchy() -> None:
-    assert len(CLASSES) == 19
+    assert len(CLASSES) == 20
     for error in CLASSES:
         assert issubclass(error, livebuf.Error)
         built_in = BUILT_IN.get(error.__name__)

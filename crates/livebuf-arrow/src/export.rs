@@ -11,7 +11,7 @@ use crate::document::{Document, Known, Pinned, can_have};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::made::{self, Batches};
 use crate::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
-use crate::infer::{Left, Path, Rows, Seen};
+use crate::infer::{Choice, Left, Path, Rows, Seen};
 use crate::schema::{Field, Layout, Type};
 
 /// How text is laid out in Arrow.
@@ -33,9 +33,8 @@ pub enum TextLayout {
 /// How arrays of documents become Arrow's.
 #[derive(Clone, Debug)]
 pub struct ExportOptions {
-    pub(crate) narrow: bool,
+    pub(crate) choice: Choice,
     copy: bool,
-    pub(crate) text: Layout,
     pub(crate) batch_rows: usize,
     pub(crate) max_cells: Option<u64>,
 }
@@ -47,7 +46,7 @@ pub(crate) const CELLS: u64 = 64;
 impl Default for ExportOptions {
     fn default() -> Self {
         let (batch_rows, max_cells) = (1 << 16, None);
-        ExportOptions { narrow: false, copy: false, text: Layout::Small, batch_rows, max_cells }
+        ExportOptions { choice: Choice::default(), copy: false, batch_rows, max_cells }
     }
 }
 
@@ -62,7 +61,15 @@ impl ExportOptions {
     /// codes are borrowed.
     #[must_use]
     pub fn narrow(mut self, narrow: bool) -> Self {
-        self.narrow = narrow;
+        self.choice.narrow = narrow;
+        self
+    }
+
+    /// Floats do not round integers: a column of floats and of integers that doubles do not hold
+    /// is one of mixed values.
+    #[must_use]
+    pub fn exact(mut self, exact: bool) -> Self {
+        self.choice.exact = exact;
         self
     }
 
@@ -76,7 +83,7 @@ impl ExportOptions {
     /// How text is laid out, JSON text too.
     #[must_use]
     pub fn text(mut self, text: TextLayout) -> Self {
-        self.text = match text {
+        self.choice.text = match text {
             TextLayout::Utf8 => Layout::Small,
             TextLayout::LargeUtf8 => Layout::Large,
             TextLayout::Utf8View => Layout::View,
@@ -239,6 +246,14 @@ impl Exporter {
     pub fn columns(&self) -> Result<Vec<(String, String)>> {
         let fields = self.fields()?.into_iter();
         Ok(fields.map(|field| (field.name, field.kind.to_string())).collect())
+    }
+
+    /// Whether each column is JSON text of mixed values, or has such text in it.
+    ///
+    /// # Errors
+    /// As [`schema`](Self::schema).
+    pub fn mixed(&self) -> Result<Vec<bool>> {
+        Ok(self.fields()?.iter().map(|field| field.kind.is_mixed()).collect())
     }
 
     /// The schema: a struct with a field for each column. Constant time for each column where
@@ -488,7 +503,7 @@ impl Exporter {
                 return Ok(None);
             }
             cells = cells.saturating_add(seen.cells(count));
-            let field = seen.into_field(path.join("."), self.options.narrow, self.options.text);
+            let field = seen.into_field(path.join("."), self.options.choice);
             chosen.push((Path::Below(path.clone()), field));
         }
         Ok((cells <= self.most_cells()).then_some(Ok(Rows::Selected(chosen))))
@@ -516,7 +531,7 @@ impl Exporter {
             );
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let mut shape = seen.into_rows(self.options.narrow, self.options.text)?;
+        let mut shape = seen.into_rows(self.options.choice)?;
         if let Some(key) = key {
             let mut chosen = vec![(Path::Key, self.key_field(key))];
             match shape {
@@ -537,7 +552,7 @@ impl Exporter {
 
     /// The column of an object's keys.
     fn key_field(&self, name: String) -> Field {
-        Field { nullable: false, ..Field::new(name, Type::Text(self.options.text)) }
+        Field { nullable: false, ..Field::new(name, Type::Text(self.options.choice.text)) }
     }
 
     fn most_cells(&self) -> u64 {
@@ -565,7 +580,7 @@ impl Exporter {
                 return Err(no_column(path));
             }
             cells = cells.saturating_add(seen.cells(rows.len() as u64));
-            let field = seen.into_field(path.join("."), self.options.narrow, self.options.text);
+            let field = seen.into_field(path.join("."), self.options.choice);
             chosen.push((Path::Below(path.clone()), field));
         }
         if cells > self.most_cells() {

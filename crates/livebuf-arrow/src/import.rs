@@ -1,5 +1,6 @@
 //! Arrow's arrays into documents: rows become objects, event by event.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use half::f16;
@@ -14,10 +15,19 @@ use crate::ffi::{ArrowArrayStream, RecordBatch};
 use crate::schema::{Field, Number, Type, Unit};
 use crate::text;
 
+/// Adds a value of Variant to a document: its metadata, its bytes, where it goes.
+///
+/// # Errors
+/// What is wrong with it.
+pub type VariantDecoder =
+    fn(&[u8], &[u8], &mut Encoder) -> std::result::Result<(), Cow<'static, str>>;
+
 /// How Arrow's arrays become documents.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
     skip_nulls: bool,
+    values: bool,
+    variant: Option<VariantDecoder>,
     encode: EncodeOptions,
 }
 
@@ -32,6 +42,21 @@ impl ImportOptions {
     #[must_use]
     pub fn skip_nulls(mut self, skip_nulls: bool) -> Self {
         self.skip_nulls = skip_nulls;
+        self
+    }
+
+    /// Rows of one column become its values, not objects. Rows of several stay objects.
+    #[must_use]
+    pub fn values(mut self, values: bool) -> Self {
+        self.values = values;
+        self
+    }
+
+    /// Decodes structs of the extension `arrow.parquet.variant`, whose fields are `metadata` and
+    /// `value`. Without, they are objects of bytes.
+    #[must_use]
+    pub fn variant(mut self, decoder: VariantDecoder) -> Self {
+        self.variant = Some(decoder);
         self
     }
 
@@ -70,7 +95,7 @@ pub fn from_stream(stream: ArrowArrayStream, options: &ImportOptions) -> Result<
 
 struct Import {
     field: Field,
-    skip_nulls: bool,
+    options: ImportOptions,
     encoder: Encoder,
     count: usize,
     /// Text of the date or number at hand.
@@ -82,18 +107,25 @@ impl Import {
         check_names(&field.kind)?;
         let mut encoder = Encoder::with_options(options.encode);
         encoder.begin_array()?;
-        let (field, skip_nulls) = (field.clone(), options.skip_nulls);
-        Ok(Import { field, skip_nulls, encoder, count: 0, text: String::new() })
+        let (field, options) = (field.clone(), options.clone());
+        Ok(Import { field, options, encoder, count: 0, text: String::new() })
     }
 
     fn rows(&mut self, values: &Values<'_>) -> Result<()> {
         let first = self.count;
+        let (kind, rows) = match (&self.field.kind, &values.data) {
+            (Type::Struct(fields), Data::Struct(columns)) if self.options.values => {
+                match (fields.as_slice(), columns.as_slice()) {
+                    ([field], [column]) => (&field.kind, column),
+                    _ => (&self.field.kind, values),
+                }
+            }
+            _ => (&self.field.kind, values),
+        };
         for row in 0..values.length {
             let mut events =
-                Events { encoder: &mut self.encoder, text: &mut self.text, skip: self.skip_nulls };
-            events
-                .value(&self.field.kind, values, row)
-                .map_err(|error| error.at_row(first + row))?;
+                Events { encoder: &mut self.encoder, text: &mut self.text, options: &self.options };
+            events.value(kind, rows, row).map_err(|error| error.at_row(first + row))?;
         }
         self.count += values.length;
         Ok(())
@@ -108,7 +140,7 @@ impl Import {
 /// Refuses structs with two fields of one name: an object holds one of them only.
 fn check_names(kind: &Type) -> Result<()> {
     match kind {
-        Type::Struct(fields) => {
+        Type::Struct(fields) | Type::Variant(fields) => {
             let mut names = HashSet::new();
             for field in fields {
                 if !names.insert(field.name.as_str()) {
@@ -130,7 +162,7 @@ fn check_names(kind: &Type) -> Result<()> {
 struct Events<'e> {
     encoder: &'e mut Encoder,
     text: &'e mut String,
-    skip: bool,
+    options: &'e ImportOptions,
 }
 
 fn short() -> Error {
@@ -176,10 +208,13 @@ impl Events<'_> {
             (Data::Views(views, buffers), _) => {
                 self.bytes(kind, Values::view(views, buffers, index)?)?;
             }
-            (Data::Struct(children), Type::Struct(fields)) => {
+            (Data::Struct(children), Type::Variant(fields)) if self.options.variant.is_some() => {
+                self.variant(fields, children, index)?;
+            }
+            (Data::Struct(children), Type::Struct(fields) | Type::Variant(fields)) => {
                 self.encoder.begin_object()?;
                 for (child, field) in children.iter().zip(fields) {
-                    if self.skip && is_null(child, index) {
+                    if self.options.skip_nulls && is_null(child, index) {
                         continue;
                     }
                     self.encoder
@@ -217,6 +252,28 @@ impl Events<'_> {
             _ => return Err(Error::new(ErrorKind::Mismatch, "the array is not of its type")),
         }
         Ok(())
+    }
+
+    fn variant(&mut self, fields: &[Field], children: &[Values<'_>], index: usize) -> Result<()> {
+        let part = |name: &str| {
+            let found = fields.iter().zip(children).find(|(field, _)| field.name == name);
+            let bytes = match found.map(|(_, child)| (child.is_valid(index), &child.data)) {
+                Some((true, Data::Variable(offsets, bytes))) => bytes.get(offsets.range(index)),
+                Some((true, Data::Views(views, buffers))) => {
+                    Some(Values::view(views, buffers, index)?)
+                }
+                _ => None,
+            };
+            bytes.ok_or_else(|| {
+                Error::new(ErrorKind::Mismatch, format!("a Variant lacks its {name}"))
+            })
+        };
+        let (metadata, value) = (part("metadata")?, part("value")?);
+        match self.options.variant {
+            Some(decode) => decode(metadata, value, self.encoder)
+                .map_err(|message| Error::new(ErrorKind::Mismatch, message)),
+            None => Ok(()),
+        }
     }
 
     fn elements(

@@ -74,6 +74,11 @@ impl Range {
         self.low = self.low.min(low.into());
         self.high = self.high.max(high.into());
     }
+
+    /// Whether a double does not hold every integer in it.
+    fn is_rounded(self) -> bool {
+        self.low < -(1 << 53) || self.high > 1 << 53
+    }
 }
 
 impl Digits {
@@ -527,16 +532,15 @@ impl<'a> Seen<'a> {
     }
 
     /// The column of these values.
-    pub(crate) fn into_field(self, name: String, narrow: bool, text: Layout) -> Field {
-        Field::new(name, Chosen { narrow, text }.kind(self))
+    pub(crate) fn into_field(self, name: String, choice: Choice) -> Field {
+        Field::new(name, choice.kind(self))
     }
 
     /// The columns of rows that are objects, or the one column of other values.
-    pub(crate) fn into_rows(self, narrow: bool, text: Layout) -> Result<Rows> {
-        let chosen = Chosen { narrow, text };
+    pub(crate) fn into_rows(self, choice: Choice) -> Result<Rows> {
         let rows = match self.kinds {
-            0 | OBJECT => Rows::Objects(chosen.fields(self.members)),
-            _ => Rows::Values(Field::new("value", chosen.kind(self))),
+            0 | OBJECT => Rows::Objects(choice.fields(self.members)),
+            _ => Rows::Values(Field::new("value", choice.kind(self))),
         };
         let fields = match &rows {
             Rows::Objects(fields) => fields,
@@ -590,12 +594,15 @@ impl Rows {
 }
 
 /// How types are chosen where there is a choice.
-struct Chosen {
-    narrow: bool,
-    text: Layout,
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Choice {
+    pub(crate) narrow: bool,
+    pub(crate) text: Layout,
+    /// Floats are no type for integers that they would round.
+    pub(crate) exact: bool,
 }
 
-impl Chosen {
+impl Choice {
     fn fields(&self, members: Members<'_>) -> Vec<Field> {
         members
             .list
@@ -613,7 +620,12 @@ impl Chosen {
             BOOL => Type::Bool,
             INTEGER => self.integer(&seen).map_or(Type::Json(self.text), Type::Number),
             FLOAT if self.narrow && !seen.double => Type::Number(Number::F32),
-            kinds if kinds & !(INTEGER | FLOAT) == 0 => Type::Number(Number::F64),
+            kinds if kinds & !(INTEGER | FLOAT) == 0 => {
+                match self.exact && seen.values.is_rounded() {
+                    true => Type::Json(self.text),
+                    false => Type::Number(Number::F64),
+                }
+            }
             TEXT => match seen.texts {
                 Texts::Codes(codes) if self.narrow => {
                     Type::Dictionary(codes, Box::new(Type::Text(self.text)))
@@ -676,7 +688,7 @@ mod tests {
         let mut seen = Seen::default();
         let array = document.valid().unwrap().root().as_array().unwrap();
         seen.column(array.as_column(), 0);
-        Chosen { narrow, text: Layout::Small }.kind(seen)
+        Choice { narrow, ..Choice::default() }.kind(seen)
     }
 
     #[test]

@@ -263,16 +263,16 @@ impl Joined {
             );
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        let (narrow, text) = (self.options.narrow, self.options.text);
+        let choice = self.options.choice;
         let Some(paths) = paths else {
             let seen = all.pop().unwrap_or_default().0;
-            return seen.into_rows(narrow, text);
+            return seen.into_rows(choice);
         };
-        let chosen = paths.iter().zip(all).map(|(path, (seen, there))| match there || rows == 0 {
-            true => Ok((Path::Below(path.clone()), seen.into_field(path.join("."), narrow, text))),
+        let columns = paths.iter().zip(all).map(|(path, (seen, there))| match there || rows == 0 {
+            true => Ok((Path::Below(path.clone()), seen.into_field(path.join("."), choice))),
             false => Err(no_column(path)),
         });
-        Ok(Rows::Selected(chosen.collect::<Result<_>>()?))
+        Ok(Rows::Selected(columns.collect::<Result<_>>()?))
     }
 }
 

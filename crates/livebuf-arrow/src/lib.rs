@@ -163,5 +163,5 @@ pub use document::{Document, Known};
 pub use error::{Error, ErrorKind};
 pub use export::{ExportOptions, Exporter, TextLayout};
 pub use ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, RecordBatch};
-pub use import::{ImportOptions, from_batch, from_stream};
+pub use import::{ImportOptions, VariantDecoder, from_batch, from_stream};
 pub use joined::{Documents, Joined, Refused, Types};

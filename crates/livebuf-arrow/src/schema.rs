@@ -62,9 +62,10 @@ impl Number {
 }
 
 /// How text and bytes of any length lie in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// Four-byte offsets.
+    #[default]
     Small,
     /// Eight-byte offsets.
     Large,
@@ -157,6 +158,8 @@ pub(crate) enum Type {
     Timestamp(Unit, String),
     Duration(Unit),
     Struct(Vec<Field>),
+    /// A struct of the extension `arrow.parquet.variant`: to be imported only.
+    Variant(Vec<Field>),
     List(Box<Field>),
     LargeList(Box<Field>),
     FixedList(Box<Field>, usize),
@@ -223,7 +226,7 @@ impl Type {
             Type::Time(unit) => return format!("tt{}", unit.code()),
             Type::Timestamp(unit, zone) => return format!("ts{}:{zone}", unit.code()),
             Type::Duration(unit) => return format!("tD{}", unit.code()),
-            Type::Struct(_) => "+s",
+            Type::Struct(_) | Type::Variant(_) => "+s",
             Type::List(_) => "+l",
             Type::LargeList(_) => "+L",
             Type::FixedList(_, length) => return format!("+w:{length}"),
@@ -270,6 +273,15 @@ impl Type {
                 Some(item)
             }
             _ => None,
+        }
+    }
+
+    /// Whether it is JSON text of mixed values, or has such text in it.
+    pub(crate) fn is_mixed(&self) -> bool {
+        match self {
+            Type::Json(_) => true,
+            Type::Struct(fields) => fields.iter().any(|field| field.kind.is_mixed()),
+            kind => kind.item().is_some_and(|item| item.kind.is_mixed()),
         }
     }
 
@@ -393,6 +405,7 @@ impl fmt::Display for Type {
             Type::Timestamp(..) => "timestamp",
             Type::Duration(_) => "duration",
             Type::Struct(_) => "struct",
+            Type::Variant(_) => "variant",
             Type::List(_) => "list",
             Type::LargeList(_) => "large_list",
             Type::FixedList(_, length) => return write!(f, "fixed_size_list({length})"),

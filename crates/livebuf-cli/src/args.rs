@@ -33,6 +33,23 @@ pub(crate) enum Command {
     /// printed once everything is known to be right. Longer JSON is printed as it is made, so a
     /// part of it may come before such a message. With -o, OUT is made whole or not at all.
     ToJson(ToJson),
+    /// Make a Parquet file of a document
+    ///
+    /// An array of objects becomes columns of Parquet's types. Columns of mixed values become
+    /// Variants; so does a document that is no array, in one row. Arrays of other values have one
+    /// column, "value".
+    ///
+    /// Two things are not kept. The order of keys in Variants is, with --variant --no-shred. A
+    /// field that is missing comes back as null, unless with --variant. Values that Variant has no
+    /// place for are refused: see --lossy.
+    #[cfg(feature = "parquet")]
+    ToParquet(ToParquet),
+    /// Make a document of a Parquet file: an array with an object for each row
+    ///
+    /// What to-parquet made of one value, or of an array of other values than objects, becomes
+    /// that again.
+    #[cfg(feature = "parquet")]
+    FromParquet(FromParquet),
     /// Print the values at pointers as JSON, one a line
     ///
     /// Pointers to nothing are skipped: the other values are printed, the first such pointer is
@@ -183,6 +200,55 @@ pub(crate) enum NonFinite {
 /// The widths that columns of numbers have.
 fn widths() -> impl TypedValueParser<Value = u8> {
     PossibleValuesParser::new(["1", "2", "4", "8"]).try_map(|width| width.parse::<u8>())
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Args, Debug)]
+pub(crate) struct ToParquet {
+    /// The document
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// Write what is at this pointer. The members of an object there are rows, too
+    #[arg(long, value_name = "POINTER")]
+    pub(crate) table: Option<String>,
+    /// Write each row as one Variant, in a column "value"
+    #[arg(long)]
+    pub(crate) variant: bool,
+    /// Store no part of Variants as columns of their own
+    #[arg(long)]
+    pub(crate) no_shred: bool,
+    /// Write the nearest value where Variant cannot keep one: a number of many digits
+    #[arg(long)]
+    pub(crate) lossy: bool,
+    /// How pages are compressed
+    #[arg(long, value_name = "HOW", default_value = "snappy")]
+    pub(crate) compression: Compression,
+}
+
+/// How pages of a Parquet file are compressed.
+#[cfg(feature = "parquet")]
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Compression {
+    /// Not at all
+    None,
+    /// Snappy: fast, and read by all
+    Snappy,
+    /// Zstandard: smaller
+    Zstd,
+}
+
+#[cfg(feature = "parquet")]
+#[derive(Args, Debug)]
+pub(crate) struct FromParquet {
+    /// The Parquet file (- is standard input)
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    /// Leave out fields that are null
+    #[arg(long)]
+    pub(crate) skip_nulls: bool,
 }
 
 #[derive(Args, Debug)]

@@ -1,6 +1,6 @@
 //! Whole documents: from JSON, to JSON, compacted.
 
-use crate::args::{self, Compact, Duplicates, FromJson, Numbers, ToJson};
+use crate::args::{self, Compact, Duplicates, FromJson, Numbers, Output, ToJson};
 use crate::failure::{Failure, Outcome, counted, grouped, name};
 use crate::progress;
 use crate::sink::{
@@ -61,12 +61,7 @@ pub(crate) fn from_json(args: &FromJson) -> Outcome {
     if args.each {
         return from_each_line(args, output.unwrap_or(Path::new("")));
     }
-    // Refused before the work is done, if it cannot be written.
-    let target = output.filter(|_| !is_stdout(output));
-    match target {
-        Some(path) => check_new_file(path, args.output.force)?,
-        None => refuse_terminal(BINARY)?,
-    }
+    check_output(&args.output)?;
     let text = read(&args.input)?;
     let options = args.options();
     let total = Some(text.len() as u64);
@@ -80,15 +75,28 @@ pub(crate) fn from_json(args: &FromJson) -> Outcome {
             }
         });
     let document = document.map_err(|error| args.refused(&text, &error))?;
-    match target {
-        Some(path) => {
-            let mut file = NewFile::create(path, args.output.force)?;
-            file.write(document.as_bytes())?;
+    write(&args.output, document.as_bytes())
+}
+
+/// Refuses an output that [`write`] would refuse, before the work is done.
+pub(crate) fn check_output(output: &Output) -> Outcome {
+    match output.output.as_deref() {
+        Some(path) if path != Path::new("-") => check_new_file(path, output.force),
+        _ => refuse_terminal(BINARY),
+    }
+}
+
+/// Writes binary where an option says.
+pub(crate) fn write(output: &Output, bytes: &[u8]) -> Outcome {
+    match output.output.as_deref() {
+        Some(path) if path != Path::new("-") => {
+            let mut file = NewFile::create(path, output.force)?;
+            file.write(bytes)?;
             file.finish()
         }
-        None => {
+        _ => {
             let mut out = Out::binary(BINARY)?;
-            out.write(document.as_bytes())?;
+            out.write(bytes)?;
             out.finish()
         }
     }

@@ -5,7 +5,7 @@
 //! | `args` | what the command line takes |
 //! | `failure` | errors and the exit status |
 //! | `source`, `sink`, `progress` | input, output, and progress on a terminal |
-//! | `convert`, `look`, `query`, `edit`, `diff`, `delta`, `inspect`, `log`, `demo` | the commands |
+//! | `convert`, `look`, `query`, `edit`, `diff`, `delta`, `inspect`, `log`, `parquet`, `demo` | the commands |
 
 mod args;
 mod columns;
@@ -18,6 +18,8 @@ mod failure;
 mod inspect;
 mod log;
 mod look;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod progress;
 mod query;
 mod sink;
@@ -67,6 +69,10 @@ fn run(command: Command) -> Outcome {
         Command::FromJson(args) => convert::from_json(&args),
         Command::ToJson(args) => convert::to_json(&args),
         Command::Compact(args) => convert::compact(&args),
+        #[cfg(feature = "parquet")]
+        Command::ToParquet(args) => parquet::to_parquet(&args),
+        #[cfg(feature = "parquet")]
+        Command::FromParquet(args) => parquet::from_parquet(&args),
         Command::Get(args) => look::get(&args),
         Command::Keys(args) => look::keys(&args),
         Command::Validate(args) => look::validate(&args),

@@ -30,6 +30,7 @@ from ._errors import (
     JSONError,
     LimitError,
     MissingKeyError,
+    ParquetError,
     PatchError,
     PointerError,
     QueryError,
@@ -71,6 +72,7 @@ from ._livebuf import (
     merge_diff,
     to_json,
 )
+from ._parquet import from_parquet, to_parquet
 
 __all__ = [
     "Array",
@@ -95,6 +97,7 @@ __all__ = [
     "Matches",
     "MissingKeyError",
     "Object",
+    "ParquetError",
     "Partial",
     "Patch",
     "PatchError",
@@ -119,11 +122,13 @@ __all__ = [
     "fence",
     "from_arrow",
     "from_json",
+    "from_parquet",
     "load",
     "loads",
     "merge_diff",
     "open",
     "to_json",
+    "to_parquet",
 ]
 
 if TYPE_CHECKING:

@@ -65,6 +65,10 @@ class BadValueError(EncodeError, ValueError):
     """A date, time or `Decimal` that no document can hold; the message says what to do."""
 
 
+class ParquetError(Error, ValueError):
+    """The bytes are no Parquet file, a damaged one, or one with types that no document has."""
+
+
 class TensorError(Error, ValueError):
     """A tensor keeps its type and shape: a value is not of its type, or its length would change."""
 

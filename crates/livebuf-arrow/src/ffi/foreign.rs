@@ -9,7 +9,7 @@ use std::slice;
 
 use super::{
     ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, PARAMETERS, RecordBatch,
-    TENSOR, UUID,
+    TENSOR, UUID, VARIANT,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::schema::{Field, Layout, MAX_DEPTH, Number, Type};
@@ -55,6 +55,9 @@ impl ArrowSchema {
         let format = text(self.format)?.ok_or_else(|| mismatch("the format is missing"))?;
         let kind = match Type::parse(format, children)? {
             Type::FixedBinary(16) if self.metadata(EXTENSION)? == Some(UUID) => Type::Uuid,
+            Type::Struct(fields) if self.metadata(EXTENSION)? == Some(VARIANT) => {
+                Type::Variant(fields)
+            }
             Type::FixedList(item, length) if self.metadata(EXTENSION)? == Some(TENSOR) => {
                 let shape = self.metadata(PARAMETERS)?.and_then(shape).unwrap_or_default();
                 let tensor = Type::tensor(&item, length, &shape);
@@ -283,7 +286,7 @@ impl<'a> Source<'a> {
         let (first, length) = (self.first, self.length);
         let buffers = match kind {
             Type::Null => 0,
-            Type::Struct(_) | Type::FixedList(..) | Type::Tensor(_) => 1,
+            Type::Struct(_) | Type::Variant(_) | Type::FixedList(..) | Type::Tensor(_) => 1,
             Type::Text(Layout::View) | Type::Binary(Layout::View) => {
                 usize::try_from(self.array.n_buffers).unwrap_or(0).max(3)
             }
@@ -320,7 +323,7 @@ impl<'a> Source<'a> {
                     let (offsets, end) = self.offsets(*layout == Layout::Large)?;
                     Data::Variable(offsets, self.bytes(2, 0, end)?)
                 }
-                Type::Struct(fields) => {
+                Type::Struct(fields) | Type::Variant(fields) => {
                     let children =
                         self.children(fields.len())?.zip(fields).map(|(child, field)| {
                             Values::read(&field.kind, child?, Some((first, length)))

@@ -45,7 +45,7 @@ pub(crate) fn schema(field: &Field) -> Result<ArrowSchema> {
         })
     };
     let below: &[Field] = match &field.kind {
-        Type::Struct(fields) => fields,
+        Type::Struct(fields) | Type::Variant(fields) => fields,
         kind => kind.item().map_or(&[], std::slice::from_ref),
     };
     // Made before any becomes a pointer, so that an error leaks none.

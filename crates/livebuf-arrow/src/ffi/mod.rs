@@ -23,6 +23,8 @@ const EXTENSION: &[u8] = b"ARROW:extension:name";
 const PARAMETERS: &[u8] = b"ARROW:extension:metadata";
 /// The canonical extension type of tensors of one shape.
 const TENSOR: &[u8] = b"arrow.fixed_shape_tensor";
+/// The canonical extension type of Variant, Parquet's type for values of any type.
+const VARIANT: &[u8] = b"arrow.parquet.variant";
 /// The canonical extension type of UUIDs.
 const UUID: &[u8] = b"arrow.uuid";
 

@@ -3,6 +3,8 @@
 #![cfg(unix)]
 
 mod changes;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod readme;
 
 use assert_cmd::Command;

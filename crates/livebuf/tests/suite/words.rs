@@ -42,6 +42,7 @@ fn rust() -> Names {
         "livebuf",
         "livebuf-json",
         "livebuf-arrow",
+        "livebuf-parquet",
         "livebuf-log",
         "livebuf-patch",
         "livebuf-query",
@@ -141,6 +142,7 @@ fn python() -> Names {
     // Of the rest only what is public: the classes of errors, and functions.
     names.extend(defined(&text("bindings/python/python/livebuf/_errors.py")));
     names.extend(defined(&text("bindings/python/python/livebuf/__init__.py")));
+    names.extend(defined(&text("bindings/python/python/livebuf/_parquet.py")));
     names.retain(|name| !name.starts_with('_'));
     names
 }
