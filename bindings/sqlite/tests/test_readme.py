@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+PAGES = Path(__file__).resolve().parents[3] / "docs"
 
 
 def statements():
