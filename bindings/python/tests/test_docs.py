@@ -277,8 +277,7 @@ def test_figures_are_those_of_the_records(page: str) -> None:
             assert any(figure in records[mark] for mark in marks), f"{page}: {figure}: {line}"
             count += 1
     assert count >= 20
-    for mark, path in RECORDS.items():
-        assert mark not in text or Path(path).name.removeprefix("docs/") in text
+    assert all(Path(path).name in text for mark, path in RECORDS.items() if mark in text)
 
 
 class Links(HTMLParser):
