@@ -16,10 +16,10 @@ def outward(text: str, page: str, repository: str) -> str:
     """The page's text, with links that leave docs/ made links of the repository."""
 
     def replaced(link: re.Match[str]) -> str:
-        path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), link[1]))
-        return link[0] if path.startswith("docs/") else f"]({repository}/blob/main/{path}"
+        path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), link[2]))
+        return link[0] if path.startswith("docs/") else f"{link[1]}{repository}/blob/main/{path}"
 
-    return re.sub(r"\]\((\.\./[^)#\s]*)", replaced, text)
+    return re.sub(r"(\]\(|^\[[^\]]+\]: )(\.\./[^)#\s]*)", replaced, text, flags=re.MULTILINE)
 
 
 def walk(items: list[Any], repository: str) -> None:

@@ -52,7 +52,8 @@ Python also has a class for each way to react: see [Errors in Python](python.md#
 
 - **1 to 3**: these bytes are no document, or one of a newer version. JSON must be converted first.
 - **4 to 16**: the bytes are damaged. No other call can help: take another copy.
-- **17 to 22**: a limit was reached. The message names it. Set a higher one, or give a larger buffer.
+- **17 to 22**: a limit was reached. The message names it. Set a higher one, or give a larger
+  buffer.
 - **23 to 31**: the call does not fit the document as it is now. Look the place up again, or check
   before.
 - **32**: the operating system refused. The detail is its error number.

@@ -1,7 +1,7 @@
 """Draws a document's bytes: those that one look-up reads, and those that one edit writes.
 
-`python docs/images/buffer.py` writes `buffer.svg` and `document.svg`. The bytes are real ones. A byte
-counts as read if the answer changes, or is an error, for some other value of that byte.
+`python docs/images/buffer.py` writes `buffer.svg` and `document.svg`. The bytes are real ones. A
+byte counts as read if the answer changes, or is an error, for some other value of that byte.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import livebuf
-
 
 
 class Shown(NamedTuple):
@@ -160,7 +159,10 @@ def draw(shown: Shown) -> str:
     y = top + lines * HIGH + 12
     for kind, text in (
         ("read", f"the {len(read)} bytes that doc.pointer({shown.read!r}) depends on"),
-        ("written", f"the {len(written)} bytes that doc.set_pointer({shown.written!r}, {shown.new!r}) writes"),
+        (
+            "written",
+            f"the {len(written)} bytes that doc.set_pointer{shown.written, shown.new} writes",
+        ),
     ):
         box(LEFT, y, WIDE, kind)
         write(LEFT + WIDE + 8, y + 15, text, "note")

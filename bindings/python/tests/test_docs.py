@@ -177,17 +177,13 @@ def test_pages_that_are_made_from_the_code() -> None:
 
 def prose(page: Path) -> str:
     """A page without its code."""
-    text = re.sub(
-        r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S
-    )
+    text = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     return re.sub(r"`[^`\n]*`", "`code`", text)
 
 
 def anchors(page: Path) -> set[str]:
     """What GitHub and mdBook call the headings."""
-    text = re.sub(
-        r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S
-    )
+    text = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     found: set[str] = set()
     for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower().strip()
@@ -234,7 +230,7 @@ def test_code_of_every_language_is_run() -> None:
         "python": None,
         # crates/livebuf-cli/tests/cli/readme.rs takes all pages.
         "console": None,
-        # bindings/sqlite/tests/test_readme.py takes all pages.
+        # bindings/sqlite/tests/test_pages.py takes all pages.
         "sql": None,
         # Includes the pages as documentation.
         "rust": PROJECT / "crates/livebuf-query/src/pages.rs",
