@@ -100,6 +100,7 @@ def shown(items: list[Definition]) -> str:
         lines += [f"@{name}" for name in ("classmethod", "staticmethod") if has(item, name)]
         returns = f" -> {ast.unparse(item.returns)}" if item.returns else ""
         arguments = [spaced(argument) for argument in split(ast.unparse(item.args))]
+        arguments = arguments[arguments[:1] in (["self"], ["cls"]) :]
         line = f"{item.name}({', '.join(arguments)}){returns}"
         if len(line) > 90:
             line = f"{item.name}(\n    " + ",\n    ".join(arguments) + f",\n){returns}"
@@ -161,10 +162,8 @@ def documented(name: str, stub: ast.ClassDef) -> list[str]:
     parts = [f"### {name}\n"]
     made = by_name(stub.body).get("__new__") or by_name(stub.body).get("__init__")
     if made:
-        call = shown(made)
-        call = re.sub(r"__(?:new|init)__\((?:cls|self)(?:, )?", f"{name}(", call)
-        call = re.sub(r"__(?:new|init)__\(\n    (?:cls|self),", f"{name}(", call)
-        parts.append(re.sub(r"\) -> None", ")", call))
+        call = re.sub(r"__(?:new|init)__", name, shown(made))
+        parts.append(re.sub(r"\) -> .*", ")", call))
     parts.append(markdown(inspect.getdoc(found)))
     return parts + members(
         name, stub.body, lambda member, _: inspect.getdoc(getattr(found, member))
