@@ -20,7 +20,7 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
 .PHONY: demo test test-rust test-python test-engines test-parquet test-sqlite test-duckdb test-size test-features test-long \
 	test-files test-address test-thread test-miri test-32 test-shared python-debug fuzz coverage lint \
-	lint-rust lint-python fmt bench bench-sqlite bench-duckdb python bench-python bench-engines release
+	lint-rust lint-python fmt bench bench-sqlite bench-duckdb python bench-python bench-engines docs release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
@@ -115,6 +115,16 @@ $(VENV)/release: $(VENV)/build bindings/python/pyproject.toml
 	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:release
 	@touch $@
 
+$(VENV)/docs: $(VENV)/build bindings/python/pyproject.toml
+	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:docs
+	@touch $@
+
+# The pages as a site. Another mdBook: `make docs MDBOOK=mdbook`. `make test-python` checks it.
+MDBOOK ?= $(VENV)/bin/mdbook
+docs: $(VENV)/docs
+	$(MDBOOK) build
+	@echo "open target/book/index.html"
+
 # Wheels for Linux and an sdist, each checked; docs/release.md is the checklist.
 PYTHONS ?= python3.11 python3.12 python3.13
 release: $(VENV)/release
@@ -197,8 +207,8 @@ lint: lint-rust lint-python
 
 lint-python: $(VENV)/test
 	cd bindings/python && ../../$(VENV)/bin/ruff check . && ../../$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb
-	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb
+	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb docs
+	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb docs
 
 lint-rust:
 	$(CARGO) fmt --all --check

@@ -87,11 +87,35 @@ alone() {
 step "the header by itself" alone
 # The first program of a page.
 program() { # the page, a name, a line that it prints
-  awk '/^```c$/ { inside = 1; next } /^```/ { if (inside) exit } inside' "$1" > "$work/$2.c"
+  awk '/^```c$/ { inside = 1; next } /^```/ { if (inside) exit } inside' "../../$1" > "$work/$2.c"
   compile "$2" "$work/$2.c" && "$work/$2" | grep -q "^$3$"
 }
-step "the guide" program ../../docs/c-api.md guide 'lap 56 of [0-9]* bytes'
-step "the README" program ../../README.md readme '{"event":"lap_complete","lap":56,"times":\[88.427,87.9,87.512\]}'
+step "the guide" program docs/c-api.md guide 'lap 56 of [0-9]* bytes'
+step "the README" program README.md readme '{"event":"lap_complete","lap":56,"times":\[88.427,87.9,87.512\]}'
+step "the first page" program docs/start.md start 'lap 56'
+# The other code of a page, each block by itself: it is compiled, and run on a document.
+parts() { # the page, language, what comes first, compiler with options
+  file=$work/parts.$2
+  awk -v fence="^\`\`\`$2\$" '
+    FNR == NR { print; next }
+    $0 ~ fence { inside = 1; block = ""; next }
+    /^```/ && inside {
+      inside = 0
+      if (block ~ /int main|^struct/) { if (block ~ /^struct/) print block; next }
+      owned = block ~ /doc->|\(doc[,)]/ ? "OWNED" : "BUFFER"
+      printf "static int part_%d(void) { %s { %s } return 0; }\n", ++count, owned, block
+    }
+    inside { block = block $0 "\n" }
+    END {
+      print "int main(void) {"
+      for (i = 1; i <= count; i++) printf "if (part_%d()) { printf(\"block %d\\n\"); return 1; }\n", i, i
+      printf "return %d < 3; }\n", count
+    }' "$3" "../../$1" > "$file"
+  shift 3
+  "$@" -g -O1 $strict -Wno-unused -Wno-shadow -Iinclude "$file" "$library" $private -o "$work/parts" &&
+    "$work/parts" > "$work/parts.log" || { cat "$work/parts.log"; return 1; }
+}
+step "the parts of the guide" parts docs/c-api.md c tests/parts.c "$CC" -std=c11
 
 # The include guard once ended before the inline functions, so that they were defined again
 # wherever livebuf.h came twice, as it does beside livebuf.hpp.
@@ -161,6 +185,7 @@ if has "$CXX"; then
   else
     skip "C++20" "$CXX has none"
   fi
+  step "the parts of the guide in C++" parts docs/c-api.md cpp tests/parts.cpp "$CXX" -std=c++17
   step "headers in any order in C++" orders order.cpp "$CXX -std=c++17" "livebuf.h livebuf.h" \
     "livebuf.h livebuf.hpp" "livebuf.hpp livebuf.h" "livebuf.hpp livebuf.hpp"
   # Below C++17 there were 264 errors, none of which told the reason.

@@ -1,15 +1,20 @@
-"""The Python code in docs/python.md and the two READMEs, run as it stands, each block alone."""
+"""The pages: their Python code runs, links resolve, figures are those of the records, what is made
+from the code is up to date, and the book can be built."""
 
 from __future__ import annotations
 
 import http.client
 import json
+import re
 import runpy
+import shutil
 import subprocess
 import sys
 import traceback
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import livebuf
 import pytest
@@ -31,7 +36,16 @@ for library in (
 
 PACKAGE = Path(__file__).parents[1]
 PROJECT = PACKAGE.parents[1]
-PAGES = [PROJECT / "docs" / "python.md", PACKAGE / "README.md", PROJECT / "README.md"]
+DOCS = PROJECT / "docs"
+READMES = [PROJECT / "README.md", *sorted(PROJECT.glob("bindings/*/README.md"))]
+ALL = [*READMES, PROJECT / "CHANGELOG.md", PROJECT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+# tests/engines runs the other page.
+PAGES = [
+    page
+    for page in ALL
+    if "```python\n" in page.read_text(encoding="utf-8") and page != DOCS / "engines.md"
+]
+REPOSITORY = "https://github.com/livebuf/livebuf"
 
 # What the README calls twitter.json.
 TWEETS = {
@@ -49,7 +63,11 @@ def run_script(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+def name(page: Path) -> str:
+    return str(page.relative_to(PROJECT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each block runs alone: in a folder and with names of its own."""
     parsed = Document.parse(str(page), PythonCodeBlockParser())
@@ -74,13 +92,13 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             # pytest would show the page up to here.
             reason = traceback.format_exc(limit=-1)
             pytest.fail(f"{page.name}, line {example.line}: {reason}", pytrace=False)
-    assert blocks == parsed.text.count("\n```python\n")
+    assert blocks == len(re.findall(r"^ *```python$", parsed.text, re.MULTILINE))
 
 
 def test_the_http_recipe_and_untrusted_clients() -> None:
     """Bug: the recipe multiplied what it was sent, so that clients could allocate any amount
     and raise errors that it did not catch."""
-    parsed = Document.parse(str(PAGES[0]), PythonCodeBlockParser()).examples()
+    parsed = Document.parse(str(DOCS / "howto/http.md"), PythonCodeBlockParser()).examples()
     [recipe] = [str(found.parsed) for found in parsed if "class Handler" in str(found.parsed)]
     names: dict[str, Any] = {}
     exec(recipe.split("\nrequest = ")[0], names)
@@ -143,8 +161,165 @@ def test_the_http_recipe_and_untrusted_clients() -> None:
         server.server_close()
 
 
-def test_the_drawing_shows_the_bytes_that_there_are() -> None:
-    """`python docs/images/buffer.py` draws it anew."""
-    script = PROJECT / "docs" / "images" / "buffer.py"
-    drawn = runpy.run_path(str(script))["draw"]()
-    assert drawn == script.with_suffix(".svg").read_text(encoding="utf-8")
+def test_the_drawings_show_the_bytes_that_there_are() -> None:
+    """`python docs/images/buffer.py` draws them anew."""
+    drawings = runpy.run_path(str(DOCS / "images" / "buffer.py"))["DRAWINGS"]
+    assert len(drawings) == 2
+    for drawing, draw in drawings.items():
+        assert draw() == (DOCS / "images" / drawing).read_text(encoding="utf-8"), drawing
+
+
+def test_pages_that_are_made_from_the_code() -> None:
+    """`python docs/reference.py` writes them."""
+    for page, written in runpy.run_path(str(DOCS / "reference.py"))["PAGES"].items():
+        assert written() == (DOCS / page).read_text(encoding="utf-8"), page
+
+
+def prose(page: Path) -> str:
+    """A page without its code."""
+    text = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return re.sub(r"`[^`\n]*`", "`code`", text)
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub and mdBook call the headings."""
+    text = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower().strip()
+        slug = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        number, unique = 0, slug
+        while unique in found:
+            number += 1
+            unique = f"{slug}-{number}"
+        found.add(unique)
+    return found
+
+
+def test_links() -> None:
+    """Each link leads to a file of the checkout and a heading in it, on GitHub too."""
+    broken, count = [], 0
+    for page in ALL:
+        text = prose(page)
+        defined = re.findall(r"^\[[^\]]+\]: (\S+)$", text, re.MULTILINE)
+        for link in re.findall(r"\]\(([^)\s]+)\)", text) + defined:
+            target, _, anchor = link.partition("#")
+            if target.startswith(f"{REPOSITORY}/blob/main/"):
+                path = PROJECT / target.removeprefix(f"{REPOSITORY}/blob/main/")
+            elif ":" in target:
+                continue
+            else:
+                path = (page.parent / target).resolve() if target else page
+            count += 1
+            if not path.exists() or (anchor and anchor not in anchors(path)):
+                broken.append(f"{name(page)}: {link}")
+    assert not broken
+    assert count > 200
+
+
+def test_every_page_is_in_the_book() -> None:
+    listed = re.findall(r"\]\((.*?)\)", (DOCS / "SUMMARY.md").read_text(encoding="utf-8"))
+    pages = [str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")]
+    assert sorted(listed) == sorted(page for page in pages if page != "SUMMARY.md")
+
+
+def test_code_of_every_language_is_run() -> None:
+    """Which test runs which language: a page that is new must be known to it."""
+    runs = {
+        # This test, and tests/engines.
+        "python": None,
+        # crates/livebuf-cli/tests/cli/readme.rs takes all pages.
+        "console": None,
+        # bindings/sqlite/tests/test_pages.py takes all pages.
+        "sql": None,
+        # Includes the pages as documentation.
+        "rust": PROJECT / "crates/livebuf-query/src/pages.rs",
+        # Compiles the programs, and the parts of programs.
+        "c": PROJECT / "bindings/c/tests/run.sh",
+        "cpp": PROJECT / "bindings/c/tests/run.sh",
+        # Signatures, installation, bytes.
+        "py": None,
+        "sh": None,
+        "toml": None,
+        "text": None,
+    }
+    for page in ALL:
+        text = page.read_text(encoding="utf-8")
+        for language in set(re.findall(r"^ *```(.+)$", text, re.MULTILINE)):
+            assert language in runs, f"{name(page)}: {language}"
+            runner = runs[language]
+            if runner and page.name != "c-reference.md":
+                assert name(page) in runner.read_text(encoding="utf-8"), f"{name(page)}: {language}"
+
+
+# Figures of a row are those of the record that its last cell names.
+RECORDS = {
+    "[1]": "bench/records/2026-11-25-a12eef7.md",
+    "[2]": "bindings/python/bench/records/2026-11-22-31779c2.md",
+    "[3]": "docs/sqlite.md",
+}
+
+
+@pytest.mark.parametrize("page", ["docs/compare.md", "docs/benchmarks.md"])
+def test_figures_are_those_of_the_records(page: str) -> None:
+    text = (PROJECT / page).read_text(encoding="utf-8")
+    records = {mark: (PROJECT / path).read_text("utf-8") for mark, path in RECORDS.items()}
+    count = 0
+    for line in text.splitlines():
+        figures = re.findall(r"\d[\d.,]* (?:ns|µs|ms|B|×|bytes|pages?)(?!\w)", line)
+        marks = [mark for mark in RECORDS if mark in line]
+        for figure in figures:
+            assert marks, f"{page}: {figure} names no record: {line}"
+            assert any(figure in records[mark] for mark in marks), f"{page}: {figure}: {line}"
+            count += 1
+    assert count >= 20
+    assert all(Path(path).name in text for mark, path in RECORDS.items() if mark in text)
+
+
+class Links(HTMLParser):
+    """The places and links of a page in HTML."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        for key, value in attributes:
+            if key == "id" and value:
+                self.ids.add(value)
+            if value and (key == "href" and tag in ("a", "link") or key == "src"):
+                self.links.append(value)
+
+
+def test_book(tmp_path: Path) -> None:
+    """`make docs` builds it. Every link in it resolves, and its search knows what people ask."""
+    mdbook = shutil.which("mdbook", path=str(Path(sys.executable).parent)) or shutil.which("mdbook")
+    if mdbook is None:
+        pytest.skip("THE BOOK IS NOT TESTED: there is no mdbook")
+    done = subprocess.run(
+        [mdbook, "build", "--dest-dir", str(tmp_path), str(PROJECT)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "WARN" not in done.stderr and "ERROR" not in done.stderr, done.stderr
+    pages = {path: Links(path.read_text(encoding="utf-8")) for path in tmp_path.rglob("*.html")}
+    assert len(pages) > 30
+    broken = []
+    for page, found in pages.items():
+        if page.name in ("print.html", "toc.html", "404.html"):
+            continue
+        for link in found.links:
+            target, _, anchor = unquote(link).partition("#")
+            if ":" in target:
+                assert not target.startswith("file:")
+                continue
+            path = (page.parent / target).resolve() if target else page
+            if not path.is_file() or (anchor and path in pages and anchor not in pages[path].ids):
+                broken.append(f"{page.relative_to(tmp_path)}: {link}")
+    assert not broken
+    [index] = tmp_path.glob("searchindex*.js")
+    words = index.read_text(encoding="utf-8").lower()
+    for wanted in ("untrusted", "schemaless", "zero-copy", "thread-safe", "in-place"):
+        assert wanted in words, wanted
+    assert "partial update" in words

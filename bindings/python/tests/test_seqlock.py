@@ -19,7 +19,7 @@ pytest.importorskip("sybil")
 from sybil import Document
 from sybil.parsers.markdown import PythonCodeBlockParser
 
-GUIDE = Path(__file__).parents[3] / "docs" / "python.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "howto" / "shared-memory.md"
 SECONDS = float(os.environ.get("LIVEBUF_SECONDS") or 4)
 
 TIMEOUT = "the writer edits all the time, or ended during an edit"

@@ -1,6 +1,6 @@
 //! LiveBuf documents in SQLite: a loadable extension.
 //!
-//! `README.md` has each function with an example. Files use those above them in this list only:
+//! `docs/sqlite.md` has each function with an example. Files use those above them in this list only:
 //! `error` (what can go wrong), `value` (values of SQL and of
 //! documents), `function` (how SQLite gets to know one), `read`, `blob` (`lb_read`), `edit`,
 //! `rows` (table-valued functions), `group` (aggregates).

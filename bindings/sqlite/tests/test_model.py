@@ -1,7 +1,7 @@
 """Random documents and paths beside SQLite's own JSON functions.
 
-Differences that README.md states are left out here: numbers beyond i64, keys that occur twice, and
-the ids of rows. Floats are compared as numbers.
+Differences that docs/sqlite.md states are left out here: numbers beyond i64, keys that occur
+twice, and the ids of rows. Floats are compared as numbers.
 """
 
 import json
@@ -243,5 +243,5 @@ def test_reading_by_parts(open_database):
 
 
 def test_sqlite_is_the_one_that_was_tried():
-    """README.md names the range."""
+    """docs/sqlite.md names the range."""
     assert tuple(map(int, apsw.sqlite_lib_version().split("."))) >= (3, 45, 0)

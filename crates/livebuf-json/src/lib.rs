@@ -41,8 +41,3 @@ pub use print::{
 };
 pub use read::NumberPolicy;
 pub use write::NonFinite;
-
-/// The README's code, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeDoctests;

@@ -35,6 +35,8 @@ mod compare;
 mod edit;
 mod error;
 mod location;
+#[cfg(doctest)]
+mod pages;
 mod parse;
 mod query;
 mod regexp;

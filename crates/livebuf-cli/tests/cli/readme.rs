@@ -1,9 +1,14 @@
-//! The commands that the README shows print what it says that they print.
+//! The commands that the pages show print what they say that they print. The page of all commands
+//! is what the command says.
 
 use super::{BINARY, Place};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
 
 /// What a shell prints for a line, with errors.
 fn printed(place: &Place, line: &str) -> String {
@@ -15,25 +20,93 @@ fn printed(place: &Place, line: &str) -> String {
     String::from_utf8(shell.output().expect("a shell").stdout).expect("text")
 }
 
-#[test]
-fn the_commands_of_the_readme() {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let readme = fs::read_to_string(project.join("README.md")).expect("the README");
-    let place = Place::new();
-    let tweets = project.join("../shared/data/twitter.json");
-    let has_tweets = fs::copy(&tweets, place.path("twitter.json")).is_ok();
-    let mut commands = 0;
-    for block in readme.split("```console\n").skip(1) {
-        let block = block.split("```").next().expect("text");
-        if block.contains("twitter.json") && !has_tweets {
-            println!("skipped: a block, since {} is not there", tweets.display());
-            continue;
-        }
-        for part in block.split("$ ").skip(1) {
-            let (line, expected) = part.split_once('\n').expect("a line");
-            assert_eq!(printed(&place, line), expected, "{line}");
-            commands += 1;
+/// The pages in a folder and below.
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![];
+    for entry in fs::read_dir(folder).expect("pages") {
+        let path = entry.expect("a file").path();
+        if path.is_dir() {
+            found.extend(pages(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
         }
     }
-    assert!(commands >= 6, "{commands} commands");
+    found
+}
+
+#[test]
+fn the_commands_of_the_pages() {
+    let tweets = project().join("../shared/data/twitter.json");
+    let mut commands = 0;
+    for page in pages(&project().join("docs")).into_iter().chain([project().join("README.md")]) {
+        let text = fs::read_to_string(&page).expect("a page");
+        let place = Place::new();
+        let has_tweets = fs::copy(&tweets, place.path("twitter.json")).is_ok();
+        for block in text.split("```console\n").skip(1) {
+            let block = block.split("```").next().expect("text");
+            if block.contains("twitter.json") && !has_tweets {
+                println!("skipped: a block, since {} is not there", tweets.display());
+                continue;
+            }
+            for part in block.split("$ ").skip(1) {
+                let (line, expected) = part.split_once('\n').expect("a line");
+                assert_eq!(printed(&place, line), expected, "{}: {line}", page.display());
+                commands += 1;
+            }
+        }
+    }
+    assert!(commands >= 30, "{commands} commands");
+}
+
+/// `docs/images/terminal.py` draws it anew.
+#[test]
+fn the_picture_of_inspect_shows_what_it_prints() {
+    let place = Place::new();
+    place.document("lap.lbuf", r#"{"lap": 55, "driver": "Ada", "sec": [88.25, 87.5]}"#);
+    let said = printed(&place, "livebuf inspect lap.lbuf");
+    let picture = fs::read_to_string(project().join("docs/images/inspect.svg")).expect("a picture");
+    let picture = picture.replace("&#160;", " ").replace("&quot;", "\"").replace("&#x27;", "'");
+    let (_, shown) = picture.split_once("$ livebuf inspect lap.lbuf").expect("the command");
+    let texts = shown.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
+    let letters = |text: &str| text.split_whitespace().collect::<String>();
+    assert_eq!(texts.map(letters).collect::<String>(), letters(&said));
+}
+
+const BEGINNING: &str = "# Command line
+
+`cargo install --path crates/livebuf-cli` installs the command. `livebuf completions bash` prints \
+completions for your shell. [Start](start.md#command-line) shows ten lines.
+
+This page is what `livebuf --help` and `livebuf COMMAND --help` print.
+";
+
+/// Help of a command, and of those below it.
+fn help(words: &[&str], page: &mut String) {
+    let mut command = Command::new(BINARY);
+    command.args(words).arg("--help").env("COLUMNS", "100").env("NO_COLOR", "1");
+    let text = String::from_utf8(command.output().expect("help").stdout).expect("text");
+    let name = ["livebuf"].iter().chain(words).copied().collect::<Vec<_>>().join(" ");
+    let level = "#".repeat(2 + words.len().saturating_sub(1));
+    page.push_str(&format!("\n{level} {name}\n\n```text\n{}\n```\n", text.trim_end()));
+    let Some((_, commands)) = text.split_once("\nCommands:\n") else { return };
+    for line in commands.lines().take_while(|line| !line.is_empty()) {
+        let is_name = line.starts_with("  ") && !line.starts_with("   ");
+        let below = line.split_whitespace().next().filter(|&below| is_name && below != "help");
+        if let Some(below) = below {
+            help(&[words, &[below]].concat(), page);
+        }
+    }
+}
+
+/// `UPDATE=1 cargo test -p livebuf-cli the_page_of_all_commands` writes it.
+#[test]
+fn the_page_of_all_commands() {
+    let mut page = BEGINNING.to_owned();
+    help(&[], &mut page);
+    let path = project().join("docs/cli.md");
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &page).expect("the page is written");
+    }
+    assert!(page.matches("\n```text\n").count() > 20);
+    assert!(fs::read_to_string(&path).is_ok_and(|there| there == page), "run with UPDATE=1");
 }
