@@ -67,7 +67,7 @@ test-engines: test-sqlite test-duckdb test-parquet python-debug $(VENV_ENGINES)/
 
 # Built apart from the rest, which would wait for the arrow and parquet crates.
 test-parquet:
-	$(CARGO) test -p livebuf-parquet -p livebuf-cli --test suite --test cli -- parquet:: cases:: round_trips:: properties:: hostile::
+	$(CARGO) test -p livebuf-parquet -p livebuf-cli --test suite --test cli -- parquet:: the_page_of_all_commands cases:: round_trips:: properties:: hostile::
 	$(CARGO) test -p livebuf-parquet --doc
 
 # The extension for SQLite, loaded by apsw's SQLite. Its features are not those of the other

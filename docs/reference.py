@@ -183,7 +183,7 @@ def module(name: str) -> list[str]:
 
 def python_reference() -> str:
     compiled = definitions(PACKAGE / "_livebuf.pyi")
-    package = definitions(PACKAGE / "__init__.py")
+    package = definitions(PACKAGE / "__init__.py") | definitions(PACKAGE / "_parquet.py")
     errors = definitions(PACKAGE / "_errors.py")
     names = [name for name in livebuf.__all__ if not name.startswith("_")]
     functions = [name for name in names if not inspect.isclass(getattr(livebuf, name))]
