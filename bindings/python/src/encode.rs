@@ -1,4 +1,4 @@
-//! Python objects as values of documents. docs/python.md has the table of types.
+//! Python objects as values of documents. docs/python-types.md has the table of types.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
