@@ -39,11 +39,12 @@ PROJECT = PACKAGE.parents[1]
 DOCS = PROJECT / "docs"
 READMES = [PROJECT / "README.md", *sorted(PROJECT.glob("bindings/*/README.md"))]
 ALL = [*READMES, PROJECT / "CHANGELOG.md", PROJECT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-# tests/engines runs the other page.
+# tests/engines runs the one, bindings/duckdb/tests the other.
+ELSEWHERE = [DOCS / "engines.md", PROJECT / "bindings/duckdb/README.md"]
 PAGES = [
     page
     for page in ALL
-    if "```python\n" in page.read_text(encoding="utf-8") and page != DOCS / "engines.md"
+    if "```python\n" in page.read_text(encoding="utf-8") and page not in ELSEWHERE
 ]
 REPOSITORY = "https://github.com/livebuf/livebuf"
 

@@ -54,9 +54,9 @@ def to_parquet(
     try:
         payload = parquet.to_parquet(data, table, variant, shred, lossy, compression)
     except KeyError as error:
-        raise MissingKeyError(*error.args, 25, "NotFound") from None
+        raise MissingKeyError(error.args[0], 25, "NotFound") from None
     except TypeError as error:
-        raise EncodeError(*error.args, 33, "Unsupported") from None
+        raise EncodeError(error.args[0], 33, "Unsupported") from None
     except parquet.DamagedError as error:
         raise DamagedError(*error.args) from None
     given: Any = file
