@@ -20,7 +20,8 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
 .PHONY: demo test test-rust test-python test-engines test-sqlite test-size test-features test-long \
 	test-files test-address test-thread test-miri test-32 test-shared python-debug fuzz coverage lint \
-	lint-rust lint-python fmt bench bench-sqlite python bench-python bench-engines release
+	lint-rust lint-python fmt bench bench-page bench-compare bench-rust bench-sqlite \
+	python bench-python bench-engines release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
@@ -191,5 +192,21 @@ lint-rust:
 fmt:
 	$(CARGO) fmt --all
 
-bench:
-	$(CARGO) run --release -p livebuf-bench
+# Everything of LiveBuf beside its peers: checks all answers, then times; docs/benchmarks.md is
+# made of it. `ARGS=--quick` takes five minutes after building, ONLY=twitter one part.
+bench: python $(VENV)/bench
+	$(VENV)/bin/python bench/run.py $(if $(filter-out files::,$(ONLY)),--only "$(ONLY)") $(ARGS)
+
+# The page again, from the results that it shows or from FILE.
+bench-page: $(VENV)/bench
+	$(VENV)/bin/python bench/page.py $(FILE)
+
+# Two commits in turns: `make bench-compare OLD=main NEW=HEAD ONLY=twitter`.
+NEW ?= HEAD
+bench-compare: $(VENV)/bench
+	@test -n "$(OLD)" || { echo "OLD=commit NEW=commit, say: make bench-compare OLD=main"; exit 2; }
+	$(VENV)/bin/python bench/compare.py "$(OLD)" "$(NEW)" $(if $(filter-out files::,$(ONLY)),--only "$(ONLY)") $(ARGS)
+
+# What only the Rust benchmark prints: targets, and which are met.
+bench-rust:
+	$(CARGO) run --release -p livebuf-bench -- $(ARGS)
