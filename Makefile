@@ -178,8 +178,8 @@ lint: lint-rust lint-python
 
 lint-python: $(VENV)/test
 	cd bindings/python && ../../$(VENV)/bin/ruff check . && ../../$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sqlite
-	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sqlite
+	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sqlite bench
+	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sqlite bench
 
 lint-rust:
 	$(CARGO) fmt --all --check

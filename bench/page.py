@@ -1,6 +1,6 @@
 """Makes docs/benchmarks.md and its plots from a file of results. Nothing is measured here.
 
-    python bench/page.py [bench/results/FILE.json]
+python bench/page.py [bench/results/FILE.json]
 """
 
 from __future__ import annotations
@@ -55,8 +55,16 @@ Task = dict[str, Any]
 # Competitors that hold no bytes to store or send: what memory alone takes.
 MEMORY = ("dict in memory", "bytes(bytearray)", "BTreeMap", "Vec", "in memory", "tree", "vectors")
 # Contests of LiveBuf with itself, or of other work.
-NOT_COMPARED = ("c-and-rust/", "twitter/parse or validate", "delta/", "edit/", "table/sum",
-                "changes/", "Changes of", "memory/")
+NOT_COMPARED = (
+    "c-and-rust/",
+    "twitter/parse or validate",
+    "delta/",
+    "edit/",
+    "table/sum",
+    "changes/",
+    "Changes of",
+    "memory/",
+)
 
 
 def is_ours(name: str) -> bool:
@@ -113,7 +121,7 @@ def family(task: Task) -> str:
 
 def _save(figure: Figure, name: str) -> tuple[Path, str]:
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
     plt.close(figure)
     lines = (line.rstrip() for line in buffer.getvalue().splitlines())
     return IMAGES / f"bench-{name}.svg", "\n".join(lines) + "\n"
@@ -174,32 +182,30 @@ def _panels(
     x: str,
     y: str,
     columns: int,
-    after: Callable[[Axes], None] | None = None,
-    share: bool = True,
 ) -> Figure:
     rows = -(-len(panels) // columns)
     figure, grid = plt.subplots(
         rows,
         columns,
-        figsize=(3.4 * columns, 2.9 * rows + 1.2),
+        figsize=(max(6.0, 3.4 * columns), 2.9 * rows + 1.2),
         layout="constrained",
-        sharey=share,
+        sharey=True,
         squeeze=False,
     )
+    # Some are not in all panels.
     names = list(dict.fromkeys(name for _, points in panels for name in points))
     styles = _styles(names)
     flat = list(grid.flat)
     for axes, (name, points) in zip(flat, panels, strict=False):
         _lines(axes, points, styles)
         axes.set_title(name, fontsize=11)
-        if after is not None:
-            after(axes)
+        axes.set_xlabel(x)
+    for axes in grid[:, 0]:
+        axes.set_ylabel(y)
     for axes in flat[len(panels) :]:
         axes.set_axis_off()
     figure.suptitle(title)
-    figure.supxlabel(x, color=GREY, fontsize=11)
-    figure.supylabel(y, color=GREY, fontsize=11)
-    _legend(figure, flat)
+    _legend(figure, flat, 4 if columns > 2 else 2)
     return figure
 
 
@@ -215,9 +221,7 @@ def _split(found: list[tuple[str, Task]], start: str) -> list[tuple[str, str, Ta
 def plots(found: dict[str, Any]) -> dict[Path, str]:
     all_tasks = tasks(found)
     with matplotlib.rc_context(STYLE):
-        made = [
-            plot(all_tasks) for plot in (_paper, _sizes, _growth, _written, _shares, _fields)
-        ]
+        made = [plot(all_tasks) for plot in (_paper, _sizes, _growth, _written, _shares, _fields)]
     return dict(each for each in made if each is not None)
 
 
@@ -334,7 +338,7 @@ def _shares(found: list[tuple[str, Task]]) -> tuple[Path, str] | None:
         return None
     panels = [(name, _series(selected)) for name, selected in families.items()]
     title = "Reading a share of a stored document (Python)"
-    figure = _panels(title, panels, "share that is read, %", "seconds", 2)
+    figure = _panels(title, panels, "share that is read, %", "seconds", 3)
     for axes in figure.axes:
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     return _save(figure, "shares")
@@ -345,7 +349,7 @@ def _fields(found: list[tuple[str, Task]]) -> tuple[Path, str] | None:
     if not selected:
         return None
     title = "Changing k of 1,000 fields of a stored document (Python)"
-    return _save(_panels(title, [("", _series(selected))], "k, fields", "seconds", 2), "fields")
+    return _save(_panels(title, [("", _series(selected))], "k, fields", "seconds", 1), "fields")
 
 
 # --- The page
@@ -402,7 +406,6 @@ def _families(found: dict[str, Any], program: str) -> list[str]:
     grouped: dict[str, list[Task]] = {}
     for task in found["programs"].get(program, {}).get("results", []):
         grouped.setdefault(family(task), []).append(task)
-    # Families of one task share a table.
     parts = []
     for name, members in grouped.items():
         columns = [task["task"].rpartition("/")[2] for task in members]

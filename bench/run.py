@@ -45,8 +45,9 @@ def commit(root: Path = ROOT) -> str:
     """The short commit, with `-changed` when the tree differs from it."""
     # The page and the results are made of a run, and are no part of what ran.
     made = (":!docs/benchmarks.md", ":!docs/images", ":!bench/results", ":!README.md")
-    changed = output("git", "status", "--porcelain", "--untracked-files=no", "--", ".", *made,
-                     cwd=root)
+    changed = output(
+        "git", "status", "--porcelain", "--untracked-files=no", "--", ".", *made, cwd=root
+    )
     name = output("git", "rev-parse", "--short", "HEAD", cwd=root) or "unknown"
     return name + ("-changed" if changed else "")
 

@@ -152,5 +152,7 @@ def _sum(effort: Effort, report: Report) -> None:
         times = contest.run(effort)
         report.figure("The schema", f"{count:,} rows", times)
         report.time("arrays/sum: the schema", times[OURS], 20e-6)
-        report.time("arrays/sum: the schema, first after open", times["livebuf, first after open"], 100e-6)
+        report.time(
+            "arrays/sum: the schema, first after open", times["livebuf, first after open"], 100e-6
+        )
         document.close()

@@ -72,9 +72,7 @@ def _add_in_place(
     contest.add(IN_PLACE, change, sets)
 
 
-def _peers(
-    plain: dict[str, Any], report: Report
-) -> dict[str, tuple[Change, Callable[[Any], Any]]]:
+def _peers(plain: dict[str, Any], report: Report) -> dict[str, tuple[Change, Callable[[Any], Any]]]:
     ours = livebuf.dumps(plain)
 
     def change(pairs: list[tuple[str, Any]]) -> bytes:

@@ -112,9 +112,7 @@ def _jsonb() -> dict[str, Codec]:
 def _pylite3() -> dict[str, Codec]:
     import pylite3
 
-    return {
-        "Lite³ (pylite3)": (pylite3.dumps, lambda data: pylite3.loads(data, recursive=True))
-    }
+    return {"Lite³ (pylite3)": (pylite3.dumps, lambda data: pylite3.loads(data, recursive=True))}
 
 
 def codecs(report: Report) -> dict[str, Codec]:
