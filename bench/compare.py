@@ -98,12 +98,11 @@ def instructions(program: Program, only: str) -> Times:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     file = folder / "calls.json"
-    # Debugging symbols are not needed: a call is a file of its own.
-    marked = "livebuf_bench::timing::counted*"
+    place = "livebuf_bench::timing::"
     command = [
         *("valgrind", "--tool=callgrind", "--quiet", f"--callgrind-out-file={folder}/out"),
-        *(f"--toggle-collect={marked}", f"--dump-after={marked}", *program.command),
-        *("--count", "--json", str(file), *(["--filter", only] if only else [])),
+        *(f"--zero-before={place}counted*", f"--dump-after={place}work_once*"),
+        *(*program.command, "--count", "--json", str(file), *(["--filter", only] if only else [])),
     ]
     done = subprocess.run(
         command, cwd=program.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False

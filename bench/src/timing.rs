@@ -45,10 +45,16 @@ impl Effort {
 /// Calls of [`counted`] so far, which are numbered from one.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// What counts. Callgrind finds this function by its name, and writes a file for each call.
+/// What counts. Callgrind finds this function and the next by their names: where the first
+/// begins, it counts anew, and where the second ends, it writes a file.
 #[inline(never)]
 pub(crate) fn counted<R>(work: impl FnOnce() -> R) -> R {
     CALLS.fetch_add(1, Relaxed);
+    work_once(work)
+}
+
+#[inline(never)]
+fn work_once<R>(work: impl FnOnce() -> R) -> R {
     work()
 }
 
