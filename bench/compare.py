@@ -134,6 +134,8 @@ def main() -> int:
     parser.add_argument("--fail-over", type=float, metavar="RATIO", help="1.1: fail if slower")
     arguments = parser.parse_args()
 
+    if output("git", "rev-parse", arguments.old) == output("git", "rev-parse", arguments.new):
+        raise SystemExit(f"{arguments.old} and {arguments.new} are the same commit")
     programs = {}
     for name in (arguments.old, arguments.new):
         say(f"builds {name}")

@@ -116,6 +116,18 @@ def family(task: Task) -> str:
     return task["task"].rpartition("/")[0] or task["task"]
 
 
+def group(task: Task) -> tuple[str, str]:
+    """What is lost or won together, and the rest of the name."""
+    parts = task["task"].split("/")
+    if parts[0] == "sizes":
+        return f"bytes, {parts[2]}", parts[1]
+    if parts[0] == "map":
+        return f"map, {parts[3]}", f"{parts[2]} {parts[1]}"
+    if parts[0] == "array":
+        return f"array, {parts[1]}", parts[2]
+    return family(task), parts[-1]
+
+
 # --- Plots
 
 
@@ -362,26 +374,26 @@ def _table(rows: list[list[str]], headers: list[str], right: bool = True) -> str
 
 def losses(found: dict[str, Any]) -> list[list[str]]:
     """Families of tasks in which a peer is ahead, the worst task of each."""
-    families: dict[tuple[str, str], list[tuple[float, Task, Any, Any]]] = {}
+    families: dict[tuple[str, str], list[tuple[float, str, Task, Any, Any]]] = {}
     for program, task in tasks(found):
         pair = compared(task)
         if pair is not None:
             ours, peer = pair
             ratio = ours["minimum"] / peer["minimum"] if peer["minimum"] else 0.0
-            families.setdefault((program, family(task)), []).append((ratio, task, ours, peer))
+            name, item = group(task)
+            families.setdefault((program, name), []).append((ratio, item, task, ours, peer))
     rows = []
     for (program, name), each in families.items():
         lost = [one for one in each if one[0] > 1.0]
         if not lost:
             continue
-        ratio, task, ours, peer = max(lost, key=lambda one: one[0])
-        last = task["task"].rpartition("/")[2]
+        ratio, item, task, ours, peer = max(lost, key=lambda one: one[0])
         unit = task["unit"]
         rows.append(
             (
                 ratio,
                 [
-                    f"{name}: {last}" if name != last else name,
+                    f"{name}: {item}",
                     program,
                     cell(ours, unit),
                     f"{cell(peer, unit)}, {peer['name']}",
