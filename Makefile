@@ -20,7 +20,8 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
 .PHONY: demo test test-rust test-python test-engines test-parquet test-sqlite test-duckdb test-size test-features test-long \
 	test-files test-address test-thread test-miri test-32 test-shared python-debug fuzz coverage lint \
-	lint-rust lint-python fmt bench bench-sqlite bench-duckdb python bench-python bench-engines docs release
+	lint-rust lint-python fmt bench bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
+	python bench-python bench-engines docs release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
 demo:
@@ -207,8 +208,8 @@ lint: lint-rust lint-python
 
 lint-python: $(VENV)/test
 	cd bindings/python && ../../$(VENV)/bin/ruff check . && ../../$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb docs
-	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb docs
+	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb docs bench
+	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb docs bench
 
 lint-rust:
 	$(CARGO) fmt --all --check
@@ -221,5 +222,21 @@ lint-rust:
 fmt:
 	$(CARGO) fmt --all
 
-bench:
-	$(CARGO) run --release -p livebuf-bench
+# Everything of LiveBuf beside its peers: checks all answers, then times; docs/benchmarks.md is
+# made of it. `ARGS=--quick` takes five minutes after building, ONLY=twitter one part.
+bench: python $(VENV)/bench
+	$(VENV)/bin/python bench/run.py $(if $(filter-out files::,$(ONLY)),--only "$(ONLY)") $(ARGS)
+
+# The page again, from the results that it shows or from FILE.
+bench-page: $(VENV)/bench
+	$(VENV)/bin/python bench/page.py $(FILE)
+
+# Two commits in turns: `make bench-compare OLD=main NEW=HEAD ONLY=twitter`.
+NEW ?= HEAD
+bench-compare: $(VENV)/bench
+	@test -n "$(OLD)" || { echo "OLD=commit NEW=commit, say: make bench-compare OLD=main"; exit 2; }
+	$(VENV)/bin/python bench/compare.py "$(OLD)" "$(NEW)" $(if $(filter-out files::,$(ONLY)),--only "$(ONLY)") $(ARGS)
+
+# What only the Rust benchmark prints: targets, and which are met.
+bench-rust:
+	$(CARGO) run --release -p livebuf-bench -- $(ARGS)

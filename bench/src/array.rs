@@ -86,9 +86,10 @@ fn push(count: usize, effort: Effort, report: &mut Report) -> Result<()> {
     }
 
     let mut contest = Contest::new();
-    let ours = contest.add_consuming(count, || values.as_slice(), build);
-    let vector = contest.add_consuming(count, || values.as_slice(), build_vector);
+    let ours = contest.add_consuming("livebuf", count, || values.as_slice(), build);
+    let vector = contest.add_consuming("Vec", count, || values.as_slice(), build_vector);
     let outcome = contest.run(effort);
+    report.times(format!("array/push i64/{count}"), &outcome);
     report.add(
         format!("array/push i64/{count}"),
         Measured::Nanoseconds(outcome.nanoseconds(ours)),
@@ -125,16 +126,17 @@ fn get(count: usize, effort: Effort, report: &mut Report) -> Result<()> {
 
     let mut contest = Contest::new();
     let mut windows = indices.chunks_exact(WINDOW).cycle();
-    let ours = contest.add(WINDOW, || {
+    let ours = contest.add("livebuf", WINDOW, || {
         let array = black_box(array);
         chase(windows.next(), |index| array.get(index)?.as_i64())
     });
     let mut windows = indices.chunks_exact(WINDOW).cycle();
-    let vector = contest.add(WINDOW, || {
+    let vector = contest.add("Vec", WINDOW, || {
         let values = black_box(values.as_slice());
         chase(windows.next(), |index| values.get(index).copied())
     });
     let outcome = contest.run(effort);
+    report.times(format!("array/random get/{count}"), &outcome);
     let [ours, vector] = [ours, vector].map(|place| outcome.nanoseconds(place));
     report.add(
         format!("array/random get/{count}"),

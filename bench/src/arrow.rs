@@ -64,9 +64,10 @@ fn compare(name: &str, lines: &[u8], effort: Effort, report: &mut Report) -> Res
     let ours = through_document(lines, &schema)?;
     ensure!(ours == directly(lines, &schema)?, "{name}: other record batches");
     let mut contest = Contest::new();
-    let document = contest.add(1, || through_document(black_box(lines), &schema));
-    let direct = contest.add(1, || directly(black_box(lines), &schema));
+    let document = contest.add("livebuf", 1, || through_document(black_box(lines), &schema));
+    let direct = contest.add("arrow-json", 1, || directly(black_box(lines), &schema));
     let outcome = contest.run(effort);
+    report.times(format!("arrow/lines of {name}"), &outcome);
     report.add(
         format!("arrow/lines of {name}"),
         Measured::Ratio(outcome.ratio(document, direct)),

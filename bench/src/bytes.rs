@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::data::{self, Sample};
 use crate::report::{Measured, Report, Target};
-use crate::timing::Effort;
+use crate::timing::{Effort, Entry};
 
 /// Of MessagePack.
 const TARGETS: [(&str, f64); 6] = [
@@ -68,8 +68,15 @@ fn sizes(sample: &Sample, target: Target, report: &mut Report) -> Result<[f64; 3
     let message_pack = rmp_serde::to_vec(&sample.value)?;
     let of_json = document_bytes / json_bytes;
     let of_message_pack = document_bytes / message_pack.len() as f64;
+    let name = format!("bytes/{}", sample.name);
+    let entries = vec![
+        Entry::bytes("livebuf", document_bytes),
+        Entry::bytes("JSON, minified", json_bytes),
+        Entry::bytes("MessagePack", message_pack.len() as f64),
+    ];
+    report.entries(&name, "B", entries);
     report.add(
-        format!("bytes/{}", sample.name),
+        name,
         Measured::Ratio(of_message_pack),
         target,
         format!(

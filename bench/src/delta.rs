@@ -112,14 +112,15 @@ fn applying(twitter: &DocBuf, effort: Effort, report: &mut Report) -> Result<()>
     let bytes = [delta.to_bytes(), back.to_bytes()];
     let mut compact = twitter.clone();
     let mut contest = Contest::new();
-    let applied = contest.add(2, || -> Result<()> {
+    let applied = contest.add("livebuf", 2, || -> Result<()> {
         for bytes in &bytes {
             Delta::from_bytes(black_box(bytes))?.apply(&mut copy)?;
         }
         Ok(())
     });
-    let compacted = contest.add(1, || compact.compact());
+    let compacted = contest.add("livebuf, compact", 1, || compact.compact());
     let outcome = contest.run(effort);
+    report.times("delta/apply, compact", &outcome);
     report.add(
         "delta/reading and applying one, to compact",
         Measured::Faster(1.0 / outcome.ratio(applied, compacted)),

@@ -109,10 +109,14 @@ fn set(effort: Effort, report: &mut Report) -> Result<()> {
     }
 
     let mut contest = Contest::new();
-    let by_name = contest.add(EDITS, || set_all(&mut fixed, fixed_root, black_box(KEYS[1])));
-    let by_key =
-        contest.add(EDITS, || set_all(&mut growable, growable_root, black_box(&remembered)));
+    let by_name = contest.add("livebuf, fixed buffer", EDITS, || {
+        set_all(&mut fixed, fixed_root, black_box(KEYS[1]))
+    });
+    let by_key = contest.add("livebuf, growable, remembered key", EDITS, || {
+        set_all(&mut growable, growable_root, black_box(&remembered))
+    });
     let outcome = contest.run(effort);
+    report.times("edit/set an existing i64", &outcome);
     report.add(
         "edit/set an existing i64",
         Measured::Nanoseconds(outcome.nanoseconds(by_name)),
@@ -144,23 +148,28 @@ fn transactions(effort: Effort, report: &mut Report) -> Result<()> {
     let root = |document: &DocBuf| document.root_id().context("no root");
     let roots = [root(&plain)?, root(&one)?, root(&hundred)?];
     let mut contest = Contest::new();
-    let alone = contest.add(EDITS, || set_all(&mut plain, roots[0], black_box(KEYS[1])));
-    let by_one = contest.add(EDITS, || -> livebuf::Result<()> {
+    let alone =
+        contest.add("livebuf, alone", EDITS, || set_all(&mut plain, roots[0], black_box(KEYS[1])));
+    let by_one = contest.add("livebuf, a transaction each", EDITS, || -> livebuf::Result<()> {
         for value in 0..EDITS as i64 {
             one.transaction(|doc| doc.set(roots[1], black_box(KEYS[1]), value))?;
         }
         Ok(())
     });
-    let by_hundred = contest.add(EDITS, || -> livebuf::Result<()> {
-        for first in (0..EDITS as i64).step_by(100) {
-            hundred.transaction(|doc| {
-                let mut sets = first..first + 100;
-                sets.try_for_each(|value| doc.set(roots[2], black_box(KEYS[1]), value).map(drop))
-            })?;
-        }
-        Ok(())
-    });
+    let by_hundred =
+        contest.add("livebuf, a transaction of 100", EDITS, || -> livebuf::Result<()> {
+            for first in (0..EDITS as i64).step_by(100) {
+                hundred.transaction(|doc| {
+                    let mut sets = first..first + 100;
+                    sets.try_for_each(|value| {
+                        doc.set(roots[2], black_box(KEYS[1]), value).map(drop)
+                    })
+                })?;
+            }
+            Ok(())
+        });
     let outcome = contest.run(effort);
+    report.times("edit/transactions", &outcome);
     let of = duration(outcome.nanoseconds(alone));
     let cases = [("one set", by_one), ("100 sets", by_hundred)];
     for ((name, place), target) in cases.into_iter().zip(TRANSACTION_TARGETS) {
@@ -193,11 +202,15 @@ fn build(effort: Effort, report: &mut Report) -> Result<()> {
 
     let mut contest = Contest::new();
     let (mut second, mut third) = (buffers.clone(), buffers.clone());
-    let hinted = contest.add(BUFFERS, move || build_in_all(&mut buffers, 3));
-    let unhinted = contest.add(BUFFERS, move || build_in_all(&mut second, 0));
-    let at_once = contest.add(BUFFERS, move || build_all_at_once(&mut third));
-    let growable = contest.add(1, || build_message(VecStorage::default(), black_box(&KEYS), 3));
+    let hinted =
+        contest.add("livebuf, three calls", BUFFERS, move || build_in_all(&mut buffers, 3));
+    let unhinted = contest.add("livebuf, no hint", BUFFERS, move || build_in_all(&mut second, 0));
+    let at_once = contest.add("livebuf, one call", BUFFERS, move || build_all_at_once(&mut third));
+    let growable = contest.add("livebuf, new growable buffer", 1, || {
+        build_message(VecStorage::default(), black_box(&KEYS), 3)
+    });
     let outcome = contest.run(effort);
+    report.times("edit/build the lap message", &outcome);
     report.add(
         "edit/build the lap message",
         Measured::Nanoseconds(outcome.nanoseconds(hinted)),

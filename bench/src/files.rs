@@ -15,7 +15,7 @@ use livebuf::mapped::{self, FileEdit, MappedFile};
 use livebuf::{DocBuf, New};
 
 use crate::report::{Measured, Report, Target, duration};
-use crate::timing::Effort;
+use crate::timing::{Effort, Entry};
 
 /// Times the write of a page.
 const TARGET: f64 = 2.5;
@@ -76,8 +76,12 @@ fn run_size(directory: &Path, size: u64, effort: Effort, report: &mut Report) ->
         times.sort_unstable();
         times[times.len() / part].as_nanos() as f64
     };
+    let name = format!("files/open, edit a number, commit; file of {length} B");
+    let entries =
+        vec![Entry::times("livebuf", &ours), Entry::times("open, write a page, fsync", &theirs)];
+    report.entries(&name, "s", entries);
     report.add(
-        format!("files/open, edit a number, commit; file of {length} B"),
+        name,
         Measured::Ratio(at(&mut ours, 4) / at(&mut theirs, 4)),
         Target::AtMost(TARGET),
         format!(

@@ -12,7 +12,7 @@ use cpu_time::ThreadTime;
 
 use crate::data::{self, Sample};
 use crate::report::{Measured, Report, Target, duration};
-use crate::timing::{Contest, Effort, Place};
+use crate::timing::{Contest, Effort, Place, counted};
 use crate::yyjson::Document;
 
 /// Of simd-json parsing the same bytes into its borrowed tree: with tables, and without.
@@ -52,7 +52,7 @@ fn check(sample: &Sample) -> Result<()> {
 fn time<'c, R>(json: &[u8], copy: &'c mut [u8], parse: impl FnOnce(&'c mut [u8]) -> R) -> Duration {
     copy.copy_from_slice(json);
     let start = ThreadTime::now();
-    let result = black_box(parse(black_box(copy)));
+    let result = black_box(counted(|| parse(black_box(copy))));
     let elapsed = start.elapsed();
     drop(result);
     elapsed
@@ -69,15 +69,15 @@ impl Parsers {
     pub(crate) fn enter<'a>(contest: &mut Contest<'a>, json: &'a [u8], tables: bool) -> Parsers {
         let mut copy = json.to_vec();
         let options = livebuf_json::ReadOptions::new().tables(tables);
-        let livebuf = contest.add_timed(1, move || {
+        let livebuf = contest.add_timed("livebuf", 1, move || {
             time(json, &mut copy, |text| livebuf_json::from_slice_with(text, &options))
         });
         let mut copy = json.to_vec();
-        let simd_json =
-            contest.add_timed(1, move || time(json, &mut copy, simd_json::to_borrowed_value));
+        let simd_json = contest
+            .add_timed("simd-json", 1, move || time(json, &mut copy, simd_json::to_borrowed_value));
         let mut copy = json.to_vec();
-        let yyjson =
-            contest.add_timed(1, move || time(json, &mut copy, |text| Document::parse(text)));
+        let yyjson = contest
+            .add_timed("yyjson", 1, move || time(json, &mut copy, |text| Document::parse(text)));
         Parsers { livebuf, simd_json, yyjson }
     }
 }
@@ -87,10 +87,14 @@ fn parse(sample: &Sample, tables: bool, target: Target, effort: Effort, report: 
     let mut contest = Contest::new();
     let Parsers { livebuf: ours, simd_json, yyjson } = Parsers::enter(&mut contest, json, tables);
     let mut copy = json.to_vec();
-    let serde_json = contest.add_timed(1, move || {
+    let serde_json = contest.add_timed("serde_json", 1, move || {
         time(json, &mut copy, |text| serde_json::from_slice::<serde_json::Value>(text))
     });
     let outcome = contest.run(effort);
+    report.times(
+        format!("json/parse/{}{}", sample.name, if tables { "" } else { " without tables" }),
+        &outcome,
+    );
     let took = |place| duration(outcome.nanoseconds(place));
     report.add(
         format!("json/parse/{}{}", sample.name, if tables { "" } else { " without tables" }),
@@ -118,9 +122,10 @@ fn print(sample: &Sample, target: Target, effort: Effort, report: &mut Report) -
         sample.name
     );
     let mut contest = Contest::new();
-    let ours = contest.add_consuming(1, || root, livebuf_json::to_vec);
-    let serde_json = contest.add_consuming(1, || value, serde_json::to_vec);
+    let ours = contest.add_consuming("livebuf", 1, || root, livebuf_json::to_vec);
+    let serde_json = contest.add_consuming("serde_json", 1, || value, serde_json::to_vec);
     let outcome = contest.run(effort);
+    report.times(format!("json/print/{}", sample.name), &outcome);
     report.add(
         format!("json/print/{}", sample.name),
         Measured::Ratio(outcome.ratio(ours, serde_json)),

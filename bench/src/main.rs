@@ -3,7 +3,7 @@
 //! that one run with the targets of the project.
 //!
 //! ```text
-//! cargo run --release -p livebuf-bench -- [--filter NAME] [--record] [--quick]
+//! cargo run --release -p livebuf-bench -- [--filter NAME] [--json FILE] [--quick]
 //! ```
 //!
 //! With `--features arrow` also JSON lines to Arrow against `arrow-json`.
@@ -18,6 +18,7 @@ mod delta;
 mod edit;
 #[cfg(unix)]
 mod files;
+mod growth;
 mod json;
 mod map;
 mod memory;
@@ -30,10 +31,10 @@ mod timing;
 mod twitter;
 mod yyjson;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 
 use report::Report;
@@ -49,6 +50,12 @@ struct Arguments {
     /// Write bench/records/<date>-<commit>.md.
     #[arg(long)]
     record: bool,
+    /// Write all competitors' times to this file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Time nothing: work once for each competitor, for callgrind.
+    #[arg(long)]
+    count: bool,
     /// Fewer repetitions and no million-key maps: for a look, not for a record.
     #[arg(long)]
     quick: bool,
@@ -66,6 +73,7 @@ const GROUPS: &[Group] = &[
     Group { name: "twitter", needs_data: true, run: twitter::run },
     Group { name: "record", needs_data: false, run: record::run },
     Group { name: "map", needs_data: false, run: map::run },
+    Group { name: "growth", needs_data: false, run: growth::run },
     Group { name: "edit", needs_data: false, run: edit::run },
     #[cfg(unix)]
     Group { name: "files", needs_data: false, run: files::run },
@@ -82,7 +90,11 @@ const GROUPS: &[Group] = &[
 ];
 
 fn run(arguments: &Arguments) -> Result<Report> {
-    let effort = if arguments.quick { Effort::QUICK } else { Effort::FULL };
+    let effort = match (arguments.count, arguments.quick) {
+        (true, _) => Effort::COUNTING,
+        (false, true) => Effort::QUICK,
+        (false, false) => Effort::FULL,
+    };
     let part = arguments.filter.as_deref().unwrap_or_default();
     let wanted: Vec<&Group> = GROUPS.iter().filter(|group| group.name.contains(part)).collect();
     let names = GROUPS.iter().map(|group| group.name).collect::<Vec<_>>().join(", ");
@@ -106,6 +118,10 @@ fn main() -> ExitCode {
     eprintln!("{}", report::machine());
     let outcome = run(&arguments).and_then(|report| {
         println!("{}", report.table());
+        if let Some(path) = &arguments.json {
+            std::fs::write(path, report.json()?)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
         if arguments.record {
             let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
             let path = report.record(&directory)?;

@@ -154,13 +154,13 @@ fn run_size(style: Style, size: usize, effort: Effort, report: &mut Report) -> R
     ] {
         let mut contest = Contest::new();
         let mut windows = Windows::new(&lookups);
-        let ours = contest.add(WINDOW.min(size), move || {
+        let ours = contest.add("livebuf", WINDOW.min(size), move || {
             let object = black_box(object);
             let values = windows.next().iter().filter_map(|key| object.get(key.as_str())?.as_i64());
             values.fold(0, i64::wrapping_add)
         });
         let mut windows = Windows::new(&lookups);
-        let theirs = contest.add(WINDOW.min(size), move || {
+        let theirs = contest.add("BTreeMap", WINDOW.min(size), move || {
             let map = black_box(map);
             let values = windows.next().iter().filter_map(|key| map.get(key.as_str()));
             values.copied().fold(0, i64::wrapping_add)
@@ -172,20 +172,20 @@ fn run_size(style: Style, size: usize, effort: Effort, report: &mut Report) -> R
     let mut contest = Contest::new();
     let (mut windows, mut edited) = (Windows::new(&lookups), document.clone());
     let root = edited.root_id().context("no root")?;
-    let ours = contest.add(WINDOW.min(size), move || {
+    let ours = contest.add("livebuf", WINDOW.min(size), move || {
         let set = |key: &String| edited.set(root, key.as_str(), 7).is_ok();
         windows.next().iter().map(set).filter(|&set| set).count()
     });
     let (mut windows, mut edited) = (Windows::new(&lookups), map.clone());
-    let theirs = contest.add(WINDOW.min(size), move || {
+    let theirs = contest.add("BTreeMap", WINDOW.min(size), move || {
         let set = |key: &String| edited.get_mut(key.as_str()).map(|value| *value = 7).is_some();
         windows.next().iter().map(set).filter(|&set| set).count()
     });
     rows.add("overwriting", Target::None, &contest.run(effort), ours, theirs);
 
     let mut contest = Contest::new();
-    let ours = contest.add_consuming(size, || keys.as_slice(), build_document);
-    let theirs = contest.add_consuming(size, || keys.as_slice(), build_btree);
+    let ours = contest.add_consuming("livebuf", size, || keys.as_slice(), build_document);
+    let theirs = contest.add_consuming("BTreeMap", size, || keys.as_slice(), build_btree);
     rows.add("building", Target::AtMost(1.0), &contest.run(effort), ours, theirs);
 
     let order = reordered(&keys, &mut rng);
@@ -195,12 +195,17 @@ fn run_size(style: Style, size: usize, effort: Effort, report: &mut Report) -> R
     ensure!(remove_from_btree(map.clone(), order).is_empty());
     let mut contest = Contest::new();
     let ours = contest.add_consuming(
+        "livebuf",
         size,
         || document.clone(),
         |document| remove_from_document(document, order),
     );
-    let theirs =
-        contest.add_consuming(size, || build_btree(&keys), |map| remove_from_btree(map, order));
+    let theirs = contest.add_consuming(
+        "BTreeMap",
+        size,
+        || build_btree(&keys),
+        |map| remove_from_btree(map, order),
+    );
     rows.add("removals", Target::AtMost(1.0), &contest.run(effort), ours, theirs);
     Ok(())
 }
@@ -229,8 +234,10 @@ struct Rows<'r> {
 
 impl Rows<'_> {
     fn add(&mut self, task: &str, target: Target, outcome: &Outcome, ours: Place, theirs: Place) {
+        let name = format!("map/{}/{}/{task}", self.style.name(), self.size);
+        self.report.times(&name, outcome);
         self.report.add(
-            format!("map/{}/{}/{task}", self.style.name(), self.size),
+            name,
             Measured::Ratio(outcome.ratio(ours, theirs)),
             target,
             format!(

@@ -6,7 +6,7 @@ use anyhow::Result;
 use crate::allocator::count;
 use crate::data;
 use crate::report::{Measured, Report, Target};
-use crate::timing::Effort;
+use crate::timing::{Effort, Entry};
 
 /// Times the input, on real files.
 const TARGET: f64 = 3.0;
@@ -22,8 +22,14 @@ pub(crate) fn run(_effort: Effort, report: &mut Report) -> Result<()> {
 
         let result_bytes = document.as_bytes().len();
         let scratch_bytes = taken.peak_bytes.saturating_sub(result_bytes);
+        let name = format!("memory/{}", sample.name);
+        let entries = vec![
+            Entry::bytes("livebuf, peak", taken.peak_bytes as f64),
+            Entry::bytes("simd-json's tree, peak", taken_by_simd_json.peak_bytes as f64),
+        ];
+        report.entries(&name, "B", entries);
         report.add(
-            format!("memory/{}", sample.name),
+            name,
             Measured::Ratio(scratch_bytes as f64 / sample.json.len() as f64),
             Target::AtMost(TARGET),
             format!(

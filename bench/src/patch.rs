@@ -61,30 +61,31 @@ fn merges(
 
     let [mut by_document, mut by_text, mut by_bytes] = documents;
     let mut contest = Contest::new();
-    let opened = contest.add(2, || -> Result<()> {
+    let opened = contest.add("livebuf, patch opened before", 2, || -> Result<()> {
         for patch in &patches {
             merge(&mut by_document, black_box(patch))?;
         }
         Ok(())
     });
-    let text = contest.add(2, || -> Result<()> {
+    let text = contest.add("livebuf, patch as JSON", 2, || -> Result<()> {
         for patch in MERGES {
             merge_json(&mut by_text, black_box(patch).as_bytes())?;
         }
         Ok(())
     });
-    let bytes = contest.add(2, || -> Result<()> {
+    let bytes = contest.add("livebuf, patch validated", 2, || -> Result<()> {
         for patch in &sent {
             merge(&mut by_bytes, Doc::open(black_box(patch))?)?;
         }
         Ok(())
     });
-    let peer = contest.add(2, || {
+    let peer = contest.add("json-patch on a tree", 2, || {
         for patch in &trees {
             json_patch::merge(&mut expected, black_box(patch));
         }
     });
     let outcome = contest.run(effort);
+    report.times("patch/merge three fields into twitter", &outcome);
     report.add(
         "patch/merge three fields into twitter, patch opened before",
         Measured::Nanoseconds(outcome.nanoseconds(opened)),
@@ -131,11 +132,15 @@ fn diffs(
     ensure!(patched == expected, "json-patch's diff is another one");
 
     let mut contest = Contest::new();
-    let edited = contest.add(1, || diff(black_box(document), &other, &options));
-    let anew = contest.add(1, || diff(black_box(document), &encoded, &options));
-    let same = contest.add(1, || diff(black_box(document), document, &options));
-    let peer = contest.add(1, || json_patch::diff(black_box(tree), &expected));
+    let edited = contest.add("livebuf", 1, || diff(black_box(document), &other, &options));
+    let anew =
+        contest.add("livebuf, encoded anew", 1, || diff(black_box(document), &encoded, &options));
+    let same =
+        contest.add("livebuf, against itself", 1, || diff(black_box(document), document, &options));
+    let peer =
+        contest.add("json-patch on a tree", 1, || json_patch::diff(black_box(tree), &expected));
     let outcome = contest.run(effort);
+    report.times("patch/diff of twitter with three changed fields", &outcome);
     report.add(
         "patch/diff of twitter with three changed fields",
         Measured::Nanoseconds(outcome.nanoseconds(edited)),
@@ -171,19 +176,20 @@ fn apply(
         data::check(&values, &ours)?;
     }
     let mut contest = Contest::new();
-    let opened = contest.add(2, || -> Result<()> {
+    let opened = contest.add("livebuf", 2, || -> Result<()> {
         for patch in patches {
             black_box(patch).apply(&mut ours)?;
         }
         Ok(())
     });
-    let peer = contest.add(2, || -> Result<()> {
+    let peer = contest.add("json-patch on a tree", 2, || -> Result<()> {
         for patch in &theirs {
             json_patch::patch(&mut values, black_box(patch))?;
         }
         Ok(())
     });
     let outcome = contest.run(effort);
+    report.times("patch/apply three changes to twitter", &outcome);
     report.add(
         "patch/apply three changes to twitter",
         Measured::Nanoseconds(outcome.nanoseconds(opened)),

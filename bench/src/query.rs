@@ -85,12 +85,19 @@ fn compare(
     drop(found);
 
     let mut contest = Contest::new();
-    let values = contest.add(1, || query.values(black_box(valid)).map(black_box).count());
-    let placed = contest.add(1, || query.find(black_box(valid)).map(black_box).count());
-    let opened = contest.add(1, || query.values(black_box(document)).map(black_box).count());
-    let compiling = contest.add(1, || Query::parse(black_box(text)));
-    let peer = contest.add(1, || theirs(&peer, black_box(tree)).map(|found| found.len()));
+    let values =
+        contest.add("livebuf", 1, || query.values(black_box(valid)).map(black_box).count());
+    let placed = contest
+        .add("livebuf, with places", 1, || query.find(black_box(valid)).map(black_box).count());
+    let opened = contest.add("livebuf, not validated", 1, || {
+        query.values(black_box(document)).map(black_box).count()
+    });
+    let compiling = contest.add("livebuf, compiling", 1, || Query::parse(black_box(text)));
+    let peer = contest.add("jsonpath-rust on a tree", 1, || {
+        theirs(&peer, black_box(tree)).map(|found| found.len())
+    });
     let outcome = contest.run(effort);
+    report.times(format!("query/{text} of {place}"), &outcome);
     let took = |place| duration(outcome.nanoseconds(place));
     report.add(
         format!("query/{text} of {place}"),

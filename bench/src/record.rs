@@ -75,19 +75,20 @@ fn by_name(fields: usize, target: f64, effort: Effort, report: &mut Report) -> R
     let lookups: Vec<&str> = (0..LOOKUPS).map(|_| names[rng.usize(..fields)].as_str()).collect();
     let lookups = lookups.as_slice();
     let mut contest = Contest::new();
-    let ours = contest.add(LOOKUPS, || {
+    let ours = contest.add("livebuf", LOOKUPS, || {
         let object = black_box(object);
         sum(lookups, |name| object.get(name)?.as_i64())
     });
-    let yyjson = contest.add(LOOKUPS, || {
+    let yyjson = contest.add("yyjson's tree", LOOKUPS, || {
         let parsed = black_box(parsed);
         sum(lookups, |name| parsed.get(name)?.as_u64().map(|value| value as i64))
     });
-    let serde_json = contest.add(LOOKUPS, || {
+    let serde_json = contest.add("serde_json's tree", LOOKUPS, || {
         let map = black_box(map);
         sum(lookups, |name| map.get(name)?.as_i64())
     });
     let outcome = contest.run(effort);
+    report.times(format!("record/by name/{fields} fields"), &outcome);
     report.add(
         format!("record/by name/{fields} fields"),
         Measured::Nanoseconds(outcome.nanoseconds(ours)),
@@ -154,10 +155,14 @@ fn by_key(
         ensure!(sum_by(&objects, &bound) == expected, "bound keys find something else");
 
         let mut contest = Contest::new();
-        let remembered =
-            contest.add(OBJECTS * KEYS, || sum_by(black_box(&objects), black_box(&remembered)));
-        let bound = contest.add(OBJECTS * KEYS, || sum_by(black_box(&objects), black_box(&bound)));
+        let remembered = contest.add("livebuf, remembered key", OBJECTS * KEYS, || {
+            sum_by(black_box(&objects), black_box(&remembered))
+        });
+        let bound = contest.add("livebuf, bound key", OBJECTS * KEYS, || {
+            sum_by(black_box(&objects), black_box(&bound))
+        });
         let outcome = contest.run(effort);
+        report.times(format!("record/{kind} key/{shapes} shapes"), &outcome);
         let asked = |limit, most| if shapes <= most { Target::AtMost(limit) } else { Target::None };
         report.add(
             format!("record/remembered {kind} key/{shapes} shapes"),

@@ -7,6 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
+use serde::Serialize;
+
+use crate::timing::{Entry, Outcome};
 
 /// A measured number in its unit.
 #[derive(Clone, Copy)]
@@ -92,10 +95,20 @@ impl Row {
     }
 }
 
+/// All competitors of one task, or the bytes of all formats of one value.
+#[derive(Serialize)]
+struct Task {
+    task: String,
+    unit: &'static str,
+    competitors: Vec<Entry>,
+}
+
 /// The rows of a run, and the groups that could not run.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 pub(crate) struct Report {
+    #[serde(skip)]
     rows: Vec<Row>,
+    results: Vec<Task>,
     skipped: Vec<String>,
     failed: Vec<String>,
 }
@@ -112,6 +125,26 @@ impl Report {
         let row = Row { workload: workload.into(), measured, target, detail: detail.into() };
         eprintln!("{}: {} ({})", row.workload, row.measured, row.detail);
         self.rows.push(row);
+    }
+
+    /// Keeps all competitors of a task, for [`Report::json`].
+    pub(crate) fn times(&mut self, task: impl Into<String>, outcome: &Outcome) {
+        self.entries(task, "s", outcome.entries().to_vec());
+    }
+
+    /// Keeps what was measured otherwise, for [`Report::json`]: seconds or bytes.
+    pub(crate) fn entries(
+        &mut self,
+        task: impl Into<String>,
+        unit: &'static str,
+        competitors: Vec<Entry>,
+    ) {
+        self.results.push(Task { task: task.into(), unit, competitors });
+    }
+
+    /// The results for `bench/run.py`.
+    pub(crate) fn json(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self)?)
     }
 
     /// Notes a group whose inputs are absent.

@@ -82,9 +82,9 @@ fn scan(effort: Effort, report: &mut Report) -> Result<()> {
     let threads = by_rows_of(root, 2).context("no sum by threads")?;
     ensure!((threads - expected).abs() < 1e-3, "by threads: another sum");
     let mut contest = Contest::new();
-    let reference = contest.add(1, plain);
-    let columns = contest.add(1, || by_columns(black_box(root)));
-    let rows = contest.add(1, || by_rows(black_box(root)));
+    let reference = contest.add("three plain vectors", 1, plain);
+    let columns = contest.add("livebuf, by columns", 1, || by_columns(black_box(root)));
+    let rows = contest.add("livebuf, by rows", 1, || by_rows(black_box(root)));
     // By the clock on the wall: the others measure the time of their own thread.
     let by_threads = |threads| {
         move || {
@@ -93,9 +93,10 @@ fn scan(effort: Effort, report: &mut Report) -> Result<()> {
             start.elapsed()
         }
     };
-    let one = contest.add_timed(1, by_threads(1));
-    let two = contest.add_timed(1, by_threads(2));
+    let one = contest.add_timed("livebuf, one thread (wall)", 1, by_threads(1));
+    let two = contest.add_timed("livebuf, two threads (wall)", 1, by_threads(2));
     let outcome = contest.run(effort);
+    report.times("table/sum", &outcome);
     let took = |place| duration(outcome.nanoseconds(place));
     for (name, place, target) in [("columns", columns, 1.5), ("rows", rows, 15.0)] {
         report.add(
@@ -246,9 +247,10 @@ fn definition(count: usize, random: bool, effort: Effort, report: &mut Report) -
         format!("of MessagePack: {} B over {} B", ours.len(), message_pack.len()),
     );
     let mut contest = Contest::new();
-    let ours = contest.add(1, || livebuf::to_doc(black_box(&objects)));
-    let message_pack = contest.add(1, || rmp_serde::to_vec_named(black_box(&objects)));
+    let ours = contest.add("livebuf", 1, || livebuf::to_doc(black_box(&objects)));
+    let message_pack = contest.add("rmp-serde", 1, || rmp_serde::to_vec_named(black_box(&objects)));
     let outcome = contest.run(effort);
+    report.times(format!("table/serialize {count} objects, {kind}"), &outcome);
     report.add(
         format!("table/serialize {count} objects, {kind}"),
         Measured::Ratio(outcome.ratio(ours, message_pack)),

@@ -6,9 +6,11 @@
 //! the core.
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
+use serde::Serialize;
 
 /// How long a contest may take.
 #[derive(Clone, Copy)]
@@ -19,13 +21,41 @@ pub(crate) struct Effort {
     pub(crate) minimum_rounds: u32,
     /// Keys of the largest map.
     pub(crate) largest_map: usize,
+    /// Nothing is timed: each competitor works twice, and valgrind counts instructions.
+    pub(crate) counting: bool,
 }
 
 impl Effort {
-    pub(crate) const FULL: Effort =
-        Effort { budget: Duration::from_millis(1000), minimum_rounds: 3, largest_map: 1_000_000 };
-    pub(crate) const QUICK: Effort =
-        Effort { budget: Duration::from_millis(100), minimum_rounds: 2, largest_map: 100_000 };
+    pub(crate) const FULL: Effort = Effort {
+        budget: Duration::from_millis(1000),
+        minimum_rounds: 3,
+        largest_map: 1_000_000,
+        counting: false,
+    };
+    pub(crate) const QUICK: Effort = Effort {
+        budget: Duration::from_millis(100),
+        minimum_rounds: 2,
+        largest_map: 100_000,
+        counting: false,
+    };
+    pub(crate) const COUNTING: Effort =
+        Effort { budget: Duration::ZERO, minimum_rounds: 0, largest_map: 10_000, counting: true };
+}
+
+/// Calls of [`counted`] so far, which are numbered from one.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// What counts. Callgrind finds this function and the next by their names: where the first
+/// begins, it counts anew, and where the second ends, it writes a file.
+#[inline(never)]
+pub(crate) fn counted<R>(work: impl FnOnce() -> R) -> R {
+    CALLS.fetch_add(1, Relaxed);
+    work_once(work)
+}
+
+#[inline(never)]
+fn work_once<R>(work: impl FnOnce() -> R) -> R {
+    work()
 }
 
 /// Long enough to hide the clock's own few hundred ns, short enough to slip in
@@ -36,11 +66,14 @@ const BATCH: Duration = Duration::from_micros(200);
 type Batch<'a> = Box<dyn FnMut(u32) -> Duration + 'a>;
 
 struct Competitor<'a> {
+    name: String,
     operations: f64,
     batch: Batch<'a>,
     repetitions: u32,
-    best_nanoseconds: f64,
+    /// Nanoseconds of an operation, by batch.
+    batches: Vec<f64>,
     used: Duration,
+    call: Option<u64>,
 }
 
 /// The place of a competitor in its contest.
@@ -60,12 +93,19 @@ impl<'a> Contest<'a> {
 
     /// Adds work that can be repeated as it is; one call does `operations` of
     /// the operation that is reported.
-    pub(crate) fn add<R>(&mut self, operations: usize, mut work: impl FnMut() -> R + 'a) -> Place {
-        self.push(operations, move |repetitions| {
+    pub(crate) fn add<R>(
+        &mut self,
+        name: &str,
+        operations: usize,
+        mut work: impl FnMut() -> R + 'a,
+    ) -> Place {
+        self.push(name, operations, move |repetitions| {
             let start = ThreadTime::now();
-            for _ in 0..repetitions {
-                black_box(work());
-            }
+            counted(|| {
+                for _ in 0..repetitions {
+                    black_box(work());
+                }
+            });
             start.elapsed()
         })
     }
@@ -74,14 +114,15 @@ impl<'a> Contest<'a> {
     /// dropping what was made counts.
     pub(crate) fn add_consuming<I, R>(
         &mut self,
+        name: &str,
         operations: usize,
         mut prepare: impl FnMut() -> I + 'a,
         mut work: impl FnMut(I) -> R + 'a,
     ) -> Place {
-        self.add_timed(operations, move || {
+        self.add_timed(name, operations, move || {
             let input = black_box(prepare());
             let start = ThreadTime::now();
-            let result = black_box(work(input));
+            let result = black_box(counted(|| work(input)));
             let elapsed = start.elapsed();
             drop(result);
             elapsed
@@ -91,25 +132,39 @@ impl<'a> Contest<'a> {
     /// Adds work that says itself which of its time counts.
     pub(crate) fn add_timed(
         &mut self,
+        name: &str,
         operations: usize,
         mut work: impl FnMut() -> Duration + 'a,
     ) -> Place {
-        self.push(operations, move |repetitions| (0..repetitions).map(|_| work()).sum())
+        self.push(name, operations, move |repetitions| (0..repetitions).map(|_| work()).sum())
     }
 
-    fn push(&mut self, operations: usize, batch: impl FnMut(u32) -> Duration + 'a) -> Place {
+    fn push(
+        &mut self,
+        name: &str,
+        operations: usize,
+        batch: impl FnMut(u32) -> Duration + 'a,
+    ) -> Place {
         self.competitors.push(Competitor {
+            name: name.to_owned(),
             operations: operations as f64,
             batch: Box::new(batch),
             repetitions: 1,
-            best_nanoseconds: f64::INFINITY,
+            batches: Vec::new(),
             used: Duration::ZERO,
+            call: None,
         });
         Place(self.competitors.len() - 1)
     }
 
     /// Runs all competitors in turns.
     pub(crate) fn run(mut self, effort: Effort) -> Outcome {
+        if effort.counting {
+            for competitor in &mut self.competitors {
+                competitor.count();
+            }
+            return self.outcome();
+        }
         for competitor in &mut self.competitors {
             competitor.choose_repetitions();
         }
@@ -123,7 +178,11 @@ impl<'a> Contest<'a> {
             }
             round += 1;
         }
-        Outcome { nanoseconds: self.competitors.iter().map(|each| each.best_nanoseconds).collect() }
+        self.outcome()
+    }
+
+    fn outcome(self) -> Outcome {
+        Outcome { entries: self.competitors.into_iter().map(Competitor::entry).collect() }
     }
 }
 
@@ -146,20 +205,85 @@ impl Competitor<'_> {
             self.used += start.elapsed();
             let operations = f64::from(self.repetitions) * self.operations;
             let each = counted.as_nanos() as f64 / operations;
-            self.best_nanoseconds = self.best_nanoseconds.min(each);
+            self.batches.push(each);
         }
+    }
+
+    /// Works once to warm up and once to be counted.
+    fn count(&mut self) {
+        let before = CALLS.load(Relaxed);
+        self.take_turn();
+        let after = CALLS.load(Relaxed);
+        self.call = (after > before).then_some(after);
+    }
+
+    fn entry(self) -> Entry {
+        let mut entry = Entry::new(&self.name, self.batches);
+        (entry.operations, entry.call) = (self.operations, self.call);
+        entry
     }
 }
 
-/// The fastest time of each competitor.
+/// What a competitor took for one operation, in seconds or bytes.
+#[derive(Clone, Serialize)]
+pub(crate) struct Entry {
+    name: String,
+    minimum: f64,
+    median: f64,
+    /// From the first to the third quartile, over the median.
+    spread: f64,
+    runs: usize,
+    /// Operations of a run.
+    operations: f64,
+    /// Of [`counted`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<u64>,
+}
+
+impl Entry {
+    fn new(name: &str, mut nanoseconds: Vec<f64>) -> Entry {
+        nanoseconds.sort_by(f64::total_cmp);
+        let last = nanoseconds.len().saturating_sub(1) as f64;
+        let at = |share: f64| {
+            nanoseconds.get((last * share).round() as usize).map_or(0.0, |it| it * 1e-9)
+        };
+        let spread = (at(0.75) - at(0.25)) / at(0.5);
+        Entry {
+            name: name.to_owned(),
+            minimum: at(0.0),
+            median: at(0.5),
+            spread: if spread.is_finite() { spread } else { 0.0 },
+            runs: nanoseconds.len(),
+            operations: 1.0,
+            call: None,
+        }
+    }
+
+    /// Times that were measured outside of a contest.
+    pub(crate) fn times(name: &str, times: &[Duration]) -> Entry {
+        Entry::new(name, times.iter().map(|time| time.as_nanos() as f64).collect())
+    }
+
+    /// Bytes, which do not vary.
+    pub(crate) fn bytes(name: &str, bytes: f64) -> Entry {
+        Entry { minimum: bytes, median: bytes, runs: 1, ..Entry::new(name, Vec::new()) }
+    }
+}
+
+/// The times of each competitor, of which the fastest counts.
 pub(crate) struct Outcome {
-    nanoseconds: Vec<f64>,
+    entries: Vec<Entry>,
 }
 
 impl Outcome {
     /// Nanoseconds of one operation.
     pub(crate) fn nanoseconds(&self, place: Place) -> f64 {
-        self.nanoseconds[place.0]
+        self.entries[place.0].minimum * 1e9
+    }
+
+    /// All competitors, for the report.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 
     /// How many times `reference` the time of `place` is: under 1 is faster.

@@ -85,33 +85,47 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
         collect(|result| simd_json::distinct_user_id(tree, result)).map(distinct),
     )?;
 
-    let parsing = Parsing::measure(&sample, bytes, effort);
+    let parsing = Parsing::measure(&sample, bytes, effort, report);
     parsing.report(report);
 
     let mut contest = Contest::new();
     let walks = Walks {
-        livebuf: contest.add(1, || livebuf::top_tweet(black_box(root), MAX_RETWEET_COUNT)),
-        yyjson: contest.add(1, || yyjson::top_tweet(black_box(parsed), MAX_RETWEET_COUNT)),
-        simd_json: contest.add(1, || simd_json::top_tweet(black_box(tree), MAX_RETWEET_COUNT)),
+        livebuf: contest
+            .add("livebuf", 1, || livebuf::top_tweet(black_box(root), MAX_RETWEET_COUNT)),
+        yyjson: contest
+            .add("yyjson's tree", 1, || yyjson::top_tweet(black_box(parsed), MAX_RETWEET_COUNT)),
+        simd_json: contest.add("simd-json's tree", 1, || {
+            simd_json::top_tweet(black_box(tree), MAX_RETWEET_COUNT)
+        }),
     };
     walks.report("top_tweet", 0.3, &contest.run(effort), &parsing, report);
 
     let mut contest = Contest::new();
     let walks = Walks {
-        livebuf: contest
-            .add(1, refilling(|result| livebuf::partial_tweets(black_box(root), result))),
-        yyjson: contest
-            .add(1, refilling(|result| yyjson::partial_tweets(black_box(parsed), result))),
-        simd_json: contest
-            .add(1, refilling(|result| simd_json::partial_tweets(black_box(tree), result))),
+        livebuf: contest.add(
+            "livebuf",
+            1,
+            refilling(|result| livebuf::partial_tweets(black_box(root), result)),
+        ),
+        yyjson: contest.add(
+            "yyjson's tree",
+            1,
+            refilling(|result| yyjson::partial_tweets(black_box(parsed), result)),
+        ),
+        simd_json: contest.add(
+            "simd-json's tree",
+            1,
+            refilling(|result| simd_json::partial_tweets(black_box(tree), result)),
+        ),
     };
     walks.report("partial_tweets", 0.6, &contest.run(effort), &parsing, report);
 
     let mut contest = Contest::new();
     let walks = Walks {
-        livebuf: contest.add(1, || livebuf::find_tweet(black_box(root), FIND_ID)),
-        yyjson: contest.add(1, || yyjson::find_tweet(black_box(parsed), FIND_ID)),
-        simd_json: contest.add(1, || simd_json::find_tweet(black_box(tree), FIND_ID)),
+        livebuf: contest.add("livebuf", 1, || livebuf::find_tweet(black_box(root), FIND_ID)),
+        yyjson: contest.add("yyjson's tree", 1, || yyjson::find_tweet(black_box(parsed), FIND_ID)),
+        simd_json: contest
+            .add("simd-json's tree", 1, || simd_json::find_tweet(black_box(tree), FIND_ID)),
     };
     walks.report("find_tweet", 1.0, &contest.run(effort), &parsing, report);
 
@@ -123,20 +137,31 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
     )?;
     let mut contest = Contest::new();
     let walks = Walks {
-        livebuf: contest.add(1, || livebuf::find_tweet_by_rows(black_box(root), FIND_ID)),
-        yyjson: contest.add(1, || yyjson::find_tweet(black_box(parsed), FIND_ID)),
-        simd_json: contest.add(1, || simd_json::find_tweet(black_box(tree), FIND_ID)),
+        livebuf: contest
+            .add("livebuf", 1, || livebuf::find_tweet_by_rows(black_box(root), FIND_ID)),
+        yyjson: contest.add("yyjson's tree", 1, || yyjson::find_tweet(black_box(parsed), FIND_ID)),
+        simd_json: contest
+            .add("simd-json's tree", 1, || simd_json::find_tweet(black_box(tree), FIND_ID)),
     };
     walks.report("find_tweet by rows", 1.6, &contest.run(effort), &parsing, report);
 
     let mut contest = Contest::new();
     let walks = Walks {
-        livebuf: contest
-            .add(1, refilling(|result| livebuf::distinct_user_id(black_box(root), result))),
-        yyjson: contest
-            .add(1, refilling(|result| yyjson::distinct_user_id(black_box(parsed), result))),
-        simd_json: contest
-            .add(1, refilling(|result| simd_json::distinct_user_id(black_box(tree), result))),
+        livebuf: contest.add(
+            "livebuf",
+            1,
+            refilling(|result| livebuf::distinct_user_id(black_box(root), result)),
+        ),
+        yyjson: contest.add(
+            "yyjson's tree",
+            1,
+            refilling(|result| yyjson::distinct_user_id(black_box(parsed), result)),
+        ),
+        simd_json: contest.add(
+            "simd-json's tree",
+            1,
+            refilling(|result| simd_json::distinct_user_id(black_box(tree), result)),
+        ),
     };
     walks.report("distinct_user_id", 0.75, &contest.run(effort), &parsing, report);
     Ok(())
@@ -186,11 +211,13 @@ struct Parsing {
 }
 
 impl Parsing {
-    fn measure(sample: &Sample, bytes: &[u8], effort: Effort) -> Parsing {
+    fn measure(sample: &Sample, bytes: &[u8], effort: Effort, report: &mut Report) -> Parsing {
         let mut contest = Contest::new();
         let parsers = Parsers::enter(&mut contest, &sample.json, true);
-        let validate = contest.add(1, || Doc::open(black_box(bytes)).and_then(Doc::validate));
+        let validate = contest
+            .add("livebuf, validate", 1, || Doc::open(black_box(bytes)).and_then(Doc::validate));
         let outcome = contest.run(effort);
+        report.times("twitter/parse or validate", &outcome);
         Parsing {
             convert: outcome.nanoseconds(parsers.livebuf),
             validate: outcome.nanoseconds(validate),
@@ -230,6 +257,7 @@ impl Walks {
         parsing: &Parsing,
         report: &mut Report,
     ) {
+        report.times(format!("twitter/{task}"), outcome);
         let [ours, yyjson, simd_json] =
             [self.livebuf, self.yyjson, self.simd_json].map(|place| outcome.nanoseconds(place));
         report.add(

@@ -7,14 +7,28 @@ import sys
 import time
 from pathlib import Path
 
-from . import arrays, changes, engines, frames, logs, maps, messages, objects, twitter, typed
+from . import (
+    arrays,
+    changes,
+    engines,
+    fields,
+    frames,
+    logs,
+    maps,
+    messages,
+    objects,
+    shares,
+    sizes,
+    twitter,
+    typed,
+)
 from .report import HERE, Report
 from .timing import FULL, QUICK
 
 DATA = HERE.parents[3] / "shared" / "data"
 PEERS = (
-    "orjson msgspec msgpack ormsgpack pysimdjson cysimdjson cbor2 protobuf pycapnp pylite3 polars "
-    "numpy duckdb dask pyspark pandas pyarrow"
+    "orjson msgspec msgpack ormsgpack pysimdjson cysimdjson cbor2 pymongo flatbuffers protobuf "
+    "pycapnp pylite3 apsw zstandard lz4 polars numpy duckdb dask pyspark pandas pyarrow"
 ).split()
 
 
@@ -33,6 +47,7 @@ def main() -> int:
         action="store_true",
         help="fewer repetitions and no big inputs: for a look, not for a record",
     )
+    parser.add_argument("--json", type=Path, help="write all figures to this file")
     parser.add_argument("--data", type=Path, default=DATA, help="where twitter.json is")
     arguments = parser.parse_args()
     if arguments.record and arguments.quick:
@@ -47,6 +62,9 @@ def main() -> int:
     messages.run(effort, report, wanted)
     twitter.run(effort, report, wanted, arguments.data)
     changes.run(effort, report, wanted, arguments.data)
+    sizes.run(effort, report, wanted, arguments.data)
+    shares.run(effort, report, wanted)
+    fields.run(effort, report, wanted)
     objects.run(effort, report, wanted)
     typed.run(effort, report, wanted)
     frames.run(effort, report, wanted, arguments.data)
@@ -55,8 +73,13 @@ def main() -> int:
     engines.run(effort, report, wanted)
     print(report.text())
     print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
+    if arguments.json is not None:
+        report.json(arguments.json, PEERS)
     if arguments.record:
-        modules = (maps, messages, twitter, changes, objects, typed, frames, arrays, logs, engines)
+        modules = (
+            *(maps, messages, twitter, changes, sizes, shares, fields, objects, typed),
+            *(frames, arrays, logs, engines),
+        )
         inputs = [line for module in modules for line in module.INPUTS]
         print(report.record(PEERS, inputs), file=sys.stderr)
     return 1 if report.failed else 0

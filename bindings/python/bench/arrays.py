@@ -137,20 +137,22 @@ def _sum(effort: Effort, report: Report) -> None:
                 continue
             contest = Contest(wall=True)
             contest.add(OURS, query, [document])
-            contest.add("first after open", first)
+            contest.add("livebuf, first after open", first)
             contest.add("from Parquet", of_parquet)
             times = contest.run(effort)
             report.figure(f"Sum of one of six columns, {count:,} rows", f"by {engine}", times)
             size = f"a file of {file.stat().st_size / 1e6:.0f} MB"
-            report.time(f"{name}, first after open", times["first after open"], 0.1, size)
+            report.time(f"{name}, first after open", times["livebuf, first after open"], 0.1, size)
             report.time(f"{name}, later", times[OURS], 0.03, size)
 
         contest = Contest()
         contest.add(OURS, lambda document: document.root.table.schema, [document])
-        contest.add("first after open", lambda _: livebuf.open(file).root.table.schema)
-        contest.add("opening alone", lambda _: livebuf.open(file))
+        contest.add("livebuf, first after open", lambda _: livebuf.open(file).root.table.schema)
+        contest.add("livebuf, opening alone", lambda _: livebuf.open(file))
         times = contest.run(effort)
         report.figure("The schema", f"{count:,} rows", times)
         report.time("arrays/sum: the schema", times[OURS], 20e-6)
-        report.time("arrays/sum: the schema, first after open", times["first after open"], 100e-6)
+        report.time(
+            "arrays/sum: the schema, first after open", times["livebuf, first after open"], 100e-6
+        )
         document.close()

@@ -187,7 +187,7 @@ def _messages(runs: _Runs) -> None:
     ways: dict[str, Callable[[], Any]] = {
         OURS: lambda: livebuf.polars.extract(documents, "/user/id", pl.Int64),
         JSON: lambda: texts.str.json_path_match("$.user.id").cast(pl.Int64),
-        "typed column": lambda: structs.struct.field("user").struct.field("id"),
+        "typed column in memory": lambda: structs.struct.field("user").struct.field("id"),
     }
     expected = [message["user"]["id"] for message in messages]
     for name, way in ways.items():

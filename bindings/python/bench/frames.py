@@ -83,7 +83,9 @@ def _frame(effort: Effort, report: Report, polars: Any, name: str, lines: bytes)
     contest = Contest(wall=True)
     contest.add(OURS, through_document, [lines])
     contest.add(READ_NDJSON, polars.read_ndjson, [lines])
-    contest.add("from_json alone", lambda lines: livebuf.from_json(lines, lines=True), [lines])
+    contest.add(
+        "livebuf, from_json alone", lambda lines: livebuf.from_json(lines, lines=True), [lines]
+    )
     times = contest.run(effort)
     report.figure("JSON lines to a polars frame", name.removeprefix("frames/"), times)
     report.against(name, times, [READ_NDJSON], None)

@@ -62,7 +62,7 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
             return
         contest = Contest()
         contest.add(OURS, extend, [events])
-        contest.add("and close (sync)", lambda events: extend(events).close(), [events])
+        contest.add("livebuf, and close (sync)", lambda events: extend(events).close(), [events])
         contest.add(LINES, write, [events])
         times = contest.run(effort)
         report.figure("Events to a file", f"{count:,} events", times)

@@ -39,29 +39,30 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
                 return
         contest.add(name, work, VALUES)
     rivals = []
-    for package, name, dumps in _peers(report):
+    for package, name, dumps, loads in _peers(report):
         contest.add(name, _dict(dumps), VALUES)
         rivals.append(name)
-        if len(dumps(example)) < 10:
-            report.fail(f"{WORKLOAD}: {package} gives too little")
+        if loads(dumps(example)) != example:
+            report.fail(f"{WORKLOAD}: {package} gives another answer")
     times = contest.run(effort)
     report.figure("A message of three fields", "WRITE", times)
     report.ratio(f"{WORKLOAD}, of livebuf.dumps", times[PREPARED] / times[OURS], 0.5)
     report.against(f"{WORKLOAD}, fastest peer", times, rivals, 1.0, ours=PREPARED)
 
 
-def _peers(report: Report) -> list[tuple[str, str, Callable[[Any], bytes]]]:
-    found: list[tuple[str, str, Callable[[Any], bytes]]] = []
+def _peers(report: Report) -> list[tuple[str, str, Callable[[Any], bytes], Callable[..., Any]]]:
+    found: list[tuple[str, str, Callable[[Any], bytes], Callable[..., Any]]] = []
     try:
         import orjson
 
-        found.append(("orjson", "orjson", orjson.dumps))
+        found.append(("orjson", "orjson", orjson.dumps, orjson.loads))
     except ImportError as error:
         report.skip(f"messages: orjson: {error}")
     try:
         import msgspec
 
-        found.append(("msgspec", "msgspec, msgpack", msgspec.msgpack.Encoder().encode))
+        encode, decode = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
+        found.append(("msgspec", "msgspec, msgpack", encode, decode))
     except ImportError as error:
         report.skip(f"messages: msgspec: {error}")
     return found

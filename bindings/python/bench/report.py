@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import importlib.metadata
+import json
 import os
 import platform
 import subprocess
@@ -15,6 +16,8 @@ from typing import Any
 
 import livebuf
 from tabulate import tabulate
+
+from .timing import Seconds
 
 HERE = Path(__file__).parent
 OURS = "livebuf"
@@ -35,6 +38,7 @@ class Report:
     def __init__(self) -> None:
         self.targets: list[tuple[str, str, str, bool | None, str]] = []
         self.figures: list[tuple[str, list[str], dict[str, dict[str, Any]]]] = []
+        self.results: list[dict[str, Any]] = []
         self.skipped: list[str] = []
         self.failed: list[str] = []
 
@@ -76,10 +80,40 @@ class Report:
             self.figures.append((title, [], {}))
         _, columns, rows = self.figures[-1]
         columns.append(column)
+        self.result(f"{title}/{column}", cells)
         for name, cell in cells.items():
             rows.setdefault(name, {})[column] = (
                 duration(cell) if isinstance(cell, float) else f"{cell:,}"
             )
+
+    def result(self, task: str, cells: dict[str, Any]) -> None:
+        """Keeps what all competitors of a task took: times of a contest, or bytes."""
+        competitors = []
+        for name, cell in cells.items():
+            if isinstance(cell, Seconds):
+                entry = cell.entry()
+            else:
+                entry = {"minimum": cell, "median": cell, "spread": 0.0, "runs": 1}
+            competitors.append({"name": name, **entry})
+        unit = "s" if any(isinstance(cell, float) for cell in cells.values()) else "B"
+        self.results.append({"task": task, "unit": unit, "competitors": competitors})
+
+    def json(self, path: Path, packages: list[str]) -> None:
+        """Writes the results for `bench/run.py`."""
+        free_threaded = sysconfig.get_config_var("Py_GIL_DISABLED")
+        python = f"{platform.python_implementation()} {platform.python_version()}"
+        versions = {name: _version(name) for name in packages}
+        found = {
+            "versions": {
+                "Python": python + (" free-threaded" if free_threaded else ""),
+                "SQLite": sqlite_version(),
+                **{name: version for name, version in versions.items() if version != "absent"},
+            },
+            "results": self.results,
+            "skipped": self.skipped,
+            "failed": self.failed,
+        }
+        path.write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
 
     def skip(self, reason: str) -> None:
         """Notes what is absent."""
@@ -142,6 +176,15 @@ class Report:
         path.parent.mkdir(exist_ok=True)
         path.write_text("\n\n".join(head), encoding="utf-8")
         return path
+
+
+def sqlite_version() -> str:
+    """The SQLite that apsw brings."""
+    try:
+        import apsw
+    except ImportError:
+        return "absent"
+    return apsw.sqlite_lib_version()
 
 
 def machine() -> str:

@@ -33,6 +33,31 @@ QUICK = Effort(seconds=0.04, rounds=2, batch=3e-4, quick=True)
 MOST_REPETITIONS = 1 << 18
 
 
+class Seconds(float):
+    """The fastest time of one operation, with those of all other batches."""
+
+    def __new__(cls, batches: list[float]) -> Seconds:
+        made = super().__new__(cls, min(batches))
+        made.batches = sorted(batches)
+        return made
+
+    batches: list[float]
+
+    def entry(self) -> dict[str, float]:
+        """What is kept of it in a file of results."""
+
+        def at(share: float) -> float:
+            return self.batches[round((len(self.batches) - 1) * share)]
+
+        spread = (at(0.75) - at(0.25)) / at(0.5) if at(0.5) else 0.0
+        return {
+            "minimum": float(self),
+            "median": at(0.5),
+            "spread": spread,
+            "runs": len(self.batches),
+        }
+
+
 @dataclass
 class Competitor:
     name: str
@@ -40,7 +65,7 @@ class Competitor:
     samples: Sequence[Any]
     prepare: Callable[[], Any] | None
     repetitions: int = 1
-    best: float = float("inf")
+    batches: list[float] = field(default_factory=list)
     used: float = 0.0
     next_samples: Any = field(default=None)
 
@@ -69,7 +94,7 @@ class Competitor:
             self.repetitions *= 2
             elapsed = self.batch(clock)
         self.used += elapsed
-        self.best = elapsed / self.repetitions
+        self.batches.append(elapsed / self.repetitions)
 
     def turn(self, clock: Callable[[], int]) -> None:
         """Two batches: the first finds the caches as the competitor before left them, the
@@ -77,7 +102,7 @@ class Competitor:
         for _ in range(2):
             elapsed = self.batch(clock)
             self.used += elapsed
-            self.best = min(self.best, elapsed / self.repetitions)
+            self.batches.append(elapsed / self.repetitions)
             # The second tells little where one takes so long.
             if elapsed > 0.2:
                 break
@@ -102,7 +127,7 @@ class Contest:
         before each batch, and does not count."""
         self.competitors.append(Competitor(name, work, samples, prepare))
 
-    def run(self, effort: Effort) -> dict[str, float]:
+    def run(self, effort: Effort) -> dict[str, Seconds]:
         """Seconds of each competitor's fastest batch, by name."""
         gc.collect()
         gc.disable()
@@ -121,4 +146,4 @@ class Contest:
                         competitor.turn(self.clock)
         finally:
             gc.enable()
-        return {competitor.name: competitor.best for competitor in self.competitors}
+        return {competitor.name: Seconds(competitor.batches) for competitor in self.competitors}

@@ -261,7 +261,7 @@ RECORDS = {
 }
 
 
-@pytest.mark.parametrize("page", ["docs/compare.md", "docs/benchmarks.md"])
+@pytest.mark.parametrize("page", ["docs/compare.md"])
 def test_figures_are_those_of_the_records(page: str) -> None:
     text = (PROJECT / page).read_text(encoding="utf-8")
     records = {mark: (PROJECT / path).read_text("utf-8") for mark, path in RECORDS.items()}

@@ -2,7 +2,8 @@
 //! through both, then they are timed in turns, and the fastest of many batches counts.
 //!
 //! ```text
-//! [LITE3=CHECKOUT] cargo run --release -p livebuf-c-bench [-- DIRECTORY-OF-TWITTER.JSON]
+//! [LITE3=CHECKOUT] cargo run --release -p livebuf-c-bench \
+//!     [-- [--quick] [--json FILE] DIRECTORY-OF-TWITTER.JSON]
 //! ```
 //!
 //! The second table compares C through LiveBuf with C through Lite³, where `LITE3` names a
@@ -13,6 +14,7 @@
 // What this measures are calls of C; one comment for all calls of a task says why they may.
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
+mod results;
 mod rows;
 mod rust;
 mod stamp;
@@ -21,6 +23,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -79,11 +82,15 @@ const TIMES: usize = 1000;
 const FIND_ID: u64 = 505_874_901_689_851_904;
 const MOST: u64 = i32::MAX as u64;
 
-/// Nanoseconds of C and of Rust, the fastest of their batches, which alternate.
-fn contest(operations: usize, mut c: impl FnMut(), mut rust: impl FnMut()) -> [f64; 2] {
+/// Whether contests are short.
+static QUICK: AtomicBool = AtomicBool::new(false);
+
+/// Nanoseconds of an operation of C and of Rust, of all batches, which alternate; the fastest
+/// comes first.
+fn contest(operations: usize, mut c: impl FnMut(), mut rust: impl FnMut()) -> [Vec<f64>; 2] {
     const BATCH: Duration = Duration::from_micros(200);
     const ROUNDS: usize = 2000;
-    const LONGEST: Duration = Duration::from_secs(2);
+    let longest = Duration::from_millis(if QUICK.load(Relaxed) { 100 } else { 2000 });
     let time = |work: &mut dyn FnMut(), repetitions: u32| {
         let start = ThreadTime::now();
         for _ in 0..repetitions {
@@ -94,27 +101,31 @@ fn contest(operations: usize, mut c: impl FnMut(), mut rust: impl FnMut()) -> [f
     let mut works: [&mut dyn FnMut(); 2] = [&mut c, &mut rust];
     let repetitions = [0, 1].map(|at| {
         let mut repetitions = 1;
-        while time(works[at], repetitions) < BATCH {
+        while time(works[at], repetitions) < BATCH && repetitions < 1 << 24 {
             repetitions *= 2;
         }
         repetitions
     });
-    let mut best = [f64::INFINITY; 2];
+    let mut batches = [Vec::new(), Vec::new()];
     let start = ThreadTime::now();
-    for _ in 0..ROUNDS {
-        if start.elapsed() > LONGEST {
+    for round in 0..ROUNDS {
+        if round > 0 && start.elapsed() > longest {
             break;
         }
         for at in [0, 1] {
             let elapsed = time(works[at], repetitions[at]).as_nanos() as f64;
-            best[at] = best[at].min(elapsed / f64::from(repetitions[at]) / operations as f64);
+            batches[at].push(elapsed / f64::from(repetitions[at]) / operations as f64);
         }
     }
-    best
+    batches.iter_mut().for_each(|batches| batches.sort_by(f64::total_cmp));
+    batches
 }
 
-fn line(name: &str, [c, rust]: [f64; 2], target: &str) {
+fn line(name: &str, times: [Vec<f64>; 2], target: &str) {
+    let [c, rust] = [0, 1].map(|at| times[at][0]);
     println!("| {name} | {c:.1} | {rust:.1} | {:.2} | {target} |", c / rust);
+    let [c, rust] = &times;
+    results::add(&format!("c-and-rust/{name}"), &[("livebuf, C", c), ("livebuf, Rust", rust)]);
 }
 
 /// Opens bytes for C.
@@ -372,9 +383,14 @@ fn twitter(json: &[u8]) -> Result<()> {
 }
 
 fn main() -> Result<()> {
-    let (mut rows_only, mut stamps_only, mut data) = (false, false, None);
-    for argument in std::env::args_os().skip(1) {
+    let (mut rows_only, mut stamps_only, mut data, mut json_file) = (false, false, None, None);
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
         match argument.to_str() {
+            Some("--quick") => QUICK.store(true, Relaxed),
+            Some("--json") => {
+                json_file = Some(PathBuf::from(arguments.next().context("--json FILE")?));
+            }
             Some("--rows") => rows_only = true,
             Some("--stamps") => stamps_only = true,
             _ => data = Some(PathBuf::from(argument)),
@@ -396,6 +412,9 @@ fn main() -> Result<()> {
     }
     rows::run(json.as_deref().ok())?;
     stamp::run()?;
+    if let Some(path) = json_file {
+        results::write(&path)?;
+    }
     if let Err(error) = &json {
         println!("\nNo twitter.json in {}: {error}", data.display());
     }

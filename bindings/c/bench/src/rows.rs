@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use livebuf::DocBuf;
 use livebuf_c::document::{livebuf_doc, livebuf_open, livebuf_read};
 
-use crate::{FIND_ID, MOST, TIMES, contest};
+use crate::{FIND_ID, MOST, TIMES, contest, results};
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -109,12 +109,13 @@ fn row(name: &str, operations: usize, mut livebuf: impl FnMut(), lite3: Option<&
     match lite3 {
         Some(other) => {
             let [ours, theirs] = contest(operations, livebuf, other);
-            println!("| {name} | {ours:.1} | {theirs:.1} | {:.2} |", ours / theirs);
+            println!("| {name} | {:.1} | {:.1} | {:.2} |", ours[0], theirs[0], ours[0] / theirs[0]);
+            results::add(&format!("c/{name}"), &[("livebuf", &ours), ("Lite³", &theirs)]);
         }
         None => {
-            let [ours, again] = contest(operations, &mut livebuf, || ());
-            let _ = again;
-            println!("| {name} | {ours:.1} | – | – |");
+            let [ours, _] = contest(operations, &mut livebuf, || ());
+            println!("| {name} | {:.1} | – | – |", ours[0]);
+            results::add(&format!("c/{name}"), &[("livebuf", &ours)]);
         }
     }
 }

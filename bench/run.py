@@ -1,0 +1,231 @@
+"""Runs all benchmarks, keeps what they found, and makes docs/benchmarks.md of it.
+
+    make bench [ONLY=twitter] [ARGS=--quick]
+
+The Rust, Python and C benchmarks each compare all answers before they time, and write one JSON
+file. These become one file in bench/results, with machine, date, versions and commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tarfile
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "bench" / "results"
+CRATES = (
+    "arrow-json json-patch jsonpath-rust rmp-serde serde_json simd-json yyjson-sys zstd".split()
+)
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def output(*command: str, cwd: Path = ROOT) -> str:
+    try:
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def commit(root: Path = ROOT) -> str:
+    """The short commit, with `-changed` when the tree differs from it."""
+    # The page and the results are made of a run, and are no part of what ran.
+    made = (":!docs/benchmarks.md", ":!docs/images", ":!bench/results", ":!README.md")
+    changed = output(
+        "git", "status", "--porcelain", "--untracked-files=no", "--", ".", *made, cwd=root
+    )
+    name = output("git", "rev-parse", "--short", "HEAD", cwd=root) or "unknown"
+    return name + ("-changed" if changed else "")
+
+
+def machine() -> dict[str, Any]:
+    processor = "unknown"
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        found = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
+        processor = found[1].strip() if found else processor
+        system = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        system = platform.system()
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return {
+        "processor": processor,
+        "cores": os.cpu_count(),
+        "architecture": platform.machine(),
+        "system": system,
+        "kernel": platform.release(),
+        "load before": round(load, 2),
+    }
+
+
+def versions(root: Path = ROOT) -> dict[str, str]:
+    """Compilers, and the peers that Cargo.lock pins."""
+    found = {
+        "rustc": output("rustc", "--version").removeprefix("rustc "),
+        "cc": output("cc", "--version").partition("\n")[0],
+    }
+    lock = tomllib.loads((root / "Cargo.lock").read_text(encoding="utf-8"))
+    for package in lock["package"]:
+        if package["name"] in CRATES:
+            found[package["name"]] = package["version"]
+    return {name: version for name, version in found.items() if version}
+
+
+def lite3(root: Path = ROOT) -> Path | None:
+    """Lite³'s C source, out of pylite3's source distribution on PyPI."""
+    folder = root / "target" / "lite3"
+
+    def found() -> Path | None:
+        return next(folder.glob("pylite3-*/vendor/lite3"), None)
+
+    if found() is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        pip = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary")
+        subprocess.run([*pip, ":all:", "pylite3"], cwd=folder, check=False)
+        for archive in folder.glob("*.tar.gz"):
+            with tarfile.open(archive) as packed:
+                packed.extractall(folder, filter="data")
+    return found()
+
+
+class Program:
+    """One of the benchmarks: how it is built, how it is run, where."""
+
+    def __init__(self, name: str, root: Path = ROOT, arrow: bool = False) -> None:
+        self.name, self.root, self.environment = name, root, dict(os.environ)
+        self.directory = root
+        cargo = os.environ.get("CARGO", "cargo")
+        build = [cargo, "build", "--release", "--quiet", "-p"]
+        target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release"
+        self.build: list[str] = []
+        if name == "rust":
+            self.build = [*build, "livebuf-bench", *(["--features", "arrow"] if arrow else [])]
+            self.command = [str(target / "livebuf-bench")]
+        elif name == "c":
+            self.build = [*build, "livebuf-c-bench"]
+            self.command = [str(target / "livebuf-c-bench")]
+            source = lite3()
+            if source is not None:
+                self.environment["LITE3"] = str(source)
+        else:
+            self.command = [sys.executable, "-m", "bench"]
+            self.directory = root / "bindings" / "python"
+
+    def make(self) -> None:
+        if self.build:
+            subprocess.run(self.build, cwd=self.root, env=self.environment, check=True)
+
+    def run(self, arguments: list[str], file: Path) -> dict[str, Any]:
+        """What it found. The tables that it prints for developers are dropped."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.unlink(missing_ok=True)
+        began = time.monotonic()
+        command = [*self.command, *arguments, "--json", str(file)]
+        done = subprocess.run(
+            command,
+            cwd=self.directory,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+        if not file.is_file():
+            raise SystemExit(f"{' '.join(command)} ended with {done.returncode} and wrote nothing")
+        found = json.loads(file.read_text(encoding="utf-8"))
+        found["seconds"] = round(time.monotonic() - began, 1)
+        if done.returncode and not found["failed"]:
+            found["failed"] = [f"ended with {done.returncode}"]
+        return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make bench ARGS=", description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", metavar="NAME", help="tasks whose name has this")
+    parser.add_argument("--quick", action="store_true", help="a few minutes: a look, no record")
+    parser.add_argument("--programs", default="rust,python,c", help="which of rust,python,c")
+    parser.add_argument(
+        "--no-page", action="store_true", help="leave docs alone; results go to target/bench"
+    )
+    arguments = parser.parse_args()
+    names = arguments.programs.split(",")
+    if arguments.only and "c" in names:
+        # The C benchmark has no parts.
+        names.remove("c")
+
+    kept = not arguments.only and not arguments.no_page and len(names) == 3
+    temporary = ROOT / "target" / "bench"
+    found: dict[str, Any] = {
+        "schema": 1,
+        "date": datetime.date.today().isoformat(),
+        "commit": commit(),
+        "quick": arguments.quick,
+        "machine": machine(),
+        "versions": versions(),
+        "programs": {},
+    }
+    flags = ["--quick"] if arguments.quick else []
+    programs = [Program(name, arrow=not arguments.quick) for name in names]
+    for step, program in enumerate(programs, 1):
+        say(f"[{step}/{2 * len(programs)}] builds the {program.name} benchmark")
+        program.make()
+    for step, program in enumerate(programs, 1 + len(programs)):
+        say(f"[{step}/{2 * len(programs)}] runs the {program.name} benchmark")
+        only = ["--filter", arguments.only] if arguments.only else []
+        result = program.run([*flags, *only], temporary / f"{program.name}.json")
+        found["versions"] |= result.pop("versions", {})
+        found["programs"][program.name] = result
+        say(f"    {len(result['results'])} tasks in {result['seconds']:.0f} s")
+
+    suffix = "-quick" if arguments.quick else ""
+    name = f"{found['date']}-{found['commit']}{suffix}.json"
+    path = (RESULTS if kept else temporary) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(rounded(found), indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+    say(f"results: {path.relative_to(ROOT)}")
+    if kept:
+        import page
+
+        page.write(path)
+        say("page: docs/benchmarks.md")
+    else:
+        import page
+
+        print(page.plain(json.loads(text)))
+
+    failed = [
+        f"{program}: {reason}"
+        for program, result in found["programs"].items()
+        for reason in result["failed"]
+    ]
+    for reason in failed:
+        say(f"FAILED: {reason}")
+    return 1 if failed else 0
+
+
+def rounded(value: Any) -> Any:
+    """Figures with five digits, so that files stay small and say no more than was measured."""
+    if isinstance(value, float):
+        return float(f"{value:.5g}")
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())
