@@ -446,7 +446,9 @@ def features() -> str:
     for feature in data["feature"]:
         row = [feature["name"]]
         test = feature["test"].partition("::")[0]
-        row.append(f"[{feature['livebuf']}](../{test})")
+        # The page is in docs/.
+        test = test.removeprefix("docs/") if test.startswith("docs/") else f"../{test}"
+        row.append(f"[{feature['livebuf']}]({test})")
         for name in formats:
             value, _, source = feature.get(name, "").partition("@")
             row.append(f"{value} [{numbers[source]}]({sources[source]})" if value else "")
