@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from .report import OURS, Report
 from .timing import Contest, Effort
 
 READ_NDJSON = "polars.read_ndjson"
+THREADS = 524_288
 
 INPUTS = [
     "JSON lines to polars: the same schema, which takes a cast from lists of a fixed length "
@@ -55,6 +57,38 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool], data: Pat
                 report.skip(f"frames/{name}: {error}")
                 continue
             _frame(effort, report, polars, f"frames/{name}", lines)
+    if wanted("frames/threads"):
+        _threads(effort, report)
+
+
+def _threads(effort: Effort, report: Report) -> None:
+    """A table to Arrow by one thread, and in two parts by two, which the interpreter lets run."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        report.skip(f"frames/threads: {error}")
+        return
+    rows = [{"id": n, "text": f"text {n}", "ok": n % 3 == 0, "sec": n / 4} for n in range(THREADS)]
+    doc = livebuf.Document(livebuf.dumps(rows))
+    del rows
+    tables = {1: [doc.root.table], 2: doc.root.table.split(2)}
+    with ThreadPoolExecutor(2) as pool:
+
+        def export(count: int) -> Any:
+            return list(pool.map(pyarrow.table, tables[count]))
+
+        one, two = export(1), export(2)
+        if not one[0].equals(pyarrow.concat_tables(two)):
+            report.fail("frames/threads: another table")
+            return
+        contest = Contest(wall=True)
+        contest.add("one thread", export, [1])
+        contest.add(OURS, export, [2])
+        times = contest.run(effort)
+    name = f"{THREADS:,} rows to Arrow, by two threads"
+    report.figure("Tables to Arrow by threads", name, times)
+    # 1.8 times as fast.
+    report.against(f"frames/{name}", times, ["one thread"], 1 / 1.8)
 
 
 def _users(data: Path) -> list[Any]:
