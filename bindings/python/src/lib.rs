@@ -50,6 +50,7 @@ mod patch;
 mod pointer;
 mod query;
 mod recording;
+mod remote;
 mod table;
 mod template;
 mod transaction;

@@ -16,7 +16,7 @@ use crate::decode;
 use crate::encode;
 use crate::error::{self, expected};
 use crate::memory::Memory;
-use crate::partial::Remote;
+use crate::remote::Remote;
 use crate::table;
 use crate::view;
 

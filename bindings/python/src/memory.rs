@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 
 use crate::error::expected;
-use crate::partial::Fetched;
+use crate::remote::Fetched;
 
 /// Who may change the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]

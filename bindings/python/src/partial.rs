@@ -4,57 +4,16 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
-use livebuf::{PartialError, ReadAt};
-use pyo3::exceptions::{PyException, PyOSError, PyRuntimeError, PyValueError};
+use livebuf::PartialError;
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::error::{self, Fault};
-use crate::memory::{Export, Memory};
+use crate::memory::Memory;
+use crate::remote::{Fetched, Remote};
 use crate::view::{Array, Document, Object};
-
-/// A source in Python: it has `size` and `read(offset, length)`.
-#[derive(Debug)]
-pub(crate) struct Remote(pub(crate) Py<PyAny>);
-
-impl Remote {
-    pub(crate) fn length_of(&self) -> PyResult<u64> {
-        Python::attach(|py| self.0.bind(py).getattr("size")?.extract())
-    }
-
-    pub(crate) fn fill(&self, buffer: &mut [u8], offset: u64) -> PyResult<()> {
-        Python::attach(|py| {
-            let data = self.0.bind(py).call_method1("read", (offset, buffer.len()))?;
-            let data = Export::new(&data)?;
-            if data.length() != buffer.len() {
-                let (got, wanted) = (data.length(), buffer.len());
-                let message = format!(
-                    "the source gave {got} bytes instead of the {wanted} bytes from offset \
-                     {offset} on; it must give any range, and the document must not change"
-                );
-                return Err(PyOSError::new_err((5, message)));
-            }
-            buffer.copy_from_slice(data.as_bytes());
-            Ok(())
-        })
-    }
-}
-
-impl ReadAt for Remote {
-    type Error = PyErr;
-
-    fn size(&mut self) -> PyResult<u64> {
-        self.length_of()
-    }
-
-    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> PyResult<()> {
-        self.fill(buffer, offset)
-    }
-}
-
-/// What was fetched. Exports of a document share it.
-pub(crate) type Fetched = Arc<Mutex<livebuf::Partial<Remote>>>;
 
 /// A document elsewhere, of which only the parts that are read are fetched and kept: at a path, at
 /// a URL of fsspec, or in a binary file object that can seek.
