@@ -68,8 +68,7 @@ test-engines: test-sqlite test-duckdb test-parquet python-debug $(VENV_ENGINES)/
 
 # Built apart from the rest, which would wait for the arrow and parquet crates.
 test-parquet:
-	$(CARGO) test -p livebuf-parquet -p livebuf-cli --test suite --test cli -- parquet:: the_page_of_all_commands cases:: round_trips:: properties:: hostile::
-	$(CARGO) test -p livebuf-parquet --doc
+	$(CARGO) test -p livebuf-parquet -p livebuf-cli
 
 # The extension for SQLite, loaded by apsw's SQLite. Its features are not those of the other
 # tests' crates, so it is built by itself.
@@ -208,8 +207,8 @@ lint: lint-rust lint-python
 
 lint-python: $(VENV)/test
 	cd bindings/python && ../../$(VENV)/bin/ruff check . && ../../$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb docs bench
-	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sqlite bindings/duckdb docs bench
+	$(VENV)/bin/ruff check --config bindings/python/pyproject.toml bindings/sql bindings/sqlite bindings/duckdb docs bench
+	$(VENV)/bin/ruff format --check --config bindings/python/pyproject.toml bindings/sql bindings/sqlite bindings/duckdb docs bench
 
 lint-rust:
 	$(CARGO) fmt --all --check

@@ -501,7 +501,7 @@ def page(found: dict[str, Any], source: str) -> str:
         "source": source,
         "machine": f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, kernel "
         f"{machine['kernel']}; load {machine['load before']} before the run",
-        "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "versions": "\n".join(f"| {name} | {version} |" for name, version in versions.items()),
         "minutes": f"{seconds / 60:.0f}",
         "answers": "no wrong answer" if not failed else f"WRONG: {'; '.join(failed)}",
         "won": str(won),

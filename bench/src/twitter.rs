@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::data::{self, Sample};
 use crate::json::Parsers;
 use crate::report::{Measured, Report, Target, duration};
-use crate::timing::{Contest, Effort, Outcome, Place};
+use crate::timing::{Contest, Effort};
 use crate::yyjson::Document;
 
 const FIND_ID: u64 = 505_874_901_689_851_904;
@@ -88,82 +88,48 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
     let parsing = Parsing::measure(&sample, bytes, effort, report);
     parsing.report(report);
 
-    let mut contest = Contest::new();
-    let walks = Walks {
-        livebuf: contest
-            .add("livebuf", 1, || livebuf::top_tweet(black_box(root), MAX_RETWEET_COUNT)),
-        yyjson: contest
-            .add("yyjson's tree", 1, || yyjson::top_tweet(black_box(parsed), MAX_RETWEET_COUNT)),
-        simd_json: contest.add("simd-json's tree", 1, || {
-            simd_json::top_tweet(black_box(tree), MAX_RETWEET_COUNT)
-        }),
-    };
-    walks.report("top_tweet", 0.3, &contest.run(effort), &parsing, report);
-
-    let mut contest = Contest::new();
-    let walks = Walks {
-        livebuf: contest.add(
-            "livebuf",
-            1,
-            refilling(|result| livebuf::partial_tweets(black_box(root), result)),
-        ),
-        yyjson: contest.add(
-            "yyjson's tree",
-            1,
-            refilling(|result| yyjson::partial_tweets(black_box(parsed), result)),
-        ),
-        simd_json: contest.add(
-            "simd-json's tree",
-            1,
-            refilling(|result| simd_json::partial_tweets(black_box(tree), result)),
-        ),
-    };
-    walks.report("partial_tweets", 0.6, &contest.run(effort), &parsing, report);
-
-    let mut contest = Contest::new();
-    let walks = Walks {
-        livebuf: contest.add("livebuf", 1, || livebuf::find_tweet(black_box(root), FIND_ID)),
-        yyjson: contest.add("yyjson's tree", 1, || yyjson::find_tweet(black_box(parsed), FIND_ID)),
-        simd_json: contest
-            .add("simd-json's tree", 1, || simd_json::find_tweet(black_box(tree), FIND_ID)),
-    };
-    walks.report("find_tweet", 1.0, &contest.run(effort), &parsing, report);
-
+    let mut walks = Walks { effort, parsing: &parsing, report };
+    walks.compare(
+        "top_tweet",
+        0.3,
+        || livebuf::top_tweet(black_box(root), MAX_RETWEET_COUNT),
+        || yyjson::top_tweet(black_box(parsed), MAX_RETWEET_COUNT),
+        || simd_json::top_tweet(black_box(tree), MAX_RETWEET_COUNT),
+    );
+    walks.compare(
+        "partial_tweets",
+        0.6,
+        refilling(|result| livebuf::partial_tweets(black_box(root), result)),
+        refilling(|result| yyjson::partial_tweets(black_box(parsed), result)),
+        refilling(|result| simd_json::partial_tweets(black_box(tree), result)),
+    );
+    walks.compare(
+        "find_tweet",
+        1.0,
+        || livebuf::find_tweet(black_box(root), FIND_ID),
+        || yyjson::find_tweet(black_box(parsed), FIND_ID),
+        || simd_json::find_tweet(black_box(tree), FIND_ID),
+    );
     check_same(
         "find_tweet by rows",
         livebuf::find_tweet_by_rows(root, FIND_ID),
         yyjson::find_tweet(parsed, FIND_ID),
         simd_json::find_tweet(tree, FIND_ID),
     )?;
-    let mut contest = Contest::new();
-    let walks = Walks {
-        livebuf: contest
-            .add("livebuf", 1, || livebuf::find_tweet_by_rows(black_box(root), FIND_ID)),
-        yyjson: contest.add("yyjson's tree", 1, || yyjson::find_tweet(black_box(parsed), FIND_ID)),
-        simd_json: contest
-            .add("simd-json's tree", 1, || simd_json::find_tweet(black_box(tree), FIND_ID)),
-    };
-    walks.report("find_tweet by rows", 1.6, &contest.run(effort), &parsing, report);
-
-    let mut contest = Contest::new();
-    let walks = Walks {
-        livebuf: contest.add(
-            "livebuf",
-            1,
-            refilling(|result| livebuf::distinct_user_id(black_box(root), result)),
-        ),
-        yyjson: contest.add(
-            "yyjson's tree",
-            1,
-            refilling(|result| yyjson::distinct_user_id(black_box(parsed), result)),
-        ),
-        simd_json: contest.add(
-            "simd-json's tree",
-            1,
-            refilling(|result| simd_json::distinct_user_id(black_box(tree), result)),
-        ),
-    };
-    walks.report("distinct_user_id", 0.75, &contest.run(effort), &parsing, report);
+    walks.compare(
+        "find_tweet by rows",
+        1.6,
+        || livebuf::find_tweet_by_rows(black_box(root), FIND_ID),
+        || yyjson::find_tweet(black_box(parsed), FIND_ID),
+        || simd_json::find_tweet(black_box(tree), FIND_ID),
+    );
+    walks.compare(
+        "distinct_user_id",
+        0.75,
+        refilling(|result| livebuf::distinct_user_id(black_box(root), result)),
+        refilling(|result| yyjson::distinct_user_id(black_box(parsed), result)),
+        refilling(|result| simd_json::distinct_user_id(black_box(tree), result)),
+    );
     Ok(())
 }
 
@@ -241,25 +207,32 @@ impl Parsing {
     }
 }
 
-/// The competitors of one task.
-struct Walks {
-    livebuf: Place,
-    yyjson: Place,
-    simd_json: Place,
+/// Contests of reading tasks, beside what parsing takes.
+struct Walks<'r> {
+    effort: Effort,
+    parsing: &'r Parsing,
+    report: &'r mut Report,
 }
 
-impl Walks {
-    fn report(
-        &self,
+impl Walks<'_> {
+    fn compare<A, B, C>(
+        &mut self,
         task: &str,
         target: f64,
-        outcome: &Outcome,
-        parsing: &Parsing,
-        report: &mut Report,
+        ours: impl FnMut() -> A,
+        yyjson: impl FnMut() -> B,
+        simd_json: impl FnMut() -> C,
     ) {
-        report.times(format!("twitter/{task}"), outcome);
-        let [ours, yyjson, simd_json] =
-            [self.livebuf, self.yyjson, self.simd_json].map(|place| outcome.nanoseconds(place));
+        let mut contest = Contest::new();
+        let places = [
+            contest.add("livebuf", 1, ours),
+            contest.add("yyjson's tree", 1, yyjson),
+            contest.add("simd-json's tree", 1, simd_json),
+        ];
+        let outcome = contest.run(self.effort);
+        let (parsing, report) = (self.parsing, &mut *self.report);
+        report.times(format!("twitter/{task}"), &outcome);
+        let [ours, yyjson, simd_json] = places.map(|place| outcome.nanoseconds(place));
         report.add(
             format!("twitter/{task}"),
             Measured::Ratio(ours / yyjson),

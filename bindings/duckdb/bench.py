@@ -9,6 +9,7 @@ Times are the best of several runs; ratios are within one run. A file is opened 
 import argparse
 import json
 import os
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -19,7 +20,9 @@ from package import package
 from tabulate import tabulate
 
 ROOT = Path(__file__).resolve().parents[2]
-WORDS = ["alpha", "beta", "gamma", "delta"]
+sys.path.insert(0, str(ROOT / "bindings/sql"))
+
+from small import small  # noqa: E402
 
 # A getter, a path of twitter.json, and what DuckDB's functions of JSON take for it.
 VALUES = [
@@ -112,21 +115,6 @@ def files(db, folder, rows, runs):
         f"{rows} rows: {sizes}",
         found,
         ["query", "LiveBuf ms", "Parquet ms", "JSON lines ms", "/ Parquet", "/ JSON lines"],
-    )
-
-
-def small(n):
-    """A document of some 200 bytes."""
-    return json.dumps(
-        {
-            "id": n,
-            "name": f"user {n}",
-            "kind": WORDS[n % 4],
-            "tags": [WORDS[n % 4], WORDS[n % 3]],
-            "at": {"x": n / 8, "y": -n},
-            "note": "some text of a record, which makes it some two hundred bytes long"
-            + "." * (n % 20),
-        }
     )
 
 

@@ -18,6 +18,10 @@ from pathlib import Path
 import apsw
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bindings/sql"))
+
+from small import small  # noqa: E402
+
 SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
 EXTENSION = os.environ.get(
     "LIVEBUF_SQLITE", ROOT / "target/release" / f"liblivebuf_sqlite.{SUFFIX}"
@@ -107,24 +111,6 @@ class Bench:
                 raise SystemExit(f"{function}: {found!r} instead of {value!r}")
             print(f"  {function:28} {pages:10} pages, {micros:.0f} µs once")
         print()
-
-
-WORDS = ["alpha", "beta", "gamma", "delta"]
-
-
-def small(n):
-    """A document of some 200 bytes."""
-    return json.dumps(
-        {
-            "id": n,
-            "name": f"user {n}",
-            "kind": WORDS[n % 4],
-            "tags": [WORDS[n % 4], WORDS[n % 3]],
-            "at": {"x": n / 8, "y": -n},
-            "note": "some text of a record, which makes it some two hundred bytes long"
-            + "." * (n % 20),
-        }
-    )
 
 
 def main():

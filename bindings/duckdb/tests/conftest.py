@@ -9,8 +9,9 @@ import duckdb
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "bindings/duckdb"))
+sys.path[:0] = [str(ROOT / "bindings/duckdb"), str(ROOT / "bindings/sql")]
 
+import database  # noqa: E402
 from package import package  # noqa: E402
 
 EXTENSION = os.environ.get("LIVEBUF_DUCKDB") or str(package(ROOT / "target" / "debug"))
@@ -22,26 +23,9 @@ def connect(**config):
     return db
 
 
-class Database:
-    """A connection, and the short ways that tests need."""
-
+class Database(database.Database):
     def __init__(self, **config):
-        self.connection = connect(**config)
-
-    def run(self, sql, *values):
-        """All rows."""
-        return self.connection.execute(sql, values).fetchall()
-
-    def one(self, sql, *values):
-        """The one value of the one row."""
-        ((value,),) = self.run(sql, *values)
-        return value
-
-    def error(self, sql, *values):
-        """The message of the error."""
-        with pytest.raises(duckdb.Error) as caught:
-            self.run(sql, *values)
-        return str(caught.value)
+        super().__init__(connect(**config), duckdb.Error)
 
     def document(self, value, *options):
         """The bytes of a document."""
@@ -51,9 +35,9 @@ class Database:
 
 @pytest.fixture
 def db():
-    database = Database()
-    yield database
-    database.connection.close()
+    opened = Database()
+    yield opened
+    opened.connection.close()
 
 
 @pytest.fixture

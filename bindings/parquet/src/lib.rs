@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use livebuf::Doc;
-use livebuf_parquet::{Compression, Error, ErrorKind, ReadOptions, WriteOptions};
+use livebuf_parquet::{Compression, Error, ErrorKind, ImportOptions, WriteOptions};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -85,42 +85,16 @@ fn from_parquet<'py>(
     data: PyBackedBytes,
     skip_nulls: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let options = ReadOptions::new().skip_nulls(skip_nulls);
+    let options = ImportOptions::new().skip_nulls(skip_nulls);
     let document = py
         .detach(|| livebuf_parquet::from_parquet(data, &options))
         .map_err(|error| raised(&error))?;
     Ok(PyBytes::new(py, document.as_bytes()))
 }
 
-/// The document in a value of Variant, by the bytes of its metadata and of itself.
-#[pyfunction]
-fn from_variant<'py>(
-    py: Python<'py>,
-    metadata: &[u8],
-    value: &[u8],
-) -> PyResult<Bound<'py, PyBytes>> {
-    let document =
-        livebuf_parquet::from_variant(metadata, value).map_err(|error| raised(&error))?;
-    Ok(PyBytes::new(py, document.as_bytes()))
-}
-
-/// A document as a value of Variant: the bytes of its metadata and of itself.
-#[pyfunction]
-fn to_variant<'py>(
-    py: Python<'py>,
-    document: &[u8],
-    lossy: bool,
-) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
-    let open = || Doc::open(document)?.validate();
-    let found = open().map_err(Error::from);
-    let found = found.and_then(|doc| livebuf_parquet::to_variant(&doc.root(), lossy));
-    let (metadata, value) = found.map_err(|error| raised(&error))?;
-    Ok((PyBytes::new(py, &metadata), PyBytes::new(py, &value)))
-}
-
 /// The compiled code.
 #[pymodule(name = "livebuf_parquet")]
 mod module {
     #[pymodule_export]
-    use crate::{DamagedError, from_parquet, from_variant, to_parquet, to_variant};
+    use crate::{DamagedError, from_parquet, to_parquet};
 }

@@ -1,13 +1,12 @@
 //! `livebuf.Log`: files of rows that only grow.
 #![allow(unsafe_code)]
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use livebuf::{Checked, Doc, Valid, Value};
 use livebuf_arrow::{Document, Documents, Joined, Refused, Types};
-use livebuf_log::{Group, LogOptions, LogReader, LogSource, Stats, Torn};
+use livebuf_log::{Group, LogOptions, LogReader, Stats, Torn};
 use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList, PySlice, PyTuple};
@@ -25,9 +24,9 @@ const GROUP_BYTES: u64 = 8 << 20;
 
 /// A log: a file of rows that only grows, for what files of JSON lines are used for.
 ///
-/// `mode` is `"r"` to read, `"a"` to add rows (the file is made if there is none), `"x"` to make
-/// a new file, `"w"` to put a new one in place of an old one. One process adds rows; any number
-/// read meanwhile, and see new ones by `refresh()`.
+/// Modes: `"r"` reads. `"a"` adds rows, and makes the file if there is none. `"x"` makes a new
+/// file. `"w"` puts a new one in place of an old one. One process adds rows. Any number read
+/// meanwhile, and see new ones by `refresh()`.
 ///
 /// A row is anything that `dumps` takes; `default(obj)` is called for all else. With `sync=True`
 /// rows are on the disk when `append` and `extend` return. Otherwise `sync()` and `close()` wait
@@ -120,16 +119,6 @@ impl Log {
 
     fn length(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |state| Ok(state.reader()?.len()))
-    }
-}
-
-impl LogSource for Remote {
-    fn length(&self) -> io::Result<u64> {
-        Ok(self.length_of()?)
-    }
-
-    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        Ok(self.fill(bytes, offset)?)
     }
 }
 

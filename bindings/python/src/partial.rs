@@ -103,7 +103,7 @@ impl Partial {
             Err(failure) => {
                 source.call_method0("close")?;
                 Err(match failure {
-                    PartialError::Source(failure) => failure,
+                    PartialError::Source(failure) => failure.into(),
                     PartialError::Document(failure) => error::raise(failure),
                 })
             }
@@ -157,7 +157,7 @@ impl Partial {
     /// Fetches the bytes from `start` up to, without, `stop` ahead of reading, as far as the
     /// document has them.
     fn prefetch(&self, py: Python<'_>, start: u64, stop: u64) -> PyResult<()> {
-        self.with(py, |_, partial| partial.prefetch(start..stop))
+        self.with(py, |_, partial| Ok(partial.prefetch(start..stop)?))
     }
 
     /// Count of bytes that were fetched.

@@ -138,22 +138,22 @@ impl Table {
 
     fn exporter(&self, py: Python<'_>) -> PyResult<Exporter> {
         let view = self.source.view();
-        let (owner, pointer, known) = view.reach(py, |document, state, _| {
+        let (owner, pointer, known, eager) = view.reach(py, |document, state, _| {
             let pointer = view.pointer(py)?;
             let (known, lent) = (state.known(), state.lent);
             let editor = state.whole()?;
             let is_valid = editor.is_trusted();
-            // Nobody else can write a `bytes`, or what was fetched.
             let memory = editor.storage();
-            let is_private = memory.is_bytes() || memory.is_fetched();
-            let is_shared = !is_private || lent && !is_valid;
+            // What was fetched is never edited, and can be read within this call only.
+            let eager = memory.is_fetched();
+            // Nobody else can write a `bytes`, or what was fetched.
+            let is_shared = !(memory.is_bytes() || eager) || lent && !is_valid;
             let bytes = editor.as_bytes();
-            // What was fetched is never edited.
-            if self.copy && !memory.is_fetched() {
+            if self.copy && !eager {
                 let copied = Copied { bytes: bytes.to_vec(), is_valid: is_valid && !is_shared };
                 let owner: Arc<dyn livebuf_arrow::Document> = Arc::new(copied);
                 // The memory may say something else than when it was validated.
-                return Ok((owner, pointer, if is_shared { Arc::default() } else { known }));
+                return Ok((owner, pointer, if is_shared { Arc::default() } else { known }, eager));
             }
             state.outside_transactions()?;
             document.get().exports().fetch_add(1, Ordering::AcqRel);
@@ -161,9 +161,9 @@ impl Table {
             let document = document.clone().unbind();
             let owner: Arc<dyn livebuf_arrow::Document> =
                 Arc::new(Exported { start, length, is_valid, is_shared, document });
-            Ok((owner, pointer, known))
+            Ok((owner, pointer, known, eager))
         })?;
-        let options = self.options.clone();
+        let options = self.options.clone().eager(eager);
         let (selected, Rows { start, stop }) = (self.selected.clone(), self.rows);
         let exporter = || {
             let exporter = Exporter::new(Arc::new(owner))?;
@@ -356,14 +356,7 @@ impl Table {
         requested_schema: Option<&Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let exporter = requested(self.exporter(py)?, requested_schema, Exporter::requested_schema)?;
-        let is_fetched = self
-            .source
-            .view()
-            .reach(py, |_, state, _| Ok(state.editor()?.storage().is_fetched()))?;
-        stream_capsule(py, || match is_fetched {
-            true => exporter.collected_stream(),
-            false => exporter.stream(),
-        })
+        stream_capsule(py, || exporter.stream())
     }
 
     /// The Arrow C schema (the PyCapsule interface).

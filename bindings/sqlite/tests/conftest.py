@@ -8,6 +8,10 @@ import apsw
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "bindings/sql"))
+
+import database  # noqa: E402
+
 SUFFIX = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
 PREFIX = "" if sys.platform == "win32" else "lib"
 EXTENSION = os.environ.get(
@@ -23,26 +27,9 @@ def connect(path=":memory:"):
     return db
 
 
-class Database:
-    """A connection, and the short ways that tests need."""
-
+class Database(database.Database):
     def __init__(self, path=":memory:"):
-        self.connection = connect(path)
-
-    def run(self, sql, *values):
-        """All rows."""
-        return self.connection.execute(sql, values).fetchall()
-
-    def one(self, sql, *values):
-        """The one value of the one row."""
-        ((value,),) = self.run(sql, *values)
-        return value
-
-    def error(self, sql, *values):
-        """The message of the error."""
-        with pytest.raises(apsw.Error) as caught:
-            self.run(sql, *values)
-        return str(caught.value)
+        super().__init__(connect(path), apsw.Error)
 
     def plan(self, sql, *values):
         return " ".join(row[3] for row in self.run("EXPLAIN QUERY PLAN " + sql, *values))
@@ -50,9 +37,9 @@ class Database:
 
 @pytest.fixture
 def db():
-    database = Database()
-    yield database
-    database.connection.close()
+    opened = Database()
+    yield opened
+    opened.connection.close()
 
 
 @pytest.fixture
@@ -65,5 +52,5 @@ def open_database(tmp_path):
         return opened[-1]
 
     yield make
-    for database in opened:
-        database.connection.close()
+    for made in opened:
+        made.connection.close()

@@ -35,6 +35,7 @@ pub enum TextLayout {
 pub struct ExportOptions {
     pub(crate) choice: Choice,
     copy: bool,
+    eager: bool,
     pub(crate) batch_rows: usize,
     pub(crate) max_cells: Option<u64>,
 }
@@ -46,7 +47,13 @@ pub(crate) const CELLS: u64 = 64;
 impl Default for ExportOptions {
     fn default() -> Self {
         let (batch_rows, max_cells) = (1 << 16, None);
-        ExportOptions { choice: Choice::default(), copy: false, batch_rows, max_cells }
+        ExportOptions {
+            choice: Choice::default(),
+            copy: false,
+            eager: false,
+            batch_rows,
+            max_cells,
+        }
     }
 }
 
@@ -96,6 +103,14 @@ impl ExportOptions {
     #[must_use]
     pub fn batch_rows(mut self, batch_rows: usize) -> Self {
         self.batch_rows = batch_rows.max(1);
+        self
+    }
+
+    /// Whether a stream makes all its batches at once: of documents that can be read now only, such
+    /// as those in `livebuf::Partial::read`.
+    #[must_use]
+    pub fn eager(mut self, eager: bool) -> Self {
+        self.eager = eager;
         self
     }
 
@@ -299,26 +314,20 @@ impl Exporter {
         }
     }
 
-    /// All rows as a stream of batches, which are made as they are asked for.
+    /// All rows as a stream of batches, which are made as they are asked for, or
+    /// [now](ExportOptions::eager).
     ///
     /// # Errors
-    /// As [`schema`](Self::schema). What values bring about, the stream reports.
+    /// As [`schema`](Self::schema). What values bring about, the stream reports; or where batches
+    /// are made now, as [`batch`](Self::batch).
     pub fn stream(&self) -> Result<ArrowArrayStream> {
         let plan = self.plan()?;
         // Names that C cannot hold are found now.
         plan.schema()?;
-        Ok(made::stream(Box::new(Stream { plan, batch_rows: self.options.batch_rows, next: 0 })))
-    }
-
-    /// The same stream with all batches made now, for documents that can be read now only, such as
-    /// those in `livebuf::Partial::read`. What values bring about is an error now.
-    ///
-    /// # Errors
-    /// As [`batch`](Self::batch).
-    pub fn collected_stream(&self) -> Result<ArrowArrayStream> {
-        let plan = self.plan()?;
-        plan.schema()?;
         let mut stream = Stream { plan, batch_rows: self.options.batch_rows, next: 0 };
+        if !self.options.eager {
+            return Ok(made::stream(Box::new(stream)));
+        }
         let mut batches = VecDeque::new();
         while let Some(batch) = stream.next()? {
             batches.push_back(batch);

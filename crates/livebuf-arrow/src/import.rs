@@ -66,6 +66,11 @@ impl ImportOptions {
         self.encode = encode;
         self
     }
+
+    /// What [`encode`](Self::encode) set.
+    pub fn encode_options(&self) -> EncodeOptions {
+        self.encode
+    }
 }
 
 /// A document of one record batch: an array with an object for each row.

@@ -5,7 +5,7 @@ use crate::convert::{check_output, write};
 use crate::failure::{Failure, Outcome, name};
 use crate::progress;
 use crate::source::{Source, read};
-use livebuf_parquet::{Error, ErrorKind, ReadOptions, WriteOptions};
+use livebuf_parquet::{Error, ErrorKind, ImportOptions, WriteOptions};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(crate) fn to_parquet(args: &ToParquet) -> Outcome {
 
 pub(crate) fn from_parquet(args: &FromParquet) -> Outcome {
     check_output(&args.output)?;
-    let options = ReadOptions::new().skip_nulls(args.skip_nulls);
+    let options = ImportOptions::new().skip_nulls(args.skip_nulls);
     let what = format!("converting {}", name(&args.input));
     let found = if args.input.is_file() {
         let file = File::open(&args.input).map_err(|error| Failure::io(&args.input, &error))?;

@@ -5,32 +5,27 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use livebuf::ReadAt;
 use livebuf::mapped::{self, Medium};
 use tempfile::TempPath;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A log elsewhere, to be read: behind an HTTP server that answers ranges, or in a store of objects.
-pub trait LogSource: fmt::Debug + Send + Sync {
-    /// Its length in bytes.
-    ///
-    /// # Errors
-    /// The source's own.
-    fn length(&self) -> io::Result<u64>;
-
-    /// Fills `bytes` from an offset on. They lie within the length.
-    ///
-    /// # Errors
-    /// The source's own.
-    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
-}
-
-#[derive(Debug)]
 enum Place {
     File(File),
-    /// For readers alone.
-    Elsewhere(Box<dyn LogSource>),
+    /// For readers alone, who take turns.
+    Elsewhere(Mutex<Box<dyn ReadAt<Error = io::Error> + Send>>),
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::File(file) => file.fmt(f),
+            Place::Elsewhere(_) => f.write_str("Elsewhere"),
+        }
+    }
 }
 
 /// An open file. Who writes is alone (see [`lock`]); any number may read.
@@ -46,8 +41,8 @@ impl LogFile {
         LogFile::at(Place::File(file))
     }
 
-    pub(crate) fn elsewhere(source: Box<dyn LogSource>) -> LogFile {
-        LogFile::at(Place::Elsewhere(source))
+    pub(crate) fn elsewhere(source: impl ReadAt<Error = io::Error> + Send + 'static) -> LogFile {
+        LogFile::at(Place::Elsewhere(Mutex::new(Box::new(source))))
     }
 
     fn at(place: Place) -> LogFile {
@@ -74,7 +69,7 @@ impl LogFile {
     pub(crate) fn len(&self) -> Result<u64> {
         let length = match &self.place {
             Place::File(_) => self.medium().and_then(|mut medium| medium.length()),
-            Place::Elsewhere(source) => source.length(),
+            Place::Elsewhere(source) => turn(source).size(),
         };
         length.map_err(reading)
     }
@@ -83,13 +78,7 @@ impl LogFile {
     pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> Result<usize> {
         let read = match &self.place {
             Place::File(_) => self.medium().and_then(|mut medium| medium.fill(bytes, offset)),
-            Place::Elsewhere(source) => source.length().and_then(|length| {
-                let there = length.saturating_sub(offset).min(bytes.len() as u64) as usize;
-                match bytes.get_mut(..there).filter(|there| !there.is_empty()) {
-                    Some(there) => source.read_at(there, offset).map(|()| there.len()),
-                    None => Ok(0),
-                }
-            }),
+            Place::Elsewhere(source) => fill(turn(source).as_mut(), bytes, offset),
         };
         read.map_err(reading)
     }
@@ -124,6 +113,23 @@ impl LogFile {
     pub(crate) fn permissions(&self) -> io::Result<fs::Permissions> {
         self.file()?.metadata().map(|metadata| metadata.permissions())
     }
+}
+
+/// What there is of these bytes.
+fn fill(
+    source: &mut dyn ReadAt<Error = io::Error>,
+    bytes: &mut [u8],
+    offset: u64,
+) -> io::Result<usize> {
+    let there = source.size()?.saturating_sub(offset).min(bytes.len() as u64) as usize;
+    match bytes.get_mut(..there).filter(|there| !there.is_empty()) {
+        Some(there) => source.read_at(there, offset).map(|()| there.len()),
+        None => Ok(0),
+    }
+}
+
+fn turn<T: ?Sized>(source: &Mutex<Box<T>>) -> MutexGuard<'_, Box<T>> {
+    source.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn reading(error: io::Error) -> Error {

@@ -43,7 +43,6 @@ mod repair;
 mod writer;
 
 pub use error::{Error, ErrorKind, Result};
-pub use file::LogSource;
 pub use frames::Torn;
 pub use group::{Group, Row};
 pub use reader::{Groups, LogReader, Refreshed, Rows, Stats};

@@ -1,14 +1,15 @@
 //! Reading: rows by number, groups, and what a writer adds meanwhile.
 
 use std::fs::File;
+use std::io;
 use std::ops::{Bound, Range, RangeBounds};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use livebuf::{EncodeOptions, Storage};
+use livebuf::{EncodeOptions, ReadAt, Storage};
 
 use crate::error::{Error, Result};
-use crate::file::{LogFile, LogSource};
+use crate::file::LogFile;
 use crate::frames::{Frame, Frames, Torn, read_body};
 use crate::group::{Builder, Group, Row};
 use crate::layout::{self, HEADER_SIZE};
@@ -132,23 +133,12 @@ impl LogReader {
     /// [`path`](Self::path).
     ///
     /// ```
-    /// use livebuf_log::{Log, LogReader, LogSource};
-    /// #[derive(Debug)]
-    /// struct Fetched(Vec<u8>);
-    /// impl LogSource for Fetched {
-    ///     fn length(&self) -> std::io::Result<u64> {
-    ///         Ok(self.0.len() as u64)
-    ///     }
-    ///     fn read_at(&self, bytes: &mut [u8], offset: u64) -> std::io::Result<()> {
-    ///         let start = offset as usize;
-    ///         bytes.copy_from_slice(&self.0[start..start + bytes.len()]);
-    ///         Ok(())
-    ///     }
-    /// }
+    /// use livebuf_log::{Log, LogReader};
     /// # let directory = tempfile::tempdir()?;
     /// # let path = directory.path().join("laps.lblog");
     /// Log::create(&path)?.append(&livebuf::json!({"lap": 1}))?;
-    /// let source = Fetched(std::fs::read(&path)?);
+    /// // A program of yours implements `livebuf::ReadAt` by requests for ranges.
+    /// let source = std::fs::File::open(&path)?;
     /// let reader = LogReader::elsewhere(source, "https://host/laps.lblog")?;
     /// assert_eq!(reader.get(0)?.unwrap().value().unwrap().get("lap").unwrap(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -157,10 +147,10 @@ impl LogReader {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn elsewhere(
-        source: impl LogSource + 'static,
+        source: impl ReadAt<Error = io::Error> + Send + 'static,
         path: impl Into<PathBuf>,
     ) -> Result<LogReader> {
-        let file = LogFile::elsewhere(Box::new(source));
+        let file = LogFile::elsewhere(source);
         let frames = Frames::open(&file)?;
         Ok(LogReader::over(Arc::new(file), path.into(), frames))
     }

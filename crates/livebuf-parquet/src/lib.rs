@@ -5,13 +5,13 @@
 //! `parquet-variant-compute`.
 //!
 //! ```
-//! use livebuf_parquet::{ReadOptions, WriteOptions, from_parquet, to_parquet};
+//! use livebuf_parquet::{ImportOptions, WriteOptions, from_parquet, to_parquet};
 //! use std::sync::Arc;
 //!
 //! let document = livebuf_json::from_str(r#"[{"id": 1, "any": "x"}, {"id": 2, "any": [1, {}]}]"#)?;
 //! let mut bytes = Vec::new();
 //! to_parquet(Arc::new(document), &mut bytes, &WriteOptions::new())?;
-//! let copy = from_parquet(bytes, &ReadOptions::new())?;
+//! let copy = from_parquet(bytes, &ImportOptions::new())?;
 //! assert_eq!(livebuf_json::to_string(&copy)?, r#"[{"id":1,"any":"x"},{"id":2,"any":[1,{}]}]"#);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -62,10 +62,12 @@ mod variant;
 mod write;
 
 pub use error::{Error, ErrorKind};
+/// How Parquet becomes documents.
+pub use livebuf_arrow::ImportOptions;
 pub use read::{from_parquet, from_parquet_file};
 pub use write::to_parquet;
 
-use livebuf::{DocBuf, EncodeOptions, Encoder, Valid, Value};
+use livebuf::{DocBuf, Encoder, Valid, Value};
 use parquet_variant::VariantBuilder;
 use variant::Loss;
 
@@ -146,34 +148,6 @@ impl WriteOptions {
     #[must_use]
     pub fn compression(mut self, compression: Compression) -> Self {
         self.compression = compression;
-        self
-    }
-}
-
-/// How Parquet becomes documents.
-#[derive(Clone, Debug, Default)]
-pub struct ReadOptions {
-    skip_nulls: bool,
-    encode: EncodeOptions,
-}
-
-impl ReadOptions {
-    /// Nulls are kept as null; the encoder's own defaults.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Leaves fields out that are null, instead of storing null.
-    #[must_use]
-    pub fn skip_nulls(mut self, skip_nulls: bool) -> Self {
-        self.skip_nulls = skip_nulls;
-        self
-    }
-
-    /// How the document is laid out, and its limits.
-    #[must_use]
-    pub fn encode(mut self, encode: EncodeOptions) -> Self {
-        self.encode = encode;
         self
     }
 }

@@ -16,12 +16,15 @@ use parquet::file::reader::ChunkReader;
 use parquet_variant_compute::{VariantArray, VariantType, unshred_variant};
 
 use crate::error::{Error, ErrorKind, Result, guarded, said};
-use crate::{LAYOUT, ReadOptions, VALUE, exchange, variant};
+use crate::{LAYOUT, VALUE, exchange, variant};
 
 /// Rows that are in memory as Arrow's at a time.
 const BATCH: usize = 8192;
 
 /// Makes a document of a Parquet file's bytes: see the [crate](crate).
+///
+/// Of the options, [`values`](ImportOptions::values) and [`variant`](ImportOptions::variant) are set
+/// by what the file says.
 ///
 /// # Errors
 /// [`ErrorKind::Parquet`] for what is no Parquet file, or damaged, with the column where that is
@@ -29,7 +32,7 @@ const BATCH: usize = 8192;
 /// limits of documents.
 pub fn from_parquet(
     bytes: impl AsRef<[u8]> + Send + 'static,
-    options: &ReadOptions,
+    options: &ImportOptions,
 ) -> Result<DocBuf> {
     read(bytes::Bytes::from_owner(bytes), options)
 }
@@ -38,11 +41,11 @@ pub fn from_parquet(
 ///
 /// # Errors
 /// As [`from_parquet`], and [`ErrorKind::Io`].
-pub fn from_parquet_file(file: File, options: &ReadOptions) -> Result<DocBuf> {
+pub fn from_parquet_file(file: File, options: &ImportOptions) -> Result<DocBuf> {
     read(file, options)
 }
 
-fn read<R: ChunkReader + 'static>(input: R, options: &ReadOptions) -> Result<DocBuf> {
+fn read<R: ChunkReader + 'static>(input: R, options: &ImportOptions) -> Result<DocBuf> {
     guarded(|| {
         let builder = ParquetRecordBatchReaderBuilder::try_new(input)?;
         let pairs = builder.metadata().file_metadata().key_value_metadata();
@@ -51,11 +54,8 @@ fn read<R: ChunkReader + 'static>(input: R, options: &ReadOptions) -> Result<Doc
         let batches = Unshredded::new(builder.with_batch_size(BATCH).build()?)?;
         // Nothing is left out of files whose columns are others than LiveBuf's.
         let is_value = matches!(batches.schema.fields().as_ref(), [field] if field.name() == VALUE);
-        let import = ImportOptions::new()
-            .skip_nulls(options.skip_nulls)
-            .values(is_value && !layout.is_empty())
-            .variant(variant::decode)
-            .encode(options.encode);
+        let values = is_value && !layout.is_empty();
+        let import = options.clone().values(values).variant(variant::decode);
         let document = from_stream(exchange::from_arrow(Box::new(batches)), &import)?;
         if layout != "document" || !is_value {
             return Ok(document);
@@ -68,7 +68,7 @@ fn read<R: ChunkReader + 'static>(input: R, options: &ReadOptions) -> Result<Doc
                 "the file is one document by its metadata, not by its rows",
             )
         })?;
-        let mut encoder = Encoder::with_options(options.encode);
+        let mut encoder = Encoder::with_options(options.encode_options());
         encoder.value(&only)?;
         Ok(encoder.finish()?)
     })

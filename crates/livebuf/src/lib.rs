@@ -138,6 +138,8 @@ pub use format::uuid::Uuid;
 pub use serde_support::de::{from_doc, from_slice, from_value};
 #[cfg(feature = "serde")]
 pub use serde_support::ser::{Nested, SERDE_NESTING, SerdeError, to_doc, to_vec};
+#[cfg(feature = "std")]
+pub use store::read_at::ReadAt;
 pub use store::space::Observer;
 #[cfg(feature = "alloc")]
 pub use store::storage::VecStorage;
@@ -149,7 +151,7 @@ pub use view::{
     Table, Tensor, TensorRef, Valid, Value, Values, View,
 };
 #[cfg(feature = "partial")]
-pub use view::{Partial, PartialError, ReadAt};
+pub use view::{Partial, PartialError};
 
 /// For bindings of other languages, and for what prepares something once for many objects
 /// alike: parts of views that outlive borrows, and objects by their slots. For crates that follow

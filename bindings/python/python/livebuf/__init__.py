@@ -63,7 +63,6 @@ from ._livebuf import (
     __version__,
     _loads,
     _open,
-    _write,
     diff,
     dumps,
     fence,
@@ -247,15 +246,7 @@ def dump(
     file is on the disk afterwards. Processes that have the old file open keep reading the old
     one. Raises `BlockingIOError` while somebody edits it (`open(path, "r+")`).
     """
-    payload = dumps(obj, default=default, tables=tables, sort_keys=sort_keys)
-    given: Any = file
-    kind = _files.kind(file)
-    if kind == "path":
-        _write(given, payload)
-    elif kind == "URL":
-        _files.dump_url(given, payload)
-    else:
-        _files.write(given, payload)
+    _files.dump(file, dumps(obj, default=default, tables=tables, sort_keys=sort_keys))
 
 
 @overload

@@ -80,7 +80,7 @@ def is_stream(path: str | os.PathLike[str]) -> bool:
 
 
 def read_stream(path: str | os.PathLike[str]) -> bytes:
-    """What a pipe or a device holds, to its end."""
+    """What a file, a pipe or a device holds, to its end."""
     with open(path, "rb") as opened:
         return opened.read()
 
@@ -100,6 +100,31 @@ def write(file: Any, data: bytes) -> None:
         if count is None:
             raise BlockingIOError(errno.EAGAIN, "the file object is full; make it blocking")
         rest = rest[count:]
+
+
+def load(file: Any) -> bytes:
+    """All that is at a path, at a URL or in a file object."""
+    where = kind(file)
+    if where == "object":
+        return read(file)
+    fs, path = resolve(file) if where == "URL" else (None, file)
+    return read_stream(path) if fs is None else bytes(fs.cat_file(path))
+
+
+def dump(file: Any, data: bytes) -> None:
+    """Puts bytes at a path or a URL, or into a file object. A file at a path appears whole or not
+    at all."""
+    where = kind(file)
+    if where == "path":
+        _write(file, data)
+    elif where == "URL":
+        fs, path = resolve(file)
+        if fs is None:
+            _write(path, data)
+        else:
+            put(fs, path, file, data)
+    else:
+        write(file, data)
 
 
 def open_object(file: Any, mode: str, trusted: bool) -> Document:
@@ -197,6 +222,9 @@ class OfUrl(Ranges):
 
 
 def ranges(file: object) -> Ranges:
+    """What `Partial` reads by: of a path, a URL or a file object."""
+    if isinstance(file, Ranges):
+        return file
     if kind(file) == "URL":
         fs, path = resolve(str(file))
         if fs is not None:
@@ -256,11 +284,3 @@ def open_url(url: str, mode: str, trusted: bool) -> Document:
     edits = mode not in ("r", "c")
     target = Target(fs, path, url, data) if edits else None
     return _open_bytes(data, url, mode, trusted, target)
-
-
-def dump_url(url: str, data: bytes) -> None:
-    fs, path = resolve(url)
-    if fs is None:
-        _write(path, data)
-    else:
-        put(fs, path, url, data)

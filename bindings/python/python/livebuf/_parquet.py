@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import importlib
 import os
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _files
 from ._errors import DamagedError, EncodeError, MissingKeyError, ParquetError
-from ._livebuf import Document, _restore, _write, dumps
+from ._livebuf import Document, _restore, dumps
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRead, SupportsWrite
@@ -59,14 +58,7 @@ def to_parquet(
         raise EncodeError(error.args[0], 33, "Unsupported") from None
     except parquet.DamagedError as error:
         raise DamagedError(*error.args) from None
-    given: Any = file
-    kind = _files.kind(file)
-    if kind == "path":
-        _write(given, payload)
-    elif kind == "URL":
-        _files.dump_url(given, payload)
-    else:
-        _files.write(given, payload)
+    _files.dump(file, payload)
 
 
 def from_parquet(
@@ -82,16 +74,7 @@ def from_parquet(
     Needs `pip install livebuf[parquet]`.
     """
     parquet = library()
-    given: Any = file
-    kind = _files.kind(file)
-    fs, path = _files.resolve(given) if kind == "URL" else (None, given)
-    if fs is not None:
-        data = bytes(fs.cat_file(path))
-    elif kind == "object":
-        data = _files.read(given)
-    else:
-        with builtins.open(path, "rb") as opened:
-            data = opened.read()
+    data = _files.load(file)
     try:
         return _restore(parquet.from_parquet(data, skip_nulls))
     except (ValueError, TypeError) as error:

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from . import _files
-from ._errors import Error, MissingKeyError, WrongTypeError
-from ._livebuf import Document, Log, Partial, Table, _write, dumps, from_arrow
+from ._errors import DamagedError, Error, MissingKeyError, WrongTypeError
+from ._livebuf import Document, Log, Partial, Table, dumps, from_arrow
 
 if TYPE_CHECKING:
     Path = str | os.PathLike[str]
@@ -232,10 +232,13 @@ def open_rows(path: str, table: str, trusted: bool) -> Rows:
         if _files.kind(path) == "URL":
             fs, file = _files.resolve(path)
             if fs is not None:
-                source = _files.OfUrl(fs, file, path)
-                if _is_log(source.read(0, min(4, source.size))):
-                    return OfLog(path, Log._elsewhere(source, path), trusted)
-                part = Partial(path)
+                source: Any = _files.OfUrl(fs, file, path)
+                try:
+                    part = Partial(source)
+                except DamagedError:
+                    if _is_log(source.read(0, min(4, source.size))):
+                        return OfLog(path, Log._elsewhere(source, path), trusted)
+                    raise
                 return OfDocument(path, PartialTable(part, lambda doc: table_at(doc, table)))
         with open(file, "rb") as opened:
             is_log = _is_log(opened.read(4))
@@ -498,12 +501,3 @@ def document_of(rows: Any, table: str) -> bytes:
     for token in reversed(table.split("/")[1:]):
         content = {token.replace("~1", "/").replace("~0", "~"): content}
     return dumps(content)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Puts a file there, whole or not at all."""
-    name = os.fspath(path)
-    if _files.kind(name) == "URL":
-        _files.dump_url(name, data)
-    else:
-        _write(name, data)

@@ -26,7 +26,7 @@ except ModuleNotFoundError as error:
     message = "livebuf.polars needs polars: pip install 'livebuf[polars]'"
     raise ModuleNotFoundError(message, name=error.name) from error
 
-from . import _sources
+from . import _files, _sources
 from ._livebuf import Table
 from ._sources import Batch, Part, PartialTable, Source
 
@@ -175,7 +175,7 @@ def write(frame: pl.DataFrame | pl.LazyFrame, path: Path, table: str = "") -> No
         if dtype == pl.Object:
             # In Arrow it would be an address in this process.
             raise TypeError(f"column {name!r} holds Python objects, which have no type in Arrow")
-    _sources.write_whole(path, _sources.document_of(frame, table))
+    _files.dump(path, _sources.document_of(frame, table))
 
 
 @overload

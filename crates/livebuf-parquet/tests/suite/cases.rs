@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use livebuf::DocBuf;
-use livebuf_parquet::{ReadOptions, from_parquet, from_variant};
+use livebuf_parquet::{ImportOptions, from_parquet, from_variant};
 
 use crate::text;
 
@@ -27,7 +27,7 @@ fn all_public_cases() {
         // Case 3 has a number and nothing else.
         let Some(file) = case["parquet_file"].as_str() else { continue };
         let bytes = std::fs::read(folder.join(file)).unwrap();
-        let found = from_parquet(bytes, &ReadOptions::new());
+        let found = from_parquet(bytes, &ImportOptions::new());
         let names = match (&case["variant_files"], &case["variant_file"]) {
             (serde_json::Value::Array(names), _) => names.clone(),
             (_, serde_json::Value::String(name)) => vec![name.clone().into()],

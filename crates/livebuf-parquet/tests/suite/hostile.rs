@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use livebuf_fuzz::input::Random;
 use livebuf_parquet::{
-    ErrorKind, ReadOptions, WriteOptions, from_parquet, from_variant, to_parquet,
+    ErrorKind, ImportOptions, WriteOptions, from_parquet, from_variant, to_parquet,
 };
 
 use crate::{json, text, written};
@@ -13,7 +13,7 @@ use crate::{json, text, written};
 #[test]
 fn no_parquet_files() {
     for bytes in [&b""[..], b"PAR1", b"PAR1PAR1", b"PAR1\0\0\0\0\0\0\0\0PAR1", b"[1,2,3]"] {
-        let error = from_parquet(bytes.to_vec(), &ReadOptions::new()).unwrap_err();
+        let error = from_parquet(bytes.to_vec(), &ImportOptions::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Parquet, "{error}");
     }
 }
@@ -38,7 +38,7 @@ fn damaged_files() {
                     _ => 255,
                 };
             }
-            let found = catch_unwind(|| from_parquet(bytes, &ReadOptions::new()));
+            let found = catch_unwind(|| from_parquet(bytes, &ImportOptions::new()));
             match found.expect("a panic reached the caller") {
                 Ok(document) => {
                     document.valid().unwrap();
@@ -55,7 +55,7 @@ fn damaged_files() {
 fn truncated_files() {
     let whole = written(&json(r#"[{"a":1,"b":[1,"x"]},{"a":2,"b":{}}]"#), &WriteOptions::new());
     for length in 0..whole.len() {
-        from_parquet(whole[..length].to_vec(), &ReadOptions::new()).unwrap_err();
+        from_parquet(whole[..length].to_vec(), &ImportOptions::new()).unwrap_err();
     }
 }
 
@@ -64,7 +64,7 @@ fn truncated_files() {
 fn errors_say_where() {
     let Some(folder) = crate::cases::folder() else { return };
     let bytes = std::fs::read(folder.join("case-042.parquet")).unwrap();
-    let error = from_parquet(bytes, &ReadOptions::new()).unwrap_err();
+    let error = from_parquet(bytes, &ImportOptions::new()).unwrap_err();
     let says = r#"column "var": Invalid shredded variant: both value and typed_value are non-null"#;
     assert_eq!(error.to_string(), says);
 }
@@ -108,7 +108,7 @@ fn deep_nesting() {
         let mut bytes = Vec::new();
         match to_parquet(document.clone(), &mut bytes, &options) {
             Ok(()) => {
-                let copy = from_parquet(bytes, &ReadOptions::new()).unwrap();
+                let copy = from_parquet(bytes, &ImportOptions::new()).unwrap();
                 assert_eq!(text(&copy), text(&document));
                 // The outermost array has the rows.
                 assert!(levels <= 128);

@@ -8,7 +8,7 @@ mod round_trips;
 use std::sync::Arc;
 
 use livebuf::DocBuf;
-use livebuf_parquet::{ReadOptions, WriteOptions, from_parquet, to_parquet};
+use livebuf_parquet::{ImportOptions, WriteOptions, from_parquet, to_parquet};
 
 pub(crate) fn json(text: &str) -> Arc<DocBuf> {
     Arc::new(livebuf_json::from_str(text).unwrap())
@@ -25,5 +25,5 @@ pub(crate) fn written(document: &Arc<DocBuf>, options: &WriteOptions) -> Vec<u8>
 }
 
 pub(crate) fn back(document: &Arc<DocBuf>, options: &WriteOptions) -> DocBuf {
-    from_parquet(written(document, options), &ReadOptions::new()).unwrap()
+    from_parquet(written(document, options), &ImportOptions::new()).unwrap()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use livebuf::{Decimal, DocBuf, Extended};
 use livebuf_fuzz::samples;
 use livebuf_fuzz::tree::Tree;
-use livebuf_parquet::{Error, ErrorKind, ReadOptions, WriteOptions, from_parquet, to_parquet};
+use livebuf_parquet::{Error, ErrorKind, ImportOptions, WriteOptions, from_parquet, to_parquet};
 
 const SEEDS: u64 = 160;
 
@@ -30,7 +30,7 @@ const ODD: [fn() -> Tree; 14] = [
 fn round(document: &Arc<DocBuf>, options: &WriteOptions) -> Result<Tree, Error> {
     let mut bytes = Vec::new();
     to_parquet(Arc::clone(document), &mut bytes, options)?;
-    let copy = from_parquet(bytes, &ReadOptions::new())?;
+    let copy = from_parquet(bytes, &ImportOptions::new())?;
     Ok(Tree::of_valid(copy.valid().unwrap().root()).without_tensors())
 }
 

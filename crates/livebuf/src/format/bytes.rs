@@ -19,13 +19,13 @@ fn out_of_bounds(offset: u64, length: u64) -> Error {
 pub(crate) fn slice(bytes: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
     // `offset + length` cannot wrap: both are sums of few 32-bit numbers.
     trace::read(bytes, offset, length);
-    #[cfg(feature = "partial")]
-    partial::demand(bytes, offset, length)?;
-    usize::try_from(offset)
+    let found = usize::try_from(offset)
         .ok()
         .zip(usize::try_from(offset + length).ok())
-        .and_then(|(start, end)| bytes.get(start..end))
-        .ok_or_else(|| out_of_bounds(offset, length))
+        .and_then(|(start, end)| bytes.get(start..end));
+    #[cfg(feature = "partial")]
+    let found = found.filter(|found| partial::is_there(found));
+    found.ok_or_else(|| out_of_bounds(offset, length))
 }
 
 /// Makes sure that a range lies in the document, without touching it.
@@ -194,7 +194,6 @@ pub(crate) mod trace {
 /// Documents of which this thread reads, and not all bytes are there.
 #[cfg(feature = "partial")]
 pub(crate) mod partial {
-    use crate::error::{Error, ErrorKind, Result};
     use core::ops::Range;
     use core::sync::atomic::{AtomicUsize, Ordering};
     use std::cell::RefCell;
@@ -275,38 +274,32 @@ pub(crate) mod partial {
         }
     }
 
-    /// Notes a read, and refuses it where not all of its bytes are there.
+    /// Whether all of these bytes are there. Notes them where they are not.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn demand(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
-        match READ.load(Ordering::Relaxed) {
-            0 => Ok(()),
-            _ => look(bytes, offset, length),
-        }
+    pub(super) fn is_there(bytes: &[u8]) -> bool {
+        READ.load(Ordering::Relaxed) == 0 || look(bytes)
     }
 
     #[cold]
     #[inline(never)]
-    fn look(bytes: &[u8], offset: u64, length: u64) -> Result<()> {
-        let (Ok(from), Ok(to)) = (usize::try_from(offset), usize::try_from(offset + length)) else {
-            return Ok(());
-        };
-        // What lies outside is refused by whoever asked.
-        if from == to || to > bytes.len() {
-            return Ok(());
+    fn look(bytes: &[u8]) -> bool {
+        if bytes.is_empty() {
+            return true;
         }
         let at = bytes.as_ptr().addr();
         READING.with(|all| {
             let mut all = all.borrow_mut();
             let Some(reading) = all.iter_mut().find(|one| one.memory.contains(&at)) else {
-                return Ok(());
+                return true;
             };
-            let before = at - reading.memory.start;
-            let (from, to) = (before + from, before + to);
-            if (from / CHUNK..=(to - 1) / CHUNK).all(|chunk| reading.chunks.has(chunk)) {
-                return Ok(());
+            let from = at - reading.memory.start;
+            let to = from + bytes.len();
+            let is_there =
+                (from / CHUNK..to.div_ceil(CHUNK)).all(|chunk| reading.chunks.has(chunk));
+            if !is_there {
+                reading.missing.get_or_insert(from..to);
             }
-            reading.missing.get_or_insert(from..to);
-            Err(Error::with_detail(ErrorKind::OutOfBounds, from as u64, length))
+            is_there
         })
     }
 }

@@ -32,7 +32,7 @@ pub use kind::{Kind, View};
 pub use number::Number;
 pub use object::{Fields, Keys, Object, Ordered, Position, RowSlots, Slots, Values};
 #[cfg(feature = "partial")]
-pub use partial::{Partial, PartialError, ReadAt};
+pub use partial::{Partial, PartialError};
 pub use scalar::Scalar;
 pub(crate) use scalar::from_scalars;
 pub use table::{Column, ColumnPath, Pointer, Table};

@@ -3,55 +3,10 @@
 use super::{Doc, Header};
 use crate::error::{Error, ErrorKind};
 use crate::format::bytes::partial::{CHUNK, Chunks, reading};
+use crate::store::read_at::ReadAt;
 use core::fmt;
 use core::ops::Range;
-use std::io::{Read, Seek, SeekFrom};
 use std::vec::Vec;
-
-/// Where a [`Partial`] document is kept: bytes that are read from any offset on, such as a file or
-/// a blob in a database.
-pub trait ReadAt {
-    /// Why a read failed.
-    type Error;
-
-    /// How many bytes there are.
-    ///
-    /// # Errors
-    /// The source's own.
-    fn size(&mut self) -> Result<u64, Self::Error>;
-
-    /// Fills the buffer with the bytes from `offset` on. They lie within [`size`](Self::size).
-    ///
-    /// # Errors
-    /// The source's own. The buffer may be filled in part.
-    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> Result<(), Self::Error>;
-}
-
-impl ReadAt for &[u8] {
-    type Error = Error;
-
-    fn size(&mut self) -> Result<u64, Error> {
-        Ok(self.len() as u64)
-    }
-
-    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
-        buffer.copy_from_slice(crate::format::bytes::slice(self, offset, buffer.len() as u64)?);
-        Ok(())
-    }
-}
-
-impl ReadAt for std::fs::File {
-    type Error = std::io::Error;
-
-    fn size(&mut self) -> std::io::Result<u64> {
-        Ok(self.metadata()?.len())
-    }
-
-    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
-        self.seek(SeekFrom::Start(offset))?;
-        self.read_exact(buffer)
-    }
-}
 
 /// Why a partial document cannot be opened.
 #[derive(Debug)]
