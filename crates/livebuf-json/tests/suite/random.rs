@@ -92,6 +92,48 @@ fn rows() -> impl Strategy<Value = String> {
     })
 }
 
+/// Maps that may be of similar objects, in records that may hold other things before and behind.
+fn maps() -> impl Strategy<Value = String> {
+    let texts = ["a text that repeats", "another text", "12345678", "short"];
+    let odd = prop_oneof![
+        6 => Just(None),
+        1 => Just(Some("7")),
+        2 => Just(Some("null")),
+        2 => Just(Some(r#"{"name":"a text that repeats","n":[1,2],"o":{"p":"another text"}}"#)),
+        2 => Just(Some(r#"{"n":2.5,"name":"another order of keys"}"#)),
+        1 => Just(Some("[]")),
+        1 => Just(Some("double")),
+    ];
+    let map = (240..600usize, odd, any::<prop::sample::Index>(), 0..4usize).prop_map(
+        move |(count, odd, at, text)| {
+            let row =
+                |n: usize| format!(r#"{{"name":"{}","n":{}}}"#, texts[(n + text) % 4], n % 300);
+            let mut members: Vec<_> =
+                (0..count).map(|n| format!(r#""key {n:07}":{}"#, row(n))).collect();
+            let at = at.index(count);
+            match odd {
+                Some("double") => members.push(format!(r#""key {at:07}":{}"#, row(at + 1))),
+                Some(odd) => members[at] = format!(r#""odd":{odd}"#),
+                None => {}
+            }
+            format!("{{{}}}", members.join(","))
+        },
+    );
+    let part = prop_oneof![
+        3 => map,
+        1 => Just(r#""a text that repeats""#.to_owned()),
+        1 => Just(r#"{"name":"a text that repeats","n":1}"#.to_owned()),
+        1 => Just(r#"[{"name":"short","n":1},{"name":"short","n":2}]"#.to_owned()),
+    ];
+    part.prop_recursive(2, 8, 4, |inner| {
+        proptest::collection::vec(inner, 1..5).prop_map(|parts| {
+            let members = parts.iter().enumerate();
+            let members = members.map(|(key, value)| format!("\"part {key}\":{value}"));
+            format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        })
+    })
+}
+
 /// Whether serde_json takes it for JSON, numbers beyond f64 included.
 fn is_json(text: &[u8]) -> bool {
     // RawValue checks strings' syntax, not their surrogates; Tree looks at every string.
@@ -141,5 +183,20 @@ proptest! {
         if read.is_ok() {
             round_trip(&text);
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whether a map is of similar objects is expected after 255 members, and known at its end.
+    /// The bytes are those of an encoder that knew it before.
+    #[test]
+    fn maps_get_the_same_bytes_however_they_were_expected(text in maps()) {
+        round_trip(text.as_bytes());
+        let document = livebuf_json::from_str(&text).unwrap();
+        let mut encoder = livebuf::Encoder::new();
+        encoder.value(&document.doc().root()).unwrap();
+        prop_assert!(encoder.finish().unwrap().as_bytes() == document.as_bytes());
     }
 }

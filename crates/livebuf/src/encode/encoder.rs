@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 /// Builds a document from events, as JSON would give them.
 ///
 /// The same events give the same bytes (profile `livebuf-1`). Memory beside the
-/// result: the text of the outermost open array; 9 bytes for each value of the open containers,
+/// result: the text of the outermost open array, or map of similar objects; 9 bytes for each value of the open containers,
 /// and 4 for each whose place is listed while columns are planned; 2 for each slot of a dictionary, and about 60 for each of its texts;
 /// about 50 for each key of a distinct key list; about 50 for each different text of 8 to 1,024
 /// bytes that is searched. Lists grow ahead of what they hold, so it may be twice as much.
@@ -44,7 +44,7 @@ pub struct Encoder<S = VecStorage> {
     pub(super) frames: Vec<Frame>,
     /// The places of the values of planned columns.
     pub(super) places: Vec<u32>,
-    /// Index of the outermost open array's frame, or that of a map that is copied. All values
+    /// Index of the outermost open array's frame, or that of a map of similar objects. All values
     /// within it wait.
     pub(super) outermost: Option<usize>,
     /// Rows of the outermost open array, as far as they are alike.
@@ -54,10 +54,17 @@ pub struct Encoder<S = VecStorage> {
     pub(super) tensors: Tensors,
     /// Key cells of open objects that are too big for a record.
     pub(super) map_keys: Vec<u64>,
-    /// A duplicate key replaced a value, whose bytes are garbage, or a map's values may be rows:
-    /// encode anew at the end.
+    /// A duplicate key replaced a value, whose bytes are garbage, or a map's values wait or do not
+    /// though they should: encode anew at the end.
     pub(super) replaced: bool,
+    /// Bytes that were written and given once more, so that a map's values wait.
+    pub(super) repeated: usize,
+    /// Key lists that were there before. So a list's number never stands for other keys.
+    pub(super) first_list: u32,
 }
+
+/// The count of repeated bytes with which no map is begun anew.
+pub(super) const NEVER: usize = usize::MAX;
 
 pub(super) struct Frame {
     /// First value on the stack.
@@ -129,6 +136,8 @@ impl<S: Storage> Encoder<S> {
             tensors: Tensors::default(),
             map_keys: Vec::new(),
             replaced: false,
+            repeated: 0,
+            first_list: 0,
         }
     }
 
@@ -138,6 +147,12 @@ impl<S: Storage> Encoder<S> {
         options.limits = options.limits.cut();
         self.options = options;
         self.out = Output::new(storage, options.limits.document);
+        self.clear();
+        (self.repeated, self.first_list) = (0, 0);
+    }
+
+    /// No value was given.
+    pub(super) fn clear(&mut self) {
         self.cells.clear();
         self.tags.clear();
         self.frames.clear();

@@ -1,11 +1,13 @@
 //! Objects that are too big for a record: maps.
 //!
 //! Their keys are cells, beside the values on the stack, until the object ends. The values of
-//! similar objects become rows of a table where they wait. They wait within an array, and where a
-//! map is copied from a document. Other maps of similar objects are encoded anew at the end.
+//! similar objects become rows of a table where they wait. They wait within an array, and in a map
+//! that is copied from a document. They also wait in a map whose first members are similar
+//! ([`Encoder::begin_anew`]). Whatever was expected otherwise is encoded anew at the end.
 
-use super::encoder::{Encoder, Frame, State, sequence};
+use super::encoder::{Encoder, Frame, NEVER, State, sequence};
 use super::options::DuplicateKeys;
+use super::stack::{TAG_WAITING_OBJECT, run};
 use super::texts::settle;
 use crate::block::map::{self, Entries};
 use crate::block::walk::{Cursor, Node};
@@ -217,6 +219,8 @@ impl<S: Storage> Encoder<S> {
         let order = self.order_map(first)?;
         let mut values = None;
         if self.outermost.is_some() {
+            let is_own = self.outermost == Some(self.frames.len() - 1);
+            self.replaced |= is_own && self.repeated != NEVER && !self.are_rows(start);
             if order.doubles.is_empty() && order.sorted.len() >= LEAST_ROWS {
                 values = self.lay_out_rows(start)?;
             }
@@ -279,8 +283,22 @@ impl<S: Storage> Encoder<S> {
         Ok(())
     }
 
+    /// Whether a map's values, which wait, are what [`is_map_of_rows`](Self::is_map_of_rows) says.
+    fn are_rows(&self, start: usize) -> bool {
+        let mut values = Values::default();
+        let known = run(&self.tags, &self.cells, start, self.cells.len()).all(|at| {
+            let list = self.cells[at] as u32 as usize;
+            match self.tags[at] {
+                TAG_NULL => values.add(0),
+                TAG_WAITING_OBJECT => values.add(self.keys.lists[list].depth.into()),
+                _ => false,
+            }
+        });
+        known && values.are_similar()
+    }
+
     /// Whether a map's values, which are written, may be rows when they wait.
-    fn may_be_rows(&self, start: usize) -> bool {
+    pub(super) fn may_be_rows(&self, start: usize) -> bool {
         let mut values = Values::default();
         let (tags, cells) = (&self.tags[start..], &self.cells[start..]);
         let known = tags.iter().zip(cells).all(|(&tag, &home)| match tag {

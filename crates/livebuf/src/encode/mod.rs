@@ -40,7 +40,7 @@ use crate::format::number::is_json_number;
 use crate::store::storage::Storage;
 use crate::view::{Doc, Mode, Tensor, TensorRef, Value};
 use alloc::vec::Vec;
-use encoder::{Frame, State, sequence};
+use encoder::{Frame, NEVER, State, sequence};
 use stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
     TAG_WAITING_SIZE,
@@ -217,6 +217,14 @@ impl<S: Storage> Encoder<S> {
     /// [`ErrorKind::BudgetExceeded`] where its values alias beyond what a valid
     /// one can hold.
     pub fn value<M: Mode>(&mut self, value: &Value<'_, M>) -> Result<()> {
+        // A document says which maps are of similar objects.
+        let repeated = core::mem::replace(&mut self.repeated, NEVER);
+        let done = self.copy(value);
+        self.repeated = repeated;
+        done
+    }
+
+    fn copy<M: Mode>(&mut self, value: &Value<'_, M>) -> Result<()> {
         let bytes = value.document();
         let mut allowance = Allowance::new(bytes, self.options.limits.budget);
         let mut stack = Vec::new();
@@ -465,7 +473,7 @@ impl<S: Storage> Encoder<S> {
         self.key(key)?;
         let list = self.key_list();
         if list != 0 {
-            self.keys.lists[list as usize].address = key.as_ptr().addr();
+            self.keys.lists[(list - self.first_list) as usize].address = key.as_ptr().addr();
         }
         Ok(())
     }
@@ -477,10 +485,11 @@ impl<S: Storage> Encoder<S> {
     /// it recognises the object by its address ([`key_if`](Self::key_if)) and compares no text.
     #[inline]
     pub fn key_list(&self) -> u32 {
-        match self.frames.last() {
+        let list = match self.frames.last() {
             Some(Frame { state: State::Rows, .. }) => self.expected_list(),
             frame => frame.map_or(0, |frame| frame.node),
-        }
+        };
+        if list == 0 { 0 } else { self.first_list + list }
     }
 
     /// Gives the expected key, if `is_same` agrees. The expected key is the one that followed
@@ -509,7 +518,7 @@ impl<S: Storage> Encoder<S> {
     #[inline]
     pub fn key_if(&mut self, is_same: impl FnOnce(u32) -> bool) -> bool {
         let child = self.next_key();
-        let taken = child != 0 && is_same(child);
+        let taken = child != 0 && is_same(self.first_list + child);
         if taken {
             self.take_key(child);
         }
@@ -534,7 +543,9 @@ impl<S: Storage> Encoder<S> {
         if text.len() > MAX_SHAPE_KEY
             || usize::from(self.keys.lists[node as usize].depth) == MAX_FIELDS
         {
-            self.become_map()?;
+            if !self.begin_anew()? {
+                self.become_map()?;
+            }
             return self.map_key(text);
         }
         if let Some(child) = self.keys.child_of(node, text) {
@@ -686,6 +697,54 @@ impl<S: Storage> Encoder<S> {
         self.tensors.clear();
         self.shred.stop();
         Ok(())
+    }
+
+    // --- a map that begins anew ---------------------------------------------
+
+    /// The innermost object becomes a map, and its members are similar objects. They should wait
+    /// from the first one on, to become rows. So what was written is given once more, from the
+    /// first event on. False where that is not so, or would be too much to give again.
+    #[cold]
+    fn begin_anew(&mut self) -> Result<bool> {
+        let (depth, used, repeated) = (self.frames.len(), self.out.used, self.repeated);
+        let Some((object, around)) = self.frames.split_last() else { return Ok(false) };
+        // Of each object around, the last member must be the one that is open.
+        let in_order = !self.replaced && around.iter().all(|frame| frame.state == State::Value);
+        let may = in_order && self.outermost.is_none() && repeated <= used / 8;
+        if !may || !self.may_be_rows(object.start) {
+            return Ok(false);
+        }
+        for _ in 0..depth {
+            self.end_object()?;
+        }
+        let written = self.complete()? as usize;
+        let written = &mut self.out.bytes_mut()[..written];
+        let part = written.to_vec();
+        written.fill(0);
+        self.first_list += self.keys.lists.len() as u32;
+        self.out.used = HEADER_SIZE as usize;
+        self.clear();
+        self.repeated = repeated + used;
+        let mut object = Doc::over(&part).root().as_object()?;
+        for level in 1..=depth {
+            let Some(members) = object.take() else { return Err(sequence()) };
+            match level == depth {
+                true => self.begin_map_of_rows()?,
+                false => self.begin_object()?,
+            }
+            let mut left = members.len();
+            for member in members {
+                let (key, value) = member?;
+                self.key(key)?;
+                left -= 1;
+                if left == 0 && level < depth {
+                    object = value.as_object()?;
+                } else {
+                    self.value(&value)?;
+                }
+            }
+        }
+        Ok(true)
     }
 
     // --- the end ------------------------------------------------------------

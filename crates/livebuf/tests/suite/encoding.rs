@@ -141,3 +141,42 @@ fn equal_keys_are_refused_by_option() {
     }
     assert_eq!(refused, 4);
 }
+
+/// A caller that knows keys by the numbers of key lists, as `Encoder::key_if` allows.
+#[derive(Default)]
+struct Numbered {
+    encoder: Encoder,
+    keys: std::collections::HashMap<u32, String>,
+}
+
+impl Numbered {
+    fn key(&mut self, key: &str) {
+        if !self.encoder.key_if(|list| self.keys.get(&list).is_some_and(|known| known == key)) {
+            self.encoder.key(key).unwrap();
+            self.keys.entry(self.encoder.key_list()).or_insert_with(|| key.to_owned());
+        }
+    }
+}
+
+#[test]
+fn numbers_of_key_lists_keep_their_keys_where_a_map_begins_anew() {
+    let mut numbered = Numbered::default();
+    let key_of = |number: i64| ["x", "y"][number as usize % 2];
+    numbered.encoder.begin_object().unwrap();
+    for number in 0..600 {
+        numbered.key(&format!("id {number}"));
+        numbered.encoder.begin_object().unwrap();
+        numbered.key(key_of(number));
+        numbered.encoder.i64(number).unwrap();
+        numbered.encoder.end_object().unwrap();
+    }
+    numbered.encoder.end_object().unwrap();
+    let doc = numbered.encoder.finish().unwrap();
+    let map = doc.valid().unwrap().root().as_object().unwrap();
+    assert!(map.table().is_some());
+    for number in 0..600 {
+        let row = map.get(&format!("id {number}")).unwrap().as_object().unwrap();
+        assert_eq!(row.iter().count(), 1);
+        assert_eq!(row.get(key_of(number)).unwrap().as_i64(), Some(number));
+    }
+}
