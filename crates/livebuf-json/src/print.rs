@@ -160,8 +160,13 @@ pub fn to_string_with<'a>(
     value: impl AsValue<'a>,
     options: &PrintOptions,
 ) -> Result<String, Error> {
-    // Only UTF-8 went in, but this crate may not promise that to the compiler.
-    String::from_utf8(to_vec_with(value, options)?).map_err(|_| gone())
+    let text = to_vec_with(value, options)?;
+    // Only UTF-8 went in. It is checked nevertheless: the standard library's check would take a
+    // fifth of the time of printing twitter.json, this one a twentieth.
+    simdutf8::basic::from_utf8(&text).map_err(|_| gone())?;
+    // SAFETY: the line above checked the same bytes.
+    #[allow(unsafe_code)]
+    Ok(unsafe { String::from_utf8_unchecked(text) })
 }
 
 /// Prints a value as compact JSON into bytes; as [`to_string`].
