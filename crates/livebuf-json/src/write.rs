@@ -487,18 +487,16 @@ fn copy_clean(to: &mut [u8], from: &[u8]) -> usize {
         }
     } else {
         copy(to, from);
-        let mut block = [b' '; 16];
-        let half = length / 2;
-        if let (Some(first), Some(last)) = (chunk::<8>(from, 0), from.last_chunk::<8>()) {
-            block[..8].copy_from_slice(first);
-            block[8..].copy_from_slice(last);
-        } else if let (Some(first), Some(last)) = (chunk::<4>(from, 0), from.last_chunk::<4>()) {
-            block[..4].copy_from_slice(first);
-            block[4..8].copy_from_slice(last);
-        } else if length > 0 {
-            [block[0], block[1], block[2]] = [from[0], from[half], from[length - 1]];
+        // The same overlapping words: a block of them is put together byte by byte.
+        if let (Some(first), Some(last)) = (from.first_chunk::<8>(), from.last_chunk::<8>()) {
+            are_clean(u64::from_le_bytes(*first)) && are_clean(u64::from_le_bytes(*last))
+        } else if let (Some(first), Some(last)) = (from.first_chunk::<4>(), from.last_chunk::<4>())
+        {
+            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+            are_clean(u64::from(first) | u64::from(last) << 32)
+        } else {
+            !from.iter().any(|&byte| needs_escape(byte))
         }
-        is_clean(&block)
     };
     if clean {
         return length;
@@ -521,6 +519,18 @@ fn is_clean(block: &[u8; 16]) -> bool {
         *mark = if needs_escape(byte) { 0xFF } else { 0 };
     }
     u128::from_ne_bytes(marks) == 0
+}
+
+/// The same of eight bytes, by "Determine if a word has a byte less than n" and "equal to n" of
+/// Anderson's Bit Twiddling Hacks.
+#[inline(always)]
+fn are_clean(word: u64) -> bool {
+    const ONES: u64 = u64::MAX / 255;
+    let (quotes, slashes) = (word ^ ONES * b'"' as u64, word ^ ONES * b'\\' as u64);
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    let quote = quotes.wrapping_sub(ONES) & !quotes;
+    let slash = slashes.wrapping_sub(ONES) & !slashes;
+    (control | quote | slash) & ONES << 7 == 0
 }
 
 #[inline(always)]
