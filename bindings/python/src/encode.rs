@@ -493,7 +493,8 @@ impl Walk {
     #[inline(never)]
     fn list(&mut self, object: Borrowed<'_, '_, PyAny>) -> Encoded {
         self.enter(object)?;
-        self.encoder.begin_array()?;
+        // SAFETY: a live list.
+        self.encoder.begin_array_of(unsafe { list_length(object.as_ptr()) } as usize)?;
         let mut index = 0;
         while let Some(element) = self.plain_elements(object, &mut index)? {
             if let Err(failure) = self.container(element.as_borrowed()) {

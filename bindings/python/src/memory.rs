@@ -465,6 +465,14 @@ impl Storage for Memory {
         }
     }
 
+    fn expect(&mut self, capacity: u64) {
+        let (wanted, allocated) = (usize::try_from(capacity).unwrap_or(0), self.allocated());
+        if wanted > allocated && matches!(&self.owner, Owner::Nobody | Owner::Bytes(_)) {
+            // Where memory is short, `grow` says so.
+            let _ = Python::attach(|py| self.reallocate(py, self.ahead(wanted)));
+        }
+    }
+
     fn grow(&mut self, capacity: u64) -> Result<()> {
         let refused = || Error::with_detail(ErrorKind::Io, 0, capacity);
         let wanted = usize::try_from(capacity).map_err(|_| refused())?;

@@ -76,8 +76,10 @@ impl<S: Storage> Encoder<S> {
     /// those from `listed` on.
     fn write_planned(&mut self, plan: Plan, start: usize, listed: usize) -> Result<u32> {
         self.check_elements(plan.places.len() as usize)?;
-        if plan.waits {
-            self.lay_out(start, self.cells.len())?;
+        match plan.waits {
+            true => self.lay_out(start, self.cells.len())?,
+            // The plan's size is that of columns, and all of it is written next.
+            false => self.out.expect(plan.size),
         }
         let home = self.write_array(&plan)?;
         self.places.truncate(listed);

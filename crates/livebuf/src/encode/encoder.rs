@@ -4,7 +4,7 @@ use super::keys::Keys;
 use super::options::EncodeOptions;
 use super::output::Output;
 use super::plan::Summary;
-use super::room::make_room;
+use super::room::{expect_room, make_room};
 use super::shred::Shred;
 use super::stack::run;
 use super::tensors::Tensors;
@@ -44,6 +44,9 @@ pub struct Encoder<S = VecStorage> {
     pub(super) frames: Vec<Frame>,
     /// The places of the values of planned columns.
     pub(super) places: Vec<u32>,
+    /// Elements that the outermost open array is to have; 0 where that is not known, or room for
+    /// them was taken.
+    pub(super) awaited: usize,
     /// Index of the outermost open array's frame, or that of a map of similar objects. All values
     /// within it wait.
     pub(super) outermost: Option<usize>,
@@ -129,6 +132,7 @@ impl<S: Storage> Encoder<S> {
             tags: Vec::new(),
             frames: Vec::new(),
             places: Vec::new(),
+            awaited: 0,
             outermost: None,
             shred: Shred::default(),
             keys: Keys::default(),
@@ -157,13 +161,26 @@ impl<S: Storage> Encoder<S> {
         self.tags.clear();
         self.frames.clear();
         self.places.clear();
-        self.outermost = None;
+        (self.awaited, self.outermost) = (0, None);
         self.shred.stop();
         self.keys.clear();
         self.texts.clear();
         self.tensors.clear();
         self.map_keys.clear();
         self.replaced = false;
+    }
+
+    /// Takes memory for the values of open containers that are still to come: those so far are
+    /// `done` of `all`.
+    pub(super) fn expect_more(&mut self, done: u64, all: u64) {
+        let more_like = |count: usize| {
+            let more = u128::from(all.saturating_sub(done)) * count as u128;
+            usize::try_from(more / u128::from(done.max(1))).unwrap_or(usize::MAX)
+        };
+        let (values, text) = (more_like(self.cells.len()), self.texts.waiting_bytes());
+        expect_room(&mut self.cells, values);
+        expect_room(&mut self.tags, values);
+        self.texts.expect(more_like(text));
     }
 
     /// About how many bytes of memory the values given so far take. O(columns of an open array).

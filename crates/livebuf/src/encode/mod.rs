@@ -41,12 +41,16 @@ use crate::store::storage::Storage;
 use crate::view::{Doc, Mode, Tensor, TensorRef, Value};
 use alloc::vec::Vec;
 use encoder::{Frame, NEVER, State, sequence};
+use room::expect_room;
 use stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
     TAG_WAITING_SIZE,
 };
 use tensors::write_tensor;
 use texts::settle;
+
+/// With fewer elements, memory that grows step by step costs nothing to speak of.
+const MANY_ELEMENTS: usize = 256;
 
 /// Places of the stack that stay allocated when an outermost array is laid out.
 const KEPT_PLACES: usize = 1 << 14;
@@ -399,6 +403,40 @@ impl<S: Storage> Encoder<S> {
         self.begin(State::Array)
     }
 
+    /// Begins an array of so many elements. As [`begin_array`](Self::begin_array), but of an
+    /// array that is in no other, memory is taken at once, as many of its first elements need.
+    /// That saves half of the time for a large one. A wrong number costs time or memory, nothing
+    /// else; one that comes from untrusted data should be bounded.
+    ///
+    /// # Errors
+    /// As [`begin_object`](Self::begin_object).
+    ///
+    /// ```
+    /// let numbers = [1.5, 2.5];
+    /// let mut encoder = livebuf::Encoder::new();
+    /// encoder.begin_array_of(numbers.len())?;
+    /// numbers.iter().try_for_each(|&number| encoder.f64(number))?;
+    /// encoder.end_array()?;
+    /// assert_eq!(encoder.finish()?.root().len(), Some(2));
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    #[inline]
+    pub fn begin_array_of(&mut self, elements: usize) -> Result<()> {
+        self.begin_array()?;
+        if elements >= MANY_ELEMENTS && self.outermost == Some(self.frames.len() - 1) {
+            self.await_elements(elements);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn await_elements(&mut self, elements: usize) {
+        self.awaited = elements.min(self.options.limits.elements as usize);
+        // Each takes one place at least.
+        expect_room(&mut self.cells, self.awaited);
+        expect_room(&mut self.tags, self.awaited);
+    }
+
     /// The key of the value that comes next.
     ///
     /// # Errors
@@ -692,7 +730,7 @@ impl<S: Storage> Encoder<S> {
 
     /// The outermost container within which values wait is laid out.
     fn end_outermost(&mut self) -> Result<()> {
-        self.outermost = None;
+        (self.awaited, self.outermost) = (0, None);
         self.texts.write_rest(&mut self.out)?;
         self.tensors.clear();
         self.shred.stop();

@@ -41,6 +41,14 @@ impl<S: Storage> Output<S> {
         self.storage.grow(end)
     }
 
+    /// So many bytes more are written next.
+    pub(super) fn expect(&mut self, bytes: u64) {
+        let end = self.used as u64 + bytes;
+        if end <= self.limit {
+            self.storage.expect(end);
+        }
+    }
+
     #[inline]
     pub(super) fn align(&mut self) {
         self.used = (self.used + 7) & !7;

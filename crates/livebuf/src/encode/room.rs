@@ -28,6 +28,16 @@ pub(super) fn make_room_for<T>(items: &mut Vec<T>, count: usize) -> Result<()> {
     items.try_reserve_exact(more).map_err(refused)
 }
 
+/// Most bytes that are taken for what is only expected.
+const MOST_EXPECTED: usize = 1 << 30;
+
+/// Room for so many more that are expected. There may be less, where memory is short.
+pub(super) fn expect_room<T>(items: &mut Vec<T>, more: usize) {
+    if more.saturating_mul(size_of::<T>()) <= MOST_EXPECTED {
+        let _ = items.try_reserve_exact(more);
+    }
+}
+
 /// Room for one more number in a table; while it is small for many, since each growth hashes
 /// all of them again.
 #[inline]

@@ -47,12 +47,17 @@ impl<S: Storage> Encoder<S> {
         let cursors = &mut self.shred.scratch.cursors;
         cursors.clear();
         cursors.extend(run(&self.tags, &self.cells, from, end).map(|at| at as u32));
-        let learned = match (self.shred.steps.is_empty(), cursors.is_empty()) {
+        let rows = cursors.len();
+        if self.awaited > 0 {
+            let awaited = core::mem::take(&mut self.awaited);
+            self.expect_more(rows as u64, awaited as u64);
+        }
+        let learned = match (self.shred.steps.is_empty(), rows == 0) {
             (_, true) => return Ok(()),
             (false, _) => true,
             (true, _) => {
                 // No document holds as many values, and numbers of places are shorter.
-                cursors.len() >= FEWEST_ROWS
+                rows >= FEWEST_ROWS
                     && self.tags[from] > TAG_WAITING
                     && self.shred.learn(&self.tags, &self.cells, from, 0)
             }

@@ -2,7 +2,7 @@
 //! the outermost open array wait beside its values, since they may become part of a run.
 
 use super::output::Output;
-use super::room::{make_room, make_room_for, make_room_in};
+use super::room::{expect_room, make_room, make_room_for, make_room_in};
 use super::stack::{TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::{Needle, shared_span, span_at, span_inline};
@@ -143,6 +143,11 @@ impl Texts {
     /// Bytes of the texts that wait.
     pub(super) fn waiting_bytes(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// Takes room for so many bytes more of texts that wait.
+    pub(super) fn expect(&mut self, bytes: usize) {
+        expect_room(&mut self.waiting, bytes);
     }
 
     /// Finds equal text. Otherwise writes it, or keeps it where it `waits`.

@@ -364,8 +364,8 @@ impl<'e> ser::Serializer for &'e mut Encoder {
         Ok(self.end_object()?)
     }
 
-    fn serialize_seq(self, _length: Option<usize>) -> Result<Elements<'e>, SerdeError> {
-        self.begin_array()?;
+    fn serialize_seq(self, length: Option<usize>) -> Result<Elements<'e>, SerdeError> {
+        self.begin_array_of(length.unwrap_or(0))?;
         Ok(Elements { encoder: self, in_variant: false })
     }
 

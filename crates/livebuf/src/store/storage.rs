@@ -100,6 +100,11 @@ pub trait Storage {
     /// here.
     fn abandon(&mut self) {}
 
+    /// Says that `capacity` bytes are wanted soon, so that memory can be taken for them at once.
+    /// Storages that allocate nothing, or little by little, do nothing here.
+    #[inline]
+    fn expect(&mut self, _capacity: u64) {}
+
     /// Makes room for at least `capacity` bytes, keeping the contents.
     ///
     /// # Errors
@@ -252,8 +257,30 @@ mod vec {
         }
     }
 
+    impl VecStorage {
+        /// Allocates at least `capacity` bytes.
+        ///
+        /// It grows in proportion, so that n pushes copy O(n) elements. Large blocks grow by a
+        /// smaller share, since the allocator moves them without copying. It never grows past
+        /// what a document can use.
+        fn reserve_ahead(&mut self, capacity: u64) -> Result<()> {
+            let reserved = self.lines.capacity() as u64 * 16;
+            if capacity <= reserved {
+                return Ok(());
+            }
+            let more = if reserved < LARGE { reserved } else { reserved / 4 };
+            let ahead = (reserved + more).clamp(256, crate::format::layout::MAX_DOCUMENT);
+            self.reserve(capacity.max(ahead))
+        }
+    }
+
     impl Storage for VecStorage {
         const ZEROED: bool = true;
+
+        fn expect(&mut self, capacity: u64) {
+            // Where memory is short, `grow` says so.
+            let _ = self.reserve_ahead(capacity);
+        }
 
         #[inline]
         fn bytes(&self) -> &[u8] {
@@ -270,15 +297,7 @@ mod vec {
             if capacity <= length {
                 return Ok(());
             }
-            // Grows in proportion, so that n pushes copy O(n) elements. Large blocks grow by a
-            // smaller share, since the allocator moves them without copying. Never grows past
-            // what a document can use.
-            let reserved = self.lines.capacity() as u64 * 16;
-            if capacity > reserved {
-                let more = if reserved < LARGE { reserved } else { reserved / 4 };
-                let ahead = (reserved + more).clamp(256, crate::format::layout::MAX_DOCUMENT);
-                self.reserve(capacity.max(ahead))?;
-            }
+            self.reserve_ahead(capacity)?;
             let ahead = (length + length.min(AHEAD)).max(256);
             self.resize(capacity.max(ahead.min(self.lines.capacity() as u64 * 16)))
         }

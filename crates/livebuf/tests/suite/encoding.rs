@@ -180,3 +180,32 @@ fn numbers_of_key_lists_keep_their_keys_where_a_map_begins_anew() {
         assert_eq!(row.get(key_of(number)).unwrap().as_i64(), Some(number));
     }
 }
+
+#[test]
+fn a_wrong_count_of_elements_changes_no_byte() {
+    let encode = |announced| {
+        let mut encoder = Encoder::new();
+        encoder.begin_array_of(announced).unwrap();
+        for number in 0..2000 {
+            encoder.begin_object().unwrap();
+            for key in ["number", "text", "list", "more", "last"] {
+                encoder.key(key).unwrap();
+                match key {
+                    "text" => encoder.str(&format!("text {}", number % 700)).unwrap(),
+                    "list" => {
+                        encoder.begin_array_of(usize::MAX).unwrap();
+                        encoder.end_array().unwrap();
+                    }
+                    _ => encoder.i64(number).unwrap(),
+                }
+            }
+            encoder.end_object().unwrap();
+        }
+        encoder.end_array().unwrap();
+        encoder.finish().unwrap().to_vec()
+    };
+    let expected = encode(2000);
+    for announced in [0, 256, 1999, 100_000, usize::MAX] {
+        assert!(encode(announced) == expected, "{announced}");
+    }
+}
