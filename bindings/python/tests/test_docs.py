@@ -277,6 +277,21 @@ def test_figures_are_those_of_the_records(page: str) -> None:
     assert all(Path(path).name in text for mark, path in RECORDS.items() if mark in text)
 
 
+def test_links_to_the_rust_reference(tmp_path: Path) -> None:
+    """`make docs` puts it beside the pages. Elsewhere the links lead to docs.rs."""
+    inward = runpy.run_path(str(DOCS / "book.py"))["inward"]
+    (tmp_path / "livebuf").mkdir()
+    (tmp_path / "livebuf" / "struct.Doc.html").write_text("", encoding="utf-8")
+    link = "[`Doc`](https://docs.rs/livebuf/latest/livebuf/struct.Doc.html#method.open)"
+    assert inward(link, "rust.md", tmp_path) == "[`Doc`](rust/livebuf/struct.Doc.html#method.open)"
+    assert (
+        inward(link, "howto/undo.md", tmp_path)
+        == "[`Doc`](../rust/livebuf/struct.Doc.html#method.open)"
+    )
+    with pytest.raises(SystemExit, match="struct.Gone.html"):
+        inward(link.replace("Doc.html", "Gone.html"), "rust.md", tmp_path)
+
+
 class Links(HTMLParser):
     """The places and links of a page in HTML."""
 
