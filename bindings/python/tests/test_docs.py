@@ -8,9 +8,11 @@ import json
 import re
 import runpy
 import shutil
+import struct
 import subprocess
 import sys
 import traceback
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -168,6 +170,44 @@ def test_the_drawings_show_the_bytes_that_there_are() -> None:
     assert len(drawings) == 2
     for drawing, draw in drawings.items():
         assert draw() == (DOCS / "images" / drawing).read_text(encoding="utf-8"), drawing
+
+
+def with_journal() -> bytes:
+    """A file whose journal makes 55 of its document 56."""
+    doc = livebuf.dumps({"lap": 55})
+    at = doc.index((55).to_bytes(8, "little"))
+    journal = struct.pack("<IIQ", at, 8, 56) + struct.pack("<QIII", 48, len(doc), 1, 0)
+    journal += struct.pack("<I", zlib.crc32(journal)) + bytes.fromhex("AB 4C 42 4A 02 00 00 00")
+    return doc + journal
+
+
+def test_bytes_in_the_specifications(tmp_path: Path) -> None:
+    """Lines of an offset and bytes, below a comment that says of what: a file, or JSON."""
+    count = 0
+    for page in ("FORMAT.md", "DELTA.md", "LOG.md"):
+        blocks = re.findall(
+            r"^<!-- bytes: ([^\n]*) -->\n```text\n(.*?)^```$",
+            (DOCS / page).read_text(encoding="utf-8"),
+            re.MULTILINE | re.DOTALL,
+        )
+        assert blocks
+        for source, block in blocks:
+            if source == "journal":
+                there = with_journal()
+            elif source.startswith("["):
+                there = bytes(livebuf.from_json(source))
+            else:
+                there = (PROJECT / "testdata" / source).read_bytes()
+            lines = re.findall(r"^ *(\d+)  ((?:[0-9a-f]{2} ){3,7}[0-9a-f]{2})(?:  |$)", block, re.M)
+            assert lines, block
+            for offset, shown in lines:
+                expected = bytes.fromhex(shown)
+                assert there[int(offset) :][: len(expected)] == expected, f"{source}, {offset}"
+                count += 1
+    assert count > 100
+    # The library reads the journal as the page has it.
+    (tmp_path / "lap.lbuf").write_bytes(with_journal())
+    assert livebuf.load(tmp_path / "lap.lbuf") == {"lap": 56}
 
 
 def test_pages_that_are_made_from_the_code() -> None:
