@@ -325,7 +325,7 @@ static inline livebuf_status livebuf_init_array(livebuf_doc *doc, uint8_t *buffe
 
 /**
  * Opens the document in the first `length` bytes of the caller's memory to be edited, in
- * constant time. Until livebuf_validate_in passes it is foreign: freed space is not reused and
+ * constant time. Until livebuf_validate_in passes it is untrusted: freed space is not reused and
  * columns are not changed.
  *
  * Memory: as livebuf_init. NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the
@@ -1889,7 +1889,7 @@ livebuf_doc *livebuf_create_with_capacity(size_t capacity,
                                           livebuf_error *error);
 
 /**
- * A document that manages its memory, with a copy of these bytes. Foreign until
+ * A document that manages its memory, with a copy of these bytes. Untrusted until
  * livebuf_validate passes.
  *
  * Memory: as livebuf_create; the bytes are not needed afterwards. NULL: as livebuf_create;

@@ -367,7 +367,7 @@ pub unsafe extern "C" fn livebuf_create_with_capacity(
     unsafe { hand_out(make(), error) }
 }
 
-/// A document that manages its memory, with a copy of these bytes. Foreign until
+/// A document that manages its memory, with a copy of these bytes. Untrusted until
 /// livebuf_validate passes.
 ///
 /// Memory: as livebuf_create; the bytes are not needed afterwards. NULL: as livebuf_create;

@@ -1,10 +1,13 @@
 //! serde: Rust values to documents, documents to other formats, and the error of both ways.
 //!
-//! The mapping is serde_json's, so that a type reads and writes LiveBuf and
-//! JSON alike (human-readable forms included), with four additions: bytes stay
-//! bytes, NaN and infinities stay floats, integers beyond 64 bits become number
-//! text, and numbers of serde_json's `arbitrary_precision` keep theirs; raw JSON text
-//! (`RawValue`) becomes the value that it stands for.
+//! The mapping is serde_json's, in its human-readable form. So a type reads and writes LiveBuf
+//! and JSON alike. There are five additions:
+//!
+//! - bytes stay bytes;
+//! - NaN and infinities stay floats;
+//! - integers beyond 64 bits become number text;
+//! - numbers of serde_json's `arbitrary_precision` keep their text;
+//! - raw JSON text (`RawValue`) becomes the value that it stands for.
 //!
 //! An `&mut Encoder` is the serializer: serde's calls are its events, without a tree
 //! between them.

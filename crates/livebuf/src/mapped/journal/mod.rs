@@ -80,7 +80,7 @@ impl FileEdit {
     /// Opens a document's file and takes its exclusive lock. An edit that was
     /// interrupted earlier is finished or dropped first.
     ///
-    /// The document is neither read nor validated. It is foreign, as one opened by
+    /// The document is neither read nor validated. It is not trusted, like one opened by
     /// [`Editor::open_unvalidated`]. Validate it so that freed space is reused and wiped.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl FileEdit {
     }
 
     /// Renames a finished file over this document's, and closes this one without committing.
-    /// Those who wait for the lock then open the new file.
+    /// Programs that wait for the lock then open the new file.
     ///
     /// # Errors
     /// As [`replace`](super::replace).
