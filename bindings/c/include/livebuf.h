@@ -1925,8 +1925,8 @@ livebuf_doc *livebuf_load_file(const char *path,
                                livebuf_error *error);
 
 /**
- * Writes the document to a file, which is the old one or the new one at any time: a file
- * beside it is written first and takes its name then.
+ * Writes the document to a new file beside the old one, and renames it. So there is always
+ * the old file or the new one, whole.
  *
  * Memory: `path` ends with NUL. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with the
  * system's number, LIVEBUF_NOT_OPEN. Threads: a read, but for `doc->error`.
@@ -1993,8 +1993,8 @@ void livebuf_free(const livebuf_allocator *allocator, void *block, size_t size);
 livebuf_status livebuf_compact(livebuf_doc *doc);
 
 /**
- * Ends a document of the context API: memory goes back, a mapped file is cut to the
- * document, brought to the disk and closed (call livebuf_flush before to hear of errors).
+ * Ends a document of the context API, and frees its memory. A mapped file is cut to the
+ * document, written to the disk and closed. To learn of errors, call livebuf_flush before.
  * Transactions that are still open are rolled back.
  *
  * Memory: `doc`, its values and text are gone; never for a livebuf_doc of the caller's own.
@@ -2268,8 +2268,8 @@ char *livebuf_to_json_new(livebuf_value value,
                           livebuf_error *error);
 
 /**
- * Prints a value as JSON to a file, which is the old one or the new one at any time: a file
- * beside it is written first and takes its name then.
+ * Prints a value as JSON to a new file beside the old one, and renames it. So there is always
+ * the old file or the new one, whole.
  *
  * Memory: takes memory from the system while it runs; `path` ends with NUL. NULL: `options`
  * for the defaults, `error` if it is not wanted; `path` LIVEBUF_NULL_ARGUMENT. Errors: as
