@@ -1074,9 +1074,9 @@ impl<M: Mode> Serialize for Nested<'_, M> {
     }
 }
 
-/// As the JSON it stands for. Bytes go to `serialize_bytes` (serde_json writes
-/// an array of numbers); number text goes on exactly where it is an integer of
-/// up to 128 bits, else as the nearest double, or as an error beyond those.
+/// As the JSON that it stands for. Bytes go to `serialize_bytes`, of which serde_json makes an
+/// array of numbers. Number text goes on exactly if it is an integer of up to 128 bits. Else it
+/// goes on as the nearest double, or is an error beyond doubles.
 ///
 /// Nesting beyond [`SERDE_NESTING`] is an error; [`Value::nested`] sets another limit.
 impl<M: Mode> Serialize for Value<'_, M> {

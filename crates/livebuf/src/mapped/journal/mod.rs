@@ -185,9 +185,10 @@ impl FileStorage {
     /// that was interrupted earlier is finished or dropped first.
     ///
     /// # Errors
-    /// What the system reports; [`io::ErrorKind::WouldBlock`] while another
-    /// process, or this one, has the file open; [`io::ErrorKind::InvalidData`] with an
-    /// [`Error`](crate::Error) inside where the file holds no document.
+    /// - [`io::ErrorKind::WouldBlock`]: another process, or this one, has the file open.
+    /// - [`io::ErrorKind::InvalidData`], with an [`Error`](crate::Error) inside: the file holds
+    ///   no document.
+    /// - Any other error that the system reports.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
         let file = open_with(&path, Access::Write)?;
