@@ -119,10 +119,15 @@ $(VENV)/docs: $(VENV)/build bindings/python/pyproject.toml
 	$(VENV)/bin/pip install --quiet --group bindings/python/pyproject.toml:docs
 	@touch $@
 
-# The pages as a site. Another mdBook: `make docs MDBOOK=mdbook`. `make test-python` checks it.
+# The pages as a site, with the reference of the Rust crates in it. The pages alone, or with another
+# mdBook: `mdbook build`; links to the reference then lead to docs.rs. `make test-python` checks it.
 MDBOOK ?= $(VENV)/bin/mdbook
+CRATES := livebuf livebuf-json livebuf-query livebuf-patch livebuf-log livebuf-arrow
 docs: $(VENV)/docs
-	$(MDBOOK) build
+	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --quiet --no-deps --lib --target-dir target $(CRATES:%=-p %) \
+		--features livebuf/delta,livebuf/digest,livebuf/partial
+	LIVEBUF_RUST=$(CURDIR)/target/doc $(MDBOOK) build
+	@rm -rf target/book/rust && cp -r target/doc target/book/rust
 	@echo "open target/book/index.html"
 
 # Wheels for Linux and an sdist, each checked; docs/release.md is the checklist.

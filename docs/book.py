@@ -1,14 +1,18 @@
 """mdBook's preprocessor: links to files outside of docs/ lead to the repository.
 
-`book.toml` calls it. On GitHub, and in a checkout, the links work as they stand.
+Links to docs.rs lead to the Rust reference inside of the book, where `make docs` builds it:
+`LIVEBUF_RUST` names its folder. `book.toml` calls this. On GitHub, and in a checkout, the links
+work as they stand.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 
@@ -22,11 +26,25 @@ def outward(text: str, page: str, repository: str) -> str:
     return re.sub(r"(\]\(|^\[[^\]]+\]: )(\.\./[^)#\s]*)", replaced, text, flags=re.MULTILINE)
 
 
+def inward(text: str, page: str, reference: Path) -> str:
+    """The page's text, with links to docs.rs made links to the reference beside the pages."""
+
+    def replaced(link: re.Match[str]) -> str:
+        if not (reference / link[1]).is_file():
+            sys.exit(f"{page}: the Rust reference has no {link[1]}")
+        return "](" + posixpath.relpath(f"rust/{link[1]}", posixpath.dirname(page) or ".")
+
+    return re.sub(r"\]\(https://docs\.rs/livebuf[^/]*/latest/([^)#]+)", replaced, text)
+
+
 def walk(items: list[Any], repository: str) -> None:
     for item in items:
         if isinstance(item, dict) and (chapter := item.get("Chapter")):
             if chapter["path"]:
-                chapter["content"] = outward(chapter["content"], chapter["path"], repository)
+                text = outward(chapter["content"], chapter["path"], repository)
+                if reference := os.environ.get("LIVEBUF_RUST"):
+                    text = inward(text, chapter["path"], Path(reference))
+                chapter["content"] = text
             walk(chapter["sub_items"], repository)
 
 

@@ -325,7 +325,7 @@ static inline livebuf_status livebuf_init_array(livebuf_doc *doc, uint8_t *buffe
 
 /**
  * Opens the document in the first `length` bytes of the caller's memory to be edited, in
- * constant time. Until livebuf_validate_in passes it is foreign: freed space is not reused and
+ * constant time. Until livebuf_validate_in passes it is untrusted: freed space is not reused and
  * columns are not changed.
  *
  * Memory: as livebuf_init. NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the
@@ -1889,7 +1889,7 @@ livebuf_doc *livebuf_create_with_capacity(size_t capacity,
                                           livebuf_error *error);
 
 /**
- * A document that manages its memory, with a copy of these bytes. Foreign until
+ * A document that manages its memory, with a copy of these bytes. Untrusted until
  * livebuf_validate passes.
  *
  * Memory: as livebuf_create; the bytes are not needed afterwards. NULL: as livebuf_create;
@@ -1925,8 +1925,8 @@ livebuf_doc *livebuf_load_file(const char *path,
                                livebuf_error *error);
 
 /**
- * Writes the document to a file, which is the old one or the new one at any time: a file
- * beside it is written first and takes its name then.
+ * Writes the document to a new file beside the old one, and renames it. So there is always
+ * the old file or the new one, whole.
  *
  * Memory: `path` ends with NUL. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with the
  * system's number, LIVEBUF_NOT_OPEN. Threads: a read, but for `doc->error`.
@@ -1993,8 +1993,8 @@ void livebuf_free(const livebuf_allocator *allocator, void *block, size_t size);
 livebuf_status livebuf_compact(livebuf_doc *doc);
 
 /**
- * Ends a document of the context API: memory goes back, a mapped file is cut to the
- * document, brought to the disk and closed (call livebuf_flush before to hear of errors).
+ * Ends a document of the context API, and frees its memory. A mapped file is cut to the
+ * document, written to the disk and closed. To learn of errors, call livebuf_flush before.
  * Transactions that are still open are rolled back.
  *
  * Memory: `doc`, its values and text are gone; never for a livebuf_doc of the caller's own.
@@ -2268,8 +2268,8 @@ char *livebuf_to_json_new(livebuf_value value,
                           livebuf_error *error);
 
 /**
- * Prints a value as JSON to a file, which is the old one or the new one at any time: a file
- * beside it is written first and takes its name then.
+ * Prints a value as JSON to a new file beside the old one, and renames it. So there is always
+ * the old file or the new one, whole.
  *
  * Memory: takes memory from the system while it runs; `path` ends with NUL. NULL: `options`
  * for the defaults, `error` if it is not wanted; `path` LIVEBUF_NULL_ARGUMENT. Errors: as

@@ -1171,7 +1171,7 @@ class document : public editing<document> {
                             const livebuf_json_options *options = nullptr) noexcept {
     return document(livebuf_from_json(text.data(), text.size(), options, nullptr, error));
   }
-  /// A copy of a document's bytes, foreign until validate().
+  /// A copy of a document's bytes, untrusted until validate().
   static document from_bytes(const void *bytes, std::size_t length,
                              livebuf_error *error = nullptr) noexcept {
     return document(

@@ -367,7 +367,7 @@ pub unsafe extern "C" fn livebuf_create_with_capacity(
     unsafe { hand_out(make(), error) }
 }
 
-/// A document that manages its memory, with a copy of these bytes. Foreign until
+/// A document that manages its memory, with a copy of these bytes. Untrusted until
 /// livebuf_validate passes.
 ///
 /// Memory: as livebuf_create; the bytes are not needed afterwards. NULL: as livebuf_create;
@@ -589,8 +589,8 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// Writes the document to a file, which is the old one or the new one at any time: a file
-/// beside it is written first and takes its name then.
+/// Writes the document to a new file beside the old one, and renames it. So there is always
+/// the old file or the new one, whole.
 ///
 /// Memory: `path` ends with NUL. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_IO with the
 /// system's number, LIVEBUF_NOT_OPEN. Threads: a read, but for `doc->error`.
@@ -691,8 +691,8 @@ pub unsafe extern "C" fn livebuf_get_stats(
     }
 }
 
-/// Ends a document of the context API: memory goes back, a mapped file is cut to the
-/// document, brought to the disk and closed (call livebuf_flush before to hear of errors).
+/// Ends a document of the context API, and frees its memory. A mapped file is cut to the
+/// document, written to the disk and closed. To learn of errors, call livebuf_flush before.
 /// Transactions that are still open are rolled back.
 ///
 /// Memory: `doc`, its values and text are gone; never for a livebuf_doc of the caller's own.

@@ -489,7 +489,7 @@ fn not_null(buffer: *mut u8, capacity: usize) -> Result<Memory> {
 }
 
 /// Opens the document in the first `length` bytes of the caller's memory to be edited, in
-/// constant time. Until livebuf_validate_in passes it is foreign: freed space is not reused and
+/// constant time. Until livebuf_validate_in passes it is untrusted: freed space is not reused and
 /// columns are not changed.
 ///
 /// Memory: as livebuf_init. NULL: LIVEBUF_NULL_ARGUMENT. Errors: what is wrong with the

@@ -333,8 +333,8 @@ pub unsafe extern "C" fn livebuf_to_json_new(
     unsafe { hand_out(print(), error) }.cast()
 }
 
-/// Prints a value as JSON to a file, which is the old one or the new one at any time: a file
-/// beside it is written first and takes its name then.
+/// Prints a value as JSON to a new file beside the old one, and renames it. So there is always
+/// the old file or the new one, whole.
 ///
 /// Memory: takes memory from the system while it runs; `path` ends with NUL. NULL: `options`
 /// for the defaults, `error` if it is not wanted; `path` LIVEBUF_NULL_ARGUMENT. Errors: as

@@ -467,7 +467,8 @@ impl Storage for Memory {
 
     fn expect(&mut self, capacity: u64) {
         let (wanted, allocated) = (usize::try_from(capacity).unwrap_or(0), self.allocated());
-        if wanted > allocated && matches!(&self.owner, Owner::Nobody | Owner::Bytes(_)) {
+        let is_own = matches!(&self.owner, Owner::Nobody | Owner::Bytes(_));
+        if wanted > allocated && is_own && self.access() == Access::Write {
             // Where memory is short, `grow` says so.
             let _ = Python::attach(|py| self.reallocate(py, self.ahead(wanted)));
         }

@@ -15,12 +15,12 @@ use crate::memory::Memory;
 use crate::remote::{Fetched, Remote};
 use crate::view::{Array, Document, Object};
 
-/// A document elsewhere, of which only the parts that are read are fetched and kept: at a path, at
-/// a URL of fsspec, or in a binary file object that can seek.
+/// A document elsewhere: at a path, at a URL of fsspec, or in a binary file object that can seek.
+/// Only the parts that you read are fetched, and kept.
 ///
-/// `read(look)` calls `look` with the document, as if all of it were here. Where `look` needs a
-/// part that is missing, that part is fetched, and `look` is called again: some times, so it
-/// should only read, and in its own thread. At least `block` bytes are fetched at once.
+/// `read(look)` calls `look` with the document, as if all of it were here. If `look` needs a part
+/// that is missing, that part is fetched, and `look` is called again. So `look` runs several
+/// times: it should only read, in its own thread. At least `block` bytes are fetched at once.
 ///
 /// The document must not change meanwhile: its parts would not fit each other.
 ///

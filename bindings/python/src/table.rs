@@ -21,8 +21,8 @@ use crate::extended::{self, Class, Read, Refused};
 use crate::view::{Columnar, Document};
 
 /// An array as columns, for Arrow, polars, pyarrow, pandas and DuckDB. No row becomes a Python
-/// object. Or an object, whose members are the rows: an export has their keys as the first column,
-/// named `key`, or `_key` where they have a column `key` themselves.
+/// object. An object has columns, too: its members are the rows. An export has their keys as the
+/// first column, named `key`, or `_key` if they have a column `key` themselves.
 ///
 /// It has the Arrow PyCapsule interface (`__arrow_c_stream__`), and is no sequence:
 /// `polars.DataFrame(array.table)`, `pyarrow.table(array.table)`,
@@ -644,9 +644,9 @@ impl Column {
         })
     }
 
-    /// The rows whose number lies between two bounds, both included. With dates as bounds, the
-    /// rows whose date does; so with times, datetimes (with a time zone or without), UUIDs, and
-    /// texts, which are ordered by their code points.
+    /// The rows whose value lies between two bounds, both included. The bounds are numbers,
+    /// dates, times, datetimes (with a time zone or without), UUIDs, or texts. Texts are ordered
+    /// by their code points.
     fn filter(&self, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         let py = low.py();
         if let (Ok(low), Ok(high)) = (low.cast::<PyString>(), high.cast::<PyString>()) {

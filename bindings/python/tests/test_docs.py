@@ -8,9 +8,11 @@ import json
 import re
 import runpy
 import shutil
+import struct
 import subprocess
 import sys
 import traceback
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -170,6 +172,44 @@ def test_the_drawings_show_the_bytes_that_there_are() -> None:
         assert draw() == (DOCS / "images" / drawing).read_text(encoding="utf-8"), drawing
 
 
+def with_journal() -> bytes:
+    """A file whose journal makes 55 of its document 56."""
+    doc = livebuf.dumps({"lap": 55})
+    at = doc.index((55).to_bytes(8, "little"))
+    journal = struct.pack("<IIQ", at, 8, 56) + struct.pack("<QIII", 48, len(doc), 1, 0)
+    journal += struct.pack("<I", zlib.crc32(journal)) + bytes.fromhex("AB 4C 42 4A 02 00 00 00")
+    return doc + journal
+
+
+def test_bytes_in_the_specifications(tmp_path: Path) -> None:
+    """Lines of an offset and bytes, below a comment that says of what: a file, or JSON."""
+    count = 0
+    for page in ("FORMAT.md", "DELTA.md", "LOG.md"):
+        blocks = re.findall(
+            r"^<!-- bytes: ([^\n]*) -->\n```text\n(.*?)^```$",
+            (DOCS / page).read_text(encoding="utf-8"),
+            re.MULTILINE | re.DOTALL,
+        )
+        assert blocks
+        for source, block in blocks:
+            if source == "journal":
+                there = with_journal()
+            elif source.startswith("["):
+                there = bytes(livebuf.from_json(source))
+            else:
+                there = (PROJECT / "testdata" / source).read_bytes()
+            lines = re.findall(r"^ *(\d+)  ((?:[0-9a-f]{2} ){3,7}[0-9a-f]{2})(?:  |$)", block, re.M)
+            assert lines, block
+            for offset, shown in lines:
+                expected = bytes.fromhex(shown)
+                assert there[int(offset) :][: len(expected)] == expected, f"{source}, {offset}"
+                count += 1
+    assert count > 100
+    # The library reads the journal as the page has it.
+    (tmp_path / "lap.lbuf").write_bytes(with_journal())
+    assert livebuf.load(tmp_path / "lap.lbuf") == {"lap": 56}
+
+
 def test_pages_that_are_made_from_the_code() -> None:
     """`python docs/reference.py` writes them."""
     for page, written in runpy.run_path(str(DOCS / "reference.py"))["PAGES"].items():
@@ -275,6 +315,21 @@ def test_figures_are_those_of_the_records(page: str) -> None:
             count += 1
     assert count >= 20
     assert all(Path(path).name in text for mark, path in RECORDS.items() if mark in text)
+
+
+def test_links_to_the_rust_reference(tmp_path: Path) -> None:
+    """`make docs` puts it beside the pages. Elsewhere the links lead to docs.rs."""
+    inward = runpy.run_path(str(DOCS / "book.py"))["inward"]
+    (tmp_path / "livebuf").mkdir()
+    (tmp_path / "livebuf" / "struct.Doc.html").write_text("", encoding="utf-8")
+    link = "[`Doc`](https://docs.rs/livebuf/latest/livebuf/struct.Doc.html#method.open)"
+    assert inward(link, "rust.md", tmp_path) == "[`Doc`](rust/livebuf/struct.Doc.html#method.open)"
+    assert (
+        inward(link, "howto/undo.md", tmp_path)
+        == "[`Doc`](../rust/livebuf/struct.Doc.html#method.open)"
+    )
+    with pytest.raises(SystemExit, match="struct.Gone.html"):
+        inward(link.replace("Doc.html", "Gone.html"), "rust.md", tmp_path)
 
 
 class Links(HTMLParser):

@@ -84,13 +84,19 @@
 //! * Exported JSON text is text when it is imported.
 //!
 //! [`Exporter::requested_schema`] exports to a consumer's schema instead. It selects and
-//! orders columns by name, within structs too. Integers become any integers that they fit
-//! and floats, floats become floats (rounded); dates, times and decimals of other units and
-//! scales, where no digit is lost; text any layout of text or bytes; any value
-//! becomes text as its JSON; lists become `List`, `LargeList` or `FixedSizeList` of their
-//! length; lists of one shape become tensors of it, by the extension `arrow.fixed_shape_tensor`;
-//! what is not there becomes null. Anything else is an error that names the
-//! column, and the row where it takes a value to see it.
+//! orders columns by name, within structs too.
+//!
+//! - Integers become floats, and any integers that they fit.
+//! - Floats become floats, rounded.
+//! - Dates, times and decimals become those of other units and scales, if no digit is lost.
+//! - Text becomes any layout of text or bytes.
+//! - Any value becomes text: its JSON.
+//! - Lists become `List`, `LargeList` or `FixedSizeList` of their length. Lists of one shape
+//!   become tensors of it, by the extension `arrow.fixed_shape_tensor`.
+//! - Missing values become null.
+//!
+//! Anything else is an error that names the column. It names the row, too, if a value shows the
+//! error.
 //!
 //! # Borrowed memory
 //!

@@ -4,7 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Documents that hold JSON-like data, are read without parsing and edited in place.
+/// JSON-like documents that you read without parsing and edit in place.
 ///
 /// FILE is a LiveBuf document (made by "livebuf from-json"), or - for standard
 /// input. POINTER is a JSON pointer (RFC 6901): "/users/0/name"; "" is the whole
@@ -39,15 +39,15 @@ pub(crate) enum Command {
     /// Variants; so does a document that is no array, in one row. Arrays of other values have one
     /// column, "value".
     ///
-    /// Two things are not kept. The order of keys in Variants is, with --variant --no-shred. A
-    /// field that is missing comes back as null, unless with --variant. Values that Variant has no
-    /// place for are refused: see --lossy.
+    /// Two things are not kept. The order of keys in Variants is lost, unless you give --variant
+    /// --no-shred. A missing field comes back as null, unless you give --variant. Values that
+    /// Variant cannot hold are refused: see --lossy.
     #[cfg(feature = "parquet")]
     ToParquet(ToParquet),
     /// Make a document of a Parquet file: an array with an object for each row
     ///
-    /// What to-parquet made of one value, or of an array of other values than objects, becomes
-    /// that again.
+    /// A file that to-parquet made of one value, or of an array without objects, becomes that value
+    /// again.
     #[cfg(feature = "parquet")]
     FromParquet(FromParquet),
     /// Print the values at pointers as JSON, one a line
@@ -150,7 +150,7 @@ pub(crate) struct FromJson {
     /// 000001.lbuf, 000002.lbuf and so on
     #[arg(long, requires = "lines", requires = "output")]
     pub(crate) each: bool,
-    /// What counts where a key occurs twice in an object
+    /// Which value counts if a key occurs twice in an object
     #[arg(long, value_name = "WHICH", default_value = "last")]
     pub(crate) duplicate_keys: Duplicates,
     /// How numbers are kept
@@ -170,7 +170,7 @@ pub(crate) struct FromJson {
     pub(crate) nesting: u16,
 }
 
-/// What counts where a key occurs twice in an object.
+/// Which value counts if a key occurs twice in an object.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Duplicates {
     /// The last of the values
@@ -188,7 +188,7 @@ pub(crate) enum Numbers {
     Text,
 }
 
-/// What infinities and NaN become, which JSON does not have.
+/// What to print for infinities and NaN, which JSON does not have.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum NonFinite {
     /// Nothing: the document is not printed
@@ -209,7 +209,7 @@ pub(crate) struct ToParquet {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) output: Output,
-    /// Write what is at this pointer. The members of an object there are rows, too
+    /// Write the value at this pointer. The members of an object there are rows, too
     #[arg(long, value_name = "POINTER")]
     pub(crate) table: Option<String>,
     /// Write each row as one Variant, in a column "value"
@@ -260,7 +260,7 @@ pub(crate) struct ToJson {
     /// Print indented, on many lines
     #[arg(long)]
     pub(crate) pretty: bool,
-    /// What infinities and NaN become, which JSON does not have
+    /// What to print for infinities and NaN, which JSON does not have
     #[arg(long, value_name = "WHAT", default_value = "error")]
     pub(crate) non_finite: NonFinite,
     /// Do not validate the document. This is less work, but finds damage only where it stops
@@ -434,7 +434,7 @@ pub(crate) enum Delta {
     Make(DeltaMake),
     /// Apply deltas to a copy of the document, in their order, all or none
     Apply(DeltaApply),
-    /// Print what a delta holds
+    /// Print the contents of a delta
     Show(DeltaShow),
 }
 
@@ -565,9 +565,9 @@ pub(crate) enum Log {
     Cat(LogCat),
     /// Show how many rows a log has, and where its bytes go
     Info(LogInfo),
-    /// Write a log anew: full groups, and no bytes that nothing needs
+    /// Write a log anew: full groups, and no bytes that are not needed
     Compact(LogFile),
-    /// Keep what can be read of a damaged log; the old file stays as FILE.damaged
+    /// Keep all readable rows of a damaged log; the old file stays as FILE.damaged
     Repair(LogFile),
 }
 
@@ -596,7 +596,7 @@ pub(crate) struct LogCat {
     /// Go on with rows that come, until interrupted
     #[arg(long)]
     pub(crate) follow: bool,
-    /// What infinities and NaN become, which JSON does not have
+    /// What to print for infinities and NaN, which JSON does not have
     #[arg(long, value_name = "WHAT", default_value = "error")]
     pub(crate) non_finite: NonFinite,
 }

@@ -103,7 +103,8 @@ impl PrintOptions {
         self
     }
 
-    /// The most bytes to print; beyond, printing stops with [`ErrorKind::OutputLimit`].
+    /// The most bytes to print; beyond, printing stops with
+    /// [`OutputLimit`](crate::ErrorKind::OutputLimit).
     ///
     /// By default [`default_max_bytes`] of the value's whole document: in damaged ones values
     /// can alias, so that a few bytes print without end, and deep nesting multiplies
@@ -129,8 +130,9 @@ impl PrintOptions {
 /// point or exponent; number text is printed as it is.
 ///
 /// # Errors
-/// [`ErrorKind::NotFinite`], [`ErrorKind::NestingLimit`], [`ErrorKind::OutputLimit`],
-/// and [`ErrorKind::Document`] for what is damaged or of a kind unknown here.
+/// [`NotFinite`](crate::ErrorKind::NotFinite), [`NestingLimit`](crate::ErrorKind::NestingLimit)
+/// and [`OutputLimit`](crate::ErrorKind::OutputLimit). For a damaged value, or one of a kind that
+/// is not known here: [`Document`](crate::ErrorKind::Document).
 ///
 /// ```
 /// let document = livebuf_json::from_str(r#"{ "b": 1.50, "a": [1e2, "\u00e9\u0000"] }"#)?;
@@ -191,7 +193,7 @@ pub fn to_vec_with<'a>(value: impl AsValue<'a>, options: &PrintOptions) -> Resul
 /// text is. After an error part of the text may have been written.
 ///
 /// # Errors
-/// As [`to_string`], and [`ErrorKind::Io`] with the writer's error.
+/// As [`to_string`], and [`Io`](crate::ErrorKind::Io) with the writer's error.
 pub fn to_writer<'a>(
     mut writer: impl io::Write,
     value: impl AsValue<'a>,

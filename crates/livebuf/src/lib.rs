@@ -153,9 +153,9 @@ pub use view::{
 #[cfg(feature = "partial")]
 pub use view::{Partial, PartialError};
 
-/// For bindings of other languages, and for what prepares something once for many objects
-/// alike: parts of views that outlive borrows, and objects by their slots. For crates that follow
-/// JSON pointers token by token: their grammar.
+/// For bindings of other languages, and for code that prepares a look-up once for many objects:
+/// parts of views that outlive borrows, and objects by their slots. For crates that follow JSON
+/// pointers token by token: their grammar.
 pub mod raw {
     pub use crate::format::pointer;
     pub use crate::view::{Position, RowSlots, Slots, ValueParts};

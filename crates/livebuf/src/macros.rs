@@ -41,11 +41,15 @@ use alloc::vec::Vec;
 /// Variables are borrowed, not moved. As elsewhere, the last of equal keys counts.
 ///
 /// # Panics
-/// Where the document cannot be built, which literals cannot bring about:
-/// beyond the limits of nesting, string or document size, for a value of a
-/// damaged document (validate it first), for a [`New::NumberText`] that is no
-/// number, for a [`New::Detached`], and where a `Serialize` reports an error. An
-/// [`Encoder`] answers errors instead.
+/// If the document cannot be built. Literals alone cannot bring that about:
+///
+/// - a limit of nesting, string or document size is exceeded;
+/// - a value is of a damaged document (validate it first);
+/// - a [`New::NumberText`] is no number;
+/// - a value is a [`New::Detached`];
+/// - a `Serialize` reports an error.
+///
+/// An [`Encoder`] returns errors instead.
 #[macro_export]
 macro_rules! json {
     ($($json:tt)+) => {{

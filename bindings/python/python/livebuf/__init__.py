@@ -208,10 +208,11 @@ def loads(data: Buffer, *, type: Any, max_values: int | None = None) -> Any: ...
 def loads(data: Buffer, *, type: Any = None, max_values: int | None = None) -> Any:
     """A document's bytes as plain Python objects.
 
-    With `type` as an object of that type, by a `Decoder` that is kept: a dataclass, `NamedTuple`,
-    `TypedDict`, `msgspec.Struct`, class of attrs, pydantic model, or what they are made of
-    (`list[...]`, `X | None`, `Literal`, enums, `datetime`, ...). Fields that the type does not
-    have are skipped, unread. Missing fields take their defaults, or raise `WrongTypeError`.
+    With `type` you get an object of that type, made by a `Decoder` that is kept. The type is a
+    dataclass, `NamedTuple`, `TypedDict`, `msgspec.Struct`, class of attrs or pydantic model. It
+    may also be one of their parts: `list[...]`, `X | None`, `Literal`, enums, `datetime`, and so
+    on. Fields that the type does not have are skipped, unread. Missing fields take their
+    defaults, or raise `WrongTypeError`.
 
     Makes at most `max_values` values, by default 136 for each byte. A valid document has no
     more. In a damaged one a few bytes can stand for values without end.

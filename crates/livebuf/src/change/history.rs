@@ -157,11 +157,12 @@ impl History {
     /// [`undo`](Self::undo) that keeps the document trusted if it is.
     ///
     /// # Safety
-    /// All steps of this history were made of this document by [`Delta::make`], of recorders that
-    /// were fed by this document's editor alone and saw every change. And the document was
-    /// [trusted](Editor::is_trusted) before and after each step. Then undoing restores bytes that
-    /// were trusted before: the document's state says that it has the bytes that the step ended
-    /// at, and the recorder kept all that the step overwrote.
+    /// - All steps of this history were made of this document by [`Delta::make`].
+    /// - Their recorders were fed by this document's editor alone, and saw every change.
+    /// - The document was [trusted](Editor::is_trusted) before and after each step.
+    ///
+    /// Then undoing restores bytes that were trusted before. The document's state says that it
+    /// has the bytes at which the step ended, and the recorder kept all that the step overwrote.
     #[allow(unsafe_code)]
     pub unsafe fn undo_trusted<S: Storage, O: Observer>(
         &mut self,

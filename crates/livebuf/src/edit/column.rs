@@ -693,7 +693,7 @@ pub(super) enum Step<'v> {
     Insert { node: NodeId, array: Container, index: u32, new: New<'v> },
     /// Another value in a slot.
     Set { place: Place, slot: u32, new: New<'v> },
-    /// An element out of an array. `keeps`: it is to hang elsewhere, else it is freed.
+    /// An element out of an array. `keeps`: it is attached elsewhere, else it is freed.
     Take { array: Elements, index: u32, keeps: bool },
     /// A row's field out of its column.
     TakeField { table: Table, row: u32, index: u32, keeps: bool },
@@ -801,7 +801,7 @@ impl Step<'_> {
     }
 }
 
-/// Says that a value hangs in its place, where it was a detached one.
+/// Says that a value is attached to its place, where it was a detached one.
 fn hang<K: Sink>(sink: &mut K, new: &New<'_>) {
     if let New::Detached(detached) = new {
         sink.write(|editor, _| {
@@ -1076,8 +1076,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(())
     }
 
-    /// Takes `count` slots from `at` on out of a column. Their values are freed already, or hang
-    /// elsewhere.
+    /// Takes `count` slots from `at` on out of a column. Their values are freed already,
+    /// or attached elsewhere.
     fn close_from(&mut self, header: u32, at: u32, count: u32) -> Result<()> {
         let column = Elements::at(self.space.bytes(), header)?;
         let rest = column.count.saturating_sub(at + count);

@@ -10,8 +10,8 @@ use crate::store::storage::Storage;
 use core::sync::atomic::Ordering;
 
 impl<S: Storage, O: Observer> Editor<S, O> {
-    /// Checks that a detached value can be hung in the container `under` ([`NodeId::NONE`]:
-    /// the root). Returns how many containers it nests.
+    /// Checks that a detached value can be attached to the container `under`
+    /// ([`NodeId::NONE`]: the root). Returns how many containers it nests.
     pub(super) fn height_of(&self, detached: &Detached, under: NodeId) -> Result<u16> {
         let Detached { raw, generation, depth, .. } = *detached;
         let spent = detached.spent.load(Ordering::Relaxed);
@@ -28,7 +28,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(height)
     }
 
-    /// Hangs a detached value in a new place.
+    /// Attaches a detached value to a new place.
     pub(super) fn rehang(&mut self, detached: &Detached) {
         detached.spent.store(true, Ordering::Relaxed);
         self.attached(detached);
@@ -38,7 +38,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    /// Counts a detached value that hangs again, or is freed.
+    /// Counts a detached value that is attached again, or freed.
     pub(super) fn attached(&mut self, detached: &Detached) {
         let counted = detached.raw.tag > TAG_IMMEDIATE_LAST;
         self.detached = self.detached.saturating_sub(u32::from(counted));

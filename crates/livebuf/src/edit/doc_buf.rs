@@ -141,7 +141,7 @@ mod owned {
             Ok(doc)
         }
 
-        /// A copy of a document's bytes, foreign until it is [validated](Self::validate):
+        /// A copy of a document's bytes, not trusted until it is [validated](Self::validate):
         /// see [`open_unvalidated`](Self::open_unvalidated).
         ///
         /// # Errors
@@ -377,7 +377,7 @@ mod owned {
         #[inline(never)]
         pub(in crate::edit) fn squeeze(&mut self) {
             self.space.must_squeeze = false;
-            // Detached values hang nowhere, and would be lost.
+            // Detached values would be lost.
             if S::FIXED || !self.space.trusted || self.detached > 0 || !self.try_squeeze() {
                 self.space.defer_squeezing();
             }

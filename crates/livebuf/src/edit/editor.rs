@@ -25,8 +25,8 @@ use core::mem::MaybeUninit;
 
 /// Edits a document in the bytes of its storage.
 ///
-/// A document opened from elsewhere is *foreign*: it can be edited, but freed
-/// space is not reused until [`validate`](Editor::validate) passes.
+/// A document that was opened is not *trusted* until [`validate`](Editor::validate) passes. It
+/// can be edited before, but freed space is not reused.
 ///
 /// ```
 /// use livebuf::{Editor, New};
@@ -42,7 +42,7 @@ use core::mem::MaybeUninit;
 pub struct Editor<S, O = ()> {
     pub(crate) space: Space<S, O>,
     pub(super) handles: Handles,
-    /// Containers that were detached and do not hang again.
+    /// Containers that were detached and not attached again.
     pub(super) detached: u32,
     /// `None` where the document has no tables: it was begun here and got no copies.
     #[cfg(feature = "small")]
@@ -162,12 +162,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(Editor::over(space))
     }
 
-    /// Opens the document that the storage holds, in constant time. It is foreign:
-    /// [`validate`](Self::validate) makes it trusted.
+    /// Opens the document that the storage holds, in constant time. It is not trusted until
+    /// [`validate`](Self::validate) passes.
     ///
     /// Storage that [cannot be written](Storage::is_writable) can be opened too. It can be read,
     /// and every edit is refused. In other storage, flags that any reader may ignore are cleared at
-    /// once: an edit may make a flag false that this version does not know.
+    /// once, since an edit may make them false.
     ///
     /// # Errors
     /// As [`Doc::open`], and [`ErrorKind::ReadOnly`] where the document has a
@@ -646,7 +646,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    /// The handle may say too much, if something was hung deeper since it was taken.
+    /// The handle may say too much, if something was attached deeper since it was taken.
     #[cold]
     #[inline(never)]
     pub(super) fn check_nesting_below(&self, height: u16, under: NodeId) -> Result<()> {
@@ -659,7 +659,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// How deep a container is, by looking for it in the whole document; `None` where it
-    /// hangs nowhere.
+    /// is not attached.
     #[cold]
     #[inline(never)]
     pub(super) fn depth_of(&self, node: NodeId) -> Result<Option<u16>> {

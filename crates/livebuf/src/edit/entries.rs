@@ -33,7 +33,7 @@ impl Change for AddMember<'_, '_> {
     }
 }
 
-/// A member out of a map. `keeps`: its value is to hang elsewhere, else it is freed.
+/// A member out of a map. `keeps`: its value is attached elsewhere, else it is freed.
 struct TakeMember<'p> {
     map: Map,
     values: Elements,
@@ -137,7 +137,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Takes the value of an entry out of the array with a map's values, and the entry.
-    /// `keeps`: it is to hang elsewhere, else it is freed.
+    /// `keeps`: it is attached elsewhere, else it is freed.
     pub(super) fn take_value(
         &mut self,
         map: Map,

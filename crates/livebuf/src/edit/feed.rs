@@ -20,7 +20,7 @@ use crate::view::{Checked, Object};
 pub(super) enum Put<'v> {
     /// A value from elsewhere.
     Value(New<'v>),
-    /// A value of this document that hangs nowhere.
+    /// A detached value of this document.
     Here(Raw),
     /// A row has no such field.
     Missing,

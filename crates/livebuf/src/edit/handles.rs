@@ -94,7 +94,7 @@ pub(super) enum Event {
     Swapped { table: u32, a: u32, b: u32 },
     /// A container is elsewhere: homes and rows.
     Moved { from: (u32, u32), to: (u32, u32) },
-    /// A detached container hangs deeper than before, so that some are at most this deep.
+    /// A detached container is attached deeper than before, so that some are at most this deep.
     Deeper(u16),
     /// All are elsewhere, as the list of this number says.
     #[cfg(feature = "alloc")]
@@ -166,7 +166,7 @@ pub(super) struct Handles {
     kept: [(NodeId, NodeId); KEPT],
     /// The same of the handle that the current edit uses.
     using: (NodeId, NodeId),
-    /// Drawn anew when nothing that was detached before can hang again.
+    /// Drawn anew when nothing that was detached before can be attached again.
     pub(super) generation: u32,
     few: [Event; FEW],
     /// In a box, so that short messages have a small editor.

@@ -32,8 +32,8 @@ pub(super) fn value<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<
     }
 }
 
-/// The same of a value in another one, or in a column. A detached value can be hung once, so not
-/// from a slice.
+/// The same of a value in another one, or in a column. A detached value can be attached once,
+/// so not from a slice.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn part<K: Sink>(sink: &mut K, new: &New<'_>, above: u16) -> Result<(u8, u64)> {
     match new {

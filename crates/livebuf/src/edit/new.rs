@@ -65,8 +65,8 @@ pub enum New<'v> {
     Tensor(TensorRef<'v>),
     /// A copy of a value of another document, with all below it.
     Copy(Value<'v, Checked>),
-    /// A value that [`Editor::detach`](crate::Editor::detach) took out of this document. When it
-    /// hangs there again, it cannot be used again.
+    /// A value that [`Editor::detach`](crate::Editor::detach) took out of this document. Once
+    /// it is attached again, it cannot be used again.
     Detached(&'v Detached),
 }
 
@@ -238,19 +238,19 @@ impl<'v, T: Into<New<'v>>> From<Option<T>> for New<'v> {
 /// A value taken out of its place by [`Editor::detach`](crate::Editor::detach), still whole in
 /// the document.
 ///
-/// Setting, pushing or inserting `&detached` hangs it in its new place, once. If that fails, for
-/// want of space for example, it can still be hung elsewhere.
+/// Setting, pushing or inserting `&detached` attaches it to its new place, once. If that fails,
+/// for example for lack of space, you can still attach it elsewhere.
 #[derive(Debug)]
 #[must_use = "a detached value is garbage until it is set somewhere or discarded"]
 pub struct Detached {
     pub(super) raw: Raw,
     /// Of the editor's handles, which compaction ends.
     pub(super) generation: u32,
-    /// Containers on the way from the root to where it hung, itself included.
+    /// Containers on the way from the root to its old place, itself included.
     pub(super) depth: u16,
-    /// How deep it reaches where it is to hang; 0 if no deeper than before.
+    /// How deep it reaches in its new place; 0 if no deeper than before.
     pub(super) reaches: AtomicU16,
-    /// It hangs in the document again.
+    /// It is attached again.
     pub(super) spent: AtomicBool,
 }
 

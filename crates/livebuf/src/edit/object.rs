@@ -541,7 +541,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(Some(raw))
     }
 
-    /// Takes an entry out. `keeps`: its value is to hang elsewhere. Else a value in an array is
+    /// Takes an entry out. `keeps`: its value is attached elsewhere. Else a value in an array is
     /// freed with its place.
     pub(super) fn take_entry(&mut self, map: Map, key: &str, keeps: bool) -> Result<Option<Raw>> {
         let bytes = self.space.bytes();

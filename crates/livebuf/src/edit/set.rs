@@ -44,10 +44,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// (added if missing) or an element, or is `-` for the place after the last.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] where a parent is missing, and [`ErrorKind::WrongType`] where
-    /// one is no object or array, or an array and the pointer goes on with no index: the
-    /// error's `detail` is how much of the pointer, in bytes, leads to that parent.
-    /// [`ErrorKind::BadPointer`], limits and space.
+    /// - [`ErrorKind::NotFound`]: a parent is missing.
+    /// - [`ErrorKind::WrongType`]: a parent is no object or array, or it is an array and the
+    ///   pointer goes on with no index.
+    /// - [`ErrorKind::BadPointer`], limits and space.
+    ///
+    /// Of the first two, the `detail` is the length of the part of the pointer that leads to
+    /// that parent, in bytes.
     ///
     /// ```
     /// let mut doc = livebuf::json!({"laps": [{"time": 88.4}]});
@@ -301,15 +304,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    /// Takes a value out of its place without copying or freeing it. It can be hung in another
-    /// place of this document. `None` where there is none.
+    /// Takes a value out of its place without copying or freeing it. You can attach it to another
+    /// place of this document. `None` if there is none.
     ///
     /// A detached value that is dropped is garbage until compaction; [`discard`](Self::discard)
     /// frees it. Compaction makes it stale. Handles of the detached value, and of all below, stay
     /// good.
     ///
-    /// A document that was not validated is validated first: a later validation does not see what
-    /// hangs nowhere.
+    /// A document that was not validated is validated first: a later validation does not see
+    /// detached values.
     ///
     /// # Errors
     /// As [`remove`](Self::remove), what is damaged, and [`ErrorKind::NotValidated`] where a fixed
@@ -329,7 +332,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub fn detach(&mut self, node: NodeId, at: impl Child) -> Result<Option<Detached>> {
         self.space.editable()?;
         let node = self.enter(node)?;
-        // A later validation does not see what hangs nowhere.
+        // A later validation does not see detached values.
         let raw = self.trusting(|editor| {
             editor.check_trust()?;
             editor.unhang(node, at.child(), true)
@@ -348,7 +351,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Frees a detached value.
     ///
     /// # Errors
-    /// [`ErrorKind::StaleHandle`] where it hangs somewhere, or the document was compacted.
+    /// [`ErrorKind::StaleHandle`] if it is attached again, or the document was compacted.
     ///
     /// ```
     /// let mut doc = livebuf::json!({"inbox": [{"text": "hello"}]});
@@ -366,7 +369,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         self.finish()
     }
 
-    /// Takes a value out of its place. `keeps`: it is to hang elsewhere, else a row's
+    /// Takes a value out of its place. `keeps`: it is attached elsewhere, else a row's
     /// value is freed with its place.
     fn unhang(&mut self, node: NodeId, at: At<'_>, keeps: bool) -> Result<Option<Raw>> {
         match (self.container(node)?, at) {

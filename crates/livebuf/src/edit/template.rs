@@ -178,11 +178,15 @@ impl Template {
     /// was not validated.
     ///
     /// # Errors
-    /// With the number of the place in `detail`: [`ErrorKind::NotFound`] where the example has
-    /// no such place, [`ErrorKind::WrongType`] where it has an object or array there,
-    /// [`ErrorKind::TensorMismatch`] where it has a tensor's number,
-    /// [`ErrorKind::KeyExists`] where a later place is the same, [`ErrorKind::BadPointer`].
-    /// What is damaged in the example; limits; memory.
+    /// With the number of the place in `detail`:
+    ///
+    /// - [`ErrorKind::NotFound`]: the example has no such place.
+    /// - [`ErrorKind::WrongType`]: it has an object or array there.
+    /// - [`ErrorKind::TensorMismatch`]: it has a tensor's number there.
+    /// - [`ErrorKind::KeyExists`]: a later place is the same.
+    /// - [`ErrorKind::BadPointer`].
+    ///
+    /// Also damage in the example, limits, and memory.
     pub fn new<'e>(example: impl Into<New<'e>>, places: &[impl AsRef<str>]) -> Result<Self> {
         let count = count_of(places)?;
         let mut marked = super::editor::DocBuf::new()?;

@@ -14,7 +14,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// The edits take place at once, and can be read within. Beside them the bytes that they
     /// overwrite are kept, never a copy of the document: time and memory are linear in these
-    /// bytes. Whoever else reads the memory meanwhile may see a part of the edits.
+    /// bytes. Others that read the memory meanwhile may see a part of the edits.
     ///
     /// A fixed buffer allocates nothing. There the log of overwritten bytes takes half of the
     /// room behind the document until the transaction ends. Such a buffer must be

@@ -18,11 +18,26 @@ use alloc::vec::Vec;
 
 /// Builds a document from events, as JSON would give them.
 ///
+<<<<<<< HEAD
 /// The same events give the same bytes (profile `livebuf-1`). Memory beside the
 /// result: the text of the outermost open array, or map of similar objects; 9 bytes for each value of the open containers,
 /// and 4 for each whose place is listed while columns are planned; 2 for each slot of a dictionary, and about 60 for each of its texts;
 /// about 50 for each key of a distinct key list; about 50 for each different text of 8 to 1,024
 /// bytes that is searched. Lists grow ahead of what they hold, so it may be twice as much.
+=======
+/// The same events give the same bytes (profile `livebuf-1`).
+///
+/// Beside the result it takes memory, in bytes:
+///
+/// - the text of the outermost open array;
+/// - 9 for each value of the open containers, and 4 for each whose place is listed while columns
+///   are planned;
+/// - 2 for each slot of a dictionary, and about 60 for each of its texts;
+/// - about 50 for each key of a distinct key list;
+/// - about 50 for each different text of 8 to 1,024 bytes that is searched.
+///
+/// Lists grow ahead of their contents, so it may be twice as much.
+>>>>>>> pages
 ///
 /// ```
 /// use livebuf::Encoder;
@@ -185,8 +200,8 @@ impl<S: Storage> Encoder<S> {
 
     /// About how many bytes of memory the values given so far take. O(columns of an open array).
     ///
-    /// An open array of many rows is laid out when it ends, and then takes less. Who makes
-    /// documents of a stream of rows can end each one by this.
+    /// An open array of many rows is laid out when it ends, and then takes less. A program
+    /// that makes documents of a stream of rows can end each one by this size.
     ///
     /// ```
     /// use livebuf::Encoder;

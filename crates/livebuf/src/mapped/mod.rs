@@ -72,8 +72,8 @@ impl MappedFile {
     /// write the file.
     ///
     /// # Errors
-    /// What the system reports; [`io::ErrorKind::WouldBlock`] while the file is
-    /// open to be edited.
+    /// [`io::ErrorKind::WouldBlock`] while the file is open to be edited, and any error that the
+    /// system reports.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
         let mut waits = 0;
@@ -159,9 +159,10 @@ impl MappedStorage {
     /// used ones are cut off; an interrupted [`FileEdit`] is finished first.
     ///
     /// # Errors
-    /// What the system reports; [`io::ErrorKind::WouldBlock`] while another
-    /// process holds the file; [`io::ErrorKind::InvalidData`] with an [`Error`](crate::Error)
-    /// inside where the file holds no document.
+    /// - [`io::ErrorKind::WouldBlock`]: another process holds the file.
+    /// - [`io::ErrorKind::InvalidData`], with an [`Error`](crate::Error) inside: the file holds
+    ///   no document.
+    /// - Any other error that the system reports.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
         let file = open_with(&path, Access::Write)?;
@@ -312,8 +313,8 @@ pub fn write(path: impl AsRef<Path>, bytes: &[u8]) -> io::Result<()> {
     done.and_then(|()| sync_directory_of(&path))
 }
 
-/// Renames a finished and synced file over a document's, or to a new name in the same
-/// directory, and waits until that is on the disk.
+/// Renames a finished and synced file over a document's file, or to a new name in the same
+/// directory. Then it waits until the new name is on the disk.
 ///
 /// # Errors
 /// As [`write()`].

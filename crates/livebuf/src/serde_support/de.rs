@@ -59,9 +59,9 @@ pub fn from_doc<'de, T: Deserialize<'de>>(doc: impl AsValue<'de>) -> Result<T> {
 /// ```
 ///
 /// # Errors
-/// A value that does not fit the type, with the pointer to it; damage;
-/// nesting beyond [`SERDE_NESTING`], where [`Value::nested`] does not set another limit;
-/// more work than the document's size warrants.
+/// - A value does not fit the type; the error has the pointer to it.
+/// - The document is damaged, or asks for more work than its size allows.
+/// - Nesting goes beyond [`SERDE_NESTING`]; [`Value::nested`] sets another limit.
 pub fn from_value<'de, T: Deserialize<'de>>(value: impl AsValue<'de>) -> Result<T> {
     T::deserialize(value.as_value().nested(SERDE_NESTING))
 }

@@ -1,10 +1,13 @@
 //! serde: Rust values to documents, documents to other formats, and the error of both ways.
 //!
-//! The mapping is serde_json's, so that a type reads and writes LiveBuf and
-//! JSON alike (human-readable forms included), with four additions: bytes stay
-//! bytes, NaN and infinities stay floats, integers beyond 64 bits become number
-//! text, and numbers of serde_json's `arbitrary_precision` keep theirs; raw JSON text
-//! (`RawValue`) becomes the value that it stands for.
+//! The mapping is serde_json's, in its human-readable form. So a type reads and writes LiveBuf
+//! and JSON alike. There are five additions:
+//!
+//! - bytes stay bytes;
+//! - NaN and infinities stay floats;
+//! - integers beyond 64 bits become number text;
+//! - numbers of serde_json's `arbitrary_precision` keep their text;
+//! - raw JSON text (`RawValue`) becomes the value that it stands for.
 //!
 //! An `&mut Encoder` is the serializer: serde's calls are its events, without a tree
 //! between them.
@@ -1071,9 +1074,9 @@ impl<M: Mode> Serialize for Nested<'_, M> {
     }
 }
 
-/// As the JSON it stands for. Bytes go to `serialize_bytes` (serde_json writes
-/// an array of numbers); number text goes on exactly where it is an integer of
-/// up to 128 bits, else as the nearest double, or as an error beyond those.
+/// As the JSON that it stands for. Bytes go to `serialize_bytes`, of which serde_json makes an
+/// array of numbers. Number text goes on exactly if it is an integer of up to 128 bits. Else it
+/// goes on as the nearest double, or is an error beyond doubles.
 ///
 /// Nesting beyond [`SERDE_NESTING`] is an error; [`Value::nested`] sets another limit.
 impl<M: Mode> Serialize for Value<'_, M> {

@@ -1,10 +1,10 @@
 //! Reading: views that borrow the buffer, in two modes over one implementation.
 //!
-//! A view over bytes that were only opened is [`Checked`]: every access is
-//! bounds-checked, text is checked as it is taken, and damage surfaces as an
-//! error: calls answer `Result<Option<_>>`. After [`Doc::validate`] the view is
-//! [`Valid`]: the same calls answer plain `Option`s and text is not checked
-//! again. Neither ever panics or reads outside the buffer.
+//! A view over bytes that were only opened is [`Checked`]. Every access is bounds-checked, text
+//! is checked as it is taken, and damage surfaces as an error: calls return
+//! `Result<Option<_>>`. After [`Doc::validate`] the view is [`Valid`]: the same calls return
+//! plain `Option`s, and text is not checked again. Neither ever panics or reads outside of the
+//! buffer.
 
 mod array;
 mod as_value;
@@ -118,9 +118,9 @@ pub struct Checked;
 /// # Validation
 /// A view in this mode stands for a promise: its bytes are a valid document (FORMAT 9), or
 /// a trusted editor wrote them, and nobody can change them while the view lives. Text is
-/// read without being checked. Whoever has a value of this type has that promise: only
-/// [`Doc::assume_valid`] makes one, and the same of values and columns. They are unsafe. Each
-/// view hands on its own, and none leads to what is not below it.
+/// read without being checked. A value of this type proves that promise. Only
+/// [`Doc::assume_valid`] makes one, and the same calls of values and columns. They are unsafe.
+/// Each view hands on its own, and leads only to values below it.
 #[derive(Clone, Copy, Debug)]
 pub struct Valid(());
 

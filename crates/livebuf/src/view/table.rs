@@ -675,8 +675,8 @@ impl<'a, M: Mode> Column<'a, M> {
         Rows { column, next: 0 }
     }
 
-    /// The values as a borrowed slice, where they are exactly of this type, none is null
-    /// or missing, the buffer's alignment permits and the host is little-endian.
+    /// The values as a borrowed slice. `None` unless they are exactly of this type, none is null
+    /// or missing, the buffer is aligned for them, and the host is little-endian.
     ///
     /// ```
     /// use livebuf::json;
@@ -1080,8 +1080,9 @@ impl<'a, M: Mode> Column<'a, M> {
         Some(bytes.as_chunks().0)
     }
 
-    /// All rows as one tensor, where each is a tensor of one type and shape, and none is without a
-    /// value: the first dimension is the rows'. Of a tensor's elements the same.
+    /// All rows as one tensor, whose first dimension is the rows. `None` unless each row is a
+    /// tensor, all are of one type and shape, and none is without a value. The same works for a
+    /// tensor's elements.
     ///
     /// ```
     /// use livebuf::{ColumnType, Encoder, Tensor};

@@ -39,9 +39,9 @@ impl<'a> Tensor<'a> {
     /// A tensor of these numbers, whose count is the product of the lengths in `shape`.
     ///
     /// # Errors
-    /// [`ErrorKind::TensorMismatch`] where the product is another one, or the shape is none: it
-    /// has 1 to 16 dimensions, and only the first length may be 0.
-    /// [`ErrorKind::Unsupported`] on hosts that are not little-endian.
+    /// - [`ErrorKind::TensorMismatch`]: the product is another one, or the shape is none. A shape
+    ///   has 1 to 16 dimensions, and only the first length may be 0.
+    /// - [`ErrorKind::Unsupported`]: the host is not little-endian.
     pub fn new<T: Element>(shape: &[usize], values: &'a [T]) -> Result<Tensor<'a>> {
         if cfg!(target_endian = "big") {
             return Err(Error::new(ErrorKind::Unsupported, 0));

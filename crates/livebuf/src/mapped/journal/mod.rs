@@ -80,7 +80,7 @@ impl FileEdit {
     /// Opens a document's file and takes its exclusive lock. An edit that was
     /// interrupted earlier is finished or dropped first.
     ///
-    /// The document is neither read nor validated. It is foreign, as one opened by
+    /// The document is neither read nor validated. It is not trusted, like one opened by
     /// [`Editor::open_unvalidated`]. Validate it so that freed space is reused and wiped.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl FileEdit {
     }
 
     /// Renames a finished file over this document's, and closes this one without committing.
-    /// Those who wait for the lock then open the new file.
+    /// Programs that wait for the lock then open the new file.
     ///
     /// # Errors
     /// As [`replace`](super::replace).
@@ -185,9 +185,10 @@ impl FileStorage {
     /// that was interrupted earlier is finished or dropped first.
     ///
     /// # Errors
-    /// What the system reports; [`io::ErrorKind::WouldBlock`] while another
-    /// process, or this one, has the file open; [`io::ErrorKind::InvalidData`] with an
-    /// [`Error`](crate::Error) inside where the file holds no document.
+    /// - [`io::ErrorKind::WouldBlock`]: another process, or this one, has the file open.
+    /// - [`io::ErrorKind::InvalidData`], with an [`Error`](crate::Error) inside: the file holds
+    ///   no document.
+    /// - Any other error that the system reports.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = fs::canonicalize(path)?;
         let file = open_with(&path, Access::Write)?;
