@@ -132,6 +132,15 @@ impl Report {
         self.entries(task, "s", outcome.entries().to_vec());
     }
 
+    /// Adds a row of the first of ours beside the fastest peer that holds bytes.
+    pub(crate) fn told(&mut self, task: impl Into<String>, outcome: &Outcome) {
+        let Some((ours, peer)) = outcome.ours_and_best_peer() else { return };
+        let [mine, theirs] = [ours.nanoseconds(), peer.nanoseconds()];
+        let detail =
+            format!("{} {}, {} {}", ours.name(), duration(mine), peer.name(), duration(theirs));
+        self.add(task, Measured::Ratio(mine / theirs), Target::None, detail);
+    }
+
     /// Keeps what was measured otherwise, for [`Report::json`]: seconds or bytes.
     pub(crate) fn entries(
         &mut self,
