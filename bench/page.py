@@ -84,8 +84,8 @@ def tasks(found: dict[str, Any]) -> list[tuple[str, Task]]:
 
 
 def quantity(value: float, unit: str) -> str:
-    if unit == "B":
-        return f"{value:,.0f} B" if value >= 10 else f"{value:.3g} B"
+    if unit in ("B", "pages"):
+        return f"{value:,.0f} {unit}" if value >= 10 else f"{value:.3g} {unit}"
     for factor, name in ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")):
         if value < 1000 * factor or name == "s":
             return f"{value / factor:.3g} {name}"
@@ -121,6 +121,8 @@ def group(task: Task) -> tuple[str, str]:
     parts = task["task"].split("/")
     if parts[0] == "sizes":
         return f"bytes, {parts[2]}", parts[1]
+    if parts[0] == "lists":
+        return f"lists, {parts[2]}", f"{parts[1]}, {parts[3]}"
     if parts[0] == "map":
         return f"map, {parts[3]}", f"{parts[2]} {parts[1]}"
     if parts[0] == "array":

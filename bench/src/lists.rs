@@ -146,10 +146,7 @@ const CODECS: [Codec; 3] = [
     Codec {
         name: "zstd-3",
         pack: |bytes| Ok(zstd::bulk::compress(bytes, 3)?),
-        unpack: |packed| {
-            let size = zstd::bulk::Decompressor::upper_bound(packed).context("no size")?;
-            Ok(zstd::bulk::decompress(packed, size)?)
-        },
+        unpack: |packed| Ok(zstd::stream::decode_all(packed)?),
     },
     Codec {
         name: "lz4",
@@ -191,7 +188,7 @@ fn list(count: usize, random: bool, effort: Effort, report: &mut Report) -> Resu
     let packed = &packed;
 
     let sizes = formats.iter().zip(packed);
-    let sizes = sizes.map(|(format, bytes)| Entry::bytes(format.name, bytes.len() as f64));
+    let sizes = sizes.map(|(format, bytes)| Entry::amount(format.name, bytes.len() as f64));
     report.entries(format!("{family}/bytes/raw"), "B", sizes.collect());
     let [ours, message_pack] = [&packed[0], &packed[1]].map(|bytes| bytes.len() as f64);
     report.add(
@@ -250,7 +247,7 @@ fn compressed(
         small.push(compressed);
     }
     let sizes = formats.iter().zip(&small);
-    let sizes = sizes.map(|(format, bytes)| Entry::bytes(format.name, bytes.len() as f64));
+    let sizes = sizes.map(|(format, bytes)| Entry::amount(format.name, bytes.len() as f64));
     report.entries(format!("{family}/bytes/{}", codec.name), "B", sizes.collect());
     if objects.len() > COMPRESSED {
         return Ok(());

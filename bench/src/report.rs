@@ -141,7 +141,7 @@ impl Report {
         self.add(task, Measured::Ratio(mine / theirs), Target::None, detail);
     }
 
-    /// Keeps what was measured otherwise, for [`Report::json`]: seconds or bytes.
+    /// Keeps what was measured otherwise, for [`Report::json`]: seconds, bytes or pages.
     pub(crate) fn entries(
         &mut self,
         task: impl Into<String>,

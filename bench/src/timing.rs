@@ -224,7 +224,7 @@ impl Competitor<'_> {
     }
 }
 
-/// What a competitor took for one operation, in seconds or bytes.
+/// What a competitor took for one operation, in seconds, bytes or pages.
 #[derive(Clone, Serialize)]
 pub(crate) struct Entry {
     name: String,
@@ -273,9 +273,9 @@ impl Entry {
         self.minimum * 1e9
     }
 
-    /// Bytes, which do not vary.
-    pub(crate) fn bytes(name: &str, bytes: f64) -> Entry {
-        Entry { minimum: bytes, median: bytes, runs: 1, ..Entry::new(name, Vec::new()) }
+    /// Bytes or pages, which do not vary.
+    pub(crate) fn amount(name: &str, amount: f64) -> Entry {
+        Entry { minimum: amount, median: amount, runs: 1, ..Entry::new(name, Vec::new()) }
     }
 }
 

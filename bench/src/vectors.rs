@@ -101,7 +101,7 @@ fn record(kind: &str, vectors: &Vectors, effort: Effort, report: &mut Report) ->
     for format in formats {
         let bytes = (format.pack)(vectors)?;
         ensure!((format.parse)(&bytes)? == *vectors, "{} gives another record", format.name);
-        sizes.push(Entry::bytes(format.name, bytes.len() as f64));
+        sizes.push(Entry::amount(format.name, bytes.len() as f64));
         serialize.add(format.name, 1, || (format.pack)(black_box(vectors)));
         to_structs.add(format.name, 1, move || (format.parse)(black_box(&bytes)));
     }
@@ -112,8 +112,8 @@ fn record(kind: &str, vectors: &Vectors, effort: Effort, report: &mut Report) ->
     let capnp_bytes = &pack_capnp(vectors)?;
     let ours_bytes = &livebuf::to_vec(vectors)?;
     let rkyv_bytes = &rkyv::to_bytes::<Error>(vectors)?;
-    sizes.push(Entry::bytes("flatbuffers", flat_bytes.len() as f64));
-    sizes.push(Entry::bytes("capnp", capnp_bytes.len() as f64));
+    sizes.push(Entry::amount("flatbuffers", flat_bytes.len() as f64));
+    sizes.push(Entry::amount("capnp", capnp_bytes.len() as f64));
     serialize.add("flatbuffers", 1, move || pack_flat(black_box(vectors), &mut builder));
     serialize.add("capnp", 1, || pack_capnp(black_box(vectors)));
 

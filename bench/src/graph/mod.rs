@@ -208,7 +208,7 @@ impl<'a> Contests<'a> {
     }
 
     fn size(&mut self, name: &str, bytes: &[u8]) {
-        self.bytes.push(Entry::bytes(name, bytes.len() as f64));
+        self.bytes.push(Entry::amount(name, bytes.len() as f64));
     }
 }
 

@@ -37,6 +37,9 @@ impl Bytes {
         contests.add_structs("livebuf", graph, columns, |bytes| {
             Ok(livebuf::from_slice::<Graph>(bytes)?)
         })?;
+        contests.add_structs("livebuf, validated first", graph, columns, |bytes| {
+            Ok(livebuf::from_doc::<Graph>(valid(bytes)?)?)
+        })?;
         contests.add_structs("livebuf, tables off", graph, rows_of, |bytes| {
             Ok(livebuf::from_slice::<Graph>(bytes)?)
         })
