@@ -156,7 +156,7 @@ const CODECS: [Codec; 3] = [
 ];
 
 fn formats() -> Vec<Format<Vec<Object>>> {
-    let mut formats = vec![
+    let formats = vec![
         Format::new(
             "livebuf",
             |objects| Ok(livebuf::to_vec(objects)?),
@@ -166,7 +166,9 @@ fn formats() -> Vec<Format<Vec<Object>>> {
         crate::format::serde_json(),
     ];
     #[cfg(feature = "peers")]
-    formats.extend([crate::peers::postcard(), crate::peers::wincode()]);
+    let formats = [formats, vec![crate::peers::postcard(), crate::peers::wincode()]];
+    #[cfg(feature = "peers")]
+    let formats = formats.into_iter().flatten().collect();
     formats
 }
 

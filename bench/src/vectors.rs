@@ -61,6 +61,7 @@ impl Vectors {
 
 /// Of all integers, and the bytes of all texts.
 type Sum = (i64, usize);
+type Read<'a> = Box<dyn Fn() -> Result<Sum> + 'a>;
 
 const AVRO: &str = r#"{"type": "record", "name": "Vectors", "fields": [
     {"name": "ids", "type": {"type": "array", "items": "long"}},
@@ -118,7 +119,7 @@ fn record(kind: &str, vectors: &Vectors, effort: Effort, report: &mut Report) ->
     serialize.add("capnp", 1, || pack_capnp(black_box(vectors)));
 
     let mut open = Contest::new();
-    let readers: [(&str, Box<dyn Fn() -> Result<Sum> + '_>); 4] = [
+    let readers: [(&str, Read<'_>); 4] = [
         ("livebuf", Box::new(|| sum_of_ours(black_box(ours_bytes)))),
         ("rkyv", Box::new(|| sum_of_rkyv(black_box(rkyv_bytes)))),
         ("flatbuffers", Box::new(|| sum_of_flat(black_box(flat_bytes)))),
