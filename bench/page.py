@@ -85,6 +85,7 @@ def tasks(found: dict[str, Any]) -> list[tuple[str, Task]]:
 
 def quantity(value: float, unit: str) -> str:
     if unit in ("B", "pages"):
+        unit = "page" if (unit, value) == ("pages", 1) else unit
         return f"{value:,.0f} {unit}" if value >= 10 else f"{value:.3g} {unit}"
     for factor, name in ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")):
         if value < 1000 * factor or name == "s":

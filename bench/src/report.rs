@@ -226,7 +226,12 @@ impl Report {
              - Inputs: `../shared/data`, and seeded random keys and integers\n\n{}",
             machine(),
             output_of("rustc", &["--version"]),
-            if cfg!(feature = "arrow") { "--features arrow " } else { "" },
+            match (cfg!(feature = "arrow"), cfg!(feature = "peers")) {
+                (true, true) => "--features arrow,peers ",
+                (true, false) => "--features arrow ",
+                (false, true) => "--features peers ",
+                (false, false) => "",
+            },
             arguments.join(" "),
             self.table(),
         );

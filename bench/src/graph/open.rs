@@ -36,7 +36,7 @@ impl Bytes {
             |()| rkyv::to_bytes::<Error>(graph).map(|bytes| bytes.len()),
         );
         contests.size("rkyv", &self.rkyv);
-        contests.add_open("rkyv", graph, &self.rkyv, |bytes| {
+        contests.add_validated("rkyv", graph, &self.rkyv, |bytes| {
             Ok(rkyv::access::<ArchivedGraph, Error>(bytes)?)
         })?;
         contests.add_structs("rkyv", graph, &self.rkyv, |bytes| {
@@ -46,7 +46,7 @@ impl Bytes {
         let mut builder = FlatBufferBuilder::new();
         contests.serialize.add("flatbuffers", 1, move || pack_flat(graph, &mut builder));
         contests.size("flatbuffers", &self.flat);
-        contests.add_open("flatbuffers", graph, &self.flat, |bytes| {
+        contests.add_validated("flatbuffers", graph, &self.flat, |bytes| {
             Ok(flatbuffers::root_with_opts::<flat::Graph<'_>>(&NO_LIMITS, bytes)?)
         })?;
 

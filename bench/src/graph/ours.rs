@@ -23,24 +23,27 @@ impl Bytes {
         contests.size("livebuf", columns);
         contests.size("livebuf, tables off", rows_of);
 
-        contests
-            .add_open("livebuf, by columns", graph, columns, |bytes| Columns::new(valid(bytes)?))?;
+        contests.add_validated("livebuf, by columns", graph, columns, |bytes| {
+            Columns::new(valid(bytes)?)
+        })?;
         contests.add_open("livebuf, by columns, not validated", graph, columns, |bytes| {
             Unvalidated::new(Doc::open(bytes)?)
         })?;
-        contests.add_open("livebuf, by rows", graph, columns, |bytes| Rows::new(valid(bytes)?))?;
         contests
-            .add_open("livebuf, tables off", graph, rows_of, |bytes| Rows::new(valid(bytes)?))?;
+            .add_validated("livebuf, by rows", graph, columns, |bytes| Rows::new(valid(bytes)?))?;
+        contests.add_validated("livebuf, by rows, tables off", graph, rows_of, |bytes| {
+            Rows::new(valid(bytes)?)
+        })?;
 
         ensure!(livebuf::from_slice::<Graph>(columns)? == *graph, "another graph");
         ensure!(livebuf::from_slice::<Graph>(rows_of)? == *graph, "another graph, tables off");
-        contests.add_structs("livebuf", graph, columns, |bytes| {
+        contests.add_structs("livebuf, structs", graph, columns, |bytes| {
             Ok(livebuf::from_slice::<Graph>(bytes)?)
         })?;
-        contests.add_structs("livebuf, validated first", graph, columns, |bytes| {
+        contests.add_structs("livebuf, structs, validated first", graph, columns, |bytes| {
             Ok(livebuf::from_doc::<Graph>(valid(bytes)?)?)
         })?;
-        contests.add_structs("livebuf, tables off", graph, rows_of, |bytes| {
+        contests.add_structs("livebuf, structs, tables off", graph, rows_of, |bytes| {
             Ok(livebuf::from_slice::<Graph>(bytes)?)
         })
     }
