@@ -39,7 +39,7 @@ impl Bytes {
         contests.add_validated("rkyv", graph, &self.rkyv, |bytes| {
             Ok(rkyv::access::<ArchivedGraph, Error>(bytes)?)
         })?;
-        contests.add_structs("rkyv", graph, &self.rkyv, |bytes| {
+        contests.add_structs("rkyv, structs", graph, &self.rkyv, |bytes| {
             Ok(rkyv::from_bytes::<Graph, Error>(bytes)?)
         })?;
 
