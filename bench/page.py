@@ -84,8 +84,9 @@ def tasks(found: dict[str, Any]) -> list[tuple[str, Task]]:
 
 
 def quantity(value: float, unit: str) -> str:
-    if unit == "B":
-        return f"{value:,.0f} B" if value >= 10 else f"{value:.3g} B"
+    if unit in ("B", "pages"):
+        unit = "page" if (unit, value) == ("pages", 1) else unit
+        return f"{value:,.0f} {unit}" if value >= 10 else f"{value:.3g} {unit}"
     for factor, name in ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")):
         if value < 1000 * factor or name == "s":
             return f"{value / factor:.3g} {name}"
@@ -121,6 +122,8 @@ def group(task: Task) -> tuple[str, str]:
     parts = task["task"].split("/")
     if parts[0] == "sizes":
         return f"bytes, {parts[2]}", parts[1]
+    if parts[0] == "lists":
+        return f"lists, {parts[2]}", f"{parts[1]}, {parts[3]}"
     if parts[0] == "map":
         return f"map, {parts[3]}", f"{parts[2]} {parts[1]}"
     if parts[0] == "array":
@@ -413,13 +416,21 @@ def score(found: dict[str, Any]) -> tuple[int, int]:
     return won, len(pairs)
 
 
-def _families(found: dict[str, Any], program: str) -> list[str]:
-    """All figures of a program, a table for each family."""
+# Families of tasks that have a section of their own, beside that of all figures.
+SHOWN = ("graph of ", "vectors of ", "lists/10000 ", "bytes after ")
+
+
+def _families(
+    found: dict[str, Any], program: str, wanted: Callable[[str], bool] = lambda _: True
+) -> list[str]:
+    """Figures of a program, a table for each family."""
     grouped: dict[str, list[Task]] = {}
     for task in found["programs"].get(program, {}).get("results", []):
         grouped.setdefault(family(task), []).append(task)
     parts = []
     for name, members in grouped.items():
+        if not wanted(name):
+            continue
         columns = [task["task"].rpartition("/")[2] for task in members]
         names = dict.fromkeys(each["name"] for task in members for each in task["competitors"])
         rows = []
@@ -431,6 +442,11 @@ def _families(found: dict[str, Any], program: str) -> list[str]:
             rows.append([competitor, *cells])
         parts.append(f"**{_escape(name)}**\n\n{_table(rows, ['', *map(_escape, columns)])}")
     return parts
+
+
+def shown_families(found: dict[str, Any], start: str) -> str:
+    tables = _families(found, "rust", lambda name: name.startswith(start))
+    return "\n\n".join(tables) or "Not in this run."
 
 
 def _escape(text: str) -> str:
@@ -514,8 +530,14 @@ def page(found: dict[str, Any], source: str) -> str:
         "features": features(),
         "skipped": "\n".join(skipped) or "- nothing",
         **{
-            f"figures_{program}": "\n\n".join(_families(found, program))
+            f"figures_{program}": "\n\n".join(
+                _families(found, program, lambda name: not name.startswith(SHOWN))
+            )
             for program in ("rust", "python", "c")
+        },
+        **{
+            f"shown_{start.partition(' ')[0].partition('/')[0]}": shown_families(found, start)
+            for start in SHOWN
         },
     }
     for name, text in fill.items():

@@ -25,8 +25,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
 CRATES = (
-    "arrow-json json-patch jsonpath-rust rmp-serde serde_json simd-json yyjson-sys zstd".split()
-)
+    "apache-avro arrow-json bitcode capnp ciborium flatbuffers flate2 json-patch jsonpath-rust "
+    "lz4_flex postcard prost rkyv rmp-serde serde_json simd-json wincode yyjson-sys zstd"
+).split()
 
 
 def say(text: str) -> None:
@@ -105,7 +106,7 @@ def lite3(root: Path = ROOT) -> Path | None:
 class Program:
     """One of the benchmarks: how it is built, how it is run, where."""
 
-    def __init__(self, name: str, root: Path = ROOT, arrow: bool = False) -> None:
+    def __init__(self, name: str, root: Path = ROOT, features: str = "") -> None:
         self.name, self.root, self.environment = name, root, dict(os.environ)
         self.directory = root
         cargo = os.environ.get("CARGO", "cargo")
@@ -113,7 +114,7 @@ class Program:
         target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")) / "release"
         self.build: list[str] = []
         if name == "rust":
-            self.build = [*build, "livebuf-bench", *(["--features", "arrow"] if arrow else [])]
+            self.build = [*build, "livebuf-bench", *(["--features", features] if features else [])]
             self.command = [str(target / "livebuf-bench")]
         elif name == "c":
             self.build = [*build, "livebuf-c-bench"]
@@ -177,7 +178,9 @@ def main() -> int:
         "programs": {},
     }
     flags = ["--quick"] if arguments.quick else []
-    programs = [Program(name, arrow=not arguments.quick) for name in names]
+    # arrow-json builds for long.
+    features = "peers" if arguments.quick else "peers,arrow"
+    programs = [Program(name, features=features) for name in names]
     for step, program in enumerate(programs, 1):
         say(f"[{step}/{2 * len(programs)}] builds the {program.name} benchmark")
         program.make()

@@ -70,9 +70,9 @@ fn sizes(sample: &Sample, target: Target, report: &mut Report) -> Result<[f64; 3
     let of_message_pack = document_bytes / message_pack.len() as f64;
     let name = format!("bytes/{}", sample.name);
     let entries = vec![
-        Entry::bytes("livebuf", document_bytes),
-        Entry::bytes("JSON, minified", json_bytes),
-        Entry::bytes("MessagePack", message_pack.len() as f64),
+        Entry::amount("livebuf", document_bytes),
+        Entry::amount("JSON, minified", json_bytes),
+        Entry::amount("MessagePack", message_pack.len() as f64),
     ];
     report.entries(&name, "B", entries);
     report.add(

@@ -1,6 +1,7 @@
 //! Owns growth: the same operation on stored bytes of 10² to 10⁶ entries, its time and the bytes
-//! that it writes, against text and MessagePack, which are parsed and written anew, and against
-//! maps and vectors in memory.
+//! and pages that it writes, against text and MessagePack, which are parsed and written anew, and
+//! against maps and vectors in memory. Look-ups and pushes go on to 10⁷. Then the bytes that a
+//! document has after up to a million edits.
 //!
 //! Keys come in random order. Each edit is taken back before the next batch, outside of the time.
 
@@ -19,8 +20,12 @@ use crate::report::Report;
 use crate::timing::{Contest, Effort, Entry, counted};
 
 const SIZES: [usize; 5] = [100, 1_000, 10_000, 100_000, 1_000_000];
+/// Where only look-ups and pushes are measured, by full runs.
+const LARGEST: usize = 10_000_000;
 /// Edits of a batch, which is then taken back.
 const EDITS: usize = 32;
+/// What an edit makes dirty in a mapped file.
+const PAGE: u64 = 4096;
 
 type Map = BTreeMap<String, i64>;
 type Packed<T> = fn(&T) -> Result<Vec<u8>>;
@@ -31,7 +36,16 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
         map(size, effort, report)?;
         array(size, effort, report)?;
     }
-    Ok(())
+    if effort.largest_map > 100_000 {
+        // Parsing takes seconds here, so all take turns once only.
+        let effort = Effort { minimum_rounds: 1, ..effort };
+        let (map, _) = entries(LARGEST);
+        let document = document_of(&map)?;
+        look_up(&document, &map, &drawn(&map), effort, report)?;
+        drop((map, document));
+        push_number(LARGEST, effort, report)?;
+    }
+    after_edits(effort, report)
 }
 
 /// A map of so many entries, and as many keys as a batch sets that it does not have.
@@ -56,40 +70,64 @@ fn drawn(map: &Map) -> Vec<String> {
     keys.into_iter().take(EDITS).cloned().collect()
 }
 
-/// Bytes that edits change, each by itself, on average.
+/// What edits change, each by itself, on average.
+struct Changed {
+    bytes: f64,
+    pages: f64,
+}
+
+/// Pages that have any of these bytes. The ranges are in order.
+fn pages_of(ranges: impl Iterator<Item = (u64, u64)>) -> u64 {
+    let (mut pages, mut next) = (0, 0);
+    for (start, length) in ranges.filter(|(_, length)| *length > 0) {
+        let first = (start / PAGE).max(next);
+        let end = (start + length).div_ceil(PAGE);
+        pages += end.saturating_sub(first);
+        next = next.max(end);
+    }
+    pages
+}
+
 fn changed<T>(
     document: &DocBuf,
     places: &[T],
     edit: impl Fn(&mut Editor<VecStorage, Recorder>, NodeId, &T) -> livebuf::Result<()>,
-) -> Result<f64> {
+) -> Result<Changed> {
     let storage = VecStorage::from_slice(document.as_bytes())?;
     let mut editor = Editor::open_unvalidated_with(storage, Recorder::default())?;
     editor.validate()?;
     let root = editor.root_id().context("no root")?;
-    let mut sum = 0;
+    let (mut bytes, mut pages) = (0, 0);
     for place in places {
         let recorder = Recorder::new(editor.as_bytes());
         *editor.observer_mut() = recorder;
         edit(&mut editor, root, place)?;
         let length = editor.as_bytes().len() as u64;
-        sum += editor.observer().ranges(length).iter().map(|(_, length)| length).sum::<u64>();
+        let ranges = editor.observer().ranges(length);
+        bytes += ranges.iter().map(|(_, length)| length).sum::<u64>();
+        pages += pages_of(ranges.iter().copied());
     }
-    Ok(sum as f64 / places.len() as f64)
+    let mean = |sum: u64| sum as f64 / places.len() as f64;
+    Ok(Changed { bytes: mean(bytes), pages: mean(pages) })
 }
 
-/// Reports these bytes, beside all bytes of formats that are written as a whole.
+/// Reports these, beside all bytes and pages of formats that are written as a whole.
 fn bytes<T: Serialize + DeserializeOwned>(
     task: &str,
     size: usize,
-    ours: f64,
+    ours: Changed,
     value: &T,
     report: &mut Report,
 ) -> Result<()> {
-    let mut entries = vec![Entry::bytes("livebuf", ours)];
+    let mut bytes = vec![Entry::amount("livebuf", ours.bytes)];
+    let mut pages = vec![Entry::amount("livebuf", ours.pages)];
     for (name, pack, _) in whole::<T>() {
-        entries.push(Entry::bytes(name, pack(value)?.len() as f64));
+        let length = pack(value)?.len() as u64;
+        bytes.push(Entry::amount(name, length as f64));
+        pages.push(Entry::amount(name, length.div_ceil(PAGE) as f64));
     }
-    report.entries(format!("growth/{task}, bytes written/{size}"), "B", entries);
+    report.entries(format!("growth/{task}, bytes written/{size}"), "B", bytes);
+    report.entries(format!("pages that an edit touches/{task}/{size}"), "pages", pages);
     Ok(())
 }
 
@@ -164,19 +202,26 @@ fn remove(map: &mut Map, keys: &[String]) {
     }
 }
 
-fn map(size: usize, effort: Effort, report: &mut Report) -> Result<()> {
-    let (map, absent) = &entries(size);
+fn document_of(map: &Map) -> Result<DocBuf> {
     let mut document = DocBuf::new()?;
-    let root = document.set_root(New::object(size))?.context("no root")?;
+    let root = document.set_root(New::object(map.len()))?.context("no root")?;
     for (key, number) in map {
         document.set(root, key.as_str(), *number)?;
     }
-    let document = &document;
-    let keys = &drawn(map);
+    Ok(document)
+}
 
-    let find = |document: &DocBuf, key: &str| {
-        document.valid().ok()?.root().as_object()?.get(key)?.as_i64()
-    };
+fn find(document: &DocBuf, key: &str) -> Option<i64> {
+    document.valid().ok()?.root().as_object()?.get(key)?.as_i64()
+}
+
+fn look_up(
+    document: &DocBuf,
+    map: &Map,
+    keys: &[String],
+    effort: Effort,
+    report: &mut Report,
+) -> Result<()> {
     for key in keys {
         ensure!(find(document, key) == map.get(key).copied(), "{key} is another number");
     }
@@ -193,7 +238,15 @@ fn map(size: usize, effort: Effort, report: &mut Report) -> Result<()> {
         let mut turns = keys.iter().cycle();
         contest.add(name, 1, move || parse(black_box(&bytes)).ok()?.get(turns.next()?).copied());
     }
-    report.times(format!("growth/look-up/{size}"), &contest.run(effort));
+    report.times(format!("growth/look-up/{}", map.len()), &contest.run(effort));
+    Ok(())
+}
+
+fn map(size: usize, effort: Effort, report: &mut Report) -> Result<()> {
+    let (map, absent) = &entries(size);
+    let document = &document_of(map)?;
+    let keys = &drawn(map);
+    look_up(document, map, keys, effort, report)?;
 
     let mut edited = Ours::new(document)?;
     edited.insert(absent);
@@ -262,10 +315,14 @@ fn new_row(id: usize) -> Row {
     Row { id: id as i64, name: format!("user {}", id * 7919 % 10_007), score: id as f64 / 8.0 }
 }
 
+fn push_number(size: usize, effort: Effort, report: &mut Report) -> Result<()> {
+    let numbers: Vec<i64> = (0..size as i64).map(|number| number * 7919 % 1_000_003).collect();
+    pushes("push a number", &numbers, &12_345, New::Int(12_345), effort, report)
+}
+
 /// An array of numbers that is pushed to, and one of objects that is appended to.
 fn array(size: usize, effort: Effort, report: &mut Report) -> Result<()> {
-    let numbers: Vec<i64> = (0..size as i64).map(|number| number * 7919 % 1_000_003).collect();
-    pushes("push a number", &numbers, &12_345, New::Int(12_345), effort, report)?;
+    push_number(size, effort, report)?;
 
     let rows: Vec<Row> = (0..size).map(new_row).collect();
     let row = new_row(size);
@@ -311,4 +368,54 @@ fn pushes<T: Clone + PartialEq + Serialize + DeserializeOwned>(
     let ours =
         changed(&document, &[(); EDITS], |editor, root, ()| editor.push(root, new).map(drop))?;
     bytes(task, size, ours, values, report)
+}
+
+/// Entries of the map that is edited for long.
+const EDITED: usize = 10_000;
+
+/// The bytes of a map of texts after so many edits: each sets an entry to a text of another
+/// length, removes one, or inserts one. It keeps about as many entries.
+fn after_edits(effort: Effort, report: &mut Report) -> Result<()> {
+    let mut random = Rng::with_seed(7);
+    let text = |random: &mut Rng| -> String {
+        let length = random.usize(0..60);
+        (0..length).map(|_| random.alphanumeric()).collect()
+    };
+    let mut expected: BTreeMap<String, String> = BTreeMap::new();
+    for key in 0..EDITED {
+        expected.insert(format!("key {key}"), text(&mut random));
+    }
+    let mut document = livebuf::to_doc(&expected)?;
+    let root = document.root_id().context("no root")?;
+    let most = if effort.largest_map > 100_000 { 10_000_000 } else { 100_000 };
+    let mut edits = 0;
+    let mut until = 100;
+    while until <= most {
+        while edits < until {
+            let key = format!("key {}", random.usize(..EDITED * 5 / 4));
+            if random.u8(..5) == 0 {
+                document.remove(root, key.as_str())?;
+                expected.remove(&key);
+            } else {
+                let new = text(&mut random);
+                document.set(root, key.as_str(), new.as_str())?;
+                expected.insert(key, new);
+            }
+            edits += 1;
+        }
+        let found: BTreeMap<String, String> = livebuf::from_doc(document.doc())?;
+        ensure!(found == expected, "another map after {edits} edits");
+        let mut compacted = document.clone();
+        compacted.compact()?;
+        let mut entries = vec![
+            Entry::amount("livebuf", document.as_bytes().len() as f64),
+            Entry::amount("livebuf, compacted then", compacted.as_bytes().len() as f64),
+        ];
+        for (name, pack, _) in whole::<BTreeMap<String, String>>() {
+            entries.push(Entry::amount(name, pack(&expected)?.len() as f64));
+        }
+        report.entries(format!("bytes after so many edits of a map/{until}"), "B", entries);
+        until *= 10;
+    }
+    Ok(())
 }

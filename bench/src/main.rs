@@ -6,7 +6,8 @@
 //! cargo run --release -p livebuf-bench -- [--filter NAME] [--json FILE] [--quick]
 //! ```
 //!
-//! With `--features arrow` also JSON lines to Arrow against `arrow-json`.
+//! With `--features arrow` also JSON lines to Arrow against `arrow-json`, with `--features peers`
+//! also the graph and the record of vectors against rkyv, FlatBuffers, Cap'n Proto and others.
 
 mod allocator;
 mod array;
@@ -18,17 +19,40 @@ mod delta;
 mod edit;
 #[cfg(unix)]
 mod files;
+mod format;
+#[cfg(feature = "peers")]
+mod graph;
 mod growth;
 mod json;
+mod lists;
 mod map;
 mod memory;
 mod patch;
+#[cfg(feature = "peers")]
+mod peers;
+#[cfg(feature = "peers")]
+#[allow(
+    clippy::all,
+    clippy::uninlined_format_args,
+    clippy::semicolon_if_nothing_returned,
+    dead_code,
+    missing_docs,
+    rust_2018_idioms,
+    unreachable_pub,
+    unsafe_code,
+    reason = "made by capnpc, which wants to be at the root"
+)]
+#[path = "peers/peers_capnp.rs"]
+#[rustfmt::skip]
+mod peers_capnp;
 mod query;
 mod record;
 mod report;
 mod table;
 mod timing;
 mod twitter;
+#[cfg(feature = "peers")]
+mod vectors;
 mod yyjson;
 
 use std::path::{Path, PathBuf};
@@ -81,6 +105,11 @@ const GROUPS: &[Group] = &[
     Group { name: "table", needs_data: false, run: table::run },
     #[cfg(feature = "arrow")]
     Group { name: "arrow", needs_data: false, run: arrow::run },
+    Group { name: "lists", needs_data: false, run: lists::run },
+    #[cfg(feature = "peers")]
+    Group { name: "graph", needs_data: false, run: graph::run },
+    #[cfg(feature = "peers")]
+    Group { name: "vectors", needs_data: false, run: vectors::run },
     Group { name: "delta", needs_data: true, run: delta::run },
     Group { name: "patch", needs_data: true, run: patch::run },
     Group { name: "query", needs_data: true, run: query::run },

@@ -24,8 +24,8 @@ pub(crate) fn run(_effort: Effort, report: &mut Report) -> Result<()> {
         let scratch_bytes = taken.peak_bytes.saturating_sub(result_bytes);
         let name = format!("memory/{}", sample.name);
         let entries = vec![
-            Entry::bytes("livebuf, peak", taken.peak_bytes as f64),
-            Entry::bytes("simd-json's tree, peak", taken_by_simd_json.peak_bytes as f64),
+            Entry::amount("livebuf, peak", taken.peak_bytes as f64),
+            Entry::amount("simd-json's tree, peak", taken_by_simd_json.peak_bytes as f64),
         ];
         report.entries(&name, "B", entries);
         report.add(

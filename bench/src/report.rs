@@ -132,7 +132,16 @@ impl Report {
         self.entries(task, "s", outcome.entries().to_vec());
     }
 
-    /// Keeps what was measured otherwise, for [`Report::json`]: seconds or bytes.
+    /// Adds a row of the first of ours beside the fastest peer that holds bytes.
+    pub(crate) fn told(&mut self, task: impl Into<String>, outcome: &Outcome) {
+        let Some((ours, peer)) = outcome.ours_and_best_peer() else { return };
+        let [mine, theirs] = [ours.nanoseconds(), peer.nanoseconds()];
+        let detail =
+            format!("{} {}, {} {}", ours.name(), duration(mine), peer.name(), duration(theirs));
+        self.add(task, Measured::Ratio(mine / theirs), Target::None, detail);
+    }
+
+    /// Keeps what was measured otherwise, for [`Report::json`]: seconds, bytes or pages.
     pub(crate) fn entries(
         &mut self,
         task: impl Into<String>,
@@ -217,7 +226,12 @@ impl Report {
              - Inputs: `../shared/data`, and seeded random keys and integers\n\n{}",
             machine(),
             output_of("rustc", &["--version"]),
-            if cfg!(feature = "arrow") { "--features arrow " } else { "" },
+            match (cfg!(feature = "arrow"), cfg!(feature = "peers")) {
+                (true, true) => "--features arrow,peers ",
+                (true, false) => "--features arrow ",
+                (false, true) => "--features peers ",
+                (false, false) => "",
+            },
             arguments.join(" "),
             self.table(),
         );

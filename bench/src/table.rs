@@ -1,5 +1,4 @@
-//! Owns tables: a scan of many objects against plain vectors, and the list of like
-//! objects of the data-definition paper against MessagePack.
+//! Owns tables: a scan of many objects against plain vectors.
 
 use std::hint::black_box;
 use std::thread;
@@ -7,27 +6,15 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use livebuf::{Encoder, Table, Valid, Value};
-use serde::Serialize;
 
 use crate::report::{Measured, Report, Target, duration};
 use crate::timing::{Contest, Effort};
-
-pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
-    scan(effort, report)?;
-    for count in [10_000, 100_000, 500_000] {
-        if count <= 100_000 || effort.largest_map > 100_000 {
-            definition(count, false, effort, report)?;
-            definition(count, true, effort, report)?;
-        }
-    }
-    Ok(())
-}
 
 /// Objects of Kostya's benchmark, as its public `generate_json.rb` makes them: three random
 /// coordinates, a name of six letters and a number, and a small object of options.
 const COORDINATES: usize = 524_288;
 
-fn scan(effort: Effort, report: &mut Report) -> Result<()> {
+pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut columns: [Vec<f64>; 3] = [const { Vec::new() }; 3];
     let mut encoder = Encoder::new();
@@ -153,113 +140,4 @@ fn by_rows(root: Value<'_, Valid>) -> Option<f64> {
         sum += row.get(&x)?.as_f64()? + row.get(&y)?.as_f64()? + row.get(&z)?.as_f64()?;
     }
     Some(sum)
-}
-
-/// The object that the data-definition paper serializes.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Object {
-    array_long: [i64; 2],
-    only_int: i32,
-    array_int: [i32; 2],
-    title: String,
-    array_string: Vec<String>,
-    only_date: String,
-    array_date: [String; 2],
-    only_text: String,
-    only_byte: u8,
-    image_type: String,
-    array_bool: [bool; 3],
-    only_bool: bool,
-    tags: Vec<String>,
-}
-
-impl Object {
-    fn alike() -> Object {
-        let date = "2017-12-21T01:28:59.1368455-06:00";
-        Object {
-            array_long: [i64::MIN, i64::MAX],
-            only_int: 23,
-            array_int: [i32::MIN, i32::MAX],
-            title: "BSWS Test".into(),
-            array_string: ["string1", "string2", "string3"].map(str::to_owned).into(),
-            only_date: "2017-11-21T01:28:59.1308284-06:00".into(),
-            array_date: [date; 2].map(str::to_owned),
-            only_text: "This is a test object to be serialized/deserialized.".into(),
-            only_byte: 1,
-            image_type: "AQIDBA==".into(),
-            array_bool: [true, false, true],
-            only_bool: true,
-            tags: Vec::new(),
-        }
-    }
-
-    fn random(random: &mut fastrand::Rng) -> Object {
-        let mut text =
-            |length: usize| -> String { (0..length).map(|_| random.alphanumeric()).collect() };
-        let (title, only_text, image_type) = (text(9), text(52), text(8));
-        let array_string = vec![text(7), text(7), text(7)];
-        let mut date = || {
-            format!(
-                "20{:02}-{:02}-{:02}T{:02}:{:02}:{:02}.{:07}-06:00",
-                random.u8(0..99),
-                random.u8(1..13),
-                random.u8(1..29),
-                random.u8(0..24),
-                random.u8(0..60),
-                random.u8(0..60),
-                random.u32(0..10_000_000)
-            )
-        };
-        let (only_date, array_date) = (date(), [date(), date()]);
-        Object {
-            array_long: [random.i64(..), random.i64(..)],
-            only_int: random.i32(..),
-            array_int: [random.i32(..), random.i32(..)],
-            title,
-            array_string,
-            only_date,
-            array_date,
-            only_text,
-            only_byte: random.u8(..),
-            image_type,
-            array_bool: [random.bool(), random.bool(), random.bool()],
-            only_bool: random.bool(),
-            tags: Vec::new(),
-        }
-    }
-}
-
-fn definition(count: usize, random: bool, effort: Effort, report: &mut Report) -> Result<()> {
-    let mut generator = fastrand::Rng::with_seed(2);
-    let objects: Vec<Object> = (0..count)
-        .map(|_| if random { Object::random(&mut generator) } else { Object::alike() })
-        .collect();
-    let ours = livebuf::to_vec(&objects)?;
-    let message_pack = rmp_serde::to_vec_named(&objects)?;
-    let value: serde_json::Value = livebuf::from_slice(&ours)?;
-    ensure!(value == serde_json::to_value(&objects)?, "the document's value is another");
-    let (kind, target) = if random { ("random", 0.82) } else { ("alike", 0.35) };
-    report.add(
-        format!("table/{count} objects, {kind}"),
-        Measured::Ratio(ours.len() as f64 / message_pack.len() as f64),
-        Target::AtMost(target),
-        format!("of MessagePack: {} B over {} B", ours.len(), message_pack.len()),
-    );
-    let mut contest = Contest::new();
-    let ours = contest.add("livebuf", 1, || livebuf::to_doc(black_box(&objects)));
-    let message_pack = contest.add("rmp-serde", 1, || rmp_serde::to_vec_named(black_box(&objects)));
-    let outcome = contest.run(effort);
-    report.times(format!("table/serialize {count} objects, {kind}"), &outcome);
-    report.add(
-        format!("table/serialize {count} objects, {kind}"),
-        Measured::Ratio(outcome.ratio(ours, message_pack)),
-        Target::AtMost(1.0),
-        format!(
-            "through serde {}, rmp-serde with field names {}",
-            duration(outcome.nanoseconds(ours)),
-            duration(outcome.nanoseconds(message_pack))
-        ),
-    );
-    Ok(())
 }

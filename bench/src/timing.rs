@@ -224,7 +224,7 @@ impl Competitor<'_> {
     }
 }
 
-/// What a competitor took for one operation, in seconds or bytes.
+/// What a competitor took for one operation, in seconds, bytes or pages.
 #[derive(Clone, Serialize)]
 pub(crate) struct Entry {
     name: String,
@@ -264,9 +264,18 @@ impl Entry {
         Entry::new(name, times.iter().map(|time| time.as_nanos() as f64).collect())
     }
 
-    /// Bytes, which do not vary.
-    pub(crate) fn bytes(name: &str, bytes: f64) -> Entry {
-        Entry { minimum: bytes, median: bytes, runs: 1, ..Entry::new(name, Vec::new()) }
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Nanoseconds of an operation, the fastest.
+    pub(crate) fn nanoseconds(&self) -> f64 {
+        self.minimum * 1e9
+    }
+
+    /// Bytes or pages, which do not vary.
+    pub(crate) fn amount(name: &str, amount: f64) -> Entry {
+        Entry { minimum: amount, median: amount, runs: 1, ..Entry::new(name, Vec::new()) }
     }
 }
 
@@ -279,6 +288,15 @@ impl Outcome {
     /// Nanoseconds of one operation.
     pub(crate) fn nanoseconds(&self, place: Place) -> f64 {
         self.entries[place.0].minimum * 1e9
+    }
+
+    /// The first of ours, and the fastest of others that holds bytes.
+    pub(crate) fn ours_and_best_peer(&self) -> Option<(&Entry, &Entry)> {
+        let is_ours = |entry: &&Entry| entry.name.starts_with("livebuf");
+        let is_peer = |entry: &&Entry| !is_ours(entry) && !entry.name.ends_with("in memory");
+        let peers = self.entries.iter().filter(is_peer);
+        let best = peers.min_by(|one, other| one.minimum.total_cmp(&other.minimum))?;
+        Some((self.entries.iter().find(is_ours)?, best))
     }
 
     /// All competitors, for the report.
