@@ -10,11 +10,14 @@ from pathlib import Path
 from . import (
     arrays,
     changes,
+    concurrency,
+    coordinates,
     engines,
     fields,
     frames,
     logs,
     maps,
+    memory,
     messages,
     objects,
     shares,
@@ -59,6 +62,9 @@ def main() -> int:
     effort, report = (QUICK if arguments.quick else FULL), Report()
     began = time.monotonic()
     maps.run(effort, report, wanted)
+    concurrency.run(effort, report, wanted)
+    memory.run(effort, report, wanted)
+    coordinates.run(effort, report, wanted)
     messages.run(effort, report, wanted)
     twitter.run(effort, report, wanted, arguments.data)
     changes.run(effort, report, wanted, arguments.data)
@@ -77,7 +83,7 @@ def main() -> int:
         report.json(arguments.json, PEERS)
     if arguments.record:
         modules = (
-            *(maps, messages, twitter, changes, sizes, shares, fields, objects, typed),
+            *(maps, concurrency, memory, coordinates, messages, twitter, changes, sizes, shares, fields, objects, typed),
             *(frames, arrays, logs, engines),
         )
         inputs = [line for module in modules for line in module.INPUTS]

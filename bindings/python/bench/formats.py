@@ -8,6 +8,7 @@ another one, and gives bytes again.
 from __future__ import annotations
 
 import bisect
+import functools
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -229,6 +230,7 @@ def _protobuf() -> Format:
     return Format("protobuf map", write, read, change, write, decode)
 
 
+@functools.cache
 def _capnp() -> Format:
     """A list of keys and values, ordered by key and searched by bisection."""
     import capnp
@@ -236,7 +238,7 @@ def _capnp() -> Format:
     schema = """@0xb2bb6c2d5f1e7a01;
     struct Entry { key @0 :Text; value @1 :Text; }
     struct Map { entries @0 :List(Entry); }"""
-    # The parser reads files only.
+    # The parser reads files only, and each schema once.
     directory = tempfile.TemporaryDirectory()
     path = Path(directory.name) / "map.capnp"
     path.write_text(schema)

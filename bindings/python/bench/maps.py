@@ -44,7 +44,7 @@ def _word(generator: random.Random, length: int) -> str:
     return "".join(generator.choices(string.ascii_letters + string.digits, k=length))
 
 
-class _Maps:
+class Maps:
     """A map, as a dict and in every format, and what is asked of it."""
 
     def __init__(self, entries: int, length: int, formats: list[Format]) -> None:
@@ -75,7 +75,7 @@ class _Maps:
             ]
 
 
-def _check(formats: list[Format], maps: _Maps, report: Report) -> list[Format]:
+def _check(formats: list[Format], maps: Maps, report: Report) -> list[Format]:
     """The formats that give right answers."""
     good = []
     for each in formats:
@@ -119,14 +119,14 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
             for each in formats:
                 if each not in chosen:
                     report.skip(f"maps/{entries}×{length}: {each.name} takes minutes of it")
-            _size(effort, report, wanted, _Maps(entries, length, chosen), chosen)
+            _size(effort, report, wanted, Maps(entries, length, chosen), chosen)
 
 
 def _size(
     effort: Effort,
     report: Report,
     wanted: Callable[[str], bool],
-    maps: _Maps,
+    maps: Maps,
     formats: list[Format],
 ) -> None:
     formats = _check(formats, maps, report)
@@ -153,7 +153,7 @@ def _read_dict(entries: dict[str, str], keys: list[str]) -> str:
 
 
 def _read_cold(
-    effort: Effort, report: Report, maps: _Maps, formats: list[Format], title: str
+    effort: Effort, report: Report, maps: Maps, formats: list[Format], title: str
 ) -> None:
     """One of many keys, for those that do not parse."""
     contest = Contest()
@@ -168,7 +168,7 @@ def _read_cold(
 
 
 def _read(
-    effort: Effort, report: Report, maps: _Maps, formats: list[Format], count: int, title: str
+    effort: Effort, report: Report, maps: Maps, formats: list[Format], count: int, title: str
 ) -> None:
     contest = Contest()
     for each in formats:
@@ -185,7 +185,7 @@ def _read(
 
 
 def _change(
-    effort: Effort, report: Report, maps: _Maps, formats: list[Format], count: int, title: str
+    effort: Effort, report: Report, maps: Maps, formats: list[Format], count: int, title: str
 ) -> None:
     contest = Contest()
     pairs = maps.pairs[count]
@@ -210,7 +210,7 @@ def _change(
 
 
 def _add_in_place(
-    contest: Contest, report: Report, maps: _Maps, pairs: list[list[tuple[str, str]]]
+    contest: Contest, report: Report, maps: Maps, pairs: list[list[tuple[str, str]]]
 ) -> None:
     """Changes of a caller's bytearray: made anew for each batch, since it grows."""
     data, array = maps.data[OURS], bytearray()
@@ -262,7 +262,7 @@ def _add_in_place(
     contest.add(KEPT_OPEN, change_kept, pairs, reopen)
 
 
-def _write(effort: Effort, report: Report, maps: _Maps, formats: list[Format], title: str) -> None:
+def _write(effort: Effort, report: Report, maps: Maps, formats: list[Format], title: str) -> None:
     contest = Contest()
     for each in formats:
         if each.write is not None:
