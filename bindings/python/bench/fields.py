@@ -27,10 +27,10 @@ Change = Callable[[list[tuple[str, Any]]], Any]
 
 def record(count: int, seed: int = 5) -> dict[str, Any]:
     generator = random.Random(seed)
-    return {f"field_{number:04}": _value(number, generator) for number in range(count)}
+    return {f"field_{number:04}": new_value(number, generator) for number in range(count)}
 
 
-def _value(number: int, generator: random.Random) -> Any:
+def new_value(number: int, generator: random.Random) -> Any:
     if number % 2:
         return generator.randrange(1_000_000, 2_000_000)
     return "".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=20))
@@ -45,7 +45,7 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
         sets = []
         for _ in range(8):
             numbers = generator.sample(range(len(plain)), count)
-            sets.append([(f"field_{number:04}", _value(number, generator)) for number in numbers])
+            sets.append([(f"field_{number:04}", new_value(number, generator)) for number in numbers])
         contest = Contest()
         for name, (change, loads) in peers.items():
             right = loads(change(sets[0])) == plain | dict(sets[0])

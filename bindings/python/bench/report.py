@@ -44,6 +44,7 @@ class Report:
         self.skipped: list[str] = []
         self.failed: list[str] = []
         self.agreed: set[tuple[str, str]] = set()
+        self.versions: dict[str, str] = {}
 
     def _target(self, name: str, measured: str, limit: str, met: bool | None, detail: str) -> None:
         verdict = {True: "met", False: "MISSED", None: "–"}[met]
@@ -76,6 +77,10 @@ class Report:
         rival = min(present, key=lambda name: present[name])
         detail = f"{duration(times[ours])}, {rival} {duration(times[rival])}"
         self.ratio(name, times[ours] / times[rival], limit, detail)
+
+    def version(self, name: str, version: str) -> None:
+        """Notes the version of what is no package."""
+        self.versions[name] = version
 
     def same(self, workload: str, name: str, right: bool) -> bool:
         """Notes, before it is timed, whether a competitor gives the right answer."""
@@ -131,6 +136,7 @@ class Report:
             "versions": {
                 "Python": python + (" free-threaded" if free_threaded else ""),
                 "SQLite": sqlite_version(),
+                **self.versions,
                 **{name: version for name, version in versions.items() if version != "absent"},
             },
             "results": self.results,
