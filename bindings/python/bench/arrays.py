@@ -60,9 +60,7 @@ def _stored(effort: Effort, report: Report, numpy: Any, name: str, array: Any) -
     contest.add(OURS, lambda array: livebuf.dumps({"array": array}), [array])
     contest.add(NUMPY, lambda array: _save(numpy, array), [array])
     times = contest.run(effort)
-    report.figure(
-        "Arrays of numpy to bytes", name.removeprefix("arrays/"), times, f"{name} stored"
-    )
+    report.figure("Arrays of numpy to bytes", name.removeprefix("arrays/"), times, f"{name} stored")
     report.against(f"{name} stored", times, [NUMPY], 3.0)
 
 

@@ -207,16 +207,20 @@ def _close(found: Answer, expected: Answer) -> bool:
 
 def task_of(name: str, task: str, folder: Path) -> Task:
     """For `peak`."""
-    for dumps, make in FROM[task]:
+    dumps, read = _named(name, task)
+    # Once on a small one, so that the library's own start does not count.
+    read(dumps(coordinates(100)))
+    data = (folder / "data").read_bytes()
+    expected = json.loads((folder / "expected").read_text())
+    return lambda: read(data), lambda found: _close(found, expected)
+
+
+def _named(name: str, source: str) -> tuple[Callable[[Any], bytes], Reader]:
+    for dumps, make in FROM[source]:
         try:
             readers = make()
         except ImportError:
             continue
         if name in readers:
-            read = readers[name]
-            # Once on a small one, so that the library's own start does not count.
-            read(dumps(coordinates(100)))
-            data = (folder / "data").read_bytes()
-            expected = json.loads((folder / "expected").read_text())
-            return lambda: read(data), lambda found: _close(found, expected)
+            return dumps, readers[name]
     raise NotMeasured(f"no reader {name}")

@@ -45,7 +45,9 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
         sets = []
         for _ in range(8):
             numbers = generator.sample(range(len(plain)), count)
-            sets.append([(f"field_{number:04}", new_value(number, generator)) for number in numbers])
+            sets.append(
+                [(f"field_{number:04}", new_value(number, generator)) for number in numbers]
+            )
         contest = Contest()
         for name, (change, loads) in peers.items():
             right = loads(change(sets[0])) == plain | dict(sets[0])

@@ -52,10 +52,14 @@ def social_media(count: int, seed: int = 1) -> dict[str, Any]:
             "created_at": _date(generator),
             "text": _text(generator, 3, 24),
             "truncated": False,
-            "in_reply_to_id": None if number(4) else 505_874_000_000_000_000 + 1_000_003 * number(at),
+            "in_reply_to_id": None
+            if number(4)
+            else 505_874_000_000_000_000 + 1_000_003 * number(at),
             "user": user(),
             "entities": {
-                "hashtags": [{"text": tag, "indices": [3 * i, 3 * i + 2]} for i, tag in enumerate(tags)],
+                "hashtags": [
+                    {"text": tag, "indices": [3 * i, 3 * i + 2]} for i, tag in enumerate(tags)
+                ],
                 "mentions": [{"id": number(10**8), "name": generator.choice(NAMES)}] * number(2),
                 "urls": [],
             },
@@ -109,7 +113,12 @@ def events(count: int, seed: int = 1) -> list[dict[str, Any]]:
             return {"ref": "refs/heads/main", "size": len(commits), "commits": commits}
         if kind == "issue":
             labels = generator.choices(("bug", "docs", "help wanted"), k=number(3))
-            return {"action": "opened", "number": number(9999), "title": _text(generator, 3, 9), "labels": labels}
+            return {
+                "action": "opened",
+                "number": number(9999),
+                "title": _text(generator, 3, 9),
+                "labels": labels,
+            }
         if kind == "watch":
             return {"action": "started"}
         return {"forkee": {"id": number(10**8), "private": False, "stars": number(9)}}
@@ -119,7 +128,10 @@ def events(count: int, seed: int = 1) -> list[dict[str, Any]]:
         return {
             "id": str(20_000_000_000 + at),
             "type": kind,
-            "actor": {"id": number(10**7), "login": f"{generator.choice(NAMES).lower()}{number(999)}"},
+            "actor": {
+                "id": number(10**7),
+                "login": f"{generator.choice(NAMES).lower()}{number(999)}",
+            },
             "repo": {"id": number(10**6), "name": f"team{number(50)}/project{number(200)}"},
             "payload": payload(kind),
             "public": True,
@@ -186,7 +198,9 @@ def chat(count: int, seed: int = 1) -> list[dict[str, Any]]:
             "text": _text(generator, 1, 20),
         }
         if generator.random() < 0.2:
-            made["reactions"] = {generator.choice(("thumbsup", "tada", "eyes")): generator.randrange(1, 9)}
+            made["reactions"] = {
+                generator.choice(("thumbsup", "tada", "eyes")): generator.randrange(1, 9)
+            }
         if at and generator.random() < 0.15:
             made["reply_to"] = generator.randrange(at)
         if generator.random() < 0.05:
