@@ -7,6 +7,7 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -38,18 +39,20 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
 
 def _size(effort: Effort, report: Report, workload: str, entries: int, length: int) -> None:
     formats = fitting(load(report, "concurrency"), entries)
+    # Some keep a parser, which two threads cannot share.
+    others = fitting(load(Report(), "concurrency"), entries)
     maps = Maps(entries, length, formats)
     workers = _Workers(entries, length)
     try:
         for task in TASKS:
             found: dict[str, dict[str, Seconds]] = {}
-            for each in formats:
-                work = batch_of(each, maps, task)
-                if work is None or not report.same(
+            for each, other in zip(formats, others, strict=True):
+                works = [batch_of(one, maps, task) for one in (each, other)]
+                if None in works or not report.same(
                     f"{workload}/{task}", each.name, _right(each, maps, task)
                 ):
                     continue
-                for kind, times in _times(effort, workers, work, each.name, task).items():
+                for kind, times in _times(effort, workers, works, each.name, task).items():
                     found.setdefault(kind, {})[each.name] = Seconds(times)
             for kind, times in found.items():
                 title = f"Concurrency, {task} of maps of {maps.title} bytes"
@@ -95,17 +98,17 @@ def _right(each: Format, maps: Maps, task: str) -> bool:
 
 
 def _times(
-    effort: Effort, workers: _Workers, work: Batch, name: str, task: str
+    effort: Effort, workers: _Workers, works: list[Any], name: str, task: str
 ) -> dict[str, list[float]]:
     length, rounds = (2_000_000, 3) if effort.quick else (20_000_000, 5)
-    repetitions = 1
+    repetitions, work = 1, works[0]
     began, ended = work(repetitions)
     while ended - began < length:
         repetitions *= 2
         began, ended = work(repetitions)
     kinds: dict[str, Callable[[], list[Span]]] = {
-        "1 thread": lambda: _threads(work, repetitions, 1),
-        "2 threads": lambda: _threads(work, repetitions, 2),
+        "1 thread": lambda: _threads(works[:1], repetitions),
+        "2 threads": lambda: _threads(works, repetitions),
         "1 process": lambda: workers.batch(name, task, repetitions, 1),
         "2 processes": lambda: workers.batch(name, task, repetitions, 2),
     }
@@ -118,19 +121,15 @@ def _times(
     return found
 
 
-def _threads(work: Batch, repetitions: int, count: int) -> list[Span]:
-    barrier, spans = threading.Barrier(count), []
+def _threads(works: list[Batch], repetitions: int) -> list[Span]:
+    barrier = threading.Barrier(len(works))
 
-    def worker() -> None:
+    def worker(work: Batch) -> Span:
         barrier.wait()
-        spans.append(work(repetitions))
+        return work(repetitions)
 
-    threads = [threading.Thread(target=worker) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return spans
+    with ThreadPoolExecutor(len(works)) as pool:
+        return list(pool.map(worker, works))
 
 
 class _Workers:
