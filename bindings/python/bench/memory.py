@@ -69,10 +69,11 @@ def task_of(name: str, task: str, folder: Path) -> Task:
     """For `peak`."""
     made = _named(name)
     # Each library has once done all that it does, so that its own start does not count.
-    small = made.encode({"key": "value"})
-    made.read(small, ["key"])
+    warm = {f"key {number}": "value" for number in range(300)}
+    small = made.encode(warm)
+    made.read(small, list(warm))
     if made.change is not None:
-        made.change(small, [("key", "other")])
+        made.change(small, [(key, "other value") for key in warm])
     pairs, value = pickle.loads((folder / "asked").read_bytes())
     if task == "WRITE":
         entries = pickle.loads((folder / "entries").read_bytes())

@@ -23,9 +23,9 @@ INPUTS = [
     "Stored in Redis: an object of 1,000 fields, and in a full run one of 10,000, as in Fields. A "
     "real server on a Unix socket, redis-py, wall clock. `livebuf` keeps the document, watches a "
     'revision and sends changed ranges by SETRANGE, as docs/howto/redis.md says; "kept" does so '
-    "with Python's objects and SET. The others watch the key, GET, change and SET. All edits are "
-    "a transaction of three round trips. A hash of Redis is no document: its fields are set by one "
-    "HSET, one round trip. Bytes are those that the server counts, of commands and answers",
+    "with the document or Python's objects and SET. The others watch the key, GET, change and SET. "
+    "All edits are a transaction of three round trips. A hash of Redis is no document: its fields "
+    "are set by one HSET, one round trip. Bytes are those that the server counts, of commands and answers",
 ]
 
 Pairs = list[tuple[str, Any]]
@@ -123,13 +123,16 @@ def _ways(store: Any, plain: dict[str, Any], report: Report) -> dict[str, Way]:
             bytes,
             livebuf.loads,
         ),
+        "livebuf, kept": _kept(
+            store, "livebuf", livebuf.dumps(plain), _validated, bytes, livebuf.loads
+        ),
     }
     try:
         import orjson
 
         json = (store, "json", orjson.dumps(plain), orjson.loads, orjson.dumps)
         found["JSON, orjson, GET and SET"] = _whole(*json, orjson.loads)
-        found["JSON, orjson, kept"] = _kept(*json)
+        found["JSON, orjson, kept"] = _kept(*json, orjson.loads)
     except ImportError as error:
         report.skip(f"stored/Redis: {error}")
     try:
@@ -137,7 +140,7 @@ def _ways(store: Any, plain: dict[str, Any], report: Report) -> dict[str, Way]:
 
         pack = (store, "msgpack", encode(plain), decode, encode)
         found["MessagePack, msgspec, GET and SET"] = _whole(*pack, decode)
-        found["MessagePack, msgspec, kept"] = _kept(*pack)
+        found["MessagePack, msgspec, kept"] = _kept(*pack, decode)
     except ImportError as error:
         report.skip(f"stored/Redis: {error}")
     found["hash of Redis, HSET"] = _hash(store, plain)
@@ -200,23 +203,24 @@ def _kept(
     data: bytes,
     loads: Callable[[bytes], Any],
     dumps: Callable[[Any], bytes],
+    plain_of: Callable[[bytes], Any],
 ) -> Way:
     key = f"{key} kept"
     store.set(key, data)
-    revision, value = _Revision(store, key), {}
+    revision, kept = _Revision(store, key), []
 
     def read(pipe: Any) -> None:
-        value.clear()
-        value.update(loads(pipe.get(key)))
+        kept[:] = [loads(pipe.get(key))]
 
     def change(pairs: Pairs) -> None:
         with revision.edit(read) as pipe:
+            value = kept[0]
             for name, new in pairs:
                 value[name] = new
             pipe.multi()
             pipe.set(key, dumps(value))
 
-    return change, lambda: loads(store.get(key))
+    return change, lambda: plain_of(store.get(key))
 
 
 def _ranges(store: Any, plain: dict[str, Any]) -> Way:
