@@ -25,7 +25,8 @@ INPUTS = [
     'revision and sends changed ranges by SETRANGE, as docs/howto/redis.md says; "kept" does so '
     "with the document or Python's objects and SET. The others watch the key, GET, change and SET. "
     "All edits are a transaction of three round trips. A hash of Redis is no document: its fields "
-    "are set by one HSET, one round trip. Bytes are those that the server counts, of commands and answers",
+    "are set by one HSET, one round trip. Bytes are those that the server counts, of commands and "
+    "answers",
 ]
 
 Pairs = list[tuple[str, Any]]
