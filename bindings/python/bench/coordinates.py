@@ -12,6 +12,7 @@ from typing import Any
 
 import livebuf
 
+from .formats import lite3_dumps
 from .peak import NotMeasured, Task, peak
 from .report import OURS, Report
 from .timing import Contest, Effort
@@ -134,12 +135,6 @@ def _lite3() -> dict[str, Reader]:
     return {"pylite3": _by(pylite3.loads)}
 
 
-def _lite3_bytes(value: Any) -> bytes:
-    import pylite3
-
-    return pylite3.dumps(value)
-
-
 def _messagepack_bytes(value: Any) -> bytes:
     import msgspec
 
@@ -158,7 +153,7 @@ FROM = {
     "from stored bytes": [
         (livebuf.dumps, _ours_stored),
         (_messagepack_bytes, _messagepack),
-        (_lite3_bytes, _lite3),
+        (lite3_dumps, _lite3),
     ],
 }
 

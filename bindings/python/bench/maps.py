@@ -56,7 +56,13 @@ class Maps:
 
         self.title = f"{entries}×{length}"
         self.entries = {_word(generator, KEY): value() for _ in range(entries)}
-        self.data = {f.name: f.encode(self.entries) for f in formats}
+        self.data: dict[str, bytes] = {}
+        self.cannot: dict[str, str] = {}
+        for each in formats:
+            try:
+                self.data[each.name] = each.encode(self.entries)
+            except ValueError as error:
+                self.cannot[each.name] = str(error)
         known = list(self.entries)
 
         # Equal to the dict's keys, but other objects, as from a user's request.
@@ -105,6 +111,13 @@ def load(report: Report, workload: str) -> list[Format]:
     return formats
 
 
+def held(report: Report, maps: Maps, formats: list[Format]) -> list[Format]:
+    """The formats that hold the map; names the others."""
+    for name, reason in maps.cannot.items():
+        report.skip(f"maps of {maps.title} bytes: {name}: {reason}")
+    return [each for each in formats if each.name in maps.data]
+
+
 def fitting(formats: list[Format], entries: int) -> list[Format]:
     return [each for each in formats if each.most is None or entries <= each.most]
 
@@ -129,7 +142,7 @@ def _size(
     maps: Maps,
     formats: list[Format],
 ) -> None:
-    formats = _check(formats, maps, report)
+    formats = _check(held(report, maps, formats), maps, report)
     title, answers = f"Maps of {maps.title} bytes", f"maps/{maps.title}"
     sizes = {each.name: len(maps.data[each.name]) for each in formats}
     report.figure(title, "bytes", sizes, answers)

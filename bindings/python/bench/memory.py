@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .formats import FORMATS, Format
-from .maps import Maps, fitting, load
+from .maps import Maps, fitting, held, load
 from .peak import NotMeasured, Task, peak
 from .report import Report
 from .timing import Effort
@@ -30,6 +30,7 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
         return
     formats = fitting(load(report, "memory"), entries)
     maps = Maps(entries, length, formats)
+    formats = held(report, maps, formats)
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
         (folder / "entries").write_bytes(pickle.dumps(maps.entries))

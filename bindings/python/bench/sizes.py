@@ -14,6 +14,7 @@ from typing import Any
 import livebuf
 
 from . import generate
+from .formats import lite3_dumps
 from .report import OURS, Report
 from .timing import Effort
 
@@ -161,7 +162,7 @@ def _spark_variant() -> dict[str, Codec]:
 def _pylite3() -> dict[str, Codec]:
     import pylite3
 
-    return {LITE3: (pylite3.dumps, lambda data: pylite3.loads(data, recursive=True))}
+    return {LITE3: (lite3_dumps, lambda data: pylite3.loads(data, recursive=True))}
 
 
 def codecs(report: Report, workload: str) -> dict[str, Codec]:
