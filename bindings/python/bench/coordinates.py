@@ -160,7 +160,8 @@ FROM = {
 
 def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
     count = 20_000 if effort.quick else 524_288
-    if not wanted("coordinates"):
+    chosen = {source: makers for source, makers in FROM.items() if wanted(f"coordinates/{source}")}
+    if not chosen:
         return
     value = coordinates(count)
     expected = _mean(value["coordinates"])
@@ -168,7 +169,7 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
         (folder / "expected").write_text(json.dumps(expected))
-        for source, makers in FROM.items():
+        for source, makers in chosen.items():
             workload, contest, files = f"coordinates/{source}", Contest(), {}
             for dumps, make in makers:
                 try:
