@@ -142,7 +142,10 @@ def _duckdb_variant() -> dict[str, Codec]:
 
 def _spark_variant() -> dict[str, Codec]:
     """What Spark's Python makes, which `make bench-engines` has; needs no Java."""
-    from pyspark.sql.variant_utils import VariantUtils
+    try:
+        from pyspark.sql.variant_utils import VariantUtils
+    except ImportError:
+        raise ImportError("Parquet Variant by Spark needs pyspark, which is large") from None
 
     def dumps(value: Any) -> bytes:
         value_bytes, metadata = VariantUtils.parse_json(minified(value).decode())
