@@ -3,7 +3,7 @@
 `python -m bench.peak MODULE NAME TASK FOLDER` is that process. It loads what the task needs, gives
 freed memory back to the system, and resets the kernel's high-water mark. After the task, the mark
 less what was resident before is what the task took: Python's objects and a library's own memory,
-the result included. The kernel counts pages, and up to some hundred kilobytes late.
+the result included. The kernel counts up to some hundred kilobytes late, so less than a mebibyte is one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# Below the first, the kernel's delay decides, so the least of three counts; no task takes no page.
-NOISE, PAGE = 1 << 20, 4096
+# Below it the kernel's delay decides.
+RESOLUTION = 1 << 20
 STATUS, REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 # The task, and whether its result is right.
@@ -35,17 +35,11 @@ def peak(module: str, name: str, task: str, folder: Path) -> tuple[int, bool]:
     """Bytes that the task took at most, and whether its answer is right. The module's `task_of`
     makes the task of the last three."""
     command = [sys.executable, "-m", "bench.peak", module, name, task, str(folder)]
-    least, right = None, True
-    for _ in range(3):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise NotMeasured(done.stderr.strip().rpartition("\n")[2])
-        found = json.loads(done.stdout)
-        least = found["bytes"] if least is None else min(least, found["bytes"])
-        right &= found["right"]
-        if least > NOISE:
-            break
-    return least or PAGE, right
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise NotMeasured(done.stderr.strip().rpartition("\n")[2])
+    found = json.loads(done.stdout)
+    return max(found["bytes"], RESOLUTION), found["right"]
 
 
 def _kilobytes(field: str) -> int:
