@@ -3,7 +3,8 @@
 `python -m bench.peak MODULE NAME TASK FOLDER` is that process. It loads what the task needs, gives
 freed memory back to the system, and resets the kernel's high-water mark. After the task, the mark
 less what was resident before is what the task took: Python's objects and a library's own memory,
-the result included. The kernel counts up to some hundred kilobytes late, so less than a mebibyte is one.
+the result included. The kernel counts up to some hundred kilobytes late, so less than a mebibyte
+is given as one.
 """
 
 from __future__ import annotations
