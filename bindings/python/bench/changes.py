@@ -45,22 +45,19 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool], data: Pat
 
     for patch in PATCHES:
         doc.merge(patch)
-        if (
-            doc["search_metadata"].to_python()
-            != plain["search_metadata"] | patch["search_metadata"]
-        ):
-            report.fail(f"{WORKLOAD}: {MERGE} gives another answer")
+        metadata = plain["search_metadata"] | patch["search_metadata"]
+        report.same(WORKLOAD, MERGE, doc["search_metadata"].to_python() == metadata)
         record(patch["search_metadata"]["count"]).apply(copy)
-        if bytes(copy) != bytes(led):
-            report.fail(f"{WORKLOAD}: {RECORDED} gives another answer")
+        report.same(WORKLOAD, RECORDED, bytes(copy) == bytes(led))
+        set_one(metadata["count"] + 1)
+        report.same(WORKLOAD, SET, doc["search_metadata"]["count"] == metadata["count"] + 1)
     ids = [status["id"] for status in plain["statuses"] if status["retweet_count"] > 100]
-    if doc.query(query).to_python() != ids:
-        report.fail(f"{WORKLOAD}: {QUERY} gives another answer")
+    report.same(WORKLOAD, QUERY, doc.query(query).to_python() == ids)
     contest, laps = Contest(), range(64)
     contest.add(MERGE, doc.merge, PATCHES)
     contest.add(SET, set_one, laps)
     contest.add(RECORDED, record, laps)
     contest.add(QUERY, lambda _: doc.query(query).to_python())
     times = contest.run(effort)
-    report.figure("Changes of twitter.json", "TIME", times)
+    report.figure("Changes of twitter.json", "TIME", times, WORKLOAD)
     report.time(f"{WORKLOAD}: {MERGE}", times[MERGE], 6e-6)

@@ -70,14 +70,23 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
         livebuf.polars.write(frame, folder / "events.lbuf", "/rows")
         frame.write_ndjson(folder / "events.ndjson")
         frame.write_parquet(folder / "events.parquet")
-        del frame
         sizes = {
             OURS: os.path.getsize(folder / "events.lbuf"),
             JSON: os.path.getsize(folder / "events.ndjson"),
             PARQUET: os.path.getsize(folder / "events.parquet"),
         }
-        report.figure("Bytes of the engines' files", f"{count:,} events", sizes)
-        expected = _expected(pl.read_parquet(folder / "events.parquet"), count)
+        wrote = f"{count:,} events"
+        rows = pl.read_parquet(folder / "events.parquet")
+        for name, read in (
+            (OURS, lambda: livebuf.polars.scan(folder / "events.lbuf", "/rows").collect()),
+            (JSON, lambda: pl.read_ndjson(folder / "events.ndjson")),
+            (PARQUET, lambda: pl.read_parquet(folder / "events.parquet")),
+        ):
+            report.same("engines/bytes", name, read().equals(frame))
+        del frame
+        report.figure("Bytes of the engines' files", wrote, sizes, "engines/bytes")
+        expected = _expected(rows, count)
+        del rows
         for name, measure in chosen.items():
             try:
                 measure(_Runs(effort, report, name, expected, count), folder)
@@ -111,11 +120,11 @@ class _Runs:
 
     def compare(self, opened: Opened, queries: Queries) -> None:
         for query, ask in queries.items():
+            workload = f"engines/{self.engine}, {query}"
             contest = Contest(wall=True)
             for name, open_ in opened.items():
                 found = ask(open_())
-                if found != self.expected[query]:
-                    self.report.fail(f"engines/{self.engine}, {query}, {name}: {found}")
+                if not self.report.same(workload, name, found == self.expected[query]):
                     return
 
                 def work(_: Any, open_: Any = open_, ask: Any = ask) -> None:
@@ -123,9 +132,9 @@ class _Runs:
 
                 contest.add(name, work)
             times = contest.run(self.effort)
-            self.report.figure(f"{self.engine} over files", TITLES[query], times)
-            self.report.against(f"engines/{self.engine}, {query}", times, [JSON], None)
-            self.report.against(f"engines/{self.engine}, {query}", times, [PARQUET], None)
+            self.report.figure(f"{self.engine} over files", TITLES[query], times, workload)
+            self.report.against(workload, times, [JSON], None)
+            self.report.against(workload, times, [PARQUET], None)
 
 
 TITLES = {
@@ -191,13 +200,13 @@ def _messages(runs: _Runs) -> None:
     }
     expected = [message["user"]["id"] for message in messages]
     for name, way in ways.items():
-        if way().to_list() != expected:
-            runs.report.fail(f"engines/polars, messages, {name}: other values")
+        if not runs.report.same("engines/polars, messages", name, way().to_list() == expected):
             return
         contest.add(name, lambda _, way=way: way())
     times = contest.run(runs.effort)
-    runs.report.figure("A value out of messages, in polars", f"{len(messages):,} messages", times)
-    runs.report.against("engines/polars, messages", times, [JSON], None)
+    title, workload = "A value out of messages, in polars", "engines/polars, messages"
+    runs.report.figure(title, f"{len(messages):,} messages", times, workload)
+    runs.report.against(workload, times, [JSON], None)
 
 
 # Whom an engine tells of no columns is given those that a query needs.

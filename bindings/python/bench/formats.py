@@ -8,6 +8,7 @@ another one, and gives bytes again.
 from __future__ import annotations
 
 import bisect
+import functools
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ class Format:
     change: Callable[[bytes, Pairs], bytes] | None
     encode: Callable[[dict[str, str]], bytes]
     decode: Callable[[bytes], dict[str, str]]
+    # Maps of more entries are left out: they would take minutes.
+    most: int | None = None
 
 
 def _whole(name: str, dumps: Callable[[Any], bytes], loads: Callable[[Any], Any]) -> Format:
@@ -157,6 +160,30 @@ def _cysimdjson() -> Format:
     return Format("cysimdjson", None, read, changed.change, orjson.dumps, decode)
 
 
+def _bson() -> Format:
+    import bson
+
+    return _whole("BSON", bson.encode, bson.decode)
+
+
+def _flexbuffers() -> Format:
+    """Google's Python code: reads in place, and has no edits."""
+    from flatbuffers import flexbuffers
+
+    def dumps(entries: dict[str, str]) -> bytes:
+        return bytes(flexbuffers.Dumps(entries))
+
+    def read(data: bytes, keys: Keys) -> str:
+        value = ""
+        entries = flexbuffers.GetRoot(data).AsMap
+        for key in keys:
+            value = entries[key].AsString
+        return value
+
+    changed = _whole("", dumps, flexbuffers.Loads)
+    return Format("FlexBuffers", dumps, read, changed.change, dumps, flexbuffers.Loads, 1_000)
+
+
 def _protobuf() -> Format:
     """A message with one field, `map<string, string> entries = 1`."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -203,6 +230,7 @@ def _protobuf() -> Format:
     return Format("protobuf map", write, read, change, write, decode)
 
 
+@functools.cache
 def _capnp() -> Format:
     """A list of keys and values, ordered by key and searched by bisection."""
     import capnp
@@ -210,7 +238,7 @@ def _capnp() -> Format:
     schema = """@0xb2bb6c2d5f1e7a01;
     struct Entry { key @0 :Text; value @1 :Text; }
     struct Map { entries @0 :List(Entry); }"""
-    # The parser reads files only.
+    # The parser reads files only, and each schema once.
     directory = tempfile.TemporaryDirectory()
     path = Path(directory.name) / "map.capnp"
     path.write_text(schema)
@@ -260,9 +288,21 @@ def _capnp() -> Format:
     return Format("Cap'n Proto", write, read, change, write, decode)
 
 
+def lite3_dumps(value: Any) -> bytes:
+    """Where a value is too large for its buffer, pylite3 gives JSON text, which does not count."""
+    import pylite3
+
+    made = pylite3.dumps(value)
+    if not isinstance(made, bytes):
+        raise ValueError("pylite3 gives JSON text, since its buffer is too small")
+    return made
+
+
 def _pylite3() -> Format:
     """Without edits of its own: changing makes a dict and writes it again."""
     import pylite3
+
+    dumps = lite3_dumps
 
     def read(data: bytes, keys: Keys) -> str:
         value = ""
@@ -274,8 +314,8 @@ def _pylite3() -> Format:
     def decode(data: bytes) -> Any:
         return pylite3.loads(data, recursive=True)
 
-    changed = _whole("", pylite3.dumps, decode)
-    return Format("pylite3", pylite3.dumps, read, changed.change, pylite3.dumps, decode)
+    changed = _whole("", dumps, decode)
+    return Format("pylite3", dumps, read, changed.change, dumps, decode)
 
 
 # Packages on PyPI, and what makes formats of them.
@@ -290,6 +330,8 @@ FORMATS: list[tuple[str, Callable[[], Format]]] = [
     ("msgpack", _msgpack),
     ("ormsgpack", _ormsgpack),
     ("cbor2", _cbor2),
+    ("pymongo", _bson),
+    ("flatbuffers", _flexbuffers),
     ("protobuf", _protobuf),
     ("pycapnp", _capnp),
     ("pylite3", _pylite3),

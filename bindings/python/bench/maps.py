@@ -12,7 +12,7 @@ from functools import partial
 import livebuf
 
 from .formats import FORMATS, Format
-from .report import OURS, Report, duration
+from .report import COPY, DICT, OURS, Report, duration
 from .timing import Contest, Effort
 
 # Entries, and bytes of key and value together, on average.
@@ -28,8 +28,6 @@ WORKLOADS = [
 DRAWN, MANY = 100, 10_000
 IN_PLACE = "livebuf, opening a bytearray"
 KEPT_OPEN = "livebuf, a bytearray kept open"
-DICT = "dict in memory"
-COPY = "bytes(bytearray)"
 
 INPUTS = [
     "Maps: keys of 16 characters, values of a random length from half to one and a half of "
@@ -46,7 +44,7 @@ def _word(generator: random.Random, length: int) -> str:
     return "".join(generator.choices(string.ascii_letters + string.digits, k=length))
 
 
-class _Maps:
+class Maps:
     """A map, as a dict and in every format, and what is asked of it."""
 
     def __init__(self, entries: int, length: int, formats: list[Format]) -> None:
@@ -58,7 +56,13 @@ class _Maps:
 
         self.title = f"{entries}×{length}"
         self.entries = {_word(generator, KEY): value() for _ in range(entries)}
-        self.data = {f.name: f.encode(self.entries) for f in formats}
+        self.data: dict[str, bytes] = {}
+        self.cannot: dict[str, str] = {}
+        for each in formats:
+            try:
+                self.data[each.name] = each.encode(self.entries)
+            except ValueError as error:
+                self.cannot[each.name] = str(error)
         known = list(self.entries)
 
         # Equal to the dict's keys, but other objects, as from a user's request.
@@ -77,7 +81,7 @@ class _Maps:
             ]
 
 
-def _check(formats: list[Format], maps: _Maps, report: Report) -> list[Format]:
+def _check(formats: list[Format], maps: Maps, report: Report) -> list[Format]:
     """The formats that give right answers."""
     good = []
     for each in formats:
@@ -89,37 +93,59 @@ def _check(formats: list[Format], maps: _Maps, report: Report) -> list[Format]:
             pairs = maps.pairs[10][0]
             right &= each.decode(each.change(data, pairs)) == {**maps.entries, **dict(pairs)}
         right &= each.decode(data) == maps.entries
-        if right:
+        if each.write is not None:
+            right &= each.decode(each.write(maps.entries)) == maps.entries
+        if report.same(f"maps/{maps.title}", each.name, right):
             good.append(each)
-        else:
-            report.fail(f"maps/{maps.title}: {each.name} gives another answer")
     return good
 
 
-def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
+def load(report: Report, workload: str) -> list[Format]:
+    """The formats that are installed."""
     formats = []
-    for package, load in FORMATS:
+    for package, make in FORMATS:
         try:
-            formats.append(load())
+            formats.append(make())
         except ImportError as error:
-            report.skip(f"maps: {package}: {error}")
+            report.skip(f"{workload}: {package}: {error}")
+    return formats
+
+
+def held(report: Report, maps: Maps, formats: list[Format]) -> list[Format]:
+    """The formats that hold the map; names the others."""
+    for name, reason in maps.cannot.items():
+        report.skip(f"maps of {maps.title} bytes: {name}: {reason}")
+    return [each for each in formats if each.name in maps.data]
+
+
+def fitting(formats: list[Format], entries: int) -> list[Format]:
+    return [each for each in formats if each.most is None or entries <= each.most]
+
+
+def run(effort: Effort, report: Report, wanted: Callable[[str], bool]) -> None:
+    formats = load(report, "maps")
     for entries, length in SIZES:
         if effort.quick:
             entries = min(entries, 20_000)
         if any(wanted(f"maps/{entries}×{length}/{workload}") for workload in WORKLOADS):
-            _size(effort, report, wanted, _Maps(entries, length, formats), formats)
+            chosen = fitting(formats, entries)
+            for each in formats:
+                if each not in chosen:
+                    report.skip(f"maps/{entries}×{length}: {each.name} takes minutes of it")
+            _size(effort, report, wanted, Maps(entries, length, chosen), chosen)
 
 
 def _size(
     effort: Effort,
     report: Report,
     wanted: Callable[[str], bool],
-    maps: _Maps,
+    maps: Maps,
     formats: list[Format],
 ) -> None:
-    formats = _check(formats, maps, report)
-    title = f"Maps of {maps.title} bytes"
-    report.figure(title, "bytes", {each.name: len(maps.data[each.name]) for each in formats})
+    formats = _check(held(report, maps, formats), maps, report)
+    title, answers = f"Maps of {maps.title} bytes", f"maps/{maps.title}"
+    sizes = {each.name: len(maps.data[each.name]) for each in formats}
+    report.figure(title, "bytes", sizes, answers)
     for count in COUNTS:
         if wanted(f"maps/{maps.title}/read {count}"):
             _read(effort, report, maps, formats, count, title)
@@ -140,7 +166,7 @@ def _read_dict(entries: dict[str, str], keys: list[str]) -> str:
 
 
 def _read_cold(
-    effort: Effort, report: Report, maps: _Maps, formats: list[Format], title: str
+    effort: Effort, report: Report, maps: Maps, formats: list[Format], title: str
 ) -> None:
     """One of many keys, for those that do not parse."""
     contest = Contest()
@@ -149,20 +175,20 @@ def _read_cold(
             contest.add(each.name, partial(each.read, maps.data[each.name]), maps.many)
     contest.add(DICT, partial(_read_dict, maps.entries), maps.many)
     times = contest.run(effort)
-    report.figure(title, "READ 1, cold", times)
+    report.figure(title, "READ 1, cold", times, f"maps/{maps.title}")
     rivals = [each.name for each in formats if each.name != OURS]
     report.against(f"maps/{maps.title}/read 1, cold, fastest peer", times, rivals, 1.0)
 
 
 def _read(
-    effort: Effort, report: Report, maps: _Maps, formats: list[Format], count: int, title: str
+    effort: Effort, report: Report, maps: Maps, formats: list[Format], count: int, title: str
 ) -> None:
     contest = Contest()
     for each in formats:
         contest.add(each.name, partial(each.read, maps.data[each.name]), maps.keys[count])
     contest.add(DICT, partial(_read_dict, maps.entries), maps.keys[count])
     times = contest.run(effort)
-    report.figure(title, f"READ {count}", times)
+    report.figure(title, f"READ {count}", times, f"maps/{maps.title}")
     name = f"maps/{maps.title}/read {count}"
     limit = {1: 0.5e-6, 100: 20e-6}.get(count)
     if limit is not None:
@@ -172,7 +198,7 @@ def _read(
 
 
 def _change(
-    effort: Effort, report: Report, maps: _Maps, formats: list[Format], count: int, title: str
+    effort: Effort, report: Report, maps: Maps, formats: list[Format], count: int, title: str
 ) -> None:
     contest = Contest()
     pairs = maps.pairs[count]
@@ -182,9 +208,9 @@ def _change(
     data = maps.data[OURS]
     floor = bytearray(len(data))
     contest.add(COPY, lambda _: bytes(floor))
-    _add_in_place(contest, data, pairs)
+    _add_in_place(contest, report, maps, pairs)
     times = contest.run(effort)
-    report.figure(title, f"READ-WRITE {count}", times)
+    report.figure(title, f"READ-WRITE {count}", times, f"maps/{maps.title}")
     name = f"maps/{maps.title}/change {count}"
     if count == 1:
         copied = times[COPY]
@@ -196,9 +222,11 @@ def _change(
     report.against(f"{name}, fastest peer", times, rivals, None)
 
 
-def _add_in_place(contest: Contest, data: bytes, pairs: list[list[tuple[str, str]]]) -> None:
+def _add_in_place(
+    contest: Contest, report: Report, maps: Maps, pairs: list[list[tuple[str, str]]]
+) -> None:
     """Changes of a caller's bytearray: made anew for each batch, since it grows."""
-    array = bytearray()
+    data, array = maps.data[OURS], bytearray()
 
     def warm(entries: livebuf.Document) -> None:
         # Growing for the first time moves all of it.
@@ -234,11 +262,20 @@ def _add_in_place(contest: Contest, data: bytes, pairs: list[list[tuple[str, str
             entries[key]
             entries[key] = value
 
+    expected = {**maps.entries, **dict(pairs[0])}
+    renew()
+    change(pairs[0])
+    report.same(f"maps/{maps.title}", IN_PLACE, livebuf.loads(array) == expected)
+    reopen()
+    change_kept(pairs[0])
+    # `warm` has set all pairs, too.
+    expected = {**maps.entries, **dict(itertools.chain(*pairs, pairs[0]))}
+    report.same(f"maps/{maps.title}", KEPT_OPEN, kept[0].to_python() == expected)
     contest.add(IN_PLACE, change, pairs, renew)
     contest.add(KEPT_OPEN, change_kept, pairs, reopen)
 
 
-def _write(effort: Effort, report: Report, maps: _Maps, formats: list[Format], title: str) -> None:
+def _write(effort: Effort, report: Report, maps: Maps, formats: list[Format], title: str) -> None:
     contest = Contest()
     for each in formats:
         if each.write is not None:
@@ -246,5 +283,5 @@ def _write(effort: Effort, report: Report, maps: _Maps, formats: list[Format], t
     floor = bytearray(len(maps.data[OURS]))
     contest.add(COPY, lambda _: bytes(floor))
     times = contest.run(effort)
-    report.figure(title, "WRITE", times)
+    report.figure(title, "WRITE", times, f"maps/{maps.title}")
     report.against(f"maps/{maps.title}/write", times, ["orjson", "msgspec msgpack"], 1.2)

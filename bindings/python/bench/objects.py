@@ -135,9 +135,8 @@ def _size(
     data = {}
     for name, (dumps, loads) in codecs.items():
         data[name] = dumps(value)
-        if loads(data[name]) != value:
-            report.fail(f"{workload}: {name} gives another answer")
-    report.figure(title, "bytes", {name: len(each) for name, each in data.items()})
+        report.same(workload, name, loads(data[name]) == value)
+    report.figure(title, "bytes", {name: len(each) for name, each in data.items()}, workload)
     if "msgpack" in data:
         ours, theirs = len(data[OURS]), len(data["msgpack"])
         limit = {"alike": 0.35, "random": 0.82}[kind]
@@ -147,7 +146,7 @@ def _size(
         for name, (dumps, _) in codecs.items():
             contest.add(name, dumps, [value])
         times = contest.run(effort)
-        report.figure(title, "dumps", times)
+        report.figure(title, "dumps", times, workload)
         report.against(f"{workload}/dumps", times, ["msgpack"], 0.5)
         report.against(f"{workload}/dumps against msgspec", times, ["msgspec msgpack"], None)
     del value
@@ -158,5 +157,5 @@ def _size(
             for name, (_, loads) in codecs.items():
                 contest.add(name, loads, [data[name]])
             times = contest.run(effort)
-            report.figure(title, f"loads{suffix}", times)
+            report.figure(title, f"loads{suffix}", times, workload)
             report.against(f"{workload}/loads{suffix}", times, ["msgspec msgpack"], None)

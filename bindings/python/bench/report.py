@@ -21,6 +21,8 @@ from .timing import Seconds
 
 HERE = Path(__file__).parent
 OURS = "livebuf"
+# Lower bounds, which hold no document: they have no answer of their own.
+DICT, COPY = "dict in memory", "bytes(bytearray)"
 
 
 def duration(seconds: float) -> str:
@@ -41,6 +43,8 @@ class Report:
         self.results: list[dict[str, Any]] = []
         self.skipped: list[str] = []
         self.failed: list[str] = []
+        self.agreed: set[tuple[str, str]] = set()
+        self.versions: dict[str, str] = {}
 
     def _target(self, name: str, measured: str, limit: str, met: bool | None, detail: str) -> None:
         verdict = {True: "met", False: "MISSED", None: "–"}[met]
@@ -74,20 +78,37 @@ class Report:
         detail = f"{duration(times[ours])}, {rival} {duration(times[rival])}"
         self.ratio(name, times[ours] / times[rival], limit, detail)
 
-    def figure(self, title: str, column: str, cells: dict[str, Any]) -> None:
-        """A column of a table of figures: a row for each library. Times are floats."""
+    def version(self, name: str, version: str) -> None:
+        """Notes the version of what is no package."""
+        self.versions[name] = version
+
+    def same(self, workload: str, name: str, right: bool) -> bool:
+        """Notes, before it is timed, whether a competitor gives the right answer."""
+        if right:
+            self.agreed.add((workload, name))
+        else:
+            self.agreed.discard((workload, name))
+            self.fail(f"{workload}: {name} gives another answer")
+        return right
+
+    def figure(
+        self, title: str, column: str, cells: dict[str, Any], answers: str | None = None
+    ) -> None:
+        """A column of a table of figures: a row for each library. Times are floats. `answers`
+        is the workload for which `same` was called."""
         if not self.figures or self.figures[-1][0] != title:
             self.figures.append((title, [], {}))
         _, columns, rows = self.figures[-1]
         columns.append(column)
-        self.result(f"{title}/{column}", cells)
+        self.result(f"{title}/{column}", cells, answers)
         for name, cell in cells.items():
             rows.setdefault(name, {})[column] = (
                 duration(cell) if isinstance(cell, float) else f"{cell:,}"
             )
 
-    def result(self, task: str, cells: dict[str, Any]) -> None:
-        """Keeps what all competitors of a task took: times of a contest, or bytes."""
+    def result(self, task: str, cells: dict[str, Any], answers: str | None = None) -> None:
+        """Keeps what all competitors of a task took: times of a contest, or bytes; and whether
+        the answers of all of them were compared."""
         competitors = []
         for name, cell in cells.items():
             if isinstance(cell, Seconds):
@@ -96,7 +117,15 @@ class Report:
                 entry = {"minimum": cell, "median": cell, "spread": 0.0, "runs": 1}
             competitors.append({"name": name, **entry})
         unit = "s" if any(isinstance(cell, float) for cell in cells.values()) else "B"
-        self.results.append({"task": task, "unit": unit, "competitors": competitors})
+        known = all((answers, name) in self.agreed for name in cells if name not in (DICT, COPY))
+        self.results.append(
+            {
+                "task": task,
+                "unit": unit,
+                "answers_compared": answers is not None and known,
+                "competitors": competitors,
+            }
+        )
 
     def json(self, path: Path, packages: list[str]) -> None:
         """Writes the results for `bench/run.py`."""
@@ -107,6 +136,7 @@ class Report:
             "versions": {
                 "Python": python + (" free-threaded" if free_threaded else ""),
                 "SQLite": sqlite_version(),
+                **self.versions,
                 **{name: version for name, version in versions.items() if version != "absent"},
             },
             "results": self.results,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import re
 import sys
 import tomllib
@@ -26,7 +27,8 @@ def modules() -> dict[str, ModuleType]:
     places = [str(ROOT / "bench"), str(ROOT / "bindings" / "python")]
     sys.path[:0] = places
     try:
-        names = ("page", "compare", "bench.sizes", "bench.fields")
+        parts = ("sizes", "fields", "generate", "coordinates", "peak", "report")
+        names = ("page", "compare", *(f"bench.{part}" for part in parts))
         return {name: importlib.import_module(name) for name in names}
     finally:
         del sys.path[: len(places)]
@@ -132,6 +134,48 @@ def test_generated_values_are_the_same_everywhere(modules: dict[str, ModuleType]
     digest = hashlib.sha256(b"".join(sizes.minified(value) for value in made)).hexdigest()
     assert digest[:16] == "add307cbdbbe0f5b"
     assert sizes.readings(50, seed=2) != made[0]
+    makers = [make for make, _, _ in modules["bench.generate"].VALUES.values()]
+    made = [make(30) for make in (*makers, modules["bench.coordinates"].coordinates)]
+    digest = hashlib.sha256(b"".join(sizes.minified(value) for value in made)).hexdigest()
+    assert digest[:16] == "2ebbf7904a4026a7"
+    assert all(make(30, seed=2) != value for make, value in zip(makers, made, strict=False))
+
+
+def test_tasks_say_whether_all_answers_were_compared(modules: dict[str, ModuleType]) -> None:
+    report = modules["bench.report"].Report()
+    assert report.same("work", "livebuf", True) and report.same("work", "peer", True)
+    report.figure("title", "compared", {"livebuf": 1, "peer": 2, "dict in memory": 1}, "work")
+    report.figure("title", "one is not", {"livebuf": 1, "other": 2}, "work")
+    report.figure("title", "other work", {"livebuf": 1, "peer": 2}, "more work")
+    report.figure("title", "none", {"livebuf": 1})
+    assert not report.same("work", "peer", False)
+    report.figure("title", "wrong", {"livebuf": 1, "peer": 2}, "work")
+    flags = [result["answers_compared"] for result in report.results]
+    assert flags == [True, False, False, False, False]
+    assert report.failed == ["work: peer gives another answer"]
+    found = {"programs": {"python": {"results": report.results[:2]}, "rust": {"results": [{}]}}}
+    said = modules["page"].answers_compared(found)
+    assert said == "1 of 2 of python (not title/one is not), rust does not record it"
+
+
+def test_peak_memory_is_that_of_the_task(
+    modules: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sys.platform != "linux":
+        pytest.skip("peak memory is measured on Linux only")
+    coordinates, peak = modules["bench.coordinates"], modules["bench.peak"]
+    monkeypatch.chdir(ROOT / "bindings" / "python")
+    value = coordinates.coordinates(20_000)
+    text = json.dumps(value)
+    (tmp_path / "data").write_text(text)
+    (tmp_path / "expected").write_text(json.dumps(coordinates._mean(value["coordinates"])))
+    taken, right = peak.peak("coordinates", "json", "from JSON", tmp_path)
+    # Objects of Python take more than their text, and less than ten times as much.
+    assert right and len(text) < taken < 10 * len(text)
+    (tmp_path / "expected").write_text("[0, 0, 0]")
+    assert not peak.peak("coordinates", "json", "from JSON", tmp_path)[1]
+    with pytest.raises(peak.NotMeasured):
+        peak.peak("coordinates", "nobody", "from JSON", tmp_path)
 
 
 def test_each_cell_of_the_features_has_a_test_or_a_source() -> None:

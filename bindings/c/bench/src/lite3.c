@@ -3,6 +3,7 @@
 
 #include <lite3.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A Lite³ buffer with the value of a LiveBuf document. */
 typedef struct {
@@ -196,6 +197,25 @@ int lite3_build(uint8_t *buffer, size_t capacity, size_t *length) {
   failed |= lite3_set_i64(buffer, length, 0, capacity, "lap", 55);
   failed |= lite3_set_f64(buffer, length, 0, capacity, "time_sec", 88.427);
   return failed;
+}
+
+static bool event_is(const uint8_t *bytes, size_t length, const char *text) {
+  lite3_str found;
+  return !lite3_get_str(bytes, length, 0, "event", &found) && found.len == strlen(text) &&
+         !memcmp(LITE3_STR(bytes, found), text, found.len);
+}
+
+bool lite3_event_is(const lite3_buffer *from, const char *text) {
+  return event_is(from->bytes, from->length, text);
+}
+
+/* Whether it is what lite3_build builds. */
+bool lite3_message_is_right(const uint8_t *bytes, size_t length) {
+  int64_t lap;
+  double seconds;
+  return event_is(bytes, length, "lap_complete") &&
+         !lite3_get_i64(bytes, length, 0, "lap", &lap) && lap == 55 &&
+         !lite3_get_f64(bytes, length, 0, "time_sec", &seconds) && seconds == 88.427;
 }
 
 int lite3_set_literal(lite3_buffer *to, size_t times) {

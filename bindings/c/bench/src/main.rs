@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! [LITE3=CHECKOUT] cargo run --release -p livebuf-c-bench \
-//!     [-- [--quick] [--json FILE] DIRECTORY-OF-TWITTER.JSON]
+//!     [-- [--quick] [--filter NAME] [--json FILE] DIRECTORY-OF-TWITTER.JSON]
 //! ```
 //!
 //! The second table compares C through LiveBuf with C through Lite³, where `LITE3` names a
@@ -121,11 +121,17 @@ fn contest(operations: usize, mut c: impl FnMut(), mut rust: impl FnMut()) -> [V
     batches
 }
 
-fn line(name: &str, times: [Vec<f64>; 2], target: &str) {
+/// Times and prints a task of C and Rust, whose answers were compared.
+fn line(name: &str, target: &str, operations: usize, c: impl FnMut(), rust: impl FnMut()) {
+    let task = format!("c-and-rust/{name}");
+    if !results::wanted(&task) {
+        return;
+    }
+    let times = contest(operations, c, rust);
     let [c, rust] = [0, 1].map(|at| times[at][0]);
     println!("| {name} | {c:.1} | {rust:.1} | {:.2} | {target} |", c / rust);
     let [c, rust] = &times;
-    results::add(&format!("c-and-rust/{name}"), &[("livebuf, C", c), ("livebuf, Rust", rust)]);
+    results::add(&task, &[("livebuf, C", c), ("livebuf, Rust", rust)]);
 }
 
 /// Opens bytes for C.
@@ -182,39 +188,56 @@ fn small() -> Result<()> {
         |value: Value<'_, Valid>| value.get("lap").and_then(|it| it.as_i64()).unwrap_or(0);
     let by_key =
         |value: Value<'_, Valid>| value.get(&remembered).and_then(|it| it.as_i64()).unwrap_or(0);
-    let times = contest(
+    ensure!(by_name(value) == 55 && by_key(value) == 55);
+    line(
+        "get an i64 by literal key",
+        "20 ns",
         TIMES,
         || {
             black_box(unsafe { c_get_literal(doc_read, TIMES) });
         },
         || rust_get(&by_name),
     );
-    line("get an i64 by literal key", times, "20 ns");
-    let times = contest(
+    line(
+        "get an i64 by remembered key",
+        "8 ns",
         TIMES,
         || {
             black_box(unsafe { c_get_key(doc_read, key.as_ptr(), TIMES) });
         },
         || rust_get(&by_key),
     );
-    line("get an i64 by remembered key", times, "8 ns");
-    let times = contest(
+    line(
+        "the same, livebuf_get_key_i64_or",
+        "8 ns",
         TIMES,
         || {
             black_box(unsafe { c_get_key_or(doc_read, key.as_ptr(), TIMES) });
         },
         || rust_get(&by_key),
     );
-    line("the same, livebuf_get_key_i64_or", times, "8 ns");
 
     let doc = &raw mut *doc;
+    for (count, by_key) in [(6, false), (8, true)] {
+        match by_key {
+            true => editor.set(root, &remembered, count)?,
+            false => editor.set(root, "lap", count)?,
+        };
+        let root = livebuf::Doc::open(editor.as_bytes())?.validate()?.root();
+        ensure!(root.get("lap").is_some_and(|lap| lap == count));
+    }
     let mut set = |at: &dyn Fn(&mut Editor<&mut [u8]>, i64)| {
         for value in 0..TIMES as i64 {
             at(&mut editor, value);
         }
     };
-    unsafe { ensure!(c_set_literal(doc, 7) == 0 && c_get_literal(doc, 1) == 6) };
-    let times = contest(
+    unsafe {
+        ensure!(c_set_literal(doc, 7) == 0 && c_get_literal(doc, 1) == 6);
+        ensure!(c_set_key(doc, key.as_ptr(), 9) == 0 && c_get_literal(doc, 1) == 8);
+    }
+    line(
+        "set an existing i64 by literal key",
+        "20 ns",
         TIMES,
         || {
             black_box(unsafe { c_set_literal(doc, TIMES) });
@@ -225,8 +248,9 @@ fn small() -> Result<()> {
             });
         },
     );
-    line("set an existing i64 by literal key", times, "20 ns");
-    let times = contest(
+    line(
+        "set an existing i64 by remembered key",
+        "20 ns",
         TIMES,
         || {
             black_box(unsafe { c_set_key(doc, key.as_ptr(), TIMES) });
@@ -237,7 +261,6 @@ fn small() -> Result<()> {
             });
         },
     );
-    line("set an existing i64 by remembered key", times, "20 ns");
 
     let names = KEYS.map(|key| CString::new(key).unwrap_or_default());
     let keys = [names[0].as_ptr(), names[1].as_ptr(), names[2].as_ptr()];
@@ -252,7 +275,9 @@ fn small() -> Result<()> {
     let mut others = buffers.clone();
     let (status, length) = by_c(c_build, &mut buffers[0]);
     ensure!(status == 0 && build_message(&mut others[0])?.as_bytes() == &buffers[0][..length]);
-    let times = contest(
+    line(
+        "build the three-field message, three calls",
+        "85 ns",
         32,
         || {
             buffers.iter_mut().for_each(|buffer| {
@@ -265,10 +290,11 @@ fn small() -> Result<()> {
             });
         },
     );
-    line("build the three-field message, three calls", times, "85 ns");
     let (status, length) = by_c(c_build_at_once, &mut buffers[0]);
     ensure!(status == 0 && build_at_once(&mut others[0])?.as_bytes() == &buffers[0][..length]);
-    let times = contest(
+    line(
+        "build the three-field message, one call",
+        "85 ns",
         32,
         || {
             buffers.iter_mut().for_each(|buffer| {
@@ -281,7 +307,6 @@ fn small() -> Result<()> {
             });
         },
     );
-    line("build the three-field message, one call", times, "85 ns");
     Ok(())
 }
 
@@ -312,7 +337,9 @@ fn twitter(json: &[u8]) -> Result<()> {
     ensure!(text(found.text) == expected.text.as_bytes());
     ensure!(text(found.screen_name) == expected.screen_name.as_bytes());
     ensure!(found.retweet_count == expected.retweet_count);
-    let times = contest(
+    line(
+        "twitter: top_tweet",
+        "1.3",
         1,
         || {
             black_box(unsafe { c_top_tweet(doc, black_box(MOST), top.as_mut_ptr()) });
@@ -321,7 +348,6 @@ fn twitter(json: &[u8]) -> Result<()> {
             black_box(rust::top_tweet(black_box(root), MOST));
         },
     );
-    line("twitter: top_tweet", times, "1.3");
 
     let mut partial = vec![MaybeUninit::<PartialTweet>::uninit(); 200];
     let count = unsafe { c_partial_tweets(doc, partial.as_mut_ptr().cast(), 200) };
@@ -338,7 +364,9 @@ fn twitter(json: &[u8]) -> Result<()> {
         ensure!(found.retweet_count == expected.retweet_count);
         ensure!(found.favorite_count == expected.favorite_count);
     }
-    let times = contest(
+    line(
+        "twitter: partial_tweets",
+        "1.3",
         1,
         || {
             black_box(unsafe { c_partial_tweets(doc, partial.as_mut_ptr().cast(), 200) });
@@ -348,11 +376,12 @@ fn twitter(json: &[u8]) -> Result<()> {
             black_box(rust::partial_tweets(black_box(root), &mut expected));
         },
     );
-    line("twitter: partial_tweets", times, "1.3");
 
     let expected = rust::find_tweet(root, FIND_ID).context("the tweet")?;
     ensure!(text(unsafe { c_find_tweet(doc, FIND_ID) }) == expected.as_bytes());
-    let times = contest(
+    line(
+        "twitter: find_tweet",
+        "1.3",
         1,
         || {
             black_box(unsafe { c_find_tweet(doc, black_box(FIND_ID)) });
@@ -361,14 +390,15 @@ fn twitter(json: &[u8]) -> Result<()> {
             black_box(rust::find_tweet(black_box(root), FIND_ID));
         },
     );
-    line("twitter: find_tweet", times, "1.3");
 
     let mut ids = vec![0; 400];
     let count = unsafe { c_distinct_user_id(doc, ids.as_mut_ptr(), ids.len()) };
     let mut expected = Vec::new();
     rust::distinct_user_id(root, &mut expected).context("ids")?;
     ensure!(ids[..count] == expected);
-    let times = contest(
+    line(
+        "twitter: distinct_user_id",
+        "1.3",
         1,
         || {
             black_box(unsafe { c_distinct_user_id(doc, ids.as_mut_ptr(), ids.len()) });
@@ -378,7 +408,6 @@ fn twitter(json: &[u8]) -> Result<()> {
             black_box(rust::distinct_user_id(black_box(root), &mut expected));
         },
     );
-    line("twitter: distinct_user_id", times, "1.3");
     Ok(())
 }
 
@@ -390,6 +419,10 @@ fn main() -> Result<()> {
             Some("--quick") => QUICK.store(true, Relaxed),
             Some("--json") => {
                 json_file = Some(PathBuf::from(arguments.next().context("--json FILE")?));
+            }
+            Some("--filter") => {
+                let part = arguments.next().context("--filter NAME")?;
+                results::want(&part.to_string_lossy());
             }
             Some("--rows") => rows_only = true,
             Some("--stamps") => stamps_only = true,

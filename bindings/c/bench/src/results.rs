@@ -1,14 +1,26 @@
 //! What the tasks took, for `bench/run.py`.
 
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 static RESULTS: Mutex<Vec<Value>> = Mutex::new(Vec::new());
 
-/// Keeps nanoseconds of competitors, which are sorted.
+/// What names of tasks must have in them.
+static PART: OnceLock<String> = OnceLock::new();
+
+pub(crate) fn want(part: &str) {
+    let _ = PART.set(part.to_owned());
+}
+
+pub(crate) fn wanted(task: &str) -> bool {
+    PART.get().is_none_or(|part| task.contains(part.as_str()))
+}
+
+/// Keeps nanoseconds of competitors, which are sorted. What differs in an answer has ended the
+/// run before it.
 pub(crate) fn add(task: &str, competitors: &[(&str, &[f64])]) {
     let competitors: Vec<Value> = competitors
         .iter()
@@ -25,7 +37,12 @@ pub(crate) fn add(task: &str, competitors: &[(&str, &[f64])]) {
         })
         .collect();
     if let Ok(mut results) = RESULTS.lock() {
-        results.push(json!({ "task": task, "unit": "s", "competitors": competitors }));
+        results.push(json!({
+            "task": task,
+            "unit": "s",
+            "answers_compared": true,
+            "competitors": competitors,
+        }));
     }
 }
 

@@ -2,6 +2,8 @@
    keys in each object. lite3.c does the same on a Lite³ buffer. */
 #include "rows.h"
 
+#include <string.h>
+
 int64_t c_sum_rows(const livebuf_doc *doc) {
   livebuf_iter rows;
   int64_t sum = 0;
@@ -83,6 +85,11 @@ int c_set_text(livebuf_doc *doc, size_t times) {
     failed |= livebuf_set_str(doc, LIVEBUF_ROOT, "event", i & 1 ? "lap_complete" : "lap_finished");
   }
   return failed;
+}
+
+bool c_event_is(const livebuf_doc *doc, const char *text) {
+  livebuf_str found = livebuf_get_str(livebuf_get(livebuf_root(doc), "event"));
+  return found.length == strlen(text) && !memcmp(found.data, text, found.length);
 }
 
 /* Three fields by three calls with literal keys. */
