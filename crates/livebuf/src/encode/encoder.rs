@@ -18,18 +18,11 @@ use alloc::vec::Vec;
 
 /// Builds a document from events, as JSON would give them.
 ///
-<<<<<<< HEAD
-/// The same events give the same bytes (profile `livebuf-1`). Memory beside the
-/// result: the text of the outermost open array, or map of similar objects; 9 bytes for each value of the open containers,
-/// and 4 for each whose place is listed while columns are planned; 2 for each slot of a dictionary, and about 60 for each of its texts;
-/// about 50 for each key of a distinct key list; about 50 for each different text of 8 to 1,024
-/// bytes that is searched. Lists grow ahead of what they hold, so it may be twice as much.
-=======
 /// The same events give the same bytes (profile `livebuf-1`).
 ///
 /// Beside the result it takes memory, in bytes:
 ///
-/// - the text of the outermost open array;
+/// - the text of the outermost open array, or map of similar objects;
 /// - 9 for each value of the open containers, and 4 for each whose place is listed while columns
 ///   are planned;
 /// - 2 for each slot of a dictionary, and about 60 for each of its texts;
@@ -37,7 +30,6 @@ use alloc::vec::Vec;
 /// - about 50 for each different text of 8 to 1,024 bytes that is searched.
 ///
 /// Lists grow ahead of their contents, so it may be twice as much.
->>>>>>> pages
 ///
 /// ```
 /// use livebuf::Encoder;
