@@ -39,7 +39,6 @@ mod peers;
     missing_docs,
     rust_2018_idioms,
     unreachable_pub,
-    unsafe_code,
     reason = "made by capnpc, which wants to be at the root"
 )]
 #[path = "peers/peers_capnp.rs"]
