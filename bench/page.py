@@ -416,21 +416,29 @@ def score(found: dict[str, Any]) -> tuple[int, int]:
     return won, len(pairs)
 
 
-# Families of tasks that have a section of their own, beside that of all figures.
-SHOWN = ("graph of ", "vectors of ", "lists/10000 ", "bytes after ")
+# Families of tasks that have a section of their own: its name in page.md, the program, and how
+# the tasks' names begin.
+SECTIONS = {
+    "python_concurrency": ("python", "Concurrency, "),
+    "python_memory": ("python", "Peak memory, "),
+    "python_coordinates": ("python", "Coordinates, "),
+    "python_stored": ("python", "stored/Redis"),
+    "rust_graph": ("rust", "graph of "),
+    "rust_vectors": ("rust", "vectors of "),
+    "rust_lists": ("rust", "lists/10000 "),
+    "rust_bytes": ("rust", "bytes after "),
+}
 
 
 def _families(
-    found: dict[str, Any], program: str, wanted: Callable[[str], bool] = lambda _: True
+    found: dict[str, Any], program: str, wanted: Callable[[Task], bool]
 ) -> list[str]:
-    """Figures of a program, a table for each family."""
+    """Figures of a program's tasks, a table for each family."""
     grouped: dict[str, list[Task]] = {}
-    for task in found["programs"].get(program, {}).get("results", []):
+    for task in filter(wanted, found["programs"].get(program, {}).get("results", [])):
         grouped.setdefault(family(task), []).append(task)
     parts = []
     for name, members in grouped.items():
-        if not wanted(name):
-            continue
         columns = [task["task"].rpartition("/")[2] for task in members]
         names = dict.fromkeys(each["name"] for task in members for each in task["competitors"])
         rows = []
@@ -442,11 +450,6 @@ def _families(
             rows.append([competitor, *cells])
         parts.append(f"**{_escape(name)}**\n\n{_table(rows, ['', *map(_escape, columns)])}")
     return parts
-
-
-def shown_families(found: dict[str, Any], start: str) -> str:
-    tables = _families(found, "rust", lambda name: name.startswith(start))
-    return "\n\n".join(tables) or "Not in this run."
 
 
 def _escape(text: str) -> str:
@@ -499,20 +502,16 @@ def _crossings(found: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
-# Families of Python's tasks that have a section of their own.
-SECTIONS = {
-    "python_concurrency": "Concurrency, ",
-    "python_memory": "Peak memory, ",
-    "python_coordinates": "Coordinates, ",
-    "python_stored": "stored/Redis",
-}
-
-
-def _section(found: dict[str, Any], start: str) -> str:
-    results = found["programs"].get("python", {}).get("results", [])
-    chosen = [task for task in results if task["task"].startswith(start)]
-    tables = _families({"programs": {"python": {"results": chosen}}}, "python")
+def _section(found: dict[str, Any], program: str, start: str) -> str:
+    tables = _families(found, program, lambda task: task["task"].startswith(start))
     return "\n\n".join(tables) or "Not in this run."
+
+
+def _others(found: dict[str, Any], program: str) -> str:
+    """Figures of a program that no section has."""
+    starts = tuple(start for its, start in SECTIONS.values() if its == program)
+    tables = _families(found, program, lambda task: not task["task"].startswith(starts))
+    return "\n\n".join(tables)
 
 
 def answers_compared(found: dict[str, Any]) -> str:
@@ -522,7 +521,7 @@ def answers_compared(found: dict[str, Any]) -> str:
         results = result["results"]
         flags = [task.get("answers_compared") for task in results]
         if None in flags:
-            parts.append(f"{program} does not record it")
+            parts.append(f"{program} keeps no such mark")
             continue
         others = [task["task"] for task, flag in zip(results, flags, strict=True) if not flag]
         text = f"{sum(flags)} of {len(flags)} of {program}"
@@ -568,18 +567,9 @@ def page(found: dict[str, Any], source: str) -> str:
         "features": features(),
         "answers_compared": answers_compared(found),
         "example": example(),
-        **{name: _section(found, start) for name, start in SECTIONS.items()},
+        **{name: _section(found, *which) for name, which in SECTIONS.items()},
         "skipped": "\n".join(skipped) or "- nothing",
-        **{
-            f"figures_{program}": "\n\n".join(
-                _families(found, program, lambda name: not name.startswith(SHOWN))
-            )
-            for program in ("rust", "python", "c")
-        },
-        **{
-            f"shown_{start.partition(' ')[0].partition('/')[0]}": shown_families(found, start)
-            for start in SHOWN
-        },
+        **{f"figures_{program}": _others(found, program) for program in ("rust", "python", "c")},
     }
     for name, text in fill.items():
         template = template.replace("{{" + name + "}}", text)
