@@ -122,11 +122,11 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
 
     #[inline(never)]
     fn members(&self) -> Result<Members<'de, 'w, M>> {
-        let object = self.object()?;
+        let object = self.held(self.value.object())?;
         let at = self.value.raw().cell & 0xFFFF_FFFF;
         let left = self.walk.descend(self.left, at, object.places())?;
-        let iter = object.iter();
-        if iter.len() != object.len() {
+        let iter = object.iter_uncounted();
+        if !object.is_row() && iter.len() != object.len() {
             // A damaged header: its entries are not to be had.
             return Err(Error::new(ErrorKind::BadCount, at).into());
         }
@@ -147,11 +147,19 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
     #[inline]
     fn visit_object<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         let mut members = self.members()?;
-        let count = members.iter.len();
         let value = visitor.visit_map(&mut members)?;
-        match members.iter.len() {
-            0 => Ok(value),
-            _ => Err(SerdeError::invalid_length(count, &"fewer elements in map")),
+        match members.iter.next() {
+            None => Ok(value),
+            Some(_) => Err(self.has_more()),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_more(&self) -> SerdeError {
+        match self.object() {
+            Ok(object) => SerdeError::invalid_length(object.len(), &"fewer elements in map"),
+            Err(error) => error,
         }
     }
 
@@ -161,7 +169,7 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
         let single = || SerdeError::invalid_value(Unexpected::Map, &"object with a single key");
         let Members { mut iter, walk, left, .. } = self.members()?;
         let (variant, value) = M::item_result(iter.next().ok_or_else(single)?)?;
-        if iter.len() != 0 {
+        if iter.next().is_some() {
             return Err(single());
         }
         walk.member(variant)?;
@@ -507,7 +515,7 @@ impl<'de, M: Mode> MapAccess<'de> for Members<'de, '_, M> {
         seed.deserialize(place).map_err(|error| error.below_key(key))
     }
 
-    /// Exact, and bounded by the bytes that the entries lie in.
+    /// Exact but for rows with missing members, and bounded by the bytes of the entries.
     fn size_hint(&self) -> Option<usize> {
         Some(self.iter.len())
     }

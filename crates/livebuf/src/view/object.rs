@@ -454,6 +454,26 @@ impl<'a, M: Mode> Object<'a, M> {
     /// ```
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn iter(&self) -> Fields<'a, M> {
+        self.fields(self.len())
+    }
+
+    /// The same, without counting the members of a row. The iterator's length is the most that
+    /// there may be.
+    #[cfg(feature = "serde")]
+    pub(crate) fn iter_uncounted(&self) -> Fields<'a, M> {
+        self.fields(match self.body {
+            Body::Row(_) => u32::MAX as usize,
+            _ => self.len(),
+        })
+    }
+
+    /// Whether it is a row of a table.
+    #[cfg(feature = "serde")]
+    pub(crate) fn is_row(&self) -> bool {
+        matches!(self.body, Body::Row(_))
+    }
+
+    fn fields(&self, remaining: usize) -> Fields<'a, M> {
         let back = match self.body {
             Body::Row(row) => {
                 let extra = row.extra(self.mode, self.bytes).ok().flatten();
@@ -463,7 +483,7 @@ impl<'a, M: Mode> Object<'a, M> {
         };
         let order = self.order();
         let back = back + order.len() as u32;
-        Fields { object: *self, order, front: 0, back, remaining: self.len(), shape: None }
+        Fields { object: *self, order, front: 0, back, remaining, shape: None }
     }
 
     /// The members from a [position](Fields::position) of an earlier iteration on.
@@ -904,7 +924,8 @@ impl<'a, M: Mode> Fields<'a, M> {
                 self.front += 1;
                 self.front - 1
             };
-            let object = self.object;
+            // Not copied: a row's few words were stored one by one just before.
+            let object = &self.object;
             let Some(slot) = object.slot_at(self.order, slot) else { continue };
             let member = match object.raw_at(slot) {
                 Ok(raw) if raw.tag == TAG_HOLE => continue,
