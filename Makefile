@@ -218,6 +218,7 @@ lint-python: $(VENV)/test
 lint-rust:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy -p livebuf-bench --all-features -- -D warnings
 	$(CARGO) clippy -p livebuf --no-default-features -- -D warnings
 	$(CARGO) clippy -p livebuf --no-default-features --features alloc -- -D warnings
 	$(CARGO) clippy -p livebuf --no-default-features --features delta -- -D warnings

@@ -46,6 +46,7 @@ class StoredDocument:
                 revision = int(pipe.get(f"{self.key}:revision") or 0)
                 if revision != self.revision:
                     self.doc = livebuf.Document(pipe.get(self.key)).editable()
+                    self.doc.validate()  # Else edits of text append, and the value grows.
                 self.revision = -1  # Of no document, until all of it is stored.
                 with self.doc.recording() as changes:
                     change(self.doc)
