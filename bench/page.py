@@ -430,9 +430,7 @@ SECTIONS = {
 }
 
 
-def _families(
-    found: dict[str, Any], program: str, wanted: Callable[[Task], bool]
-) -> list[str]:
+def _families(found: dict[str, Any], program: str, wanted: Callable[[Task], bool]) -> list[str]:
     """Figures of a program's tasks, a table for each family."""
     grouped: dict[str, list[Task]] = {}
     for task in filter(wanted, found["programs"].get(program, {}).get("results", [])):

@@ -155,7 +155,7 @@ def test_tasks_say_whether_all_answers_were_compared(modules: dict[str, ModuleTy
     assert report.failed == ["work: peer gives another answer"]
     found = {"programs": {"python": {"results": report.results[:2]}, "rust": {"results": [{}]}}}
     said = modules["page"].answers_compared(found)
-    assert said == "1 of 2 of python (not title/one is not), rust does not record it"
+    assert said == "1 of 2 of python (not title/one is not), rust keeps no such mark"
 
 
 def test_peak_memory_is_that_of_the_task(

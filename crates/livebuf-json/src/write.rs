@@ -526,11 +526,11 @@ fn is_clean(block: &[u8; 16]) -> bool {
 #[inline(always)]
 fn are_clean(word: u64) -> bool {
     const ONES: u64 = u64::MAX / 255;
-    let (quotes, slashes) = (word ^ ONES * b'"' as u64, word ^ ONES * b'\\' as u64);
+    let (quotes, slashes) = (word ^ (ONES * b'"' as u64), word ^ (ONES * b'\\' as u64));
     let control = word.wrapping_sub(ONES * 0x20) & !word;
     let quote = quotes.wrapping_sub(ONES) & !quotes;
     let slash = slashes.wrapping_sub(ONES) & !slashes;
-    (control | quote | slash) & ONES << 7 == 0
+    (control | quote | slash) & (ONES << 7) == 0
 }
 
 #[inline(always)]
