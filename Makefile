@@ -20,7 +20,7 @@ HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
 .PHONY: demo test test-rust test-python test-engines test-parquet test-sqlite test-duckdb test-size test-features test-long \
 	test-files test-address test-thread test-miri test-32 test-shared python-debug fuzz coverage lint \
-	lint-rust lint-python fmt bench bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
+	lint-rust lint-python fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
 	python bench-python bench-engines docs release
 
 # Counting what look-ups touch is compiled in here and nowhere else.
@@ -231,6 +231,10 @@ fmt:
 # made of it. `ARGS=--quick` takes five minutes after building, ONLY=twitter one part.
 bench: python $(VENV)/bench
 	$(VENV)/bin/python bench/run.py $(if $(filter-out files::,$(ONLY)),--only "$(ONLY)") $(ARGS)
+
+# The answers of all libraries of the Rust benchmarks, compared, and nothing timed.
+bench-answers:
+	$(CARGO) run --quiet -p livebuf-bench --features peers -- --count --quick
 
 # The page again, from the results that it shows or from FILE.
 bench-page: $(VENV)/bench

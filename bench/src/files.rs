@@ -49,7 +49,7 @@ fn run_size(directory: &Path, size: u64, effort: Effort, report: &mut Report) ->
 
     let (mut ours, mut closing, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
     let start = Instant::now();
-    let rounds = 100 * effort.minimum_rounds as usize;
+    let rounds = (100 * effort.minimum_rounds as usize).max(1);
     let mut round = 0u64;
     while ours.len() < rounds || start.elapsed() < effort.budget {
         round += 1;

@@ -332,7 +332,10 @@ static inline livebuf_status livebuf_init_array(livebuf_doc *doc, uint8_t *buffe
  * header; LIVEBUF_READ_ONLY where this version can read but not edit it.
  * Threads: an edit.
  */
-livebuf_status livebuf_open(livebuf_doc *doc, uint8_t *buffer, size_t length, size_t capacity);
+livebuf_status livebuf_open(livebuf_doc *doc,
+                            uint8_t *buffer,
+                            size_t length,
+                            size_t capacity);
 
 /**
  * Opens a document to be read only, in constant time. Its bytes are never written.

@@ -417,7 +417,7 @@ impl<S: Storage> Encoder<S> {
     /// encoder.begin_array_of(numbers.len())?;
     /// numbers.iter().try_for_each(|&number| encoder.f64(number))?;
     /// encoder.end_array()?;
-    /// assert_eq!(encoder.finish()?.root().len(), Some(2));
+    /// assert_eq!(encoder.finish()?.doc().root().len()?, Some(2));
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     #[inline]
