@@ -403,10 +403,11 @@ impl<S: Storage> Encoder<S> {
         self.begin(State::Array)
     }
 
-    /// Begins an array of so many elements. As [`begin_array`](Self::begin_array), but of an
-    /// array that is in no other, memory is taken at once, as many of its first elements need.
-    /// That saves half of the time for a large one. A wrong number costs time or memory, nothing
-    /// else; one that comes from untrusted data should be bounded.
+    /// Begins an array of so many elements, as [`begin_array`](Self::begin_array) does.
+    ///
+    /// For an array that is in no other one, memory for all elements is taken at once, by the
+    /// size of the first ones. Large arrays take up to half of the time then. A wrong number
+    /// costs time or memory, and nothing else. Bound a number that comes from untrusted data.
     ///
     /// # Errors
     /// As [`begin_object`](Self::begin_object).
@@ -739,9 +740,10 @@ impl<S: Storage> Encoder<S> {
 
     // --- a map that begins anew ---------------------------------------------
 
-    /// The innermost object becomes a map, and its members are similar objects. They should wait
-    /// from the first one on, to become rows. So what was written is given once more, from the
-    /// first event on. False where that is not so, or would be too much to give again.
+    /// Called when the innermost object becomes a map. If its members are similar objects, they
+    /// should wait from the first one on, to become rows. So the encoder begins again: it gives
+    /// itself all values so far, from the bytes that it wrote. False if the members are not
+    /// similar, or if too much would be repeated.
     #[cold]
     fn begin_anew(&mut self) -> Result<bool> {
         let (depth, used, repeated) = (self.frames.len(), self.out.used, self.repeated);
