@@ -743,14 +743,14 @@ impl<S: Storage> Encoder<S> {
     /// Called when the innermost object becomes a map. If its members are similar objects, they
     /// should wait from the first one on, to become rows. So the encoder begins again: it gives
     /// itself all values so far, from the bytes that it wrote. False if the members are not
-    /// similar, or if too much would be repeated.
+    /// similar, and where it was done before: later maps would repeat all that is before them.
     #[cold]
     fn begin_anew(&mut self) -> Result<bool> {
         let (depth, used, repeated) = (self.frames.len(), self.out.used, self.repeated);
         let Some((object, around)) = self.frames.split_last() else { return Ok(false) };
         // Of each object around, the last member must be the one that is open.
         let in_order = !self.replaced && around.iter().all(|frame| frame.state == State::Value);
-        let may = in_order && self.outermost.is_none() && repeated <= used / 8;
+        let may = in_order && self.outermost.is_none() && repeated == 0;
         if !may || !self.may_be_rows(object.start) {
             return Ok(false);
         }
