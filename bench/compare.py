@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,12 @@ def checkout(name: str) -> Path:
     return folder
 
 
+def peers(folder: Path) -> str:
+    """The feature of the graph, vectors and lists, which older commits do not have."""
+    manifest = tomllib.loads((folder / "bench" / "Cargo.toml").read_text(encoding="utf-8"))
+    return "peers" if "peers" in manifest.get("features", {}) else ""
+
+
 def instructions(program: Program, only: str) -> Times:
     """Instructions of each competitor's work, once, by callgrind."""
     if shutil.which("valgrind") is None:
@@ -139,7 +146,8 @@ def main() -> int:
     programs = {}
     for name in (arguments.old, arguments.new):
         say(f"builds {name}")
-        programs[name] = Program("rust", checkout(name))
+        folder = checkout(name)
+        programs[name] = Program("rust", folder, features=peers(folder))
         programs[name].make()
     flags = [] if arguments.full else ["--quick"]
     flags += ["--filter", arguments.only] if arguments.only else []

@@ -546,7 +546,7 @@ def page(found: dict[str, Any], source: str) -> str:
     seconds = sum(result["seconds"] for result in found["programs"].values())
     headers = ["the worst task of a group", "from", "LiveBuf", "peer", "ratio", "lost"]
     fill = {
-        "kind": "a quick run: provisional figures" if found["quick"] else "a full run",
+        "kind": "A quick run: provisional figures" if found["quick"] else "A full run",
         "date": found["date"],
         "commit": found["commit"],
         "source": source,

@@ -46,7 +46,7 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool], data: Pat
         return
     inputs: dict[str, Callable[[], bytes]] = {
         "100,000 rows of coordinates": _coordinates,
-        "10,000 like objects, random": lambda: _lines(objects(10_000, "random")),
+        "10,000 similar objects, random": lambda: _lines(objects(10_000, "random")),
         "4,000 tweets' users": lambda: _lines(_users(data)),
     }
     for name, make in inputs.items():

@@ -1,4 +1,4 @@
-"""The data-definition paper's list of like objects: bytes, writing and reading."""
+"""The data-definition paper's list of similar objects: bytes, writing and reading."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _size(
     codecs: dict[str, tuple[Callable[[Any], bytes], Callable[[Any], Any]]],
 ) -> None:
     workload = f"objects/{count} {kind}"
-    title = f"{count:,} like objects, {kind}"
+    title = f"{count:,} similar objects, {kind}"
     value = objects(count, kind)
     data = {}
     for name, (dumps, loads) in codecs.items():

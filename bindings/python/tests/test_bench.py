@@ -87,7 +87,7 @@ def test_the_page_says_where_we_lose_and_that_a_quick_run_is_one(
     assert page.losses(found) == [row]
     assert page.score(found) == (1, 3)
     text = page.page(found, "bench/results/x.json")
-    assert "**a quick run: provisional figures**" in text and "{{" not in text
+    assert "**A quick run: provisional figures**" in text and "{{" not in text
     assert "a reason" in text and "3 tasks have a peer" in text
 
 
