@@ -15,7 +15,9 @@ fn main() {
     };
     build("-Wextra").file("src/tasks.c").compile("livebuf_c_tasks");
     // As Lite³ is.
-    build("-march=native").files(["src/rows.c", "src/stamp.c"]).compile("livebuf_c_rows");
+    build("-march=native")
+        .files(["src/maps.c", "src/rows.c", "src/stamp.c"])
+        .compile("livebuf_c_rows");
     if let Some(lite3) = std::env::var_os("LITE3").map(PathBuf::from) {
         println!("cargo::rustc-cfg=lite3");
         build("-march=native")

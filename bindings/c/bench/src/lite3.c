@@ -234,3 +234,58 @@ int lite3_set_text(lite3_buffer *to, size_t times) {
   }
   return failed;
 }
+
+/* --- maps.c through Lite³ */
+
+enum { KEY_SIZE = 17 };
+
+lite3_buffer *lite3_memory(size_t capacity) {
+  lite3_buffer *made = malloc(sizeof *made);
+  made->bytes = aligned_alloc(64, (capacity + 63) / 64 * 64);
+  made->capacity = capacity;
+  return made;
+}
+
+int lite3_map_build(lite3_buffer *to, const char *keys, size_t count) {
+  int failed = lite3_init_obj(to->bytes, &to->length, to->capacity);
+  for (size_t i = 0; i < count; i++) {
+    failed |= lite3_set_i64(to->bytes, &to->length, 0, to->capacity, keys + i * KEY_SIZE,
+                            (int64_t)i);
+  }
+  return failed;
+}
+
+int64_t lite3_map_sum(const lite3_buffer *from, const char *keys, size_t count) {
+  int64_t sum = 0, value;
+  for (size_t i = 0; i < count; i++) {
+    if (!lite3_get_i64(from->bytes, from->length, 0, keys + i * KEY_SIZE, &value)) {
+      sum += value + 1;
+    }
+  }
+  return sum;
+}
+
+int lite3_map_overwrite(lite3_buffer *to, const char *keys, size_t count) {
+  int failed = 0;
+  for (size_t i = 0; i < count; i++) {
+    failed |= lite3_set_i64(to->bytes, &to->length, 0, to->capacity, keys + i * KEY_SIZE,
+                            (int64_t)i);
+  }
+  return failed;
+}
+
+int lite3_array_build(lite3_buffer *to, size_t count) {
+  int failed = lite3_init_arr(to->bytes, &to->length, to->capacity);
+  for (size_t i = 0; i < count; i++) {
+    failed |= lite3_arr_append_i64(to->bytes, &to->length, 0, to->capacity, (int64_t)(i * 7));
+  }
+  return failed;
+}
+
+int64_t lite3_array_sum(const lite3_buffer *from, const uint32_t *order, size_t count) {
+  int64_t sum = 0, value;
+  for (size_t i = 0; i < count; i++) {
+    if (!lite3_arr_get_i64(from->bytes, from->length, 0, order[i], &value)) sum += value;
+  }
+  return sum;
+}

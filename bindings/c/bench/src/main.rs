@@ -14,6 +14,7 @@
 // What this measures are calls of C; one comment for all calls of a task says why they may.
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
+mod maps;
 mod results;
 mod rows;
 mod rust;
@@ -85,12 +86,16 @@ const MOST: u64 = i32::MAX as u64;
 /// Whether contests are short.
 static QUICK: AtomicBool = AtomicBool::new(false);
 
+fn quick() -> bool {
+    QUICK.load(Relaxed)
+}
+
 /// Nanoseconds of an operation of C and of Rust, of all batches, which alternate; the fastest
 /// comes first.
 fn contest(operations: usize, mut c: impl FnMut(), mut rust: impl FnMut()) -> [Vec<f64>; 2] {
     const BATCH: Duration = Duration::from_micros(200);
     const ROUNDS: usize = 2000;
-    let longest = Duration::from_millis(if QUICK.load(Relaxed) { 100 } else { 2000 });
+    let longest = Duration::from_millis(if quick() { 100 } else { 2000 });
     let time = |work: &mut dyn FnMut(), repetitions: u32| {
         let start = ThreadTime::now();
         for _ in 0..repetitions {
@@ -444,6 +449,7 @@ fn main() -> Result<()> {
         }
     }
     rows::run(json.as_deref().ok())?;
+    maps::run()?;
     stamp::run()?;
     if let Some(path) = json_file {
         results::write(&path)?;

@@ -15,12 +15,27 @@ pub(crate) fn want(part: &str) {
     let _ = PART.set(part.to_owned());
 }
 
+/// Tasks in which a peer's answers differ, and how.
+static DIFFERENT: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
+
+/// Notes that a peer's answers differ in a task. It is timed all the same.
+#[cfg(lite3)]
+pub(crate) fn differ(task: &str, how: String) {
+    if let Ok(mut all) = DIFFERENT.lock() {
+        all.push((task.to_owned(), how));
+    }
+}
+
+fn differences() -> Vec<(String, String)> {
+    DIFFERENT.lock().map(|all| all.clone()).unwrap_or_default()
+}
+
 pub(crate) fn wanted(task: &str) -> bool {
     PART.get().is_none_or(|part| task.contains(part.as_str()))
 }
 
-/// Keeps nanoseconds of competitors, which are sorted. What differs in an answer has ended the
-/// run before it.
+/// Keeps nanoseconds of competitors, which are sorted. Another answer of ours has ended the run
+/// before it.
 pub(crate) fn add(task: &str, competitors: &[(&str, &[f64])]) {
     let competitors: Vec<Value> = competitors
         .iter()
@@ -40,7 +55,7 @@ pub(crate) fn add(task: &str, competitors: &[(&str, &[f64])]) {
         results.push(json!({
             "task": task,
             "unit": "s",
-            "answers_compared": true,
+            "answers_compared": differences().iter().all(|(other, _)| other != task),
             "competitors": competitors,
         }));
     }
@@ -49,10 +64,12 @@ pub(crate) fn add(task: &str, competitors: &[(&str, &[f64])]) {
 /// Writes all of them.
 pub(crate) fn write(path: &Path) -> Result<()> {
     let results = RESULTS.lock().map(|results| results.clone()).unwrap_or_default();
-    let skipped = match cfg!(lite3) {
+    let mut skipped = match cfg!(lite3) {
         true => Vec::new(),
-        false => vec!["Lite³: LITE3 named no checkout when this was compiled"],
+        false => vec!["Lite³: LITE3 named no checkout when this was compiled".to_owned()],
     };
+    skipped
+        .extend(differences().into_iter().map(|(task, how)| format!("answers in {task}: {how}")));
     let all = json!({ "results": results, "skipped": skipped, "failed": [] });
     std::fs::write(path, serde_json::to_string_pretty(&all)?)
         .with_context(|| format!("cannot write {}", path.display()))

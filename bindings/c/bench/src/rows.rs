@@ -107,7 +107,12 @@ fn reader(document: DocBuf) -> Result<*const livebuf_doc> {
 }
 
 /// One line: LiveBuf, and Lite³ where it is there.
-fn row(name: &str, operations: usize, mut livebuf: impl FnMut(), lite3: Option<&mut dyn FnMut()>) {
+pub(crate) fn row(
+    name: &str,
+    operations: usize,
+    mut livebuf: impl FnMut(),
+    lite3: Option<&mut dyn FnMut()>,
+) {
     let task = format!("c/{name}");
     if !results::wanted(&task) {
         return;
@@ -140,6 +145,7 @@ macro_rules! theirs {
         None
     };
 }
+pub(crate) use theirs;
 
 const ROWS: i64 = 524_288;
 
