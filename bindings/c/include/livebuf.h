@@ -892,6 +892,31 @@ static inline void livebuf_clear_error(livebuf_doc *doc);
 livebuf_value livebuf_get_n(livebuf_value object, const char *key, size_t length);
 
 /**
+ * The same of the object at an address. The inline livebuf_get and livebuf_get_n call it: the 32
+ * bytes of a value that is passed by itself are copied through memory, which takes as long as
+ * half of the look-up.
+ *
+ * Memory: borrows as `*object`. NULL: a value that is not there. Errors: in the value: a
+ * value that is no object has no members. Threads: a read.
+ */
+livebuf_value livebuf_get_in_n(const livebuf_value *object,
+                               const char *key,
+                               size_t length);
+
+/**
+ * What a table's column has for a row. The inline livebuf_get calls it where it has found the
+ * column, and does not read its kind itself.
+ *
+ * `object`: any value of the document. `column`: the offset of the column's header (FORMAT 6.3).
+ *
+ * Memory: borrows as `*object`. NULL: a value that is not there. Errors: in the value; any offset
+ * may be given. Threads: a read.
+ */
+livebuf_value livebuf_get_in_column(const livebuf_value *object,
+                                    uint64_t column,
+                                    uint32_t row);
+
+/**
  * The value at a JSON pointer (RFC 6901) of `length` bytes below this one; "" is itself.
  *
  * Memory: borrows as `value`. NULL: a value that is not there. Errors: in the value,
@@ -2963,7 +2988,8 @@ typedef struct {
   uint32_t tag;
 } livebuf_cell_;
 
-#define LIVEBUF_ASK_ 0x100u /* the library knows */
+#define LIVEBUF_ASK_ 0x100u        /* the library knows */
+#define LIVEBUF_ASK_COLUMN_ 0x101u /* it knows what the column at `cell` has in slot `position` */
 
 static inline livebuf_cell_ livebuf_cell_of_(uint32_t tag, uint64_t cell, uint64_t position) {
   livebuf_cell_ made;
@@ -3049,10 +3075,9 @@ LIVEBUF_ALWAYS_ int livebuf_in_shape_(
   return -1;
 }
 
-/* What the column with this header has in a slot (6.1, 6.2). */
+/* What the column with this header has in a slot (6.1, 6.2); `ask` where the library knows. */
 LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(
-    const uint8_t *bytes, uint64_t size, uint64_t header, uint32_t slot) {
-  const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
+    const uint8_t *bytes, uint64_t size, uint64_t header, uint32_t slot, livebuf_cell_ ask) {
   uint64_t first, second, data, at;
   uint32_t column, gaps;
   float single;
@@ -3160,7 +3185,8 @@ LIVEBUF_HOT_ livebuf_cell_ livebuf_member_(const livebuf_doc *doc, uint64_t obje
     found = livebuf_in_shape_(bytes, size, head >> 32, used, key, length, mix);
     /* What no column has may be among the extras. */
     if (found < 0) return found == -2 || livebuf_load4_(bytes + home + 20) ? ask : none;
-    return livebuf_in_column_(bytes, size, home + 24 + 16 * (uint64_t)found, row);
+    at = home + 24 + 16 * (uint64_t)found;
+    return livebuf_in_column_(bytes, size, at, row, livebuf_cell_of_(LIVEBUF_ASK_COLUMN_, at, row));
   }
   used = head >> 16 & 0xFF;
   if ((head & 0xFF) != 2) return ask;
@@ -3177,9 +3203,10 @@ LIVEBUF_HOT_ livebuf_cell_ livebuf_member_(const livebuf_doc *doc, uint64_t obje
    the library. */
 static inline livebuf_cell_ livebuf_element_(const livebuf_doc *doc, uint64_t array,
                                              size_t index) {
+  const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
   livebuf_cell_ found;
-  if (array >> 32 || index > 0x7FFFFFFFu) return livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
-  found = livebuf_in_column_(doc->bytes, doc->length, array, (uint32_t)index);
+  if (array >> 32 || index > 0x7FFFFFFFu) return ask;
+  found = livebuf_in_column_(doc->bytes, doc->length, array, (uint32_t)index, ask);
   if (!found.tag) found.tag = LIVEBUF_ASK_;
   return found;
 }
@@ -3194,6 +3221,11 @@ LIVEBUF_ALWAYS_ livebuf_value livebuf_of_(livebuf_value from, livebuf_cell_ foun
   value.tag = found.tag;
   value.status = found.tag ? LIVEBUF_OK : LIVEBUF_NOT_FOUND;
   return value;
+}
+
+/* The library reads a column. The object is a copy, so that only this way needs its address. */
+LIVEBUF_ALWAYS_ livebuf_value livebuf_get_in_column_(livebuf_value object, livebuf_cell_ place) {
+  return livebuf_get_in_column(&object, place.cell, place.position);
 }
 
 /* Whether this is a value of that tag, and its document was not edited since. */
@@ -3222,6 +3254,12 @@ LIVEBUF_ALWAYS_ livebuf_value livebuf_at_(livebuf_value array, size_t index) {
   return livebuf_at(array, index);
 }
 #define livebuf_at(array, index) livebuf_at_(array, index)
+
+LIVEBUF_ALWAYS_ livebuf_value livebuf_get_n_(livebuf_value object, const char *key,
+                                             size_t length) {
+  return livebuf_get_in_n(&object, key, length);
+}
+#define livebuf_get_n(object, key, length) livebuf_get_n_(object, key, length)
 
 LIVEBUF_ALWAYS_ livebuf_str livebuf_get_str_(livebuf_value value) {
   if (livebuf_is_(value, LIVEBUF_TAG_STRING)) {
@@ -3279,7 +3317,8 @@ LIVEBUF_THIN_ livebuf_value livebuf_get(livebuf_value object, const char *key) {
   if (__builtin_constant_p(length) && livebuf_is_(object, LIVEBUF_TAG_OBJECT)) {
     livebuf_cell_ found =
         livebuf_member_(object.doc, object.cell, key, length, livebuf_mix_(key, length));
-    if (found.tag != LIVEBUF_ASK_) return livebuf_of_(object, found);
+    if (found.tag < LIVEBUF_ASK_) return livebuf_of_(object, found);
+    if (found.tag == LIVEBUF_ASK_COLUMN_) return livebuf_get_in_column_(object, found);
   }
 #endif
   return livebuf_get_n(object, key, length);

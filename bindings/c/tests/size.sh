@@ -61,7 +61,7 @@ wrap="-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign"
 "$CC" -std=c11 -Os -Iinclude tests/buffer.c $wrap -L"$work" -llivebuf-small -Wl,--gc-sections -lm -o "$work/buffer"
 "$work/buffer" || failed=1
 
-functions "$(uname -m)" 389000 63500 "$library" flag_cc link_cc
+functions "$(uname -m)" 390000 63500 "$library" flag_cc link_cc
 if rustup target list --installed 2> "$work/rustup.log" | grep -qx thumbv7em-none-eabi; then
   $CARGO rustc --manifest-path ../../Cargo.toml -q -p livebuf-c --profile size --no-default-features \
     --features small --crate-type staticlib --target thumbv7em-none-eabi

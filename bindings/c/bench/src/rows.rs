@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 
 use anyhow::{Context as _, Result, ensure};
 use livebuf::DocBuf;
+use livebuf_c::context::livebuf_validate;
 use livebuf_c::document::{livebuf_doc, livebuf_open, livebuf_read};
 
 use crate::{FIND_ID, MOST, TIMES, contest, results, stamp};
@@ -209,6 +210,8 @@ unsafe fn small() -> Result<()> {
         let mut doc = MaybeUninit::<livebuf_doc>::uninit();
         ensure!(livebuf_open(doc.as_mut_ptr(), buffer.as_mut_ptr(), length, 256) == 0);
         let doc = doc.as_mut_ptr();
+        // As the program that made the document has it: text is written in place.
+        ensure!(livebuf_validate(doc) == 0);
         #[cfg(lite3)]
         let other = lite3::lite3_make(doc, 4096);
         #[cfg(lite3)]
@@ -247,6 +250,7 @@ unsafe fn small() -> Result<()> {
             },
             theirs!(lite3::lite3_set_text(other, TIMES)),
         );
+        ensure!(c_set_text(doc, TIMES) == 0, "an edit of text failed while it was timed");
     }
     Ok(())
 }

@@ -64,6 +64,8 @@ impl Block {
         Block::forwarded(bytes, (header >> 32) as u32)
     }
 
+    // Forced: a look-up in a map that was an object first takes 17 instructions less.
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn forwarded(bytes: &[u8], offset: u32) -> Result<Block> {
         let header = load_u64(bytes, offset as u64)?;
         if header as u8 == KIND_FORWARD {

@@ -12,7 +12,7 @@ use crate::block::record::{Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::round_up;
+use crate::format::bytes::{load_u64, round_up};
 use crate::format::cell::{Needle, owned_span, span_at};
 use crate::format::extended::Stored;
 use crate::format::layout::*;
@@ -354,6 +354,23 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             self.release(old);
         }
         Ok((new_tag, new_cell))
+    }
+
+    /// Writes text over text of the same length that its cell owns: the cell stays as it is.
+    /// `cell`: its position. False where this is not the case; nothing has changed then.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn overwrite_text(&mut self, cell: u64, text: &str) -> bool {
+        // A short text belongs into the cell.
+        let fits = text.len() > MAX_INLINE && text.len() <= self.space.limits().string as usize;
+        match load_u64(self.space.bytes(), cell).map(owned_span) {
+            Ok(Some((offset, length)))
+                if length as usize == text.len() && fits && self.space.trusted =>
+            {
+                self.space.write(offset.into(), text.as_bytes());
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Writes text over an owned span that has the room, or the end of the document

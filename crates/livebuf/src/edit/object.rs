@@ -7,7 +7,7 @@ use super::member::{Found, find_member};
 use super::new::{At, New};
 use super::parts::{key, new_shape, span};
 use super::sink::{Change, Sink, writer};
-use crate::block::map::{self, Map};
+use crate::block::map::{self, ByHash, Entries, Map};
 use crate::block::record::{Raw, Record, each_field};
 use crate::block::shape::{self, Shape};
 use crate::error::{Error, ErrorKind, Result};
@@ -334,6 +334,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     self.space.write_u64(cell, new_cell);
                     return Ok(None);
                 }
+                if cfg!(not(feature = "small"))
+                    && let New::Str(text) = new
+                    && old == TAG_STRING
+                    && self.overwrite_text(cell, text)
+                {
+                    return Ok(None);
+                }
                 self.replace(tag, cell, new, node)?
             }
             Found::Field(index, _) => self.fill_hole(node, record, index, new)?,
@@ -504,11 +511,39 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
     }
 
-    /// Sets or adds a map's entry: one way down the index for both.
+    /// Writes a number or the like over another one, or text over text of the same length, in the
+    /// entry that [`map::look_up`] found. False where this is not the case; nothing has changed
+    /// then.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn overwrite_entry(
+        &mut self,
+        (found, entries): (ByHash, Entries),
+        new: &New<'_>,
+    ) -> bool {
+        let ByHash::Entry(entry) = found else { return false };
+        let Ok(old) = entries.value(self.space.bytes(), entry) else { return false };
+        let cell = old.position.into();
+        match (old.tag, *new) {
+            _ if entries.keys_only => false,
+            (TAG_STRING, New::Str(text)) => self.overwrite_text(cell, text),
+            (TAG_NULL..=TAG_IMMEDIATE_LAST, _) => {
+                let Some((tag, value)) = new.immediate() else { return false };
+                if old.tag != tag {
+                    self.space.write_u8(entries.tag_at(entry), tag);
+                }
+                self.space.write_u64(cell, value);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Sets or adds a map's entry: one way down the index for both. `found`: by [`map::look_up`].
     pub(super) fn set_entry(
         &mut self,
         node: NodeId,
         map: Map,
+        found: ByHash,
         key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
@@ -516,7 +551,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return (self.table_edits()?.set_in_map)(self, node, map, key, new);
         }
         let bytes = self.space.bytes();
-        let plan = match map::plan_insert(bytes, &map, key.as_bytes())? {
+        let plan = match map::plan_insert_after(bytes, &map, key.as_bytes(), found)? {
             map::Place::New(plan) => plan,
             map::Place::Found(number) => {
                 let entry = map.entry(bytes, number)?;

@@ -208,7 +208,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 // The edit is about the row, not about this object.
                 self.handles.keep(node, node);
                 match container {
-                    Container::Map(map) => self.set_entry(extra, map, key, new),
+                    Container::Map(map) => {
+                        let (found, _) =
+                            map::look_up(self.space.bytes(), extra.home, key.as_bytes());
+                        self.set_entry(extra, map, found, key, new)
+                    }
                     Container::Record(record) => {
                         let value = self.set_field(extra, record, At::Key(key), new)?;
                         Ok(value.unwrap_or((TAG_NULL, 0)))

@@ -6,6 +6,7 @@ use super::handles::NodeId;
 use super::new::Detached;
 use super::new::{At, Child, New};
 use super::sink::Change;
+use crate::block::map::{self, ByHash};
 use crate::block::record::{Block, Raw};
 use crate::block::tensor::mismatch;
 use crate::error::{Error, ErrorKind, Result};
@@ -184,7 +185,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 None => return self.finish_in_place().map(|()| None),
             }
         } else {
-            self.set_elsewhere(node, block, at, new)?
+            let found = map::look_up(self.space.bytes(), node.home, at.text().as_bytes());
+            if self.overwrite_entry(found, &new) {
+                return self.finish_in_place().map(|()| None);
+            }
+            self.set_elsewhere(node, block, found.0, at, new)?
         };
         let mut set = None;
         if tag >= TAG_OBJECT {
@@ -199,12 +204,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         &mut self,
         node: NodeId,
         block: Block,
+        found: ByHash,
         at: At<'_>,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
         self.handles.set_used(node);
         self.trusting(|editor| match editor.container_at(node, block)? {
-            Container::Map(map) => editor.set_entry(node, map, at.text(), new),
+            Container::Map(map) => editor.set_entry(node, map, found, at.text(), new),
             Container::Row(table, row) => {
                 (editor.table_edits()?.set_in_row)(editor, node, table, row, at.text(), new)
             }

@@ -2,6 +2,7 @@
 
 use super::{Mode, Object, Value};
 use crate::block::column::{Elements, row_of};
+use crate::block::map::{self, ByHash};
 use crate::block::record::Block;
 use crate::error::Result;
 use crate::format::cell::Needle;
@@ -39,16 +40,38 @@ fn find_elsewhere<'a, M: Mode>(
     lookup: impl Lookup,
     value: Value<'a, M>,
 ) -> Result<Option<Value<'a, M>>> {
-    let (mode, bytes, raw) = (value.mode, value.document(), value.raw());
+    let (bytes, raw) = (value.document(), value.raw());
     if raw.tag != TAG_OBJECT {
         return Ok(None);
     }
+    if row_of(raw.cell).is_none()
+        && let Some(key) = lookup.text()
+    {
+        match map::look_up(bytes, raw.cell as u32, key) {
+            (ByHash::Entry(entry), entries) if !entries.keys_only => {
+                let raw = entries.value(bytes, entry)?;
+                return Ok((raw.tag != TAG_HOLE).then(|| Value::new(value.mode, bytes, raw)));
+            }
+            (ByHash::Nothing, _) => return Ok(None),
+            _ => {}
+        }
+    }
+    find_slowly(lookup, value)
+}
+
+/// The same without a hash block.
+#[inline(never)]
+fn find_slowly<'a, M: Mode>(
+    lookup: impl Lookup,
+    value: Value<'a, M>,
+) -> Result<Option<Value<'a, M>>> {
+    let (mode, bytes, raw) = (value.mode, value.document(), value.raw());
     if row_of(raw.cell).is_some() {
         return lookup.find_in_object(&Object::row(mode, bytes, raw.cell)?);
     }
     let block = Block::resolve(bytes, raw.cell as u32)?;
     match (block.kind(), lookup.text()) {
-        (KIND_MAP, Some(key)) => Object::find_in_map(mode, bytes, block.offset, &Needle::new(key)),
+        (KIND_MAP, Some(key)) => Object::find_in_map(mode, bytes, block.offset, key),
         (KIND_MAP, None) => Ok(None),
         _ => Err(block.unexpected()),
     }

@@ -39,6 +39,7 @@ pub use table::{Column, ColumnPath, Pointer, Table};
 pub use tensor::{Tensor, TensorRef};
 pub use text::{Codes, Dictionary, Ends, Run};
 
+use crate::block::column::Elements;
 use crate::block::list::elements_of;
 use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
@@ -429,6 +430,15 @@ impl<'a> Value<'a, Checked> {
     pub fn from_parts(bytes: &'a [u8], parts: ValueParts) -> Self {
         let ValueParts { cell, position, tag } = parts;
         Value::new(Checked, bytes, Raw { cell, position, tag })
+    }
+
+    /// What the column of a table whose header is at `column` has for a row: for the C header,
+    /// which finds columns by itself.
+    #[doc(hidden)]
+    pub fn in_column(&self, column: u64, row: u32) -> Result<Option<Self>> {
+        let column = u32::try_from(column).unwrap_or(u32::MAX);
+        let raw = Elements::one(self.bytes, column, row)?;
+        Ok((raw.tag != TAG_HOLE).then(|| Value::new(Checked, self.bytes, raw)))
     }
 }
 

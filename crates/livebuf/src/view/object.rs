@@ -288,7 +288,7 @@ impl<'a, M: Mode> Object<'a, M> {
                     None => Ok(None),
                 }
             }
-            Body::Map(map) => Object::find_in_map(self.mode, self.bytes, map.offset, needle),
+            Body::Map(map) => Object::find_in_map(self.mode, self.bytes, map.offset, needle.text),
             Body::Row(row) => {
                 let shape = Shape::load(self.bytes, row.shape as u64)?;
                 match shape.find(self.bytes, row.columns(), needle)? {
@@ -315,21 +315,13 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
-    #[inline(never)]
     pub(super) fn find_in_map(
         mode: M,
         bytes: &'a [u8],
         map: u32,
-        needle: &Needle<'_>,
+        key: &[u8],
     ) -> Result<Option<Value<'a, M>>> {
-        let at = u64::from(map);
-        let map = map::Map::load(bytes, at)?;
-        let raw = if map.entries.keys_only {
-            map::Map::find_element(bytes, at, needle)?
-        } else {
-            let Some(index) = map.find(bytes, needle)? else { return Ok(None) };
-            map.value(bytes, index)?
-        };
+        let raw = map::Map::find_value(bytes, map.into(), key)?;
         Ok((raw.tag != TAG_HOLE).then(|| Value::new(mode, bytes, raw)))
     }
 

@@ -38,6 +38,52 @@ impl Observer for Replay {
     }
 }
 
+/// Where an edit writes into what is there, the hook sees that one write and no other: of text of
+/// the same length in a record and in a map, and of a number in a map.
+#[test]
+fn values_of_the_same_size_are_overwritten_in_place() {
+    #[derive(Default)]
+    struct Writes(Vec<Vec<u8>>);
+    impl Observer for Writes {
+        fn write(&mut self, _: u64, _: &[u8], new: &[u8]) {
+            self.0.push(new.to_vec());
+        }
+    }
+    // A record, and two maps with hash blocks.
+    for members in [3, 260, 5000] {
+        let mut doc = Editor::create_with(VecStorage::default(), Writes::default()).unwrap();
+        let root = doc.set_root(New::object(0)).unwrap().unwrap();
+        for index in 0..members {
+            doc.set(root, format!("number {index}").as_str(), index).unwrap();
+            doc.set(root, format!("text {index}").as_str(), "a text of 20 bytes..").unwrap();
+        }
+        let length = doc.as_bytes().len();
+        let mut edit = |key: &str, new: New<'_>, expected: &[&[u8]]| {
+            doc.observer_mut().0.clear();
+            doc.set(root, key, new).unwrap();
+            assert_eq!(doc.observer().0, expected, "{key} of {members}");
+        };
+        edit("text 1", "another of 20 bytes!".into(), &[b"another of 20 bytes!"]);
+        edit("number 1", 77.into(), &[&77_u64.to_le_bytes()]);
+        edit("number 2", true.into(), &[&[3], &0_u64.to_le_bytes()]);
+        assert_eq!(doc.as_bytes().len(), length);
+        // What does not fit its place, or belongs into the cell.
+        for text in ["short", "a text of more than 20 bytes", ""] {
+            doc.set(root, "text 2", text).unwrap();
+            assert_eq!(doc.get("text 2").unwrap().unwrap(), text);
+        }
+        doc.doc().validate().unwrap();
+
+        // In bytes from elsewhere others may use the same text: it stays as it is.
+        let bytes = doc.as_bytes().to_vec();
+        let mut foreign = Editor::open_unvalidated(bytes.clone()).unwrap();
+        let root = foreign.root_id().unwrap();
+        foreign.set(root, "text 0", "another of 20 bytes!").unwrap();
+        assert_eq!(foreign.get("text 0").unwrap().unwrap(), "another of 20 bytes!");
+        assert!(foreign.as_bytes().len() > bytes.len());
+    }
+}
+
 #[test]
 fn the_hook_sees_every_change() {
     let mut doc = Editor::create_with(VecStorage::default(), Replay::default()).unwrap();

@@ -8,9 +8,9 @@
 //! but no memory is. The plan alone decides how many blocks are cut.
 
 use super::find::{
-    Hit, Path, Seek, Target, common_prefix, edge_key, find_item, first_key, locate, seek,
+    Hit, Path, Seek, Target, common_prefix, edge_key, find_item, first_key, locate, look_up, seek,
 };
-use super::hash;
+use super::hash::{self, ByHash, Hashed};
 use super::node::*;
 use super::{Entries, Entry, Map, key_of};
 use crate::error::{Error, ErrorKind, Result};
@@ -198,7 +198,7 @@ pub(crate) struct InsertPlan {
     /// Buckets of a new hash block; 0 for none.
     buckets: u32,
     /// The key's place in the hash block that is there.
-    hashed: Option<hash::Hashed>,
+    hashed: Option<Hashed>,
 }
 
 impl InsertPlan {
@@ -229,20 +229,23 @@ impl InsertPlan {
 }
 
 /// Finds a key or plans its insertion.
-#[inline]
 pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Place> {
+    plan_insert_after(bytes, map, key, look_up(bytes, map.at as u32, key).0)
+}
+
+/// The same after [`look_up`], with its answer.
+#[inline]
+pub(crate) fn plan_insert_after(
+    bytes: &[u8],
+    map: &Map,
+    key: &[u8],
+    found: ByHash,
+) -> Result<Place> {
     check_entries(bytes, map)?;
-    let mut hashed = None;
-    if map.hash != 0 {
-        let key_hash = hash::Hashed::of(key, map.buckets);
-        if cfg!(not(feature = "small"))
-            && let hash::Found::Entry(entry) =
-                map.find_hashed(bytes, &Needle::new(key), key_hash)?
-        {
-            return Ok(Place::Found(entry));
-        }
-        hashed = Some(key_hash);
+    if let ByHash::Entry(entry) = found {
+        return Ok(Place::Found(entry));
     }
+    let hashed = (map.hash != 0).then(|| Hashed::of(key, map.buckets));
     let index = IndexPlan::plan(bytes, map, key)?;
     if index.nodes == NewNodes::Taken {
         return Ok(Place::Found(Node::load(bytes, index.leaf)?.child(index.item as usize)));

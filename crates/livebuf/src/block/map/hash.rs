@@ -91,9 +91,10 @@ fn load<'a>(bytes: &'a [u8], map: &Map, bucket: u32) -> Result<&'a Bucket> {
     slice(bytes, at, u64::from(BUCKET_SIZE))?.first_chunk().ok_or_else(damaged)
 }
 
+#[cfg_attr(not(feature = "small"), inline(always))]
 fn number(bucket: &Bucket, place: usize) -> u32 {
-    let at = BUCKET_NUMBERS as usize + 4 * place;
-    bucket.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_le_bytes(*word))
+    let (words, _) = bucket.as_chunks::<4>();
+    words.get(BUCKET_NUMBERS as usize / 4 + place).map_or(0, |word| u32::from_le_bytes(*word))
 }
 
 /// A bit for each place with this fingerprint: the top bit of a byte. May have more behind a
@@ -111,7 +112,8 @@ fn matches(bucket: &Bucket, fingerprint: u8) -> [u64; 2] {
 }
 
 /// What a hash block says of a key.
-pub(super) enum Found {
+#[derive(Clone, Copy)]
+pub(crate) enum ByHash {
     Entry(u32),
     Nothing,
     /// The tree knows.
@@ -125,19 +127,13 @@ pub(super) fn find(
     map: &Map,
     hashed: Hashed,
     is_at: impl Fn(u64) -> Result<bool>,
-) -> Result<Found> {
+) -> Result<ByHash> {
     let mut bucket = load(bytes, map, hashed.home)?;
     let mark = bucket[BUCKET_MARK as usize];
     let mut has_next = mark & MARK_NEXT != 0;
     loop {
-        for (word, mut matches) in matches(bucket, hashed.fingerprint).into_iter().enumerate() {
-            while matches != 0 {
-                let entry = number(bucket, 8 * word + matches.trailing_zeros() as usize / 8);
-                matches &= matches - 1;
-                if entry < map.used && is_at(map.entries.key_at(entry))? {
-                    return Ok(Found::Entry(entry));
-                }
-            }
+        if let Some(entry) = find_in(bucket, map, hashed.fingerprint, &is_at)? {
+            return Ok(ByHash::Entry(entry));
         }
         if !has_next {
             break;
@@ -145,7 +141,29 @@ pub(super) fn find(
         has_next = false;
         bucket = load(bytes, map, hashed.next)?;
     }
-    Ok(if mark & MARK_NEITHER != 0 { Found::Perhaps } else { Found::Nothing })
+    Ok(if mark & MARK_NEITHER != 0 { ByHash::Perhaps } else { ByHash::Nothing })
+}
+
+/// Finds a key in one bucket.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn find_in(
+    bucket: &Bucket,
+    map: &Map,
+    fingerprint: u8,
+    is_at: &impl Fn(u64) -> Result<bool>,
+) -> Result<Option<u32>> {
+    let [first, second] = matches(bucket, fingerprint);
+    // Bits of the first eight places, and next to each that of the place eight further.
+    let mut places = first >> 7 | second >> 6;
+    while places != 0 {
+        let at = places.trailing_zeros() as usize;
+        places &= places - 1;
+        let entry = number(bucket, at / 8 + 8 * (at & 1));
+        if entry < map.used && is_at(map.entries.key_at(entry))? {
+            return Ok(Some(entry));
+        }
+    }
+    Ok(None)
 }
 
 /// The place with an entry's number.

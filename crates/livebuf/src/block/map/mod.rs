@@ -44,10 +44,11 @@ pub(crate) use bulk::{index, index_size};
 pub(crate) use check::check_index;
 pub(crate) use edit::{
     Growth, InsertPlan, Place, RemovePlan, RenamePlace, RenamePlan, create, create_size, free_body,
-    insert, plan_insert, plan_remove, plan_rename, plan_reserve, put_entry, remove, rename,
-    reserve, squeeze, squeezes,
+    insert, plan_insert, plan_insert_after, plan_remove, plan_rename, plan_reserve, put_entry,
+    remove, rename, reserve, squeeze, squeezes,
 };
-pub(crate) use find::Range as KeyRange;
+pub(crate) use find::{Range as KeyRange, look_up};
+pub(crate) use hash::ByHash;
 #[cfg(feature = "alloc")]
 pub(crate) use hash::{encoded_buckets, fill};
 
@@ -144,6 +145,20 @@ impl Map {
     /// The map whose header lies at `map`.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn load(bytes: &[u8], map: u64) -> Result<Map> {
+        let loaded = Map::peek(bytes, map)?;
+        if loaded.live > loaded.used
+            || loaded.used > loaded.capacity
+            || (loaded.live == 0) != (loaded.root == 0)
+            || (loaded.hash == 0) != (loaded.buckets == 0)
+        {
+            return Err(Error::new(ErrorKind::BadCount, map));
+        }
+        Ok(loaded)
+    }
+
+    /// The same, its counts not checked.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn peek(bytes: &[u8], map: u64) -> Result<Map> {
         let header = slice(bytes, map, u64::from(MAP_SIZE))?;
         let word = |at: u32| {
             let at = at as usize;
@@ -153,7 +168,10 @@ impl Map {
             }
         };
         let [kind, form, ..] = word(0).to_le_bytes();
-        let loaded = Map {
+        if kind != KIND_MAP {
+            return Err(Error::new(ErrorKind::WrongBlock, map));
+        }
+        Ok(Map {
             at: map,
             live: word(MAP_LIVE),
             used: word(MAP_USED),
@@ -162,18 +180,7 @@ impl Map {
             root: word(MAP_ROOT),
             hash: word(MAP_HASH),
             buckets: word(MAP_BUCKETS),
-        };
-        if kind != KIND_MAP {
-            return Err(Error::new(ErrorKind::WrongBlock, map));
-        }
-        if loaded.live > loaded.used
-            || loaded.used > loaded.capacity
-            || (loaded.live == 0) != (loaded.root == 0)
-            || (loaded.hash == 0) != (loaded.buckets == 0)
-        {
-            return Err(Error::new(ErrorKind::BadCount, map));
-        }
-        Ok(loaded)
+        })
     }
 
     /// Entry `index`, a hole or not.
