@@ -36,12 +36,13 @@ endif
 
 test: test-rust test-python
 
-# All default features but the command's Parquet, which takes minutes to build: see test-parquet.
+# All default features but the command's Parquet, which takes minutes to build: see test-parquet. The
+# benchmarks have no tests, and their peers take a minute to build: see bench-answers.
 DEFAULTS := livebuf/default,livebuf-c/default,livebuf-log/default
 
 test-rust:
 	$(CARGO) test --workspace --exclude livebuf-python --exclude livebuf-sqlite --exclude livebuf-duckdb --exclude livebuf-parquet \
-		--exclude livebuf-parquet-python --no-default-features --features $(DEFAULTS)
+		--exclude livebuf-parquet-python --exclude livebuf-bench --exclude livebuf-c-bench --no-default-features --features $(DEFAULTS)
 	$(CARGO) test -p livebuf --features trace --test pages
 
 # Built with debug assertions; what users install is `make python`.

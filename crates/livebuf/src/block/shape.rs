@@ -284,7 +284,8 @@ pub(crate) fn create<S: Storage, O: Observer>(
     Shape { offset: offset as u64, capacity, count, flags: SHAPE_PRIVATE }
 }
 
-/// Copies the first `count` keys of `from`; their text is shared from now on.
+/// Copies the first `count` keys of `from` to a shape that has none; their text is shared from now
+/// on.
 pub(crate) fn copy_keys<S: Storage, O: Observer>(
     space: &mut Space<S, O>,
     from: u32,
@@ -292,15 +293,15 @@ pub(crate) fn copy_keys<S: Storage, O: Observer>(
     count: u32,
 ) -> Shape {
     let Ok(source) = Shape::load(space.bytes(), from as u64) else { return to };
-    let mut target = to;
-    for index in 0..count {
-        let bytes = space.bytes();
-        let cell = load_u64(bytes, source.key_position(index)).unwrap_or(0);
-        let at = source.offset + (SHAPE_FINGERPRINTS + index) as u64;
-        let fingerprint = load_u8(bytes, at).unwrap_or(0);
-        target = put_key(space, target, index, cell, fingerprint);
+    let whole = check(space.bytes(), source.offset, source.size()).is_ok();
+    if count == 0 || count > source.capacity || count > to.capacity || !whole {
+        return to;
     }
-    target
+    let fingerprints = |shape: Shape| shape.offset + SHAPE_FINGERPRINTS as u64;
+    space.copy_within(fingerprints(source), fingerprints(to), count.into());
+    space.copy_within(source.key_position(0), to.key_position(0), 8 * u64::from(count));
+    space.write(to.offset, &[KIND_SHAPE, to.capacity as u8, count as u8, to.flags]);
+    Shape { count, ..to }
 }
 
 /// Writes key `index` and counts it. Returns the shape with the key.
