@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import traceback
 from pathlib import Path
 
 from . import (
@@ -36,6 +37,12 @@ PEERS = (
     "pyarrow"
 ).split()
 
+# In the order in which they run.
+MODULES = (
+    *(maps, concurrency, memory, coordinates, messages, twitter, changes, sizes, shares, fields),
+    *(stored, objects, typed, frames, arrays, logs, engines),
+)
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(
@@ -63,33 +70,21 @@ def main() -> int:
 
     effort, report = (QUICK if arguments.quick else FULL), Report()
     began = time.monotonic()
-    maps.run(effort, report, wanted)
-    concurrency.run(effort, report, wanted)
-    memory.run(effort, report, wanted)
-    coordinates.run(effort, report, wanted)
-    messages.run(effort, report, wanted)
-    twitter.run(effort, report, wanted, arguments.data)
-    changes.run(effort, report, wanted, arguments.data)
-    sizes.run(effort, report, wanted, arguments.data)
-    shares.run(effort, report, wanted)
-    fields.run(effort, report, wanted)
-    stored.run(effort, report, wanted)
-    objects.run(effort, report, wanted)
-    typed.run(effort, report, wanted)
-    frames.run(effort, report, wanted, arguments.data)
-    arrays.run(effort, report, wanted)
-    logs.run(effort, report, wanted)
-    engines.run(effort, report, wanted)
+    with_data = (twitter, changes, sizes, frames)
+    for module in MODULES:
+        inputs = (arguments.data,) if module in with_data else ()
+        try:
+            module.run(effort, report, wanted, *inputs)
+        except Exception as error:
+            # The others still run, and what was measured is kept.
+            traceback.print_exc()
+            report.fail(f"{module.__name__} ended with {error!r}")
     print(report.text())
     print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
     if arguments.json is not None:
         report.json(arguments.json, PEERS)
     if arguments.record:
-        modules = (
-            *(maps, concurrency, memory, coordinates, messages, twitter, changes, sizes, shares),
-            *(fields, stored, objects, typed, frames, arrays, logs, engines),
-        )
-        inputs = [line for module in modules for line in module.INPUTS]
+        inputs = [line for module in MODULES for line in module.INPUTS]
         print(report.record(PEERS, inputs), file=sys.stderr)
     return 1 if report.failed else 0
 

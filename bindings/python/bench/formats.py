@@ -288,13 +288,17 @@ def _capnp() -> Format:
     return Format("Cap'n Proto", write, read, change, write, decode)
 
 
+class TooLarge(ValueError):
+    """A format cannot hold a value."""
+
+
 def lite3_dumps(value: Any) -> bytes:
     """Where a value is too large for its buffer, pylite3 gives JSON text, which does not count."""
     import pylite3
 
     made = pylite3.dumps(value)
     if not isinstance(made, bytes):
-        raise ValueError("pylite3 gives JSON text, since its buffer is too small")
+        raise TooLarge("pylite3 gives JSON text, since its buffer is too small")
     return made
 
 
