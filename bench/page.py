@@ -544,6 +544,8 @@ def page(found: dict[str, Any], source: str) -> str:
     ]
     failed = [reason for result in found["programs"].values() for reason in result["failed"]]
     seconds = sum(result["seconds"] for result in found["programs"].values())
+    before = machine["load before"]
+    load = "" if before is None else f"; load {before} before the run"
     headers = ["the worst task of a group", "from", "LiveBuf", "peer", "ratio", "lost"]
     fill = {
         "kind": "A quick run: provisional figures" if found["quick"] else "A full run",
@@ -551,7 +553,8 @@ def page(found: dict[str, Any], source: str) -> str:
         "commit": found["commit"],
         "source": source,
         "machine": f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, kernel "
-        f"{machine['kernel']}; load {machine['load before']} before the run",
+        f"{machine['kernel']}{load}",
+        "note": f"{found['note']} " if "note" in found else "",
         "versions": "\n".join(f"| {name} | {version} |" for name, version in versions.items()),
         "minutes": f"{seconds / 60:.0f}",
         "answers": "no wrong answer" if not failed else f"WRONG: {'; '.join(failed)}",
