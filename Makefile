@@ -37,7 +37,7 @@ endif
 test: test-rust test-python
 
 # All default features but the command's Parquet, which takes minutes to build: see test-parquet. The
-# benchmarks have no tests, and their peers take a minute to build: see bench-answers.
+# benchmarks have no tests: see bench-answers.
 DEFAULTS := livebuf/default,livebuf-c/default,livebuf-log/default
 
 test-rust:

@@ -368,6 +368,11 @@ static void misuse(void) {
   CHECK(livebuf_value_error(none).status == LIVEBUF_NOT_OPEN); /* the first error stays */
   memset(&none, 0, sizeof none);
   CHECK(livebuf_value_error(livebuf_get(none, "a")).status == LIVEBUF_NULL_ARGUMENT);
+  CHECK(livebuf_value_error(livebuf_get_n(none, "a", 1)).status == LIVEBUF_NULL_ARGUMENT);
+  CHECK(livebuf_value_error(livebuf_get_in_n(&none, "a", 1)).status == LIVEBUF_NULL_ARGUMENT);
+  CHECK(livebuf_value_error(livebuf_get_in_n(NULL, "a", 1)).status == LIVEBUF_NULL_ARGUMENT);
+  CHECK(livebuf_value_error(livebuf_get_in_column(&none, 0, 0)).status == LIVEBUF_NULL_ARGUMENT);
+  CHECK(livebuf_value_error(livebuf_get_in_column(NULL, 0, 0)).status == LIVEBUF_NULL_ARGUMENT);
   CHECK(livebuf_count(none) == 0 && !livebuf_get_str(none).data && !livebuf_get_bytes(none).data);
   CHECK(livebuf_kind_of(none) == LIVEBUF_KIND_NONE && !livebuf_next(&it) && !livebuf_next(NULL));
   CHECK(livebuf_get_f64_or(none, 2) == 2 && livebuf_number_text_f64_or(none, 2) == 2);
@@ -401,6 +406,15 @@ static void misuse(void) {
 
   STATUS(livebuf_init(&doc, memory, sizeof memory), LIVEBUF_OK);
   STATUS(livebuf_set_root(&doc, livebuf_object(4), NULL), LIVEBUF_OK);
+  /* No place in this document is a table's column, and none beyond it. */
+  livebuf_value root = livebuf_root(&doc);
+  for (uint64_t at = 0; at < doc.length + 9; at++) {
+    CHECK(livebuf_value_error(livebuf_get_in_column(&root, at, 0)).status != LIVEBUF_OK);
+  }
+  for (uint64_t at = UINT32_MAX - 17; at < (uint64_t)UINT32_MAX + 9; at++) {
+    CHECK(!livebuf_exists(livebuf_get_in_column(&root, at, UINT32_MAX)));
+  }
+  CHECK(!livebuf_exists(livebuf_get_in_column(&root, UINT64_MAX, UINT32_MAX)));
   STATUS(livebuf_set_n(&doc, LIVEBUF_ROOT, NULL, 0, livebuf_i64(1), NULL),
          LIVEBUF_NULL_ARGUMENT);
   STATUS(livebuf_set_str(&doc, LIVEBUF_ROOT, "a", NULL), LIVEBUF_NULL_ARGUMENT);

@@ -68,12 +68,17 @@ static bool copy_all(lite3_buffer *to, size_t at, livebuf_value from) {
   return members.error.status == LIVEBUF_OK;
 }
 
-lite3_buffer *lite3_make(const livebuf_doc *doc, size_t capacity) {
+lite3_buffer *lite3_memory(size_t capacity) {
   lite3_buffer *made = malloc(sizeof *made);
-  livebuf_value root = livebuf_root(doc);
-  bool array = livebuf_kind_of(root) == LIVEBUF_KIND_ARRAY;
   made->bytes = aligned_alloc(64, (capacity + 63) / 64 * 64);
   made->capacity = capacity;
+  return made;
+}
+
+lite3_buffer *lite3_make(const livebuf_doc *doc, size_t capacity) {
+  lite3_buffer *made = lite3_memory(capacity);
+  livebuf_value root = livebuf_root(doc);
+  bool array = livebuf_kind_of(root) == LIVEBUF_KIND_ARRAY;
   if (array ? lite3_init_arr(made->bytes, &made->length, capacity)
             : lite3_init_obj(made->bytes, &made->length, capacity)) {
     return NULL;
@@ -239,20 +244,18 @@ int lite3_set_text(lite3_buffer *to, size_t times) {
 
 enum { KEY_SIZE = 17 };
 
-lite3_buffer *lite3_memory(size_t capacity) {
-  lite3_buffer *made = malloc(sizeof *made);
-  made->bytes = aligned_alloc(64, (capacity + 63) / 64 * 64);
-  made->capacity = capacity;
-  return made;
-}
-
-int lite3_map_build(lite3_buffer *to, const char *keys, size_t count) {
-  int failed = lite3_init_obj(to->bytes, &to->length, to->capacity);
+int lite3_map_set(lite3_buffer *to, const char *keys, size_t count) {
+  int failed = 0;
   for (size_t i = 0; i < count; i++) {
     failed |= lite3_set_i64(to->bytes, &to->length, 0, to->capacity, keys + i * KEY_SIZE,
                             (int64_t)i);
   }
   return failed;
+}
+
+int lite3_map_build(lite3_buffer *to, const char *keys, size_t count) {
+  int failed = lite3_init_obj(to->bytes, &to->length, to->capacity);
+  return failed | lite3_map_set(to, keys, count);
 }
 
 int64_t lite3_map_sum(const lite3_buffer *from, const char *keys, size_t count) {
@@ -263,15 +266,6 @@ int64_t lite3_map_sum(const lite3_buffer *from, const char *keys, size_t count) 
     }
   }
   return sum;
-}
-
-int lite3_map_overwrite(lite3_buffer *to, const char *keys, size_t count) {
-  int failed = 0;
-  for (size_t i = 0; i < count; i++) {
-    failed |= lite3_set_i64(to->bytes, &to->length, 0, to->capacity, keys + i * KEY_SIZE,
-                            (int64_t)i);
-  }
-  return failed;
 }
 
 int lite3_array_build(lite3_buffer *to, size_t count) {

@@ -3,16 +3,21 @@
 
 enum { KEY_SIZE = 17 };
 
-/* An object of `count` members whose values are 0, 1, 2, ...: no hint says how many come. */
-int c_map_build(livebuf_doc *doc, uint8_t *buffer, size_t capacity, const char *keys,
-                size_t count) {
-  livebuf_node root;
-  int failed = livebuf_init(doc, buffer, capacity);
-  failed |= livebuf_set_root(doc, livebuf_object(0), &root);
+/* Gives `count` members the values 0, 1, 2, ... */
+int c_map_set(livebuf_doc *doc, const char *keys, size_t count) {
+  livebuf_node root = livebuf_root_node(doc);
+  int failed = 0;
   for (size_t i = 0; i < count; i++) {
     failed |= livebuf_set_i64(doc, root, keys + i * KEY_SIZE, (int64_t)i);
   }
   return failed;
+}
+
+/* No hint says how many members come. */
+int c_map_build(livebuf_doc *doc, uint8_t *buffer, size_t capacity, const char *keys,
+                size_t count) {
+  int failed = livebuf_init_object(doc, buffer, capacity, 0);
+  return failed | c_map_set(doc, keys, count);
 }
 
 /* The sum of the values of those keys that are there, and one for each of them. */
@@ -26,19 +31,9 @@ int64_t c_map_sum(const livebuf_doc *doc, const char *keys, size_t count) {
   return sum;
 }
 
-int c_map_overwrite(livebuf_doc *doc, const char *keys, size_t count) {
-  livebuf_node root = livebuf_root_node(doc);
-  int failed = 0;
-  for (size_t i = 0; i < count; i++) {
-    failed |= livebuf_set_i64(doc, root, keys + i * KEY_SIZE, (int64_t)i);
-  }
-  return failed;
-}
-
 int c_array_build(livebuf_doc *doc, uint8_t *buffer, size_t capacity, size_t count) {
-  livebuf_node root;
-  int failed = livebuf_init(doc, buffer, capacity);
-  failed |= livebuf_set_root(doc, livebuf_array(0), &root);
+  int failed = livebuf_init_array(doc, buffer, capacity, 0);
+  livebuf_node root = livebuf_root_node(doc);
   for (size_t i = 0; i < count; i++) failed |= livebuf_push_i64(doc, root, (int64_t)(i * 7));
   return failed;
 }

@@ -7,6 +7,7 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 use anyhow::{Result, ensure};
+use fastrand::Rng;
 use livebuf_c::document::livebuf_doc;
 
 use crate::rows::{row, theirs};
@@ -21,7 +22,7 @@ unsafe extern "C" {
         count: usize,
     ) -> c_int;
     fn c_map_sum(doc: *const livebuf_doc, keys: *const c_char, count: usize) -> i64;
-    fn c_map_overwrite(doc: *mut livebuf_doc, keys: *const c_char, count: usize) -> c_int;
+    fn c_map_set(doc: *mut livebuf_doc, keys: *const c_char, count: usize) -> c_int;
     fn c_array_build(
         doc: *mut livebuf_doc,
         buffer: *mut u8,
@@ -42,11 +43,7 @@ mod lite3 {
         pub(super) fn lite3_memory(capacity: usize) -> *mut Buffer;
         pub(super) fn lite3_map_build(to: *mut Buffer, keys: *const c_char, count: usize) -> c_int;
         pub(super) fn lite3_map_sum(from: *const Buffer, keys: *const c_char, count: usize) -> i64;
-        pub(super) fn lite3_map_overwrite(
-            to: *mut Buffer,
-            keys: *const c_char,
-            count: usize,
-        ) -> c_int;
+        pub(super) fn lite3_map_set(to: *mut Buffer, keys: *const c_char, count: usize) -> c_int;
         pub(super) fn lite3_array_build(to: *mut Buffer, count: usize) -> c_int;
         pub(super) fn lite3_array_sum(from: *const Buffer, order: *const u32, count: usize) -> i64;
     }
@@ -55,25 +52,6 @@ mod lite3 {
 const SIZES: [usize; 4] = [100, 1_000, 100_000, 1_000_000];
 /// Bytes of memory for a member, enough for both.
 const MEMBER: usize = 256;
-
-/// Numbers that are the same in each run, and repeat after 2⁶⁴ of them.
-struct Random(u64);
-
-impl Random {
-    /// SplitMix64.
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, (self.next() % (at as u64 + 1)) as usize);
-        }
-    }
-}
 
 /// A key of 16 characters and its NUL. The keys of an array lie one behind the other.
 type Key = [u8; 17];
@@ -88,12 +66,12 @@ fn djb2(key: &Key) -> u32 {
 
 /// `count` keys that are in the object, and as many that are not. No two have the same hash.
 fn keys(count: usize) -> (Vec<Key>, Vec<Key>) {
-    let mut random = Random(count as u64);
+    let mut random = Rng::with_seed(count as u64);
     let mut hashes = HashSet::new();
     let mut keys = Vec::new();
     while keys.len() < 2 * count {
         let mut key = [0; 17];
-        key[..16].copy_from_slice(format!("{:016x}", random.next()).as_bytes());
+        key[..16].copy_from_slice(format!("{:016x}", random.u64(..)).as_bytes());
         if hashes.insert(djb2(&key)) {
             keys.push(key);
         }
@@ -128,7 +106,7 @@ impl Ours {
     /// `build` was called before.
     fn overwrite(&mut self, keys: &[Key]) -> c_int {
         // SAFETY: as above.
-        unsafe { c_map_overwrite(self.doc.as_mut_ptr(), keys.as_ptr().cast(), keys.len()) }
+        unsafe { c_map_set(self.doc.as_mut_ptr(), keys.as_ptr().cast(), keys.len()) }
     }
 }
 
@@ -144,7 +122,7 @@ fn map(count: usize) -> Result<()> {
     let (present, absent) = keys(count);
     // Asked for in another order than they were stored, and overwritten in this one.
     let mut order = present.clone();
-    Random(7).shuffle(&mut order);
+    Rng::with_seed(7).shuffle(&mut order);
     let every = count as i64 * (count as i64 + 1) / 2;
     let mut ours = Ours::new(capacity);
     ensure!(ours.build(&present) == 0);
@@ -161,7 +139,7 @@ fn map(count: usize) -> Result<()> {
         ensure!(lite3::lite3_map_sum(other, order.as_ptr().cast(), count) == every);
         ensure!(lite3::lite3_map_sum(other, order.as_ptr().cast(), 1) == first);
         ensure!(lite3::lite3_map_sum(other, absent.as_ptr().cast(), count) == 0);
-        ensure!(lite3::lite3_map_overwrite(other, order.as_ptr().cast(), count) == 0);
+        ensure!(lite3::lite3_map_set(other, order.as_ptr().cast(), count) == 0);
         // A full node is split on the way to a key. If that very key moves up, Lite³ no longer
         // sees it, and stores it once more.
         let new = |(at, key): (usize, &Key)| {
@@ -207,7 +185,7 @@ fn map(count: usize) -> Result<()> {
             || {
                 black_box(ours.overwrite(&order));
             },
-            theirs!(lite3::lite3_map_overwrite(other, order.as_ptr().cast(), count)),
+            theirs!(lite3::lite3_map_set(other, order.as_ptr().cast(), count)),
         );
     }
     Ok(())
@@ -221,7 +199,7 @@ fn array(count: usize) -> Result<()> {
     }
     let capacity = 4096 + count * MEMBER / 2;
     let mut order: Vec<u32> = (0..count as u32).collect();
-    Random(7).shuffle(&mut order);
+    Rng::with_seed(7).shuffle(&mut order);
     let every = 7 * count as i64 * (count as i64 - 1) / 2;
     let mut ours = Ours::new(capacity);
     let (doc, buffer) = (ours.doc.as_mut_ptr(), ours.buffer.as_mut_ptr());

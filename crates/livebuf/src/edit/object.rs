@@ -521,10 +521,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: &New<'_>,
     ) -> bool {
         let ByHash::Entry(entry) = found else { return false };
+        if entries.keys_only {
+            return false;
+        }
         let Ok(old) = entries.value(self.space.bytes(), entry) else { return false };
         let cell = old.position.into();
         match (old.tag, *new) {
-            _ if entries.keys_only => false,
             (TAG_STRING, New::Str(text)) => self.overwrite_text(cell, text),
             (TAG_NULL..=TAG_IMMEDIATE_LAST, _) => {
                 let Some((tag, value)) = new.immediate() else { return false };

@@ -185,7 +185,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 None => return self.finish_in_place().map(|()| None),
             }
         } else {
-            let found = map::look_up(self.space.bytes(), node.home, at.text().as_bytes());
+            let found = map::look_up(self.space.bytes(), block.offset, at.text().as_bytes());
             if self.overwrite_entry(found, &new) {
                 return self.finish_in_place().map(|()| None);
             }

@@ -67,14 +67,20 @@ pub struct Encoder<S = VecStorage> {
     /// A duplicate key replaced a value, whose bytes are garbage, or a map's values wait or do not
     /// though they should: encode anew at the end.
     pub(super) replaced: bool,
-    /// Bytes that were written and given once more, so that a map's values wait.
-    pub(super) repeated: usize,
+    pub(super) anew: Anew,
     /// Key lists that were there before. So a list's number never stands for other keys.
     pub(super) first_list: u32,
 }
 
-/// The count of repeated bytes with which no map is begun anew.
-pub(super) const NEVER: usize = usize::MAX;
+/// Whether the encoder begins anew where an object becomes a map, so that its values wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Anew {
+    May,
+    /// It did already: once more would repeat too much.
+    Did,
+    /// It knows which maps are of similar objects.
+    Never,
+}
 
 pub(super) struct Frame {
     /// First value on the stack.
@@ -147,7 +153,7 @@ impl<S: Storage> Encoder<S> {
             tensors: Tensors::default(),
             map_keys: Vec::new(),
             replaced: false,
-            repeated: 0,
+            anew: Anew::May,
             first_list: 0,
         }
     }
@@ -159,7 +165,7 @@ impl<S: Storage> Encoder<S> {
         self.options = options;
         self.out = Output::new(storage, options.limits.document);
         self.clear();
-        (self.repeated, self.first_list) = (0, 0);
+        (self.anew, self.first_list) = (Anew::May, 0);
     }
 
     /// No value was given.

@@ -5,7 +5,7 @@
 //! that is copied from a document. They also wait in a map whose first members are similar
 //! ([`Encoder::begin_anew`]). Whatever was expected otherwise is encoded anew at the end.
 
-use super::encoder::{Encoder, Frame, NEVER, State, sequence};
+use super::encoder::{Anew, Encoder, Frame, State, sequence};
 use super::options::DuplicateKeys;
 use super::stack::{TAG_WAITING_OBJECT, run};
 use super::texts::settle;
@@ -220,7 +220,7 @@ impl<S: Storage> Encoder<S> {
         let mut values = None;
         if self.outermost.is_some() {
             let is_own = self.outermost == Some(self.frames.len() - 1);
-            self.replaced |= is_own && self.repeated != NEVER && !self.are_rows(start);
+            self.replaced |= is_own && self.anew != Anew::Never && !self.are_rows(start);
             if order.doubles.is_empty() && order.sorted.len() >= LEAST_ROWS {
                 values = self.lay_out_rows(start)?;
             }

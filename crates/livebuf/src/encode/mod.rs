@@ -40,7 +40,7 @@ use crate::format::number::is_json_number;
 use crate::store::storage::Storage;
 use crate::view::{Doc, Mode, Tensor, TensorRef, Value};
 use alloc::vec::Vec;
-use encoder::{Frame, NEVER, State, sequence};
+use encoder::{Anew, Frame, State, sequence};
 use room::expect_room;
 use stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
@@ -222,9 +222,9 @@ impl<S: Storage> Encoder<S> {
     /// one can hold.
     pub fn value<M: Mode>(&mut self, value: &Value<'_, M>) -> Result<()> {
         // A document says which maps are of similar objects.
-        let repeated = core::mem::replace(&mut self.repeated, NEVER);
+        let anew = core::mem::replace(&mut self.anew, Anew::Never);
         let done = self.copy(value);
-        self.repeated = repeated;
+        self.anew = anew;
         done
     }
 
@@ -746,11 +746,11 @@ impl<S: Storage> Encoder<S> {
     /// similar, and where it was done before: later maps would repeat all that is before them.
     #[cold]
     fn begin_anew(&mut self) -> Result<bool> {
-        let (depth, used, repeated) = (self.frames.len(), self.out.used, self.repeated);
+        let depth = self.frames.len();
         let Some((object, around)) = self.frames.split_last() else { return Ok(false) };
         // Of each object around, the last member must be the one that is open.
         let in_order = !self.replaced && around.iter().all(|frame| frame.state == State::Value);
-        let may = in_order && self.outermost.is_none() && repeated == 0;
+        let may = in_order && self.outermost.is_none() && self.anew == Anew::May;
         if !may || !self.may_be_rows(object.start) {
             return Ok(false);
         }
@@ -764,7 +764,7 @@ impl<S: Storage> Encoder<S> {
         self.first_list += self.keys.lists.len() as u32;
         self.out.used = HEADER_SIZE as usize;
         self.clear();
-        self.repeated = repeated + used;
+        self.anew = Anew::Did;
         let mut object = Doc::over(&part).root().as_object()?;
         for level in 1..=depth {
             let Some(members) = object.take() else { return Err(sequence()) };

@@ -15,7 +15,7 @@ use super::{Entries, Map, key_of};
 use crate::block::record::Raw;
 use crate::error::Result;
 use crate::format::bytes::{load_u64, slice};
-use crate::format::cell::{Needle, inline_span};
+use crate::format::cell::Needle;
 use crate::format::layout::*;
 
 impl Map {
@@ -78,13 +78,8 @@ fn look_up_in_bounds(bytes: &[u8], home: u32, key: &[u8]) -> Option<(ByHash, Ent
     }
     let map = Map::peek(bytes, at).ok().filter(|map| map.hash != 0)?;
     let hashed = Hashed::of(key, map.buckets);
-    let found = if key.len() <= MAX_INLINE {
-        let cell = inline_span(key);
-        hash::find(bytes, &map, hashed, |position| Ok(load_u64(bytes, position)? == cell))
-    } else {
-        hash::find(bytes, &map, hashed, |position| is_long_at(bytes, position, key))
-    };
-    Some((found.ok()?, map.entries))
+    let found = map.find_hashed(bytes, &Needle::new(key), hashed).ok()?;
+    Some((found, map.entries))
 }
 
 /// A key that is there.
@@ -176,25 +171,20 @@ fn find_slowly(
 /// keys of up to 16 bytes are compared here as two words, without a call.
 #[cfg_attr(not(feature = "small"), inline(always))]
 fn is_at(bytes: &[u8], position: u64, needle: &Needle<'_>) -> Result<bool> {
-    if needle.cell != 0 {
-        return Ok(load_u64(bytes, position)? == needle.cell);
-    }
-    is_long_at(bytes, position, needle.text)
-}
-
-/// The same of a key that does not fit into a cell.
-#[cfg_attr(not(feature = "small"), inline(always))]
-fn is_long_at(bytes: &[u8], position: u64, key: &[u8]) -> Result<bool> {
     let cell = load_u64(bytes, position)?;
-    if cell >> 32 & u64::from(MAX_SPAN | SPAN_INLINE) != key.len() as u64 {
+    if needle.cell != 0 {
+        return Ok(cell == needle.cell);
+    }
+    let text = needle.text;
+    if cell >> 32 & u64::from(MAX_SPAN | SPAN_INLINE) != text.len() as u64 {
         return Ok(false);
     }
-    let found = slice(bytes, cell & 0xFFFF_FFFF, key.len() as u64)?;
-    if key.len() > 16 {
-        return Ok(found == key);
+    let key = slice(bytes, cell & 0xFFFF_FFFF, text.len() as u64)?;
+    if text.len() > 16 {
+        return Ok(key == text);
     }
-    Ok(found.first_chunk::<8>() == key.first_chunk::<8>()
-        && found.last_chunk::<8>() == key.last_chunk::<8>())
+    Ok(key.first_chunk::<8>() == text.first_chunk::<8>()
+        && key.last_chunk::<8>() == text.last_chunk::<8>())
 }
 
 /// A place among the keys: that of a key, or right behind all keys that begin with it.
