@@ -459,29 +459,37 @@ pub unsafe extern "C" fn livebuf_init(
     };
     // SAFETY: the caller's word.
     let doc = unsafe { &mut *place.as_ptr() };
-    let begun = not_null(buffer, capacity).and_then(|memory| {
-        // SAFETY: the words have the editor's size and alignment.
-        let place = unsafe { &mut *(&raw mut (*doc.as_mut_ptr()).private_editor).cast() };
-        Ok(Editor::create_in(place, memory)?.as_bytes().len())
-    });
-    let (length, error) = match begun {
-        Ok(length) => (length, livebuf_error::NONE),
-        Err(error) => {
-            doc.write(livebuf_doc::closed(error));
-            return error.status;
-        }
-    };
+    if buffer.is_null() || capacity < HEADER {
+        let error = no_header(buffer, capacity);
+        doc.write(livebuf_doc::closed(error));
+        return error.status;
+    }
     let doc = doc.as_mut_ptr();
-    // SAFETY: the caller's word. Field by field, since a document is long to copy.
+    // SAFETY: the caller's word; the words have the editor's size and alignment. The document is
+    // written field by field, since it is long to copy.
     unsafe {
+        let place = &mut *(&raw mut (*doc).private_editor).cast();
+        let header = &mut *buffer.cast::<[u8; HEADER]>();
+        Editor::create_in(place, header, Memory::fixed(buffer, capacity));
         (&raw mut (*doc).bytes).write(buffer);
-        (&raw mut (*doc).length).write(length);
+        (&raw mut (*doc).length).write(HEADER);
         (&raw mut (*doc).capacity).write(capacity.min(isize::MAX as usize));
         (&raw mut (*doc).generation).write(1);
         (&raw mut (*doc).private_state).write(EDITS);
-        (&raw mut (*doc).error).write(error);
+        (&raw mut (*doc).error).write(livebuf_error::NONE);
     }
     OK
+}
+
+/// Bytes of an empty document.
+const HEADER: usize = 32;
+
+/// Why no document can begin there.
+#[cold]
+fn no_header(buffer: *mut u8, capacity: usize) -> livebuf_error {
+    let memory = not_null(buffer, capacity);
+    let room = memory.and_then(|mut memory| Ok(memory.grow(HEADER as u64)?));
+    room.err().unwrap_or(livebuf_error::NONE)
 }
 
 fn not_null(buffer: *mut u8, capacity: usize) -> Result<Memory> {

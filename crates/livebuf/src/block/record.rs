@@ -11,6 +11,7 @@ use crate::format::extended::{Extended, is_extended_span};
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
+use crate::store::target::Target;
 
 /// A value as it lies in the document: its tag, its cell, and where the cell is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -175,30 +176,20 @@ impl Record {
 
     /// Writes the header.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) fn write_header<S: Storage, O: Observer>(&self, space: &mut Space<S, O>) {
+    pub(crate) fn write_header(&self, space: &mut impl Target) {
         space.write_u64(self.offset as u64, self.header);
     }
 
     /// Writes field `index`; the header stays.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) fn put<S: Storage, O: Observer>(
-        &self,
-        space: &mut Space<S, O>,
-        index: u32,
-        (tag, cell): (u8, u64),
-    ) {
+    pub(crate) fn put(&self, space: &mut impl Target, index: u32, (tag, cell): (u8, u64)) {
         put_tagged(space, (self.offset + RECORD_CELLS) as u64, index, tag, cell);
     }
 
     /// Adds a field at the end, where there must be room for it. From then on the record uses
     /// `shape`.
-    #[inline]
-    pub(crate) fn append<S: Storage, O: Observer>(
-        self,
-        space: &mut Space<S, O>,
-        shape: u32,
-        value: (u8, u64),
-    ) {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn append(self, space: &mut impl Target, shape: u32, value: (u8, u64)) {
         let used = self.used();
         self.put(space, used, value);
         let live = self.live() + 1;
@@ -261,13 +252,7 @@ impl Record {
 
 /// Writes element `index` of tagged cells at `base`.
 #[inline]
-pub(crate) fn put_tagged<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
-    base: u64,
-    index: u32,
-    tag: u8,
-    cell: u64,
-) {
+pub(crate) fn put_tagged(space: &mut impl Target, base: u64, index: u32, tag: u8, cell: u64) {
     space.write_u8(base + tag_at(index), tag);
     space.write_u64(base + cell_at(index), cell);
 }

@@ -14,6 +14,7 @@ use crate::format::cell::{Needle, span_at_position};
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer, Space};
 use crate::store::storage::Storage;
+use crate::store::target::Target;
 
 /// A shape's first four bytes, checked to be a shape.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,13 @@ impl Shape {
             return Err(Error::new(ErrorKind::WrongBlock, offset));
         }
         Ok(Shape { offset, capacity: capacity as u32, count: count as u32, flags })
+    }
+
+    /// The four bytes, as one word. They are loaded as one next, and a load waits for narrower
+    /// stores before it.
+    #[inline]
+    fn head(&self) -> u32 {
+        KIND_SHAPE as u32 | self.capacity << 8 | self.count << 16 | (self.flags as u32) << 24
     }
 
     pub(crate) fn is_private(&self) -> bool {
@@ -270,18 +278,19 @@ pub(crate) fn commit_step<S: Storage, O: Observer>(
 
 /// Makes a private shape at the head of the list. Its first `count` keys are still to be
 /// written.
-pub(crate) fn create<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn create(
+    space: &mut impl Target,
     capacity: u32,
     count: u32,
     extent: &mut Extent,
 ) -> Shape {
     let offset = extent.carve(shape_size(capacity) as u64);
     let older = load_u32(space.bytes(), HEADER_NEWEST_SHAPE as u64).unwrap_or(0);
-    let head = [KIND_SHAPE, capacity as u8, count as u8, SHAPE_PRIVATE];
-    space.write_u64(offset as u64, u32::from_le_bytes(head) as u64 | (older as u64) << 32);
+    let shape = Shape { offset: offset as u64, capacity, count, flags: SHAPE_PRIVATE };
+    space.write_u64(shape.offset, shape.head() as u64 | (older as u64) << 32);
     space.write_u32(HEADER_NEWEST_SHAPE as u64, offset);
-    Shape { offset: offset as u64, capacity, count, flags: SHAPE_PRIVATE }
+    shape
 }
 
 /// Copies the first `count` keys of `from` to a shape that has none; their text is shared from now
@@ -300,14 +309,15 @@ pub(crate) fn copy_keys<S: Storage, O: Observer>(
     let fingerprints = |shape: Shape| shape.offset + SHAPE_FINGERPRINTS as u64;
     space.copy_within(fingerprints(source), fingerprints(to), count.into());
     space.copy_within(source.key_position(0), to.key_position(0), 8 * u64::from(count));
-    space.write(to.offset, &[KIND_SHAPE, to.capacity as u8, count as u8, to.flags]);
-    Shape { count, ..to }
+    let shape = Shape { count, ..to };
+    space.write_u32(shape.offset, shape.head());
+    shape
 }
 
 /// Writes key `index` and counts it. Returns the shape with the key.
 #[cfg_attr(not(feature = "small"), inline(always))]
-pub(crate) fn put_key<S: Storage, O: Observer>(
-    space: &mut Space<S, O>,
+pub(crate) fn put_key(
+    space: &mut impl Target,
     shape: Shape,
     index: u32,
     cell: u64,
@@ -322,9 +332,9 @@ pub(crate) fn put_key<S: Storage, O: Observer>(
     if index < shape.count {
         return shape;
     }
-    let head = [KIND_SHAPE, shape.capacity as u8, index as u8 + 1, shape.flags];
-    space.write(shape.offset, &head);
-    Shape { count: index + 1, ..shape }
+    let shape = Shape { count: index + 1, ..shape };
+    space.write_u32(shape.offset, shape.head());
+    shape
 }
 
 /// Another record uses this shape from now on, so it is not private any more.

@@ -197,7 +197,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ) -> Result<(u8, u64)> {
         if elements.column == ColumnType::Cells && elements.gaps == GAPS_NONE {
             let data = elements.data as u64;
-            return self.replace(data + tag_at(index), data + cell_at(index), new, node);
+            return self.replace(data + tag_at(index), data + cell_at(index), &new, node);
         }
         self.measure(&new, node)?;
         let place = Place::array(node.home, elements);

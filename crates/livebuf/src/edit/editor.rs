@@ -5,7 +5,7 @@
 // text 5 %.
 
 use super::handles::{Event, Handles, NodeId};
-use super::member::{Found, find_member};
+use super::member::find_member;
 use super::new::{At, Child, New};
 use crate::block::column::{ColumnType, Elements, row_cell, row_of};
 use crate::block::list::List;
@@ -579,8 +579,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.slot_in_row(table, row, at)
             }
             (Container::Record(record), At::Key(_) | At::Remembered(_)) => {
-                Ok(match find_member(bytes, record, at)? {
-                    Found::Field(index, tag) if tag != TAG_HOLE => Some(Slot::Tagged {
+                Ok(match find_member(bytes, record, at, &at.needle())?.field {
+                    Some((index, tag)) if tag != TAG_HOLE => Some(Slot::Tagged {
                         tag: record.tag_position(index),
                         cell: record.cell_position(index),
                     }),
@@ -788,27 +788,23 @@ impl<S: Storage> Editor<S> {
     /// messages are begun often. In the small build it is without
     /// [edits of tables](Self::link_tables). For bindings.
     ///
-    /// # Errors
-    /// As [`create_with`](Self::create_with); the place holds nothing then.
+    /// `header`: the storage's first bytes, which are written. They are given by themselves, so
+    /// that nothing asks the storage: the compiler then makes it in its place.
     #[doc(hidden)]
-    #[cfg_attr(not(feature = "small"), inline)]
-    pub fn create_in(place: &mut MaybeUninit<Self>, mut storage: S) -> Result<&mut Self> {
-        if storage.bytes().len() < HEADER_SIZE as usize {
-            storage.grow(HEADER_SIZE as u64)?;
-        }
-        // Written before the space is made. The compiler then makes the space in its place, where
-        // it would else copy it there.
-        storage.will_change(0, NULL_DOCUMENT.len() as u64);
-        if let Some(header) = storage.bytes_mut().get_mut(..NULL_DOCUMENT.len()) {
-            header.copy_from_slice(&NULL_DOCUMENT);
-        }
-        Ok(place.write(Editor {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub fn create_in<'p>(
+        place: &'p mut MaybeUninit<Self>,
+        header: &mut [u8; HEADER_SIZE as usize],
+        storage: S,
+    ) -> &'p mut Self {
+        *header = NULL_DOCUMENT;
+        place.write(Editor {
             space: Space::new(storage, (), HEADER_SIZE, true, Limits::default()),
             handles: Handles::new(),
             detached: 0,
             #[cfg(feature = "small")]
             tables: None,
-        }))
+        })
     }
 
     /// [`open_unvalidated_with`](Self::open_unvalidated_with) without an observer.

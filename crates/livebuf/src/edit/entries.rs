@@ -108,7 +108,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             map::Place::Found(number) => {
                 if array.column == ColumnType::Cells {
                     let data = u64::from(array.data);
-                    return self.replace(data + tag_at(number), data + cell_at(number), new, node);
+                    return self.replace(data + tag_at(number), data + cell_at(number), &new, node);
                 }
                 self.measure(&new, node)?;
                 let place = Place::array(map.values(self.space.bytes())?, array);

@@ -58,7 +58,9 @@ pub(super) fn simple<K: Sink>(
             sink.nests(above + 1);
             let home = sink.carve(record_size(capacity as u32) as u64);
             let record = Record::new(home, capacity as u32, 0, 0, 0);
-            sink.write(|editor, _| record.write_header(&mut editor.space));
+            if let Some((editor, _)) = sink.to_write() {
+                record.write_header(&mut editor.space);
+            }
             Some((TAG_OBJECT, home as u64))
         }
         _ => None,
@@ -164,16 +166,22 @@ fn fields<K: Sink>(sink: &mut K, fields: &[Field<'_>], depth: u16) -> Result<(u8
     let home = sink.carve(record_size(count) as u64);
     let shape = shape_of(sink, fields)?;
     let record = Record::new(home, count, count, count, shape);
-    sink.write(|editor, _| record.write_header(&mut editor.space));
+    if let Some((editor, _)) = sink.to_write() {
+        record.write_header(&mut editor.space);
+    }
     let cells = (home + RECORD_CELLS) as u64;
     for (group, fields) in (0..).step_by(8).zip(fields.chunks(8)) {
         let mut tags = 0;
         for (index, (_, new)) in (group..).zip(fields) {
             let (tag, cell) = part(sink, new, depth)?;
             tags |= (tag as u64) << (8 * (index & 7));
-            sink.write(|editor, _| editor.space.write_u64(cells + cell_at(index), cell));
+            if let Some((editor, _)) = sink.to_write() {
+                editor.space.write_u64(cells + cell_at(index), cell);
+            }
         }
-        sink.write(|editor, _| editor.space.write_u64(cells + tag_at(group), tags));
+        if let Some((editor, _)) = sink.to_write() {
+            editor.space.write_u64(cells + tag_at(group), tags);
+        }
     }
     Ok((TAG_OBJECT, home as u64))
 }
@@ -206,10 +214,14 @@ fn shape_of<K: Sink>(sink: &mut K, fields: &[Field<'_>]) -> Result<u32> {
             let needle = Needle::new(text.as_bytes());
             let cell = key(sink, &needle)?;
             fingerprints |= (needle.fingerprint as u64) << (8 * (index & 7));
-            sink.write(|editor, _| editor.space.write_u64(shape.key_position(index), cell));
+            if let Some((editor, _)) = sink.to_write() {
+                editor.space.write_u64(shape.key_position(index), cell);
+            }
         }
         let at = shape.offset + (SHAPE_FINGERPRINTS + group) as u64;
-        sink.write(|editor, _| editor.space.write_u64(at, fingerprints));
+        if let Some((editor, _)) = sink.to_write() {
+            editor.space.write_u64(at, fingerprints);
+        }
     }
     Ok(shape.offset as u32)
 }
@@ -327,14 +339,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         &mut self,
         tag: u64,
         cell: u64,
-        new: New<'_>,
+        new: &New<'_>,
         under: NodeId,
     ) -> Result<(u8, u64)> {
         let slot = Slot::Tagged { tag, cell };
         let old = self.load(slot)?;
-        let text = match &new {
+        let text = match *new {
             New::Str(text) => Some((TAG_STRING, text.as_bytes())),
-            New::Bytes(bytes) => Some((TAG_BYTES, *bytes)),
+            New::Bytes(bytes) => Some((TAG_BYTES, bytes)),
             _ => None,
         };
         if let Some((new_tag, text)) = text
@@ -342,7 +354,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         {
             return Ok((new_tag, 0));
         }
-        let (new_tag, new_cell) = self.store(&new, under)?;
+        let (new_tag, new_cell) = self.store(new, under)?;
         if new_tag != old.tag {
             self.space.write_u8(tag, new_tag);
         }

@@ -8,28 +8,34 @@ use crate::format::bytes::load_u8;
 use crate::format::cell::Needle;
 use crate::view::Key;
 
-/// The result of looking up a key in a record.
-pub(super) enum Found {
-    /// A field and its tag, which may be a hole's.
-    Field(u32, u8),
-    /// No field; the record's shape, where it has one.
-    Nothing(Option<Shape>),
+/// The result of looking up a key in a record. No enum: its parts would share memory, be stored
+/// in pieces and loaded whole, and such a load waits for the stores.
+pub(super) struct Found {
+    /// The field with this key, and its tag, which may be a hole's.
+    pub(super) field: Option<(u32, u8)>,
+    /// The record's shape, where it has one.
+    pub(super) shape: Option<Shape>,
 }
 
-/// Looks a key up in a record.
+/// Looks a key up in a record. `needle`: that of `at`.
 #[cfg_attr(not(feature = "small"), inline(always))]
-pub(super) fn find_member(bytes: &[u8], record: Record, at: At<'_>) -> Result<Found> {
+pub(super) fn find_member(
+    bytes: &[u8],
+    record: Record,
+    at: At<'_>,
+    needle: &Needle<'_>,
+) -> Result<Found> {
     if record.used() == 0 {
-        return Ok(Found::Nothing(None));
+        return Ok(Found { field: None, shape: None });
     }
     let shape = Shape::load(bytes, record.shape() as u64)?;
     let index = match at {
-        At::Key(key) => shape.find(bytes, record.used(), &Needle::new(key.as_bytes()))?,
+        At::Key(_) => shape.find(bytes, record.used(), needle)?,
         At::Remembered(key) => {
             let guess = key.guessed(record.shape());
             if guess < record.used()
                 && guess < shape.count
-                && key.needle().is_at(bytes, shape.key_position(guess))?
+                && needle.is_at(bytes, shape.key_position(guess))?
             {
                 Some(guess)
             } else {
@@ -38,10 +44,11 @@ pub(super) fn find_member(bytes: &[u8], record: Record, at: At<'_>) -> Result<Fo
         }
         At::Index(_) => None,
     };
-    Ok(match index {
-        Some(index) => Found::Field(index, load_u8(bytes, record.tag_position(index))?),
-        None => Found::Nothing(Some(shape)),
-    })
+    let field = match index {
+        Some(index) => Some((index, load_u8(bytes, record.tag_position(index))?)),
+        None => None,
+    };
+    Ok(Found { field, shape: Some(shape) })
 }
 
 #[inline(never)]

@@ -2,6 +2,7 @@
 
 use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::cell::Needle;
 use crate::format::extended::{Extended, Stored};
 use crate::format::layout::*;
 use crate::view::tensor::Part;
@@ -286,6 +287,16 @@ impl<'k> At<'k> {
             At::Key(key) => key,
             At::Remembered(key) => key.as_str(),
             At::Index(_) => "",
+        }
+    }
+
+    /// The key to be searched for.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn needle(&self) -> Needle<'k> {
+        match *self {
+            At::Key(key) => Needle::new(key.as_bytes()),
+            At::Remembered(key) => *key.needle(),
+            At::Index(_) => Needle::new(b""),
         }
     }
 }

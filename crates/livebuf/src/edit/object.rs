@@ -2,20 +2,21 @@
 
 use super::editor::{Container, Editor, Slot};
 use super::handles::NodeId;
-use super::literal::{simple, value};
+use super::literal::value;
 use super::member::{Found, find_member};
 use super::new::{At, New};
-use super::parts::{key, new_shape, span};
-use super::sink::{Change, Sink, writer};
+use super::parts::{key, new_shape, put_text, span};
+use super::sink::{Change, Sink};
 use crate::block::map::{self, ByHash, Entries, Map};
 use crate::block::record::{Raw, Record, each_field};
 use crate::block::shape::{self, Shape};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{check, load_u32, load_u64};
+use crate::format::bytes::{check, load_u32, load_u64, round_up};
 use crate::format::cell::{Needle, owned_span};
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer};
 use crate::store::storage::Storage;
+use crate::store::target::Target;
 
 /// How a record gets another field: good until the document changes.
 #[derive(Clone, Copy)]
@@ -185,7 +186,9 @@ impl Change for AddEntry<'_, '_> {
 /// Makes the room for a new entry where that is behind the map's others.
 pub(super) fn grow_map<K: Sink>(sink: &mut K, map: &Map, plan: &map::InsertPlan) {
     sink.extend(plan.tail());
-    sink.write(|editor, _| plan.claim(&mut editor.space, map));
+    if let Some((editor, _)) = sink.to_write() {
+        plan.claim(&mut editor.space, map);
+    }
 }
 
 /// Stores a new entry of a map, after [`grow_map`].
@@ -197,9 +200,9 @@ pub(super) fn put_entry<K: Sink>(
     (tag, cell): (u8, u64),
 ) {
     sink.set_aside(plan.fresh());
-    sink.write(|editor, extent| {
+    if let Some((editor, extent)) = sink.to_write() {
         map::insert(&mut editor.space, map, plan, key_cell, tag, cell, extent);
-    });
+    }
 }
 
 /// An entry that gets another key.
@@ -273,28 +276,36 @@ impl Change for RenameAsMap<'_> {
     }
 }
 
-/// A new field for which its record has room, and its shape has at its end. `shape`: `None`
-/// where the record has none yet.
-#[cfg_attr(not(feature = "small"), inline(always))]
-fn put_behind<K: Sink>(
-    sink: &mut K,
+/// A new field for which its record has room, and its shape has at its end.
+struct Behind<'f> {
     record: Record,
+    /// `None` where the record has none yet.
     shape: Option<Shape>,
-    needle: &Needle<'_>,
-    new: &New<'_>,
-) -> Result<()> {
-    let key_cell = key(sink, needle)?;
-    let shape = match shape {
-        Some(shape) => shape,
-        None => new_shape(sink, record.capacity(), 0),
-    };
-    let value = simple(sink, new, 0)?.unwrap_or((TAG_NULL, 0));
-    sink.write(|editor, _| {
-        let space = &mut editor.space;
-        shape::put_key(space, shape, record.used(), key_cell, needle.fingerprint);
-        record.append(space, shape.offset as u32, value);
-    });
-    Ok(())
+    needle: &'f Needle<'f>,
+    /// Tag and cell, where the value has no text of its own.
+    value: (u8, u64),
+    /// The value's text, where it does not fit the cell.
+    text: &'f [u8],
+}
+
+impl Behind<'_> {
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn put(&self, target: &mut impl Target, extent: &mut Extent) {
+        let Behind { record, needle, value: (tag, mut cell), .. } = *self;
+        let key_cell = match needle.cell {
+            0 => put_text(target, extent, needle.text, false),
+            cell => cell,
+        };
+        let shape = match self.shape {
+            Some(shape) => shape,
+            None => shape::create(target, record.capacity(), 0, extent),
+        };
+        if !self.text.is_empty() {
+            cell = put_text(target, extent, self.text, true);
+        }
+        shape::put_key(target, shape, record.used(), key_cell, needle.fingerprint);
+        record.append(target, shape.offset as u32, (tag, cell));
+    }
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
@@ -320,10 +331,12 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         node: NodeId,
         record: Record,
         at: At<'_>,
-        new: New<'_>,
+        new: &New<'_>,
     ) -> Result<Option<(u8, u64)>> {
-        let value = match find_member(self.space.bytes(), record, at)? {
-            Found::Field(index, old) if old != TAG_HOLE => {
+        let needle = at.needle();
+        let Found { field, shape } = find_member(self.space.bytes(), record, at, &needle)?;
+        let value = match field {
+            Some((index, old)) if old != TAG_HOLE => {
                 let (tag, cell) = (record.tag_position(index), record.cell_position(index));
                 if old <= TAG_IMMEDIATE_LAST
                     && let Some((new_tag, new_cell)) = new.immediate()
@@ -335,7 +348,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     return Ok(None);
                 }
                 if cfg!(not(feature = "small"))
-                    && let New::Str(text) = new
+                    && let New::Str(text) = *new
                     && old == TAG_STRING
                     && self.overwrite_text(cell, text)
                 {
@@ -343,11 +356,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
                 self.replace(tag, cell, new, node)?
             }
-            Found::Field(index, _) => self.fill_hole(node, record, index, new)?,
-            Found::Nothing(shape) => {
+            Some((index, _)) => self.fill_hole(node, record, index, new)?,
+            None => {
                 let key = at.text();
-                let needle = Needle::new(key.as_bytes());
-                if self.append_field(record, shape, &needle, &new).is_some() {
+                if self.append_field(record, shape, &needle, new).is_some() {
                     return Ok(None);
                 }
                 if key.len() > MAX_SHAPE_KEY || record.used() == MAX_FIELDS as u32 {
@@ -367,9 +379,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         node: NodeId,
         record: Record,
         index: u32,
-        new: New<'_>,
+        new: &New<'_>,
     ) -> Result<(u8, u64)> {
-        let value = self.store(&new, node)?;
+        let value = self.store(new, node)?;
         record.fill(&mut self.space, index, value);
         Ok(value)
     }
@@ -377,7 +389,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// The common case of [`add_field`](Self::add_field): a number or text, and room for it in the
     /// record and at the end of its shape. A record without a shape gets the document's first one.
     /// `None` where this is not the case, or space or a limit is short; nothing has changed then.
-    #[inline(never)]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn append_field(
         &mut self,
         record: Record,
@@ -399,18 +411,32 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if used >= room || needle.text.len() > MAX_SHAPE_KEY {
             return None;
         }
-        if !matches!(new, New::Str(_)) && new.immediate().is_none() {
-            return None;
+        let mut field = Behind { record, shape, needle, value: (TAG_STRING, 0), text: &[] };
+        match *new {
+            New::Str(text) if text.len() > MAX_INLINE => field.text = text.as_bytes(),
+            New::Str(text) => field.value.1 = Needle::new(text.as_bytes()).cell,
+            _ => field.value = new.immediate()?,
         }
-        let mut sizer = self.sizer(NodeId::NONE);
-        put_behind(&mut sizer, record, shape, needle, new).ok()?;
-        let fresh = sizer.finish().ok()?.fresh;
+        // The bytes to take follow from few lengths, so nothing runs twice to count them.
+        let mut fresh = round_up(field.text.len() as u64);
+        if needle.cell == 0 {
+            fresh += round_up(needle.text.len() as u64);
+        }
+        if shape.is_none() {
+            fresh += shape_size(capacity) as u64;
+        }
         let mut extent = Extent::default();
         if fresh > 0 {
+            self.check_length(needle.text).and(self.check_length(field.text)).ok()?;
             self.space.ensure(fresh, 0).ok()?;
             extent = self.space.take(fresh);
         }
-        put_behind(&mut writer(self, &mut extent), record, shape, needle, new).ok()
+        match self.space.plain() {
+            Some(mut plain) => field.put(&mut plain, &mut extent),
+            None => field.put(&mut self.space, &mut extent),
+        }
+        self.space.finish(extent);
+        Some(())
     }
 
     /// Adds a field to a record, which may grow or move.
@@ -421,11 +447,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         record: Record,
         shape: Option<Shape>,
         needle: &Needle<'_>,
-        new: New<'_>,
+        new: &New<'_>,
     ) -> Result<(u8, u64)> {
         let field = self.new_field(record, shape, needle)?;
         let home = node.home;
-        self.carry_out(&AddField { home, record, needle: *needle, field, new }, node)
+        self.carry_out(&AddField { home, record, needle: *needle, field, new: *new }, node)
     }
 
     /// Finds how a record gets another field. Checks the limits on keys and members.
@@ -469,9 +495,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         node: NodeId,
         record: Record,
         key: &str,
-        new: New<'_>,
+        new: &New<'_>,
     ) -> Result<(u8, u64)> {
-        self.carry_out(&AddAsMap { home: node.home, record, key, new }, node)
+        self.carry_out(&AddAsMap { home: node.home, record, key, new: *new }, node)
     }
 
     /// Copies a record's fields to the entries of an empty map that has room; how many.
@@ -547,10 +573,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         map: Map,
         found: ByHash,
         key: &str,
-        new: New<'_>,
+        new: &New<'_>,
     ) -> Result<(u8, u64)> {
         if map.entries.keys_only {
-            return (self.table_edits()?.set_in_map)(self, node, map, key, new);
+            return (self.table_edits()?.set_in_map)(self, node, map, key, *new);
         }
         let bytes = self.space.bytes();
         let plan = match map::plan_insert_after(bytes, &map, key.as_bytes(), found)? {
@@ -561,13 +587,15 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
         };
         self.check_elements(map.live as u64 + 1)?;
-        self.carry_out(&AddEntry { map, plan, key, new }, node)
+        self.carry_out(&AddEntry { map, plan, key, new: *new }, node)
     }
 
     /// Takes a field out, leaving a hole.
     pub(super) fn take_field(&mut self, record: Record, at: At<'_>) -> Result<Option<Raw>> {
         let bytes = self.space.bytes();
-        let Found::Field(index, _) = find_member(bytes, record, at)? else { return Ok(None) };
+        let Some((index, _)) = find_member(bytes, record, at, &at.needle())?.field else {
+            return Ok(None);
+        };
         let raw = record.field(bytes, index)?;
         if raw.tag == TAG_HOLE {
             return Ok(None);

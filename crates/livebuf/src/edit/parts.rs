@@ -10,6 +10,8 @@ use crate::error::Result;
 use crate::format::bytes::round_up;
 use crate::format::cell::{Needle, span_at, span_bytes, span_inline};
 use crate::format::layout::*;
+use crate::store::space::Extent;
+use crate::store::target::Target;
 
 /// Stores text that does not fit a cell. Returns its cell. A shape's keys are never owned.
 #[cfg_attr(not(feature = "small"), inline(always))]
@@ -26,8 +28,23 @@ pub(super) fn span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> Result<u6
 /// Stores bytes that do not fit a cell, of any length. Returns their cell.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn bytes_span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> u64 {
+    if let Some((editor, extent)) = sink.to_write() {
+        return put_text(&mut editor.space, extent, text, owned);
+    }
     let offset = sink.carve(round_up(text.len() as u64));
-    sink.write(|editor, _| editor.space.write(offset as u64, text));
+    span_at(offset, text.len() as u32, owned)
+}
+
+/// Puts bytes into what was taken for them. Returns their cell.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(super) fn put_text(
+    target: &mut impl Target,
+    extent: &mut Extent,
+    text: &[u8],
+    owned: bool,
+) -> u64 {
+    let offset = extent.carve(round_up(text.len() as u64));
+    target.write(offset as u64, text);
     span_at(offset, text.len() as u32, owned)
 }
 
@@ -45,7 +62,9 @@ pub(super) fn key<K: Sink>(sink: &mut K, needle: &Needle<'_>) -> Result<u64> {
 pub(super) fn new_shape<K: Sink>(sink: &mut K, capacity: u32, count: u32) -> Shape {
     let mut made = Shape { offset: 0, capacity, count, flags: 0 };
     sink.set_aside(made.size());
-    sink.write(|editor, extent| made = shape::create(&mut editor.space, capacity, count, extent));
+    if let Some((editor, extent)) = sink.to_write() {
+        made = shape::create(&mut editor.space, capacity, count, extent);
+    }
     made
 }
 

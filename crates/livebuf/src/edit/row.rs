@@ -211,10 +211,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     Container::Map(map) => {
                         let (found, _) =
                             map::look_up(self.space.bytes(), extra.home, key.as_bytes());
-                        self.set_entry(extra, map, found, key, new)
+                        self.set_entry(extra, map, found, key, &new)
                     }
                     Container::Record(record) => {
-                        let value = self.set_field(extra, record, At::Key(key), new)?;
+                        let value = self.set_field(extra, record, At::Key(key), &new)?;
                         Ok(value.unwrap_or((TAG_NULL, 0)))
                     }
                     _ => Err(Error::new(ErrorKind::WrongType, 0)),
@@ -343,10 +343,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             };
         }
         let record = block.record()?.whole(bytes)?;
-        let shape = match find_member(bytes, record, At::Key(key))? {
-            Found::Field(index, _) => return Ok(Target::Hole(record, index)),
-            Found::Nothing(shape) => shape,
-        };
+        let Found { field, shape } = find_member(bytes, record, At::Key(key), needle)?;
+        if let Some((index, _)) = field {
+            return Ok(Target::Hole(record, index));
+        }
         if key.len() > MAX_SHAPE_KEY || record.used() == MAX_FIELDS as u32 {
             return Ok(Target::NewMap(home, record));
         }

@@ -31,11 +31,16 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// assert_eq!(doc.get(0)?.unwrap(), 55);
     /// # Ok::<(), livebuf::Error>(())
     /// ```
+    #[inline]
     pub fn set_root<'v>(&mut self, new: impl Into<New<'v>>) -> Result<Option<NodeId>> {
+        self.put_root(&new.into())
+    }
+
+    fn put_root(&mut self, new: &New<'_>) -> Result<Option<NodeId>> {
         self.space.editable()?;
         let (tag, cell) = (HEADER_ROOT_TAG as u64, HEADER_ROOT_CELL as u64);
         let above = self.handles.give(0, 0, 0);
-        let (tag, cell) = self.replace(tag, cell, new.into(), above)?;
+        let (tag, cell) = self.replace(tag, cell, new, above)?;
         let root = self.handle(Raw::unplaced(tag, cell), 1);
         self.finish()?;
         Ok(root)
@@ -170,13 +175,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let node = if self.handles.is_fresh(node) { node } else { self.enter_older(node)? };
         match at.child() {
             At::Index(index) => self.set_at(node, index, new.into()),
-            at => self.set_fresh(node, at, new.into()),
+            at => self.set_fresh(node, at, &new.into()),
         }
     }
 
     /// [`set`](Self::set) by a fresh handle.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn set_fresh(&mut self, node: NodeId, at: At<'_>, new: New<'_>) -> Result<Option<NodeId>> {
+    fn set_fresh(&mut self, node: NodeId, at: At<'_>, new: &New<'_>) -> Result<Option<NodeId>> {
         let block = Block::resolve(self.space.bytes(), node.home)?;
         let (tag, cell) = if block.kind() == KIND_RECORD {
             let record = block.record()?.whole(self.space.bytes())?;
@@ -186,7 +191,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
         } else {
             let found = map::look_up(self.space.bytes(), block.offset, at.text().as_bytes());
-            if self.overwrite_entry(found, &new) {
+            if self.overwrite_entry(found, new) {
                 return self.finish_in_place().map(|()| None);
             }
             self.set_elsewhere(node, block, found.0, at, new)?
@@ -206,13 +211,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         block: Block,
         found: ByHash,
         at: At<'_>,
-        new: New<'_>,
+        new: &New<'_>,
     ) -> Result<(u8, u64)> {
         self.handles.set_used(node);
         self.trusting(|editor| match editor.container_at(node, block)? {
             Container::Map(map) => editor.set_entry(node, map, found, at.text(), new),
             Container::Row(table, row) => {
-                (editor.table_edits()?.set_in_row)(editor, node, table, row, at.text(), new)
+                (editor.table_edits()?.set_in_row)(editor, node, table, row, at.text(), *new)
             }
             _ => Err(Error::new(ErrorKind::WrongType, 0)),
         })

@@ -15,6 +15,9 @@ use crate::store::space::{Extent, Observer};
 use crate::store::storage::Storage;
 use crate::view::Value;
 
+/// An editor, and bytes that were taken for it.
+pub(super) type ToWrite<'a, S, O> = (&'a mut Editor<S, O>, &'a mut Extent);
+
 /// Gets the bytes of an edit.
 pub(super) trait Sink {
     type Storage: Storage;
@@ -66,11 +69,20 @@ pub(super) trait Sink {
     /// Copies a value of another document. `above`: containers around it that are new, too.
     fn copy(&mut self, value: &Value<'_>, above: u16) -> Result<(u8, u64)>;
 
-    /// Writes, where this is the run that writes.
+    /// The editor and the bytes that were taken, where this is the run that writes.
+    fn to_write(&mut self) -> Option<ToWrite<'_, Self::Storage, Self::Observer>>;
+
+    /// Writes, where this is the run that writes. The compiler makes a function of what the closure
+    /// does: where that costs, ask [`to_write`](Self::to_write).
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn write(
         &mut self,
         write: impl FnOnce(&mut Editor<Self::Storage, Self::Observer>, &mut Extent),
-    );
+    ) {
+        if let Some((editor, extent)) = self.to_write() {
+            write(editor, extent);
+        }
+    }
 
     /// [`write`](Self::write) that reads as well.
     fn try_write(
@@ -203,7 +215,9 @@ impl<S: Storage, O: Observer> Sink for Sizer<'_, S, O> {
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn write(&mut self, _: impl FnOnce(&mut Editor<S, O>, &mut Extent)) {}
+    fn to_write(&mut self) -> Option<ToWrite<'_, S, O>> {
+        None
+    }
 }
 
 /// Writes an edit whose bytes were taken.
@@ -273,8 +287,8 @@ impl<S: Storage, O: Observer> Sink for Writer<'_, S, O> {
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn write(&mut self, write: impl FnOnce(&mut Editor<S, O>, &mut Extent)) {
-        write(self.editor, self.extent);
+    fn to_write(&mut self) -> Option<ToWrite<'_, S, O>> {
+        Some((self.editor, self.extent))
     }
 }
 
@@ -391,10 +405,8 @@ mod runs {
             of!(self, sink => sink.copy(value, above))
         }
 
-        fn write(&mut self, write: impl FnOnce(&mut Editor<S, O>, &mut Extent)) {
-            if let Run::Writes(writer) = self {
-                writer.write(write);
-            }
+        fn to_write(&mut self) -> Option<ToWrite<'_, S, O>> {
+            of!(self, sink => sink.to_write())
         }
     }
 }

@@ -45,6 +45,52 @@ fn array<const N: usize>(bytes: &[u8], offset: u64) -> Result<[u8; N]> {
     }
 }
 
+/// Zeroes bytes. Up to 64 take few stores that overlap: a call of `memset` costs more.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn zero(place: &mut [u8]) {
+    match place.len() {
+        8..=16 => zero_ends::<8>(place),
+        17..=32 => zero_ends::<16>(place),
+        33..=64 => zero_ends::<32>(place),
+        _ => place.fill(0),
+    }
+}
+
+/// Zeroes the first and last `N` bytes.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn zero_ends<const N: usize>(place: &mut [u8]) {
+    if let Some(first) = place.first_chunk_mut::<N>() {
+        *first = [0; N];
+    }
+    if let Some(last) = place.last_chunk_mut::<N>() {
+        *last = [0; N];
+    }
+}
+
+/// Copies bytes to a place of the same length. From 8 to 32 take few stores that overlap: a call
+/// of `memcpy` costs more.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) fn copy(place: &mut [u8], bytes: &[u8]) {
+    match bytes.len() {
+        8..=16 => copy_ends::<8>(place, bytes),
+        17..=32 => copy_ends::<16>(place, bytes),
+        _ => place.copy_from_slice(bytes),
+    }
+}
+
+/// Copies the first and last `N` bytes.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn copy_ends<const N: usize>(place: &mut [u8], bytes: &[u8]) {
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) {
+        if let Some(place) = place.first_chunk_mut() {
+            *place = *first;
+        }
+        if let Some(place) = place.last_chunk_mut() {
+            *place = *last;
+        }
+    }
+}
+
 /// The byte at `offset`.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn load_u8(bytes: &[u8], offset: u64) -> Result<u8> {

@@ -428,6 +428,7 @@ pub const MAX_NESTING: u16 = 2_000;
 
 impl Limits {
     /// These limits, none above the format's own.
+    #[inline]
     pub(crate) fn cut(self) -> Self {
         Limits {
             document: self.document.min(MAX_DOCUMENT),
@@ -440,6 +441,7 @@ impl Limits {
 }
 
 impl Default for Limits {
+    #[inline]
     fn default() -> Self {
         Limits {
             document: MAX_DOCUMENT,

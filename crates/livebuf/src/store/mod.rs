@@ -4,4 +4,5 @@
 pub(crate) mod read_at;
 pub(crate) mod space;
 pub(crate) mod storage;
+pub(crate) mod target;
 mod undo;

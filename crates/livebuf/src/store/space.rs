@@ -10,10 +10,12 @@
 //! neighbours are merged, and free bytes at the end are given back.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::{load_u8, load_u32, load_u64, round_up, slice};
+use crate::format::bytes::{load_u8, load_u32, load_u64, round_up, slice, zero};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
+use crate::store::target::{Plain, Target};
 use crate::store::undo::{Savepoint, Undo};
+use core::ops::Range;
 
 /// Sees every change of a document's bytes, in order.
 ///
@@ -186,6 +188,33 @@ pub(crate) struct Space<S, O> {
     undo: Undo,
     wipe: bool,
     limits: Limits,
+}
+
+impl<S: Storage, O: Observer> Target for Space<S, O> {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.bytes()
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn write(&mut self, offset: u64, new: &[u8]) {
+        self.write(offset, new);
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn write_u8(&mut self, offset: u64, value: u8) {
+        self.write_u8(offset, value);
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn write_u32(&mut self, offset: u64, value: u32) {
+        self.write_u32(offset, value);
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn write_u64(&mut self, offset: u64, value: u64) {
+        self.write_u64(offset, value);
+    }
 }
 
 /// A document of fewer used bytes begins with a small aux block.
@@ -506,6 +535,15 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
     }
 
+    /// The used bytes, where nobody is told of changes.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(crate) fn plain(&mut self) -> Option<Plain<'_>> {
+        if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
+            return None;
+        }
+        self.storage.unwatched().get_mut(..self.used as usize).map(Plain)
+    }
+
     #[cold]
     #[inline(never)]
     fn write_watched(&mut self, offset: u64, new: &[u8]) {
@@ -533,17 +571,38 @@ impl<S: Storage, O: Observer> Space<S, O> {
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write_u8(&mut self, offset: u64, value: u8) {
-        self.write(offset, &[value]);
+        self.write_word(offset, value.to_le_bytes(), value.into());
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write_u32(&mut self, offset: u64, value: u32) {
-        self.write(offset, &value.to_le_bytes());
+        self.write_word(offset, value.to_le_bytes(), value.into());
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn write_u64(&mut self, offset: u64, value: u64) {
-        self.write(offset, &value.to_le_bytes());
+        self.write_word(offset, value.to_le_bytes(), value);
+    }
+
+    /// Writes `N` bytes that are those of `value`. Where somebody is told of it, the value goes
+    /// there as a number: by reference it would have to lie in memory everywhere.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    fn write_word<const N: usize>(&mut self, offset: u64, bytes: [u8; N], value: u64) {
+        if S::SEALS && !O::ACTIVE {
+            let rest = self.storage.unwatched().get_mut(offset as usize..);
+            match rest.and_then(|rest| rest.first_chunk_mut()) {
+                Some(place) => *place = bytes,
+                None => self.write_word_watched(offset, value, N),
+            }
+            return;
+        }
+        self.write_told(offset, &bytes);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_word_watched(&mut self, offset: u64, value: u64, length: usize) {
+        self.write_told(offset, value.to_le_bytes().get(..length).unwrap_or_default());
     }
 
     /// Moves bytes within the document (the ranges may overlap).
@@ -587,7 +646,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             && !O::ACTIVE
             && let Some(place) = self.storage.unwatched().get_mut(start..start + length as usize)
         {
-            return place.fill(0);
+            return zero(place);
         }
         self.zero_told(offset, length);
     }
@@ -641,7 +700,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::NoSpace`] with the missing bytes, [`ErrorKind::DocumentLimit`], [`ErrorKind::Io`].
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn ensure(&mut self, fresh: u64, tail: u64) -> Result<()> {
         let needed = self.used as u64 + fresh + tail;
         if needed <= self.capacity() && needed <= self.limits.document {
@@ -789,14 +848,23 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// Gives back what was taken and not cut into blocks.
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn finish(&mut self, extent: Extent) {
-        debug_assert!(extent.cursor <= extent.end || self.refuses);
-        if extent.cursor < extent.end {
-            self.free(extent.cursor, extent.end - extent.cursor);
+        let Extent { cursor, end, gap, .. } = extent;
+        debug_assert!(cursor <= end || self.refuses);
+        if cursor < end || gap.1 > 0 {
+            self.give_back(cursor..end, gap);
         }
-        if extent.gap.1 > 0 {
-            self.free(extent.gap.0, extent.gap.1);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_back(&mut self, rest: Range<u64>, gap: (u64, u64)) {
+        if !rest.is_empty() {
+            self.free(rest.start, rest.end - rest.start);
+        }
+        if gap.1 > 0 {
+            self.free(gap.0, gap.1);
         }
     }
 

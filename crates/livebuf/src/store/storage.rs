@@ -133,6 +133,8 @@ impl Storage for &mut [u8] {
     const ZEROED: bool = false;
     const FIXED: bool = true;
     const UNDO: bool = false;
+    // Without transactions nothing is watched.
+    const SEALS: bool = true;
 
     #[inline]
     fn bytes(&self) -> &[u8] {
@@ -211,6 +213,7 @@ mod vec {
     #[derive(Clone, Default)]
     pub struct VecStorage {
         lines: Vec<Line>,
+        watched: bool,
     }
 
     impl VecStorage {
@@ -276,6 +279,16 @@ mod vec {
 
     impl Storage for VecStorage {
         const ZEROED: bool = true;
+        const SEALS: bool = true;
+
+        #[inline]
+        fn unwatched(&mut self) -> &mut [u8] {
+            if self.watched { &mut [] } else { self.bytes_mut() }
+        }
+
+        fn set_watched(&mut self, watched: bool) {
+            self.watched = watched;
+        }
 
         fn expect(&mut self, capacity: u64) {
             // Where memory is short, `grow` says so.

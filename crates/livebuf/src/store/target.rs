@@ -1,0 +1,69 @@
+//! Where the writers of blocks put bytes.
+
+use crate::format::bytes::copy;
+
+/// The document's [`Space`](super::space::Space), or its [`Plain`] bytes. Writes outside of the
+/// document are not made: the plan of the edit has checked the range.
+pub(crate) trait Target {
+    /// The used bytes.
+    fn bytes(&self) -> &[u8];
+
+    /// Writes `new` at `offset`.
+    fn write(&mut self, offset: u64, new: &[u8]);
+
+    fn write_u8(&mut self, offset: u64, value: u8);
+
+    fn write_u32(&mut self, offset: u64, value: u32);
+
+    fn write_u64(&mut self, offset: u64, value: u64);
+}
+
+/// The used bytes of a document of whose changes nobody is told. Several writes in a row take
+/// fewer instructions here: none may change where the bytes lie, so that is loaded once.
+pub(crate) struct Plain<'s>(pub(super) &'s mut [u8]);
+
+impl Plain<'_> {
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, offset: u64, bytes: [u8; N]) {
+        debug_assert!(offset <= u32::MAX as u64, "write outside the document at {offset}");
+        // So the sum cannot wrap, and one comparison does.
+        let start = offset as u32 as usize;
+        let place = self.0.get_mut(start..start + N);
+        debug_assert!(place.is_some(), "write outside the document at {offset}");
+        if let Some(place) = place {
+            place.copy_from_slice(&bytes);
+        }
+    }
+}
+
+impl Target for Plain<'_> {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.0
+    }
+
+    #[inline]
+    fn write(&mut self, offset: u64, new: &[u8]) {
+        let start = offset as usize;
+        let place = self.0.get_mut(start..start + new.len());
+        debug_assert!(place.is_some(), "write outside the document at {offset}");
+        if let Some(place) = place {
+            copy(place, new);
+        }
+    }
+
+    #[inline]
+    fn write_u8(&mut self, offset: u64, value: u8) {
+        self.put(offset, [value]);
+    }
+
+    #[inline]
+    fn write_u32(&mut self, offset: u64, value: u32) {
+        self.put(offset, value.to_le_bytes());
+    }
+
+    #[inline]
+    fn write_u64(&mut self, offset: u64, value: u64) {
+        self.put(offset, value.to_le_bytes());
+    }
+}
