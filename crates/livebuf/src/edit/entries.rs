@@ -20,9 +20,9 @@ use crate::store::space::Observer;
 use crate::store::storage::Storage;
 
 /// A new member: its value goes into the array, and its key into the map.
-struct AddMember<'k, 'v> {
+struct AddMember<'a, 'v> {
     value: Step<'v>,
-    entry: AddEntry<'k, 'v>,
+    entry: AddEntry<'a, 'v>,
 }
 
 impl Change for AddMember<'_, '_> {
@@ -120,7 +120,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.measure(&new, node)?;
                 let (array, index) = (Container::Array(array), map.used);
                 let value = Step::Insert { node: values, array, index, new };
-                let entry = AddEntry { map, plan, key, new: New::Null };
+                let entry = AddEntry { map: &map, plan: &plan, key, new: &New::Null };
                 self.carry_out(&AddMember { value, entry }, NodeId::NONE)
             }
         }

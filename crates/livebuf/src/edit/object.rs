@@ -165,20 +165,20 @@ fn check_keys(bytes: &[u8], record: Record) -> Result<()> {
 }
 
 /// A new entry of a map.
-pub(super) struct AddEntry<'k, 'v> {
-    pub(super) map: Map,
-    pub(super) plan: map::InsertPlan,
-    pub(super) key: &'k str,
-    pub(super) new: New<'v>,
+pub(super) struct AddEntry<'a, 'v> {
+    pub(super) map: &'a Map,
+    pub(super) plan: &'a map::InsertPlan,
+    pub(super) key: &'a str,
+    pub(super) new: &'a New<'v>,
 }
 
 impl Change for AddEntry<'_, '_> {
     fn run<K: Sink>(&self, sink: &mut K) -> Result<(u8, u64)> {
-        grow_map(sink, &self.map, &self.plan);
+        grow_map(sink, self.map, self.plan);
         sink.set_aside_spare(self.plan.spare());
         let key_cell = span(sink, self.key.as_bytes(), true)?;
-        let value = value(sink, &self.new, 0)?;
-        put_entry(sink, &self.map, &self.plan, key_cell, value);
+        let value = value(sink, self.new, 0)?;
+        put_entry(sink, self.map, self.plan, key_cell, value);
         Ok(value)
     }
 }
@@ -570,24 +570,23 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub(super) fn set_entry(
         &mut self,
         node: NodeId,
-        map: Map,
+        map: &Map,
         found: ByHash,
         key: &str,
         new: &New<'_>,
     ) -> Result<(u8, u64)> {
         if map.entries.keys_only {
-            return (self.table_edits()?.set_in_map)(self, node, map, key, *new);
+            return (self.table_edits()?.set_in_map)(self, node, *map, key, *new);
         }
         let bytes = self.space.bytes();
-        let plan = match map::plan_insert_after(bytes, &map, key.as_bytes(), found)? {
-            map::Place::New(plan) => plan,
-            map::Place::Found(number) => {
-                let entry = map.entry(bytes, number)?;
-                return self.replace(entry.tag_at, entry.value, new, node);
-            }
-        };
+        let mut plan = map::InsertPlan::NOTHING;
+        let found = map::plan_insert_after(bytes, map, key.as_bytes(), found, &mut plan)?;
+        if let Some(number) = found {
+            let entry = map.entry(bytes, number)?;
+            return self.replace(entry.tag_at, entry.value, new, node);
+        }
         self.check_elements(map.live as u64 + 1)?;
-        self.carry_out(&AddEntry { map, plan, key, new: *new }, node)
+        self.carry_out(&AddEntry { map, plan: &plan, key, new }, node)
     }
 
     /// Takes a field out, leaving a hole.

@@ -211,7 +211,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                     Container::Map(map) => {
                         let (found, _) =
                             map::look_up(self.space.bytes(), extra.home, key.as_bytes());
-                        self.set_entry(extra, map, found, key, &new)
+                        self.set_entry(extra, &map, found, key, &new)
                     }
                     Container::Record(record) => {
                         let value = self.set_field(extra, record, At::Key(key), &new)?;

@@ -6,7 +6,7 @@ use super::handles::NodeId;
 use super::new::Detached;
 use super::new::{At, Child, New};
 use super::sink::Change;
-use crate::block::map::{self, ByHash};
+use crate::block::map::{self, ByHash, Map};
 use crate::block::record::{Block, Raw};
 use crate::block::tensor::mismatch;
 use crate::error::{Error, ErrorKind, Result};
@@ -194,7 +194,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             if self.overwrite_entry(found, new) {
                 return self.finish_in_place().map(|()| None);
             }
-            self.set_elsewhere(node, block, found.0, at, new)?
+            match block.kind() {
+                KIND_MAP => self.set_in_entries(node, block, found.0, at, new)?,
+                _ => self.set_elsewhere(node, block, at, new)?,
+            }
         };
         let mut set = None;
         if tag >= TAG_OBJECT {
@@ -204,8 +207,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(set)
     }
 
+    /// Sets a member of a map. `found`: by [`map::look_up`].
     #[inline(never)]
-    fn set_elsewhere(
+    fn set_in_entries(
         &mut self,
         node: NodeId,
         block: Block,
@@ -214,8 +218,22 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: &New<'_>,
     ) -> Result<(u8, u64)> {
         self.handles.set_used(node);
+        self.trusting(|editor| {
+            let map = Map::load(editor.space.bytes(), block.offset.into())?;
+            editor.set_entry(node, &map, found, at.text(), new)
+        })
+    }
+
+    #[inline(never)]
+    fn set_elsewhere(
+        &mut self,
+        node: NodeId,
+        block: Block,
+        at: At<'_>,
+        new: &New<'_>,
+    ) -> Result<(u8, u64)> {
+        self.handles.set_used(node);
         self.trusting(|editor| match editor.container_at(node, block)? {
-            Container::Map(map) => editor.set_entry(node, map, found, at.text(), new),
             Container::Row(table, row) => {
                 (editor.table_edits()?.set_in_row)(editor, node, table, row, at.text(), *new)
             }

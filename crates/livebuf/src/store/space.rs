@@ -1005,10 +1005,9 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     fn set_counts(&mut self, aux: &Aux) {
-        let counts =
-            aux.free_bytes as u128 | (aux.free_blocks as u128) << 32 | (aux.freed as u128) << 64;
-        let [counts @ .., _, _, _, _] = counts.to_le_bytes();
-        self.write(aux.at + AUX_FREE_BYTES as u64, &counts);
+        let counts = aux.free_bytes as u64 | (aux.free_blocks as u64) << 32;
+        self.write_u64(aux.at + AUX_FREE_BYTES as u64, counts);
+        self.write_u32(aux.at + AUX_FREED as u64, aux.freed);
     }
 
     /// Every free block as (offset, size), at most as many as the aux block counts.

@@ -190,8 +190,7 @@ pub(crate) enum Place {
     New(InsertPlan),
 }
 
-/// A planned insertion, good until the document changes. It is flat and small because it is
-/// moved often: reading what was just written in parts is slow.
+/// A planned insertion, good until the document changes.
 pub(crate) struct InsertPlan {
     growth: Growth,
     index: IndexPlan,
@@ -202,6 +201,14 @@ pub(crate) struct InsertPlan {
 }
 
 impl InsertPlan {
+    /// To be planned.
+    pub(crate) const NOTHING: InsertPlan = InsertPlan {
+        growth: Growth { capacity: 0, fresh: 0, tail: 0 },
+        index: IndexPlan::NOTHING,
+        buckets: 0,
+        hashed: None,
+    };
+
     /// Bytes to take for it (the key's and value's own not counted).
     pub(crate) fn fresh(&self) -> u64 {
         self.growth.fresh + u64::from(self.index.fresh) + hash_size(self.buckets)
@@ -230,28 +237,38 @@ impl InsertPlan {
 
 /// Finds a key or plans its insertion.
 pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Place> {
-    plan_insert_after(bytes, map, key, look_up(bytes, map.at as u32, key).0)
+    let found = look_up(bytes, map.at as u32, key).0;
+    let mut plan = InsertPlan::NOTHING;
+    Ok(match plan_insert_after(bytes, map, key, found, &mut plan)? {
+        Some(entry) => Place::Found(entry),
+        None => Place::New(plan),
+    })
 }
 
-/// The same after [`look_up`], with its answer.
+/// The same after [`look_up`], with its answer. Returns the entry that has the key; where there is
+/// none, `plan` is made.
+// The plan is made in its place: one that was just written by parts is slow to move.
 #[inline]
 pub(crate) fn plan_insert_after(
     bytes: &[u8],
     map: &Map,
     key: &[u8],
     found: ByHash,
-) -> Result<Place> {
+    plan: &mut InsertPlan,
+) -> Result<Option<u32>> {
     check_entries(bytes, map)?;
     if let ByHash::Entry(entry) = found {
-        return Ok(Place::Found(entry));
+        return Ok(Some(entry));
     }
-    let hashed = (map.hash != 0).then(|| Hashed::of(key, map.buckets));
-    let index = IndexPlan::plan(bytes, map, key)?;
+    IndexPlan::plan(bytes, map, key, &mut plan.index)?;
+    let index = &plan.index;
     if index.nodes == NewNodes::Taken {
-        return Ok(Place::Found(Node::load(bytes, index.leaf)?.child(index.item as usize)));
+        return Node::load(bytes, index.leaf).map(|node| Some(node.child(index.item as usize)));
     }
-    let growth = Growth::plan(bytes, map, 1);
-    Ok(Place::New(InsertPlan { growth, index, buckets: hash::plan_growth(map), hashed }))
+    plan.growth = Growth::plan(bytes, map, 1);
+    plan.hashed = (map.hash != 0).then(|| Hashed::of(key, map.buckets));
+    plan.buckets = hash::plan_growth(map);
+    Ok(None)
 }
 
 /// Appends an entry to the map that this was planned for; returns its number. `extent` has at least
@@ -266,8 +283,14 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     value_cell: u64,
     extent: &mut Extent,
 ) -> u32 {
-    let (entries, old) = plan.growth.carry_out(space, map, extent);
-    let (map, number) = (&Map { entries, ..*map }, map.used);
+    let (mut map, number, mut old) = (map, map.used, None);
+    let moved;
+    if plan.growth.fresh > 0 {
+        let entries;
+        (entries, old) = plan.growth.carry_out(space, map, extent);
+        moved = Map { entries, ..*map };
+        map = &moved;
+    }
     put_entry(space, map, number, key_cell, tag, value_cell);
     set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));
     plan.index.carry_out(space, map, number, extent);
@@ -366,8 +389,20 @@ enum NewNodes {
 }
 
 impl IndexPlan {
+    const NOTHING: IndexPlan = IndexPlan {
+        leaf: 0,
+        item: 0,
+        count: 0,
+        capacity: 0,
+        head: 0,
+        fresh: 0,
+        nodes: NewNodes::None,
+        halves: 0,
+    };
+
+    /// Plans an insertion in its place.
     #[inline]
-    fn plan(bytes: &[u8], map: &Map, key: &[u8]) -> Result<IndexPlan> {
+    fn plan(bytes: &[u8], map: &Map, key: &[u8], plan: &mut IndexPlan) -> Result<()> {
         if map.root != 0
             && let Some(spot) = locate(bytes, map.entries, map.root, key)?
         {
@@ -376,10 +411,12 @@ impl IndexPlan {
             let nodes = if spot.found.is_some() { NewNodes::Taken } else { NewNodes::None };
             if count < capacity || nodes == NewNodes::Taken {
                 let (leaf, fresh, halves) = (spot.offset, 0, 0);
-                return Ok(IndexPlan { leaf, item, count, capacity, head, fresh, nodes, halves });
+                *plan = IndexPlan { leaf, item, count, capacity, head, fresh, nodes, halves };
+                return Ok(());
             }
         }
-        IndexPlan::plan_more(bytes, map, key)
+        *plan = IndexPlan::plan_more(bytes, map, key)?;
+        Ok(())
     }
 
     /// Plans an insertion that also shortens prefixes or adds nodes.
@@ -945,7 +982,8 @@ pub(crate) fn plan_rename(bytes: &[u8], map: &Map, number: u32, key: &[u8]) -> R
     let Some((_, old)) = old.filter(|(found, _)| *found == number && number < map.used) else {
         return Err(Error::new(ErrorKind::BadIndex, map.at));
     };
-    let index = IndexPlan::plan(bytes, map, key)?;
+    let mut index = IndexPlan::NOTHING;
+    IndexPlan::plan(bytes, map, key, &mut index)?;
     if index.nodes == NewNodes::Taken {
         return Ok(RenamePlace::Found);
     }
@@ -973,7 +1011,8 @@ pub(crate) fn rename<S: Storage, O: Observer>(
     let root = load_u32(space.bytes(), map.at + u64::from(MAP_ROOT)).unwrap_or(0);
     let map = Map { root, ..*map };
     // An error is possible on damaged bytes only; the entry is then in no item.
-    if let Ok(index) = IndexPlan::plan(space.bytes(), &map, key)
+    let mut index = IndexPlan::NOTHING;
+    if IndexPlan::plan(space.bytes(), &map, key, &mut index).is_ok()
         && u64::from(index.fresh) <= plan.fresh
     {
         index.carry_out(space, &map, *number, extent);
