@@ -43,8 +43,8 @@ impl livebuf_node {
     /// As two words, which go by registers.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn good(id: NodeId) -> Self {
-        let [a, b, c, d] = id.to_words().map(u64::from);
-        livebuf_node { private_place: a | b << 32, private_time: c | d << 32 }
+        let [private_place, private_time] = id.to_words();
+        livebuf_node { private_place, private_time }
     }
 
     /// The handle for a document.
@@ -55,14 +55,7 @@ impl livebuf_node {
             return root_of(editor);
         }
         // SAFETY: the words are those of a handle, by the documentation of `livebuf_node`.
-        Ok(unsafe {
-            NodeId::from_words([
-                place as u32,
-                (place >> 32) as u32,
-                time as u32,
-                (time >> 32) as u32,
-            ])
-        })
+        Ok(unsafe { NodeId::from_words([place, time]) })
     }
 }
 
@@ -694,16 +687,16 @@ unsafe fn no_place(child: *mut livebuf_node, status: livebuf_status) -> livebuf_
 pub(crate) unsafe fn with_new(
     under_edit: &UnderEdit,
     new: &livebuf_new,
-    then: &mut dyn FnMut(New<'_>) -> Result<()>,
+    then: &mut dyn FnMut(&New<'_>) -> Result<()>,
 ) -> Result<()> {
     if new.kind == kind::FIELDS {
         let mut places = MaybeUninit::uninit();
         // SAFETY: passed on.
         let fields = unsafe { fields_of(under_edit, new, &mut places) }?;
-        return then(New::Fields(fields));
+        return then(&New::Fields(fields));
     }
     // SAFETY: passed on.
-    then(unsafe { new.convert(under_edit) }?)
+    then(&unsafe { new.convert(under_edit) }?)
 }
 
 /// # Safety

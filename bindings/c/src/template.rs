@@ -84,14 +84,14 @@ unsafe fn make(
     let mut made = None;
     let capacity = capacity.min(isize::MAX as usize);
     let under_edit = UnderEdit::memory(memory, capacity);
-    let mut then = |new: New<'_>| {
+    let mut then = |new: &New<'_>| {
         let half = capacity / 2;
         let front = Memory::fixed(memory, half);
         // SAFETY: within the capacity.
         let back = Memory::fixed(unsafe { memory.add(half) }, capacity - half);
         // SAFETY: the caller's word; what was written at the beginning stays.
         made = Some(unsafe {
-            Template::new_between(new, places, front, back, |size| {
+            Template::new_between(*new, places, front, back, |size| {
                 slice::from_raw_parts_mut(memory, size)
             })?
         });

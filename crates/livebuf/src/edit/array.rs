@@ -20,7 +20,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     fn array(&self, node: NodeId) -> Result<Elements> {
         match self.container(node)? {
             Container::Array(elements) | Container::Listed(.., elements) => Ok(elements),
-            _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
+            _ => Err(Error::new(ErrorKind::WrongType, node.home() as u64)),
         }
     }
 
@@ -60,7 +60,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 let (_, home) = self.change(Step::Part { list, row, elements })?;
                 elements_of(self.space.bytes(), home)
             }
-            _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
+            _ => Err(Error::new(ErrorKind::WrongType, node.home() as u64)),
         }
     }
 
@@ -74,8 +74,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             _ => return None,
         };
         let bytes = self.space.bytes();
-        let header = load_u64(bytes, node.home as u64).ok()?;
-        let rest = load_u64(bytes, node.home as u64 + ARRAY_CAPACITY as u64).ok()?;
+        let header = load_u64(bytes, node.home() as u64).ok()?;
+        let rest = load_u64(bytes, node.home() as u64 + ARRAY_CAPACITY as u64).ok()?;
         let expected = KIND_ARRAY as u32 | (column as u32) << 8;
         let (count, capacity, data) = (header >> 32, rest & 0xFFFF_FFFF, rest >> 32);
         let limit = self.space.limits().elements as u64;
@@ -91,14 +91,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             let more = growth_at_end(count as u32) as u64;
             self.space.ensure(0, 8 * more).ok()?;
             self.space.extend(8 * more);
-            self.space.write_u64(node.home as u64 + ARRAY_CAPACITY as u64, rest + more);
+            self.space.write_u64(node.home() as u64 + ARRAY_CAPACITY as u64, rest + more);
         } else {
             check(bytes, at, 8).ok()?;
         }
         self.space.write_u64(at, bits);
         // Writes the whole word, which the next push loads. After a store of a part of it, a
         // processor waits twice as long as all else here takes.
-        self.space.write_u64(node.home as u64, header + (1 << 32));
+        self.space.write_u64(node.home() as u64, header + (1 << 32));
         Some(())
     }
 
@@ -139,7 +139,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let added = self.trusting(|editor| {
             let array = editor.container(node)?;
             let (Container::Array(elements) | Container::Listed(.., elements)) = array else {
-                return Err(Error::new(ErrorKind::WrongType, node.home as u64));
+                return Err(Error::new(ErrorKind::WrongType, node.home() as u64));
             };
             let index = match index {
                 None => elements.count,
@@ -154,7 +154,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 Some(value) => value,
                 None => editor.change(Step::Insert { node, array, index, new })?,
             };
-            Ok(editor.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1)))
+            Ok(editor.handle(Raw::unplaced(tag, cell), node.depth().saturating_add(1)))
         });
         self.finish_growing()?;
         added
@@ -200,7 +200,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             return self.replace(data + tag_at(index), data + cell_at(index), &new, node);
         }
         self.measure(&new, node)?;
-        let place = Place::array(node.home, elements);
+        let place = Place::array(node.home(), elements);
         self.change(Step::Set { place, slot: index, new })
     }
 
@@ -299,7 +299,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         more: u32,
     ) -> Result<()> {
         let (Container::Array(elements) | Container::Listed(.., elements)) = array else {
-            return Err(Error::new(ErrorKind::WrongType, node.home as u64));
+            return Err(Error::new(ErrorKind::WrongType, node.home() as u64));
         };
         self.check_elements(elements.count as u64 + more as u64)?;
         self.change(Step::Reserve { node, array, more }).map(|_| ())

@@ -69,7 +69,7 @@ impl Place {
     ) -> (Place, u32) {
         match container {
             Container::Listed(list, ..) => (Place::elements(list), elements.first + index),
-            _ => (Place::array(node.home, elements), index),
+            _ => (Place::array(node.home(), elements), index),
         }
     }
 
@@ -679,9 +679,9 @@ fn part<K: Sink>(
 /// The array of a handle, by itself.
 fn by_itself<K: Sink>(sink: &mut K, node: NodeId, array: Container) -> Result<(Place, Elements)> {
     match array {
-        Container::Array(elements) => Ok((Place::array(node.home, elements), elements)),
+        Container::Array(elements) => Ok((Place::array(node.home(), elements), elements)),
         Container::Listed(list, row, elements) => part(sink, list, row, elements),
-        _ => Err(Error::new(ErrorKind::WrongType, node.home as u64)),
+        _ => Err(Error::new(ErrorKind::WrongType, node.home() as u64)),
     }
 }
 

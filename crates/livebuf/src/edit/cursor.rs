@@ -116,7 +116,7 @@ impl<'e, S: Storage, O: Observer> NodeMut<'e, S, O> {
         if self.squeezed != self.editor.handles.squeezes {
             return self.editor.resolve(self.node).unwrap_or(self.node);
         }
-        self.editor.handles.give(self.node.home, self.node.row, self.node.depth)
+        self.editor.handles.give(self.node.home(), self.node.row(), self.node.depth())
     }
 
     /// The bounds that edits keep to.

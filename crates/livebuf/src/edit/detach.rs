@@ -21,9 +21,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if raw.tag <= TAG_SPAN_LAST {
             return Ok(0);
         }
-        let height = (self.table_edits()?.height)(self, raw, under.home)?;
-        let deeper = under.depth.saturating_add(1) > depth;
-        let reaches = if deeper { under.depth.saturating_add(height) } else { 0 };
+        let height = (self.table_edits()?.height)(self, raw, under.home())?;
+        let deeper = under.depth().saturating_add(1) > depth;
+        let reaches = if deeper { under.depth().saturating_add(height) } else { 0 };
         detached.reaches.store(reaches, Ordering::Relaxed);
         Ok(height)
     }

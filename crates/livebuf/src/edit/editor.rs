@@ -351,7 +351,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let parent = self.resolve(parent).ok()?;
         let raw = value.raw();
         let child = self.is_child(raw, parent).unwrap_or(false);
-        if child { self.handle(raw, parent.depth.saturating_add(1)) } else { None }
+        if child { self.handle(raw, parent.depth().saturating_add(1)) } else { None }
     }
 
     /// Whether a value's place is in a container itself, not below.
@@ -386,7 +386,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 }
                 match table.extra(bytes, row)? {
                     0 => Ok(false),
-                    home => self.is_child(raw, self.handles.give(home, 0, parent.depth)),
+                    home => self.is_child(raw, self.handles.give(home, 0, parent.depth())),
                 }
             }
         }
@@ -413,7 +413,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Some(slot) => self.load(slot)?,
             None => return Ok(None),
         };
-        Ok(self.handle(raw, node.depth.saturating_add(1)))
+        Ok(self.handle(raw, node.depth().saturating_add(1)))
     }
 
     /// The handle of the container at a JSON pointer; `None` where there is none.
@@ -448,7 +448,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// ```
     pub fn value(&self, node: NodeId) -> Result<Value<'_, Checked>> {
         let node = self.resolve(node)?;
-        let (home, row) = (node.home as u64, row_cell(node.home, node.row));
+        let (home, row) = (node.home() as u64, row_cell(node.home(), node.row()));
         let (tag, cell) = match self.container(node)? {
             Container::Array(_) => (TAG_ARRAY, home),
             Container::Listed(..) => (TAG_ARRAY, row),
@@ -536,7 +536,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn container(&self, node: NodeId) -> Result<Container> {
-        self.container_at(node, Block::resolve(self.space.bytes(), node.home)?)
+        self.container_at(node, Block::resolve(self.space.bytes(), node.home())?)
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -551,14 +551,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             KIND_TABLE => {
                 let table = Table::load(bytes, block.offset)?;
-                if node.row >= table.rows {
+                if node.row() >= table.rows {
                     return Err(stale(node));
                 }
-                Ok(Container::Row(table, node.row))
+                Ok(Container::Row(table, node.row()))
             }
             KIND_LIST => {
                 let list = List::load(bytes, block.offset)?;
-                Ok(Container::Listed(list, node.row, list.element(bytes, node.row)?))
+                Ok(Container::Listed(list, node.row(), list.element(bytes, node.row())?))
             }
             _ => Ok(Container::Array(Elements::load(bytes, block)?.whole(bytes)?)),
         }
@@ -640,7 +640,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn check_nesting(&self, height: u16, under: NodeId) -> Result<()> {
         let limit = self.space.limits().nesting as u32;
-        match height > 0 && under.depth as u32 + height as u32 > limit {
+        match height > 0 && under.depth() as u32 + height as u32 > limit {
             true => self.check_nesting_below(height, under),
             false => Ok(()),
         }
@@ -651,7 +651,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[inline(never)]
     pub(super) fn check_nesting_below(&self, height: u16, under: NodeId) -> Result<()> {
         let limit = self.space.limits().nesting as u32;
-        let depth = self.depth_of(under)?.unwrap_or(under.depth);
+        let depth = self.depth_of(under)?.unwrap_or(under.depth());
         match depth as u32 + height as u32 > limit {
             true => Err(Error::with_detail(ErrorKind::NestingLimit, 0, limit as u64)),
             false => Ok(()),
@@ -667,7 +667,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let mut allowance = Allowance::new(bytes, self.space.limits().budget);
         let mut found = None;
         let mut stop = |raw: Raw, depth| {
-            let here = (raw.cell as u32, row_of(raw.cell).unwrap_or(0)) == (node.home, node.row);
+            let here =
+                (raw.cell as u32, row_of(raw.cell).unwrap_or(0)) == (node.home(), node.row());
             found = here.then_some(depth);
             here
         };
@@ -763,7 +764,7 @@ impl<'v, S: Storage, O: Observer> From<&'v Editor<S, O>> for New<'v> {
 
 #[cold]
 fn stale(node: NodeId) -> Error {
-    Error::new(ErrorKind::StaleHandle, node.home as u64)
+    Error::new(ErrorKind::StaleHandle, node.home() as u64)
 }
 
 impl<S: Storage> Editor<S> {

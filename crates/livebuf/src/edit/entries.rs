@@ -103,7 +103,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         key: &str,
         new: New<'_>,
     ) -> Result<(u8, u64)> {
-        let (values, array) = self.values_of(&map, node.depth)?;
+        let (values, array) = self.values_of(&map, node.depth())?;
         match map::plan_insert(self.space.bytes(), &map, key.as_bytes())? {
             map::Place::Found(number) => {
                 if array.column == ColumnType::Cells {

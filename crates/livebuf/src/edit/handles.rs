@@ -9,6 +9,7 @@
 //! than it are refused, but for those that edits used lately.
 
 use crate::store::storage::Storage;
+use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// A place in a document that outlives borrows: an object or array.
@@ -29,34 +30,81 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// assert_eq!(doc.pointer("/laps/0/1")?.unwrap(), 3);
 /// # Ok::<(), livebuf::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+// Two words, so that it is passed in registers: in parts it would be stored at each call, and loaded
+// whole, which waits for the stores.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NodeId {
-    /// Home; of a row or an element of a list, the table or list.
-    pub(super) home: u32,
-    pub(super) row: u32,
-    /// Names the editor; drawn anew when its time wraps.
-    issuer: u32,
-    /// Events that the editor had noted since.
-    time: u16,
-    /// Containers on the way from the root, this one included; at least that many.
-    pub(super) depth: u16,
+    /// Home and row, 32 bits each.
+    place: u64,
+    /// Issuer (32 bits), time and depth.
+    mark: u64,
 }
 
 impl NodeId {
     /// No container's.
-    pub(super) const NONE: NodeId = NodeId { home: 0, row: 0, issuer: 0, time: 0, depth: 0 };
+    pub(super) const NONE: NodeId = NodeId { place: 0, mark: 0 };
+
+    #[inline]
+    fn new(home: u32, row: u32, (issuer, time): (u32, u16), depth: u16) -> NodeId {
+        let mark = issuer as u64 | (time as u64) << 32 | (depth as u64) << 48;
+        NodeId { place: home as u64 | (row as u64) << 32, mark }
+    }
+
+    /// Home; of a row or an element of a list, the table or list.
+    #[inline]
+    pub(super) fn home(self) -> u32 {
+        self.place as u32
+    }
+
+    #[inline]
+    pub(super) fn row(self) -> u32 {
+        (self.place >> 32) as u32
+    }
+
+    /// Names the editor; drawn anew when its time wraps.
+    #[inline]
+    fn issuer(self) -> u32 {
+        self.mark as u32
+    }
+
+    /// Events that the editor had noted since.
+    #[inline]
+    fn time(self) -> u16 {
+        (self.mark >> 32) as u16
+    }
+
+    /// Containers on the way from the root, this one included; at least that many.
+    #[inline]
+    pub(super) fn depth(self) -> u16 {
+        (self.mark >> 48) as u16
+    }
+
+    /// The same container at this place.
+    #[inline]
+    fn at(self, home: u32, row: u32) -> NodeId {
+        NodeId { place: home as u64 | (row as u64) << 32, ..self }
+    }
+
+    /// The same handle, at least so deep.
+    fn deeper(self, depth: u16) -> NodeId {
+        self.taken(self.issuer(), self.time(), self.depth().max(depth))
+    }
+
+    fn taken(self, issuer: u32, time: u16, depth: u16) -> NodeId {
+        NodeId { place: self.place, ..NodeId::new(0, 0, (issuer, time), depth) }
+    }
 
     /// The handle as plain numbers, for bindings.
     ///
     /// ```
     /// let doc = livebuf::json!([]);
     /// let root = doc.root_id().unwrap();
-    /// // All four are 0 in no handle.
-    /// assert_ne!(root.to_words(), [0; 4]);
+    /// // Both are 0 in no handle.
+    /// assert_ne!(root.to_words(), [0; 2]);
     /// ```
     #[inline]
-    pub fn to_words(self) -> [u32; 4] {
-        [self.home, self.row, self.issuer, self.time as u32 | (self.depth as u32) << 16]
+    pub fn to_words(self) -> [u64; 2] {
+        [self.place, self.mark]
     }
 
     /// The handle of these numbers.
@@ -67,14 +115,25 @@ impl NodeId {
     /// counts as valid, and its text is read unchecked.
     #[inline]
     #[allow(unsafe_code)]
-    pub unsafe fn from_words([home, row, issuer, rest]: [u32; 4]) -> Self {
-        NodeId { home, row, issuer, time: rest as u16, depth: (rest >> 16) as u16 }
+    pub unsafe fn from_words([place, mark]: [u64; 2]) -> Self {
+        NodeId { place, mark }
     }
 
     /// Whether this and another handle were taken for the same container at the same time.
     fn is_same(&self, other: &NodeId) -> bool {
-        (self.home, self.row, self.issuer, self.time)
-            == (other.home, other.row, other.issuer, other.time)
+        self.place == other.place && self.mark << 16 == other.mark << 16
+    }
+}
+
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeId")
+            .field("home", &self.home())
+            .field("row", &self.row())
+            .field("issuer", &self.issuer())
+            .field("time", &self.time())
+            .field("depth", &self.depth())
+            .finish()
     }
 }
 
@@ -113,7 +172,7 @@ pub(super) struct Run {
 impl Event {
     /// The handle's container after the event; `None` where it is gone.
     fn apply(&self, node: NodeId, #[cfg(feature = "alloc")] runs: &[Runs]) -> Option<NodeId> {
-        let NodeId { home, row, .. } = node;
+        let (home, row) = (node.home(), node.row());
         let row = match *self {
             Event::Freed(start, end) if (start..end).contains(&home) => return None,
             Event::Opened { table, at, count } if table == home && row >= at => row + count,
@@ -127,14 +186,14 @@ impl Event {
             Event::Swapped { table, a, b } if table == home && row == a => b,
             Event::Swapped { table, a, b } if table == home && row == b => a,
             Event::Moved { from, to } if from == (home, row) => {
-                return Some(NodeId { home: to.0, row: to.1, ..node });
+                return Some(node.at(to.0, to.1));
             }
-            Event::Deeper(depth) => return Some(NodeId { depth: node.depth.max(depth), ..node }),
+            Event::Deeper(depth) => return Some(node.deeper(depth)),
             #[cfg(feature = "alloc")]
             Event::Squeezed(number) => return follow(runs.get(number as usize)?, node),
             _ => row,
         };
-        Some(NodeId { row, ..node })
+        Some(node.at(home, row))
     }
 }
 
@@ -217,13 +276,13 @@ type Runs = alloc::vec::Vec<Run>;
 
 #[cfg(feature = "alloc")]
 fn follow(runs: &Runs, node: NodeId) -> Option<NodeId> {
-    let place = (node.home, node.row);
+    let place = (node.home(), node.row());
     let run = runs.get(runs.partition_point(|run| run.from <= place).checked_sub(1)?)?;
     let (from, to) = (run.from, run.to);
-    if from.0 != node.home || node.row - from.1 >= run.count {
+    if from.0 != node.home() || node.row() - from.1 >= run.count {
         return None;
     }
-    Some(NodeId { home: to.0, row: to.1 + (node.row - from.1), ..node })
+    Some(node.at(to.0, to.1 + (node.row() - from.1)))
 }
 
 impl Handles {
@@ -250,36 +309,36 @@ impl Handles {
     /// A new handle.
     #[inline]
     pub(super) fn give(&self, home: u32, row: u32, depth: u16) -> NodeId {
-        NodeId { home, row, issuer: self.issuer, time: self.time, depth }
+        NodeId::new(home, row, (self.issuer, self.time), depth)
     }
 
     /// Whether nothing happened since the handle was taken.
     #[inline]
     pub(super) fn is_fresh(&self, node: NodeId) -> bool {
-        node.issuer == self.issuer && node.time == self.time
+        node.mark << 16 == NodeId::new(0, 0, (self.issuer, self.time), 0).mark << 16
     }
 
     /// Where a handle's container is now; `None` where it is stale.
     #[inline(never)]
     pub(super) fn resolve(&self, node: NodeId) -> Option<NodeId> {
-        if node.issuer == 0 {
+        if node.issuer() == 0 {
             return None;
         }
         let kept = self.kept.iter().find(|(given, _)| given.is_same(&node));
-        let known = node.issuer == self.issuer && (self.since..=self.time).contains(&node.time);
+        let known = node.issuer() == self.issuer && (self.since..=self.time).contains(&node.time());
         let mut now = match kept {
-            Some((_, kept)) => NodeId { depth: kept.depth.max(node.depth), ..*kept },
+            Some((_, kept)) => kept.deeper(node.depth()),
             None if known => node,
             None => return None,
         };
-        for event in self.events().get((now.time - self.since) as usize..)? {
+        for event in self.events().get((now.time() - self.since) as usize..)? {
             #[cfg(feature = "alloc")]
             let after = event.apply(now, self.runs());
             #[cfg(not(feature = "alloc"))]
             let after = event.apply(now);
             now = after?;
         }
-        Some(NodeId { issuer: self.issuer, time: self.time, ..now })
+        Some(now.taken(self.issuer, self.time, now.depth()))
     }
 
     /// Remembers that an edit uses a handle, and where its container is.
@@ -374,9 +433,9 @@ impl Handles {
         }
         self.since = self.time;
         let (issuer, time) = (self.issuer, self.time);
-        let stamped = |node: NodeId| match node.issuer {
+        let stamped = |node: NodeId| match node.issuer() {
             0 => NodeId::NONE,
-            _ => NodeId { issuer, time, ..node },
+            _ => node.taken(issuer, time, node.depth()),
         };
         self.kept = kept.map(|(given, now)| (given, stamped(now)));
         let (given, now) = (self.using.0, stamped(used));

@@ -450,7 +450,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         new: &New<'_>,
     ) -> Result<(u8, u64)> {
         let field = self.new_field(record, shape, needle)?;
-        let home = node.home;
+        let home = node.home();
         self.carry_out(&AddField { home, record, needle: *needle, field, new: *new }, node)
     }
 
@@ -497,7 +497,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         key: &str,
         new: &New<'_>,
     ) -> Result<(u8, u64)> {
-        self.carry_out(&AddAsMap { home: node.home, record, key, new: *new }, node)
+        self.carry_out(&AddAsMap { home: node.home(), record, key, new: *new }, node)
     }
 
     /// Copies a record's fields to the entries of an empty map that has room; how many.
@@ -704,7 +704,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     fn rename_as_map(&mut self, node: NodeId, record: Record, at: u32, to: &str) -> Result<()> {
-        let rename = RenameAsMap { home: node.home, record, at, to };
+        let rename = RenameAsMap { home: node.home(), record, at, to };
         self.carry_out(&rename, NodeId::NONE).map(|_| ())
     }
 }

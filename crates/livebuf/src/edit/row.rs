@@ -204,13 +204,13 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             home => {
                 let container = self.extra_object(home)?;
-                let extra = self.handles.give(home, 0, node.depth);
+                let extra = self.handles.give(home, 0, node.depth());
                 // The edit is about the row, not about this object.
                 self.handles.keep(node, node);
                 match container {
                     Container::Map(map) => {
                         let (found, _) =
-                            map::look_up(self.space.bytes(), extra.home, key.as_bytes());
+                            map::look_up(self.space.bytes(), extra.home(), key.as_bytes());
                         self.set_entry(extra, &map, found, key, &new)
                     }
                     Container::Record(record) => {
@@ -304,7 +304,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         if (source, target) == (None, None) {
             let home = table.extra(bytes, row)?;
             let container = self.extra_object(home)?;
-            let extra = self.handles.give(home, 0, node.depth);
+            let extra = self.handles.give(home, 0, node.depth());
             return self.rename_member(extra, container, from, to);
         }
         self.check_trust()?;

@@ -182,7 +182,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// [`set`](Self::set) by a fresh handle.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn set_fresh(&mut self, node: NodeId, at: At<'_>, new: &New<'_>) -> Result<Option<NodeId>> {
-        let block = Block::resolve(self.space.bytes(), node.home)?;
+        let block = Block::resolve(self.space.bytes(), node.home())?;
         let (tag, cell) = if block.kind() == KIND_RECORD {
             let record = block.record()?.whole(self.space.bytes())?;
             match self.set_field(node, record, at, new)? {
@@ -201,7 +201,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         };
         let mut set = None;
         if tag >= TAG_OBJECT {
-            set = self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1));
+            set = self.handle(Raw::unplaced(tag, cell), node.depth().saturating_add(1));
         }
         self.finish()?;
         Ok(set)
@@ -261,7 +261,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             }
             editor.set_element(node, elements, index as u32, new)
         })?;
-        let set = self.handle(Raw::unplaced(tag, cell), node.depth.saturating_add(1));
+        let set = self.handle(Raw::unplaced(tag, cell), node.depth().saturating_add(1));
         self.finish()?;
         Ok(set)
     }
@@ -366,7 +366,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             editor.check_trust()?;
             editor.unhang(node, at.child(), true)
         })?;
-        let depth = node.depth.saturating_add(1);
+        let depth = node.depth().saturating_add(1);
         self.detached += u32::from(raw.is_some_and(|raw| raw.tag > TAG_IMMEDIATE_LAST));
         // Detached values would be lost by squeezing.
         if self.detached == 0 {
@@ -479,7 +479,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         let additional = u32::try_from(additional)
             .map_err(|_| Error::with_detail(ErrorKind::ElementLimit, 0, u32::MAX as u64))?;
         let reserved = self.trusting(|editor| match editor.container(node)? {
-            Container::Record(record) => editor.reserve_fields(node.home, record, additional),
+            Container::Record(record) => editor.reserve_fields(node.home(), record, additional),
             Container::Map(map) => editor.reserve_entries(map, additional),
             // A row's fields have their places.
             Container::Row(..) => Ok(()),
