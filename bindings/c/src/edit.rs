@@ -625,6 +625,12 @@ unsafe fn store(
                     store.store(editor, New::object(length))
                 });
             }
+            kind::FIELDS if cfg!(feature = "std") => {
+                return store_container(doc, child, move |editor| {
+                    let (under_edit, mut places) = (UnderEdit::of(doc, editor), places());
+                    store.store(editor, New::Fields(fields_of(&under_edit, new, &mut places)?))
+                });
+            }
             _ => {
                 return store_container(doc, child, move |editor| {
                     #[cfg(feature = "small")]
@@ -690,7 +696,7 @@ pub(crate) unsafe fn with_new(
     then: &mut dyn FnMut(&New<'_>) -> Result<()>,
 ) -> Result<()> {
     if new.kind == kind::FIELDS {
-        let mut places = MaybeUninit::uninit();
+        let mut places = places();
         // SAFETY: passed on.
         let fields = unsafe { fields_of(under_edit, new, &mut places) }?;
         return then(&New::Fields(fields));
@@ -699,12 +705,20 @@ pub(crate) unsafe fn with_new(
     then(&unsafe { new.convert(under_edit) }?)
 }
 
+/// Memory for the fields of one object.
+type Places<'a> = MaybeUninit<[Field<'a>; MAX_FIELDS]>;
+
+fn places<'a>() -> Places<'a> {
+    MaybeUninit::uninit()
+}
+
 /// # Safety
-/// As [`with_rest`].
+/// As [`with_new`].
+#[inline(never)]
 unsafe fn fields_of<'a>(
     under_edit: &UnderEdit,
     new: &livebuf_new,
-    places: &'a mut MaybeUninit<[Field<'a>; MAX_FIELDS]>,
+    places: &'a mut Places<'a>,
 ) -> Result<&'a [Field<'a>]> {
     let count = new.length as usize;
     if count > MAX_FIELDS {

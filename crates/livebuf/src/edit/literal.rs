@@ -19,6 +19,7 @@ use crate::format::layout::*;
 use crate::format::number::is_json_number;
 use crate::store::space::{Extent, Observer};
 use crate::store::storage::Storage;
+use crate::store::target::Target;
 
 type Field<'v> = (&'v str, New<'v>);
 
@@ -378,7 +379,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             Ok(Some((offset, length)))
                 if length as usize == text.len() && fits && self.space.trusted =>
             {
-                self.space.write(offset.into(), text.as_bytes());
+                match self.space.plain() {
+                    Some(mut plain) => plain.write(offset.into(), text.as_bytes()),
+                    None => self.space.write(offset.into(), text.as_bytes()),
+                }
                 true
             }
             _ => false,

@@ -118,8 +118,8 @@ pub(super) struct Sizer<'e, S, O> {
     under: NodeId,
     sizes: Sizes,
     height: u16,
-    /// Nothing came before that could make or free a shape.
-    shapes_stay: bool,
+    /// Something came before that could make or free a shape.
+    moves_shapes: bool,
 }
 
 impl<S: Storage, O: Observer> Sizer<'_, S, O> {
@@ -170,7 +170,7 @@ impl<S: Storage, O: Observer> Sink for Sizer<'_, S, O> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn set_aside(&mut self, size: u64) {
         self.sizes.fresh += size;
-        self.shapes_stay = false;
+        self.moves_shapes = true;
     }
 
     #[inline]
@@ -190,12 +190,12 @@ impl<S: Storage, O: Observer> Sink for Sizer<'_, S, O> {
 
     #[inline]
     fn lose_shapes(&mut self) {
-        self.shapes_stay = false;
+        self.moves_shapes = true;
     }
 
     #[inline]
     fn shapes_stay(&self) -> bool {
-        self.shapes_stay
+        !self.moves_shapes
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
@@ -430,7 +430,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     pub(super) fn sizer(&self, under: NodeId) -> Counting<'_, S, O> {
         let sizes = Sizes { fresh: 0, spare: 0, tail: 0 };
         #[allow(clippy::useless_conversion)]
-        Sizer { editor: self, under, sizes, height: 0, shapes_stay: true }.into()
+        Sizer { editor: self, under, sizes, height: 0, moves_shapes: false }.into()
     }
 
     /// Counts, makes sure of the bytes, and writes. `under`: the container that new values are
