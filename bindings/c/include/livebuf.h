@@ -129,7 +129,7 @@ typedef struct {
   /** What the last call that failed said. */
   livebuf_error error;
   /** Private. */
-  uint64_t private_editor[68];
+  uint64_t private_editor[70];
 } livebuf_doc;
 
 /**

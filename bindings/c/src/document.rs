@@ -34,11 +34,11 @@ pub struct livebuf_doc {
     /// What the last call that failed said.
     pub error: livebuf_error,
     /// Private.
-    pub private_editor: [MaybeUninit<u64>; 68],
+    pub private_editor: [MaybeUninit<u64>; 70],
 }
 
 /// Words that an editor takes; the header says the number itself.
-const EDITOR_WORDS: usize = 68;
+const EDITOR_WORDS: usize = 70;
 
 const _: () =
     assert!(size_of::<Editor<Memory>>() <= EDITOR_WORDS * 8 && align_of::<Editor<Memory>>() <= 8);

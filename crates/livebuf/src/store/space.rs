@@ -122,6 +122,25 @@ struct Found {
     size: u32,
 }
 
+/// What is known of the free lists without a look at them.
+#[derive(Clone, Copy)]
+struct Known {
+    /// A bit for each class that may have free blocks. A class without its bit has none.
+    filled: u32,
+    /// What the last request asked for, where the rest of its block stayed in its list; else 0. The
+    /// rest is the smallest that fits the same request, until something is freed.
+    size: u32,
+    /// The list word that leads to that rest, and the rest.
+    link: u32,
+    block: u32,
+    /// All free bytes then.
+    free_bytes: u32,
+}
+
+impl Known {
+    const NOTHING: Known = Known { filled: u32::MAX, size: 0, link: 0, block: 0, free_bytes: 0 };
+}
+
 /// The aux block's place and counts. They are loaded once, changed, and stored once.
 #[derive(Clone, Copy)]
 pub(crate) struct Aux {
@@ -172,8 +191,7 @@ pub(crate) struct Space<S, O> {
     clean_from: u64,
     /// Every block of the free list is known to be zero but for its first word.
     pub(crate) clean_list: bool,
-    /// A bit for each class that may have free blocks. A class without its bit has none.
-    filled: u32,
+    known: Known,
     /// The last [`ensure`](Self::ensure) counted on merging free blocks.
     must_merge: bool,
     /// With more free bytes than this the document may be squeezed.
@@ -232,7 +250,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             used,
             clean_from,
             clean_list: trusted,
-            filled: u32::MAX,
+            known: Known::NOTHING,
             must_merge: false,
             squeeze_above: SQUEEZE,
             must_squeeze: false,
@@ -413,7 +431,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.zero(savepoint.used as u64, high.saturating_sub(savepoint.used as u64));
         self.used = savepoint.used;
         self.clean_list = savepoint.clean_list && self.wipe;
-        self.filled = u32::MAX;
+        self.known = Known::NOTHING;
         (self.must_merge, self.must_squeeze) = (false, false);
         if !self.refuses || undo.refusal().is_some() {
             self.trusted = savepoint.trusted;
@@ -514,7 +532,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
             self.zero(length, used - length);
             self.set_used(length);
         }
-        (self.filled, self.clean_list) = (u32::MAX, false);
+        (self.known, self.clean_list) = (Known::NOTHING, false);
         (self.must_merge, self.must_squeeze) = (false, self.refuses);
         self.squeeze_above = SQUEEZE;
     }
@@ -683,7 +701,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         let (old, new) = (self.used as u64, document.len() as u64);
         self.zero(new, old.saturating_sub(new));
         self.used = new as u32;
-        self.filled = u32::MAX;
+        self.known = Known::NOTHING;
         self.squeeze_above = SQUEEZE;
         self.write(0, document);
     }
@@ -789,7 +807,10 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if core::mem::take(&mut self.must_merge) || (may_merge && aux.worth_merging(self.used, 0)) {
             aux = self.merge(aux);
         }
-        let mut found = self.find(&aux, size);
+        let mut found = self.find_again(&aux, size);
+        if found.is_none() {
+            found = self.find(&aux, size);
+        }
         if found.is_none() && may_merge && aux.worth_merging(self.used, size) {
             aux = self.merge(aux);
             found = self.find(&aux, size);
@@ -803,9 +824,13 @@ impl<S: Storage, O: Observer> Space<S, O> {
         aux.free_bytes = aux.free_bytes.saturating_sub(size as u32);
         if rest > 0 && aux.class(rest) == aux.class(block_size as u64) {
             // The rest keeps the block's place in its list.
-            self.write_u64(block + size, next as u64 | rest << 32);
-            self.write_u32(link, (block + size) as u32);
+            let left = (block + size) as u32;
+            self.write_u64(left.into(), next as u64 | rest << 32);
+            self.write_u32(link, left);
+            let (size, link, free_bytes) = (size as u32, link as u32, aux.free_bytes);
+            self.known = Known { size, link, block: left, free_bytes, ..self.known };
         } else {
+            self.known.size = 0;
             self.write_u32(link, next);
             if rest > 0 {
                 self.link(&aux, block + size, rest);
@@ -974,7 +999,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
 
     fn link(&mut self, aux: &Aux, block: u64, size: u64) {
         let class = aux.class(size);
-        self.filled |= 1 << class;
+        self.known.filled |= 1 << class;
         let head = aux.head(class);
         let next = self.word(head);
         self.write_u64(block, next as u64 | size << 32);
@@ -1036,8 +1061,19 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.used as u64 + size <= room
     }
 
+    /// The rest that a request of this size left, without a search.
+    fn find_again(&self, aux: &Aux, size: u64) -> Option<Found> {
+        let Known { size: asked, link, block, free_bytes, .. } = self.known;
+        if cfg!(feature = "small") || u64::from(asked) != size || free_bytes != aux.free_bytes {
+            return None;
+        }
+        let word = load_u64(self.bytes(), block.into()).ok()?;
+        let (next, left) = (word as u32, (word >> 32) as u32);
+        let found = Found { link: link.into(), block, next, size: left };
+        (u64::from(left) >= size && self.word(link.into()) == block).then_some(found)
+    }
+
     /// Best fit among few blocks of the request's class, else of a larger one.
-    #[inline]
     fn find(&mut self, aux: &Aux, size: u64) -> Option<Found> {
         self.find_among(aux, size, SCAN)
     }
@@ -1048,14 +1084,14 @@ impl<S: Storage, O: Observer> Space<S, O> {
         if !self.trusted || (aux.free_bytes as u64) < size {
             return None;
         }
-        let mut classes = self.filled & u32::MAX << aux.class(size);
+        let mut classes = self.known.filled & u32::MAX << aux.class(size);
         while classes.trailing_zeros() < aux.classes {
             let class = classes.trailing_zeros();
             classes &= classes - 1;
             let mut link = aux.head(class);
             let mut block = self.word(link);
             if block == 0 {
-                self.filled &= !(1 << class);
+                self.known.filled &= !(1 << class);
             }
             let scan = if class == aux.classes - 1 { most.max(SCAN_LAST) } else { most };
             // The best fit among a few blocks. In a larger class every block fits.
@@ -1114,7 +1150,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 merged.free_blocks += 1;
             }
         }
-        self.filled = u32::MAX;
+        self.known = Known::NOTHING;
         self.set_counts(&merged);
         merged
     }
