@@ -464,25 +464,36 @@ pub unsafe extern "C" fn livebuf_init(
         doc.write(livebuf_doc::closed(error));
         return error.status;
     }
-    let doc = doc.as_mut_ptr();
-    // SAFETY: the caller's word; the words have the editor's size and alignment. The document is
-    // written field by field, since it is long to copy.
+    // SAFETY: the caller's word; an empty document is valid.
     unsafe {
-        let place = &mut *(&raw mut (*doc).private_editor).cast();
-        let header = &mut *buffer.cast::<[u8; HEADER]>();
-        Editor::create_in(place, header, Memory::fixed(buffer, capacity));
-        (&raw mut (*doc).bytes).write(buffer);
-        (&raw mut (*doc).length).write(HEADER);
-        (&raw mut (*doc).capacity).write(capacity.min(isize::MAX as usize));
-        (&raw mut (*doc).generation).write(1);
-        (&raw mut (*doc).private_state).write(EDITS);
-        (&raw mut (*doc).error).write(livebuf_error::NONE);
+        buffer.cast::<[u8; HEADER]>().write(Editor::<Memory>::EMPTY);
+        adopt(doc.as_mut_ptr(), Memory::fixed(buffer, capacity), HEADER);
     }
     OK
 }
 
 /// Bytes of an empty document.
-const HEADER: usize = 32;
+const HEADER: usize = Editor::<Memory>::EMPTY.len();
+
+/// Puts a document of `used` bytes in this memory into the caller's variable, field by field: it is
+/// long to copy, and messages are begun often.
+///
+/// # Safety
+/// `doc` is good for writing; the document is valid.
+#[cfg_attr(not(feature = "small"), inline(always))]
+pub(crate) unsafe fn adopt(doc: *mut livebuf_doc, memory: Memory, used: usize) {
+    // SAFETY: the caller's word; the words have the editor's size and alignment.
+    unsafe {
+        (&raw mut (*doc).bytes).write(memory.pointer);
+        (&raw mut (*doc).length).write(used);
+        (&raw mut (*doc).capacity).write(memory.capacity);
+        (&raw mut (*doc).generation).write(1);
+        (&raw mut (*doc).private_state).write(EDITS);
+        (&raw mut (*doc).error).write(livebuf_error::NONE);
+        let place = &mut *(&raw mut (*doc).private_editor).cast();
+        Editor::adopt_in(place, memory, used as u32);
+    }
+}
 
 /// Why no document can begin there.
 #[cold]

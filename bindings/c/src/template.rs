@@ -5,9 +5,9 @@ use core::mem::{MaybeUninit, align_of, size_of};
 use core::slice;
 
 use livebuf::layout::{TAG_FLOAT, TAG_INT, TAG_STRING};
-use livebuf::{Error, New, Stamped, Template};
+use livebuf::{New, Stamped, Template};
 
-use crate::document::{Memory, bytes_of_mut, guard, livebuf_doc, overlap, place, place_editor};
+use crate::document::{Memory, adopt, bytes_of_mut, guard, livebuf_doc, overlap, place};
 use crate::edit::{UnderEdit, kind, livebuf_new, outside, with_new};
 use crate::read::text_in;
 use crate::status::{NULL, OK, Result, livebuf_code, livebuf_error, livebuf_status};
@@ -252,21 +252,36 @@ pub unsafe extern "C" fn livebuf_stamp(
     // SAFETY: the caller's word.
     let Some(length) = (unsafe { length.as_mut() }) else { return NULL.status };
     // SAFETY: the caller's word.
-    let stamp = || unsafe {
-        let (template, values, under_edit) = given_all(prepared, values, count, buffer, capacity)?;
-        let buffer = bytes_of_mut(buffer, capacity.min(isize::MAX as usize))?;
-        template.fill_with(buffer, count, |index| match values.get(index) {
-            Some(value) => stamped(value, &under_edit),
-            None => Err(NULL),
-        })
-    };
-    match stamp() {
+    match unsafe { stamp(prepared, values, count, buffer, capacity) } {
         Ok(used) => {
             *length = used;
             OK
         }
         // SAFETY: the caller's word.
         Err(error) => unsafe { failed(&error, prepared, values, count, buffer, capacity, length) },
+    }
+}
+
+/// Stamps a document into a buffer: its length. Where it fails, half a document may be there.
+///
+/// # Safety
+/// As [`livebuf_stamp`].
+#[cfg_attr(not(feature = "small"), inline(always))]
+unsafe fn stamp(
+    prepared: *const livebuf_template,
+    values: *const livebuf_new,
+    count: usize,
+    buffer: *mut u8,
+    capacity: usize,
+) -> Result<usize> {
+    // SAFETY: the caller's word.
+    unsafe {
+        let (template, values, under_edit) = given_all(prepared, values, count, buffer, capacity)?;
+        let buffer = bytes_of_mut(buffer, capacity.min(isize::MAX as usize))?;
+        template.fill_with(buffer, count, |index| match values.get(index) {
+            Some(value) => stamped(value, &under_edit),
+            None => Err(NULL),
+        })
     }
 }
 
@@ -325,23 +340,17 @@ pub unsafe extern "C" fn livebuf_stamp_doc(
     capacity: usize,
 ) -> livebuf_status {
     // SAFETY: the caller's word.
-    let stamp = || unsafe {
-        let (template, values, under_edit) = given_all(prepared, values, count, buffer, capacity)?;
-        let mut stamp = template.begin(Memory::fixed(buffer, capacity))?;
-        if count != template.places() {
-            return Err(livebuf_error {
-                detail: template.places() as u64,
-                ..livebuf_error::of(livebuf_code::LIVEBUF_INDEX_OUT_OF_RANGE)
-            });
-        }
-        for (index, value) in values.iter().enumerate() {
-            stamp.set(index, value.part(&under_edit)?)?;
-        }
-        Ok(stamp)
-    };
-    match stamp() {
-        // SAFETY: the caller's word.
-        Ok(stamp) => unsafe { place_editor::<Error>(doc, Ok(stamp.into_editor())) },
+    match unsafe { stamp(prepared, values, count, buffer, capacity) } {
+        Ok(_) if doc.is_null() => NULL.status,
+        // SAFETY: the caller's word; what a template stamps is valid.
+        Ok(used) => unsafe {
+            adopt(doc, Memory::fixed(buffer, capacity), used);
+            #[cfg(feature = "small")]
+            if let Ok(editor) = (*doc).editor_mut() {
+                editor.link_tables();
+            }
+            OK
+        },
         // SAFETY: the caller's word.
         Err(error) => unsafe {
             let mut length = 0;

@@ -140,7 +140,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(TableEdits::all())
     }
 
-    /// Links the edits of tables with a document that [`create_in`](Self::create_in) began:
+    /// Links the edits of tables with a document that [`adopt_in`](Self::adopt_in) began:
     /// it is to get a copy. For bindings.
     #[cfg(feature = "small")]
     #[doc(hidden)]
@@ -785,22 +785,23 @@ impl<S: Storage> Editor<S> {
         Editor::create_with(storage, ())
     }
 
-    /// [`create`](Self::create) in a place of the caller's: an editor is long to copy, and
-    /// messages are begun often. In the small build it is without
-    /// [edits of tables](Self::link_tables). For bindings.
-    ///
-    /// `header`: the storage's first bytes, which are written. They are given by themselves, so
-    /// that nothing asks the storage: the compiler then makes it in its place.
+    /// The bytes of an empty document, whose root is null. For bindings.
     #[doc(hidden)]
+    pub const EMPTY: [u8; HEADER_SIZE as usize] = NULL_DOCUMENT;
+
+    /// The editor of the document in the first `used` bytes of the storage, in a place of the
+    /// caller's: an editor is long to copy, and messages are begun often. The document is trusted.
+    /// In the small build the editor is without [edits of tables](Self::link_tables). For bindings.
+    ///
+    /// # Safety
+    /// The document is valid, and has no features that this version cannot edit.
+    // Nothing asks the storage, so the compiler makes it in its place.
+    #[doc(hidden)]
+    #[allow(unsafe_code)]
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub fn create_in<'p>(
-        place: &'p mut MaybeUninit<Self>,
-        header: &mut [u8; HEADER_SIZE as usize],
-        storage: S,
-    ) -> &'p mut Self {
-        *header = NULL_DOCUMENT;
+    pub unsafe fn adopt_in(place: &mut MaybeUninit<Self>, storage: S, used: u32) -> &mut Self {
         place.write(Editor {
-            space: Space::new(storage, (), HEADER_SIZE, true, Limits::default()),
+            space: Space::new(storage, (), used, true, Limits::default()),
             handles: Handles::new(),
             detached: 0,
             #[cfg(feature = "small")]
