@@ -364,9 +364,8 @@ impl<S: Exclusive> Template<S> {
     ///
     /// # Errors
     /// As [`stamp_into`](Self::stamp_into), and what `value` says.
-    // Forced: a stamp from C takes a fifth more time without.
     #[doc(hidden)]
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub fn fill_with<'v, E: From<Error>>(
         &self,
         buffer: &mut [u8],
