@@ -349,3 +349,21 @@ pub(crate) mod partial {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_and_long_places_are_zeroed_and_copied_whole() {
+        let bytes: [u8; 100] = core::array::from_fn(|at| at as u8 + 1);
+        for length in 0..=80 {
+            let mut place = [0xFF; 100];
+            zero(&mut place[10..10 + length]);
+            assert!(place[10..10 + length].iter().all(|&byte| byte == 0));
+            copy(&mut place[10..10 + length], &bytes[..length]);
+            assert_eq!(place[10..10 + length], bytes[..length]);
+            assert!(place[..10].iter().chain(&place[10 + length..]).all(|&byte| byte == 0xFF));
+        }
+    }
+}

@@ -1219,3 +1219,66 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
     }
 }
+
+#[cfg(all(test, feature = "alloc"))]
+mod tests {
+    use super::*;
+    use crate::store::storage::VecStorage;
+
+    /// A space with the bytes of an empty document.
+    fn empty() -> Space<VecStorage, ()> {
+        let storage = VecStorage::with_capacity(1 << 16).unwrap();
+        Space::new(storage, (), HEADER_SIZE, true, Limits::default())
+    }
+
+    /// Two spaces are edited alike, but one of them searches for every block.
+    #[test]
+    fn a_request_like_the_last_one_finds_the_block_that_a_search_finds() {
+        let mut random = 1u32;
+        let mut next = |below: u32| {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (random >> 8) % below
+        };
+        let (mut quick, mut found_again) = ([empty(), empty()], 0);
+        let mut taken: alloc::vec::Vec<(u64, u64)> = alloc::vec::Vec::new();
+        for _ in 0..20_000 {
+            match next(10) {
+                0..4 => {
+                    // Several small blocks of one size, or a large one.
+                    let large = next(4) == 0;
+                    let (count, words) = if large { (1, next(400)) } else { (next(8), next(6)) };
+                    let size = u64::from(8 * (1 + words));
+                    for _ in 0..count {
+                        if let Some(aux) = quick[0].aux() {
+                            found_again += u32::from(quick[0].find_again(&aux, size).is_some());
+                        }
+                        quick[1].known.size = 0;
+                        let [a, b] = quick.each_mut().map(|space| {
+                            space.ensure(size, 0).unwrap();
+                            space.take(size).cursor
+                        });
+                        assert_eq!(a, b);
+                        taken.push((a, size));
+                    }
+                }
+                4..9 if !taken.is_empty() => {
+                    let (offset, size) = taken.swap_remove(next(taken.len() as u32) as usize);
+                    quick.each_mut().map(|space| space.free(offset, size));
+                }
+                9 => {
+                    // What a transaction took and freed is as before.
+                    quick.each_mut().map(|space| space.begin().unwrap());
+                    let size = u64::from(8 * (1 + next(60)));
+                    quick.each_mut().map(|space| {
+                        space.ensure(size, 0).unwrap();
+                        space.take(size)
+                    });
+                    quick.each_mut().map(|space| assert!(space.roll_back()));
+                }
+                _ => {}
+            }
+            assert_eq!(quick[0].bytes(), quick[1].bytes());
+        }
+        assert!(found_again > 1000, "{found_again}");
+    }
+}

@@ -372,3 +372,26 @@ fn an_edit_of_many_moves_keeps_the_handle_it_used() {
         assert_eq!(length, Some(2), "{pointer}");
     }
 }
+
+/// Editors of several threads, of which each makes more than it draws numbers for at once.
+#[test]
+fn a_handle_is_of_one_editor_in_all_threads() {
+    let begun = || -> Vec<(DocBuf, NodeId)> {
+        let begin = |_| {
+            let doc = json!({"lap": 55});
+            let root = doc.root_id().unwrap();
+            (doc, root)
+        };
+        (0..150).map(begin).collect()
+    };
+    let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(begun)).collect();
+    let docs: Vec<_> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    // The home, the time and the depth of all roots are equal, so the editor's number tells.
+    let handles: std::collections::HashSet<_> = docs.iter().map(|(_, root)| *root).collect();
+    assert_eq!(handles.len(), docs.len());
+    assert!(docs.iter().all(|(doc, root)| doc.value(*root).is_ok()));
+    for pair in docs.windows(2) {
+        let error = pair[0].0.value(pair[1].1).unwrap_err();
+        assert_eq!(error.kind(), livebuf::ErrorKind::StaleHandle);
+    }
+}
