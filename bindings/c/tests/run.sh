@@ -26,6 +26,19 @@ step() {
   fi
 }
 
+# Runs steps beside the others. What they say is printed at the end.
+beside="" # their processes
+start() { # a name, the function with the steps
+  ( "$2"; exit $failed ) > "$work/$1.log" 2>&1 &
+  beside="$beside $!:$1"
+}
+join() {
+  for one in $beside; do
+    wait "${one%%:*}" || failed=1
+    cat "$work/${one#*:}.log"
+  done
+}
+
 if ! has "$CC"; then
   say "skipped: all C tests, for want of a C compiler ($CC)"
   exit 0
@@ -62,6 +75,43 @@ step "changes as values" "$work/changes"
 step "garbage" "$work/garbage"
 step "threads" "$work/threads"
 step "the test vectors" "$work/vectors" ../../testdata/vectors/*.lbuf
+# The two that take longest, beside the others: what runs as a user would run it needs one core.
+if has valgrind; then
+  under_valgrind() {
+    valgrind="valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect"
+    mkdir -p "$work/valgrind"
+    step "buffer under valgrind" $valgrind "$work/buffer"
+    step "context under valgrind" $valgrind "$work/context" "$work/valgrind"
+    step "changes under valgrind" $valgrind "$work/changes"
+    step "garbage under valgrind" $valgrind "$work/garbage" 0 100000
+  }
+  start valgrind under_valgrind
+else
+  skip "valgrind" "not found"
+fi
+
+sanitized() {
+  echo 'int main(void) { return 0; }' > "$work/empty.c"
+  "$CC" -fsanitize=address,undefined "$work/empty.c" -o "$work/empty" 2> "$work/empty.log" && "$work/empty"
+}
+if sanitized; then
+  with_sanitizers() {
+    sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
+    mkdir -p "$work/sanitizers"
+    step "with sanitizers" compile buffer-s tests/buffer.c $wrap $sanitize
+    step "run" "$work/buffer-s"
+    step "with sanitizers" compile context-s tests/context.c $sanitize
+    step "run" "$work/context-s" "$work/sanitizers"
+    step "with sanitizers" compile changes-s tests/changes.c $sanitize
+    step "run" "$work/changes-s"
+    step "with sanitizers" compile garbage-s tests/garbage.c $sanitize
+    step "run" "$work/garbage-s"
+  }
+  start sanitizers with_sanitizers
+else
+  skip "sanitizers" "$CC has none"
+fi
+
 # The header reads in place only where the compiler optimises: the same tests without that, and
 # with clang, whose inlining is another.
 step "compile without reading in place" compile buffer-n tests/buffer.c $wrap -DLIVEBUF_NO_INLINE
@@ -142,34 +192,6 @@ examples() {
   compile demo examples/demo.c && "$work/demo" > "$work/demo.txt"
 }
 step "the examples, built, run and compared" examples
-
-if has valgrind; then
-  valgrind="valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect"
-  step "buffer under valgrind" $valgrind "$work/buffer"
-  step "context under valgrind" $valgrind "$work/context" "$work"
-  step "changes under valgrind" $valgrind "$work/changes"
-  step "garbage under valgrind" $valgrind "$work/garbage" 0 100000
-else
-  skip "valgrind" "not found"
-fi
-
-sanitized() {
-  echo 'int main(void) { return 0; }' > "$work/empty.c"
-  "$CC" -fsanitize=address,undefined "$work/empty.c" -o "$work/empty" 2> "$work/empty.log" && "$work/empty"
-}
-if sanitized; then
-  sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
-  step "with sanitizers" compile buffer-s tests/buffer.c $wrap $sanitize
-  step "run" "$work/buffer-s"
-  step "with sanitizers" compile context-s tests/context.c $sanitize
-  step "run" "$work/context-s" "$work"
-  step "with sanitizers" compile changes-s tests/changes.c $sanitize
-  step "run" "$work/changes-s"
-  step "with sanitizers" compile garbage-s tests/garbage.c $sanitize
-  step "run" "$work/garbage-s"
-else
-  skip "sanitizers" "$CC has none"
-fi
 
 if has "$CXX"; then
   cpp() { # output, options
@@ -257,5 +279,6 @@ package() {
 }
 if has make && has install; then step "install, pkg-config, CMake, uninstall, dist" package; else skip "packaging" "no make or install"; fi
 
+join
 [ -z "$skipped" ] || printf "skipped for want of tools:$skipped\n"
 exit $failed

@@ -1239,7 +1239,7 @@ mod tests {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (random >> 8) % below
         };
-        let (mut quick, mut found_again) = ([empty(), empty()], 0);
+        let (mut spaces, mut found_again) = ([empty(), empty()], 0);
         let mut taken: alloc::vec::Vec<(u64, u64)> = alloc::vec::Vec::new();
         for _ in 0..20_000 {
             match next(10) {
@@ -1249,11 +1249,11 @@ mod tests {
                     let (count, words) = if large { (1, next(400)) } else { (next(8), next(6)) };
                     let size = u64::from(8 * (1 + words));
                     for _ in 0..count {
-                        if let Some(aux) = quick[0].aux() {
-                            found_again += u32::from(quick[0].find_again(&aux, size).is_some());
+                        if let Some(aux) = spaces[0].aux() {
+                            found_again += u32::from(spaces[0].find_again(&aux, size).is_some());
                         }
-                        quick[1].known.size = 0;
-                        let [a, b] = quick.each_mut().map(|space| {
+                        spaces[1].known.size = 0;
+                        let [a, b] = spaces.each_mut().map(|space| {
                             space.ensure(size, 0).unwrap();
                             space.take(size).cursor
                         });
@@ -1263,21 +1263,21 @@ mod tests {
                 }
                 4..9 if !taken.is_empty() => {
                     let (offset, size) = taken.swap_remove(next(taken.len() as u32) as usize);
-                    quick.each_mut().map(|space| space.free(offset, size));
+                    spaces.iter_mut().for_each(|space| space.free(offset, size));
                 }
                 9 => {
                     // What a transaction took and freed is as before.
-                    quick.each_mut().map(|space| space.begin().unwrap());
                     let size = u64::from(8 * (1 + next(60)));
-                    quick.each_mut().map(|space| {
+                    for space in &mut spaces {
+                        space.begin().unwrap();
                         space.ensure(size, 0).unwrap();
-                        space.take(size)
-                    });
-                    quick.each_mut().map(|space| assert!(space.roll_back()));
+                        space.take(size);
+                        assert!(space.roll_back());
+                    }
                 }
                 _ => {}
             }
-            assert_eq!(quick[0].bytes(), quick[1].bytes());
+            assert_eq!(spaces[0].bytes(), spaces[1].bytes());
         }
         assert!(found_again > 1000, "{found_again}");
     }
