@@ -133,6 +133,10 @@ impl Encoder {
     }
 }
 
+/// More values than a byte of any document holds, those that wait for the end of their array
+/// included (`docs/limits.md`). So a limit on the document bounds the memory of the encoder.
+const MOST_VALUES: u64 = 1024;
+
 impl<S: Storage> Encoder<S> {
     /// An encoder that writes to this storage, over its contents. All bytes behind the
     /// header's must be zero.
@@ -149,7 +153,7 @@ impl<S: Storage> Encoder<S> {
             outermost: None,
             shred: Shred::default(),
             keys: Keys::default(),
-            texts: Texts::default(),
+            texts: Texts::new(options.limits.document),
             tensors: Tensors::default(),
             map_keys: Vec::new(),
             replaced: false,
@@ -164,6 +168,7 @@ impl<S: Storage> Encoder<S> {
         options.limits = options.limits.cut();
         self.options = options;
         self.out = Output::new(storage, options.limits.document);
+        self.texts.most = options.limits.document;
         self.clear();
         (self.anew, self.first_list) = (Anew::May, 0);
     }
@@ -231,9 +236,19 @@ impl<S: Storage> Encoder<S> {
 
     #[cold]
     fn grow_stack(&mut self) -> Result<()> {
+        self.check_values()?;
         make_room(&mut self.cells)?;
         self.tags.reserve_exact(self.cells.capacity() - self.tags.len());
         Ok(())
+    }
+
+    /// Makes sure that the document can hold the values that wait.
+    pub(super) fn check_values(&self) -> Result<()> {
+        let limit = self.options.limits.document;
+        match self.cells.len() as u64 / MOST_VALUES > limit {
+            true => Err(Error::with_detail(ErrorKind::DocumentLimit, 0, limit)),
+            false => Ok(()),
+        }
     }
 
     /// Writes bytes that one cell will own.

@@ -43,6 +43,7 @@ impl<S: Storage> Encoder<S> {
     /// Takes the waiting rows apart. If they are not alike, puts all rows back.
     #[inline(never)]
     pub(super) fn shred(&mut self) -> Result<()> {
+        self.check_values()?;
         let (from, end) = (self.shred.from, self.cells.len());
         let cursors = &mut self.shred.scratch.cursors;
         cursors.clear();
@@ -232,6 +233,7 @@ impl<S: Storage> Encoder<S> {
     /// Puts the expected rows that are whole on the stack, by column.
     #[inline(never)]
     fn put_expected(&mut self) -> Result<()> {
+        self.check_values()?;
         let rows = core::mem::take(&mut self.shred.whole);
         if rows == 0 {
             return Ok(());

@@ -18,6 +18,8 @@ pub(super) struct Texts {
     pub(super) list: Vec<Text>,
     /// The bytes of texts of the outermost open array.
     waiting: Vec<u8>,
+    /// At most so many, since each is written: the limit of the document.
+    pub(super) most: u64,
     /// From which text on some may wait.
     unwritten: usize,
     table: HashTable<u32>,
@@ -116,11 +118,12 @@ const RECENT: usize = 128;
 const WAITING: u32 = 0;
 const SHARED: u32 = u32::MAX;
 
-impl Default for Texts {
-    fn default() -> Self {
+impl Texts {
+    pub(super) fn new(most: u64) -> Self {
         Texts {
             list: Vec::new(),
             waiting: Vec::new(),
+            most,
             unwritten: 0,
             table: HashTable::new(),
             recent: [0; RECENT],
@@ -128,9 +131,7 @@ impl Default for Texts {
             hasher: DefaultHashBuilder::default(),
         }
     }
-}
 
-impl Texts {
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.waiting.clear();
@@ -186,7 +187,7 @@ impl Texts {
         };
         self.repeats.searched(false, self.list.len() + 1);
         let (offset, kept) = match waits {
-            true => (keep(&mut self.waiting, text, limit)? as u32, Place::Waits),
+            true => (keep(&mut self.waiting, text, limit, self.most)? as u32, Place::Waits),
             false => (out.store(text, limit)? as u32, Place::Written),
         };
         let number = self.list.len() as u32;
@@ -209,7 +210,7 @@ impl Texts {
 
     /// Keeps a text that is not searched until its place is known. The cell of [`TAG_LOOSE`].
     pub(super) fn keep(&mut self, text: &[u8], limit: u32) -> Result<u64> {
-        keep(&mut self.waiting, text, limit)
+        keep(&mut self.waiting, text, limit, self.most)
     }
 
     /// The bytes of a kept text.
@@ -333,13 +334,17 @@ impl Texts {
 const KEPT_BYTES: usize = 1 << 16;
 
 /// Keeps a text: its offset and length there.
-fn keep(waiting: &mut Vec<u8>, text: &[u8], limit: u32) -> Result<u64> {
+/// Keeps a text of at most `limit` bytes, where all have at most `most`.
+fn keep(waiting: &mut Vec<u8>, text: &[u8], limit: u32, most: u64) -> Result<u64> {
     if text.len() > limit as usize {
         return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit.into()));
     }
-    // No document holds more.
-    let offset = u32::try_from(waiting.len())
-        .map_err(|_| Error::with_detail(ErrorKind::DocumentLimit, 0, u32::MAX.into()))?;
+    // No document holds more than 32 bits can count.
+    let most = most.min(u32::MAX.into());
+    let offset = match u32::try_from(waiting.len()) {
+        Ok(offset) if u64::from(offset) + text.len() as u64 <= most => offset,
+        _ => return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, most)),
+    };
     make_room_for(waiting, text.len())?;
     waiting.extend_from_slice(text);
     Ok(span_at(offset, text.len() as u32, false))

@@ -1,7 +1,7 @@
 //! Limits hold, scaled down; the ignored tests are at real size
 //! (`cargo test --release -p livebuf -- --ignored`, 12 GB of memory).
 
-use livebuf::{DocBuf, EncodeOptions, Encoder, ErrorKind, Limits, New};
+use livebuf::{DocBuf, EncodeOptions, Encoder, ErrorKind, Limits, New, Result};
 
 fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::default();
@@ -30,12 +30,23 @@ fn document_limit() {
     assert!(doc.as_bytes().len() > 3000 && doc.as_bytes().len() <= 4096);
     doc.validate().unwrap();
 
-    let mut encoder = encoder(limits);
-    encoder.begin_array().unwrap();
-    let error = (0..)
-        .find_map(|index: u32| encoder.str(&format!("another text, number {index}")).err())
-        .unwrap();
-    assert_eq!(error.kind(), ErrorKind::DocumentLimit);
+    // What waits for the end of an array does not take much more memory than the document may.
+    let refused = |most: u64, give: &dyn Fn(&mut Encoder, u64) -> Result<()>| {
+        let mut encoder = encoder(limits);
+        encoder.begin_array().unwrap();
+        let error = (0..most).find_map(|index| give(&mut encoder, index).err()).unwrap();
+        assert_eq!((error.kind(), error.detail()), (ErrorKind::DocumentLimit, 4096));
+        assert!(encoder.pending_bytes() < 4096 * 16 * 1024, "{}", encoder.pending_bytes());
+    };
+    refused(200, &|encoder, index| encoder.str(&format!("another text, number {index}")));
+    refused(1, &|encoder, _| encoder.str(&"a text".repeat(1000)));
+    refused(1 << 23, &|encoder, index| encoder.u64(index));
+    refused(1 << 23, &|encoder, index| {
+        encoder.begin_object()?;
+        encoder.key("number")?;
+        encoder.u64(index)?;
+        encoder.end_object()
+    });
 }
 
 #[test]
