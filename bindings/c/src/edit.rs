@@ -693,16 +693,16 @@ unsafe fn no_place(child: *mut livebuf_node, status: livebuf_status) -> livebuf_
 pub(crate) unsafe fn with_new(
     under_edit: &UnderEdit,
     new: &livebuf_new,
-    then: &mut dyn FnMut(&New<'_>) -> Result<()>,
+    then: &mut dyn FnMut(New<'_>) -> Result<()>,
 ) -> Result<()> {
     if new.kind == kind::FIELDS {
         let mut places = places();
         // SAFETY: passed on.
         let fields = unsafe { fields_of(under_edit, new, &mut places) }?;
-        return then(&New::Fields(fields));
+        return then(New::Fields(fields));
     }
     // SAFETY: passed on.
-    then(&unsafe { new.convert(under_edit) }?)
+    then(unsafe { new.convert(under_edit) }?)
 }
 
 /// Memory for the fields of one object.

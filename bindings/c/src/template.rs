@@ -84,14 +84,14 @@ unsafe fn make(
     let mut made = None;
     let capacity = capacity.min(isize::MAX as usize);
     let under_edit = UnderEdit::memory(memory, capacity);
-    let mut then = |new: &New<'_>| {
+    let mut then = |new: New<'_>| {
         let half = capacity / 2;
         let front = Memory::fixed(memory, half);
         // SAFETY: within the capacity.
         let back = Memory::fixed(unsafe { memory.add(half) }, capacity - half);
         // SAFETY: the caller's word; what was written at the beginning stays.
         made = Some(unsafe {
-            Template::new_between(*new, places, front, back, |size| {
+            Template::new_between(new, places, front, back, |size| {
                 slice::from_raw_parts_mut(memory, size)
             })?
         });
@@ -324,7 +324,8 @@ pub unsafe extern "C" fn livebuf_stamp_doc(
     buffer: *mut u8,
     capacity: usize,
 ) -> livebuf_status {
-    // Not shared with `livebuf_stamp`: the compiler then inlines neither, which takes a fifth more time.
+    // Not shared with `livebuf_stamp`: the compiler then inlines neither, which takes a fifth more
+    // time.
     // SAFETY: the caller's word.
     let stamp = || unsafe {
         let (template, values, under_edit) = given_all(prepared, values, count, buffer, capacity)?;

@@ -44,12 +44,6 @@ impl NodeId {
     /// No container's.
     pub(super) const NONE: NodeId = NodeId { place: 0, mark: 0 };
 
-    #[inline]
-    fn new(home: u32, row: u32, (issuer, time): (u32, u16), depth: u16) -> NodeId {
-        let mark = issuer as u64 | (time as u64) << 32 | (depth as u64) << 48;
-        NodeId { place: home as u64 | (row as u64) << 32, mark }
-    }
-
     /// Home; of a row or an element of a list, the table or list.
     #[inline]
     pub(super) fn home(self) -> u32 {
@@ -79,19 +73,26 @@ impl NodeId {
         (self.mark >> 48) as u16
     }
 
-    /// The same container at this place.
+    /// The handle, its container being at this place.
     #[inline]
     fn at(self, home: u32, row: u32) -> NodeId {
-        NodeId { place: home as u64 | (row as u64) << 32, ..self }
+        NodeId { place: place(home, row), ..self }
     }
 
-    /// The same handle, at least so deep.
+    /// The handle, at least so deep.
     fn deeper(self, depth: u16) -> NodeId {
-        self.taken(self.issuer(), self.time(), self.depth().max(depth))
+        NodeId { mark: mark(self.issuer(), self.time(), self.depth().max(depth)), ..self }
     }
 
-    fn taken(self, issuer: u32, time: u16, depth: u16) -> NodeId {
-        NodeId { place: self.place, ..NodeId::new(0, 0, (issuer, time), depth) }
+    /// The handle as one of this editor, taken at this time.
+    fn taken(self, issuer: u32, time: u16) -> NodeId {
+        NodeId { mark: mark(issuer, time, self.depth()), ..self }
+    }
+
+    /// Issuer and time.
+    #[inline]
+    fn moment(self) -> u64 {
+        self.mark << 16
     }
 
     /// The handle as plain numbers, for bindings.
@@ -121,8 +122,18 @@ impl NodeId {
 
     /// Whether this and another handle were taken for the same container at the same time.
     fn is_same(&self, other: &NodeId) -> bool {
-        self.place == other.place && self.mark << 16 == other.mark << 16
+        self.place == other.place && self.moment() == other.moment()
     }
+}
+
+#[inline]
+fn place(home: u32, row: u32) -> u64 {
+    home as u64 | (row as u64) << 32
+}
+
+#[inline]
+fn mark(issuer: u32, time: u16, depth: u16) -> u64 {
+    issuer as u64 | (time as u64) << 32 | (depth as u64) << 48
 }
 
 impl fmt::Debug for NodeId {
@@ -212,8 +223,8 @@ fn draw() -> u32 {
     NEXT.fetch_add(1, Ordering::Relaxed).max(1)
 }
 
-/// A number that no editor had; never 0. A thread draws as many at once as an atomic operation
-/// takes the time of beginning a whole document.
+/// A number that no editor had; never 0. A thread draws 64 at once: an atomic operation takes as
+/// long as the rest of beginning a document.
 #[cfg(feature = "std")]
 #[inline]
 fn draw() -> u32 {
@@ -309,13 +320,13 @@ impl Handles {
     /// A new handle.
     #[inline]
     pub(super) fn give(&self, home: u32, row: u32, depth: u16) -> NodeId {
-        NodeId::new(home, row, (self.issuer, self.time), depth)
+        NodeId { place: place(home, row), mark: mark(self.issuer, self.time, depth) }
     }
 
     /// Whether nothing happened since the handle was taken.
     #[inline]
     pub(super) fn is_fresh(&self, node: NodeId) -> bool {
-        node.mark << 16 == NodeId::new(0, 0, (self.issuer, self.time), 0).mark << 16
+        node.moment() == self.give(0, 0, 0).moment()
     }
 
     /// Where a handle's container is now; `None` where it is stale.
@@ -338,7 +349,7 @@ impl Handles {
             let after = event.apply(now);
             now = after?;
         }
-        Some(now.taken(self.issuer, self.time, now.depth()))
+        Some(now.taken(self.issuer, self.time))
     }
 
     /// Remembers that an edit uses a handle, and where its container is.
@@ -435,7 +446,7 @@ impl Handles {
         let (issuer, time) = (self.issuer, self.time);
         let stamped = |node: NodeId| match node.issuer() {
             0 => NodeId::NONE,
-            _ => node.taken(issuer, time, node.depth()),
+            _ => node.taken(issuer, time),
         };
         self.kept = kept.map(|(given, now)| (given, stamped(now)));
         let (given, now) = (self.using.0, stamped(used));

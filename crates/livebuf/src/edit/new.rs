@@ -175,14 +175,6 @@ fn extended_cell(value: &Extended) -> Option<(u8, u64)> {
 }
 
 from_scalars!(New);
-
-impl<'v> From<&New<'v>> for New<'v> {
-    #[inline]
-    fn from(new: &New<'v>) -> New<'v> {
-        *new
-    }
-}
-
 from_scalars! { New:
     &'v [u8] => |value| Bytes(value);
     &'v Detached => |value| Detached(value);

@@ -153,7 +153,7 @@ impl<S: Storage> Encoder<S> {
             outermost: None,
             shred: Shred::default(),
             keys: Keys::default(),
-            texts: Texts::new(options.limits.document),
+            texts: Texts::default(),
             tensors: Tensors::default(),
             map_keys: Vec::new(),
             replaced: false,
@@ -168,7 +168,6 @@ impl<S: Storage> Encoder<S> {
         options.limits = options.limits.cut();
         self.options = options;
         self.out = Output::new(storage, options.limits.document);
-        self.texts.most = options.limits.document;
         self.clear();
         (self.anew, self.first_list) = (Anew::May, 0);
     }

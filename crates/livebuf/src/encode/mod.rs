@@ -109,16 +109,16 @@ impl<S: Storage> Encoder<S> {
     #[inline]
     pub fn str(&mut self, text: &str) -> Result<()> {
         let text = text.as_bytes();
-        let (waits, limit) = (self.outermost.is_some(), self.options.limits.string);
+        let (waits, limits) = (self.outermost.is_some(), &self.options.limits);
         let (tag, cell) = if text.len() <= MAX_INLINE {
             (TAG_STRING, Needle::new(text).cell)
         } else if text.len() > MAX_SHARED as usize || self.texts.repeats.skip() {
             match waits {
-                true => (TAG_LOOSE, self.texts.keep(text, limit)?),
+                true => (TAG_LOOSE, self.texts.keep(text, limits)?),
                 false => (TAG_STRING, self.store(text)?),
             }
         } else {
-            (TAG_WAITING, self.texts.intern(&mut self.out, text, limit, waits)?.into())
+            (TAG_WAITING, self.texts.intern(&mut self.out, text, limits, waits)?.into())
         };
         self.push(tag, cell)
     }
@@ -167,8 +167,9 @@ impl<S: Storage> Encoder<S> {
     fn extended_span(&mut self, tag: u8, bytes: &[u8]) -> Result<()> {
         // It may become a slot of a column.
         let waits = tag == TAG_UUID && self.outermost.is_some();
+        let limits = Limits { string: u32::MAX, ..self.options.limits };
         let (tag, cell) = match waits {
-            true => (TAG_LOOSE_UUID, self.texts.keep(bytes, u32::MAX)?),
+            true => (TAG_LOOSE_UUID, self.texts.keep(bytes, &limits)?),
             false => (tag, self.out.store(bytes, u32::MAX)?),
         };
         self.push(tag, cell)
@@ -208,7 +209,8 @@ impl<S: Storage> Encoder<S> {
             let home = write_tensor(&mut self.out, &form, tensor.bytes())?;
             return self.push(TAG_ARRAY, home.into());
         }
-        let number = self.tensors.keep(&form, tensor.bytes())?;
+        let limit = self.options.limits.document;
+        let number = self.tensors.keep(&form, tensor.bytes(), limit)?;
         self.push(TAG_TENSOR, number)?;
         self.add_plain(form.array_size());
         Ok(())

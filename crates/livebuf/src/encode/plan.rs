@@ -623,7 +623,7 @@ impl Planner<'_> {
                 (TAG_STRING, inline_span(order))
             } else {
                 text_size += order.len() as u64;
-                (TAG_LOOSE, self.texts.keep(order, u32::MAX).ok()?)
+                (TAG_LOOSE, self.texts.keep(order, &Limits::default()).ok()?)
             });
         }
         let mut dictionary = Dictionary { texts, codes: Vec::with_capacity(count as usize) };

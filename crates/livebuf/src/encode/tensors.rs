@@ -29,10 +29,10 @@ impl Tensors {
         self.numbers.len()
     }
 
-    /// Keeps a tensor. The cell of its place on the stack.
-    pub(super) fn keep(&mut self, form: &Form, numbers: &[u8]) -> Result<u64> {
-        if self.numbers.len() as u64 + numbers.len() as u64 > MAX_DOCUMENT {
-            return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, MAX_DOCUMENT));
+    /// Keeps a tensor. The cell of its place on the stack. `limit`: most bytes of the document.
+    pub(super) fn keep(&mut self, form: &Form, numbers: &[u8], limit: u64) -> Result<u64> {
+        if self.numbers.len() as u64 + numbers.len() as u64 > limit {
+            return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, limit));
         }
         make_room_for(&mut self.list, 1)?;
         make_room_for(&mut self.numbers, numbers.len())?;

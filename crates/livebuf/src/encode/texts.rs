@@ -18,8 +18,6 @@ pub(super) struct Texts {
     pub(super) list: Vec<Text>,
     /// The bytes of texts of the outermost open array.
     waiting: Vec<u8>,
-    /// At most so many, since each is written: the limit of the document.
-    pub(super) most: u64,
     /// From which text on some may wait.
     unwritten: usize,
     table: HashTable<u32>,
@@ -118,12 +116,11 @@ const RECENT: usize = 128;
 const WAITING: u32 = 0;
 const SHARED: u32 = u32::MAX;
 
-impl Texts {
-    pub(super) fn new(most: u64) -> Self {
+impl Default for Texts {
+    fn default() -> Self {
         Texts {
             list: Vec::new(),
             waiting: Vec::new(),
-            most,
             unwritten: 0,
             table: HashTable::new(),
             recent: [0; RECENT],
@@ -131,7 +128,9 @@ impl Texts {
             hasher: DefaultHashBuilder::default(),
         }
     }
+}
 
+impl Texts {
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.waiting.clear();
@@ -156,7 +155,7 @@ impl Texts {
         &mut self,
         out: &mut Output<S>,
         text: &[u8],
-        limit: u32,
+        limits: &Limits,
         waits: bool,
     ) -> Result<u32> {
         let recent = Needle::new(text).fingerprint as usize % RECENT;
@@ -187,8 +186,8 @@ impl Texts {
         };
         self.repeats.searched(false, self.list.len() + 1);
         let (offset, kept) = match waits {
-            true => (keep(&mut self.waiting, text, limit, self.most)? as u32, Place::Waits),
-            false => (out.store(text, limit)? as u32, Place::Written),
+            true => (keep(&mut self.waiting, text, limits)? as u32, Place::Waits),
+            false => (out.store(text, limits.string)? as u32, Place::Written),
         };
         let number = self.list.len() as u32;
         place.insert(number);
@@ -209,8 +208,8 @@ impl Texts {
     }
 
     /// Keeps a text that is not searched until its place is known. The cell of [`TAG_LOOSE`].
-    pub(super) fn keep(&mut self, text: &[u8], limit: u32) -> Result<u64> {
-        keep(&mut self.waiting, text, limit, self.most)
+    pub(super) fn keep(&mut self, text: &[u8], limits: &Limits) -> Result<u64> {
+        keep(&mut self.waiting, text, limits)
     }
 
     /// The bytes of a kept text.
@@ -333,21 +332,21 @@ impl Texts {
 /// Bytes of texts that stay allocated when an array ends.
 const KEPT_BYTES: usize = 1 << 16;
 
-/// Keeps a text: its offset and length there.
-/// Keeps a text of at most `limit` bytes, where all have at most `most`.
-fn keep(waiting: &mut Vec<u8>, text: &[u8], limit: u32, most: u64) -> Result<u64> {
-    if text.len() > limit as usize {
-        return Err(Error::with_detail(ErrorKind::StringLimit, 0, limit.into()));
+/// Keeps a text: its offset and length there. All that are kept have at most as many bytes as the
+/// document may have, since they are written to it.
+fn keep(waiting: &mut Vec<u8>, text: &[u8], limits: &Limits) -> Result<u64> {
+    let &Limits { string, document, .. } = limits;
+    if text.len() > string as usize {
+        return Err(Error::with_detail(ErrorKind::StringLimit, 0, string.into()));
     }
-    // No document holds more than 32 bits can count.
-    let most = most.min(u32::MAX.into());
-    let offset = match u32::try_from(waiting.len()) {
-        Ok(offset) if u64::from(offset) + text.len() as u64 <= most => offset,
-        _ => return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, most)),
-    };
+    // The limit of a document fits 32 bits.
+    let offset = waiting.len();
+    if (offset + text.len()) as u64 > document {
+        return Err(Error::with_detail(ErrorKind::DocumentLimit, 0, document));
+    }
     make_room_for(waiting, text.len())?;
     waiting.extend_from_slice(text);
-    Ok(span_at(offset, text.len() as u32, false))
+    Ok(span_at(offset as u32, text.len() as u32, false))
 }
 
 fn span_of(bytes: &[u8], offset: u32, length: u32) -> &[u8] {

@@ -1,7 +1,7 @@
 //! Limits hold, scaled down; the ignored tests are at real size
 //! (`cargo test --release -p livebuf -- --ignored`, 12 GB of memory).
 
-use livebuf::{DocBuf, EncodeOptions, Encoder, ErrorKind, Limits, New, Result};
+use livebuf::{DocBuf, EncodeOptions, Encoder, ErrorKind, Limits, New, Result, Tensor};
 
 fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::default();
@@ -41,6 +41,8 @@ fn document_limit() {
     refused(200, &|encoder, index| encoder.str(&format!("another text, number {index}")));
     refused(1, &|encoder, _| encoder.str(&"a text".repeat(1000)));
     refused(1 << 23, &|encoder, index| encoder.u64(index));
+    let tensor = Tensor::new(&[100], &[0.5f64; 100]).unwrap();
+    refused(6, &|encoder, _| encoder.tensor(&tensor));
     refused(1 << 23, &|encoder, index| {
         encoder.begin_object()?;
         encoder.key("number")?;

@@ -93,15 +93,16 @@ impl Growth {
         }
     }
 
-    /// Moves the entries to their new place; returns that and the old block.
+    /// Moves the entries to their new place; returns that and the old block, `None` where they
+    /// stay.
     fn carry_out<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,
         map: &Map,
         extent: &mut Extent,
-    ) -> (Entries, Option<(u64, u64)>) {
+    ) -> Option<(Entries, (u64, u64))> {
         if self.fresh == 0 {
-            return (map.entries, None);
+            return None;
         }
         let entries = extent.carve(self.fresh);
         let (old, size) = (u64::from(map.entries.at), map.entries.size(map.used));
@@ -110,7 +111,7 @@ impl Growth {
             map.at + u64::from(MAP_CAPACITY),
             u64::from(self.capacity) | u64::from(entries) << 32,
         );
-        (Entries { at: entries, ..map.entries }, Some((old, map.entries.size(map.capacity))))
+        Some((Entries { at: entries, ..map.entries }, (old, map.entries.size(map.capacity))))
     }
 }
 
@@ -128,8 +129,7 @@ pub(crate) fn reserve<S: Storage, O: Observer>(
     extent: &mut Extent,
 ) {
     growth.claim(space, map.at);
-    let (_, old) = growth.carry_out(space, map, extent);
-    if let Some((offset, size)) = old {
+    if let Some((_, (offset, size))) = growth.carry_out(space, map, extent) {
         space.free(offset, size);
     }
 }
@@ -283,14 +283,10 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     value_cell: u64,
     extent: &mut Extent,
 ) -> u32 {
-    let (mut map, number, mut old) = (map, map.used, None);
-    let moved;
-    if plan.growth.fresh > 0 {
-        let entries;
-        (entries, old) = plan.growth.carry_out(space, map, extent);
-        moved = Map { entries, ..*map };
-        map = &moved;
-    }
+    let number = map.used;
+    let grown = plan.growth.carry_out(space, map, extent);
+    let moved = grown.map(|(entries, _)| Map { entries, ..*map });
+    let map = moved.as_ref().unwrap_or(map);
     put_entry(space, map, number, key_cell, tag, value_cell);
     set_counts(space, map.at, map.live.saturating_add(1), number.saturating_add(1));
     plan.index.carry_out(space, map, number, extent);
@@ -299,7 +295,7 @@ pub(crate) fn insert<S: Storage, O: Observer>(
     } else if let Some(place) = plan.hashed {
         hash::add_at(space, map, place, number);
     }
-    if let Some((offset, size)) = old {
+    if let Some((_, (offset, size))) = grown {
         space.free(offset, size);
     }
     number
