@@ -4,39 +4,47 @@
 //! serves every prefix too. Until its shape's place is known, a record's shape field links
 //! the records of one list, so that patching needs no memory.
 
+use super::hash_index::HashIndex;
 use super::output::Output;
-use super::room::{make_room, make_room_in};
+use super::room::{make_room, make_room_for};
 use crate::error::Result;
-use crate::format::bytes::equal;
+use crate::format::bytes::{copy, equal, load_u32};
 use crate::format::cell::{Needle, inline_span, span_at};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 use alloc::vec::Vec;
-use core::hash::BuildHasher;
-use hashbrown::hash_table::Entry;
-use hashbrown::{DefaultHashBuilder, HashTable};
 
 pub(super) struct Keys {
     /// The different keys, and their texts one behind the other.
     pub(super) keys: Vec<KeyText>,
     pub(super) text: Vec<u8>,
-    table: HashTable<u32>,
+    index: HashIndex,
     /// The trie; list 0 is the empty one.
     pub(super) lists: Vec<KeyList>,
-    list_table: HashTable<u32>,
+    /// The lists that are no few first children.
+    list_index: HashIndex,
     /// The latest mark of an object.
     mark: u32,
-    hasher: DefaultHashBuilder,
+    /// The keys of the shape that is written, from the last to the first.
+    path: Vec<u32>,
 }
 
+#[derive(Clone, Copy)]
 pub(super) struct KeyText {
     pub(super) start: u32,
-    pub(super) length: u8,
-    pub(super) fingerprint: u8,
     /// Mark of the object that used the key last, of those that mark theirs.
-    pub(super) user: u32,
+    user: u32,
     /// Where the text of a long key was written; 0: not yet.
-    pub(super) written: u32,
+    written: u32,
+    pub(super) length: u8,
+    fingerprint: u8,
+}
+
+/// A key's number.
+enum Known {
+    Before(u32),
+    /// The key was met for the first time.
+    Now(u32),
 }
 
 #[derive(Clone, Copy, Default)]
@@ -71,11 +79,11 @@ impl Default for Keys {
         Keys {
             keys: Vec::new(),
             text: Vec::new(),
-            table: HashTable::new(),
+            index: HashIndex::default(),
             lists: alloc::vec![KeyList::default()],
-            list_table: HashTable::new(),
+            list_index: HashIndex::default(),
             mark: 0,
-            hasher: DefaultHashBuilder::default(),
+            path: Vec::new(),
         }
     }
 }
@@ -84,10 +92,10 @@ impl Keys {
     pub(super) fn clear(&mut self) {
         self.keys.clear();
         self.text.clear();
-        self.table.clear();
+        self.index.clear();
         self.lists.clear();
         self.lists.push(KeyList::default());
-        self.list_table.clear();
+        self.list_index.clear();
         self.mark = 0;
     }
 
@@ -101,10 +109,39 @@ impl Keys {
             && self.text.get(start..start + text.len()).is_some_and(|key| equal(key, text))
     }
 
-    /// The child of `node` by this key, of those that are not in the table: cheaper than to
+    /// The key list of `node` and the key of this text, which it is expected to go on with from
+    /// now on. Where `node` has the key already: the key's depth.
+    ///
+    /// `own`: the object's mark.
+    #[inline]
+    pub(super) fn follow(
+        &mut self,
+        node: u32,
+        own: &mut u32,
+        text: &[u8],
+    ) -> Result<core::result::Result<u32, u8>> {
+        let child = match self.child_of(node, text) {
+            Some(child) => child,
+            None => match self.key_number(text, *own)? {
+                Known::Now(key) => self.add_child(node, key)?,
+                Known::Before(key) => match self.child_in_index(node, key) {
+                    Some(child) => child,
+                    // Only a new way can hold a key twice.
+                    None => match self.depth_of(own, node, key) {
+                        Some(depth) => return Ok(Err(depth)),
+                        None => self.add_child(node, key)?,
+                    },
+                },
+            },
+        };
+        self.lists[node as usize].child = child;
+        Ok(Ok(child))
+    }
+
+    /// The child of `node` by this key, of those that are not in the index: cheaper than to
     /// hash the text.
     #[inline]
-    pub(super) fn child_of(&self, node: u32, text: &[u8]) -> Option<u32> {
+    fn child_of(&self, node: u32, text: &[u8]) -> Option<u32> {
         let mut child = self.lists[node as usize].last;
         while child != 0 {
             let found = &self.lists[child as usize];
@@ -125,7 +162,7 @@ impl Keys {
     /// keys that it has before a further one: so one that this object marked is in it, one
     /// with an older mark is not, and only with a newer one, of an object within this, its
     /// keys must be gone through.
-    pub(super) fn depth_of(&mut self, own: &mut u32, node: u32, key: u32) -> Option<u32> {
+    fn depth_of(&mut self, own: &mut u32, node: u32, key: u32) -> Option<u8> {
         let first = *own == 0;
         if first {
             self.mark += 1;
@@ -140,7 +177,7 @@ impl Keys {
         while ancestor != 0 {
             let found = self.lists[ancestor as usize];
             if found.key == key {
-                return Some(found.depth.into());
+                return Some(found.depth);
             }
             self.keys[found.key as usize].user = mark;
             ancestor = found.parent;
@@ -148,7 +185,7 @@ impl Keys {
         None
     }
 
-    /// The key list of `node` and one key more, if it was met.
+    /// The child of `node` by this key, if it was met.
     fn find_child(&self, node: u32, key: u32) -> Option<u32> {
         let mut child = self.lists[node as usize].last;
         while child != 0 {
@@ -158,44 +195,51 @@ impl Keys {
             }
             child = found.sibling;
         }
-        self.child_in_table(node, key)
+        self.child_in_index(node, key)
     }
 
     /// The same, of those that are not listed at the node.
-    pub(super) fn child_in_table(&self, node: u32, key: u32) -> Option<u32> {
-        if self.lists[node as usize].children <= FEW_CHILDREN {
-            return None;
+    #[inline]
+    fn child_in_index(&self, node: u32, key: u32) -> Option<u32> {
+        match self.lists[node as usize].children > FEW_CHILDREN {
+            true => self.find_in_index(node, key).ok(),
+            false => None,
         }
-        let equal = |&child: &u32| {
-            let child = &self.lists[child as usize];
-            child.parent == node && child.key == key
-        };
-        self.list_table.find(self.hasher.hash_one((node, key)), equal).copied()
     }
 
-    pub(super) fn add_child(&mut self, node: u32, key: u32) -> Result<u32> {
-        let child = self.lists.len() as u32;
-        let depth = self.lists[node as usize].depth.saturating_add(1);
+    fn find_in_index(&self, node: u32, key: u32) -> core::result::Result<u32, usize> {
+        self.list_index.find(self.list_index.hash((node, key)), |child| {
+            let child = &self.lists[child as usize];
+            child.parent == node && child.key == key
+        })
+    }
+
+    #[inline]
+    fn add_child(&mut self, node: u32, key: u32) -> Result<u32> {
         make_room(&mut self.lists)?;
+        let child = self.lists.len() as u32;
         let KeyText { start, length, .. } = self.keys[key as usize];
         let parent = &mut self.lists[node as usize];
-        parent.children = parent.children.saturating_add(1);
-        let few = parent.children <= FEW_CHILDREN;
-        let sibling = if few { core::mem::replace(&mut parent.last, child) } else { 0 };
-        let list =
-            KeyList { parent: node, key, start, length, depth, sibling, ..KeyList::default() };
-        self.lists.push(list);
-        if few {
-            return Ok(child);
+        let depth = parent.depth.saturating_add(1);
+        let mut list = KeyList { parent: node, key, start, length, depth, ..KeyList::default() };
+        if parent.children < FEW_CHILDREN {
+            parent.children += 1;
+            list.sibling = core::mem::replace(&mut parent.last, child);
+        } else {
+            self.put_in_index(node, key, child)?;
         }
-        let (lists, hasher) = (&self.lists, &self.hasher);
-        let hash_of = |&child: &u32| {
-            let child = &lists[child as usize];
-            hasher.hash_one((child.parent, child.key))
-        };
-        make_room_in(&mut self.list_table, hash_of);
-        self.list_table.insert_unique(hasher.hash_one((node, key)), child, hash_of);
+        self.lists.push(list);
         Ok(child)
+    }
+
+    #[inline(never)]
+    fn put_in_index(&mut self, node: u32, key: u32, child: u32) -> Result<()> {
+        self.list_index.make_room()?;
+        self.lists[node as usize].children = FEW_CHILDREN + 1;
+        if let Err(place) = self.find_in_index(node, key) {
+            self.list_index.put(place, self.list_index.hash((node, key)), child);
+        }
+        Ok(())
     }
 
     /// The key list of `node` and one key more.
@@ -206,31 +250,30 @@ impl Keys {
         }
     }
 
-    pub(super) fn key_number(&mut self, text: &[u8]) -> Result<u32> {
-        make_room(&mut self.keys)?;
-        let (keys, texts, hasher) = (&self.keys, &self.text, &self.hasher);
-        let text_of = |number: u32| {
-            let key = &keys[number as usize];
-            &texts[key.start as usize..][..key.length as usize]
-        };
-        let equal = |&number: &u32| text_of(number) == text;
-        let hash_of = |&number: &u32| hasher.hash_one(text_of(number));
-        make_room_in(&mut self.table, hash_of);
-        let place = match self.table.entry(hasher.hash_one(text), equal, hash_of) {
-            Entry::Vacant(place) => place,
-            Entry::Occupied(place) => return Ok(*place.get()),
-        };
-        let number = keys.len() as u32;
-        place.insert(number);
-        self.keys.push(KeyText {
-            start: self.text.len() as u32,
-            length: text.len() as u8,
-            fingerprint: Needle::new(text).fingerprint,
-            user: 0,
-            written: 0,
+    /// The number of the key of this text. A new key is marked as the object's own.
+    #[inline]
+    fn key_number(&mut self, text: &[u8], own: u32) -> Result<Known> {
+        self.index.make_room()?;
+        let hash = self.index.hash_text(text);
+        let found = self.index.find(hash, |number| {
+            let key = &self.keys[number as usize];
+            let start = key.start as usize;
+            key.length as usize == text.len()
+                && self.text.get(start..start + text.len()).is_some_and(|key| equal(key, text))
         });
+        let place = match found {
+            Ok(number) => return Ok(Known::Before(number)),
+            Err(place) => place,
+        };
+        let number = self.keys.len() as u32;
+        make_room(&mut self.keys)?;
+        make_room_for(&mut self.text, text.len())?;
+        self.index.put(place, hash, number);
+        let (start, length) = (self.text.len() as u32, text.len() as u8);
+        let fingerprint = Needle::new(text).fingerprint;
+        self.keys.push(KeyText { start, user: own, written: 0, length, fingerprint });
         self.text.extend_from_slice(text);
-        Ok(number)
+        Ok(Known::Now(number))
     }
 
     /// Writes a shape for every leaf of the trie that records need, patches the
@@ -263,7 +306,7 @@ impl Keys {
                 let mut record = node.records;
                 while record != 0 {
                     let bytes = out.bytes();
-                    let before = crate::format::bytes::load_u32(bytes, record as u64 + 4)?;
+                    let before = load_u32(bytes, record as u64 + 4)?;
                     out.put_u32(record + 4, shape);
                     record = before;
                 }
@@ -286,36 +329,38 @@ impl Keys {
         leaf: KeyList,
         older: u32,
     ) -> Result<u32> {
-        // Text of long keys first, so that the shape is whole.
+        self.path.clear();
         let mut node = leaf;
         while node.depth > 0 {
-            let key = &self.keys[node.key as usize];
+            self.path.push(node.key);
+            node = self.lists[node.parent as usize];
+        }
+        // Text of long keys first, so that the shape is whole.
+        for &number in &self.path {
+            let key = &mut self.keys[number as usize];
             let (start, length) = (key.start as usize, key.length as usize);
             if length > MAX_INLINE && key.written == 0 {
                 let (offset, place) = out.grow(length)?;
-                place.copy_from_slice(&self.text[start..start + length]);
-                self.keys[node.key as usize].written = offset;
+                copy(place, &self.text[start..start + length]);
+                key.written = offset;
             }
-            node = self.lists[node.parent as usize];
         }
         out.align();
         let count = u32::from(leaf.depth);
         let (shape, place) = out.grow(shape_size(count) as usize)?;
-        place[..4].copy_from_slice(&[KIND_SHAPE, count as u8, count as u8, 0]);
-        place[SHAPE_OLDER as usize..][..4].copy_from_slice(&older.to_le_bytes());
-        let mut node = leaf;
-        while node.depth > 0 {
-            let key = &self.keys[node.key as usize];
-            let index = node.depth as usize - 1;
-            place[SHAPE_FINGERPRINTS as usize + index] = key.fingerprint;
-            let text = &self.text[key.start as usize..][..key.length as usize];
-            let cell = match key.written {
-                0 => inline_span(text),
+        let (head, cells) = place.split_at_mut(shape_keys(count) as usize);
+        let (head, fingerprints) = head.split_at_mut(SHAPE_FINGERPRINTS as usize);
+        head[..4].copy_from_slice(&[KIND_SHAPE, count as u8, count as u8, 0]);
+        head[SHAPE_OLDER as usize..][..4].copy_from_slice(&older.to_le_bytes());
+        let slots = fingerprints.iter_mut().zip(cells.chunks_exact_mut(8));
+        for ((fingerprint, cell), &number) in slots.zip(self.path.iter().rev()) {
+            let key = &self.keys[number as usize];
+            *fingerprint = key.fingerprint;
+            let value = match key.written {
+                0 => inline_span(&self.text[key.start as usize..][..key.length as usize]),
                 offset => span_at(offset, key.length.into(), false),
             };
-            place[shape_keys(count) as usize + 8 * index..][..8]
-                .copy_from_slice(&cell.to_le_bytes());
-            node = self.lists[node.parent as usize];
+            cell.copy_from_slice(&value.to_le_bytes());
         }
         Ok(shape)
     }

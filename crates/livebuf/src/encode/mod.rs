@@ -8,12 +8,13 @@
 //! decides which arrays become columns, and all of them are written.
 //!
 //! This file has the events that users give. Below it, each using only those before:
-//! `options`, `room`, `output` (the bytes), `stack` (values that wait), `texts`, `tensors`, `keys`,
-//! `plan`, `shred` (rows taken apart), `encoder` (the state), `rows` (rows of the outermost
+//! `options`, `room`, `output` (the bytes), `stack` (values that wait), `hash_index`, `texts`,
+//! `tensors`, `keys`, `plan`, `shred` (rows taken apart), `encoder` (the state), `rows` (rows of the outermost
 //! array), `emit` (writing by plan), `maps`.
 
 mod emit;
 mod encoder;
+mod hash_index;
 mod keys;
 mod maps;
 mod options;
@@ -475,7 +476,7 @@ impl<S: Storage> Encoder<S> {
 
     /// The expected key comes, which makes this key list.
     #[inline]
-    fn take_key(&mut self, child: u32) {
+    pub(super) fn take_key(&mut self, child: u32) {
         match self.frames.last_mut() {
             Some(frame) if frame.state == State::Key => {
                 (frame.node, frame.state) = (child, State::Value);
@@ -569,52 +570,43 @@ impl<S: Storage> Encoder<S> {
     /// A key that does not follow the way most lately taken.
     #[inline(never)]
     fn other_key(&mut self, text: &[u8]) -> Result<()> {
-        let Some(frame) = self.frames.last() else { return Err(sequence()) };
-        if frame.state == State::Rows {
-            self.expect_nothing()?;
-            return match self.frames.last() {
-                Some(Frame { state: State::Key, .. }) => self.other_key(text),
-                _ => self.map_key(text),
-            };
+        let Some(frame) = self.frames.last_mut() else { return Err(sequence()) };
+        let depth = self.keys.lists[frame.node as usize].depth;
+        let fits = text.len() <= MAX_SHAPE_KEY && usize::from(depth) < MAX_FIELDS;
+        if !fits || frame.state != State::Key {
+            return self.odd_key(text);
         }
-        if frame.state != State::Key {
-            return self.map_key(text);
-        }
-        let (node, start) = (frame.node, frame.start);
-        if text.len() > MAX_SHAPE_KEY
-            || usize::from(self.keys.lists[node as usize].depth) == MAX_FIELDS
-        {
-            if !self.begin_anew()? {
-                self.become_map()?;
+        match self.keys.follow(frame.node, &mut frame.mark, text)? {
+            Ok(list) => {
+                (frame.node, frame.state) = (list, State::Value);
+                Ok(())
             }
-            return self.map_key(text);
-        }
-        if let Some(child) = self.keys.child_of(node, text) {
-            return self.follow(node, child);
-        }
-        let key = self.keys.key_number(text)?;
-        let child = match self.keys.child_in_table(node, key) {
-            Some(child) => child,
-            None => {
-                // Only a new way can hold a key twice.
-                if let Some(frame) = self.frames.last_mut()
-                    && let Some(depth) = self.keys.depth_of(&mut frame.mark, node, key)
-                {
-                    return self.duplicate(start + depth as usize - 1, text);
-                }
-                self.keys.add_child(node, key)?
+            Err(depth) => {
+                let place = frame.start + usize::from(depth) - 1;
+                self.duplicate(place, text)
             }
-        };
-        self.follow(node, child)
+        }
     }
 
-    fn follow(&mut self, node: u32, child: u32) -> Result<()> {
-        self.keys.lists[node as usize].child = child;
-        if let Some(frame) = self.frames.last_mut() {
-            frame.node = child;
-            frame.state = State::Value;
+    /// A key of no record, or of one that cannot stay a record.
+    #[inline(never)]
+    fn odd_key(&mut self, text: &[u8]) -> Result<()> {
+        match self.frames.last() {
+            Some(Frame { state: State::Rows, .. }) => {
+                self.expect_nothing()?;
+                return match self.frames.last() {
+                    Some(Frame { state: State::Key, .. }) => self.other_key(text),
+                    _ => self.map_key(text),
+                };
+            }
+            Some(Frame { state: State::Key, .. }) => {
+                if !self.begin_anew()? {
+                    self.become_map()?;
+                }
+            }
+            _ => {}
         }
-        Ok(())
+        self.map_key(text)
     }
 
     #[cold]

@@ -1,6 +1,7 @@
 //! The document that is being written: blocks are appended, and words are patched later.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::bytes::copy;
 use crate::format::cell::span_at;
 use crate::format::layout::HEADER_SIZE;
 use crate::store::storage::Storage;
@@ -73,7 +74,7 @@ impl<S: Storage> Output<S> {
             self.grow(1)?;
         }
         let (offset, place) = self.grow(length)?;
-        place.copy_from_slice(text);
+        copy(place, text);
         Ok(span_at(offset, length as u32, true))
     }
 

@@ -1,9 +1,8 @@
-//! Room in vectors and tables beside the document: growth that is quick while they are small,
+//! Room in vectors beside the document: growth that is quick while they are small,
 //! and bounded once they are large.
 
 use crate::error::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
-use hashbrown::HashTable;
 
 /// Room for one more: much more while small, later a quarter more, to bound memory.
 #[inline]
@@ -35,14 +34,5 @@ const MOST_EXPECTED: usize = 1 << 30;
 pub(super) fn expect_room<T>(items: &mut Vec<T>, more: usize) {
     if more.saturating_mul(size_of::<T>()) <= MOST_EXPECTED {
         let _ = items.try_reserve_exact(more);
-    }
-}
-
-/// Room for one more number in a table; while it is small for many, since each growth hashes
-/// all of them again.
-#[inline]
-pub(super) fn make_room_in(table: &mut HashTable<u32>, hash_of: impl Fn(&u32) -> u64) {
-    if table.len() == table.capacity() && table.len() < 4096 {
-        table.reserve((3 * table.len()).max(28), hash_of);
     }
 }

@@ -318,7 +318,11 @@ impl<S: Storage> Encoder<S> {
                 _ if at == next => {}
                 Event::BeginObject => self.begin(State::Key)?,
                 Event::BeginArray => self.begin(State::Array)?,
-                Event::Key(list) => self.follow(self.keys.lists[list as usize].parent, list)?,
+                Event::Key(list) => {
+                    let parent = self.keys.lists[list as usize].parent;
+                    self.keys.lists[parent as usize].child = list;
+                    self.take_key(list);
+                }
                 Event::Value(column) => {
                     let values = &mut expected[column as usize];
                     if let (Some(tag), Some(cell)) = (values.tags.pop(), values.cells.pop()) {

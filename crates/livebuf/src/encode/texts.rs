@@ -1,17 +1,15 @@
 //! Texts of the document that may be shared: equal ones are written once (FORMAT 11.3). Those of
 //! the outermost open array wait beside its values, since they may become part of a run.
 
+use super::hash_index::HashIndex;
 use super::output::Output;
-use super::room::{expect_room, make_room, make_room_for, make_room_in};
+use super::room::{expect_room, make_room, make_room_for};
 use super::stack::{TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::{Needle, shared_span, span_at, span_inline};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 use alloc::vec::Vec;
-use core::hash::BuildHasher;
-use hashbrown::hash_table::Entry;
-use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// All texts that were searched, in the order in which they were met.
 pub(super) struct Texts {
@@ -20,16 +18,13 @@ pub(super) struct Texts {
     waiting: Vec<u8>,
     /// From which text on some may wait.
     unwritten: usize,
-    table: HashTable<u32>,
-    /// Some texts found lately, by a few of their bytes: most repeat soon.
+    index: HashIndex,
+    /// Some texts found lately, by a few of their bytes: where texts repeat, most do so soon.
     recent: [u32; RECENT],
     pub(super) repeats: Repeats,
-    hasher: DefaultHashBuilder,
 }
 
 pub(super) struct Text {
-    /// Kept, so that the table grows without reading texts again.
-    pub(super) hash: u64,
     offset: u32,
     pub(super) length: u32,
     /// Position of the only cell that refers to it; [`WAITING`] or [`SHARED`].
@@ -110,7 +105,7 @@ impl Repeats {
     }
 }
 
-/// Texts that are remembered beside the table of all.
+/// Texts that are remembered beside the index of all.
 const RECENT: usize = 128;
 
 const WAITING: u32 = 0;
@@ -122,10 +117,9 @@ impl Default for Texts {
             list: Vec::new(),
             waiting: Vec::new(),
             unwritten: 0,
-            table: HashTable::new(),
+            index: HashIndex::default(),
             recent: [0; RECENT],
             repeats: Repeats::NEW,
-            hasher: DefaultHashBuilder::default(),
         }
     }
 }
@@ -135,7 +129,7 @@ impl Texts {
         self.list.clear();
         self.waiting.clear();
         self.unwritten = 0;
-        self.table.clear();
+        self.index.clear();
         self.recent = [0; RECENT];
         self.repeats = Repeats::NEW;
     }
@@ -158,31 +152,23 @@ impl Texts {
         limits: &Limits,
         waits: bool,
     ) -> Result<u32> {
-        let recent = Needle::new(text).fingerprint as usize % RECENT;
-        let number = self.recent[recent];
-        if let Some(found) = self.list.get(number as usize)
-            && found.length as usize == text.len()
-            && bytes_of(found, &self.waiting, out.bytes()).is_some_and(|bytes| bytes == text)
-        {
-            return self.found(out, number, waits);
-        }
-        let hash = self.hasher.hash_one(text);
-        make_room(&mut self.list)?;
-        let (texts, waiting, written) = (&self.list, &self.waiting, out.bytes());
-        let equal = |&number: &u32| {
-            let found = &texts[number as usize];
+        let is_equal = |number: u32| {
+            let Some(found) = self.list.get(number as usize) else { return false };
             found.length as usize == text.len()
-                && bytes_of(found, waiting, written).is_some_and(|bytes| bytes == text)
+                && bytes_of(found, &self.waiting, out.bytes()).is_some_and(|bytes| bytes == text)
         };
-        let hash_of = |&number: &u32| texts[number as usize].hash;
-        make_room_in(&mut self.table, hash_of);
-        let place = match self.table.entry(hash, equal, hash_of) {
-            Entry::Vacant(place) => place,
-            Entry::Occupied(place) => {
-                let number = *place.get();
+        let recent = Needle::new(text).fingerprint as usize % RECENT;
+        if self.repeats.found && is_equal(self.recent[recent]) {
+            return self.found(out, self.recent[recent], waits);
+        }
+        self.index.make_room()?;
+        let hash = self.index.hash_text(text);
+        let place = match self.index.find(hash, is_equal) {
+            Ok(number) => {
                 self.recent[recent] = number;
                 return self.found(out, number, waits);
             }
+            Err(place) => place,
         };
         self.repeats.searched(false, self.list.len() + 1);
         let (offset, kept) = match waits {
@@ -190,10 +176,10 @@ impl Texts {
             false => (out.store(text, limits.string)? as u32, Place::Written),
         };
         let number = self.list.len() as u32;
-        place.insert(number);
-        self.recent[recent] = number;
+        make_room(&mut self.list)?;
+        self.index.put(place, hash, number);
         let length = text.len() as u32;
-        self.list.push(Text { hash, offset, length, cell: WAITING, place: kept });
+        self.list.push(Text { offset, length, cell: WAITING, place: kept });
         Ok(number)
     }
 

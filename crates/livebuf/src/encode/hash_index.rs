@@ -1,0 +1,181 @@
+//! An index by hash of things that have numbers: keys, key lists, and texts.
+//!
+//! It keeps 32 bits of each hash beside the number. So it grows without a look at the things
+//! themselves. Encoding small documents spends much of its time here: a general hash table took
+//! three times the instructions.
+
+use crate::error::{Error, ErrorKind, Result};
+use alloc::vec::Vec;
+use core::hash::{BuildHasher, Hash, Hasher};
+use hashbrown::DefaultHashBuilder;
+
+/// Open addressing with linear probing.
+#[derive(Default)]
+pub(super) struct HashIndex {
+    slots: Vec<Slot>,
+    count: usize,
+    /// With so many numbers it grows.
+    most: usize,
+    hasher: DefaultHashBuilder,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    hash: u32,
+    /// The number and 1; 0 where the slot is free.
+    next: u32,
+}
+
+/// Slots of the smallest index, and those that are left of a large one with few numbers.
+const FEWEST: usize = 1 << 6;
+const MOST_KEPT: usize = 1 << 12;
+
+/// From so many slots on, an index grows in small steps.
+const MANY: usize = 1 << 16;
+
+/// The first slot of a hash among so many.
+#[inline]
+fn home(hash: u32, slots: usize) -> usize {
+    ((u64::from(hash) * slots as u64) >> 32) as usize
+}
+
+impl HashIndex {
+    /// Makes room for one number more: much while there are few, later a quarter more, to bound
+    /// memory.
+    #[inline]
+    pub(super) fn make_room(&mut self) -> Result<()> {
+        if self.count < self.most { Ok(()) } else { self.grow() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) -> Result<()> {
+        let length = match self.slots.len() {
+            length @ ..MOST_KEPT => (4 * length).max(FEWEST),
+            length @ ..MANY => 2 * length,
+            length => length + length / 4,
+        };
+        let refused = |_| Error::with_detail(ErrorKind::Io, 0, (length * size_of::<Slot>()) as u64);
+        let mut slots = Vec::new();
+        slots.try_reserve_exact(length).map_err(refused)?;
+        slots.resize(length, Slot::default());
+        let before = core::mem::replace(&mut self.slots, slots);
+        for slot in before.into_iter().filter(|slot| slot.next != 0) {
+            if let Err(place) = self.find_in(slot.hash, |_| false) {
+                self.slots[place] = slot;
+            }
+        }
+        self.set_most();
+        Ok(())
+    }
+
+    /// Three quarters of the slots at most are taken.
+    fn set_most(&mut self) {
+        self.most = self.slots.len() / 4 * 3;
+    }
+
+    #[inline]
+    pub(super) fn hash(&self, thing: impl Hash) -> u64 {
+        self.hasher.hash_one(thing)
+    }
+
+    /// The hash of a text.
+    #[inline]
+    pub(super) fn hash_text(&self, text: &[u8]) -> u64 {
+        // Without the length, which the hash of a slice has before its bytes.
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(text);
+        hasher.finish()
+    }
+
+    /// The number with this hash that `is_equal` agrees to; else the free slot where a number of
+    /// this hash belongs. There must be room for one more.
+    #[inline]
+    pub(super) fn find(
+        &self,
+        hash: u64,
+        is_equal: impl FnMut(u32) -> bool,
+    ) -> core::result::Result<u32, usize> {
+        self.find_in((hash >> 32) as u32, is_equal)
+    }
+
+    #[inline]
+    fn find_in(
+        &self,
+        hash: u32,
+        mut is_equal: impl FnMut(u32) -> bool,
+    ) -> core::result::Result<u32, usize> {
+        let mut at = home(hash, self.slots.len());
+        while let Some(slot) = self.slots.get(at) {
+            match slot.next.checked_sub(1) {
+                None => break,
+                Some(number) if slot.hash == hash && is_equal(number) => return Ok(number),
+                Some(_) => at += 1,
+            }
+            if at == self.slots.len() {
+                at = 0;
+            }
+        }
+        Err(at)
+    }
+
+    /// Puts a number into the free slot that [`find`](Self::find) found.
+    #[inline]
+    pub(super) fn put(&mut self, slot: usize, hash: u64, number: u32) {
+        if let Some(slot) = self.slots.get_mut(slot) {
+            *slot = Slot { hash: (hash >> 32) as u32, next: number + 1 };
+            self.count += 1;
+        }
+    }
+
+    /// Takes all numbers out.
+    pub(super) fn clear(&mut self) {
+        if self.count == 0 {
+            return;
+        }
+        // Small documents behind a large one must not pay for its slots.
+        if self.slots.len() > MOST_KEPT && self.count < self.slots.len() / 16 {
+            self.slots.truncate(MOST_KEPT);
+            self.set_most();
+        }
+        self.slots.fill(Slot::default());
+        self.count = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds `count` numbers, and finds each by its hash.
+    fn check(index: &mut HashIndex, count: u32, hash_of: impl Fn(u32) -> u64) {
+        for number in 0..count {
+            index.make_room().unwrap();
+            let place = index.find(hash_of(number), |found| found == number).unwrap_err();
+            index.put(place, hash_of(number), number);
+        }
+        for number in 0..count {
+            assert_eq!(index.find(hash_of(number), |found| found == number), Ok(number));
+        }
+        assert!(index.find(hash_of(count), |found| found == count).is_err());
+    }
+
+    #[test]
+    fn finds_each_number_after_growing() {
+        let mut index = HashIndex::default();
+        let hasher = DefaultHashBuilder::default();
+        check(&mut index, 20_000, |number| hasher.hash_one(number));
+        index.clear();
+        check(&mut index, 3, |number| hasher.hash_one(number));
+        index.clear();
+        assert_eq!(index.slots.len(), MOST_KEPT, "few numbers lay in many slots");
+        check(&mut index, 3, |number| hasher.hash_one(number));
+    }
+
+    #[test]
+    fn finds_each_number_among_equal_hashes() {
+        check(&mut HashIndex::default(), 300, |_| u64::MAX);
+        // Equal in the bits that are kept.
+        check(&mut HashIndex::default(), 300, u64::from);
+    }
+}
