@@ -10,3 +10,4 @@ mod numbers;
 mod printing;
 mod random;
 mod tree;
+mod vectors;
