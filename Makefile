@@ -34,7 +34,10 @@ endif
 	@$(CARGO) run --release --quiet -p livebuf-cli --no-default-features --features trace -- \
 		demo $(if $(strip $(FILE)),"$(FILE)",.demo/metadata.json) -f -o .demo/document.lbuf
 
-test: test-rust test-python
+# What Python needs is installed while Rust builds.
+test:
+	@$(MAKE) --no-print-directory $(VENV)/test & venv=$$!; \
+		$(MAKE) --no-print-directory test-rust && wait $$venv && $(MAKE) --no-print-directory test-python
 
 # All default features but the command's Parquet, which takes minutes to build: see test-parquet. The
 # benchmarks have no tests: see bench-answers.
@@ -52,7 +55,7 @@ python-debug: $(VENV)/test
 	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
 
 test-python: python-debug
-	cd bindings/python && ../../$(VENV)/bin/python -m pytest
+	cd bindings/python && ../../$(VENV)/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 $(VENV_ENGINES)/ready: bindings/python/pyproject.toml
 	$(PYTHON) -m venv $(VENV_ENGINES)
