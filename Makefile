@@ -19,7 +19,7 @@ NIGHTLY ?= $(CARGO) +nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 
 .PHONY: demo test test-rust test-python test-engines test-parquet test-sqlite test-duckdb test-size test-features test-long \
-	test-files test-address test-thread test-miri test-32 test-shared python-debug fuzz coverage lint \
+	test-files test-address test-thread test-miri test-32 test-shared python-debug pytest fuzz coverage lint \
 	lint-rust lint-python fmt bench bench-answers bench-page bench-compare bench-rust bench-sqlite bench-duckdb \
 	python bench-python bench-engines docs release
 
@@ -34,10 +34,10 @@ endif
 	@$(CARGO) run --release --quiet -p livebuf-cli --no-default-features --features trace -- \
 		demo $(if $(strip $(FILE)),"$(FILE)",.demo/metadata.json) -f -o .demo/document.lbuf
 
-# What Python needs is installed while Rust builds.
+# What Python needs is installed while Rust's tests are built, and built while they run.
 test:
-	@$(MAKE) --no-print-directory $(VENV)/test & venv=$$!; \
-		$(MAKE) --no-print-directory test-rust && wait $$venv && $(MAKE) --no-print-directory test-python
+	@$(MAKE) --no-print-directory python-debug & python=$$!; \
+		$(MAKE) --no-print-directory test-rust && wait $$python && $(MAKE) --no-print-directory pytest
 
 # All default features but the command's Parquet, which takes minutes to build: see test-parquet. The
 # benchmarks have no tests: see bench-answers.
@@ -55,6 +55,9 @@ python-debug: $(VENV)/test
 	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEELS)/*.whl
 
 test-python: python-debug
+	@$(MAKE) --no-print-directory pytest
+
+pytest:
 	cd bindings/python && ../../$(VENV)/bin/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 $(VENV_ENGINES)/ready: bindings/python/pyproject.toml
