@@ -591,20 +591,16 @@ impl<S: Storage> Encoder<S> {
     /// A key of no record, or of one that cannot stay a record.
     #[inline(never)]
     fn odd_key(&mut self, text: &[u8]) -> Result<()> {
-        match self.frames.last() {
-            Some(Frame { state: State::Rows, .. }) => {
-                self.expect_nothing()?;
-                return match self.frames.last() {
-                    Some(Frame { state: State::Key, .. }) => self.other_key(text),
-                    _ => self.map_key(text),
-                };
-            }
-            Some(Frame { state: State::Key, .. }) => {
-                if !self.begin_anew()? {
-                    self.become_map()?;
-                }
-            }
-            _ => {}
+        let state = self.frames.last().map(|frame| frame.state);
+        if state == Some(State::Rows) {
+            self.expect_nothing()?;
+            return match self.frames.last() {
+                Some(Frame { state: State::Key, .. }) => self.other_key(text),
+                _ => self.map_key(text),
+            };
+        }
+        if state == Some(State::Key) && !self.begin_anew()? {
+            self.become_map()?;
         }
         self.map_key(text)
     }
