@@ -26,7 +26,8 @@ use alloc::vec::Vec;
 /// - 9 for each value of the open containers, and 4 for each whose place is listed while columns
 ///   are planned;
 /// - 2 for each slot of a dictionary, and about 60 for each of its texts;
-/// - about 50 for each key of a distinct key list;
+/// - about 60 for each key of a distinct key list, and about 30 and its text for each different
+///   key;
 /// - about 50 for each different text of 8 to 1,024 bytes that is searched.
 ///
 /// Lists grow ahead of their contents, so it may be twice as much.

@@ -7,7 +7,7 @@
 use super::hash_index::HashIndex;
 use super::output::Output;
 use super::room::{make_room, make_room_for};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{copy, equal, load_u32};
 use crate::format::cell::{Needle, inline_span, span_at};
 use crate::format::layout::*;
@@ -97,6 +97,15 @@ impl Keys {
         self.lists.push(KeyList::default());
         self.list_index.clear();
         self.mark = 0;
+    }
+
+    /// Makes sure that a document of at most so many bytes can hold the different keys.
+    #[inline]
+    pub(super) fn check(&self, limit: u64) -> Result<()> {
+        match self.text.len() as u64 > limit {
+            true => Err(Error::with_detail(ErrorKind::DocumentLimit, 0, limit)),
+            false => Ok(()),
+        }
     }
 
     /// Whether this is the last key of a key list.

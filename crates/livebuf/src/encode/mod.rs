@@ -576,6 +576,7 @@ impl<S: Storage> Encoder<S> {
         if !fits || frame.state != State::Key {
             return self.odd_key(text);
         }
+        self.keys.check(self.options.limits.document)?;
         match self.keys.follow(frame.node, &mut frame.mark, text)? {
             Ok(list) => {
                 (frame.node, frame.state) = (list, State::Value);

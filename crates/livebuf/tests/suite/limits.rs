@@ -49,6 +49,12 @@ fn document_limit() {
         encoder.u64(index)?;
         encoder.end_object()
     });
+    refused(50, &|encoder, index| {
+        encoder.begin_object()?;
+        encoder.key(&format!("{index:0100}"))?;
+        encoder.null()?;
+        encoder.end_object()
+    });
 }
 
 #[test]
