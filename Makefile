@@ -37,7 +37,8 @@ endif
 # What Python needs is installed while Rust's tests are built, and built while they run.
 test:
 	@$(MAKE) --no-print-directory python-debug & python=$$!; \
-		$(MAKE) --no-print-directory test-rust && wait $$python && $(MAKE) --no-print-directory pytest
+		$(MAKE) --no-print-directory test-rust; rust=$$?; \
+		wait $$python && [ $$rust = 0 ] && $(MAKE) --no-print-directory pytest
 
 # All default features but the command's Parquet, which takes minutes to build: see test-parquet. The
 # benchmarks have no tests: see bench-answers.

@@ -50,8 +50,8 @@ fn cut_short_at_every_length() {
     }
 }
 
-/// Changes every byte to another value, or some where there are few bytes. With `LIVEBUF_LONG=1` to
-/// more, and to all where there are few bytes.
+/// Changes every byte to some other values. With `LIVEBUF_LONG=1` to more, and to all where there
+/// are few bytes.
 fn every_byte(of: impl Fn(usize) -> bool) {
     let is_long = std::env::var_os("LIVEBUF_LONG").is_some();
     let samples = samples::all().iter().enumerate().filter(|&(number, _)| of(number));
@@ -65,6 +65,7 @@ fn every_byte(of: impl Fn(usize) -> bool) {
             let values: Vec<u8> = match (bytes.len(), is_long) {
                 (..=128, true) => (0..=255).filter(|&value| value != old).collect(),
                 (..=128, false) | (129..=1024, true) => bits.chain(near).collect(),
+                (129..=1024, false) => few.into_iter().chain([0, 0xFF]).collect(),
                 (_, true) => few.to_vec(),
                 (_, false) => vec![few[at % few.len()]],
             };

@@ -1,8 +1,7 @@
 //! An index by hash of things that have numbers: keys, key lists, and texts.
 //!
 //! It keeps 32 bits of each hash beside the number. So it grows without a look at the things
-//! themselves. Encoding small documents spends much of its time here: a general hash table took
-//! three times the instructions.
+//! themselves. Encoding small documents spends much of its time here (`docs/design.md`).
 
 use crate::error::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
@@ -14,8 +13,6 @@ use hashbrown::DefaultHashBuilder;
 pub(super) struct HashIndex {
     slots: Vec<Slot>,
     count: usize,
-    /// With so many numbers it grows.
-    most: usize,
     hasher: DefaultHashBuilder,
 }
 
@@ -41,10 +38,10 @@ fn home(hash: u32, slots: usize) -> usize {
 
 impl HashIndex {
     /// Makes room for one number more: much while there are few, later a quarter more, to bound
-    /// memory.
+    /// memory. Three quarters of the slots at most are taken.
     #[inline]
     pub(super) fn make_room(&mut self) -> Result<()> {
-        if self.count < self.most { Ok(()) } else { self.grow() }
+        if self.count < self.slots.len() / 4 * 3 { Ok(()) } else { self.grow() }
     }
 
     #[cold]
@@ -61,46 +58,32 @@ impl HashIndex {
         slots.resize(length, Slot::default());
         let before = core::mem::replace(&mut self.slots, slots);
         for slot in before.into_iter().filter(|slot| slot.next != 0) {
-            if let Err(place) = self.find_in(slot.hash, |_| false) {
+            if let Err(place) = self.find(slot.hash, |_| false) {
                 self.slots[place] = slot;
             }
         }
-        self.set_most();
         Ok(())
     }
 
-    /// Three quarters of the slots at most are taken.
-    fn set_most(&mut self) {
-        self.most = self.slots.len() / 4 * 3;
-    }
-
+    /// The hash of a thing.
     #[inline]
-    pub(super) fn hash(&self, thing: impl Hash) -> u64 {
-        self.hasher.hash_one(thing)
+    pub(super) fn hash(&self, thing: impl Hash) -> u32 {
+        (self.hasher.hash_one(thing) >> 32) as u32
     }
 
     /// The hash of a text.
     #[inline]
-    pub(super) fn hash_text(&self, text: &[u8]) -> u64 {
+    pub(super) fn hash_text(&self, text: &[u8]) -> u32 {
         // Without the length, which the hash of a slice has before its bytes.
         let mut hasher = self.hasher.build_hasher();
         hasher.write(text);
-        hasher.finish()
+        (hasher.finish() >> 32) as u32
     }
 
     /// The number with this hash that `is_equal` agrees to; else the free slot where a number of
-    /// this hash belongs. There must be room for one more.
+    /// this hash belongs. To [`put`](Self::put) one there, make room before.
     #[inline]
     pub(super) fn find(
-        &self,
-        hash: u64,
-        is_equal: impl FnMut(u32) -> bool,
-    ) -> core::result::Result<u32, usize> {
-        self.find_in((hash >> 32) as u32, is_equal)
-    }
-
-    #[inline]
-    fn find_in(
         &self,
         hash: u32,
         mut is_equal: impl FnMut(u32) -> bool,
@@ -121,9 +104,9 @@ impl HashIndex {
 
     /// Puts a number into the free slot that [`find`](Self::find) found.
     #[inline]
-    pub(super) fn put(&mut self, slot: usize, hash: u64, number: u32) {
+    pub(super) fn put(&mut self, slot: usize, hash: u32, number: u32) {
         if let Some(slot) = self.slots.get_mut(slot) {
-            *slot = Slot { hash: (hash >> 32) as u32, next: number + 1 };
+            *slot = Slot { hash, next: number + 1 };
             self.count += 1;
         }
     }
@@ -136,7 +119,6 @@ impl HashIndex {
         // Small documents behind a large one must not pay for its slots.
         if self.slots.len() > MOST_KEPT && self.count < self.slots.len() / 16 {
             self.slots.truncate(MOST_KEPT);
-            self.set_most();
         }
         self.slots.fill(Slot::default());
         self.count = 0;
@@ -148,7 +130,7 @@ mod tests {
     use super::*;
 
     /// Adds `count` numbers, and finds each by its hash.
-    fn check(index: &mut HashIndex, count: u32, hash_of: impl Fn(u32) -> u64) {
+    fn check(index: &mut HashIndex, count: u32, hash_of: impl Fn(u32) -> u32) {
         for number in 0..count {
             index.make_room().unwrap();
             let place = index.find(hash_of(number), |found| found == number).unwrap_err();
@@ -163,19 +145,18 @@ mod tests {
     #[test]
     fn finds_each_number_after_growing() {
         let mut index = HashIndex::default();
-        let hasher = DefaultHashBuilder::default();
-        check(&mut index, 20_000, |number| hasher.hash_one(number));
+        let hashes = HashIndex::default();
+        check(&mut index, 20_000, |number| hashes.hash(number));
         index.clear();
-        check(&mut index, 3, |number| hasher.hash_one(number));
+        check(&mut index, 3, |number| hashes.hash(number));
         index.clear();
         assert_eq!(index.slots.len(), MOST_KEPT, "few numbers lay in many slots");
-        check(&mut index, 3, |number| hasher.hash_one(number));
+        check(&mut index, 3, |number| hashes.hash(number));
     }
 
     #[test]
     fn finds_each_number_among_equal_hashes() {
-        check(&mut HashIndex::default(), 300, |_| u64::MAX);
-        // Equal in the bits that are kept.
-        check(&mut HashIndex::default(), 300, u64::from);
+        check(&mut HashIndex::default(), 300, |_| u32::MAX);
+        check(&mut HashIndex::default(), 300, |number| number % 2);
     }
 }

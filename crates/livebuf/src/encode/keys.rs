@@ -21,7 +21,7 @@ pub(super) struct Keys {
     index: HashIndex,
     /// The trie; list 0 is the empty one.
     pub(super) lists: Vec<KeyList>,
-    /// The lists that are no few first children.
+    /// The lists beyond the first few children of their parents.
     list_index: HashIndex,
     /// The latest mark of an object.
     mark: u32,
@@ -29,7 +29,6 @@ pub(super) struct Keys {
     path: Vec<u32>,
 }
 
-#[derive(Clone, Copy)]
 pub(super) struct KeyText {
     pub(super) start: u32,
     /// Mark of the object that used the key last, of those that mark theirs.
@@ -38,6 +37,14 @@ pub(super) struct KeyText {
     written: u32,
     pub(super) length: u8,
     fingerprint: u8,
+}
+
+/// What becomes of an object's key list by a further key.
+pub(super) enum Next {
+    /// The list with the key.
+    List(u32),
+    /// The object has the key already, at this depth of its list.
+    Twice(u8),
 }
 
 /// A key's number.
@@ -118,17 +125,11 @@ impl Keys {
             && self.text.get(start..start + text.len()).is_some_and(|key| equal(key, text))
     }
 
-    /// The key list of `node` and the key of this text, which it is expected to go on with from
-    /// now on. Where `node` has the key already: the key's depth.
+    /// Goes on from `node` by the key of this text. The same key is expected there from now on.
     ///
     /// `own`: the object's mark.
     #[inline]
-    pub(super) fn follow(
-        &mut self,
-        node: u32,
-        own: &mut u32,
-        text: &[u8],
-    ) -> Result<core::result::Result<u32, u8>> {
+    pub(super) fn follow(&mut self, node: u32, own: &mut u32, text: &[u8]) -> Result<Next> {
         let child = match self.child_of(node, text) {
             Some(child) => child,
             None => match self.key_number(text, *own)? {
@@ -137,14 +138,14 @@ impl Keys {
                     Some(child) => child,
                     // Only a new way can hold a key twice.
                     None => match self.depth_of(own, node, key) {
-                        Some(depth) => return Ok(Err(depth)),
+                        Some(depth) => return Ok(Next::Twice(depth)),
                         None => self.add_child(node, key)?,
                     },
                 },
             },
         };
         self.lists[node as usize].child = child;
-        Ok(Ok(child))
+        Ok(Next::List(child))
     }
 
     /// The child of `node` by this key, of those that are not in the index: cheaper than to
@@ -211,16 +212,17 @@ impl Keys {
     #[inline]
     fn child_in_index(&self, node: u32, key: u32) -> Option<u32> {
         match self.lists[node as usize].children > FEW_CHILDREN {
-            true => self.find_in_index(node, key).ok(),
+            true => self.find_in_index(node, key),
             false => None,
         }
     }
 
-    fn find_in_index(&self, node: u32, key: u32) -> core::result::Result<u32, usize> {
-        self.list_index.find(self.list_index.hash((node, key)), |child| {
+    fn find_in_index(&self, node: u32, key: u32) -> Option<u32> {
+        let is_equal = |child: u32| {
             let child = &self.lists[child as usize];
             child.parent == node && child.key == key
-        })
+        };
+        self.list_index.find(self.list_index.hash((node, key)), is_equal).ok()
     }
 
     #[inline]
@@ -245,8 +247,9 @@ impl Keys {
     fn put_in_index(&mut self, node: u32, key: u32, child: u32) -> Result<()> {
         self.list_index.make_room()?;
         self.lists[node as usize].children = FEW_CHILDREN + 1;
-        if let Err(place) = self.find_in_index(node, key) {
-            self.list_index.put(place, self.list_index.hash((node, key)), child);
+        let hash = self.list_index.hash((node, key));
+        if let Err(place) = self.list_index.find(hash, |_| false) {
+            self.list_index.put(place, hash, child);
         }
         Ok(())
     }

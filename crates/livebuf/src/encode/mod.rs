@@ -9,8 +9,8 @@
 //!
 //! This file has the events that users give. Below it, each using only those before:
 //! `options`, `room`, `output` (the bytes), `stack` (values that wait), `hash_index`, `texts`,
-//! `tensors`, `keys`, `plan`, `shred` (rows taken apart), `encoder` (the state), `rows` (rows of the outermost
-//! array), `emit` (writing by plan), `maps`.
+//! `tensors`, `keys`, `plan`, `shred` (rows taken apart), `encoder` (the state), `rows` (rows of
+//! the outermost array), `emit` (writing by plan), `maps`.
 
 mod emit;
 mod encoder;
@@ -42,6 +42,7 @@ use crate::store::storage::Storage;
 use crate::view::{Doc, Mode, Tensor, TensorRef, Value};
 use alloc::vec::Vec;
 use encoder::{Anew, Frame, State, sequence};
+use keys::Next;
 use room::expect_room;
 use stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
@@ -578,11 +579,11 @@ impl<S: Storage> Encoder<S> {
         }
         self.keys.check(self.options.limits.document)?;
         match self.keys.follow(frame.node, &mut frame.mark, text)? {
-            Ok(list) => {
+            Next::List(list) => {
                 (frame.node, frame.state) = (list, State::Value);
                 Ok(())
             }
-            Err(depth) => {
+            Next::Twice(depth) => {
                 let place = frame.start + usize::from(depth) - 1;
                 self.duplicate(place, text)
             }
