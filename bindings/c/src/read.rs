@@ -269,6 +269,14 @@ impl livebuf_value {
         livebuf_value { doc, cell, position, generation, tag: tag.into(), status: OK }
     }
 
+    /// The member with this key. Apart: members of maps are found at the first look, without a
+    /// stack frame.
+    #[inline(never)]
+    unsafe fn get(&self, key: &[u8]) -> Self {
+        // SAFETY: the caller's word.
+        unsafe { self.find(|value| value_at(value, key)) }
+    }
+
     /// What a look-up finds, or why not.
     #[cfg_attr(not(feature = "small"), inline(always))]
     unsafe fn find<'d>(
@@ -335,8 +343,16 @@ pub unsafe extern "C" fn livebuf_get_in_n(
     // SAFETY: the caller's word.
     let (object, key) = unsafe { (object.as_ref(), bytes_of(key.cast(), length)) };
     match (object, key) {
-        // SAFETY: the caller's word.
-        (Some(object), Ok(key)) => unsafe { object.find(|value| value_at(value, key)) },
+        (Some(object), Ok(key)) => {
+            // SAFETY: the caller's word.
+            let found = unsafe { object.view() }.ok().and_then(|value| value.first_look(key));
+            match found {
+                Some(Some(found)) => object.sibling(&found),
+                Some(None) => livebuf_value::NOT_FOUND,
+                // SAFETY: the caller's word.
+                None => unsafe { object.get(key) },
+            }
+        }
         (None, _) => livebuf_value::missing(NULL),
         (_, Err(error)) => livebuf_value::missing(error),
     }

@@ -7,7 +7,7 @@ use super::member::{Found, find_member};
 use super::new::{At, New};
 use super::parts::{key, new_shape, put_text, span};
 use super::sink::{Change, Sink};
-use crate::block::map::{self, ByHash, Entries, Map};
+use crate::block::map::{self, ByHash, Map};
 use crate::block::record::{Raw, Record, each_field};
 use crate::block::shape::{self, Shape};
 use crate::error::{Error, ErrorKind, Result};
@@ -541,15 +541,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// entry that [`map::look_up`] found. False where this is not the case; nothing has changed
     /// then.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn overwrite_entry(
-        &mut self,
-        (found, entries): (ByHash, Entries),
-        new: &New<'_>,
-    ) -> bool {
-        let ByHash::Entry(entry) = found else { return false };
-        if entries.keys_only {
-            return false;
-        }
+    pub(super) fn overwrite_entry(&mut self, found: ByHash, new: &New<'_>) -> bool {
+        let Some(entry) = found.entry() else { return false };
+        let entries = found.entries();
         let Ok(old) = entries.value(self.space.bytes(), entry) else { return false };
         let cell = old.position.into();
         match (old.tag, *new) {

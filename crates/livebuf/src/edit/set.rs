@@ -195,7 +195,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 return self.finish_in_place().map(|()| None);
             }
             match block.kind() {
-                KIND_MAP => self.set_in_entries(node, block, found.0, at, new)?,
+                KIND_MAP => self.set_in_entries(node, block, found, at, new)?,
                 _ => self.set_elsewhere(node, block, at, new)?,
             }
         };

@@ -760,15 +760,6 @@ impl<'a, M: Mode> Value<'a, M> {
         Object::of(self.mode, self.bytes, self.raw.cell).map(Some)
     }
 
-    /// The object, where it is a record.
-    #[inline]
-    pub(crate) fn record(&self) -> Result<Option<Object<'a, M>>> {
-        match self.raw.tag {
-            TAG_OBJECT => Object::record(self.mode, self.bytes, self.raw.cell),
-            _ => Ok(None),
-        }
-    }
-
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn array(&self) -> Result<Option<Array<'a, M>>> {
         if self.raw.tag != TAG_ARRAY {

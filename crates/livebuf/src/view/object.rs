@@ -126,23 +126,16 @@ impl<'a, M: Mode> Object<'a, M> {
         }
         let block = Block::resolve(bytes, cell as u32)?;
         match block.kind() {
-            KIND_RECORD => Ok(Object::new(mode, bytes, Body::Record(block.record()?))),
+            KIND_RECORD => Object::record(mode, bytes, block),
             KIND_MAP => Object::map(mode, bytes, block.offset),
             _ => Err(block.unexpected()),
         }
     }
 
-    /// The same, where it is a record.
-    #[inline]
-    pub(super) fn record(mode: M, bytes: &'a [u8], cell: u64) -> Result<Option<Self>> {
-        if row_of(cell).is_some() {
-            return Ok(None);
-        }
-        let block = Block::resolve(bytes, cell as u32)?;
-        match block.kind() {
-            KIND_RECORD => Ok(Some(Object::new(mode, bytes, Body::Record(block.record()?)))),
-            _ => Ok(None),
-        }
+    /// The record in a block.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn record(mode: M, bytes: &'a [u8], block: Block) -> Result<Self> {
+        Ok(Object::new(mode, bytes, Body::Record(block.record()?)))
     }
 
     pub(super) fn from_node(mode: M, bytes: &'a [u8], node: Node) -> Result<Self> {
@@ -304,24 +297,32 @@ impl<'a, M: Mode> Object<'a, M> {
         if !row.extras {
             return Ok(None);
         }
-        self.find_in_extra(row, needle)
+        Ok(self.value(self.find_in_extra(row, needle)?))
     }
 
+    /// A row's further field; a hole where there is none.
     #[inline(never)]
-    fn find_in_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
-        match row.extra(self.mode, self.bytes)? {
-            Some(extra) => extra.find(needle),
-            None => Ok(None),
-        }
+    fn find_in_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Raw> {
+        let found = match row.extra(self.mode, self.bytes)? {
+            Some(extra) => extra.find(needle)?,
+            None => None,
+        };
+        Ok(found.map_or(Raw::HOLE, |found| found.raw()))
     }
 
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn find_in_map(
         mode: M,
         bytes: &'a [u8],
         map: u32,
         key: &[u8],
     ) -> Result<Option<Value<'a, M>>> {
-        let raw = map::Map::find_value(bytes, map.into(), key)?;
+        let found = map::look_up(bytes, map, key);
+        let raw = match found.entry() {
+            Some(entry) => found.entries().value(bytes, entry)?,
+            None if found.is_nothing() => return Ok(None),
+            None => map::find_value(bytes, map, key)?,
+        };
         Ok((raw.tag != TAG_HOLE).then(|| Value::new(mode, bytes, raw)))
     }
 

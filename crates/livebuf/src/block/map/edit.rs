@@ -8,7 +8,7 @@
 //! but no memory is. The plan alone decides how many blocks are cut.
 
 use super::find::{
-    Hit, Path, Seek, Target, common_prefix, edge_key, find_item, first_key, locate, look_up, seek,
+    Hit, Path, Seek, Target, common_prefix, edge_key, find_item, first_key, locate, seek,
 };
 use super::hash::{self, ByHash, Hashed};
 use super::node::*;
@@ -237,7 +237,7 @@ impl InsertPlan {
 
 /// Finds a key or plans its insertion.
 pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Place> {
-    let found = look_up(bytes, map.at as u32, key).0;
+    let found = map.find_by_hash(bytes, &Needle::new(key)).unwrap_or(ByHash::PERHAPS);
     let mut plan = InsertPlan::NOTHING;
     Ok(match plan_insert_after(bytes, map, key, found, &mut plan)? {
         Some(entry) => Place::Found(entry),
@@ -257,8 +257,8 @@ pub(crate) fn plan_insert_after(
     plan: &mut InsertPlan,
 ) -> Result<Option<u32>> {
     check_entries(bytes, map)?;
-    if let ByHash::Entry(entry) = found {
-        return Ok(Some(entry));
+    if found.entry().is_some() {
+        return Ok(found.entry());
     }
     IndexPlan::plan(bytes, map, key, &mut plan.index)?;
     let index = &plan.index;

@@ -22,64 +22,69 @@ impl Map {
     /// The number of the entry with this key.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn find(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
-        // The small build leaves this to the tree.
-        if cfg!(not(feature = "small")) && self.hash != 0 {
-            match self.find_hashed(bytes, needle, Hashed::of(needle.text, self.buckets))? {
-                ByHash::Entry(entry) => return Ok(Some(entry)),
-                ByHash::Nothing => return Ok(None),
-                ByHash::Perhaps => {}
-            }
+        let found = self.find_by_hash(bytes, needle)?;
+        if found.entry().is_some() || found.is_nothing() {
+            return Ok(found.entry());
         }
         Ok(find_item(bytes, self.entries, self.root, needle)?.map(|hit| hit.entry))
     }
 
-    /// The value with this key in the map at `map`; a hole where there is none.
-    #[inline(never)]
-    pub(crate) fn find_value(bytes: &[u8], map: u64, key: &[u8]) -> Result<Raw> {
-        let map = Map::load(bytes, map)?;
-        match map.find(bytes, &Needle::new(key))? {
-            Some(index) => map.value(bytes, index),
-            None => Ok(Raw::HOLE),
-        }
-    }
-
-    /// Finds a key in the hash block.
+    /// What the hash block says of a key. The small build leaves this to the tree.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn find_hashed(
-        &self,
-        bytes: &[u8],
-        needle: &Needle<'_>,
-        hashed: Hashed,
-    ) -> Result<ByHash> {
+    pub(super) fn find_by_hash(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<ByHash> {
+        if cfg!(feature = "small") || self.hash == 0 {
+            return Ok(ByHash::PERHAPS);
+        }
+        let hashed = Hashed::of(needle.text, self.buckets);
         hash::find(bytes, self, hashed, |position| is_at(bytes, position, needle))
     }
 }
 
-/// What the hash block of the map at `home` says of a key, and where the map's entries lie.
-/// `Perhaps` also where that is no map with a hash block, and where bytes are damaged: who looks
-/// through the tree then learns which. The small build always looks there.
+/// The value with this key in the map at `map`; a hole where there is none.
+#[inline(never)]
+pub(crate) fn find_value(bytes: &[u8], map: u32, key: &[u8]) -> Result<Raw> {
+    let map = Map::load(bytes, map.into())?;
+    match map.find(bytes, &Needle::new(key))? {
+        Some(index) => map.value(bytes, index),
+        None => Ok(Raw::HOLE),
+    }
+}
+
+/// What the hash block of the map at `map` says of a key. `PERHAPS` also where that is no map with
+/// a hash block and values in its entries, and where bytes are damaged: who looks through the tree
+/// then learns which. The small build always looks there.
 ///
 /// The counts of the map are not checked against each other: no matter which they are, only bytes
 /// of the document are read.
 // Apart, and without errors: a look-up takes 40 instructions less so.
 #[cfg_attr(feature = "small", inline(always))]
 #[cfg_attr(not(feature = "small"), inline(never))]
-pub(crate) fn look_up(bytes: &[u8], home: u32, key: &[u8]) -> (ByHash, Entries) {
-    let found = if cfg!(feature = "small") { None } else { look_up_in_bounds(bytes, home, key) };
-    found.unwrap_or((ByHash::Perhaps, Entries::whole(0)))
+pub(crate) fn look_up(bytes: &[u8], map: u32, key: &[u8]) -> ByHash {
+    first_look(bytes, map, key).unwrap_or_else(|| second_look(bytes, map, key))
 }
 
+/// The same by one candidate at most. `None` where that does not decide. Nearly all keys are the
+/// first candidate of their home. This needs no stack frame.
 #[inline(always)]
-fn look_up_in_bounds(bytes: &[u8], home: u32, key: &[u8]) -> Option<(ByHash, Entries)> {
-    let mut at = u64::from(home);
-    let block = load_u64(bytes, at).ok()?;
-    if block as u8 == KIND_FORWARD {
-        at = block >> 32;
+pub(crate) fn first_look(bytes: &[u8], map: u32, key: &[u8]) -> Option<ByHash> {
+    let map = Map::peek(bytes, map.into()).ok()?;
+    if cfg!(feature = "small") || map.hash == 0 || map.entries.keys_only {
+        return None;
     }
-    let map = Map::peek(bytes, at).ok().filter(|map| map.hash != 0)?;
-    let hashed = Hashed::of(key, map.buckets);
-    let found = map.find_hashed(bytes, &Needle::new(key), hashed).ok()?;
-    Some((found, map.entries))
+    let found = hash::first_candidate(bytes, &map, Hashed::of(key, map.buckets))?;
+    let is_it = match found.entry() {
+        Some(entry) => is_at(bytes, found.entries().key_at(entry), &Needle::new(key)).ok()?,
+        None => true,
+    };
+    is_it.then_some(found)
+}
+
+#[cold]
+#[inline(never)]
+fn second_look(bytes: &[u8], map: u32, key: &[u8]) -> ByHash {
+    let map = Map::peek(bytes, map.into()).ok().filter(|map| !map.entries.keys_only);
+    let found = map.and_then(|map| map.find_by_hash(bytes, &Needle::new(key)).ok());
+    found.unwrap_or(ByHash::PERHAPS)
 }
 
 /// A key that is there.
@@ -180,11 +185,14 @@ fn is_at(bytes: &[u8], position: u64, needle: &Needle<'_>) -> Result<bool> {
         return Ok(false);
     }
     let key = slice(bytes, cell & 0xFFFF_FFFF, text.len() as u64)?;
-    if text.len() > 16 {
-        return Ok(key == text);
+    if key.first_chunk::<8>() != text.first_chunk() || key.last_chunk::<8>() != text.last_chunk() {
+        return Ok(false);
     }
-    Ok(key.first_chunk::<8>() == text.first_chunk::<8>()
-        && key.last_chunk::<8>() == text.last_chunk::<8>())
+    if text.len() <= 16 {
+        return Ok(true);
+    }
+    // By words: a call of the library's comparison would need a stack frame.
+    Ok(key.as_chunks::<8>().0.iter().eq(text.as_chunks::<8>().0))
 }
 
 /// A place among the keys: that of a key, or right behind all keys that begin with it.

@@ -9,9 +9,7 @@
 //! some key is not at home. What is in neither, the tree finds. So colliding keys cost a
 //! search in the tree, and no more.
 
-#[cfg(feature = "alloc")]
-use super::Entries;
-use super::{Map, key_of};
+use super::{Entries, Map, key_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u32, slice};
 use crate::format::layout::*;
@@ -111,13 +109,59 @@ fn matches(bucket: &Bucket, fingerprint: u8) -> [u64; 2] {
     [equal(words[0]), equal(words[1]) & 0x8080_8080]
 }
 
-/// What a hash block says of a key.
+/// A bit for each place with this fingerprint: of the first eight, and next to each that of the
+/// place eight further.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn candidates(bucket: &Bucket, fingerprint: u8) -> u64 {
+    let [first, second] = matches(bucket, fingerprint);
+    first >> 7 | second >> 6
+}
+
+/// The place of the lowest of these bits.
+#[cfg_attr(not(feature = "small"), inline(always))]
+fn first_place(places: u64) -> usize {
+    let at = places.trailing_zeros() as usize;
+    at / 8 + 8 * (at & 1)
+}
+
+/// What a map's hash block says of a key. Two words, since those are returned in registers.
 #[derive(Clone, Copy)]
-pub(crate) enum ByHash {
-    Entry(u32),
-    Nothing,
+pub(crate) struct ByHash {
+    /// The entry's number, or [`NO_ENTRY`].
+    entry: u32,
+    /// Where the entries are; 0 where the block does not know.
+    entries: u32,
+}
+
+/// No map has so many entries: their count is of 32 bits, too.
+const NO_ENTRY: u32 = u32::MAX;
+
+impl ByHash {
     /// The tree knows.
-    Perhaps,
+    pub(crate) const PERHAPS: ByHash = ByHash { entry: NO_ENTRY, entries: 0 };
+
+    #[inline]
+    fn nothing(map: &Map) -> ByHash {
+        ByHash { entry: NO_ENTRY, entries: map.entries.at }
+    }
+
+    /// The number of the entry with the key, if there is one.
+    #[inline]
+    pub(crate) fn entry(self) -> Option<u32> {
+        (self.entry != NO_ENTRY).then_some(self.entry)
+    }
+
+    /// There is none.
+    #[inline]
+    pub(crate) fn is_nothing(self) -> bool {
+        self.entry == NO_ENTRY && self.entries != 0
+    }
+
+    /// Where the entries are. Only of entries with values.
+    #[inline]
+    pub(crate) fn entries(self) -> Entries {
+        Entries::whole(self.entries)
+    }
 }
 
 /// Finds a key by its hash.
@@ -132,8 +176,13 @@ pub(super) fn find(
     let mark = bucket[BUCKET_MARK as usize];
     let mut has_next = mark & MARK_NEXT != 0;
     loop {
-        if let Some(entry) = find_in(bucket, map, hashed.fingerprint, &is_at)? {
-            return Ok(ByHash::Entry(entry));
+        let mut places = candidates(bucket, hashed.fingerprint);
+        while places != 0 {
+            let entry = number(bucket, first_place(places));
+            places &= places - 1;
+            if entry < map.used && is_at(map.entries.key_at(entry))? {
+                return Ok(ByHash { entry, entries: map.entries.at });
+            }
         }
         if !has_next {
             break;
@@ -141,29 +190,20 @@ pub(super) fn find(
         has_next = false;
         bucket = load(bytes, map, hashed.next)?;
     }
-    Ok(if mark & MARK_NEITHER != 0 { ByHash::Perhaps } else { ByHash::Nothing })
+    Ok(if mark & MARK_NEITHER != 0 { ByHash::PERHAPS } else { ByHash::nothing(map) })
 }
 
-/// Finds a key in one bucket.
+/// The first candidate in a key's home, whose key is still to be compared. `None` where there is
+/// none, and the next bucket may have one.
 #[cfg_attr(not(feature = "small"), inline(always))]
-fn find_in(
-    bucket: &Bucket,
-    map: &Map,
-    fingerprint: u8,
-    is_at: &impl Fn(u64) -> Result<bool>,
-) -> Result<Option<u32>> {
-    let [first, second] = matches(bucket, fingerprint);
-    // Bits of the first eight places, and next to each that of the place eight further.
-    let mut places = first >> 7 | second >> 6;
-    while places != 0 {
-        let at = places.trailing_zeros() as usize;
-        places &= places - 1;
-        let entry = number(bucket, at / 8 + 8 * (at & 1));
-        if entry < map.used && is_at(map.entries.key_at(entry))? {
-            return Ok(Some(entry));
-        }
+pub(super) fn first_candidate(bytes: &[u8], map: &Map, hashed: Hashed) -> Option<ByHash> {
+    let bucket = load(bytes, map, hashed.home).ok()?;
+    let places = candidates(bucket, hashed.fingerprint);
+    if places == 0 {
+        return (bucket[BUCKET_MARK as usize] == 0).then(|| ByHash::nothing(map));
     }
-    Ok(None)
+    let entry = number(bucket, first_place(places));
+    (entry < map.used).then_some(ByHash { entry, entries: map.entries.at })
 }
 
 /// The place with an entry's number.

@@ -47,7 +47,7 @@ pub(crate) use edit::{
     insert, plan_insert, plan_insert_after, plan_remove, plan_rename, plan_reserve, put_entry,
     remove, rename, reserve, squeeze, squeezes,
 };
-pub(crate) use find::{Range as KeyRange, look_up};
+pub(crate) use find::{Range as KeyRange, find_value, first_look, look_up};
 pub(crate) use hash::ByHash;
 #[cfg(feature = "alloc")]
 pub(crate) use hash::{encoded_buckets, fill};
