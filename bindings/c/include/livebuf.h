@@ -3075,11 +3075,63 @@ LIVEBUF_ALWAYS_ int livebuf_in_shape_(
   return -1;
 }
 
+/* A number of 1, 2 or 4 bytes. */
+LIVEBUF_ALWAYS_ uint64_t livebuf_load_(const uint8_t *from, uint64_t width) {
+  if (width == 1) return from[0];
+  if (width == 2) return (uint64_t)from[0] | (uint64_t)from[1] << 8;
+  return livebuf_load4_(from);
+}
+
+/* The text in a slot of a column whose texts lie behind each other, or are named by codes (6.1).
+   `values`: where its slots begin. `room`, `count`: capacity and count of the column. */
+LIVEBUF_HOT_ livebuf_cell_ livebuf_text_in_(const uint8_t *bytes, uint64_t size, uint32_t column,
+                                            uint64_t values, uint64_t room, uint64_t count,
+                                            uint32_t slot) {
+  const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
+  uint64_t width = column == 28 ? 0 : column < 25 ? column - 22 : (uint64_t)1 << (column - 25);
+  uint64_t at = values + width * slot, start = 0, end;
+  /* The header of a column of the texts that codes name, or of the bytes of all texts. */
+  uint64_t below = values + ((width * room + 7) & ~(uint64_t)7), held, data;
+  if (at + width > size || below + 16 > size) return ask;
+  held = livebuf_load4_(bytes + below + 4);
+  data = livebuf_load4_(bytes + below + 12);
+  if (column < 25) {
+    uint64_t code = livebuf_load_(bytes + at, width), cell;
+    at = data + 8 * code;
+    if (code >= held || at + 8 > size) return ask;
+    cell = livebuf_load8_(bytes + at);
+    /* The column below owns the text (3.3). */
+    if (!(cell >> 63)) cell &= ~((uint64_t)1 << 62);
+    return livebuf_cell_of_(LIVEBUF_TAG_STRING, cell, at);
+  }
+  if (width) {
+    end = livebuf_load_(bytes + at, width);
+    if (slot) start = livebuf_load_(bytes + at - width, width);
+  } else {
+    start = count ? held / count * slot : 0;
+    end = count ? start + held / count : 0;
+  }
+  if (end < start || end - start > 0x3FFFFFFFu || data + end > 0xFFFFFFFFu) return ask;
+  return livebuf_cell_of_(LIVEBUF_TAG_STRING, (data + start) | (end - start) << 32, 0xFFFFFFFFu);
+}
+
+/* A number in a column where whole values are integers (6.1), up to `bound`. */
+LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_number_(double number, double bound) {
+  uint64_t bits;
+  memcpy(&bits, &number, 8);
+  if (number >= -bound && number <= bound && (double)(int64_t)number == number &&
+      bits != (uint64_t)1 << 63) {
+    return livebuf_cell_of_(LIVEBUF_TAG_I64, (uint64_t)(int64_t)number, 0);
+  }
+  return livebuf_cell_of_(LIVEBUF_TAG_F64, bits, 0);
+}
+
 /* What the column with this header has in a slot (6.1, 6.2); `ask` where the library knows. */
 LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(
     const uint8_t *bytes, uint64_t size, uint64_t header, uint32_t slot, livebuf_cell_ ask) {
   uint64_t first, second, data, at;
   uint32_t column, gaps;
+  livebuf_cell_ text;
   float single;
   double number;
   if (header + 16 > size) return ask;
@@ -3090,8 +3142,9 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(
   data = second >> 32;
   if ((first & 0xFF) != 5 || slot >= first >> 32) return ask;
   if (gaps) {
-    /* Bitmaps of nested columns lie elsewhere, and two of them are rare. */
-    if (gaps > 2 || column > 12 || data + slot / 8 + 1 > size) return ask;
+    /* Bitmaps of nested columns (13 to 18) lie elsewhere, and two of them are rare. */
+    if (gaps > 2 || (column > 12 && column < 19) || column > 28) return ask;
+    if (data + slot / 8 + 1 > size) return ask;
     if (!(bytes[data + slot / 8] >> (slot & 7) & 1)) {
       return livebuf_cell_of_(gaps == 1 ? LIVEBUF_TAG_NULL : 0, 0, 0);
     }
@@ -3103,6 +3156,10 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(
       if (at + 8 > size) return ask;
       return livebuf_cell_of_(bytes[data + 72 * (uint64_t)(slot / 8) + slot % 8],
                               livebuf_load8_(bytes + at), at);
+    case 1:
+      at = data + slot / 8;
+      if (at + 1 > size) return ask;
+      return livebuf_cell_of_(LIVEBUF_TAG_FALSE + (bytes[at] >> (slot & 7) & 1u), 0, 0);
     case 2:
       at = data + slot;
       if (at + 1 > size) return ask;
@@ -3162,6 +3219,24 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(
     case 16: /* a row of a table, named by the table and the upper half of the cell */
       return livebuf_cell_of_(LIVEBUF_TAG_OBJECT,
                               data | (uint64_t)(slot | 0x80000000u) << 32, 0);
+    case 19: /* integers and floats */
+      at = data + 4 * (uint64_t)slot;
+      if (at + 4 > size) return ask;
+      memcpy(&single, bytes + at, 4);
+      return livebuf_number_(single, 16777216.0);
+    case 20:
+      at = data + 8 * (uint64_t)slot;
+      if (at + 8 > size) return ask;
+      memcpy(&number, bytes + at, 8);
+      return livebuf_number_(number, 9007199254740992.0);
+    case 23: /* texts by codes */
+    case 24:
+    case 25: /* texts behind each other */
+    case 26:
+    case 27:
+    case 28:
+      text = livebuf_text_in_(bytes, size, column, data, second & 0xFFFFFFFFu, first >> 32, slot);
+      return text.tag == LIVEBUF_ASK_ ? ask : text;
     default: return ask;
   }
 }

@@ -259,6 +259,15 @@ static size_t sample(uint8_t *memory, size_t capacity, int which) {
       "\"list\":[\"Ada\",null,\"Bo\",\"Cy\",\"Dora\",\"Eve\",\"a text that is long\",\"Gus\"],"
       "\"name\":[[\"a\",\"b\"],[\"c\",\"d\",\"e\"],[\"f\"],[\"g\",\"h\",\"i\"]],"
       "\"at\":[\"open\",\"held\",\"open\",\"open\",\"held\",\"open\",\"held\",\"open\",\"open\"]}",
+      /* The same in rows of a table, and numbers of which some are whole. */
+      "{\"rows\":[{\"id\":\"AB\",\"name\":\"Ada\",\"at\":\"open\",\"x\":1.5,\"list\":true},"
+      "{\"id\":\"CD\",\"name\":\"\",\"at\":\"held\",\"x\":2,\"list\":false},"
+      "{\"id\":\"EF\",\"name\":\"a text that is long\",\"at\":\"open\",\"x\":-0.25,\"list\":true},"
+      "{\"id\":null,\"at\":\"open\",\"x\":null},{\"id\":\"GH\",\"name\":\"Bo\",\"at\":null,\"x\":7},"
+      "{\"id\":\"IJ\",\"name\":null,\"at\":\"held\",\"x\":1e16,\"list\":false},"
+      "{\"id\":\"KL\",\"name\":\"Cy\",\"at\":\"open\",\"x\":0.5,\"list\":null},"
+      "{\"id\":\"MN\",\"name\":\"Dora\",\"at\":\"open\",\"x\":3,\"list\":true}],"
+      "\"x\":[0.1,2,3.5,-4,5e17,6.5,null,8.25],\"id\":[0.5,1,2.5,3,4.5,5,6.5,7]}",
       /* Dates, times and UUIDs, in columns and by themselves. */
       "{\"name\":\"2026-11-23\",\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bf6\",\"x\":"
       "[\"2026-11-23\",\"2026-11-24\",null,\"2026-11-25\"],\"list\":[\"2026-11-23T08:30:00Z\","
@@ -269,14 +278,14 @@ static size_t sample(uint8_t *memory, size_t capacity, int which) {
       "{\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bf9\",\"at\":\"2026-11-23T08:30:03Z\"},"
       "{\"id\":\"f81d4fae-7dec-11d0-a765-00a0c91e6bfa\",\"at\":\"2026-11-23T08:30:04Z\"}]}"};
   livebuf_doc doc;
-  if (which < 5) {
+  if (which < 6) {
     livebuf_json_options options = {0};
     options.flags = LIVEBUF_JSON_RECOGNIZE;
     if (livebuf_from_json_into(&doc, memory, capacity, TEXTS[which], strlen(TEXTS[which]),
                                &options)) {
       return 0;
     }
-    if (which == 4) {
+    if (which == 5) {
       /* Times of day and decimals, which no text is read as. */
       livebuf_node list;
       livebuf_decimal large = {0, (int64_t)1 << 40, 9, 0};
@@ -286,7 +295,7 @@ static size_t sample(uint8_t *memory, size_t capacity, int which) {
       livebuf_set_array(&doc, LIVEBUF_ROOT, "times", 4, &list);
       for (int i = 0; i < 5; i++) livebuf_push(&doc, list, livebuf_time(i * 1000), NULL);
     }
-  } else if (which == 5) {
+  } else if (which == 6) {
     /* Tensors by themselves, and in rows that become a table. */
     static const char *const KEYS[] = {"name", "x", "list", "a key that is longer", "id", "at"};
     static uint8_t first[4096];
@@ -337,7 +346,7 @@ int main(int count, char **arguments) {
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED || mprotect(memory + ROOM, page, PROT_NONE)) return 2;
   while (done_bytes < wanted) {
-    size_t length = sample(good, sizeof good, (int)(documents++ % 7));
+    size_t length = sample(good, sizeof good, (int)(documents++ % 8));
     CHECK(length > 0);
     uint8_t *bytes = memory + ROOM - length;
     memcpy(bytes, good, length);
