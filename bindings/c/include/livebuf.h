@@ -3047,8 +3047,8 @@ LIVEBUF_ALWAYS_ int livebuf_in_shape_(
     const uint8_t *bytes, uint64_t size, uint64_t shape, uint32_t used, const char *key,
     size_t length, uint64_t mix) {
   const uint64_t ones = 0x0101010101010101u;
-  uint64_t wanted = (mix * 0x9E3779B97F4A7C15u >> 56) * ones, keys;
-  uint32_t head, base;
+  uint64_t wanted = (mix * 0x9E3779B97F4A7C15u >> 56) * ones, keys, word, marks, cell;
+  uint32_t head, base, index;
   if (shape + 8 > size) return -2;
   head = livebuf_load4_(bytes + shape);
   if ((head & 0xFF) != 1) return -2;
@@ -3057,12 +3057,10 @@ LIVEBUF_ALWAYS_ int livebuf_in_shape_(
   /* The fingerprints end before the keys of as many places do. */
   if (keys + 8 * (uint64_t)used > size) return -2;
   for (base = 0; base < used; base += 8) {
-    uint64_t word = livebuf_load8_(bytes + shape + 8 + base) ^ wanted;
-    uint64_t marks = (word - ones) & ~word & ones << 7;
-    for (; marks; marks &= marks - 1) {
-      uint32_t index = base + (uint32_t)__builtin_ctzll(marks) / 8;
-      uint64_t cell;
-      if (index >= used) break;
+    word = livebuf_load8_(bytes + shape + 8 + base) ^ wanted;
+    for (marks = (word - ones) & ~word & ones << 7; marks; marks &= marks - 1) {
+      index = base + (uint32_t)__builtin_ctzll(marks) / 8;
+      if (index >= used) return -1;
       cell = livebuf_load8_(bytes + keys + 8 * (uint64_t)index);
       if (length <= 7) {
         if (cell == mix) return (int)index;
@@ -3126,12 +3124,12 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_number_(double number, double bound) {
   return livebuf_cell_of_(LIVEBUF_TAG_F64, bits, 0);
 }
 
-/* What the column with this header has in a slot (6.1, 6.2); `ask` where the library knows. */
-LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(
-    const uint8_t *bytes, uint64_t size, uint64_t header, uint32_t slot, livebuf_cell_ ask) {
+/* What the column with this header has in a slot (6.1, 6.2). */
+LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(const uint8_t *bytes, uint64_t size,
+                                                 uint64_t header, uint32_t slot) {
+  const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
   uint64_t first, second, data, at;
   uint32_t column, gaps;
-  livebuf_cell_ text;
   float single;
   double number;
   if (header + 16 > size) return ask;
@@ -3235,21 +3233,20 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(
     case 26:
     case 27:
     case 28:
-      text = livebuf_text_in_(bytes, size, column, data, second & 0xFFFFFFFFu, first >> 32, slot);
-      return text.tag == LIVEBUF_ASK_ ? ask : text;
+      return livebuf_text_in_(bytes, size, column, data, second & 0xFFFFFFFFu, first >> 32, slot);
     default: return ask;
   }
 }
 
 /* The member of an object with a key, by the object's cell: a record (5) or a row (6.3). */
-LIVEBUF_HOT_ livebuf_cell_ livebuf_member_(const livebuf_doc *doc, uint64_t object,
-                                                  const char *key, size_t length,
-                                                  uint64_t mix) {
+LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_member_in_(const livebuf_doc *doc, uint64_t object,
+                                                 const char *key, size_t length, uint64_t mix) {
   const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
   const livebuf_cell_ none = livebuf_cell_of_(0, 0, 0);
   const uint8_t *bytes = doc->bytes;
   uint64_t size = doc->length, home = (uint32_t)object, head, at;
   uint32_t row = (uint32_t)(object >> 32), used;
+  livebuf_cell_ value;
   int found;
   if (home + 24 > size) return ask;
   head = livebuf_load8_(bytes + home);
@@ -3261,7 +3258,8 @@ LIVEBUF_HOT_ livebuf_cell_ livebuf_member_(const livebuf_doc *doc, uint64_t obje
     /* What no column has may be among the extras. */
     if (found < 0) return found == -2 || livebuf_load4_(bytes + home + 20) ? ask : none;
     at = home + 24 + 16 * (uint64_t)found;
-    return livebuf_in_column_(bytes, size, at, row, livebuf_cell_of_(LIVEBUF_ASK_COLUMN_, at, row));
+    value = livebuf_in_column_(bytes, size, at, row);
+    return value.tag == LIVEBUF_ASK_ ? livebuf_cell_of_(LIVEBUF_ASK_COLUMN_, at, row) : value;
   }
   used = head >> 16 & 0xFF;
   if ((head & 0xFF) != 2) return ask;
@@ -3274,6 +3272,18 @@ LIVEBUF_HOT_ livebuf_cell_ livebuf_member_(const livebuf_doc *doc, uint64_t obje
                           livebuf_load8_(bytes + at), at);
 }
 
+/* The same for keys of at most seven bytes, which their cells hold: fewer values to keep in
+   registers. */
+LIVEBUF_HOT_ livebuf_cell_ livebuf_member_short_(const livebuf_doc *doc, uint64_t object,
+                                                 uint64_t mix) {
+  return livebuf_member_in_(doc, object, NULL, 0, mix);
+}
+
+LIVEBUF_HOT_ livebuf_cell_ livebuf_member_long_(const livebuf_doc *doc, uint64_t object,
+                                                const char *key, size_t length, uint64_t mix) {
+  return livebuf_member_in_(doc, object, key, length, mix);
+}
+
 /* The element of an array, by the array's cell; arrays in lists and such that moved are left to
    the library. */
 static inline livebuf_cell_ livebuf_element_(const livebuf_doc *doc, uint64_t array,
@@ -3281,7 +3291,7 @@ static inline livebuf_cell_ livebuf_element_(const livebuf_doc *doc, uint64_t ar
   const livebuf_cell_ ask = livebuf_cell_of_(LIVEBUF_ASK_, 0, 0);
   livebuf_cell_ found;
   if (array >> 32 || index > 0x7FFFFFFFu) return ask;
-  found = livebuf_in_column_(doc->bytes, doc->length, array, (uint32_t)index, ask);
+  found = livebuf_in_column_(doc->bytes, doc->length, array, (uint32_t)index);
   if (!found.tag) found.tag = LIVEBUF_ASK_;
   return found;
 }
@@ -3390,8 +3400,10 @@ LIVEBUF_THIN_ livebuf_value livebuf_get(livebuf_value object, const char *key) {
   size_t length = livebuf_length_(key);
 #if LIVEBUF_INLINE
   if (__builtin_constant_p(length) && livebuf_is_(object, LIVEBUF_TAG_OBJECT)) {
-    livebuf_cell_ found =
-        livebuf_member_(object.doc, object.cell, key, length, livebuf_mix_(key, length));
+    uint64_t mix = livebuf_mix_(key, length);
+    livebuf_cell_ found = length <= 7
+                              ? livebuf_member_short_(object.doc, object.cell, mix)
+                              : livebuf_member_long_(object.doc, object.cell, key, length, mix);
     if (found.tag < LIVEBUF_ASK_) return livebuf_of_(object, found);
     if (found.tag == LIVEBUF_ASK_COLUMN_) return livebuf_get_in_column_(object, found);
   }
