@@ -209,8 +209,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
                 self.handles.keep(node, node);
                 match container {
                     Container::Map(map) => {
-                        let found =
-                            map::look_up(self.space.bytes(), map.at as u32, key.as_bytes());
+                        let found = map::look_up(self.space.bytes(), map.at as u32, key.as_bytes());
                         self.set_entry(extra, &map, found, key, &new)
                     }
                     Container::Record(record) => {

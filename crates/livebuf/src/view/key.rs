@@ -19,6 +19,9 @@ pub trait Lookup: Copy {
         if raw.tag != TAG_OBJECT {
             return Ok(None);
         }
+        if cfg!(feature = "small") {
+            return self.find_in_object(&Object::of(mode, bytes, raw.cell)?);
+        }
         if row_of(raw.cell).is_some() {
             let found = find_in_row(self, *value)?;
             return Ok((found.tag != TAG_HOLE).then(|| Value::new(mode, bytes, found)));
@@ -62,7 +65,8 @@ impl Value<'_, Checked> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn first_look(&self, key: &[u8]) -> Option<Option<Self>> {
         let (mode, bytes, raw) = (self.mode, self.document(), self.raw());
-        if raw.tag != TAG_OBJECT || row_of(raw.cell).is_some() {
+        // The small build has one way to a member.
+        if cfg!(feature = "small") || raw.tag != TAG_OBJECT || row_of(raw.cell).is_some() {
             return None;
         }
         let block = Block::resolve(bytes, raw.cell as u32).ok()?;
