@@ -49,8 +49,12 @@ thread_local! {
     static KEPT: Cell<Option<Scratch>> = const { Cell::new(None) };
 }
 
-/// Bigger documents stay where they were encoded, and nothing is kept of them.
+/// Bigger documents stay where they were encoded.
 const KEPT_DOCUMENT: usize = 1 << 20;
+
+/// An encoder with more memory is not kept. Most of what lists of ten thousand objects take is
+/// memory that the system has to give again each time otherwise.
+const KEPT_ENCODER: usize = 4 << 20;
 
 /// Encodes a Python object, in memory of its own.
 pub(crate) fn document(
@@ -80,7 +84,7 @@ pub(crate) fn bytes<'py>(
 }
 
 /// Encodes a Python object; of a small document `copy` makes what is wanted, and the memory
-/// that it was encoded in serves the next.
+/// that it was encoded in serves the next. So does the encoder.
 fn encode<R>(
     object: &Bound<'_, PyAny>,
     default: Option<Py<PyAny>>,
@@ -106,15 +110,20 @@ fn encode<R>(
         .finish_one()
         .map_err(|error| Box::<Failure>::from(error).into_error(object.py()))?;
     let used = document.as_bytes().len();
-    if used > KEPT_DOCUMENT {
-        return take(document);
+    let (made, memory) = if used > KEPT_DOCUMENT {
+        (take(document), Memory::nothing())
+    } else {
+        let made = copy(&document);
+        let mut memory = document.into_parts().0;
+        // For the next document, and so that nothing stays of this.
+        memory.bytes_mut()[..used].fill(0);
+        (made, memory)
+    };
+    let Walk { encoder, mut classes, .. } = walk;
+    if encoder.kept_bytes() <= KEPT_ENCODER {
+        classes.end();
+        KEPT.set(Some(Scratch { encoder, memory, classes }));
     }
-    let made = copy(&document);
-    let mut memory = document.into_parts().0;
-    // For the next document, and so that nothing stays of this.
-    memory.bytes_mut()[..used].fill(0);
-    walk.classes.end();
-    KEPT.set(Some(Scratch { encoder: walk.encoder, memory, classes: walk.classes }));
     made
 }
 

@@ -4,7 +4,7 @@ use super::keys::Keys;
 use super::options::EncodeOptions;
 use super::output::Output;
 use super::plan::Summary;
-use super::room::{expect_room, make_room};
+use super::room::{expect_room, make_room, memory};
 use super::shred::Shred;
 use super::stack::run;
 use super::tensors::Tensors;
@@ -171,6 +171,34 @@ impl<S: Storage> Encoder<S> {
         self.out = Output::new(storage, options.limits.document);
         self.clear();
         (self.anew, self.first_list) = (Anew::May, 0);
+    }
+
+    /// About how many bytes of memory [`restart`](Self::restart) keeps for the next document. The
+    /// storage is not counted. O(columns of an array). A program that keeps an encoder for long
+    /// can drop one that has grown large.
+    ///
+    /// ```
+    /// use livebuf::{EncodeOptions, Encoder, VecStorage};
+    /// let mut encoder = Encoder::new();
+    /// encoder.begin_array()?;
+    /// for number in 0..10_000 {
+    ///     encoder.i64(number)?;
+    /// }
+    /// encoder.end_array()?;
+    /// encoder.restart(VecStorage::default(), EncodeOptions::default());
+    /// assert!(encoder.kept_bytes() > 80_000);
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn kept_bytes(&self) -> usize {
+        let expected = self.shred.expected.iter();
+        let expected = expected
+            .map(|column| memory(&column.cells) + memory(&column.tags) + memory(&column.ends));
+        memory(&self.cells)
+            + memory(&self.tags)
+            + memory(&self.map_keys)
+            + expected.sum::<usize>()
+            + self.texts.kept_bytes()
+            + self.keys.kept_bytes()
     }
 
     /// No value was given.

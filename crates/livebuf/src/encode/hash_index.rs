@@ -3,6 +3,7 @@
 //! It keeps 32 bits of each hash beside the number. So it grows without a look at the things
 //! themselves. Encoding small documents spends much of its time here (`docs/design.md`).
 
+use super::room::memory;
 use crate::error::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -37,6 +38,11 @@ fn home(hash: u32, slots: usize) -> usize {
 }
 
 impl HashIndex {
+    /// Bytes of memory.
+    pub(super) fn kept_bytes(&self) -> usize {
+        memory(&self.slots)
+    }
+
     /// Makes room for one number more: much while there are few, later a quarter more, to bound
     /// memory. Three quarters of the slots at most are taken.
     #[inline]

@@ -6,7 +6,7 @@
 
 use super::hash_index::HashIndex;
 use super::output::Output;
-use super::room::{make_room, make_room_for};
+use super::room::{make_room, make_room_for, memory};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{copy, equal, load_u32};
 use crate::format::cell::{Needle, inline_span, span_at};
@@ -96,6 +96,15 @@ impl Default for Keys {
 }
 
 impl Keys {
+    /// Bytes of memory.
+    pub(super) fn kept_bytes(&self) -> usize {
+        memory(&self.keys)
+            + memory(&self.text)
+            + memory(&self.lists)
+            + self.index.kept_bytes()
+            + self.list_index.kept_bytes()
+    }
+
     pub(super) fn clear(&mut self) {
         self.keys.clear();
         self.text.clear();

@@ -36,3 +36,8 @@ pub(super) fn expect_room<T>(items: &mut Vec<T>, more: usize) {
         let _ = items.try_reserve_exact(more);
     }
 }
+
+/// Bytes that a vector has room for.
+pub(super) fn memory<T>(items: &Vec<T>) -> usize {
+    items.capacity() * size_of::<T>()
+}

@@ -3,7 +3,7 @@
 
 use super::hash_index::HashIndex;
 use super::output::Output;
-use super::room::{expect_room, make_room, make_room_for};
+use super::room::{expect_room, make_room, make_room_for, memory};
 use super::stack::{TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::{Needle, shared_span, span_at, span_inline};
@@ -137,6 +137,11 @@ impl Texts {
     /// Bytes of the texts that wait.
     pub(super) fn waiting_bytes(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// Bytes of memory.
+    pub(super) fn kept_bytes(&self) -> usize {
+        memory(&self.list) + memory(&self.waiting) + self.index.kept_bytes()
     }
 
     /// Takes room for so many bytes more of texts that wait.
