@@ -30,7 +30,10 @@ pub trait Lookup: Copy {
         match block.kind() {
             KIND_RECORD => self.find_in_object(&Object::record(mode, bytes, block)?),
             KIND_MAP => match self.text() {
-                Some(key) => Object::find_in_map(mode, bytes, block.offset, key),
+                Some(key) => {
+                    let found = map::find_value(bytes, block.offset, key)?;
+                    Ok((found.tag != TAG_HOLE).then(|| Value::new(mode, bytes, found)))
+                }
                 None => Ok(None),
             },
             _ => Err(block.unexpected()),

@@ -270,22 +270,28 @@ impl<'a, M: Mode> Object<'a, M> {
 
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn find(&self, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
+        Ok(self.value(self.find_raw(needle)?))
+    }
+
+    /// The member with this key; a hole where there is none.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn find_raw(&self, needle: &Needle<'_>) -> Result<Raw> {
         match self.body {
             Body::Record(record) => {
                 if record.used() == 0 {
-                    return Ok(None);
+                    return Ok(Raw::HOLE);
                 }
                 let shape = Shape::load(self.bytes, record.shape() as u64)?;
                 match shape.find(self.bytes, record.used(), needle)? {
-                    Some(index) => Ok(self.value(record.field(self.bytes, index)?)),
-                    None => Ok(None),
+                    Some(index) => record.field(self.bytes, index),
+                    None => Ok(Raw::HOLE),
                 }
             }
-            Body::Map(map) => Object::find_in_map(self.mode, self.bytes, map.offset, needle.text),
+            Body::Map(map) => map::find_value(self.bytes, map.offset, needle.text),
             Body::Row(row) => {
                 let shape = Shape::load(self.bytes, row.shape as u64)?;
                 match shape.find(self.bytes, row.columns(), needle)? {
-                    Some(index) => Ok(self.value(row.field(self.bytes, index)?)),
+                    Some(index) => row.field(self.bytes, index),
                     None => self.find_extra(row, needle),
                 }
             }
@@ -293,37 +299,17 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     #[cfg_attr(not(feature = "small"), inline(always))]
-    fn find_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Option<Value<'a, M>>> {
-        if !row.extras {
-            return Ok(None);
-        }
-        Ok(self.value(self.find_in_extra(row, needle)?))
+    fn find_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Raw> {
+        if row.extras { self.find_in_extra(row, needle) } else { Ok(Raw::HOLE) }
     }
 
     /// A row's further field; a hole where there is none.
     #[inline(never)]
     fn find_in_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Raw> {
-        let found = match row.extra(self.mode, self.bytes)? {
-            Some(extra) => extra.find(needle)?,
-            None => None,
-        };
-        Ok(found.map_or(Raw::HOLE, |found| found.raw()))
-    }
-
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn find_in_map(
-        mode: M,
-        bytes: &'a [u8],
-        map: u32,
-        key: &[u8],
-    ) -> Result<Option<Value<'a, M>>> {
-        let found = map::look_up(bytes, map, key);
-        let raw = match found.entry() {
-            Some(entry) => found.entries().value(bytes, entry)?,
-            None if found.is_nothing() => return Ok(None),
-            None => map::find_value(bytes, map, key)?,
-        };
-        Ok((raw.tag != TAG_HOLE).then(|| Value::new(mode, bytes, raw)))
+        match row.extra(self.mode, self.bytes)? {
+            Some(extra) => extra.find_raw(needle),
+            None => Ok(Raw::HOLE),
+        }
     }
 
     /// Shape and count of the fields that have their keys there.
@@ -376,7 +362,7 @@ impl<'a, M: Mode> Object<'a, M> {
                 key.remember(offset, index);
                 self.field(index)
             }
-            (None, Body::Row(row)) => self.find_extra(row, key.needle()),
+            (None, Body::Row(row)) => Ok(self.value(self.find_extra(row, key.needle())?)),
             (None, _) => Ok(None),
         }
     }
@@ -422,9 +408,9 @@ impl<'a, M: Mode> Object<'a, M> {
         let Some((shape, used)) = self.shaped() else { return Ok(None) };
         let found = Shape::load(self.bytes, shape as u64)?.find(self.bytes, used, &needle)?;
         let place = match (self.body, found) {
-            (Body::Row(row), None) => match self.find_extra(row, &needle)? {
-                Some(_) => Place::Anywhere,
-                None => return Ok(None),
+            (Body::Row(row), None) => match self.find_extra(row, &needle)?.tag {
+                TAG_HOLE => return Ok(None),
+                _ => Place::Anywhere,
             },
             (_, None) => return Ok(None),
             (Body::Row(row), Some(index)) => {

@@ -41,8 +41,18 @@ impl Map {
 }
 
 /// The value with this key in the map at `map`; a hole where there is none.
-#[inline(never)]
+#[cfg_attr(not(feature = "small"), inline(always))]
 pub(crate) fn find_value(bytes: &[u8], map: u32, key: &[u8]) -> Result<Raw> {
+    let found = look_up(bytes, map, key);
+    match found.entry() {
+        Some(entry) => found.entries().value(bytes, entry),
+        None if found.is_nothing() => Ok(Raw::HOLE),
+        None => find_value_slowly(bytes, map, key),
+    }
+}
+
+#[inline(never)]
+fn find_value_slowly(bytes: &[u8], map: u32, key: &[u8]) -> Result<Raw> {
     let map = Map::load(bytes, map.into())?;
     match map.find(bytes, &Needle::new(key))? {
         Some(index) => map.value(bytes, index),
@@ -107,7 +117,9 @@ pub(super) fn find_item(
     if root == 0 {
         return Ok(None);
     }
-    let Some(mut node) = Full::load(bytes, root) else {
+    // The small build has one way down.
+    let full = if cfg!(feature = "small") { None } else { Full::load(bytes, root) };
+    let Some(mut node) = full else {
         return find_slowly(bytes, entries, root, needle);
     };
     let mut leaf = root;
