@@ -390,16 +390,21 @@ impl<S: Storage> Encoder<S> {
             } else {
                 end += texts.write_in_run((tag, cell), written, (&mut *place, run), end);
             }
-            written[slot..slot + width].copy_from_slice(&(end as u32).to_le_bytes()[..width]);
+            // Each arm has a constant width.
+            match width {
+                0 => {}
+                1 => written[slot] = end as u8,
+                2 => written[slot..slot + 2].copy_from_slice(&(end as u16).to_le_bytes()),
+                _ => written[slot..slot + 4].copy_from_slice(&(end as u32).to_le_bytes()),
+            }
             slot += width;
         };
         match plan.places {
             Places::Run(start, count) => {
-                (start as usize..(start + count) as usize)
-                    .for_each(|at| put((tags[at], cells[at])));
+                pairs(tags, cells, start as usize..(start + count) as usize).for_each(put);
             }
             Places::Shredded(column, _) => {
-                self.shred.runs(column).flatten().for_each(|at| put((tags[at], cells[at])));
+                self.shred.runs(column).for_each(|run| pairs(tags, cells, run).for_each(&mut put));
             }
             Places::Listed(..) => {
                 plan.places.listed(&self.places).iter().for_each(|&at| match at {
@@ -455,8 +460,7 @@ impl<S: Storage> Encoder<S> {
         let mut leaf = LeafMut { column, gaps, count, bits: bitmap, slots: place, next: 0 };
         let texts = &mut self.texts;
         let base = data + bits as u32;
-        let pair =
-            |run: Range<usize>| tags[run.clone()].iter().copied().zip(cells[run].iter().copied());
+        let pair = |run: Range<usize>| pairs(tags, cells, run);
         match plan.places {
             Places::Run(start, count) => {
                 leaf.put(base, pair(start as usize..(start + count) as usize), texts);
@@ -475,6 +479,15 @@ impl<S: Storage> Encoder<S> {
         }
         Ok(data)
     }
+}
+
+/// Tags and cells of values that lie one behind the other.
+fn pairs<'v>(
+    tags: &'v [u8],
+    cells: &'v [u64],
+    run: Range<usize>,
+) -> impl ExactSizeIterator<Item = (u8, u64)> + Clone + 'v {
+    tags[run.clone()].iter().copied().zip(cells[run].iter().copied())
 }
 
 /// Marks the containers that a plan makes part of columns.

@@ -5,7 +5,7 @@ use super::options::EncodeOptions;
 use super::output::Output;
 use super::plan::Summary;
 use super::room::{expect_room, make_room, memory};
-use super::shred::Shred;
+use super::shred::{Shred, Values};
 use super::stack::run;
 use super::tensors::Tensors;
 use super::texts::{Texts, put_tagged};
@@ -190,9 +190,7 @@ impl<S: Storage> Encoder<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn kept_bytes(&self) -> usize {
-        let expected = self.shred.expected.iter();
-        let expected = expected
-            .map(|column| memory(&column.cells) + memory(&column.tags) + memory(&column.ends));
+        let expected = self.shred.expected.iter().map(Values::kept_bytes);
         memory(&self.cells)
             + memory(&self.tags)
             + memory(&self.map_keys)
@@ -246,7 +244,7 @@ impl<S: Storage> Encoder<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn pending_bytes(&self) -> u64 {
-        let expected = self.shred.expected.iter().map(|column| column.cells.len());
+        let expected = self.shred.expected.iter().map(Values::count);
         let places = self.cells.len() + expected.sum::<usize>();
         let waiting = self.texts.waiting_bytes() + self.tensors.waiting_bytes();
         (self.out.used + waiting) as u64 + 9 * places as u64

@@ -44,6 +44,7 @@ use alloc::vec::Vec;
 use encoder::{Anew, Frame, State, sequence};
 use keys::Next;
 use room::expect_room;
+use rows::Came;
 use stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
     TAG_WAITING_SIZE,
@@ -316,8 +317,11 @@ impl<S: Storage> Encoder<S> {
     // 5 % more instructions (twitter, citm_catalog, canada), and so does serde.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn push(&mut self, tag: u8, cell: u64) -> Result<()> {
-        if self.expected_value(tag, cell)? {
-            return Ok(());
+        match self.expected_value(tag, cell) {
+            Came::Not => {}
+            Came::Within => return Ok(()),
+            Came::Last => return self.expected_row_ended(),
+            Came::Full => return self.make_room_expected(tag, cell),
         }
         match self.frames.last_mut() {
             Some(frame) => match frame.state {
@@ -486,28 +490,36 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    /// The key list that the expected key makes; 0 where none is expected.
+    /// Takes the key that is expected next, if `is_it` says so of the key list that it makes.
     #[inline]
-    fn next_key(&self) -> u32 {
-        match (self.expected_key(), self.frames.last()) {
-            (0, Some(frame)) if frame.state == State::Key => {
-                self.keys.lists[frame.node as usize].child
-            }
-            (expected, _) => expected,
+    fn take_key_if(&mut self, is_it: impl FnOnce(&Self, u32) -> bool) -> bool {
+        let expected = self.expected_key();
+        if expected != 0 {
+            let taken = is_it(self, expected);
+            self.shred.next += taken as usize;
+            return taken;
         }
+        let child = match self.frames.last() {
+            Some(frame) if frame.state == State::Key => self.keys.lists[frame.node as usize].child,
+            _ => return false,
+        };
+        let taken = child != 0 && is_it(self, child);
+        if taken {
+            self.take_key(child);
+        }
+        taken
     }
 
     /// [`key`](Self::key), where the text is static: it need not be compared again.
     #[cfg(feature = "serde")]
     #[inline]
     pub(crate) fn key_static(&mut self, key: &'static str) -> Result<()> {
-        let (address, child) = (key.as_ptr().addr(), self.next_key());
-        let expected = &self.keys.lists[child as usize];
-        if expected.address == address && expected.length as usize == key.len() && child != 0 {
-            self.take_key(child);
-            return Ok(());
-        }
-        self.new_key_static(key)
+        let is_it = |encoder: &Self, list: u32| {
+            encoder.keys.lists.get(list as usize).is_some_and(|list| {
+                list.address == key.as_ptr().addr() && usize::from(list.length) == key.len()
+            })
+        };
+        if self.take_key_if(is_it) { Ok(()) } else { self.new_key_static(key) }
     }
 
     #[cfg(feature = "serde")]
@@ -560,12 +572,7 @@ impl<S: Storage> Encoder<S> {
     /// ```
     #[inline]
     pub fn key_if(&mut self, is_same: impl FnOnce(u32) -> bool) -> bool {
-        let child = self.next_key();
-        let taken = child != 0 && is_same(self.first_list + child);
-        if taken {
-            self.take_key(child);
-        }
-        taken
+        self.take_key_if(|encoder, list| is_same(encoder.first_list + list))
     }
 
     /// A key that does not follow the way most lately taken.
@@ -632,7 +639,11 @@ impl<S: Storage> Encoder<S> {
     /// As [`null`](Self::null).
     #[inline]
     pub fn end_object(&mut self) -> Result<()> {
-        if self.expected_end_object()? { Ok(()) } else { self.end_unexpected_object() }
+        match self.expected_end_object() {
+            Came::Within => Ok(()),
+            Came::Last => self.expected_row_ended(),
+            _ => self.end_unexpected_object(),
+        }
     }
 
     #[inline(never)]
@@ -688,7 +699,11 @@ impl<S: Storage> Encoder<S> {
     /// As [`null`](Self::null).
     #[inline]
     pub fn end_array(&mut self) -> Result<()> {
-        if self.expected_end_array()? { Ok(()) } else { self.end_unexpected_array() }
+        match self.expected_end_array() {
+            Came::Within => Ok(()),
+            Came::Last => self.expected_row_ended(),
+            _ => self.end_unexpected_array(),
+        }
     }
 
     #[inline(never)]

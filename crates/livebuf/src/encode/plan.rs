@@ -112,6 +112,16 @@ impl Summary {
         }
     }
 
+    /// Adds them all.
+    pub(super) fn add_all(&mut self, tags: &[u8], cells: &[u64]) {
+        let kinds = tags.iter().fold(0, |kinds, &tag| kinds | KINDS[tag as usize]);
+        if kinds & (INT | FLOAT | UUID) != 0 {
+            return tags.iter().zip(cells).for_each(|(&tag, &cell)| self.add(tag, cell));
+        }
+        self.count += tags.len() as u32;
+        self.kinds |= kinds;
+    }
+
     /// So many containers of this kind, and nothing else.
     pub(super) fn containers(tag: u8, count: u32) -> Self {
         Summary { count, kinds: KINDS[tag as usize], ..Summary::default() }
@@ -285,28 +295,30 @@ const LEAST_CODES: u32 = 8;
 const MOST_TEXTS: u64 = 1 << 16;
 
 impl Dictionary {
-    /// The dictionary of so many values, in less than `size` bytes; `None` where it cannot be had
-    /// (FORMAT 11.6).
+    /// The dictionary of so many values, in less than `size` bytes, and how many slots have each
+    /// text; `None` where it cannot be had (FORMAT 11.6).
     fn of(
         count: u32,
         size: u64,
         mut values: impl Iterator<Item = (u8, u64)>,
         texts: &Texts,
-    ) -> Option<Dictionary> {
+    ) -> Option<(Dictionary, Vec<u32>)> {
         // What does not repeat is not gone through to its end.
         let codes = ColumnType::DictionaryU8.data_size(count);
         let most = (size.checked_sub(codes)? / 8).min(MOST_TEXTS) as usize;
         let mut dictionary =
             Dictionary { texts: Vec::new(), codes: Vec::with_capacity(count as usize) };
-        let mut numbers = HashMap::new();
-        // No text has this cell.
-        let mut latest = (u64::MAX, 0);
+        let (mut numbers, mut uses) = (HashMap::new(), Vec::new());
+        // The latest text and its code, and how often it came in a row. No text has this cell.
+        let (mut latest, mut times) = ((u64::MAX, 0), 0);
         values.try_for_each(|(tag, cell)| {
             if tag == TAG_NULL || tag == TAG_HOLE {
                 dictionary.codes.push(0);
                 return Some(());
             }
             if cell != latest.0 {
+                used(&mut uses, latest.1, times);
+                times = 0;
                 // Texts that nothing else refers to are not hashed.
                 let single = match tag {
                     TAG_WAITING => texts.list[cell as usize].is_single(),
@@ -323,10 +335,12 @@ impl Dictionary {
                 };
                 latest = (cell, code);
             }
+            times += 1;
             dictionary.codes.push(latest.1);
             Some(())
         })?;
-        Some(dictionary)
+        used(&mut uses, latest.1, times);
+        Some((dictionary, uses))
     }
 
     /// The code of a text that is met for the first time. `None` where there are `most` already,
@@ -349,6 +363,18 @@ impl Dictionary {
             _ => ColumnType::DictionaryU16,
         };
         (column, column.data_size(self.codes.len() as u32) + 8 * self.texts.len() as u64)
+    }
+}
+
+/// Counts slots that have the text of a code.
+#[inline]
+fn used(uses: &mut Vec<u32>, code: u16, times: u32) {
+    let code = code as usize;
+    if times > 0 && uses.len() <= code {
+        uses.resize(code + 1, 0);
+    }
+    if let Some(uses) = uses.get_mut(code) {
+        *uses += times;
     }
 }
 
@@ -435,14 +461,16 @@ impl Planner<'_> {
             }
         };
         let most = plan.size.saturating_sub(bits);
-        let plan = match Dictionary::of(count, most, values.clone(), self.texts) {
-            Some(dictionary) => {
+        let (plan, run) = match Dictionary::of(count, most, values.clone(), self.texts) {
+            Some((dictionary, uses)) => {
+                // No text is measured twice.
+                let run = self.run(count, dictionary.texts.iter().copied().zip(uses));
                 let (column, size) = dictionary.size();
-                smaller(column, size, Below::Dictionary(dictionary), plan)
+                (smaller(column, size, Below::Dictionary(dictionary), plan), run)
             }
-            None => plan,
+            None => (plan, self.run(count, values.map(|value| (value, 1)))),
         };
-        match self.run(count, values) {
+        match run {
             Some((column, size, bytes)) => smaller(column, size, Below::Run(bytes), plan),
             None => plan,
         }
@@ -450,20 +478,22 @@ impl Planner<'_> {
 
     /// A run of so many values: its column, its size, and the bytes of its texts. Text that takes
     /// bytes of its own in a cell, too, does not count as size. `None` where a text is too long.
+    /// `values`: each, and how often it is there.
     fn run(
         &self,
         count: u32,
-        mut values: impl Iterator<Item = (u8, u64)>,
+        mut values: impl Iterator<Item = ((u8, u64), u32)>,
     ) -> Option<(ColumnType, u64, u32)> {
         let (mut bytes, mut more, mut texts) = (0, 0, 0);
         let (mut length, mut equal) = (0, true);
-        values.try_for_each(|(tag, cell)| {
+        values.try_for_each(|((tag, cell), times)| {
             if tag != TAG_NULL && tag != TAG_HOLE {
                 let (next, apart) = self.texts.measure(tag, cell)?;
-                bytes += u64::from(next);
-                more += if apart { 0 } else { u64::from(next) };
+                let all = u64::from(next) * u64::from(times);
+                bytes += all;
+                more += if apart { 0 } else { all };
                 equal &= texts == 0 || next == length;
-                (texts, length) = (texts + 1, next);
+                (texts, length) = (texts + times, next);
                 return (next <= MAX_SHARED).then_some(());
             }
             Some(())

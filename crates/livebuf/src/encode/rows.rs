@@ -15,6 +15,19 @@ use crate::store::storage::Storage;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+/// Whether an event is the expected one.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Came {
+    /// Another one is expected, or none.
+    Not,
+    /// It is, and more are to come in its row.
+    Within,
+    /// It is the last one of its row.
+    Last,
+    /// It would be, but its column has no room.
+    Full,
+}
+
 /// Rows that are expected before they are put on the stack.
 const EXPECTED: u32 = 256;
 
@@ -85,11 +98,7 @@ impl<S: Storage> Encoder<S> {
         if expected.len() < *columns {
             expected.resize_with(*columns, Values::default);
         }
-        for Values { cells, tags, ends } in expected.iter_mut() {
-            cells.clear();
-            tags.clear();
-            ends.clear();
-        }
+        expected.iter_mut().for_each(Values::clear);
         // The key lists of open objects, the innermost last.
         let mut open: Vec<(u32, u8)> = Vec::new();
         for step in steps {
@@ -132,38 +141,51 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    #[inline]
-    fn came(&mut self) -> Result<()> {
-        self.shred.next += 1;
-        if self.shred.next == self.shred.events.len() { self.expected_row_ended() } else { Ok(()) }
-    }
-
     #[inline(never)]
-    fn expected_row_ended(&mut self) -> Result<()> {
+    pub(super) fn expected_row_ended(&mut self) -> Result<()> {
         self.shred.next = 0;
         self.shred.whole += 1;
         if self.shred.whole == EXPECTED { self.put_expected() } else { Ok(()) }
     }
 
-    /// Takes the value into its column, if a value is expected here.
+    /// Takes the value into its column, if one is expected here.
     #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(super) fn expected_value(&mut self, tag: u8, cell: u64) -> Result<bool> {
+    pub(super) fn expected_value(&mut self, tag: u8, cell: u64) -> Came {
         let (column, is_element) = match self.shred.events.get(self.shred.next) {
             Some(&Event::Value(column)) => (column, false),
             Some(&Event::Elements(column)) => (column, true),
-            _ => return Ok(false),
+            _ => return Came::Not,
         };
-        let Some(values) = self.shred.expected.get_mut(column as usize) else { return Ok(false) };
-        if !is_plain(tag) {
-            return Ok(false);
+        match self.shred.expected.get_mut(column as usize) {
+            Some(values) if is_plain(tag) => match values.put(tag, cell) {
+                true if is_element => Came::Within,
+                true => self.next_event(),
+                false => Came::Full,
+            },
+            _ => Came::Not,
         }
-        values.cells.push(cell);
-        values.tags.push(tag);
-        if is_element {
-            return Ok(true);
+    }
+
+    /// Goes on to the next event.
+    #[inline]
+    fn next_event(&mut self) -> Came {
+        self.shred.next += 1;
+        if self.shred.next == self.shred.events.len() { Came::Last } else { Came::Within }
+    }
+
+    /// Makes room in the column of the next event, and takes its value.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_room_expected(&mut self, tag: u8, cell: u64) -> Result<()> {
+        if let Some(&(Event::Value(column) | Event::Elements(column))) =
+            self.shred.events.get(self.shred.next)
+        {
+            self.shred.expected[column as usize].grow()?;
         }
-        self.came()?;
-        Ok(true)
+        match self.expected_value(tag, cell) {
+            Came::Last => self.expected_row_ended(),
+            _ => Ok(()),
+        }
     }
 
     #[inline]
@@ -206,28 +228,21 @@ impl<S: Storage> Encoder<S> {
     }
 
     #[inline]
-    pub(super) fn expected_end_object(&mut self) -> Result<bool> {
-        let came = self.shred.events.get(self.shred.next) == Some(&Event::EndObject);
-        if came {
-            self.came()?;
+    pub(super) fn expected_end_object(&mut self) -> Came {
+        match self.shred.events.get(self.shred.next) {
+            Some(Event::EndObject) => self.next_event(),
+            _ => Came::Not,
         }
-        Ok(came)
     }
 
     #[inline]
-    pub(super) fn expected_end_array(&mut self) -> Result<bool> {
+    pub(super) fn expected_end_array(&mut self) -> Came {
         let Some(&Event::Elements(column)) = self.shred.events.get(self.shred.next) else {
-            return Ok(false);
+            return Came::Not;
         };
         let limit = self.options.limits.elements as usize;
-        let Some(values) = self.shred.expected.get_mut(column as usize) else { return Ok(false) };
-        let begun = values.ends.last().map_or(0, |&end| end as usize);
-        if values.cells.len() - begun > limit {
-            return Ok(false);
-        }
-        values.ends.push(values.cells.len() as u32);
-        self.came()?;
-        Ok(true)
+        let ended = self.shred.expected.get_mut(column as usize).map(|values| values.end(limit));
+        if ended == Some(true) { self.next_event() } else { Came::Not }
     }
 
     /// Puts the expected rows that are whole on the stack, by column.
@@ -257,7 +272,8 @@ impl<S: Storage> Encoder<S> {
                     self.tags.resize(self.cells.len(), TAG_HOLE);
                 }
                 bounds.push(self.cells.len() as u32);
-                let (tags, cells) = (&values.tags[..count], &values.cells[..count]);
+                let (tags, cells) = values.all();
+                let (tags, cells) = (&tags[..count], &cells[..count]);
                 let min_width = self.options.min_width;
                 let first = ends[0] as usize;
                 step.plain += if equal && tags.iter().all(|&tag| has_one_size(tag, tags[0])) {
@@ -275,11 +291,12 @@ impl<S: Storage> Encoder<S> {
                 values.ends.drain(..rows as usize);
                 values.ends.iter_mut().for_each(|end| *end -= count as u32);
             }
-            for (&tag, &cell) in values.tags[..count].iter().zip(&values.cells[..count]) {
-                step.values.add(tag, cell);
-            }
-            self.cells.extend(values.cells.drain(..count));
-            self.tags.extend(values.tags.drain(..count));
+            let (tags, cells) = values.all();
+            let (tags, cells) = (&tags[..count], &cells[..count]);
+            step.values.add_all(tags, cells);
+            self.cells.extend_from_slice(cells);
+            self.tags.extend_from_slice(tags);
+            values.take(count);
             bounds.push(self.cells.len() as u32);
         }
         self.shred.chunks.push(rows);
@@ -307,10 +324,11 @@ impl<S: Storage> Encoder<S> {
                 // An array may have come in part.
                 Event::Elements(column) => {
                     let values = &mut expected[column as usize];
-                    for (tag, cell) in values.tags.drain(..).zip(values.cells.drain(..)) {
+                    let (tags, cells) = values.all();
+                    for (&tag, &cell) in tags.iter().zip(cells) {
                         self.push(tag, cell)?;
                     }
-                    values.ends.clear();
+                    values.clear();
                     if at < next {
                         self.end_array()?;
                     }
@@ -325,7 +343,7 @@ impl<S: Storage> Encoder<S> {
                 }
                 Event::Value(column) => {
                     let values = &mut expected[column as usize];
-                    if let (Some(tag), Some(cell)) = (values.tags.pop(), values.cells.pop()) {
+                    if let Some((tag, cell)) = values.pop() {
                         self.push(tag, cell)?;
                     }
                 }

@@ -13,9 +13,11 @@
 //! array is planned in the general way (`plan`).
 
 use super::plan::{Gathered, Places, Plan, Planner, Summary};
+use super::room::memory;
 use super::stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children,
 };
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -62,12 +64,86 @@ pub(super) enum Event {
     EndObject,
 }
 
+/// Values of one column. There is room behind them, so that one more is two stores and a count.
 #[derive(Default)]
 pub(super) struct Values {
-    pub(super) cells: Vec<u64>,
-    pub(super) tags: Vec<u8>,
+    cells: Vec<u64>,
+    tags: Vec<u8>,
+    count: usize,
     /// Of an array's elements: where each array ends among them.
     pub(super) ends: Vec<u32>,
+}
+
+/// Values that there is room for at first.
+const FIRST_ROOM: usize = 256;
+
+impl Values {
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+        self.ends.clear();
+    }
+
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Their tags and cells.
+    pub(super) fn all(&self) -> (&[u8], &[u64]) {
+        (&self.tags[..self.count], &self.cells[..self.count])
+    }
+
+    /// Adds a value. False where there is no room.
+    #[cfg_attr(not(feature = "small"), inline(always))]
+    pub(super) fn put(&mut self, tag: u8, cell: u64) -> bool {
+        let at = self.count;
+        let (Some(cells), Some(tags)) = (self.cells.get_mut(at), self.tags.get_mut(at)) else {
+            return false;
+        };
+        (*cells, *tags, self.count) = (cell, tag, at + 1);
+        true
+    }
+
+    /// Ends an array of them. False where it has more than `most` elements.
+    #[inline]
+    pub(super) fn end(&mut self, most: usize) -> bool {
+        let begun = self.ends.last().map_or(0, |&end| end as usize);
+        let fits = self.count - begun <= most;
+        if fits {
+            self.ends.push(self.count as u32);
+        }
+        fits
+    }
+
+    /// Makes room for one more at least.
+    #[cold]
+    pub(super) fn grow(&mut self) -> Result<()> {
+        let room = (2 * self.cells.len()).max(FIRST_ROOM);
+        let refused = |_| Error::with_detail(ErrorKind::Io, 0, 9 * room as u64);
+        self.cells.try_reserve_exact(room - self.cells.len()).map_err(refused)?;
+        self.tags.try_reserve_exact(room - self.tags.len()).map_err(refused)?;
+        self.cells.resize(room, 0);
+        self.tags.resize(room, 0);
+        Ok(())
+    }
+
+    /// Takes the first ones away.
+    pub(super) fn take(&mut self, count: usize) {
+        self.cells.copy_within(count..self.count, 0);
+        self.tags.copy_within(count..self.count, 0);
+        self.count -= count;
+    }
+
+    /// Takes the last one away.
+    pub(super) fn pop(&mut self) -> Option<(u8, u64)> {
+        self.count = self.count.checked_sub(1)?;
+        Some((self.tags[self.count], self.cells[self.count]))
+    }
+
+    /// Bytes of memory.
+    pub(super) fn kept_bytes(&self) -> usize {
+        memory(&self.cells) + memory(&self.tags) + memory(&self.ends)
+    }
 }
 
 #[derive(Default)]
@@ -251,7 +327,9 @@ impl Shred {
             let values = Gathered { summary: step.values, plain: 0 };
             let plan = planner.plain(&values, Places::Shredded(column, step.values.count));
             let (tags, cells) = (planner.tags, planner.cells);
-            let texts = self.runs(column).flatten().map(|at| (tags[at], cells[at]));
+            let texts = self
+                .runs(column)
+                .flat_map(|run| tags[run.clone()].iter().copied().zip(cells[run].iter().copied()));
             planner.text(plan, &values, texts)
         };
         let (tag, plain, nested) = match step.holds {
