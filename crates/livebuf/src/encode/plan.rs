@@ -300,12 +300,25 @@ impl Dictionary {
     fn of(
         count: u32,
         size: u64,
-        mut values: impl Iterator<Item = (u8, u64)>,
+        mut values: impl Iterator<Item = (u8, u64)> + Clone,
         texts: &Texts,
     ) -> Option<(Dictionary, Vec<u32>)> {
-        // What does not repeat is not gone through to its end.
         let codes = ColumnType::DictionaryU8.data_size(count);
         let most = (size.checked_sub(codes)? / 8).min(MOST_TEXTS) as usize;
+        // A text that nothing else refers to.
+        let is_single = |tag: u8, cell: u64| match tag {
+            TAG_WAITING => texts.list[cell as usize].is_single(),
+            _ => tag > TAG_NULL && span_inline(cell).is_none(),
+        };
+        // Texts that do not seem to repeat are counted, before they get codes for nothing.
+        let mut first = values.clone().take(LEAST_CODES as usize);
+        if first.all(|(tag, cell)| is_single(tag, cell)) {
+            let mut singles = 0;
+            values.clone().try_for_each(|(tag, cell)| {
+                singles += is_single(tag, cell) as usize;
+                (singles <= most).then_some(())
+            })?;
+        }
         let mut dictionary =
             Dictionary { texts: Vec::new(), codes: Vec::with_capacity(count as usize) };
         let (mut numbers, mut uses) = (HashMap::new(), Vec::new());
@@ -319,12 +332,8 @@ impl Dictionary {
             if cell != latest.0 {
                 used(&mut uses, latest.1, times);
                 times = 0;
-                // Texts that nothing else refers to are not hashed.
-                let single = match tag {
-                    TAG_WAITING => texts.list[cell as usize].is_single(),
-                    _ => span_inline(cell).is_none(),
-                };
-                let code = if single {
+                // Single texts are not hashed.
+                let code = if is_single(tag, cell) {
                     dictionary.add(tag, cell, most)?
                 } else {
                     // A waiting text's cell is its number, so it differs from all spans.

@@ -1,6 +1,6 @@
 //! The encoder by events; the JSON tests and `fuzz/` feed it far more.
 
-use livebuf::{DuplicateKeys, EncodeOptions, Encoder, ErrorKind, Value, VecStorage};
+use livebuf::{ColumnType, DuplicateKeys, EncodeOptions, Encoder, ErrorKind, Value, VecStorage};
 
 /// What events mean: an object's keys with their last values, at their first places.
 #[derive(Debug, PartialEq)]
@@ -208,4 +208,26 @@ fn a_wrong_count_of_elements_changes_no_byte() {
     for announced in [0, 256, 1999, 100_000, usize::MAX] {
         assert!(encode(announced) == expected, "{announced}");
     }
+}
+
+/// The first texts of a column say nothing of those that follow: the bytes decide.
+#[test]
+fn texts_that_begin_to_repeat_late_get_codes_all_the_same() {
+    let column = |texts: &[String]| {
+        let doc = livebuf::to_doc(&texts).unwrap();
+        let array = doc.root().as_array().unwrap().unwrap();
+        let found: Vec<_> =
+            array.iter().map(|text| text.unwrap().as_str().unwrap().unwrap().to_owned()).collect();
+        assert_eq!(found, texts);
+        array.column_type()
+    };
+    let text = |number: usize| format!("a text of this number: {number}");
+    let late = |singles: usize, rest: usize| -> Vec<String> {
+        (0..singles).chain((0..rest).map(|at| 1000 + at % 2)).map(text).collect()
+    };
+    for singles in [0, 7, 8, 9, 60] {
+        assert_eq!(column(&late(singles, 200)), ColumnType::DictionaryU8, "{singles}");
+    }
+    assert_eq!(column(&late(300, 0)), ColumnType::TextU16);
+    assert_eq!(column(&late(300, 3)), ColumnType::TextU16);
 }
