@@ -3106,8 +3106,9 @@ LIVEBUF_HOT_ livebuf_cell_ livebuf_text_in_(const uint8_t *bytes, uint64_t size,
     end = livebuf_load_(bytes + at, width);
     if (slot) start = livebuf_load_(bytes + at - width, width);
   } else {
-    start = count ? held / count * slot : 0;
-    end = count ? start + held / count : 0;
+    /* `slot` is below the count, so this is not 0. */
+    start = held / count * slot;
+    end = start + held / count;
   }
   if (end < start || end - start > 0x3FFFFFFFu || data + end > 0xFFFFFFFFu) return ask;
   return livebuf_cell_of_(LIVEBUF_TAG_STRING, (data + start) | (end - start) << 32, 0xFFFFFFFFu);
@@ -3140,7 +3141,8 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(const uint8_t *bytes, uint64_t 
   data = second >> 32;
   if ((first & 0xFF) != 5 || slot >= first >> 32) return ask;
   if (gaps) {
-    /* Bitmaps of nested columns (13 to 18) lie elsewhere, and two of them are rare. */
+    /* Left to the library: two bitmaps, which are rare, and columns 13 to 18. Bitmaps of 16 to 18
+       lie elsewhere. */
     if (gaps > 2 || (column > 12 && column < 19) || column > 28) return ask;
     if (data + slot / 8 + 1 > size) return ask;
     if (!(bytes[data + slot / 8] >> (slot & 7) & 1)) {

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)]
 
-use livebuf::{EncodeOptions, Encoder, VecStorage};
+use livebuf::{EncodeOptions, Encoder, Tensor, VecStorage};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write;
 use std::path::Path;
@@ -145,8 +145,72 @@ fn encoding_takes_what_is_stated(values: usize) -> bool {
     listed && alike && codes && texts
 }
 
+/// Whether the encoder says how much memory it keeps for the next document.
+fn keeps_what_it_says(name: &str, give: impl FnOnce(&mut Encoder) -> livebuf::Result<()>) -> bool {
+    const LEAST: usize = 64 << 10;
+    let before = LIVE.load(Ordering::Relaxed);
+    let mut encoder = Encoder::new();
+    give(&mut encoder).unwrap();
+    drop(encoder.finish_one().unwrap());
+    encoder.restart(VecStorage::default(), EncodeOptions::default());
+    let (said, held) = (encoder.kept_bytes(), LIVE.load(Ordering::Relaxed) - before);
+    let verdict = if said.abs_diff(held) < LEAST + held / 20 { "" } else { "  NOT SO" };
+    println!("encoder after {name}: keeps {held} bytes, says {said}{verdict}");
+    verdict.is_empty()
+}
+
+/// What makes each part of the encoder large.
+fn the_encoder_says_what_it_keeps() -> bool {
+    let rows = keeps_what_it_says("a chunk whose last row is large", |encoder| {
+        encoder.begin_array()?;
+        for length in [1000; 8].into_iter().chain([1_000_000]) {
+            encoder.begin_array()?;
+            (0..length).try_for_each(|_| encoder.i64(0))?;
+            encoder.end_array()?;
+        }
+        encoder.end_array()
+    });
+    let tensors = keeps_what_it_says("many tensors", |encoder| {
+        encoder.begin_array()?;
+        let tensor = Tensor::new(&[1], &[7u8])?;
+        (0..100_000).try_for_each(|_| encoder.tensor(&tensor))?;
+        encoder.end_array()
+    });
+    let maps = keeps_what_it_says("a map of rows", |encoder| {
+        encoder.begin_object()?;
+        for id in 0..50_000 {
+            encoder.key(&format!("user {id}"))?;
+            encoder.begin_object()?;
+            encoder.key("name")?;
+            encoder.str(&format!("the name of {id}"))?;
+            encoder.end_object()?;
+        }
+        encoder.end_object()
+    });
+    let keys = keeps_what_it_says("different keys", |encoder| {
+        encoder.begin_array()?;
+        for id in 0..50_000 {
+            encoder.begin_object()?;
+            encoder.key(&format!("the key {id}"))?;
+            encoder.null()?;
+            encoder.end_object()?;
+        }
+        encoder.end_array()
+    });
+    let texts = keeps_what_it_says("texts that repeat", |encoder| {
+        encoder.begin_array()?;
+        (0..100_000).try_for_each(|at| encoder.str(&format!("a text {}", at % 700)))?;
+        encoder.end_array()
+    });
+    rows && tensors && maps && keys && texts
+}
+
 #[test]
 fn reading_uses_little_memory() {
+    assert!(
+        the_encoder_says_what_it_keeps(),
+        "the encoder keeps other memory than it says, see above"
+    );
     let mut within = true;
     for values in [100_000, 164_000, 240_000] {
         within &= encoding_takes_what_is_stated(values);

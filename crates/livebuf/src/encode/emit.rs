@@ -5,7 +5,7 @@ use super::keys::KeyList;
 use super::plan::{BLANK, Below, Dictionary, Places, Plan, Planner};
 use super::stack::{
     TAG_ABSORBED_ARRAY, TAG_ABSORBED_OBJECT, TAG_ABSORBED_TENSOR, TAG_LOOSE, TAG_LOOSE_UUID,
-    TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, places,
+    TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, pairs, places,
 };
 use super::texts::{Texts, settle, settle_shared};
 use crate::block::column::ColumnType;
@@ -479,15 +479,6 @@ impl<S: Storage> Encoder<S> {
         }
         Ok(data)
     }
-}
-
-/// Tags and cells of values that lie one behind the other.
-fn pairs<'v>(
-    tags: &'v [u8],
-    cells: &'v [u64],
-    run: Range<usize>,
-) -> impl ExactSizeIterator<Item = (u8, u64)> + Clone + 'v {
-    tags[run.clone()].iter().copied().zip(cells[run].iter().copied())
 }
 
 /// Marks the containers that a plan makes part of columns.

@@ -190,12 +190,14 @@ impl<S: Storage> Encoder<S> {
     /// # Ok::<(), livebuf::Error>(())
     /// ```
     pub fn kept_bytes(&self) -> usize {
-        let expected = self.shred.expected.iter().map(Values::kept_bytes);
         memory(&self.cells)
             + memory(&self.tags)
+            + memory(&self.frames)
+            + memory(&self.places)
             + memory(&self.map_keys)
-            + expected.sum::<usize>()
+            + self.shred.kept_bytes()
             + self.texts.kept_bytes()
+            + self.tensors.kept_bytes()
             + self.keys.kept_bytes()
     }
 

@@ -479,14 +479,11 @@ impl<S: Storage> Encoder<S> {
         }
     }
 
-    /// The expected key comes, which makes this key list.
+    /// A key comes to the innermost object, which waits for one. It makes this key list.
     #[inline]
     pub(super) fn take_key(&mut self, child: u32) {
-        match self.frames.last_mut() {
-            Some(frame) if frame.state == State::Key => {
-                (frame.node, frame.state) = (child, State::Value);
-            }
-            _ => self.key_came(),
+        if let Some(frame) = self.frames.last_mut() {
+            (frame.node, frame.state) = (child, State::Value);
         }
     }
 
@@ -496,7 +493,9 @@ impl<S: Storage> Encoder<S> {
         let expected = self.expected_key();
         if expected != 0 {
             let taken = is_it(self, expected);
-            self.shred.next += taken as usize;
+            if taken {
+                self.key_came();
+            }
             return taken;
         }
         let child = match self.frames.last() {

@@ -9,7 +9,7 @@
 use super::keys::{KeyList, KeyText};
 use super::stack::{
     TAG_LOOSE, TAG_LOOSE_UUID, TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT,
-    children, run,
+    children, pairs, run,
 };
 use super::tensors::Tensors;
 use super::texts::Texts;
@@ -420,7 +420,7 @@ impl Planner<'_> {
         let nested = self.tables && values.summary.kinds & (OBJECT | ARRAY | TENSOR) != 0;
         if !nested && count as usize == end - start {
             let run = start..end;
-            let texts = self.tags[run.clone()].iter().copied().zip(self.cells[run].iter().copied());
+            let texts = pairs(self.tags, self.cells, run);
             return self.text(
                 self.plain(&values, Places::Run(start as u32, count)),
                 &values,

@@ -16,7 +16,6 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 /// Whether an event is the expected one.
-#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Came {
     /// Another one is expected, or none.
     Not,

@@ -15,7 +15,7 @@
 use super::plan::{Gathered, Places, Plan, Planner, Summary};
 use super::room::memory;
 use super::stack::{
-    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children,
+    TAG_LOOSE, TAG_LOOSE_UUID, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, children, pairs,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::layout::*;
@@ -141,7 +141,7 @@ impl Values {
     }
 
     /// Bytes of memory.
-    pub(super) fn kept_bytes(&self) -> usize {
+    fn kept_bytes(&self) -> usize {
         memory(&self.cells) + memory(&self.tags) + memory(&self.ends)
     }
 }
@@ -213,6 +213,19 @@ impl Shred {
     pub(super) fn stop(&mut self) {
         self.restart(0);
         self.due = usize::MAX;
+    }
+
+    /// Bytes of memory.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let Scratch { cursors, cells, tags } = &self.scratch;
+        memory(&self.steps)
+            + memory(&self.chunks)
+            + memory(&self.ends)
+            + memory(&self.events)
+            + memory(cursors)
+            + memory(cells)
+            + memory(tags)
+            + self.expected.iter().map(Values::kept_bytes).sum::<usize>()
     }
 
     /// The places of a column's values, chunk by chunk.
@@ -327,9 +340,7 @@ impl Shred {
             let values = Gathered { summary: step.values, plain: 0 };
             let plan = planner.plain(&values, Places::Shredded(column, step.values.count));
             let (tags, cells) = (planner.tags, planner.cells);
-            let texts = self
-                .runs(column)
-                .flat_map(|run| tags[run.clone()].iter().copied().zip(cells[run].iter().copied()));
+            let texts = self.runs(column).flat_map(|run| pairs(tags, cells, run));
             planner.text(plan, &values, texts)
         };
         let (tag, plain, nested) = match step.holds {

@@ -8,6 +8,8 @@
 //! object:  [key list | count of places]  [bytes as a record]  values ...
 //! ```
 
+use core::ops::Range;
+
 /// A tensor that became part of a column.
 pub(super) const TAG_ABSORBED_TENSOR: u8 = 0xEC;
 /// The tag of a tensor within an array. The cell is its number among those that wait.
@@ -73,4 +75,13 @@ pub(super) fn run<'t>(
             here
         })
     })
+}
+
+/// Tags and cells of places that lie one behind the other.
+pub(super) fn pairs<'v>(
+    tags: &'v [u8],
+    cells: &'v [u64],
+    run: Range<usize>,
+) -> impl ExactSizeIterator<Item = (u8, u64)> + Clone + 'v {
+    tags[run.clone()].iter().copied().zip(cells[run].iter().copied())
 }

@@ -1,7 +1,7 @@
 //! Tensors that wait until the outermost array ends, and their bytes.
 
 use super::output::Output;
-use super::room::make_room_for;
+use super::room::{make_room_for, memory};
 use crate::block::owner::Owner;
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
@@ -22,6 +22,11 @@ impl Tensors {
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.numbers = Vec::new();
+    }
+
+    /// Bytes of memory.
+    pub(super) fn kept_bytes(&self) -> usize {
+        memory(&self.list) + memory(&self.numbers)
     }
 
     /// Bytes of the numbers that wait.

@@ -52,8 +52,8 @@ pub trait Lookup: Copy {
     fn text(&self) -> Option<&[u8]>;
 }
 
-/// In a row of a table; a hole where there is none. Apart, since most objects are records. And a
-/// value that is returned by this lies in memory, where one of a record is in registers.
+/// In a row of a table; a hole where there is none. A function of its own: most objects are
+/// records, and what they hold is so returned in registers.
 #[inline(never)]
 fn find_in_row<M: Mode>(lookup: impl Lookup, row: Value<'_, M>) -> Result<Raw> {
     let row = Object::row(row.mode, row.document(), row.raw().cell)?;

@@ -193,8 +193,8 @@ pub(super) fn find(
     Ok(if mark & MARK_NEITHER != 0 { ByHash::PERHAPS } else { ByHash::nothing(map) })
 }
 
-/// The first candidate in a key's home, whose key is still to be compared. `None` where there is
-/// none, and the next bucket may have one.
+/// The first candidate in a key's home, whose key is still to be compared. `None` where the home
+/// does not decide: its mark says that keys are elsewhere, or it names no entry.
 #[cfg_attr(not(feature = "small"), inline(always))]
 pub(super) fn first_candidate(bytes: &[u8], map: &Map, hashed: Hashed) -> Option<ByHash> {
     let bucket = load(bytes, map, hashed.home).ok()?;
