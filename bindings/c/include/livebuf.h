@@ -3031,14 +3031,21 @@ LIVEBUF_ALWAYS_ uint64_t livebuf_mix_(const char *key,
   return mix;
 }
 
-/* Whether `length` bytes, at least eight, are equal. */
-static inline bool livebuf_equal_(const uint8_t *one, const char *other, size_t length) {
-  const uint8_t *two = (const uint8_t *)other;
+/* Whether what lies between the first and the last eight of `length` bytes is equal. */
+LIVEBUF_HOT_ bool livebuf_equal_within_(const uint8_t *one, const uint8_t *two, size_t length) {
   size_t at;
-  for (at = 0; at + 8 < length; at += 8) {
+  for (at = 8; at + 8 < length; at += 8) {
     if (livebuf_load8_(one + at) != livebuf_load8_(two + at)) return false;
   }
-  return livebuf_load8_(one + length - 8) == livebuf_load8_(two + length - 8);
+  return true;
+}
+
+/* Whether `length` bytes, at least eight, are equal. */
+LIVEBUF_ALWAYS_ bool livebuf_equal_(const uint8_t *one, const char *other, size_t length) {
+  const uint8_t *two = (const uint8_t *)other;
+  return livebuf_load8_(one) == livebuf_load8_(two) &&
+         livebuf_load8_(one + length - 8) == livebuf_load8_(two + length - 8) &&
+         (length <= 16 || livebuf_equal_within_(one, two, length));
 }
 
 /* Index of a key among the first `used` of a shape (4): -1 where it is not there, -2 for the
