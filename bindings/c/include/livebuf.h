@@ -3005,6 +3005,12 @@ static inline uint64_t livebuf_load8_(const uint8_t *from) {
   return word;
 }
 
+static inline uint16_t livebuf_load2_(const uint8_t *from) {
+  uint16_t word;
+  memcpy(&word, from, sizeof word);
+  return word;
+}
+
 static inline uint32_t livebuf_load4_(const uint8_t *from) {
   uint32_t word;
   memcpy(&word, from, sizeof word);
@@ -3083,7 +3089,7 @@ LIVEBUF_ALWAYS_ int livebuf_in_shape_(
 /* A number of 1, 2 or 4 bytes. */
 LIVEBUF_ALWAYS_ uint64_t livebuf_load_(const uint8_t *from, uint64_t width) {
   if (width == 1) return from[0];
-  if (width == 2) return (uint64_t)from[0] | (uint64_t)from[1] << 8;
+  if (width == 2) return livebuf_load2_(from);
   return livebuf_load4_(from);
 }
 
@@ -3175,7 +3181,7 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(const uint8_t *bytes, uint64_t 
       at = data + 2 * (uint64_t)slot;
       if (at + 2 > size) return ask;
       return livebuf_cell_of_(LIVEBUF_TAG_I64,
-                              (uint64_t)(int64_t)(int16_t)(bytes[at] | bytes[at + 1] << 8), 0);
+                              (uint64_t)(int64_t)(int16_t)livebuf_load2_(bytes + at), 0);
     case 4:
       at = data + 4 * (uint64_t)slot;
       if (at + 4 > size) return ask;
@@ -3192,7 +3198,7 @@ LIVEBUF_ALWAYS_ livebuf_cell_ livebuf_in_column_(const uint8_t *bytes, uint64_t 
     case 7:
       at = data + 2 * (uint64_t)slot;
       if (at + 2 > size) return ask;
-      return livebuf_cell_of_(LIVEBUF_TAG_I64, (uint64_t)(bytes[at] | bytes[at + 1] << 8), 0);
+      return livebuf_cell_of_(LIVEBUF_TAG_I64, livebuf_load2_(bytes + at), 0);
     case 8:
       at = data + 4 * (uint64_t)slot;
       if (at + 4 > size) return ask;

@@ -16,7 +16,6 @@ use crate::format::bytes::round_up;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 /// A container whose contents are being laid out, and where they end on the stack.
 struct Open {
@@ -460,13 +459,15 @@ impl<S: Storage> Encoder<S> {
         let mut leaf = LeafMut { column, gaps, count, bits: bitmap, slots: place, next: 0 };
         let texts = &mut self.texts;
         let base = data + bits as u32;
-        let pair = |run: Range<usize>| pairs(tags, cells, run);
         match plan.places {
             Places::Run(start, count) => {
-                leaf.put(base, pair(start as usize..(start + count) as usize), texts);
+                let run = start as usize..(start + count) as usize;
+                leaf.put(base, pairs(tags, cells, run), texts);
             }
             Places::Shredded(column, _) => {
-                self.shred.runs(column).for_each(|run| leaf.put(base, pair(run), texts));
+                self.shred
+                    .runs(column)
+                    .for_each(|run| leaf.put(base, pairs(tags, cells, run), texts));
             }
             Places::Listed(..) => {
                 let places = plan.places.listed(&self.places).iter();

@@ -101,6 +101,7 @@ impl Keys {
         memory(&self.keys)
             + memory(&self.text)
             + memory(&self.lists)
+            + memory(&self.path)
             + self.index.kept_bytes()
             + self.list_index.kept_bytes()
     }

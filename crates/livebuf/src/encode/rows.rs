@@ -5,7 +5,7 @@
 
 use super::encoder::{Encoder, Frame, State};
 use super::plan::{BLANK, Summary};
-use super::shred::{CHUNK, Event, Holds, Shred, Step, Values, is_plain};
+use super::shred::{CHUNK, EXPECTED, Event, Holds, Shred, Step, Values, is_plain};
 use super::stack::{
     TAG_LOOSE, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, TAG_WAITING_SIZE, run,
 };
@@ -26,9 +26,6 @@ pub(super) enum Came {
     /// It would be, but its column has no room.
     Full,
 }
-
-/// Rows that are expected before they are put on the stack.
-const EXPECTED: u32 = 256;
 
 /// Fewer rows than this in a chunk are not worth it.
 const FEWEST_ROWS: usize = 8;
@@ -271,8 +268,7 @@ impl<S: Storage> Encoder<S> {
                     self.tags.resize(self.cells.len(), TAG_HOLE);
                 }
                 bounds.push(self.cells.len() as u32);
-                let (tags, cells) = values.all();
-                let (tags, cells) = (&tags[..count], &cells[..count]);
+                let (tags, cells) = values.first(count);
                 let min_width = self.options.min_width;
                 let first = ends[0] as usize;
                 step.plain += if equal && tags.iter().all(|&tag| has_one_size(tag, tags[0])) {
@@ -290,8 +286,7 @@ impl<S: Storage> Encoder<S> {
                 values.ends.drain(..rows as usize);
                 values.ends.iter_mut().for_each(|end| *end -= count as u32);
             }
-            let (tags, cells) = values.all();
-            let (tags, cells) = (&tags[..count], &cells[..count]);
+            let (tags, cells) = values.first(count);
             step.values.add_all(tags, cells);
             self.cells.extend_from_slice(cells);
             self.tags.extend_from_slice(tags);
@@ -323,7 +318,7 @@ impl<S: Storage> Encoder<S> {
                 // An array may have come in part.
                 Event::Elements(column) => {
                     let values = &mut expected[column as usize];
-                    let (tags, cells) = values.all();
+                    let (tags, cells) = values.first(values.count());
                     for (&tag, &cell) in tags.iter().zip(cells) {
                         self.push(tag, cell)?;
                     }

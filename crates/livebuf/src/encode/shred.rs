@@ -25,6 +25,10 @@ use core::ops::Range;
 /// Places of waiting rows that make a chunk: few enough to stay in the cache.
 pub(super) const CHUNK: usize = 1 << 13;
 
+/// Rows that are expected before they are put on the stack. So many values a column has room for at
+/// first.
+pub(super) const EXPECTED: u32 = 256;
+
 /// What is taken apart, row by row the same.
 pub(super) struct Shred {
     /// Place of the first row, taken apart or not.
@@ -74,9 +78,6 @@ pub(super) struct Values {
     pub(super) ends: Vec<u32>,
 }
 
-/// Values that there is room for at first.
-const FIRST_ROOM: usize = 256;
-
 impl Values {
     pub(super) fn clear(&mut self) {
         self.count = 0;
@@ -88,9 +89,9 @@ impl Values {
         self.count
     }
 
-    /// Their tags and cells.
-    pub(super) fn all(&self) -> (&[u8], &[u64]) {
-        (&self.tags[..self.count], &self.cells[..self.count])
+    /// Tags and cells of the first ones.
+    pub(super) fn first(&self, count: usize) -> (&[u8], &[u64]) {
+        (&self.tags[..count], &self.cells[..count])
     }
 
     /// Adds a value. False where there is no room.
@@ -118,7 +119,7 @@ impl Values {
     /// Makes room for one more at least.
     #[cold]
     pub(super) fn grow(&mut self) -> Result<()> {
-        let room = (2 * self.cells.len()).max(FIRST_ROOM);
+        let room = (2 * self.cells.len()).max(EXPECTED as usize);
         let refused = |_| Error::with_detail(ErrorKind::Io, 0, 9 * room as u64);
         self.cells.try_reserve_exact(room - self.cells.len()).map_err(refused)?;
         self.tags.try_reserve_exact(room - self.tags.len()).map_err(refused)?;

@@ -245,8 +245,8 @@ pub(crate) fn plan_insert(bytes: &[u8], map: &Map, key: &[u8]) -> Result<Place> 
     })
 }
 
-/// The same where the hash block was asked before: `found`. Returns the entry that has the key; where there is
-/// none, `plan` is made.
+/// The same where the hash block was asked before: `found`. Returns the entry that has the key;
+/// where there is none, `plan` is made.
 // The plan is made in its place: one that was just written by parts is slow to move.
 #[inline]
 pub(crate) fn plan_insert_after(
