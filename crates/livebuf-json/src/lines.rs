@@ -1,6 +1,6 @@
 //! JSON lines (NDJSON): a document per line, or one array of them all.
 
-use livebuf::{DocBuf, Encoder};
+use livebuf::DocBuf;
 
 use crate::error::Error;
 use crate::options::ReadOptions;
@@ -28,32 +28,34 @@ pub fn from_lines(text: &[u8], options: &ReadOptions) -> Result<DocBuf, Error> {
     {
         return Ok(document);
     }
-    let mut encoder = options.encoder(text.len());
-    let failure = |error| Failure::at(error, 0).into_error(text, 0);
-    encoder.begin_array().map_err(failure)?;
-    for line in Lines::new(text) {
-        read_exact(line.text, options.policy, &mut encoder, None)
-            .map_err(|failure| failure.into_error(text, line.offset))?;
-        options.done(line.offset + line.text.len());
-    }
-    let failure = |error| Failure::at(error, text.len()).into_error(text, 0);
-    encoder.end_array().map_err(failure)?;
-    encoder.finish().map_err(failure)
+    options.encode(text.len(), |encoder| {
+        let failure = |error| Failure::at(error, 0).into_error(text, 0);
+        encoder.begin_array().map_err(failure)?;
+        for line in Lines::new(text) {
+            read_exact(line.text, options.policy, encoder, None)
+                .map_err(|failure| failure.into_error(text, line.offset))?;
+            options.done(line.offset + line.text.len());
+        }
+        let failure = |error| Failure::at(error, text.len()).into_error(text, 0);
+        encoder.end_array().map_err(failure)?;
+        encoder.finish_one().map_err(failure)
+    })
 }
 
 fn lines_fast(text: &[u8], options: &ReadOptions) -> Option<DocBuf> {
     let all = simdutf8::basic::from_utf8(text).ok()?;
-    let mut encoder: Encoder = options.encoder(text.len());
-    encoder.begin_array().ok()?;
-    for place in Lines::new(text) {
-        let line = all.get(place.offset..place.offset + place.text.len())?;
-        if !read_fast(line, &mut encoder, None) {
-            return None;
+    options.encode(text.len(), |encoder| {
+        encoder.begin_array().ok()?;
+        for place in Lines::new(text) {
+            let line = all.get(place.offset..place.offset + place.text.len())?;
+            if !read_fast(line, encoder, None) {
+                return None;
+            }
+            options.done(place.offset + line.len());
         }
-        options.done(place.offset + line.len());
-    }
-    encoder.end_array().ok()?;
-    encoder.finish().ok()
+        encoder.end_array().ok()?;
+        encoder.finish_one().ok()
+    })
 }
 
 /// Reads JSON lines into one document each: an iterator, a line per step.

@@ -119,13 +119,11 @@ impl ReadOptions {
         }
     }
 
-    /// An encoder for so much text. It has room for a small document at once: a quarter of
-    /// the text, since few documents take less.
-    pub(crate) fn encoder(&self, text: usize) -> Encoder {
-        match VecStorage::with_capacity((text / 4).min(MOST_ROOM) as u64) {
-            Ok(storage) => Encoder::in_storage(storage, self.encode),
-            Err(_) => Encoder::with_options(self.encode),
-        }
+    /// Encodes so much text. There is room for a small document at once: a quarter of the text,
+    /// since few documents take less.
+    pub(crate) fn encode<R>(&self, text: usize, encode: impl FnOnce(&mut Encoder) -> R) -> R {
+        let storage = VecStorage::with_capacity((text / 4).min(MOST_ROOM) as u64);
+        Encoder::with_kept_memory(storage.unwrap_or_default(), self.encode, encode)
     }
 
     pub(crate) fn may_read_fast(&self) -> bool {
@@ -137,16 +135,17 @@ impl ReadOptions {
         if self.may_read_fast()
             && let Ok(text) = simdutf8::basic::from_utf8(text)
         {
-            let mut encoder = self.encoder(text.len());
-            if read_fast(text, &mut encoder, progress)
-                && let Ok(document) = encoder.finish()
-            {
+            let document = self.encode(text.len(), |encoder| {
+                read_fast(text, encoder, progress).then(|| encoder.finish_one().ok()).flatten()
+            });
+            if let Some(document) = document {
                 return Ok(document);
             }
         }
-        let mut encoder = self.encoder(text.len());
-        read_exact(text, self.policy, &mut encoder, progress)?;
-        encoder.finish().map_err(|error| Failure::at(error, text.len()))
+        self.encode(text.len(), |encoder| {
+            read_exact(text, self.policy, encoder, progress)?;
+            encoder.finish_one().map_err(|error| Failure::at(error, text.len()))
+        })
     }
 }
 
@@ -158,7 +157,8 @@ impl ReadOptions {
 /// keys the last wins, at the place of the first.
 ///
 /// Linear in the text: most is read once, text that holds an error, long numbers or nesting beyond 127
-/// levels twice. Memory beside text and document is what the encoder uses.
+/// levels twice. Memory beside text and document is what the encoder uses. The thread keeps up to
+/// 4 MiB of it for the next text ([`Encoder::with_kept_memory`]).
 ///
 /// # Errors
 /// Everything in [`ErrorKind`](crate::ErrorKind) up to

@@ -60,10 +60,28 @@ fn peak<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (result, PEAK.load(Ordering::Relaxed) - before)
 }
 
+/// Reads in a thread that keeps no memory of earlier texts.
+fn read_anew(text: &[u8]) -> livebuf::DocBuf {
+    let read = || livebuf_json::from_slice(text).unwrap();
+    std::thread::scope(|scope| scope.spawn(read).join().unwrap())
+}
+
+/// A thread keeps at most 4 MiB of memory, however much it took.
+fn threads_keep_little(text: &[u8]) {
+    let before = LIVE.load(Ordering::Relaxed);
+    for text in [text, b"[1, 2]"] {
+        let (document, taken) = peak(|| livebuf_json::from_slice(text).unwrap());
+        println!("reading {} bytes, {taken} are taken", text.len());
+        drop(document);
+        let kept = LIVE.load(Ordering::Relaxed) - before;
+        assert!(kept < (4 << 20) + (64 << 10), "the thread keeps {kept} bytes");
+    }
+}
+
 /// Whether memory beside text and document is at most `times` the text while it is read,
 /// and next to nothing while it is printed.
 fn reads_within(name: &str, text: &[u8], times: f64) -> bool {
-    let (document, peak_bytes) = peak(|| livebuf_json::from_slice(text).unwrap());
+    let (document, peak_bytes) = peak(|| read_anew(text));
     // Vectors are not made for less.
     const LEAST: usize = 16 << 10;
     let peak_bytes = peak_bytes.saturating_sub(LEAST);
@@ -216,6 +234,8 @@ fn reading_uses_little_memory() {
         within &= encoding_takes_what_is_stated(values);
     }
     assert!(within, "the encoder took more than is stated, see above");
+
+    threads_keep_little(&list(['[', ']'], 1 << 20, |text, _| text.push_str("[1]")));
 
     let hostile: Vec<(&str, Vec<u8>)> = vec![
         ("[1,1,…", list(['[', ']'], 1 << 20, |text, _| text.push('1'))),

@@ -274,9 +274,10 @@ mod owned {
         /// # Errors
         /// What is damaged, and limits.
         pub fn compacted_with(self, options: EncodeOptions) -> Result<DocBuf> {
-            let mut encoder = Encoder::with_options(options);
-            encoder.value(&self.root())?;
-            encoder.finish()
+            Encoder::with_kept_memory(VecStorage::default(), options, |encoder| {
+                encoder.value(&self.root())?;
+                encoder.finish_one()
+            })
         }
     }
 

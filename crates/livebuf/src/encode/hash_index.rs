@@ -14,19 +14,25 @@ use hashbrown::DefaultHashBuilder;
 pub(super) struct HashIndex {
     slots: Vec<Slot>,
     count: usize,
+    /// What numbers are raised by. So all that were put before are too small, and their slots free.
+    base: u32,
     hasher: DefaultHashBuilder,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
     hash: u32,
-    /// The number and 1; 0 where the slot is free.
+    /// The number and 1, raised by the base; at most the base where the slot is free.
     next: u32,
 }
 
 /// Slots of the smallest index, and those that are left of a large one with few numbers.
 const FEWEST: usize = 1 << 6;
 const MOST_KEPT: usize = 1 << 12;
+
+/// A larger base begins at 0 again. Numbers are less than three billion: a document holds no more keys
+/// or texts. So both fit 32 bits together.
+const LARGEST_BASE: u32 = 1 << 30;
 
 /// From so many slots on, an index grows in small steps.
 const MANY: usize = 1 << 16;
@@ -63,7 +69,7 @@ impl HashIndex {
         slots.try_reserve_exact(length).map_err(refused)?;
         slots.resize(length, Slot::default());
         let before = core::mem::replace(&mut self.slots, slots);
-        for slot in before.into_iter().filter(|slot| slot.next != 0) {
+        for slot in before.into_iter().filter(|slot| slot.next > self.base) {
             if let Err(place) = self.find(slot.hash, |_| false) {
                 self.slots[place] = slot;
             }
@@ -96,11 +102,14 @@ impl HashIndex {
     ) -> core::result::Result<u32, usize> {
         let mut at = home(hash, self.slots.len());
         while let Some(slot) = self.slots.get(at) {
-            match slot.next.checked_sub(1) {
-                None => break,
-                Some(number) if slot.hash == hash && is_equal(number) => return Ok(number),
-                Some(_) => at += 1,
+            if slot.next <= self.base {
+                break;
             }
+            let number = slot.next - self.base - 1;
+            if slot.hash == hash && is_equal(number) {
+                return Ok(number);
+            }
+            at += 1;
             if at == self.slots.len() {
                 at = 0;
             }
@@ -112,21 +121,25 @@ impl HashIndex {
     #[inline]
     pub(super) fn put(&mut self, slot: usize, hash: u32, number: u32) {
         if let Some(slot) = self.slots.get_mut(slot) {
-            *slot = Slot { hash, next: number + 1 };
+            *slot = Slot { hash, next: self.base + number + 1 };
             self.count += 1;
         }
     }
 
-    /// Takes all numbers out.
-    pub(super) fn clear(&mut self) {
-        if self.count == 0 {
-            return;
-        }
-        // Small documents behind a large one must not pay for its slots.
+    /// Takes all numbers out, which were less than `numbers`. O(1) but for once in a billion
+    /// numbers.
+    pub(super) fn clear(&mut self, numbers: usize) {
+        // Few numbers in many slots would each be in another cache line.
         if self.slots.len() > MOST_KEPT && self.count < self.slots.len() / 16 {
             self.slots.truncate(MOST_KEPT);
         }
-        self.slots.fill(Slot::default());
+        self.base = match u32::try_from(self.base as usize + numbers) {
+            Ok(base @ ..LARGEST_BASE) => base,
+            _ => {
+                self.slots.fill(Slot::default());
+                0
+            }
+        };
         self.count = 0;
     }
 }
@@ -153,11 +166,28 @@ mod tests {
         let mut index = HashIndex::default();
         let hashes = HashIndex::default();
         check(&mut index, 20_000, |number| hashes.hash(number));
-        index.clear();
+        index.clear(20_000);
         check(&mut index, 3, |number| hashes.hash(number));
-        index.clear();
+        index.clear(3);
         assert_eq!(index.slots.len(), MOST_KEPT, "few numbers lay in many slots");
         check(&mut index, 3, |number| hashes.hash(number));
+    }
+
+    #[test]
+    fn finds_nothing_that_was_taken_out() {
+        let (mut index, hashes) = (HashIndex::default(), HashIndex::default());
+        for round in 0..10 {
+            if round == 5 {
+                // The next base is too large.
+                index.base = LARGEST_BASE - 200;
+            }
+            check(&mut index, 300, |number| hashes.hash(number));
+            index.clear(300);
+            for number in 0..300 {
+                assert!(index.find(hashes.hash(number), |_| true).is_err());
+            }
+        }
+        assert_eq!(index.base, 4 * 300);
     }
 
     #[test]

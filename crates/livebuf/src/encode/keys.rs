@@ -107,12 +107,12 @@ impl Keys {
     }
 
     pub(super) fn clear(&mut self) {
+        self.index.clear(self.keys.len());
         self.keys.clear();
         self.text.clear();
-        self.index.clear();
+        self.list_index.clear(self.lists.len());
         self.lists.clear();
         self.lists.push(KeyList::default());
-        self.list_index.clear();
         self.mark = 0;
     }
 

@@ -10,11 +10,13 @@
 //! This file has the events that users give. Below it, each using only those before:
 //! `options`, `room`, `output` (the bytes), `stack` (values that wait), `hash_index`, `texts`,
 //! `tensors`, `keys`, `plan`, `shred` (rows taken apart), `encoder` (the state), `rows` (rows of
-//! the outermost array), `emit` (writing by plan), `maps`.
+//! the outermost array), `emit` (writing by plan), `maps`, `kept` (memory of the thread).
 
 mod emit;
 mod encoder;
 mod hash_index;
+#[cfg(feature = "std")]
+mod kept;
 mod keys;
 mod maps;
 mod options;
@@ -38,7 +40,7 @@ use crate::format::cell::{Needle, span_bytes, span_offset};
 use crate::format::extended::{Extended, Stored, is_extended_span};
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
-use crate::store::storage::Storage;
+use crate::store::storage::{Storage, VecStorage};
 use crate::view::{Doc, Mode, Tensor, TensorRef, Value};
 use alloc::vec::Vec;
 use encoder::{Anew, Frame, State, sequence};
@@ -56,7 +58,46 @@ use texts::settle;
 const MANY_ELEMENTS: usize = 256;
 
 /// Places of the stack that stay allocated when an outermost array is laid out.
-const KEPT_PLACES: usize = 1 << 14;
+const KEPT_PLACES: usize = 1 << 17;
+
+/// More key lists take more memory than the stack that is kept. It is released before their shapes are
+/// written.
+const MANY_LISTS: usize = 1 << 14;
+
+impl Encoder {
+    /// Calls `encode` with an encoder in memory that the thread keeps from one document to the
+    /// next. To get memory from the system takes a quarter of the time of encoding a document, so
+    /// [`to_doc`](crate::to_doc) and the JSON reader encode this way.
+    ///
+    /// A thread keeps one encoder until it ends, of at most 4 MiB by
+    /// [`kept_bytes`](Self::kept_bytes). A call within `encode` gets another one. Without the
+    /// feature `std` no memory is kept.
+    ///
+    /// ```
+    /// use livebuf::{EncodeOptions, Encoder, VecStorage};
+    /// for lap in 1..=3 {
+    ///     let (storage, options) = (VecStorage::default(), EncodeOptions::default());
+    ///     let doc = Encoder::with_kept_memory(storage, options, |encoder| {
+    ///         encoder.begin_array()?;
+    ///         encoder.i64(lap)?;
+    ///         encoder.end_array()?;
+    ///         encoder.finish_one()
+    ///     })?;
+    ///     assert_eq!(doc.doc().pointer("/0")?.unwrap().as_i64(), Some(lap));
+    /// }
+    /// # Ok::<(), livebuf::Error>(())
+    /// ```
+    pub fn with_kept_memory<R>(
+        storage: VecStorage,
+        options: EncodeOptions,
+        encode: impl FnOnce(&mut Encoder) -> R,
+    ) -> R {
+        #[cfg(feature = "std")]
+        return kept::with_kept(storage, options, encode);
+        #[cfg(not(feature = "std"))]
+        encode(&mut Encoder::in_storage(storage, options))
+    }
+}
 
 impl<S: Storage> Encoder<S> {
     // --- values -------------------------------------------------------------
@@ -727,12 +768,17 @@ impl<S: Storage> Encoder<S> {
         let home = self.lay_out_array(start)?;
         self.end_outermost()?;
         self.end(start, TAG_ARRAY, home)?;
-        if self.cells.capacity() > KEPT_PLACES {
-            self.cells.shrink_to(KEPT_PLACES.max(self.cells.len()));
-            self.tags.shrink_to(KEPT_PLACES.max(self.tags.len()));
-            self.places.shrink_to(KEPT_PLACES);
-        }
+        self.release_stack(KEPT_PLACES);
         Ok(())
+    }
+
+    /// Gives back the memory of the stack beyond so many places.
+    fn release_stack(&mut self, places: usize) {
+        if self.cells.capacity() > places {
+            self.cells.shrink_to(places.max(self.cells.len()));
+            self.tags.shrink_to(places.max(self.tags.len()));
+            self.places.shrink_to(places);
+        }
     }
 
     /// The outermost container within which values wait is laid out.
@@ -815,6 +861,9 @@ impl<S: Storage> Encoder<S> {
     fn complete(&mut self) -> Result<u32> {
         if !self.frames.is_empty() || self.cells.len() != 1 {
             return Err(sequence());
+        }
+        if self.keys.lists.len() > MANY_LISTS {
+            self.release_stack(0);
         }
         let newest = self.keys.write_shapes(&mut self.out)?;
         let (tag, cell) =

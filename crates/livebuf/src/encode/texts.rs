@@ -126,10 +126,10 @@ impl Default for Texts {
 
 impl Texts {
     pub(super) fn clear(&mut self) {
+        self.index.clear(self.list.len());
         self.list.clear();
         self.waiting.clear();
         self.unwritten = 0;
-        self.index.clear();
         self.recent = [0; RECENT];
         self.repeats = Repeats::NEW;
     }
@@ -300,7 +300,9 @@ impl Texts {
         }
         self.unwritten = self.list.len();
         self.waiting.clear();
-        self.waiting.shrink_to(KEPT_BYTES);
+        if self.waiting.capacity() > KEPT_BYTES {
+            self.waiting = Vec::new();
+        }
         Ok(())
     }
 
@@ -320,8 +322,8 @@ impl Texts {
     }
 }
 
-/// Bytes of texts that stay allocated when an array ends.
-const KEPT_BYTES: usize = 1 << 16;
+/// Memory for more bytes of texts does not stay allocated when an array ends.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// Keeps a text: its offset and length there. All that are kept have at most as many bytes as the
 /// document may have, since they are written to it.

@@ -14,13 +14,13 @@
 
 use crate::block::walk::Allowance;
 use crate::edit::{DocBuf, Editor};
-use crate::encode::Encoder;
+use crate::encode::{EncodeOptions, Encoder};
 use crate::error::{Error, ErrorKind};
 use crate::format::extended::Extended;
 use crate::format::number::is_json_number;
 use crate::serde_support::extended::EXTENDED_TOKEN;
 use crate::store::space::Observer;
-use crate::store::storage::Storage;
+use crate::store::storage::{Storage, VecStorage};
 use crate::view::{Array, ArrayIter, Doc, Fields, Kind, Mode, Object, Value};
 use alloc::boxed::Box;
 use alloc::format;
@@ -41,15 +41,25 @@ use serde_core::ser::{self, Impossible, Serialize};
 /// ```
 ///
 /// To set options or to write several values, serialize into an [`Encoder`]:
-/// `value.serialize(&mut encoder)`.
+/// `value.serialize(&mut encoder)`. The thread keeps up to 4 MiB of memory for the next value
+/// ([`Encoder::with_kept_memory`]).
 ///
 /// # Errors
 /// What the value's `Serialize` says, a map key that is not text, a number or
 /// a boolean, and limits.
 pub fn to_doc<T: Serialize + ?Sized>(value: &T) -> Result<DocBuf, SerdeError> {
-    let mut encoder = Encoder::new();
-    value.serialize(&mut encoder)?;
-    Ok(encoder.finish()?)
+    encoded(value, EncodeOptions::default())
+}
+
+/// The same with these options.
+pub(super) fn encoded<T: Serialize + ?Sized>(
+    value: &T,
+    options: EncodeOptions,
+) -> Result<DocBuf, SerdeError> {
+    Encoder::with_kept_memory(VecStorage::default(), options, |encoder| {
+        value.serialize(&mut *encoder)?;
+        Ok(encoder.finish_one()?)
+    })
 }
 
 /// A value as a new document's bytes.

@@ -3,9 +3,9 @@
 use crate::edit::{Child, DocBuf, Editor, NodeId, NodeMut};
 use crate::encode::{EncodeOptions, Encoder};
 use crate::format::layout::Limits;
-use crate::serde_support::ser::{NUMBER_TOKEN, SerdeError, number};
+use crate::serde_support::ser::{NUMBER_TOKEN, SerdeError, encoded, number};
 use crate::store::space::Observer;
-use crate::store::storage::Storage;
+use crate::store::storage::{Storage, VecStorage};
 use alloc::string::{String, ToString};
 use core::fmt;
 use serde_core::de::{
@@ -16,10 +16,11 @@ use serde_core::ser::{Serialize, Serializer};
 // --- storing ----------------------------------------------------------------
 
 /// A value as a document, within these limits.
-fn encoded<T: Serialize + ?Sized>(value: &T, limits: Limits) -> Result<DocBuf, SerdeError> {
-    let mut encoder = Encoder::with_options(EncodeOptions { limits, ..EncodeOptions::default() });
-    value.serialize(&mut encoder)?;
-    Ok(encoder.finish()?)
+fn encoded_within<T: Serialize + ?Sized>(
+    value: &T,
+    limits: Limits,
+) -> Result<DocBuf, SerdeError> {
+    encoded(value, EncodeOptions { limits, ..EncodeOptions::default() })
 }
 
 impl<S: Storage, O: Observer> Editor<S, O> {
@@ -52,7 +53,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         at: impl Child,
         value: &T,
     ) -> Result<Option<NodeId>, SerdeError> {
-        let value = encoded(value, self.limits())?;
+        let value = encoded_within(value, self.limits())?;
         Ok(self.set(node, at, &value)?)
     }
 
@@ -65,7 +66,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         node: NodeId,
         value: &T,
     ) -> Result<Option<NodeId>, SerdeError> {
-        let value = encoded(value, self.limits())?;
+        let value = encoded_within(value, self.limits())?;
         Ok(self.push(node, &value)?)
     }
 }
@@ -80,7 +81,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
         at: impl Child,
         value: &T,
     ) -> Result<Option<NodeMut<'_, S, O>>, SerdeError> {
-        let value = encoded(value, self.limits())?;
+        let value = encoded_within(value, self.limits())?;
         Ok(self.set(at, &value)?)
     }
 
@@ -92,7 +93,7 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
         &mut self,
         value: &T,
     ) -> Result<Option<NodeMut<'_, S, O>>, SerdeError> {
-        let value = encoded(value, self.limits())?;
+        let value = encoded_within(value, self.limits())?;
         Ok(self.push(&value)?)
     }
 }
@@ -116,9 +117,11 @@ impl<S: Storage, O: Observer> NodeMut<'_, S, O> {
 /// ```
 impl<'de> Deserialize<'de> for DocBuf {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut encoder = Encoder::new();
-        deserializer.deserialize_any(Events(&mut encoder))?;
-        encoder.finish().map_err(D::Error::custom)
+        let (storage, options) = (VecStorage::default(), EncodeOptions::default());
+        Encoder::with_kept_memory(storage, options, |encoder| {
+            deserializer.deserialize_any(Events(encoder))?;
+            encoder.finish_one().map_err(D::Error::custom)
+        })
     }
 }
 

@@ -142,6 +142,48 @@ fn equal_keys_are_refused_by_option() {
     assert_eq!(refused, 4);
 }
 
+/// Encodes a list of texts in the thread's memory. `within` is called while the list is open.
+fn kept(texts: &[&str], within: impl FnOnce()) -> livebuf::Result<livebuf::DocBuf> {
+    let (storage, options) = (VecStorage::default(), EncodeOptions::default());
+    Encoder::with_kept_memory(storage, options, |encoder| {
+        encoder.begin_array()?;
+        texts.iter().try_for_each(|text| encoder.str(text))?;
+        within();
+        encoder.end_array()?;
+        encoder.finish_one()
+    })
+}
+
+#[test]
+fn memory_that_is_kept_changes_no_document() {
+    let texts = ["the first text", "another text", "the first text"];
+    let fresh = {
+        let mut encoder = Encoder::new();
+        encoder.begin_array().unwrap();
+        texts.iter().try_for_each(|text| encoder.str(text)).unwrap();
+        encoder.end_array().unwrap();
+        encoder.finish().unwrap()
+    };
+    let check = || assert_eq!(kept(&texts, || {}).unwrap().as_bytes(), fresh.as_bytes());
+    check();
+    let other = kept(&["of another document"], check).unwrap();
+    assert_eq!(other.doc().pointer("/0").unwrap().unwrap(), "of another document");
+    check();
+
+    let (storage, options) = (VecStorage::default(), EncodeOptions::default());
+    let failed = Encoder::with_kept_memory(storage, options, |encoder| {
+        encoder.begin_array()?;
+        encoder.str("the first text")?;
+        encoder.finish_one()
+    });
+    assert_eq!(failed.unwrap_err().kind(), ErrorKind::BadSequence);
+    check();
+    let panicked = std::panic::catch_unwind(|| kept(&texts, || panic!("while the list is open")));
+    assert!(panicked.is_err());
+    check();
+    std::thread::scope(|scope| scope.spawn(check).join().unwrap());
+}
+
 /// A caller that knows keys by the numbers of key lists, as `Encoder::key_if` allows.
 #[derive(Default)]
 struct Numbered {
