@@ -588,17 +588,19 @@ impl Planner<'_> {
         let (tags, cells) = (self.tags, self.cells);
         // A map among the objects has no key list.
         let (lists, numbers) = self.key_lists(rows)?;
-        let (keys, orders) = match lists.as_slice() {
-            [only] => (self.path(*only), Vec::new()),
-            _ => self.merge(&lists)?,
-        };
-        let (count, width) = (rows.len() as usize, keys.len());
+        let count = rows.len() as usize;
         let fields = |row: u32| self.lists[cells[row as usize] as u32 as usize].depth as usize;
         let is_object = |row: u32| row < BLANK && tags[row as usize] == TAG_WAITING_OBJECT;
         let objects = rows.listed(self.places).iter().filter(|&&row| is_object(row));
         let filled: usize = objects.map(|&row| fields(row)).sum();
         // Keys that few rows have make wide tables of nothing.
-        if width == 0 || width > MAX_FIELDS || 4 * filled < count * width {
+        let most = (4 * filled / count).min(MAX_FIELDS);
+        let (keys, orders) = match lists.as_slice() {
+            [only] => (self.path(*only), Vec::new()),
+            _ => self.merge(&lists, most)?,
+        };
+        let width = keys.len();
+        if width == 0 || width > most {
             return None;
         }
         let from = self.places.len();
@@ -757,9 +759,9 @@ impl Planner<'_> {
     /// Key lists as one that has the order of each, where they do not contradict each other, and
     /// the place of each one's keys in it. Of
     /// keys whose order is free, the one met first comes first, and where none is free, the one of
-    /// all that are left. `None` where keys are too many.
-    fn merge(&self, lists: &[u32]) -> Option<(Vec<u32>, Vec<Vec<u8>>)> {
-        let (mut keys, mut numbers) = (Vec::new(), HashMap::new());
+    /// all that are left. `None` where there are more than `most` keys.
+    fn merge(&self, lists: &[u32], most: usize) -> Option<(Vec<u32>, Vec<Vec<u8>>)> {
+        let (mut keys, mut numbers) = (Vec::new(), HashMap::with_capacity(most));
         let mut orders = Vec::with_capacity(lists.len());
         for &list in lists {
             let mut order = Vec::new();
@@ -768,7 +770,7 @@ impl Planner<'_> {
                     keys.push(key);
                     keys.len() - 1
                 });
-                if number >= MAX_FIELDS {
+                if number >= most {
                     return None;
                 }
                 order.push(number as u8);
@@ -802,10 +804,13 @@ impl Planner<'_> {
             before[next] = PLACED;
             place[next] = merged.len() as u8;
             merged.push(keys[next]);
-            for (to, before) in before.iter_mut().enumerate() {
-                let follows = followers[next][to / 64] >> (to % 64) & 1 == 1;
-                if follows && *before != PLACED {
-                    *before -= 1;
+            for (word, mut bits) in followers[next].into_iter().enumerate() {
+                while bits != 0 {
+                    let to = 64 * word + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    if before[to] != PLACED {
+                        before[to] -= 1;
+                    }
                 }
             }
         }
