@@ -28,10 +28,24 @@ enum Does<'a, M> {
     /// Any value.
     Value(Column<'a, M>),
     /// An object, whose members are the steps up to this one.
-    Object(Column<'a, M>, usize),
+    Object(Slots<'a, M>, usize),
     EndObject,
     /// An array of a list column, with its elements among all.
-    List(Column<'a, M>, Rows<'a, M>),
+    List(Slots<'a, M>, Rows<'a, M>),
+}
+
+/// The slots of a column of containers.
+enum Slots<'a, M> {
+    /// So many, and a container in each. The column is not looked at again.
+    Full(usize),
+    /// Some may have none.
+    Gaps(Column<'a, M>),
+}
+
+impl<'a, M: Mode> Slots<'a, M> {
+    fn of(column: Column<'a, M>) -> Self {
+        if column.has_no_gaps() { Slots::Full(column.len()) } else { Slots::Gaps(column) }
+    }
 }
 
 /// The elements of the arrays of a list column.
@@ -45,6 +59,8 @@ enum Rows<'a, M> {
 enum Spans<'a, M> {
     /// Where the first begins, and the length of each.
     Fixed(usize, usize),
+    /// Offsets that can be borrowed as a slice.
+    Numbers(Numbers<'a>),
     Offsets(Column<'a, M>),
 }
 
@@ -164,7 +180,7 @@ impl<'a, M: Mode> Printing<'a, M> {
                     }
                 }
                 self.steps.push(Step { before, does: Does::EndObject });
-                Does::Object(column, self.steps.len())
+                Does::Object(Slots::of(column), self.steps.len())
             }
             ColumnType::List | ColumnType::FixedList => {
                 let elements = some(M::result(column.elements()))?;
@@ -173,7 +189,10 @@ impl<'a, M: Mode> Printing<'a, M> {
                         let first = M::result(column.bounds(0)).map_err(Error::document)?;
                         Spans::Fixed(first.map_or(0, |first| first.start), length)
                     }
-                    None => Spans::Offsets(some(M::result(column.offsets()))?),
+                    None => {
+                        let offsets = some(M::result(column.offsets()))?;
+                        Numbers::of(&offsets).map_or(Spans::Offsets(offsets), Spans::Numbers)
+                    }
                 };
                 let rows = match Numbers::of(&elements) {
                     Some(numbers) => Rows::Numbers(spans, numbers),
@@ -182,7 +201,7 @@ impl<'a, M: Mode> Printing<'a, M> {
                     }
                     None => return Ok(false),
                 };
-                Does::List(column, rows)
+                Does::List(Slots::of(column), rows)
             }
             _ => match Numbers::of(&column) {
                 Some(numbers) => Does::Numbers(numbers),
@@ -246,44 +265,67 @@ impl<'a, M: Mode> Printing<'a, M> {
                         is_first = false;
                         continue;
                     }
-                    Does::Value(column) | Does::Object(column, _) | Does::List(column, _) => column,
+                    Does::Value(column) => Some(column),
+                    Does::Object(slots, _) | Does::List(slots, _) => match slots {
+                        Slots::Gaps(column) => Some(column),
+                        Slots::Full(count) if row < *count => None,
+                        Slots::Full(_) => return Err(gone()),
+                    },
                 };
-                let value = M::result(column.get_within(row)).map_err(Error::document)?;
-                if value.is_some() {
-                    printer.key_again::<PRETTY>(text, step.before, is_first, depth)?;
-                    is_first = false;
-                }
-                let within = match (value, &step.does) {
-                    (None, _) => false,
-                    (Some(value), _) if scalar(printer, &value)? => false,
-                    (Some(value), Does::Value(_)) => {
-                        left = Some(value);
-                        break;
+                match column {
+                    Some(column) => {
+                        let value = M::result(column.get_within(row)).map_err(Error::document)?;
+                        let mut is_container = false;
+                        if let Some(value) = value {
+                            printer.key_again::<PRETTY>(text, step.before, is_first, depth)?;
+                            is_first = false;
+                            is_container = !scalar(printer, &value)?;
+                            if is_container && matches!(step.does, Does::Value(_)) {
+                                left = Some(value);
+                                break;
+                            }
+                        }
+                        if !is_container {
+                            if let Does::Object(_, after)
+                            | Does::List(_, Rows::Steps(_, _, after)) = &step.does
+                            {
+                                next = *after;
+                            }
+                            continue;
+                        }
                     }
-                    _ if depth >= bounds.nesting => return Err(too_deep()),
-                    _ => true,
-                };
+                    None => {
+                        printer.key_again::<PRETTY>(text, step.before, is_first, depth)?;
+                        is_first = false;
+                    }
+                }
+                if depth >= bounds.nesting {
+                    return Err(too_deep());
+                }
                 match &step.does {
-                    Does::Object(_, after) if !within => next = *after,
                     Does::Object(..) => {
                         printer.open(b'{')?;
                         begun.open += 1;
                         is_first = true;
                     }
-                    Does::List(_, Rows::Steps(_, _, after)) if !within => next = *after,
                     Does::List(_, Rows::Steps(spans, count, after)) => {
                         let (from, end) = spans.of(row)?;
                         if end > *count {
                             return Err(gone());
                         }
                         printer.open(b'[')?;
+                        if from >= end {
+                            printer.close::<PRETTY>(b']', true, depth)?;
+                            next = *after;
+                            continue;
+                        }
                         begun.open += 1;
                         is_first = true;
                         inner = Some(Turn { steps: (next, *after), next, row: from, end });
                         next = *after;
                         break;
                     }
-                    Does::List(_, Rows::Numbers(spans, numbers)) if within => {
+                    Does::List(_, Rows::Numbers(spans, numbers)) => {
                         let (from, end) = spans.of(row)?;
                         printer.open(b'[')?;
                         for at in from..end {
@@ -320,6 +362,10 @@ impl<M: Mode> Spans<'_, M> {
                 let from = row.saturating_mul(*length).saturating_add(*first);
                 Ok((from, from.saturating_add(*length)))
             }
+            Spans::Numbers(offsets) => {
+                let at = |row| offsets.offset(row).ok_or_else(gone);
+                Ok((at(row)?, at(row + 1)?))
+            }
             Spans::Offsets(offsets) => {
                 let at = |row| {
                     let offset = some(M::result(offsets.get_within(row)))?;
@@ -327,6 +373,19 @@ impl<M: Mode> Spans<'_, M> {
                 };
                 Ok((at(row)?, at(row + 1)?))
             }
+        }
+    }
+}
+
+impl Numbers<'_> {
+    /// The offset at this place, where these are offsets.
+    #[inline(always)]
+    fn offset(&self, at: usize) -> Option<usize> {
+        match self {
+            Numbers::U8(offsets) => offsets.get(at).map(|&offset| offset.into()),
+            Numbers::U16(offsets) => offsets.get(at).map(|&offset| offset.into()),
+            Numbers::U32(offsets) => offsets.get(at).map(|&offset| offset as usize),
+            _ => None,
         }
     }
 }
