@@ -144,22 +144,12 @@ impl ColumnPath for &str {
 
 /// A remembered key finds its column with one comparison.
 impl ColumnPath for &Key<'_> {
-    #[inline]
+    // Forced, as `Table::at` is: a column that is returned through memory is stored in pieces and
+    // loaded as a whole, which processors do slowly.
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn find<'a, M: Mode>(self, table: &Table<'a, M>) -> Result<Option<Column<'a, M>>> {
-        let block = &table.block;
-        let shape = Shape::load(table.bytes, block.shape as u64)?;
-        let guess = self.guessed(block.shape);
-        if guess < block.columns
-            && guess < shape.count
-            && self.needle().is_at(table.bytes, shape.key_position(guess))?
-        {
-            return table.at(guess).map(Some);
-        }
-        match shape.find(table.bytes, block.columns, self.needle())? {
-            Some(index) => {
-                self.remember(block.shape, index);
-                table.at(index).map(Some)
-            }
+        match table.place_of(self)? {
+            Some(index) => table.at(index).map(Some),
             None => Ok(None),
         }
     }
@@ -386,7 +376,7 @@ impl<'a, M: Mode> Table<'a, M> {
     /// assert!(table.column("driver").is_none());
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn column(&self, path: impl ColumnPath) -> M::Out<Column<'a, M>> {
         M::out(path.find(self))
     }
@@ -425,7 +415,25 @@ impl<'a, M: Mode> Table<'a, M> {
         }
     }
 
-    #[inline]
+    /// The number of a key's column.
+    fn place_of(&self, key: &Key<'_>) -> Result<Option<u32>> {
+        let block = &self.block;
+        let shape = Shape::load(self.bytes, block.shape as u64)?;
+        let guess = key.guessed(block.shape);
+        if guess < block.columns
+            && guess < shape.count
+            && key.needle().is_at(self.bytes, shape.key_position(guess))?
+        {
+            return Ok(Some(guess));
+        }
+        let found = shape.find(self.bytes, block.columns, key.needle())?;
+        if let Some(index) = found {
+            key.remember(block.shape, index);
+        }
+        Ok(found)
+    }
+
+    #[cfg_attr(not(feature = "small"), inline(always))]
     fn at(&self, index: u32) -> Result<Column<'a, M>> {
         let column = Elements::at_inlined(self.bytes, self.block.header(index))?;
         let (first, count) = (self.first, self.count);
