@@ -66,12 +66,13 @@ const MANY_LISTS: usize = 1 << 14;
 
 impl Encoder {
     /// Calls `encode` with an encoder in memory that the thread keeps from one document to the
-    /// next. To get memory from the system takes a quarter of the time of encoding a document, so
-    /// [`to_doc`](crate::to_doc) and the JSON reader encode this way.
+    /// next. Most of its vectors then have the size that they need, and the allocator gives and
+    /// takes back less. [`to_doc`](crate::to_doc) and the JSON reader encode this way.
     ///
     /// A thread keeps one encoder until it ends, of at most 4 MiB by
-    /// [`kept_bytes`](Self::kept_bytes). A call within `encode` gets another one. Without the
-    /// feature `std` no memory is kept.
+    /// [`kept_bytes`](Self::kept_bytes). This memory still has texts of the document that was
+    /// encoded last. A call within `encode` gets another encoder. Without the feature `std` no
+    /// memory is kept.
     ///
     /// ```
     /// use livebuf::{EncodeOptions, Encoder, VecStorage};
