@@ -16,10 +16,7 @@ use serde_core::ser::{Serialize, Serializer};
 // --- storing ----------------------------------------------------------------
 
 /// A value as a document, within these limits.
-fn encoded_within<T: Serialize + ?Sized>(
-    value: &T,
-    limits: Limits,
-) -> Result<DocBuf, SerdeError> {
+fn encoded_within<T: Serialize + ?Sized>(value: &T, limits: Limits) -> Result<DocBuf, SerdeError> {
     encoded(value, EncodeOptions { limits, ..EncodeOptions::default() })
 }
 
