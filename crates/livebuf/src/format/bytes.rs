@@ -117,7 +117,13 @@ pub(crate) fn load_u64(bytes: &[u8], offset: u64) -> Result<u64> {
 
 /// The bytes as text, checked.
 #[inline]
+#[allow(unsafe_code)]
 pub(crate) fn text(bytes: &[u8], offset: u64) -> Result<&str> {
+    // Most texts are ASCII, and short. The library looks at each byte of these.
+    if cfg!(not(feature = "small")) && bytes.is_ascii() {
+        // SAFETY: ASCII is UTF-8.
+        return Ok(unsafe { core::str::from_utf8_unchecked(bytes) });
+    }
     core::str::from_utf8(bytes)
         .map_err(|error| Error::new(ErrorKind::BadText, offset + error.valid_up_to() as u64))
 }
