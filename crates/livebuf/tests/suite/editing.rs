@@ -534,6 +534,72 @@ fn lists_of_a_claimed_length_do_not_overflow() {
     assert_eq!(doc.as_bytes(), bytes);
 }
 
+/// The first object of a document is stored by one run, within another value by two. Both store the
+/// same, take as many bytes, and refuse the same.
+#[test]
+fn a_message_is_stored_as_an_object_within_is() {
+    let text = |index: usize, length: usize| -> String {
+        let start = format!("{index}");
+        start.chars().chain(std::iter::repeat('é')).take(length.max(start.len())).collect()
+    };
+    let lengths = [1, 3, 6, 7, 8, 40, 127, 128];
+    for (count, string) in [0, 1, 2, 7, 8, 9, 16, 17, 255, 256]
+        .into_iter()
+        .flat_map(|count| [(count, u32::MAX), (count, 200), (count, 13)])
+    {
+        let keys: Vec<_> = (0..count).map(|at| text(at, lengths[at % 8])).collect();
+        let texts: Vec<_> = (0..count).map(|at| text(at, lengths[at * 5 % 8])).collect();
+        let mut fields: Vec<(&str, New<'_>)> = Vec::new();
+        for (at, (key, text)) in keys.iter().zip(&texts).enumerate() {
+            let value = [New::Str(text), New::Int(at as i64), New::Float(0.5), New::Null];
+            fields.push((key, value[at % 3]));
+        }
+        for twice in [false, true] {
+            if twice && count > 1 {
+                fields[count - 1].0 = fields[0].0;
+            }
+            let (mut alone, mut within) = (DocBuf::new().unwrap(), DocBuf::new().unwrap());
+            let mut limits = alone.limits();
+            (limits.string, limits.elements) = (string, 255);
+            alone.set_limits(limits);
+            within.set_limits(limits);
+            let before = alone.to_vec();
+            let stored = alone.set_root(New::Fields(&fields));
+            let other = within.set_root(New::Items(&[New::Fields(&fields)]));
+            match (stored, other) {
+                (Ok(_), Ok(_)) => {
+                    let mut budget = u64::MAX;
+                    alone.doc().validate().unwrap();
+                    assert_eq!(alone.root().len().unwrap(), Some(fields.len()));
+                    assert!(
+                        alone
+                            .root()
+                            .deep_eq(&within.get(0).unwrap().unwrap(), &mut budget)
+                            .unwrap()
+                    );
+                    assert_eq!(alone.as_bytes().len() + 24, within.as_bytes().len());
+                    let size = alone.as_bytes().len();
+                    let mut exact = vec![0; size];
+                    let mut doc = Editor::create(&mut exact[..]).unwrap();
+                    doc.set_root(New::Fields(&fields)).unwrap();
+                    assert_eq!(doc.as_bytes(), alone.as_bytes());
+                    let mut short = vec![0; size - 8];
+                    if let Ok(mut doc) = Editor::create(&mut short[..]) {
+                        let error = doc.set_root(New::Fields(&fields)).unwrap_err();
+                        assert_eq!(error.kind(), ErrorKind::NoSpace);
+                        assert_eq!(doc.as_bytes(), before);
+                    }
+                }
+                (Err(error), Err(other)) => {
+                    assert_eq!((error.kind(), error.detail()), (other.kind(), other.detail()));
+                    assert_eq!(alone.as_bytes(), before);
+                }
+                (stored, other) => panic!("{count} members: {stored:?}, within {other:?}"),
+            }
+        }
+    }
+}
+
 /// What was detached hangs once, so it cannot be a part of a slice, which may be used again.
 #[test]
 fn detached_values_are_no_parts_of_slices() {
