@@ -239,7 +239,6 @@ fn put_keys(target: &mut impl Target, extent: &mut Extent, shape: Shape, fields:
 }
 
 /// Writes an object of numbers and texts, and the shape for it. Returns its home.
-#[cfg(not(feature = "small"))]
 #[inline(always)]
 fn put_message(target: &mut impl Target, extent: &mut Extent, fields: &[Field<'_>]) -> u32 {
     let count = fields.len() as u32;
@@ -366,7 +365,6 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// The first object of a document, of numbers and texts, as messages are. The bytes to take
     /// follow from few lengths, so nothing runs twice. `None` where it is not one, or space or a
     /// limit is short; nothing has changed then.
-    #[cfg(not(feature = "small"))]
     #[inline(never)]
     fn store_message(&mut self, fields: &[Field<'_>], under: NodeId) -> Option<(u8, u64)> {
         let is_first = load_u32(self.space.bytes(), HEADER_NEWEST_SHAPE as u64) == Ok(0);
@@ -406,8 +404,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// Stores a new value in bytes of its own. Returns its tag and cell.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn store(&mut self, new: &New<'_>, under: NodeId) -> Result<(u8, u64)> {
-        #[cfg(not(feature = "small"))]
-        if let New::Fields(fields) = *new
+        if cfg!(not(feature = "small"))
+            && let New::Fields(fields) = *new
             && let Some(stored) = self.store_message(fields, under)
         {
             return Ok(stored);
