@@ -572,10 +572,7 @@ fn a_message_is_stored_as_an_object_within_is() {
                     alone.doc().validate().unwrap();
                     assert_eq!(alone.root().len().unwrap(), Some(fields.len()));
                     assert!(
-                        alone
-                            .root()
-                            .deep_eq(&within.get(0).unwrap().unwrap(), &mut budget)
-                            .unwrap()
+                        alone.root().deep_eq(within.get(0).unwrap().unwrap(), &mut budget).unwrap()
                     );
                     assert_eq!(alone.as_bytes().len() + 24, within.as_bytes().len());
                     let size = alone.as_bytes().len();
