@@ -272,31 +272,32 @@ impl<'a, M: Mode> Printing<'a, M> {
                         Slots::Full(_) => return Err(gone()),
                     },
                 };
-                match column {
+                // Behind the steps of a container, where there is none in this row.
+                let behind = |next: usize| match &step.does {
+                    Does::Object(_, after) | Does::List(_, Rows::Steps(_, _, after)) => *after,
+                    _ => next,
+                };
+                let value = match column {
                     Some(column) => {
                         let value = M::result(column.get_within(row)).map_err(Error::document)?;
-                        let mut is_container = false;
-                        if let Some(value) = value {
-                            printer.key_again::<PRETTY>(text, step.before, is_first, depth)?;
-                            is_first = false;
-                            is_container = !scalar(printer, &value)?;
-                            if is_container && matches!(step.does, Does::Value(_)) {
-                                left = Some(value);
-                                break;
-                            }
-                        }
-                        if !is_container {
-                            if let Does::Object(_, after)
-                            | Does::List(_, Rows::Steps(_, _, after)) = &step.does
-                            {
-                                next = *after;
-                            }
+                        if value.is_none() {
+                            next = behind(next);
                             continue;
                         }
+                        value
                     }
-                    None => {
-                        printer.key_again::<PRETTY>(text, step.before, is_first, depth)?;
-                        is_first = false;
+                    None => None,
+                };
+                printer.key_again::<PRETTY>(text, step.before, is_first, depth)?;
+                is_first = false;
+                if let Some(value) = value {
+                    if scalar(printer, &value)? {
+                        next = behind(next);
+                        continue;
+                    }
+                    if matches!(step.does, Does::Value(_)) {
+                        left = Some(value);
+                        break;
                     }
                 }
                 if depth >= bounds.nesting {

@@ -16,6 +16,8 @@ pub(super) struct HashIndex {
     count: usize,
     /// What numbers are raised by. So all that were put before are too small, and their slots free.
     base: u32,
+    /// The largest number that was put, as its slot has it.
+    largest: u32,
     hasher: DefaultHashBuilder,
 }
 
@@ -122,25 +124,22 @@ impl HashIndex {
     pub(super) fn put(&mut self, slot: usize, hash: u32, number: u32) {
         if let Some(slot) = self.slots.get_mut(slot) {
             *slot = Slot { hash, next: self.base + number + 1 };
+            self.largest = self.largest.max(slot.next);
             self.count += 1;
         }
     }
 
-    /// Takes all numbers out, which were less than `numbers`. O(1) but for once in a billion
-    /// numbers.
-    pub(super) fn clear(&mut self, numbers: usize) {
+    /// Takes all numbers out. O(1) but for once in a billion numbers.
+    pub(super) fn clear(&mut self) {
         // Few numbers in many slots would each be in another cache line.
         if self.slots.len() > MOST_KEPT && self.count < self.slots.len() / 16 {
             self.slots.truncate(MOST_KEPT);
         }
-        self.base = match u32::try_from(self.base as usize + numbers) {
-            Ok(base @ ..LARGEST_BASE) => base,
-            _ => {
-                self.slots.fill(Slot::default());
-                0
-            }
-        };
-        self.count = 0;
+        if self.largest >= LARGEST_BASE {
+            self.slots.fill(Slot::default());
+            self.largest = 0;
+        }
+        (self.base, self.count) = (self.largest, 0);
     }
 }
 
@@ -166,9 +165,9 @@ mod tests {
         let mut index = HashIndex::default();
         let hashes = HashIndex::default();
         check(&mut index, 20_000, |number| hashes.hash(number));
-        index.clear(20_000);
+        index.clear();
         check(&mut index, 3, |number| hashes.hash(number));
-        index.clear(3);
+        index.clear();
         assert_eq!(index.slots.len(), MOST_KEPT, "few numbers lay in many slots");
         check(&mut index, 3, |number| hashes.hash(number));
     }
@@ -179,10 +178,10 @@ mod tests {
         for round in 0..10 {
             if round == 5 {
                 // The next base is too large.
-                index.base = LARGEST_BASE - 200;
+                (index.base, index.largest) = (LARGEST_BASE - 200, LARGEST_BASE - 200);
             }
             check(&mut index, 300, |number| hashes.hash(number));
-            index.clear(300);
+            index.clear();
             for number in 0..300 {
                 assert!(index.find(hashes.hash(number), |_| true).is_err());
             }

@@ -107,10 +107,10 @@ impl Keys {
     }
 
     pub(super) fn clear(&mut self) {
-        self.index.clear(self.keys.len());
+        self.index.clear();
         self.keys.clear();
         self.text.clear();
-        self.list_index.clear(self.lists.len());
+        self.list_index.clear();
         self.lists.clear();
         self.lists.push(KeyList::default());
         self.mark = 0;

@@ -126,7 +126,7 @@ impl Default for Texts {
 
 impl Texts {
     pub(super) fn clear(&mut self) {
-        self.index.clear(self.list.len());
+        self.index.clear();
         self.list.clear();
         self.waiting.clear();
         self.unwritten = 0;
@@ -300,9 +300,7 @@ impl Texts {
         }
         self.unwritten = self.list.len();
         self.waiting.clear();
-        if self.waiting.capacity() > KEPT_BYTES {
-            self.waiting = Vec::new();
-        }
+        self.waiting.shrink_to(KEPT_BYTES);
         Ok(())
     }
 
@@ -322,7 +320,7 @@ impl Texts {
     }
 }
 
-/// Memory for more bytes of texts does not stay allocated when an array ends.
+/// Bytes of texts that stay allocated when an array ends.
 const KEPT_BYTES: usize = 1 << 20;
 
 /// Keeps a text: its offset and length there. All that are kept have at most as many bytes as the

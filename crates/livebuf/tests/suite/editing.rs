@@ -552,7 +552,7 @@ fn a_message_is_stored_as_an_object_within_is() {
         let mut fields: Vec<(&str, New<'_>)> = Vec::new();
         for (at, (key, text)) in keys.iter().zip(&texts).enumerate() {
             let value = [New::Str(text), New::Int(at as i64), New::Float(0.5), New::Null];
-            fields.push((key, value[at % 3]));
+            fields.push((key, value[at % 4]));
         }
         for twice in [false, true] {
             if twice && count > 1 {
