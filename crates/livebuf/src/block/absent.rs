@@ -17,7 +17,8 @@ use crate::format::layout::*;
 pub(crate) struct Blanks {
     /// The nearest column around that has gaps.
     around: Elements,
-    /// Slots for each slot of that column: more than one within lists of fixed length.
+    /// How many slots of this column there are for each slot of `around`: more than one within
+    /// lists of fixed length.
     per: u64,
 }
 
@@ -31,7 +32,8 @@ impl Blanks {
         if column.gaps != GAPS_NONE {
             return Some(Blanks { around: column, per: length as u64 });
         }
-        // Fixed lengths of lists inside each other multiply: so many elements belong to a slot.
+        // Lists of fixed length may lie in each other. Then a slot of the outermost column has as
+        // many elements as the product of their lengths.
         outer.map(|outer| Blanks { per: outer.per.saturating_mul(length as u64), ..outer })
     }
 
@@ -39,7 +41,8 @@ impl Blanks {
     /// is in neither.
     pub(crate) fn within(bytes: &[u8], within: u32) -> Result<Option<Blanks>> {
         let (mut within, mut per) = (within, 1u64);
-        // One more than there can be around it: the last look finds the array.
+        // At most `MAX_COLUMN_DEPTH` tables and lists lie around a column, and each turn leaves one
+        // of them. One turn more finds that nothing is around the outermost array.
         for _ in 0..=MAX_COLUMN_DEPTH {
             if within == 0 {
                 return Ok(None);

@@ -54,29 +54,29 @@ pub enum ColumnType {
     Arrays = 14,
     /// No values at all: all null, or null and missing in some rows of a table.
     Null = 15,
-    /// Like objects, as the columns of a table.
+    /// Objects that are the rows of a table, which has a column for each key.
     Struct = 16,
     /// Arrays: their elements lie behind each other in one column.
     List = 17,
-    /// The same for arrays that all have one length.
+    /// Arrays that all have one length: their elements lie behind each other in one column.
     FixedList = 18,
     /// Integers and floats that four bytes hold exactly: whole values are integers.
     NumbersF32 = 19,
     /// Integers and floats in eight bytes: whole values are integers.
     NumbersF64 = 20,
-    /// As `NumbersF32`, with a bit a slot for the whole values that are floats.
+    /// Numbers as in `NumbersF32`, and a bit for each slot: it says which whole values are floats.
     MarkedF32 = 21,
-    /// As `NumbersF64`, with a bit a slot for the whole values that are floats.
+    /// Numbers as in `NumbersF64`, and a bit for each slot: it says which whole values are floats.
     MarkedF64 = 22,
     /// Text: codes of one byte, and the different texts behind them.
     DictionaryU8 = 23,
-    /// The same with codes of two bytes.
+    /// Text: codes of two bytes, and the different texts behind them.
     DictionaryU16 = 24,
     /// Text: where each ends, in one byte, and all texts behind each other.
     TextU8 = 25,
-    /// The same with ends of two bytes.
+    /// Text: where each ends, in two bytes, and all texts behind each other.
     TextU16 = 26,
-    /// The same with ends of four bytes.
+    /// Text: where each ends, in four bytes, and all texts behind each other.
     TextU32 = 27,
     /// Text, all equally long: no ends, and all texts behind each other.
     TextFixed = 28,
@@ -491,7 +491,7 @@ fn is_whole(value: f64, bound: f64) -> bool {
         && (value != 0.0 || value.is_sign_positive())
 }
 
-/// What numbers have in common, as far as their column depends on it.
+/// What the column of some numbers depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers {
     pub(crate) low: i64,
@@ -559,7 +559,7 @@ pub(crate) struct Elements {
     pub(crate) count: u32,
     pub(crate) capacity: u32,
     pub(crate) data: u32,
-    /// Slot of the first element: not 0 in an element of a list.
+    /// Slot of the first element: may be above 0 in an array of a list.
     pub(crate) first: u32,
     pub(crate) column: ColumnType,
     /// Which slots may be without a value ([`GAPS_NONE`] and others).
@@ -659,8 +659,8 @@ impl Elements {
         column.element_inlined(bytes, row)
     }
 
-    /// Null and nested columns, and texts of one length, have no data to bound `count`. Refuses more than eight slots for
-    /// each byte of the document.
+    /// Bounds the count of a column whose data does not: of nulls, of rows, of arrays, and of texts
+    /// of one length. Refuses more than eight slots for each byte of the document.
     fn check_slots(&self, bytes: &[u8]) -> Result<()> {
         let free = self.column == ColumnType::Null && self.gaps == GAPS_NONE;
         let beyond = self.count as u64 > 8 * bytes.len() as u64;

@@ -67,8 +67,8 @@ impl Elements {
         Ok(Raw { tag: TAG_STRING, cell, position: position as u32 })
     }
 
-    /// The code of a text among a dictionary's texts, these being the column. Linear in them.
-    /// At most [`MOST_COMPARED`] longer texts are compared.
+    /// Looks for a text in the column of a dictionary's texts, which this is. Returns its code.
+    /// Linear in the texts. Of texts that are not inline, at most [`MOST_COMPARED`] are compared.
     pub(crate) fn find_entry(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
         let cells = slice(bytes, self.data as u64, 8 * self.count as u64)?;
         let mut compared = 0;

@@ -153,8 +153,9 @@ impl Elements {
         self.run_at(space.bytes(), start)
     }
 
-    /// Opens so many bytes for the texts of `added` slots from `at` on, which are there already,
-    /// but have the ends of others. They are to be filled by [`fill_text`](Self::fill_text).
+    /// Makes room in the run for the texts of new slots: `length` bytes for the `added` slots from
+    /// `at` on. The slots are there already, but their ends are not yet right: they are left over
+    /// from other slots. [`fill_text`](Self::fill_text) sets them, slot by slot.
     pub(crate) fn open_texts<S: Storage, O: Observer>(
         &self,
         space: &mut Space<S, O>,

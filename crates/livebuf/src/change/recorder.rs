@@ -37,14 +37,15 @@ use core::ops::Bound::{Excluded, Unbounded};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    /// The first bytes of the document as it was: all that its header and its state say.
+    /// Used bytes of the document as it was at the beginning.
     base_length: u32,
     #[cfg(feature = "delta")]
     pub(super) base: Option<crate::format::state::State>,
-    /// Where the state was.
+    /// Where the document's state was at the beginning.
     #[cfg(feature = "delta")]
     pub(super) base_place: Option<u64>,
-    /// Pieces that were changed, by their offsets: their end, and where their old bytes are.
+    /// Pieces that were changed, by their offsets. Of each its end, and where its old bytes begin in
+    /// `old`.
     pieces: BTreeMap<u32, (u32, u32)>,
     /// The piece that was changed last.
     last: (u32, u32),
@@ -69,7 +70,8 @@ impl Recorder {
         }
     }
 
-    /// The same, and keeps the bytes that are overwritten.
+    /// Records the changes of a document whose bytes are these now, and keeps the bytes that are
+    /// overwritten.
     pub fn with_old(document: &[u8]) -> Recorder {
         Recorder { keeps_old: true, ..Recorder::new(document) }
     }
@@ -89,8 +91,8 @@ impl Recorder {
         self.old.capacity() + self.pieces.len() * 24
     }
 
-    /// `length` bytes at `offset` of `bytes` change next. For storages: `bytes` are all bytes of
-    /// the storage, before the change.
+    /// Notes that `length` bytes at `offset` change next. Storages call it. `bytes` are all bytes of
+    /// the storage, as they are before the change.
     pub fn will_change(&mut self, bytes: &[u8], offset: u64, length: u64) {
         let (offset, end) = (offset as usize, offset.saturating_add(length) as usize);
         if let Some(old) = bytes.get(offset..end.min(bytes.len())) {
@@ -103,9 +105,9 @@ impl Recorder {
         self.base_length() != length || !self.pieces.is_empty()
     }
 
-    /// What changed: (offset, length) in ascending order, with bytes between them that did not
-    /// change. `length`: used bytes of the document now. What it grew by is covered; what lies
-    /// behind it is not.
+    /// The ranges that changed, each as (offset, length). They ascend, and between two of them are
+    /// bytes that did not change. `length`: used bytes of the document now. If the document grew,
+    /// its new bytes are in a range, too. Bytes behind `length` are in none.
     pub fn ranges(&self, length: u64) -> Vec<(u64, u64)> {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         let growth = (self.base_length as u64, length);
@@ -147,7 +149,7 @@ impl Recorder {
         count
     }
 
-    /// Whether old bytes are missing: there was no memory for them.
+    /// Whether old bytes are missing, since there was no memory for them.
     pub fn is_lost(&self) -> bool {
         self.is_lost
     }

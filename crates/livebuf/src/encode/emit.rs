@@ -38,7 +38,8 @@ fn value(tags: &[u8], cells: &[u64], at: usize) -> (u8, u64) {
 }
 
 impl<S: Storage> Encoder<S> {
-    /// Lays out the array of the values from `start` on: its home.
+    /// Lays out the array whose elements are the values from `start` on, with all that waits in
+    /// it. Returns its home.
     pub(super) fn lay_out_array(&mut self, start: usize) -> Result<u32> {
         self.check_places()?;
         let listed = self.places.len();
@@ -49,8 +50,9 @@ impl<S: Storage> Encoder<S> {
         self.write_planned(plan, start, listed)
     }
 
-    /// The same of a map's values, where they are rows of a table. `None` where they are not;
-    /// they still wait then.
+    /// Lays out an array of a map's values, which wait from `start` on, if they become the rows of a
+    /// table (FORMAT 11.4). Returns the array's home. `None` if they do not become rows; then
+    /// nothing is written, and they still wait.
     pub(super) fn lay_out_rows(&mut self, start: usize) -> Result<Option<u32>> {
         self.check_places()?;
         let (listed, end) = (self.places.len(), self.cells.len());

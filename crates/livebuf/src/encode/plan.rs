@@ -23,9 +23,10 @@ use alloc::vec::Vec;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
-/// A place that a row has not: the field is missing.
+/// The place of a member that a row's object does not have: the slot is missing.
 pub(super) const MISSING: u32 = u32::MAX;
-/// A place that a row cannot have, since the value that would hold it is not there.
+/// The place of a member or element below a row or array that is without a value: the slot is
+/// blank.
 pub(super) const BLANK: u32 = u32::MAX - 1;
 
 /// Objects of more key lists than this are not alike.
@@ -89,7 +90,7 @@ const KINDS: [u16; 256] = {
     kinds[TAG_DATE_TIME as usize] = DATE_TIME;
     kinds[TAG_TIMESTAMP as usize] = TIMESTAMP;
     kinds[TAG_DECIMAL as usize] = DECIMAL;
-    // One that is written already is no part of a column.
+    // Only a UUID that waits can be in a column of UUIDs. One that is written already is `OTHER`.
     kinds[TAG_LOOSE_UUID as usize] = UUID;
     kinds[TAG_OBJECT as usize] = OBJECT;
     kinds[TAG_WAITING_OBJECT as usize] = OBJECT;
@@ -122,7 +123,7 @@ impl Summary {
         self.kinds |= kinds;
     }
 
-    /// So many containers of this kind, and nothing else.
+    /// The summary of `count` containers of one kind, which have this tag, and of nothing else.
     pub(super) fn containers(tag: u8, count: u32) -> Self {
         Summary { count, kinds: KINDS[tag as usize], ..Summary::default() }
     }
@@ -217,11 +218,11 @@ impl Summary {
 /// The places of a column's values.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Places {
-    /// One behind the other: the first and their count.
+    /// Places of values that lie one behind the other: the first one, and their count.
     Run(u32, u32),
-    /// In the planner's list: the first and their count.
+    /// Places in the planner's list: the index of the first one there, and their count.
     Listed(usize, u32),
-    /// Of rows that were taken apart: their column there, and their count.
+    /// Values of rows that were taken apart (`shred`): their column there, and their count.
     Shredded(usize, u32),
 }
 
@@ -232,7 +233,7 @@ impl Places {
         }
     }
 
-    /// Those that are listed.
+    /// The places themselves, where they are in the planner's list; else none.
     pub(super) fn listed(self, list: &[u32]) -> &[u32] {
         match self {
             Places::Run(..) | Places::Shredded(..) => &[],
@@ -295,8 +296,8 @@ const LEAST_CODES: u32 = 8;
 const MOST_TEXTS: u64 = 1 << 16;
 
 impl Dictionary {
-    /// The dictionary of so many values, in less than `size` bytes, and how many slots have each
-    /// text; `None` where it cannot be had (FORMAT 11.6).
+    /// The dictionary of `count` values, and how many slots have each text. `None` where it would
+    /// not take less than `size` bytes, or cannot be had (FORMAT 11.6).
     fn of(
         count: u32,
         size: u64,
@@ -450,7 +451,8 @@ impl Planner<'_> {
         Plan { column, gaps, size, worth, places, waits, below: Below::Nothing }
     }
 
-    /// The same, or a dictionary or a run where all values are texts and it takes fewer bytes.
+    /// The plan of a dictionary or a run, where all values are texts and it takes fewer bytes than
+    /// `plan`; else `plan` itself.
     pub(super) fn text(
         &self,
         plan: Plan,
@@ -756,10 +758,15 @@ impl Planner<'_> {
         keys
     }
 
-    /// Key lists as one that has the order of each, where they do not contradict each other, and
-    /// the place of each one's keys in it. Of
-    /// keys whose order is free, the one met first comes first, and where none is free, the one of
-    /// all that are left. `None` where there are more than `most` keys.
+    /// Merges several key lists into one list of all their keys (FORMAT 11.6). Returns the merged
+    /// list, and for each list the places of its keys in the merged one.
+    ///
+    /// A key comes behind all keys that are before it in some list. Of several keys that could
+    /// come next, the one that was met first does. If the lists contradict each other, there may
+    /// be no such key. Then the one that was met first of all that are left comes next.
+    ///
+    /// `None` where there are more than `most` keys, or where more than [`MAX_ORDERED`] are in
+    /// lists that contradict each other.
     fn merge(&self, lists: &[u32], most: usize) -> Option<(Vec<u32>, Vec<Vec<u8>>)> {
         let (mut keys, mut numbers) = (Vec::new(), HashMap::with_capacity(most));
         let mut orders = Vec::with_capacity(lists.len());
@@ -895,14 +902,15 @@ impl Planner<'_> {
             return None;
         }
         let size = lists as u64 * FIXED_LIST_SIZE as u64 + round_up(count * form.size());
-        // As each list pays for its keys.
+        // What a slot pays for, from the innermost list out, as for other lists (FORMAT 6.3).
         let worth = form.lengths().iter().rev().fold(form.column.worth(), |worth, &length| {
             worth.saturating_mul(length.into()).min(NESTED_WORTH)
         });
         Some(Nested { column: ColumnType::FixedList, size, worth, below: Below::Tensors(form) })
     }
 
-    /// A list of so many arrays, all of this length if there is one, else ending there.
+    /// The list column of `rows` arrays, whose elements are planned as `child`. With a `length` all
+    /// arrays have it. Without, `ends` says where each one ends among the elements.
     pub(super) fn list_of(
         &self,
         child: Plan,

@@ -25,11 +25,11 @@ use core::ops::Range;
 /// Places of waiting rows that make a chunk: few enough to stay in the cache.
 pub(super) const CHUNK: usize = 1 << 13;
 
-/// Rows that are expected before they are put on the stack. So many values a column has room for at
-/// first.
+/// How many expected rows are gathered before they are put on the stack. A column of them has room
+/// for as many values at first.
 pub(super) const EXPECTED: u32 = 256;
 
-/// What is taken apart, row by row the same.
+/// The rows that are taken apart, and what they all have in common.
 pub(super) struct Shred {
     /// Place of the first row, taken apart or not.
     pub(super) start: usize,
@@ -74,7 +74,7 @@ pub(super) struct Values {
     cells: Vec<u64>,
     tags: Vec<u8>,
     count: usize,
-    /// Of an array's elements: where each array ends among them.
+    /// Where the values are elements of arrays: where each array ends among them.
     pub(super) ends: Vec<u32>,
 }
 
@@ -89,7 +89,7 @@ impl Values {
         self.count
     }
 
-    /// Tags and cells of the first ones.
+    /// Tags and cells of the first `count` values.
     pub(super) fn first(&self, count: usize) -> (&[u8], &[u64]) {
         (&self.tags[..count], &self.cells[..count])
     }
@@ -105,7 +105,8 @@ impl Values {
         true
     }
 
-    /// Ends an array of them. False where it has more than `most` elements.
+    /// Ends an array, whose elements are the values since the end of the one before. False where
+    /// it has more than `most` elements.
     #[inline]
     pub(super) fn end(&mut self, most: usize) -> bool {
         let begun = self.ends.last().map_or(0, |&end| end as usize);
@@ -128,14 +129,14 @@ impl Values {
         Ok(())
     }
 
-    /// Takes the first ones away.
+    /// Takes the first `count` values away.
     pub(super) fn take(&mut self, count: usize) {
         self.cells.copy_within(count..self.count, 0);
         self.tags.copy_within(count..self.count, 0);
         self.count -= count;
     }
 
-    /// Takes the last one away.
+    /// Takes the last value away, and returns it.
     pub(super) fn pop(&mut self) -> Option<(u8, u64)> {
         self.count = self.count.checked_sub(1)?;
         Some((self.tags[self.count], self.cells[self.count]))
@@ -157,12 +158,13 @@ pub(super) struct Scratch {
 
 pub(super) struct Step {
     pub(super) holds: Holds,
-    /// The first of its columns: one of a value; of an array one of the lengths, which is
-    /// empty in chunks where all are equal, and one of the elements.
+    /// The number of its first column. A value has one column. An array has two: the first is for
+    /// the lengths, and the second for the elements. The first is empty in chunks whose arrays all
+    /// have one length. An object has none.
     pub(super) column: usize,
-    /// Of an array its elements'.
+    /// The summary of its values; of an array that of the elements.
     pub(super) values: Summary,
-    /// Bytes of its arrays as plain ones.
+    /// Bytes that its arrays would take by themselves, without tables.
     pub(super) plain: u64,
 }
 
@@ -170,11 +172,11 @@ pub(super) struct Step {
 pub(super) enum Holds {
     Value,
     Array,
-    /// With this key list.
+    /// An object with this key list.
     Object(u32),
 }
 
-/// Neither a container nor a part of one.
+/// Whether a tag is that of a value that is neither a container nor a part of one.
 #[inline]
 pub(super) fn is_plain(tag: u8) -> bool {
     tag <= TAG_SPAN_LAST || matches!(tag, TAG_LOOSE | TAG_LOOSE_UUID | TAG_WAITING)

@@ -436,8 +436,8 @@ impl<'a, M: Mode> Object<'a, M> {
         self.fields(self.len())
     }
 
-    /// The same, without counting the members of a row. The iterator's length is the most that
-    /// there may be.
+    /// All members in insertion order, as [`iter`](Self::iter) gives them. The members of a row are
+    /// not counted before, so the iterator's length is only an upper bound.
     #[cfg(feature = "serde")]
     pub(crate) fn iter_uncounted(&self) -> Fields<'a, M> {
         self.fields(match self.body {
@@ -594,8 +594,9 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
-    /// The same for a row of a table: the values by their columns. `None` for other
-    /// objects, and for rows with fields that no column holds.
+    /// The values of a row of a table by slots, as [`slots`](Self::slots) gives those of a record.
+    /// A slot is the place of a column. `None` for other objects, and for rows with fields that
+    /// no column holds.
     #[inline]
     pub fn row_slots(&self) -> Option<RowSlots<'a, M>> {
         match self.body {
@@ -735,8 +736,9 @@ impl<M: Mode> core::fmt::Debug for Ordered<'_, '_, M> {
 
 /// An object's values by slots, rising: [`Object::slots`].
 ///
-/// All whole words: loops over small objects make it and leave it often, and a processor
-/// waits long for a word of which it just stored two parts.
+/// Its numbers are words of 64 bits, though 32 would do. Loops over small objects make such an
+/// iterator for each object. A processor waits long when it loads a word that it just stored in
+/// two parts.
 #[derive(Clone)]
 pub struct Slots<'a, M> {
     bytes: &'a [u8],

@@ -66,8 +66,9 @@ pub(super) struct Above {
     /// Header of the outermost; 0 where none has gaps.
     outermost: u32,
     depth: u32,
-    /// Each one's place in the table of the one before, a byte each, lowest first. Whole
-    /// words: a processor waits long for a word of which it just stored parts.
+    /// A byte for each struct column below the outermost, the lowest byte first: its place in the
+    /// table of the struct column around it. The bytes are kept as whole words, since a processor
+    /// waits long for a word of which it just stored parts.
     path: [u64; 2],
 }
 
@@ -80,7 +81,7 @@ impl Above {
         self.outermost == 0
     }
 
-    /// With a struct column that lies in the table of the last.
+    /// Adds a struct column, which lies in the table of the last one so far.
     #[inline]
     fn with(mut self, bytes: &[u8], column: Elements) -> Result<Above> {
         if self.outermost != 0 {
@@ -105,7 +106,7 @@ impl Above {
         Ok(self)
     }
 
-    /// Whether a row is there in all of them.
+    /// Whether all of these struct columns have a value in this row.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn holds(&self, bytes: &[u8], row: u32) -> Result<bool> {
         Ok(self.outermost == 0
@@ -114,7 +115,8 @@ impl Above {
             })? != 0)
     }
 
-    /// The last one's table, 0 where one before, or it, does not pass.
+    /// Goes through the struct columns from the outermost to the last, and asks `pass` of each.
+    /// Returns the offset of the last one's table, or 0 as soon as `pass` says no.
     fn walk(&self, bytes: &[u8], pass: impl Fn(Elements) -> Result<bool>) -> Result<u32> {
         let mut column = Elements::header_at(bytes, self.outermost)?;
         for level in 0..self.depth {
@@ -310,10 +312,13 @@ impl<'a, M: Mode> Table<'a, M> {
         self.block.extras != 0
     }
 
-    /// The column that says in which order rows have their members; `None` where all rows have that
-    /// of the columns, and so has a row that is missing there. Each byte of a row's text is the
-    /// number of a column, and the members of other columns come behind. Iterating over a row's
-    /// members gives them in its order.
+    /// The column that says in which order rows have their members. `None` where all rows have
+    /// their members in the order of the columns.
+    ///
+    /// A row has a text in this column. Each byte of the text is the place of a column, the first
+    /// being 0. The row's members are those of these columns, in this order; members of other
+    /// columns come behind. A row that is missing in this column has the order of the columns.
+    /// You need not read it: iterating over a row's members gives them in the row's order.
     ///
     /// ```
     /// use livebuf::json;
@@ -533,12 +538,12 @@ impl<'a, M: Mode> Column<'a, M> {
         self.elements.count as usize
     }
 
-    /// The same column with plain answers, as after
-    /// [`validate_column`](Value::validate_column).
+    /// This column, with methods that answer values instead of results. It is for columns that
+    /// [`validate_column`](Value::validate_column) found valid.
     ///
     /// # Safety
-    /// As [`Doc::assume_valid`](crate::Doc::assume_valid), but for this column and all below it,
-    /// for the structs around it, and for the document's shapes.
+    /// What [`Doc::assume_valid`](crate::Doc::assume_valid) asks of the document must hold for this
+    /// column and all below it, for the structs around it, and for the document's shapes.
     #[allow(unsafe_code)]
     pub unsafe fn assume_valid(&self) -> Column<'a, Valid> {
         Column { bytes: self.bytes, elements: self.elements, above: self.above, mode: Valid(()) }
@@ -643,8 +648,9 @@ impl<'a, M: Mode> Column<'a, M> {
         M::out(self.value(row))
     }
 
-    /// The same of a row that is there with the structs around the column: these are not
-    /// looked at again. Constant time.
+    /// The value of a row, as [`get`](Self::get) answers it, where you know that the structs around
+    /// the column have a value in this row. They are not looked at again. If one of them has
+    /// none, the answer is of no use: the slots below it hold 0. Constant time.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub fn get_within(&self, row: usize) -> M::Out<Value<'a, M>> {
         let raw = match row < self.len() {
@@ -708,7 +714,8 @@ impl<'a, M: Mode> Column<'a, M> {
         self.slots()
     }
 
-    /// The same where some rows are without a value: their slots hold 0.
+    /// All slots as a slice, as [`as_slice`](Self::as_slice) gives them, also where some rows are
+    /// without a value: their slots hold 0.
     ///
     /// ```
     /// use livebuf::json;
