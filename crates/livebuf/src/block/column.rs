@@ -670,6 +670,10 @@ impl Elements {
         Ok(())
     }
 
+    /// Of no array.
+    #[cfg(feature = "serde")]
+    pub(crate) const NONE: Elements = Elements::new(0, ColumnType::Cells, 0, 0, 0);
+
     /// The array of an eight-byte home.
     fn empty(offset: u32) -> Elements {
         let column = ColumnType::Cells;
@@ -1055,7 +1059,7 @@ fn text_at(data: u32, (start, end): (u32, u32)) -> Option<Raw> {
 /// Writing. The plan of the edit has made sure that all of it fits, so nothing here can fail.
 impl Elements {
     /// A column without gaps at `offset`. Its header is still to be written.
-    pub(crate) fn new(
+    pub(crate) const fn new(
         offset: u32,
         column: ColumnType,
         count: u32,

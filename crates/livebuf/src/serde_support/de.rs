@@ -7,9 +7,13 @@
 //! In both modes, a damaged document costs no more work than a valid one of its size. The
 //! depth is bounded by [`SERDE_NESTING`](crate::SERDE_NESTING).
 
+use crate::block::column::{self, row_of};
+use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind};
+use crate::format::layout::{TAG_ARRAY, TAG_HOLE, TAG_OBJECT};
+use crate::serde_support::known::{Known, Rows};
 use crate::serde_support::ser::{Nested, Number, SERDE_NESTING, SerdeError, Walk};
-use crate::view::{Array, ArrayIter, AsValue, Doc, Fields, Kind, Mode, Object, Value};
+use crate::view::{AsValue, Doc, Fields, Kind, Mode, Object, Value};
 use alloc::format;
 use alloc::string::ToString;
 use serde_core::de::value::{BorrowedStrDeserializer, SeqDeserializer};
@@ -66,11 +70,17 @@ pub fn from_value<'de, T: Deserialize<'de>>(value: impl AsValue<'de>) -> Result<
     T::deserialize(value.as_value().nested(SERDE_NESTING))
 }
 
+/// What one reading of a document shares.
+struct Reading<'de> {
+    walk: Walk,
+    known: Known<'de>,
+}
+
 /// A value on a walk.
 #[derive(Clone, Copy)]
 struct Place<'de, 'w, M> {
     value: Value<'de, M>,
-    walk: &'w Walk,
+    reading: &'w Reading<'de>,
     left: u16,
 }
 
@@ -90,55 +100,30 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
     #[inline]
     fn text(&self) -> Result<&'de str> {
         let text = self.held(M::result(self.value.as_str()))?;
-        self.walk.text(text.as_bytes())?;
+        self.reading.walk.text(text.as_bytes())?;
         Ok(text)
     }
 
     #[inline]
     fn bytes(&self) -> Result<&'de [u8]> {
         let bytes = self.held(M::result(self.value.as_bytes()))?;
-        self.walk.text(bytes)?;
+        self.reading.walk.text(bytes)?;
         Ok(bytes)
     }
 
     // Not inlined: visitors are many, and each would have its copy.
     #[inline(never)]
-    fn array(&self) -> Result<Array<'de, M>> {
-        self.held(self.value.array())
-    }
-
-    #[inline(never)]
     fn object(&self) -> Result<Object<'de, M>> {
         self.held(self.value.object())
     }
 
-    // Not inlined, as `array`: frames of recursive functions stay small in unoptimised builds.
-    #[inline(never)]
-    fn elements(&self) -> Result<Elements<'de, 'w, M>> {
-        let array = self.array()?;
-        let left = self.walk.descend(self.left, self.value.raw().cell & 0xFFFF_FFFF, 0)?;
-        Ok(Elements { iter: array.iter(), next: 0, walk: self.walk, left })
-    }
-
-    #[inline(never)]
-    fn members(&self) -> Result<Members<'de, 'w, M>> {
-        let object = self.held(self.value.object())?;
-        let at = self.value.raw().cell & 0xFFFF_FFFF;
-        let left = self.walk.descend(self.left, at, object.places())?;
-        let iter = object.iter_uncounted();
-        if !object.is_row() && iter.len() != object.len() {
-            // A damaged header: its entries are not to be had.
-            return Err(Error::new(ErrorKind::BadCount, at).into());
-        }
-        Ok(Members { iter, member: None, walk: self.walk, left })
-    }
-
     #[inline]
     fn visit_array<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let mut elements = self.elements()?;
-        let count = elements.iter.len();
+        let mut elements = Elements::new(&self);
+        elements.begin()?;
+        let count = elements.left();
         let value = visitor.visit_seq(&mut elements)?;
-        match elements.iter.len() {
+        match elements.left() {
             0 => Ok(value),
             _ => Err(SerdeError::invalid_length(count, &"fewer elements in array")),
         }
@@ -146,11 +131,12 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
 
     #[inline]
     fn visit_object<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        let mut members = self.members()?;
+        let mut members = Members::new(&self);
+        members.begin()?;
         let value = visitor.visit_map(&mut members)?;
-        match members.iter.next() {
-            None => Ok(value),
-            Some(_) => Err(self.has_more()),
+        match members.is_at_end() {
+            true => Ok(value),
+            false => Err(self.has_more()),
         }
     }
 
@@ -167,13 +153,14 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
     #[inline(never)]
     fn single(&self) -> Result<(&'de str, Self)> {
         let single = || SerdeError::invalid_value(Unexpected::Map, &"object with a single key");
-        let Members { mut iter, walk, left, .. } = self.members()?;
-        let (variant, value) = M::item_result(iter.next().ok_or_else(single)?)?;
-        if iter.next().is_some() {
+        let mut members = Members::new(self);
+        members.begin()?;
+        let variant = members.next_key()?.ok_or_else(single)?;
+        let place = members.place();
+        if !members.is_at_end() {
             return Err(single());
         }
-        walk.member(variant)?;
-        Ok((variant, Place { value, walk, left }))
+        Ok((variant, place))
     }
 
     /// An integer or float; number text, with 128-bit integers exact where `wide`.
@@ -188,7 +175,7 @@ impl<'de, 'w, M: Mode> Place<'de, 'w, M> {
             Kind::Float => visitor.visit_f64(f64::from_bits(cell)),
             Kind::NumberText => {
                 let text = self.held(M::result(self.value.as_number_text()))?;
-                self.walk.text(text.as_bytes())?;
+                self.reading.walk.text(text.as_bytes())?;
                 visit_number_text(text, wide, visitor)
             }
             _ => Err(self.invalid_type(&visitor)),
@@ -431,75 +418,238 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
 
 // --- arrays -----------------------------------------------------------------
 
-struct Elements<'de, 'w, M> {
-    iter: ArrayIter<'de, M>,
-    next: usize,
-    walk: &'w Walk,
-    left: u16,
+/// A value as two words, which functions answer in registers: its cell, and its position and
+/// tag. The tag is that of a hole where there is none.
+type Words = (u64, u64);
+
+#[inline(always)]
+fn words(Raw { cell, position, tag }: Raw) -> Words {
+    (cell, u64::from(position) | u64::from(tag) << 32)
 }
 
-impl<'de, M: Mode> Elements<'de, '_, M> {
-    /// The next element; as in [`Place::array`], one copy for all visitors.
+#[inline(always)]
+fn raw((cell, rest): Words) -> Raw {
+    Raw { cell, position: rest as u32, tag: (rest >> 32) as u8 }
+}
+
+struct Elements<'p, 'de, 'w, M> {
+    array: &'p Place<'de, 'w, M>,
+    elements: column::Elements,
+    next: u32,
+    left: u16,
+    error: Option<Error>,
+}
+
+impl<'p, 'de, 'w, M: Mode> Elements<'p, 'de, 'w, M> {
+    /// To be begun where it stays: what a function answers is copied.
+    #[inline]
+    fn new(array: &'p Place<'de, 'w, M>) -> Self {
+        Elements { array, elements: column::Elements::NONE, next: 0, left: 0, error: None }
+    }
+
+    // Not inlined: visitors are many, and each would have its copy. And frames of recursive
+    // functions stay small in unoptimised builds.
     #[inline(never)]
-    fn take(&mut self) -> Option<Result<Value<'de, M>, Error>> {
-        let element = M::item_result(self.iter.next()?);
-        Some(element.and_then(|value| self.walk.value().map(|()| value)))
+    fn begin(&mut self) -> Result<()> {
+        let Place { value, reading, left } = self.array;
+        let Raw { cell, tag, .. } = value.raw();
+        let (bytes, at) = (value.document(), cell as u32);
+        let known = match row_of(cell).filter(|_| tag == TAG_ARRAY) {
+            Some(row) => reading.known.arrays(bytes, at).and_then(|arrays| arrays.get(bytes, row)),
+            None => None,
+        };
+        self.elements = match known {
+            Some(elements) => elements,
+            None => self.array.held(value.array())?.elements(),
+        };
+        self.left = reading.walk.descend(*left, at.into(), 0)?;
+        Ok(())
+    }
+
+    /// The next element, in registers. As in `begin`, one copy for all visitors.
+    #[inline(never)]
+    fn advance(&mut self) -> Words {
+        if self.next >= self.elements.count {
+            return words(Raw::HOLE);
+        }
+        let element = self.elements.element_inlined(self.array.value.document(), self.next);
+        self.next += 1;
+        match element {
+            Ok(element) => match self.array.reading.walk.value() {
+                Ok(()) => words(element),
+                Err(error) => self.fail(error),
+            },
+            Err(error) => self.fail(error),
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error) -> Words {
+        self.error = Some(error);
+        words(Raw::HOLE)
+    }
+
+    fn left(&self) -> usize {
+        (self.elements.count - self.next) as usize
+    }
+
+    #[cold]
+    fn end<T>(&mut self) -> Result<Option<T>> {
+        match self.error.take() {
+            Some(error) => Err(SerdeError::from(error).below_index(self.next as usize - 1)),
+            None => Ok(None),
+        }
     }
 }
 
-impl<'de, M: Mode> SeqAccess<'de> for Elements<'de, '_, M> {
+impl<'de, M: Mode> SeqAccess<'de> for Elements<'_, 'de, '_, M> {
     type Error = SerdeError;
 
     #[inline]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        let Some(found) = self.take() else { return Ok(None) };
-        let index = self.next;
-        self.next += 1;
-        let element = match found {
-            Ok(value) => seed.deserialize(Place { value, walk: self.walk, left: self.left }),
-            Err(error) => Err(error.into()),
-        };
-        match element {
+        let found = raw(self.advance());
+        if found.tag == TAG_HOLE {
+            return self.end();
+        }
+        let Place { value, reading, .. } = self.array;
+        match seed.deserialize(Place { value: value.another(found), reading, left: self.left }) {
             Ok(element) => Ok(Some(element)),
-            Err(error) => Err(error.below_index(index)),
+            Err(error) => Err(error.below_index(self.next as usize - 1)),
         }
     }
 
     /// Exact: the data was seen to lie in the document, so the count is bounded by its bits.
     fn size_hint(&self) -> Option<usize> {
-        Some(self.iter.len())
+        Some(self.left())
     }
 }
 
 // --- objects ----------------------------------------------------------------
 
-struct Members<'de, 'w, M> {
-    iter: Fields<'de, M>,
-    /// The member whose key was taken last.
-    member: Option<(&'de str, Value<'de, M>)>,
-    walk: &'w Walk,
+struct Members<'p, 'de, 'w, M> {
+    object: &'p Place<'de, 'w, M>,
+    /// A table that is known, with the row and the next column. Other objects have `iter`.
+    rows: Option<&'w Rows<'de>>,
+    row: u32,
+    next: u32,
+    iter: Option<Fields<'de, M>>,
     left: u16,
+    /// The last member that was met.
+    key: Option<&'de str>,
+    found: Words,
+    error: Option<Error>,
 }
 
-impl<'de, M: Mode> Members<'de, '_, M> {
-    /// The next member's key; as in [`Place::array`], one copy for all visitors.
+impl<'p, 'de, 'w, M: Mode> Members<'p, 'de, 'w, M> {
+    /// To be begun where it stays.
+    #[inline]
+    fn new(object: &'p Place<'de, 'w, M>) -> Self {
+        let found = words(Raw::HOLE);
+        let (rows, iter, key, error) = (None, None, None, None);
+        Members { object, rows, row: 0, next: 0, iter, left: 0, key, found, error }
+    }
+
     #[inline(never)]
-    fn take(&mut self) -> Option<Result<&'de str, Error>> {
-        let member = M::item_result(self.iter.next()?);
-        Some(member.and_then(|(key, value)| {
-            self.member = Some((key, value));
-            self.walk.member(key).map(|()| key)
-        }))
+    fn begin(&mut self) -> Result<()> {
+        let Place { value, reading, left } = self.object;
+        let Raw { cell, tag, .. } = value.raw();
+        let at = cell as u32;
+        if let Some(row) = row_of(cell)
+            && tag == TAG_OBJECT
+            && let Some(rows) = reading.known.rows::<M>(value.document(), at)
+            && rows.has(row)
+        {
+            (self.rows, self.row) = (Some(rows), row);
+            self.left = reading.walk.descend(*left, at.into(), rows.len())?;
+            return Ok(());
+        }
+        let object = self.object.held(value.object())?;
+        self.left = reading.walk.descend(*left, at.into(), object.places())?;
+        let iter = self.iter.insert(object.iter_uncounted());
+        if !object.is_row() && iter.len() != object.len() {
+            // A damaged header: its entries are not to be had.
+            return Err(Error::new(ErrorKind::BadCount, at.into()).into());
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next member, and answers its key. As in `begin`, one copy for all
+    /// visitors.
+    #[inline(never)]
+    fn advance(&mut self) -> Option<&'de str> {
+        let key = match self.rows {
+            Some(rows) => self.in_row(rows)?,
+            None => match M::item_result(self.iter.as_mut()?.next()?) {
+                Ok((key, value)) => {
+                    self.found = words(value.raw());
+                    key
+                }
+                Err(error) => return self.fail(error),
+            },
+        };
+        if let Err(error) = self.object.reading.walk.member(key) {
+            return self.fail(error);
+        }
+        self.key = Some(key);
+        self.key
+    }
+
+    #[inline(always)]
+    fn in_row(&mut self, rows: &'w Rows<'de>) -> Option<&'de str> {
+        let bytes = self.object.value.document();
+        loop {
+            let (key, column) = rows.column(self.next as usize)?;
+            self.next += 1;
+            match column.element_inlined(bytes, self.row) {
+                Ok(Raw { tag: TAG_HOLE, .. }) => {}
+                Ok(found) => {
+                    self.found = words(found);
+                    return Some(key);
+                }
+                Err(error) => return self.fail(error),
+            }
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: Error) -> Option<&'de str> {
+        self.error = Some(error);
+        None
+    }
+
+    #[inline]
+    fn next_key(&mut self) -> Result<Option<&'de str>> {
+        match self.advance() {
+            Some(key) => Ok(Some(key)),
+            None => self.error.take().map_or(Ok(None), |error| Err(error.into())),
+        }
+    }
+
+    /// The value of the last member.
+    #[inline]
+    fn place(&self) -> Place<'de, 'w, M> {
+        let Place { value, reading, .. } = self.object;
+        Place { value: value.another(raw(self.found)), reading, left: self.left }
+    }
+
+    fn is_at_end(&mut self) -> bool {
+        self.advance().is_none() && self.error.is_none()
+    }
+
+    fn most(&self) -> usize {
+        match (self.rows, &self.iter) {
+            (Some(rows), _) => rows.len() - self.next as usize,
+            (None, iter) => iter.as_ref().map_or(0, |iter| iter.len()),
+        }
     }
 }
 
-impl<'de, M: Mode> MapAccess<'de> for Members<'de, '_, M> {
+impl<'de, M: Mode> MapAccess<'de> for Members<'_, 'de, '_, M> {
     type Error = SerdeError;
 
     #[inline]
     fn next_key_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        let Some(key) = self.take() else { return Ok(None) };
-        let key = key?;
+        let Some(key) = self.next_key()? else { return Ok(None) };
         match seed.deserialize(KeyText(key)) {
             Ok(key) => Ok(Some(key)),
             Err(error) => Err(error.below_key(key)),
@@ -508,16 +658,15 @@ impl<'de, M: Mode> MapAccess<'de> for Members<'de, '_, M> {
 
     #[inline]
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
-        let Some((key, value)) = self.member.take() else {
+        let Some(key) = self.key.take() else {
             return Err(SerdeError::custom("a value was asked for before its key"));
         };
-        let place = Place { value, walk: self.walk, left: self.left };
-        seed.deserialize(place).map_err(|error| error.below_key(key))
+        seed.deserialize(self.place()).map_err(|error| error.below_key(key))
     }
 
     /// Exact but for rows with missing members, and bounded by the bytes of the entries.
     fn size_hint(&self) -> Option<usize> {
-        Some(self.iter.len())
+        Some(self.most())
     }
 }
 
@@ -688,7 +837,9 @@ macro_rules! from_the_top {
                 ) -> Result<V::Value> {
                     let Nested { value, nesting } = self;
                     let walk = Walk::new(value.document(), nesting);
-                    let place = Place { value, walk: &walk, left: walk.nesting() };
+                    let left = walk.nesting();
+                    let reading = Reading { walk, known: Known::default() };
+                    let place = Place { value, reading: &reading, left };
                     place.$method($($argument,)* visitor)
                 }
             )+

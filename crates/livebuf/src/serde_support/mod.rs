@@ -2,6 +2,7 @@
 
 pub(crate) mod de;
 pub(crate) mod extended;
+mod known;
 pub(crate) mod raw_json;
 pub(crate) mod ser;
 mod values;

@@ -36,6 +36,12 @@ impl<'a, M: Mode> Array<'a, M> {
         (self.mode, self.bytes, self.elements)
     }
 
+    #[cfg(feature = "serde")]
+    #[inline]
+    pub(crate) fn elements(&self) -> Elements {
+        self.elements
+    }
+
     /// Count of elements.
     ///
     /// ```

@@ -462,6 +462,13 @@ impl<'a, M: Mode> Value<'a, M> {
         self.raw
     }
 
+    /// Another value of the same document.
+    #[cfg(feature = "serde")]
+    #[inline]
+    pub(crate) fn another(&self, raw: Raw) -> Self {
+        Value { raw, ..*self }
+    }
+
     pub(crate) fn document(&self) -> &'a [u8] {
         self.bytes
     }

@@ -920,6 +920,63 @@ fn every_single_byte_change() {
     }
 }
 
+/// Rows and arrays of columns, more than are looked at one by one.
+fn rows_of_all_kinds() -> DocBuf {
+    let rows: Vec<serde_json::Value> = (0..24)
+        .map(|row: u32| {
+            let mut value = serde_json::json!({
+                "id": row,
+                "at": [row, f64::from(row) + 0.5],
+                "name": format!("lap {}", row % 3),
+                "inner": {"x": row % 2 == 0, "list": vec![row; row as usize % 3]},
+                "parts": (0..row % 4).map(|part| serde_json::json!({"n": part})).collect::<Vec<_>>(),
+            });
+            if row % 5 == 0 {
+                value["inner"] = serde_json::Value::Null;
+            }
+            if row % 7 == 0 {
+                value.as_object_mut().unwrap().remove("parts");
+            }
+            value
+        })
+        .collect();
+    to_doc(&rows).unwrap()
+}
+
+/// All elements at once, where columns are looked up once, and one by one, where they are not.
+fn read_at_once_and_one_by_one(bytes: &[u8]) -> Option<Vec<serde_json::Value>> {
+    let rows: Vec<serde_json::Value> = from_slice(bytes).ok()?;
+    let array = Doc::open(bytes).unwrap().root().as_array().unwrap().unwrap();
+    for (element, row) in array.iter().zip(&rows) {
+        assert_eq!(from_value::<serde_json::Value>(element.unwrap()).unwrap(), *row);
+    }
+    Some(rows)
+}
+
+#[test]
+fn rows_read_at_once_are_those_read_one_by_one() {
+    let doc = rows_of_all_kinds();
+    let rows = read_at_once_and_one_by_one(doc.as_bytes()).unwrap();
+    assert_eq!(rows[7]["at"], serde_json::json!([7, 7.5]));
+    assert_eq!((&rows[5]["inner"], rows[7].get("parts")), (&serde_json::Value::Null, None));
+    assert_eq!(rows[23]["parts"][2]["n"], 2);
+    // So are rows of a document that was edited, and of one that is damaged.
+    let mut edited = rows_of_all_kinds();
+    edited.set_pointer("/3/further", 5).unwrap();
+    assert_eq!(read_at_once_and_one_by_one(edited.as_bytes()).unwrap()[3]["further"], 5);
+    let mut bytes = doc.to_vec();
+    for at in 0..bytes.len() {
+        let kept = bytes[at];
+        for value in [0, 1, 0x80, 0xFF, kept ^ 1, kept.wrapping_add(8)] {
+            bytes[at] = value;
+            if Doc::open(&bytes).is_ok() {
+                read_at_once_and_one_by_one(&bytes);
+            }
+        }
+        bytes[at] = kept;
+    }
+}
+
 /// Arrays in arrays, each of which holds the next one twice.
 fn doubling(levels: usize) -> Vec<u8> {
     let mut encoder = Encoder::new();
