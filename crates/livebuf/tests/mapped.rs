@@ -3,7 +3,7 @@
 #![cfg(all(feature = "std", unix, not(miri)))]
 
 use livebuf::mapped::{self, FileEdit, FileStorage, MappedFile, MappedStorage};
-use livebuf::{DocBuf, Editor, Error, ErrorKind, New, Storage};
+use livebuf::{DocBuf, Editor, Error, ErrorKind, New, Storage, json};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -751,4 +751,48 @@ fn a_full_disk_is_an_error() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
     assert!(text.contains("1 passed"), "{text}");
+}
+
+/// Writes into a file, as another process would, when an edit begins to write.
+struct Meddler {
+    file: fs::File,
+    at: Option<u64>,
+}
+
+impl livebuf::Observer for Meddler {
+    fn write(&mut self, _: u64, _: &[u8], _: &[u8]) {
+        if let Some(at) = self.at.take() {
+            std::os::unix::fs::FileExt::write_at(&self.file, &[0xFF], at).unwrap();
+        }
+    }
+}
+
+#[test]
+fn text_that_changes_while_it_is_copied_ends_the_edit() {
+    let place = Place::new("meddler");
+    let ascii = "x".repeat(300);
+    let run: Vec<String> = (0..200).map(|row| format!("ü text {row} of a run")).collect();
+    let texts: [(DocBuf, &[u8]); 6] = [
+        (json!(["a text of more than seven bytes"]), b"a text"),
+        (json!({"a key of more than seven bytes": 1}), b"a key"),
+        (json!({"x": "short", "y": [1]}), b"short"),
+        (json!({ascii.as_str(): 1, "other": 2}), b"other"),
+        (json!([{"x": run.clone()}]), "ü text 70".as_bytes()),
+        (livebuf::to_doc(&["one of few texts", "another of them"].repeat(40)).unwrap(), b"one of"),
+    ];
+    for (source, found) in texts {
+        let path = place.file("source.lbuf", source.as_bytes());
+        let at = source.as_bytes().windows(found.len()).position(|part| part == found).unwrap();
+        let mapped = MappedFile::open(&path).unwrap();
+        let view = mapped.doc().unwrap();
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        let meddler = Meddler { file, at: None };
+        let mut doc = Editor::create_with(livebuf::VecStorage::default(), meddler).unwrap();
+        let root = doc.set_root(New::object(1)).unwrap().unwrap();
+        doc.observer_mut().at = Some(at as u64);
+        let error = doc.set(root, "copy", view.root()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::BadText | ErrorKind::Broken), "{error}");
+        assert!(!doc.is_trusted() && doc.valid().is_err());
+        assert_eq!(doc.set(root, "next", 1).unwrap_err().kind(), ErrorKind::Broken);
+    }
 }

@@ -764,6 +764,23 @@ impl Elements {
         Ok(Some(if null { Gap::Null } else { Gap::Missing }))
     }
 
+    /// How many slots are without a value, of all that [`count`](Self::count) counts.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn count_gaps(&self, bytes: &[u8]) -> Result<u64> {
+        let (first, end) = (u64::from(self.first), u64::from(self.first) + u64::from(self.count));
+        if self.gaps == GAPS_NONE || self.count == 0 {
+            return Ok(0);
+        }
+        let (start, last) = (first / 8, (end - 1) / 8);
+        let bits = slice(bytes, self.bits_at(bytes)? + start, last - start + 1)?;
+        let mut with: u64 = bits.iter().map(|byte| u64::from(byte.count_ones())).sum();
+        // The bits before the first slot, and behind the last one.
+        let before = bits.first().map_or(0, |byte| byte & !(0xFF << (first % 8)) as u8);
+        let behind = bits.last().map_or(0, |byte| u16::from(*byte) >> ((end - 1) % 8 + 1));
+        with -= u64::from(before.count_ones() + behind.count_ones());
+        Ok(u64::from(self.count).saturating_sub(with))
+    }
+
     /// Element `index` (the caller compared it with the count). Its tag is [`TAG_HOLE`]
     /// where a row of a table has no such field.
     pub(crate) fn element(&self, bytes: &[u8], index: u32) -> Result<Raw> {

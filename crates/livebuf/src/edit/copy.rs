@@ -19,7 +19,9 @@ use crate::block::tensor::{Form, check_tensor};
 use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further, holds_references};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice, text};
-use crate::format::cell::{Needle, shared_span, span_at_position, span_bytes, span_offset};
+use crate::format::cell::{
+    Needle, shared_span, span_at_position, span_bytes, span_inline, span_offset,
+};
 use crate::format::extended::is_extended_span;
 use crate::format::layout::*;
 use crate::format::number::is_json_number;
@@ -280,7 +282,11 @@ impl<'v> Copier<'v> {
                 return Err(Error::new(ErrorKind::BadNumber, offset));
             }
         }
-        Ok((raw.tag, span(sink, bytes, true)?))
+        let cell = match raw.tag {
+            TAG_STRING | TAG_NUMBER => text_span(sink, bytes, true)?,
+            _ => span(sink, bytes, true)?,
+        };
+        Ok((raw.tag, cell))
     }
 
     /// Copies a container. `to`: its copy, where it was made with the one around it. Returns
@@ -423,7 +429,7 @@ impl<'v> Copier<'v> {
             To::Map(_) if self.avoid.is_some() => {}
             To::Map(map) => {
                 let key = pair.from.key(self.source, index)?.unwrap_or_default();
-                let key_cell = span(sink, key, true)?;
+                let key_cell = text_span(sink, key, true)?;
                 add_entry(sink, map, key_cell, value);
             }
             To::Record(record) => {
@@ -844,11 +850,22 @@ impl<'v> Copier<'v> {
         let count = bytes.len() as u32;
         let data = if count == 0 { 0 } else { sink.carve(from.column.data_size(count)) };
         let run = Elements::new(copy.entries_at() as u32, from.column, count, count, data);
-        sink.write(|editor, _| {
+        sink.try_write(|editor, _| {
             run.write_header(&mut editor.space);
             editor.space.write(data as u64, bytes);
-        });
-        Ok(())
+            // Its ends were copied before. As in `text_span`, texts are checked where they are now.
+            let bytes = editor.space.bytes();
+            if slice(bytes, data.into(), count.into())?.is_ascii() {
+                return Ok(());
+            }
+            (0..copy.count).try_for_each(|slot| {
+                if copy.gap(bytes, slot)?.is_none() {
+                    let raw = copy.slot(bytes, slot)?;
+                    text(span_bytes(bytes, raw.cell, 0)?, span_offset(raw.cell, 0))?;
+                }
+                Ok(())
+            })
+        })
     }
 
     /// Copies the bitmaps of a column's gaps.
@@ -1026,6 +1043,21 @@ impl<'v> Copier<'v> {
     }
 }
 
+/// Copies text, and checks it where it is now: a source may be memory that others write, and may
+/// have changed since the first run checked it.
+fn text_span<K: Sink>(sink: &mut K, source: &[u8], owned: bool) -> Result<u64> {
+    let cell = span(sink, source, owned)?;
+    if sink.writes() {
+        let inline = cell.to_le_bytes();
+        let copy = match span_inline(cell) {
+            Some(length) => &inline[..length],
+            None => span_bytes(sink.bytes(), cell, 0)?,
+        };
+        text(copy, span_offset(cell, 0))?;
+    }
+    Ok(cell)
+}
+
 /// A shape here that begins with these keys, found or made. A shape that is there now may be gone
 /// in the run that writes. So bytes for a new one are counted.
 fn copied_shape<'k, K: Sink>(
@@ -1056,7 +1088,7 @@ fn copied_shape<'k, K: Sink>(
     let mut shape = new_shape(sink, count, 0);
     for (at, index) in (0..).zip(keys.iter()) {
         let key = key(index)?;
-        let cell = span(sink, key, false)?;
+        let cell = text_span(sink, key, false)?;
         sink.write(|editor, _| {
             let fingerprint = Needle::new(key).fingerprint;
             shape = shape::put_key(&mut editor.space, shape, at, cell, fingerprint);

@@ -79,8 +79,14 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         }
         let mut copy = Editor::open_unvalidated(storage)?;
         copy.set_limits(*self.space.limits());
-        copy.space.trusted = self.space.trusted;
-        copy.space.clean_list = self.space.clean_list;
+        if S::EXCLUSIVE.holds() || !T::EXCLUSIVE.holds() {
+            copy.space.trusted = self.space.trusted;
+            copy.space.clean_list = self.space.clean_list;
+        } else if self.space.trusted {
+            // Others may have written the source since it was validated. A copy that is damaged
+            // is not trusted.
+            let _ = copy.validate();
+        }
         Ok(copy)
     }
 }

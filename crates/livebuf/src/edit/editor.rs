@@ -696,18 +696,11 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// The end of an edit: gives space back where very much is free. The edit that frees it does
     /// so, never a later one. A later one may set a number, and is expected to change few bytes.
     ///
-    /// An edit fails here if the undo log could not hold what it overwrites.
+    /// An edit fails here if it ended half way, or if the undo log could not hold what it
+    /// overwrites.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn finish(&mut self) -> Result<()> {
-        if !self.space.must_squeeze {
-            return Ok(());
-        }
-        if S::UNDO {
-            return self.finish_otherwise();
-        }
-        #[cfg(feature = "alloc")]
-        self.squeeze();
-        Ok(())
+        if self.space.must_squeeze { self.finish_otherwise() } else { Ok(()) }
     }
 
     #[cold]
@@ -731,9 +724,10 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     /// The end of an edit that makes room. Squeezing would take that again: the old place that
     /// it left counts when something is removed.
     pub(super) fn finish_growing(&mut self) -> Result<()> {
-        let finished = self.finish_in_place();
-        self.space.must_squeeze = false;
-        finished
+        match core::mem::take(&mut self.space.must_squeeze) {
+            true => self.space.editable(),
+            false => Ok(()),
+        }
     }
 
     /// Makes a home lead to a block that moved. Frees the old block.

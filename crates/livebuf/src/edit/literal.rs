@@ -356,7 +356,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     #[inline(never)]
     fn build_rest(&mut self, new: &New<'_>, extent: &mut Extent) -> (u8, u64) {
         rest(&mut writer(self, extent), new, 0).unwrap_or_else(|error| {
-            // Another document changed since it was measured.
+            // Another document changed since it was measured. The edit is refused at its end.
             self.space.set_broken(error);
             (TAG_NULL, 0)
         })

@@ -102,9 +102,16 @@ pub(super) fn add_entry<K: Sink>(sink: &mut K, map: u32, key_cell: u64, (tag, ce
             Some(length) => Ok(&inline[..length]),
             None => span_bytes(bytes, key_cell, 0),
         };
-        let Ok(map) = Map::load(bytes, map as u64) else { return };
-        if let Ok(map::Place::New(plan)) = key.and_then(|key| map::plan_insert(bytes, &map, key)) {
-            map::insert(space, &map, &plan.without_hash(), key_cell, tag, cell, extent);
+        let place = Map::load(bytes, map as u64)
+            .and_then(|map| Ok((map, map::plan_insert(bytes, &map, key?)?)));
+        match place {
+            Ok((map, map::Place::New(plan))) => {
+                map::insert(space, &map, &plan.without_hash(), key_cell, tag, cell, extent);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                space.set_broken(error);
+            }
         }
     });
 }

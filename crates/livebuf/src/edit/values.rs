@@ -108,7 +108,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// # Errors
     /// [`ErrorKind::StaleHandle`], [`ErrorKind::WrongType`], or what is damaged; space,
-    /// where elements of a list must become arrays first. Nothing is removed then.
+    /// where elements of a list must become arrays first, or texts of a run cells. Nothing is
+    /// removed then, but elements may have moved. In a [transaction](Self::transaction) all stays
+    /// as it was.
     ///
     /// ```
     /// let mut doc = livebuf::json!([3, null, 1, null, 2]);
@@ -225,7 +227,7 @@ mod owned {
         /// [swaps](Self::swap).
         ///
         /// # Errors
-        /// As [`retain`](Self::retain).
+        /// As [`retain`](Self::retain): where space is short, some elements may have moved.
         ///
         /// ```
         /// let mut doc = livebuf::json!([{"name": "Grace"}, {"name": "Ada"}]);

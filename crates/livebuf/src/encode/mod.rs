@@ -52,7 +52,7 @@ use stack::{
     TAG_WAITING_SIZE,
 };
 use tensors::write_tensor;
-use texts::settle;
+use texts::{Repeats, settle};
 
 /// With fewer elements, memory that grows step by step costs nothing to speak of.
 const MANY_ELEMENTS: usize = 256;
@@ -786,6 +786,10 @@ impl<S: Storage> Encoder<S> {
     fn end_outermost(&mut self) -> Result<()> {
         (self.awaited, self.outermost) = (0, None);
         self.texts.write_rest(&mut self.out)?;
+        if self.options.tables {
+            // That texts did not repeat here says nothing of those of the next array.
+            self.texts.repeats = Repeats::NEW;
+        }
         self.tensors.clear();
         self.shred.stop();
         Ok(())

@@ -74,7 +74,8 @@ const SHORTEST_PAUSE: u32 = 1 << 6;
 const LONGEST_PAUSE: u32 = 1 << 14;
 
 impl Repeats {
-    const NEW: Repeats = Repeats { pause: 0, next: SHORTEST_PAUSE, searched: 0, found: false };
+    pub(super) const NEW: Repeats =
+        Repeats { pause: 0, next: SHORTEST_PAUSE, searched: 0, found: false };
 
     #[inline]
     pub(super) fn skip(&mut self) -> bool {

@@ -295,7 +295,18 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
         self.refuses = true;
         self.storage.abandon();
+        // So the edit's end asks whether it ended half way.
+        self.must_squeeze = true;
         error
+    }
+
+    /// An edit cannot do what it planned: by a fault of ours, or since memory changed that nobody
+    /// else may write. It is refused at its end, and all further ones.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fault(&mut self, at: u64) {
+        debug_assert!(self.refuses, "an edit cannot do what it planned at {at}");
+        self.set_broken(Error::new(ErrorKind::OutOfBounds, at));
     }
 
     /// Refuses edits of a read-only storage, and those after an edit that ended half way or did
@@ -583,7 +594,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
                 }
                 place.copy_from_slice(new);
             }
-            None => debug_assert!(false, "write outside the document at {offset}"),
+            None => self.fault(offset),
         }
     }
 
@@ -635,8 +646,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         self.storage.will_change(target, length);
         let bytes = self.storage.bytes_mut();
         if from + count > bytes.len() || to + count > bytes.len() {
-            debug_assert!(false, "move outside the document at {source}");
-            return;
+            return self.fault(source);
         }
         if !O::ACTIVE {
             bytes.copy_within(from..from + count, to);
@@ -691,7 +701,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
         let start = offset as usize;
         match self.storage.bytes_mut().get_mut(start..start + length as usize) {
             Some(place) => place.fill(0),
-            None => debug_assert!(false, "zeroing outside the document at {offset}"),
+            None => self.fault(offset),
         }
     }
 
@@ -876,8 +886,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(crate) fn finish(&mut self, extent: Extent) {
         let Extent { cursor, end, gap, .. } = extent;
-        debug_assert!(cursor <= end || self.refuses);
-        if cursor < end || gap.1 > 0 {
+        if cursor != end || gap.1 > 0 {
             self.give_back(cursor..end, gap);
         }
     }
@@ -885,7 +894,10 @@ impl<S: Storage, O: Observer> Space<S, O> {
     #[cold]
     #[inline(never)]
     fn give_back(&mut self, rest: Range<u64>, gap: (u64, u64)) {
-        if !rest.is_empty() {
+        if rest.start > rest.end {
+            // More was cut than was taken.
+            self.fault(rest.end);
+        } else if !rest.is_empty() {
             self.free(rest.start, rest.end - rest.start);
         }
         if gap.1 > 0 {

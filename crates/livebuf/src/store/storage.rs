@@ -42,6 +42,11 @@ pub trait Storage {
     /// True where every byte that was never written is zero.
     const ZEROED: bool;
 
+    /// Says that the storage is [`Exclusive`], where one is not asked for by its type. Only this
+    /// crate can name the answer.
+    #[doc(hidden)]
+    const EXCLUSIVE: sealed::Claim = sealed::Claim::NO;
+
     /// True where the storage never grows. An editor then allocates nothing, and so it
     /// remembers fewer edits for its handles (see [`NodeId`](crate::NodeId)).
     const FIXED: bool = false;
@@ -120,6 +125,19 @@ pub trait Exclusive: Storage + sealed::Sealed {}
 mod sealed {
     /// Keeps foreign storage from claiming what unchecked text relies on.
     pub trait Sealed {}
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Claim(bool);
+
+    impl Claim {
+        pub(crate) const NO: Claim = Claim(false);
+        pub(in crate::store) const YES: Claim = Claim(true);
+
+        pub(crate) fn holds(self) -> bool {
+            self.0
+        }
+    }
+
     impl Sealed for &mut [u8] {}
     impl Sealed for super::Undoable<'_> {}
     #[cfg(feature = "alloc")]
@@ -131,6 +149,7 @@ mod sealed {
 /// A fixed buffer of the caller's: it never allocates, and says what is missing.
 impl Storage for &mut [u8] {
     const ZEROED: bool = false;
+    const EXCLUSIVE: sealed::Claim = sealed::Claim::YES;
     const FIXED: bool = true;
     const UNDO: bool = false;
     // Without transactions nothing is watched.
@@ -173,6 +192,7 @@ pub struct Undoable<'b>(pub &'b mut [u8]);
 
 impl Storage for Undoable<'_> {
     const ZEROED: bool = false;
+    const EXCLUSIVE: sealed::Claim = sealed::Claim::YES;
     const FIXED: bool = true;
 
     #[inline]
@@ -279,6 +299,7 @@ mod vec {
 
     impl Storage for VecStorage {
         const ZEROED: bool = true;
+        const EXCLUSIVE: super::sealed::Claim = super::sealed::Claim::YES;
         const SEALS: bool = true;
 
         #[inline]
@@ -342,6 +363,7 @@ mod vec {
     impl Storage for Vec<u8> {
         /// What lies behind a document in given bytes may be anything.
         const ZEROED: bool = false;
+        const EXCLUSIVE: super::sealed::Claim = super::sealed::Claim::YES;
 
         #[inline]
         fn bytes(&self) -> &[u8] {

@@ -222,10 +222,12 @@ impl<'a, M: Mode> Column<'a, M> {
             }
         };
         let text = |raw| M::result(super::Value::new(self.mode, self.bytes, raw).as_str());
-        let whole = self.elements.gaps == GAPS_NONE && self.above.is_none();
-        match self.coded()?.filter(|_| whole) {
+        match self.coded()?.filter(|_| self.above.is_none()) {
             Some(dictionary) => {
+                // Slots without a text have the code 0.
+                let mut without = self.elements.count_gaps(self.bytes)?;
                 for (code, count) in (0..).zip(dictionary.codes.counts()) {
+                    let count = count.saturating_sub(core::mem::take(&mut without));
                     if count > 0
                         && let Some(text) = text(dictionary.texts.raw(code)?)?
                     {

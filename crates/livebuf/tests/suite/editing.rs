@@ -696,6 +696,48 @@ fn a_copy_in_other_storage_is_as_trusted_as_its_original() {
     );
 }
 
+/// Memory whose bytes become others without the editor's doing.
+struct Changing {
+    now: Vec<u8>,
+    later: Vec<u8>,
+    is_later: std::cell::Cell<bool>,
+}
+
+impl Storage for Changing {
+    const ZEROED: bool = false;
+
+    fn bytes(&self) -> &[u8] {
+        if self.is_later.get() { &self.later } else { &self.now }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.now
+    }
+
+    fn grow(&mut self, capacity: u64) -> livebuf::Result<()> {
+        self.now.resize(capacity as usize, 0);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_copy_of_memory_that_others_write_is_validated() {
+    let now = json!(["a text of more than seven bytes"]).to_vec();
+    for wrong in [false, true] {
+        let mut later = now.clone();
+        if wrong {
+            let at = later.windows(6).position(|bytes| bytes == b"a text").unwrap();
+            later[at] = 0xFF;
+        }
+        let storage = Changing { now: now.clone(), later, is_later: false.into() };
+        let mut doc = Editor::open_unvalidated(storage).unwrap();
+        doc.validate().unwrap();
+        doc.storage().is_later.set(true);
+        let copy = doc.copy_to(VecStorage::default()).unwrap();
+        assert_eq!((copy.is_trusted(), copy.valid().is_ok()), (!wrong, !wrong));
+    }
+}
+
 /// Whole documents, bytes of any kind and keys by reference can be stored.
 #[test]
 fn plain_rust_values_are_stored() {

@@ -1,6 +1,6 @@
 //! Reading: coercions, look-ups, order, ranges, typed columns.
 
-use livebuf::{ColumnType, Doc, DocBuf, Encoder, ErrorKind, Key, Kind, json};
+use livebuf::{ColumnType, Doc, DocBuf, Encoder, ErrorKind, Key, Kind, New, json};
 
 fn encode(events: impl FnOnce(&mut Encoder) -> livebuf::Result<()>) -> DocBuf {
     let mut encoder = Encoder::new();
@@ -445,5 +445,39 @@ fn texts_of_runs_have_their_bytes() {
         }
         let stats = doc.doc().stats().unwrap();
         assert_eq!((stats.text, stats.garbage), (all.next_multiple_of(8), 0));
+    }
+}
+
+/// Texts of a dictionary are counted by their codes, gaps or not.
+#[test]
+fn texts_are_counted_beside_gaps() {
+    let name = |row: usize| ["first sensor", "second sensor", "third sensor"][row % 3];
+    let value = |row: usize| if row % 7 == 3 { New::Null } else { New::Str(name(row)) };
+    let mut doc = DocBuf::new().unwrap();
+    let root = doc.set_root(New::array(0)).unwrap().unwrap();
+    for list in 0..40 {
+        let inner = doc.push(root, New::array(0)).unwrap().unwrap();
+        for row in 0..10 + list % 3 {
+            doc.push(inner, value(7 * list + row)).unwrap();
+        }
+    }
+    doc.compact().unwrap();
+    let doc = doc.valid().unwrap();
+    let lists = doc.root().as_array().unwrap().as_column();
+    let all = lists.elements().unwrap();
+    assert!(all.dictionary().is_some() && !all.has_no_gaps());
+    let columns = (0..40).map(|list| {
+        let value = doc.root().as_array().unwrap().get(list).unwrap();
+        value.as_array().unwrap().as_column()
+    });
+    for column in columns.chain([all]) {
+        let mut expected = std::collections::BTreeMap::new();
+        for text in column.iter().filter_map(|value| value?.as_str()) {
+            *expected.entry(text).or_insert(0) += 1;
+        }
+        assert_eq!(
+            column.counts().into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+            expected
+        );
     }
 }

@@ -205,6 +205,49 @@ fn texts_that_do_not_repeat_pause_the_search() {
     assert_eq!(copies(1024 + 64 + 60), 1);
 }
 
+/// A long array of different texts made the next array forget equal ones: its dictionary had
+/// hundreds of texts, of which three differed.
+#[test]
+fn texts_of_one_array_do_not_pause_the_search_in_the_next() {
+    let different = |encoder: &mut livebuf::Encoder| {
+        encoder.key("ids").unwrap();
+        encoder.begin_array().unwrap();
+        for number in 0..3_000 {
+            encoder.str(&format!("identifier {number}")).unwrap();
+        }
+        encoder.end_array().unwrap();
+    };
+    let repeating = |encoder: &mut livebuf::Encoder| {
+        encoder.key("names").unwrap();
+        encoder.begin_array().unwrap();
+        for number in 0..2_000 {
+            encoder.str(["first sensor", "second sensor", "third sensor"][number % 3]).unwrap();
+        }
+        encoder.end_array().unwrap();
+    };
+    let mut sizes = Vec::new();
+    for names_first in [true, false] {
+        let mut encoder = livebuf::Encoder::new();
+        encoder.begin_object().unwrap();
+        if names_first {
+            repeating(&mut encoder);
+        }
+        different(&mut encoder);
+        if !names_first {
+            repeating(&mut encoder);
+        }
+        encoder.end_object().unwrap();
+        let doc = encoder.finish().unwrap();
+        doc.doc().validate().unwrap();
+        let doc = doc.valid().unwrap();
+        let names = doc.pointer("/names").unwrap().as_array().unwrap();
+        assert_eq!(names.column_type(), livebuf::ColumnType::DictionaryU8);
+        assert_eq!(names.as_column().dictionary().unwrap().texts().len(), 3);
+        sizes.push(doc.as_bytes().len());
+    }
+    assert!(sizes[0].abs_diff(sizes[1]) < 16, "{sizes:?}");
+}
+
 /// Free space in the middle of a document that shrinks was not given back: up to 49 times
 /// what was live stayed used. Where more than three quarters are free, an edit squeezes the
 /// document. Handles follow, and the write hook sees it.
