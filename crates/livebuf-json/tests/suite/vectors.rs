@@ -169,6 +169,10 @@ fn encoded() -> Vec<(&'static str, String)> {
         .collect();
     // With a number among them they are cells.
     all.push(("texts_not_searched", format!("[{},0]", texts.join(","))));
+    // The pause ends with its array.
+    let again = r#"["a text that repeats","a text that repeats",0]"#;
+    let searched = format!(r#"{{"different":[{},0],"again":{again}}}"#, texts[..1024].join(","));
+    all.push(("texts_searched_again", searched));
     // Of arrays like these the first two become dictionaries: with nulls, and of eight slots. The
     // others do not: of seven slots, of texts that hardly repeat (a run), and with one that is too
     // long.
