@@ -2169,6 +2169,9 @@ livebuf_status livebuf_set_limits(livebuf_doc *doc, const livebuf_limits *limits
 /**
  * Whether freed bytes are zeroed. They are by default.
  *
+ * Text that several values share, or that is in a dictionary, is not freed when the last of them
+ * goes. To be rid of a secret, compact the document with `livebuf_compact`.
+ *
  * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY. Threads: an edit.
  */
 livebuf_status livebuf_set_wipe(livebuf_doc *doc, bool wipe);

@@ -788,6 +788,9 @@ pub unsafe extern "C" fn livebuf_set_limits(
 
 /// Whether freed bytes are zeroed. They are by default.
 ///
+/// Text that several values share, or that is in a dictionary, is not freed when the last of them
+/// goes. To be rid of a secret, compact the document with `livebuf_compact`.
+///
 /// Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY. Threads: an edit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn livebuf_set_wipe(doc: *mut livebuf_doc, wipe: bool) -> livebuf_status {

@@ -215,6 +215,9 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Whether freed bytes are zeroed (they are by default).
+    ///
+    /// Text that several values share, or that is in a dictionary, is not freed when the last of
+    /// them goes. To be rid of a secret, compact the document.
     pub fn set_wipe(&mut self, wipe: bool) {
         self.space.set_wipe(wipe);
     }
