@@ -546,7 +546,9 @@ impl<'a, M: Mode> Column<'a, M> {
     /// column and all below it, for the structs around it, and for the document's shapes.
     #[allow(unsafe_code)]
     pub unsafe fn assume_valid(&self) -> Column<'a, Valid> {
-        Column { bytes: self.bytes, elements: self.elements, above: self.above, mode: Valid(()) }
+        // SAFETY: the caller's promise.
+        let mode = unsafe { Valid::promised() };
+        Column { bytes: self.bytes, elements: self.elements, above: self.above, mode }
     }
 
     /// The column that keys lead to in the table of a struct column.
