@@ -106,8 +106,10 @@ pub(crate) enum Command {
     Validate(Validate),
     /// Show how many bytes each part of a document takes, and its size as JSON
     ///
-    /// Columns of tables are listed by their paths, in which * stands for each element of an
-    /// array: /users/*/age. (The other commands take an element's number there.)
+    /// Columns of tables, and arrays of one type outside of tables and lists, are listed by their
+    /// paths: /users/*/age. In these, * stands for each element of an array or each member of an
+    /// object. (The other commands take an element's number or a member's key there.) The largest
+    /// 200 are listed. With --json, all of tables are, and the largest 1,000 of other arrays.
     Stats(Stats),
     /// Print a document's bytes with their meaning
     Inspect(Inspect),

@@ -1,7 +1,7 @@
 //! Reading: single values, keys, validation, statistics.
 
 use crate::args::{Get, Keys, Stats, Validate};
-use crate::columns;
+use crate::columns::{self, Columns};
 use crate::convert::{is_printable, not_printed, print_options};
 use crate::failure::{Failure, Outcome, counted, grouped, is_damage, name};
 use crate::progress;
@@ -264,18 +264,21 @@ pub(crate) fn stats(args: &Stats) -> Outcome {
         ("garbage and padding", stats.garbage),
         ("used", stats.used),
     ];
-    let columns = if stats.table_count > 0 { columns::of(doc.root()) } else { Vec::new() };
+    let has_columns = stats.table_count > 0 || stats.array_count > 0;
+    let columns = if has_columns { columns::of(doc.root()) } else { Columns::default() };
     let mut out = Out::new();
     if args.json {
         let sizes: serde_json::Map<_, _> =
             sizes.map(|(what, bytes)| (what.to_owned(), bytes.into())).into_iter().collect();
-        let all = serde_json::json!({
+        let mut all = serde_json::json!({
             "bytes": sizes,
             "values": stats.values, "objects": stats.objects, "arrays": stats.array_count,
             "depth": stats.depth, "tables": stats.table_count,
             "json_bytes": json.ok(),
-            "columns": columns::to_json(&columns),
         });
+        for (name, value) in columns::to_json(&columns) {
+            all[name] = value;
+        }
         out.line(&format!("{all:#}"))?;
         return out.finish();
     }
@@ -307,8 +310,6 @@ pub(crate) fn stats(args: &Stats) -> Outcome {
         ),
         Err(error) => format!("not as JSON, to compare: {error}"),
     })?;
-    if stats.table_count > 0 {
-        columns::list(&mut out, &columns, &stats)?;
-    }
+    columns::list(&mut out, &columns, &stats)?;
     out.finish()
 }

@@ -664,7 +664,7 @@ fn stats_list_the_columns_of_tables() {
     place.yes("from-json --lines rows.ndjson -o x.lbuf");
     let stats = place.yes("stats x.lbuf");
     // `get` refuses these paths, so it is said what * is.
-    let title = "2 tables with 4 columns; * stands for each element:";
+    let title = "2 tables with 4 columns; * stands for each element or member:";
     for word in [title, "/*/id", "/*/place/x", "f32", "/*/tags/*", "text"] {
         assert!(stats.contains(word), "{word:?} is not in\n{stats}");
     }
@@ -713,6 +713,162 @@ fn stats_count_the_text_of_columns() {
     assert_eq!(column("/*/long"), ["\"text\"", "400", "1394", "false"]);
     let stats = place.yes("stats x.lbuf");
     assert!(stats.contains("/*/name  text u16") && stats.contains("530  some null"), "{stats}");
+}
+
+/// Bug: a map of similar objects is a table, whose columns were not listed. "1 table with 2
+/// columns" stood over an empty list, and `--json` had none either. Maps are looked at as arrays are.
+#[test]
+fn stats_list_the_columns_of_maps() {
+    let place = Place::new();
+    let users: Vec<_> = (0..400)
+        .map(|n| format!(r#""user {n}":{{"age":{},"at":{{"x":0.5}},"tags":[{n}]}}"#, n % 90))
+        .collect();
+    let users = format!("{{{}}}", users.join(","));
+    place.document("x.lbuf", &users);
+    place.document("below.lbuf", &format!(r#"{{"us/ers":{users}}}"#));
+    for (file, above) in [("x.lbuf", ""), ("below.lbuf", "/us~1ers")] {
+        let stats = place.yes(&format!("stats {file}"));
+        let title = "2 tables with 4 columns; * stands for each element or member:";
+        assert!(stats.contains(title), "{title} is not in\n{stats}");
+        let json = stats_of(&place, file);
+        assert_eq!((&json["tables"], &json["typed_arrays"]), (&2.into(), &0.into()));
+        let columns = paths_of(&json);
+        let expected = ["/*/age", "/*/at", "/*/at/x", "/*/tags", "/*/tags/*"];
+        assert_eq!(columns, expected.map(|path| format!("{above}{path}")));
+        for column in json["columns"].as_array().unwrap() {
+            assert!(
+                stats.contains(column["path"].as_str().unwrap()),
+                "{column} is not in\n{stats}"
+            );
+            assert_eq!(column["rows"], 400, "{column}");
+        }
+        assert_eq!(
+            (&json["columns"][0]["type"], &json["columns"][0]["bytes"]),
+            (&"i8".into(), &400.into())
+        );
+    }
+    // A row whose member was removed stays, as null.
+    place.command(&["remove", "below.lbuf", "/us~1ers/user 7"]).assert().success();
+    let json = stats_of(&place, "below.lbuf");
+    assert_eq!((&json["columns"][0]["rows"], paths_of(&json).len()), (&400.into(), 5));
+}
+
+/// Bug: arrays outside of tables were not listed, so that nobody saw which of them are stored as
+/// numbers, dictionaries or runs. They are listed with their type and bytes.
+#[test]
+fn stats_list_arrays_of_one_type() {
+    let place = Place::new();
+    let list = |of: &dyn Fn(usize) -> String| (0..50).map(of).collect::<Vec<_>>().join(",");
+    let json = format!(
+        r#"{{"floats":[{}],"codes":[{}],"run":[{}],"deep":[5,{{"bits":[{}]}}],"pairs":[{}],
+            "gaps":[{}],"any":[1,"x",null],"none":[],"one":5}}"#,
+        list(&|n| format!("{n}.1")),
+        list(&|n| format!("\"unit {}\"", n % 2)),
+        list(&|n| format!("\"the name {n:02}\"")),
+        list(&|n| (n % 3 == 0).to_string()),
+        list(&|n| format!("[{n},{n}]")),
+        list(&|n| if n == 3 { "null".to_owned() } else { (1000 + n).to_string() }),
+    );
+    place.document("x.lbuf", &json);
+    let json = stats_of(&place, "x.lbuf");
+    let found: Vec<_> = json["columns"].as_array().unwrap().iter().map(row).collect();
+    let expected = [
+        ("/floats/*", "f64", 50, 400, 0),
+        ("/codes/*", "dictionary u8", 50, 88, 0),
+        ("/run/*", "text of one length", 50, 16, 550),
+        ("/deep/1/bits/*", "bool", 50, 8, 0),
+        ("/pairs/*", "list of fixed length", 50, 0, 0),
+        ("/pairs/*/*", "i8", 100, 104, 0),
+        ("/gaps/*", "i16", 50, 112, 0),
+    ];
+    let expected = expected.map(|(path, kind, rows, bytes, text)| {
+        (path.to_owned(), kind.to_owned(), rows, bytes, text)
+    });
+    assert_eq!(found, expected);
+    assert_eq!((&json["typed_arrays"], &json["more_columns"]), (&6.into(), &0.into()));
+    let stats = place.yes("stats x.lbuf");
+    assert!(stats.contains("\n6 arrays of one type; * stands for each element or member:\n"));
+    for (path, kind, ..) in expected {
+        let row = stats.lines().find(|row| row.trim_start().starts_with(&format!("{path} ")));
+        assert!(row.is_some_and(|row| row.contains(&kind)), "{path} is not in\n{stats}");
+    }
+    assert!(stats.contains("some null") && !stats.contains("\nand "), "{stats}");
+
+    let rows = list(&|n| format!(r#"{{"id":{n}}}"#));
+    place.document("both.lbuf", &format!(r#"{{"rows":[{rows}],"list":[1,2]}}"#));
+    let stats = place.yes("stats both.lbuf");
+    assert!(stats.contains("1 table with 1 column, 1 array of one type; *"), "{stats}");
+    assert_eq!(paths_of(&stats_of(&place, "both.lbuf")), ["/rows/*/id", "/list/*"]);
+    place.document("root.lbuf", "[1,2,3]");
+    assert_eq!(paths_of(&stats_of(&place, "root.lbuf")), ["/*"]);
+    place.document("none.lbuf", r#"{"any":[1,"x"],"none":[]}"#);
+    assert!(!place.yes("stats none.lbuf").contains("stands for"));
+}
+
+/// A document can have more arrays than anybody reads, or than memory holds a list of.
+#[test]
+fn stats_list_the_largest_arrays() {
+    let place = Place::new();
+    let numbers = |count: usize| vec!["1000"; count].join(",");
+    // The large ones are far apart: number 7, 107, 207 and so on.
+    let lists = (0..2500).map(|n| {
+        let numbers = numbers(if n % 100 == 7 { 200 + n } else { 1 + n % 3 });
+        format!(r#""list {n}":[{numbers}]"#)
+    });
+    let lists = lists.collect::<Vec<_>>().join(",");
+    place.document("x.lbuf", &format!("{{{lists}}}"));
+    let json = stats_of(&place, "x.lbuf");
+    assert_eq!((&json["typed_arrays"], &json["more_columns"]), (&2500.into(), &1500.into()));
+    let paths = paths_of(&json);
+    assert_eq!(paths.len(), 1000);
+    let large: Vec<_> = (7..2500).step_by(100).map(|n| format!("/list {n}/*")).collect();
+    let stats = place.yes("stats x.lbuf");
+    let listed: Vec<_> = stats
+        .lines()
+        .filter_map(|line| line.trim().split("  ").next().filter(|path| path.starts_with('/')))
+        .collect();
+    assert_eq!(listed.len(), 200);
+    assert!(stats.contains("2,500 arrays of one type") && stats.contains("\nand 2,300 more\n"));
+    // All large ones, in the document's order.
+    for paths in [paths.iter().map(String::as_str).collect(), listed] {
+        let found: Vec<_> =
+            paths.iter().filter(|path| large.iter().any(|one| one == *path)).collect();
+        assert_eq!(found, large.iter().collect::<Vec<_>>());
+        let numbers =
+            paths.iter().map(|path| path.split(['/', ' ']).nth(2).unwrap().parse().unwrap());
+        assert!(numbers.collect::<Vec<u32>>().is_sorted());
+    }
+}
+
+/// Arrays of rows differ from row to row: those of the first are none of the whole column.
+#[test]
+fn stats_list_no_arrays_of_one_row() {
+    let place = Place::new();
+    let rows: Vec<_> = (0..50)
+        .map(|n| match n % 2 {
+            0 => format!(r#"{{"id":{n},"any":[1,2,{n}]}}"#),
+            _ => format!(r#"{{"id":{n},"any":{{"x":["a","b"]}}}}"#),
+        })
+        .collect();
+    place.document("x.lbuf", &format!("[{}]", rows.join(",")));
+    let json = stats_of(&place, "x.lbuf");
+    assert_eq!(paths_of(&json), ["/*/id", "/*/any"]);
+    assert_eq!(json["typed_arrays"], 0);
+}
+
+/// Path, type, rows, bytes and bytes of text of a listed column.
+fn row(column: &serde_json::Value) -> (String, String, u64, u64, u64) {
+    let text = |key: &str| column[key].as_str().unwrap().to_owned();
+    let number = |key: &str| column[key].as_u64().unwrap();
+    (text("path"), text("type"), number("rows"), number("bytes"), number("text"))
+}
+
+fn stats_of(place: &Place, file: &str) -> serde_json::Value {
+    serde_json::from_str(&place.yes(&format!("stats --json {file}"))).unwrap()
+}
+
+fn paths_of(json: &serde_json::Value) -> Vec<String> {
+    json["columns"].as_array().unwrap().iter().map(|column| row(column).0).collect()
 }
 
 /// Lines were up to 226 characters long. What is too long for 80 columns goes on below.
