@@ -1,17 +1,19 @@
 //! `livebuf.Table` and `livebuf.Column`: arrays of similar objects by columns, and Arrow.
 #![allow(unsafe_code)]
 
+use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::AcqRel;
 
-use livebuf::{Checked, Codes, ColumnType, Decimal, Doc, DocBuf, Extended, Scalar, Valid};
+use livebuf::{Checked, Codes, ColumnType, Decimal, Doc, DocBuf, Extended, Number, Scalar, Valid};
 use livebuf_arrow::{
     ArrowArray, ArrowArrayStream, ArrowSchema, ExportOptions, Exporter, ImportOptions, RecordBatch,
     TextLayout,
 };
 use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PySlice, PyString, PyTuple};
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyFloat, PySlice, PyString, PyTuple};
 
 use crate::decode::{self, CollectorPause};
 use crate::encode::Given;
@@ -94,7 +96,7 @@ impl livebuf_arrow::Document for Copied {
 
 impl Drop for Exported {
     fn drop(&mut self) {
-        self.document.get().exports().fetch_sub(1, Ordering::AcqRel);
+        self.document.get().exports().fetch_sub(1, AcqRel);
     }
 }
 
@@ -156,7 +158,7 @@ impl Table {
                 return Ok((owner, pointer, if is_shared { Arc::default() } else { known }, eager));
             }
             state.outside_transactions()?;
-            document.get().exports().fetch_add(1, Ordering::AcqRel);
+            document.get().exports().fetch_add(1, AcqRel);
             let (start, length) = (bytes.as_ptr(), bytes.len());
             let document = document.clone().unbind();
             let owner: Arc<dyn livebuf_arrow::Document> =
@@ -452,53 +454,213 @@ fn wanted(object: &Bound<'_, PyAny>) -> PyResult<Option<Extended>> {
     read().map_err(|refused| refused.into_error(object.py()))
 }
 
-/// A bound of a range of numbers.
+/// A bound of a range of numbers, for each kind of number.
 struct Bounding {
+    /// Of the floats in the range the one next to the bound.
     float: f64,
-    integer: Option<i64>,
-    /// Exactly the bound, where it is no float.
-    decimal: Option<Decimal>,
+    /// The same of the integers. What `i128` has no place for is its least or greatest.
+    integer: i128,
+    exact: Exact,
+}
+
+/// A bound as it was given.
+enum Exact {
+    Float(f64),
+    Integer(i128),
+    /// The digits of an integer beyond `i128`, or of a large float.
+    Digits(String),
+    Decimal(Decimal),
+}
+
+/// From here on, and below its negative, all floats are whole.
+const WHOLE: f64 = (1u64 << 53) as f64;
+
+/// Which end of a range a bound is.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Low,
+    High,
+}
+
+impl End {
+    /// The float in the range that is next to an integer; `nearest` is the nearest of all.
+    fn within(self, nearest: f64, order: Option<Ordering>) -> f64 {
+        match (self, order) {
+            (End::Low, Some(Ordering::Less)) => nearest.next_up(),
+            (End::High, Some(Ordering::Greater)) => nearest.next_down(),
+            _ => nearest,
+        }
+    }
+
+    fn within_integer(self, integer: i128) -> f64 {
+        let nearest = integer as f64;
+        self.within(nearest, Number::Float(nearest).partial_cmp(&Number::Int(integer)))
+    }
 }
 
 impl Bounding {
-    fn of(object: &Bound<'_, PyAny>, decimal: Option<Extended>) -> PyResult<Bounding> {
-        let float = object.extract::<f64>()?;
-        let integer = match decimal {
-            Some(_) => None,
-            None => object.extract::<i64>().ok(),
+    fn of(object: &Bound<'_, PyAny>, decimal: Option<Extended>, end: End) -> PyResult<Bounding> {
+        if let Some(Extended::Decimal(decimal)) = decimal {
+            return Ok(Bounding::of_decimal(object.extract()?, decimal, end));
+        }
+        // SAFETY: a live object, and a new reference or an exception.
+        let whole = unsafe {
+            Bound::from_owned_ptr_or_err(object.py(), ffi::PyNumber_Index(object.as_ptr()))
         };
-        let decimal = match decimal {
-            Some(Extended::Decimal(decimal)) => Some(decimal),
-            _ => integer.and_then(|integer| Decimal::new(integer.into(), 0)),
+        match whole {
+            Ok(whole) => Bounding::of_integer(&whole, end),
+            Err(_) => Ok(Bounding::of_float(object.extract()?, end)),
+        }
+    }
+
+    fn of_float(float: f64, end: End) -> Bounding {
+        let integer = match end {
+            End::Low => float.ceil() as i128,
+            End::High => float.floor() as i128,
         };
-        Ok(Bounding { float, integer, decimal })
+        let exact = match float.is_finite() && float.abs() >= WHOLE {
+            true => Exact::Digits(format!("{float:.0}")),
+            false => Exact::Float(float),
+        };
+        Bounding { float, integer, exact }
+    }
+
+    fn of_integer(whole: &Bound<'_, PyAny>, end: End) -> PyResult<Bounding> {
+        if let Ok(integer) = whole.extract::<i128>() {
+            let (float, exact) = (end.within_integer(integer), Exact::Integer(integer));
+            return Ok(Bounding { float, integer, exact });
+        }
+        let is_negative = whole.lt(0)?;
+        let (integer, infinity) = match is_negative {
+            true => (i128::MIN, f64::NEG_INFINITY),
+            false => (i128::MAX, f64::INFINITY),
+        };
+        let nearest = whole.extract::<f64>().unwrap_or(infinity);
+        // Python compares these exactly.
+        let order = PyFloat::new(whole.py(), nearest).compare(whole)?;
+        let exact = match whole.str() {
+            Ok(digits) => Exact::Digits(digits.to_str()?.to_owned()),
+            // Longer than `sys.set_int_max_str_digits` allows.
+            Err(_) => Exact::Float(infinity),
+        };
+        Ok(Bounding { float: end.within(nearest, Some(order)), integer, exact })
+    }
+
+    /// Floats are compared with a decimal as a float.
+    fn of_decimal(nearest: f64, decimal: Decimal, end: End) -> Bounding {
+        let one = 10i128.pow(decimal.scale().into());
+        let coefficient = decimal.coefficient();
+        let integer = match end {
+            End::Low => -(-coefficient).div_euclid(one),
+            End::High => coefficient.div_euclid(one),
+        };
+        let float = match nearest.abs() < WHOLE {
+            true => nearest,
+            false => end.within_integer(integer),
+        };
+        Bounding { float, integer, exact: Exact::Decimal(decimal) }
     }
 
     /// How a decimal compares with it; with a float, as a float.
-    fn order(&self, value: Decimal) -> Option<std::cmp::Ordering> {
-        match self.decimal {
+    fn order(&self, value: Decimal) -> Option<Ordering> {
+        let bound = match self.exact {
+            Exact::Decimal(bound) => Some(bound),
+            Exact::Integer(bound) => Decimal::new(bound, 0),
+            Exact::Digits(_) | Exact::Float(_) => None,
+        };
+        match bound {
             Some(bound) => Some(extended::order_of_decimals(value, bound)),
             None => value.to_string().parse().ok().and_then(|f: f64| f.partial_cmp(&self.float)),
         }
     }
+
+    /// How a number that is kept as text compares with it.
+    fn order_of_text(&self, text: &str) -> Option<Ordering> {
+        let bound = match &self.exact {
+            Exact::Float(float) => Number::Float(*float),
+            Exact::Integer(integer) => Number::Int(*integer),
+            Exact::Digits(digits) => Number::Text(digits),
+            Exact::Decimal(decimal) => Number::Decimal(*decimal),
+        };
+        Number::Text(text).partial_cmp(&bound)
+    }
 }
 
-/// The rows whose integer or float lies between two bounds.
+/// Whether a number lies between two bounds.
+fn is_between(number: Number<'_>, low: &Bounding, high: &Bounding) -> bool {
+    let between = |order: &dyn Fn(&Bounding) -> Option<Ordering>| {
+        order(low).is_some_and(Ordering::is_ge) && order(high).is_some_and(Ordering::is_le)
+    };
+    match number {
+        Number::Int(value) => (low.integer..=high.integer).contains(&value),
+        Number::Float(value) => (low.float..=high.float).contains(&value),
+        Number::Decimal(value) => between(&|bound| bound.order(value)),
+        Number::Text(text) => between(&|bound| bound.order_of_text(text)),
+    }
+}
+
+/// The rows whose number lies between two bounds.
 fn rows_of_numbers(
     column: &livebuf::Column<'_, Checked>,
     low: &Bounding,
     high: &Bounding,
 ) -> livebuf::Result<Vec<usize>> {
-    use ColumnType::{Cells, I64, U64};
-    if let (Some(low), Some(high)) = (low.integer, high.integer) {
-        // Bounds beyond 2^53 are exact as integers only.
-        let is_exact = [low, high].iter().all(|bound| bound.unsigned_abs() <= 1 << 53);
-        if !is_exact && matches!(column.column_type(), Cells | I64 | U64) {
-            return column.filter_i64(low..=high).collect();
-        }
+    use ColumnType::{Cells, I8, I16, I32, I64, U8, U16, U32, U64};
+    if low.float.is_nan() || high.float.is_nan() {
+        return Ok(Vec::new());
     }
-    column.filter_f64(low.float, high.float).collect()
+    match column.column_type() {
+        Cells | ColumnType::Decimal => {
+            let mut rows = Vec::new();
+            for (row, value) in column.iter().enumerate() {
+                if let Some(number) = value?.map(|value| Number::of(&value)).transpose()?.flatten()
+                    && is_between(number, low, high)
+                {
+                    rows.push(row);
+                }
+            }
+            Ok(rows)
+        }
+        kind @ (I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64) => {
+            if let Some(range) = range_of_i64(low.integer, high.integer, kind == U64) {
+                return column.filter_i64(range).collect();
+            }
+            // These bounds are rounded, and let more pass.
+            let (least, most) = (low.integer as f64, high.integer as f64);
+            let mut rows = Vec::new();
+            for row in column.filter_f64(least.next_down(), most.next_up()) {
+                let row = row?;
+                if let Some(value) = column.get(row)?
+                    && let Some(number) = Number::of(&value)?
+                    && is_between(number, low, high)
+                {
+                    rows.push(row);
+                }
+            }
+            Ok(rows)
+        }
+        // Other columns have no integers but those that are floats, too.
+        _ => column.filter_f64(low.float, high.float).collect(),
+    }
 }
+
+/// The range of integers for a search that takes `i64`. `None` where it has no such bounds.
+fn range_of_i64(low: i128, high: i128, is_u64: bool) -> Option<(End64, End64)> {
+    let greatest = if is_u64 { u64::MAX.into() } else { i128::from(i64::MAX) };
+    let low = match i64::try_from(low) {
+        Ok(low) => End64::Included(low),
+        Err(_) if low < 0 => End64::Unbounded,
+        Err(_) => return None,
+    };
+    let high = match i64::try_from(high) {
+        Ok(high) => End64::Included(high),
+        Err(_) if high >= greatest => End64::Unbounded,
+        Err(_) => return None,
+    };
+    Some((low, high))
+}
+
+type End64 = std::ops::Bound<i64>;
 
 /// The rows whose text lies between two, by code points.
 fn rows_of_texts(
@@ -646,7 +808,7 @@ impl Column {
 
     /// The rows whose value lies between two bounds, both included. The bounds are numbers,
     /// dates, times, datetimes (with a time zone or without), UUIDs, or texts. Texts are ordered
-    /// by their code points.
+    /// by their code points. Integers of any size are compared exactly, with floats too.
     fn filter(&self, low: &Bound<'_, PyAny>, high: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         let py = low.py();
         if let (Ok(low), Ok(high)) = (low.cast::<PyString>(), high.cast::<PyString>()) {
@@ -656,7 +818,7 @@ impl Column {
         let bounds = (wanted(low)?, wanted(high)?);
         let (low, high) = match bounds {
             (None | Some(Extended::Decimal(_)), None | Some(Extended::Decimal(_))) => {
-                (Bounding::of(low, bounds.0)?, Bounding::of(high, bounds.1)?)
+                (Bounding::of(low, bounds.0, End::Low)?, Bounding::of(high, bounds.1, End::High)?)
             }
             (Some(from), Some(to)) if extended::order(&from, &to).is_some() => {
                 return self.read(py, |column| {
@@ -673,25 +835,7 @@ impl Column {
                 return Err(error::wrong_type(py, message.into()));
             }
         };
-        let is_between = |value| match value {
-            Extended::Decimal(value) => {
-                low.order(value).is_some_and(|order| order.is_ge())
-                    && high.order(value).is_some_and(|order| order.is_le())
-            }
-            _ => false,
-        };
-        self.read(py, |column| {
-            Ok(match column.column_type() {
-                ColumnType::Decimal => rows_of(&column, is_between)?,
-                ColumnType::Cells => {
-                    let mut rows = rows_of_numbers(&column, &low, &high)?;
-                    rows.extend(rows_of(&column, is_between)?);
-                    rows.sort_unstable();
-                    rows
-                }
-                _ => rows_of_numbers(&column, &low, &high)?,
-            })
-        })
+        self.read(py, |column| Ok(rows_of_numbers(&column, &low, &high)?))
     }
 
     /// How many rows have each text, in the order in which they are met. Other values are not

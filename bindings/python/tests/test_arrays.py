@@ -7,6 +7,7 @@ import datetime as dt
 import math
 import random
 from collections import Counter
+from decimal import Decimal
 from typing import Any
 
 import livebuf
@@ -256,6 +257,82 @@ class TestColumns:
             column = Document.from_python(values).root.column
             assert column.filter(2**60 + 1, 2**60 + 1) == [0]
             assert column.filter(2**60 + 1, 2**60 + 2) == [0, 4]
+
+    def test_floats_between_large_integers(self) -> None:
+        """Bug: bounds beyond 2^53 found integers only, so that floats were missing without a word.
+
+        Each kind of number is now compared with the bound itself.
+        """
+        column = Document.from_python([1.5, 2**60, 3]).root.column
+        assert column.type == "Cells"
+        assert column.filter(0, 2**62) == column.filter(0, float(2**62)) == [0, 1, 2]
+        assert column.filter(0, 2**53 + 1) == column.filter(0, 2**53) == [0, 2]
+        assert column.filter(-(2**53) - 1, 2) == [0]
+        # A float is no neighbour of its: 2^53 + 1 rounds to 2^53.
+        floats = Document.from_python([2.0**53, 0.5, 2.0**53 + 2]).root.column
+        assert floats.type in ("F32", "F64")
+        assert floats.filter(2**53 + 1, 2**60) == [2]
+        assert floats.filter(-1, 2**53 + 1) == [0, 1]
+        # A decimal bound is exact for integers, too.
+        numbers = Document.from_python([2**53, 2**53 + 1, 2**53 + 2]).root.column
+        assert numbers.filter(Decimal(2**53 + 1), Decimal(2**60)) == [1, 2]
+        assert numbers.filter(Decimal("9007199254740992.5"), Decimal("9007199254740993.5")) == [1]
+
+    def test_bounds_of_any_size(self) -> None:
+        """Bug: integers beyond 64 bits were rounded as bounds, or too large to be bounds at all.
+
+        As stored values they were not found.
+        """
+        values = [0.5, 2**64 - 1, 2**63, -(2**63), 7, 2**64, -(2**70), 10**40, 1e300, 2**63 - 1]
+        huge = 10**5000
+        bounds = [*values[1:8], 2**64 - 2, 2**63 + 1, 10**39, huge, -huge, 2**1024, math.inf, 2]
+        for some in (values, values[1:5:3], values[1:3], values[:5], [*values[3:5], 2**63 - 1]):
+            column = Document.from_python(some).root.column
+            for low in bounds:
+                for high in bounds:
+                    expected = [n for n, value in enumerate(some) if low <= value <= high]
+                    assert column.filter(low, high) == expected, (column.type, low, high)
+            assert column.filter(math.nan, huge) == column.filter(2**53 + 1, math.nan) == []
+        infinite = Document.from_python([math.inf, -math.inf, math.nan, 1]).root.column
+        assert infinite.filter(-huge, huge) == [3]
+        assert infinite.filter(1, math.inf) == [0, 3]
+        assert infinite.filter(np.int64(1), np.uint64(2**64 - 1)) == [3]  # type: ignore[arg-type]
+
+    def test_number_texts_in_columns(self) -> None:
+        """Bug: numbers that are kept as text were never found."""
+        exact = "0.1" + "0" * 40 + "1"
+        texts = ["1e400", exact, "5", "-1e400", "1.8446744073709551616e19", "1" + "0" * 50]
+        column = livebuf.from_json(f"[{','.join(texts)}]").root.column
+        assert column.type == "Cells"
+        assert column.filter(-math.inf, math.inf) == list(range(6))
+        assert column.filter(0, 10**400) == [0, 1, 2, 4, 5]
+        assert column.filter(0, 10**400 - 1) == [1, 2, 4, 5]
+        assert column.filter(2**64, 2**64) == column.filter(2.0**64, 2.0**64) == [4]
+        assert column.filter(2**64 + 1, 10**50) == [5]
+        assert column.filter(Decimal("0.1"), Decimal("0.2")) == [1]
+        assert column.filter(Decimal("0.11"), 5) == [2]
+
+    def test_random_bounds(self, chance: random.Random) -> None:
+        near = [0, 2**31, 2**53, 2**60, 2**63, 2**64, 2**65, 10**38]
+        kinds: list[Any] = [
+            lambda: chance.choice(near) + chance.randint(-3, 3),
+            lambda: -chance.choice(near) + chance.randint(-3, 3),
+            lambda: float(chance.choice(near) + chance.randint(-3000, 3000)),
+            lambda: chance.randint(-(2**63), 2**63 - 1),
+            lambda: chance.randrange(2**64),
+            lambda: chance.uniform(-3, 3),
+        ]
+        for some in (kinds, kinds[2:3], kinds[3:4], kinds[4:5], kinds[3:5], kinds[1:3]):
+            for _ in range(20):
+                values = [chance.choice(some)() for _ in range(chance.choice([3, 70, 200]))]
+                column = Document.from_python(values).root.column
+                rows = Document.from_python([{"a": value} for value in values]).root.table
+                columns = [column, rows.column("a")] if rows.stored else [column]
+                for _ in range(10):
+                    low, high = sorted((chance.choice(kinds)(), chance.choice([*kinds, *some])()))
+                    expected = [n for n, value in enumerate(values) if low <= value <= high]
+                    for one in columns:
+                        assert one.filter(low, high) == expected, (one.type, low, high)
 
     @pytest.mark.parametrize("rows", [3, 40, 700])
     def test_counts_of_texts(self, rows: int) -> None:
