@@ -5,7 +5,10 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::AcqRel;
 
-use livebuf::{Checked, Codes, ColumnType, Decimal, Doc, DocBuf, Extended, Number, Scalar, Valid};
+use livebuf::{
+    Checked, Codes, ColumnType, Decimal, Doc, DocBuf, Extended, New, Number, Scalar, Valid, Value,
+    View,
+};
 use livebuf_arrow::{
     ArrowArray, ArrowArrayStream, ArrowSchema, ExportOptions, Exporter, ImportOptions, RecordBatch,
     TextLayout,
@@ -454,6 +457,44 @@ fn wanted(object: &Bound<'_, PyAny>) -> PyResult<Option<Extended>> {
     read().map_err(|refused| refused.into_error(object.py()))
 }
 
+/// The first row that holds the same as a value of a document.
+fn find_value(
+    column: &livebuf::Column<'_, Checked>,
+    wanted: Value<'_, Checked>,
+) -> livebuf::Result<Option<usize>> {
+    let scalar = match wanted.view()? {
+        View::Null => Scalar::Null,
+        View::Bool(value) => Scalar::Bool(value),
+        View::Int(value) => Scalar::Int(value),
+        View::Uint(value) => Scalar::Uint(value),
+        View::Float(value) => Scalar::Float(value),
+        View::String(text) => Scalar::Str(text),
+        View::Extended(value) => Scalar::Extended(value),
+        View::NumberText(text) => return find_number_text(column, text),
+        _ => return Err(livebuf::Error::new(livebuf::ErrorKind::Unsupported, 0)),
+    };
+    column.find(scalar)
+}
+
+/// The first row that keeps the same number as text.
+fn find_number_text(
+    column: &livebuf::Column<'_, Checked>,
+    wanted: &str,
+) -> livebuf::Result<Option<usize>> {
+    // Other columns have no such values.
+    if column.column_type() != ColumnType::Cells {
+        return Ok(None);
+    }
+    for (row, value) in column.iter().enumerate() {
+        if let Some(text) = value?.map(|value| value.as_number_text()).transpose()?.flatten()
+            && Number::Text(text) == Number::Text(wanted)
+        {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
+}
+
 /// A bound of a range of numbers, for each kind of number.
 struct Bounding {
     /// Of the floats in the range the one next to the bound.
@@ -778,8 +819,8 @@ impl Column {
     }
 
     /// The first row, from `start` on, that holds this number, text, boolean, date, time, UUID
-    /// or null; `None` where there is none. An `int` finds integers, a `float` floats, a
-    /// `Decimal` decimals of the same value.
+    /// or null; `None` where there is none. An `int` of any size finds integers, a `float` floats,
+    /// a `Decimal` decimals of the same value.
     #[pyo3(signature = (value, start=0))]
     fn find(&self, value: &Bound<'_, PyAny>, start: usize) -> PyResult<Option<usize>> {
         let given = match wanted(value)? {
@@ -801,7 +842,12 @@ impl Column {
             None => Given::of(value)?,
         };
         self.read(value.py(), |column| {
-            let found = column.slice(start..).find(Scalar::try_from(given.value())?)?;
+            let rows = column.slice(start..);
+            let found = match given.value() {
+                // Integers beyond `i64`, and classes that derive from plain ones.
+                New::Copy(value) => find_value(&rows, value)?,
+                plain => rows.find(Scalar::try_from(plain)?)?,
+            };
             Ok(found.map(|row| row + start))
         })
     }

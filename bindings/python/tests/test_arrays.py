@@ -311,6 +311,8 @@ class TestColumns:
         assert column.filter(2**64 + 1, 10**50) == [5]
         assert column.filter(Decimal("0.1"), Decimal("0.2")) == [1]
         assert column.filter(Decimal("0.11"), 5) == [2]
+        assert column.find(10**50) == 5 and column.find(2**64) == 4
+        assert column.find(Decimal(exact)) == 1 and column.find(Decimal(exact + "1")) is None
 
     def test_random_bounds(self, chance: random.Random) -> None:
         near = [0, 2**31, 2**53, 2**60, 2**63, 2**64, 2**65, 10**38]
@@ -333,6 +335,33 @@ class TestColumns:
                     expected = [n for n, value in enumerate(values) if low <= value <= high]
                     for one in columns:
                         assert one.filter(low, high) == expected, (one.type, low, high)
+
+    def test_find_large_integers(self) -> None:
+        """Bug: integers from 2^63 on were a `WrongTypeError` to `find`, though `index` found them.
+
+        So were ints of numpy and of derived classes.
+        """
+        for values in (
+            [2**63, 2**64 - 1] * 5,
+            [None, "x", 2**63, 2**64 - 1, 2.0**63, 2**70, -(2**64)],
+        ):
+            doc = Document.from_python({"v": values, "rows": [{"a": value} for value in values]})
+            for column in (doc["v"].column, doc["rows"].table.column("a")):
+                for wanted in (2**63, 2**64 - 1):
+                    assert column.find(wanted) == values.index(wanted)
+                    assert column.find(np.uint64(wanted)) == values.index(wanted)  # type: ignore[arg-type]
+                for wanted in (2**63 + 1, 2**64, 2**71, -(2**63), -(2**70), 10**4000, -(10**4000)):
+                    assert column.find(wanted) is None
+                for wanted in (2**70, -(2**64)):
+                    if wanted in values:
+                        assert column.find(wanted) == values.index(wanted) == doc["v"].index(wanted)
+                    assert column.find(wanted, len(values) - 1) in (None, len(values) - 1)
+        small = Document.from_python([1, 2, 3]).root.column
+        assert small.find(2**63) is None and small.find(2**64) is None
+        assert small.find(np.int8(2)) == 1  # type: ignore[arg-type]
+        assert Document.from_python([0.5, 2.0**64]).root.column.find(2**64) is None
+        again = Document.from_python([2**70, 5, 2**70, 5]).root.column
+        assert [again.find(2**70, start) for start in range(4)] == [0, 2, 2, None]
 
     @pytest.mark.parametrize("rows", [3, 40, 700])
     def test_counts_of_texts(self, rows: int) -> None:
