@@ -20,6 +20,7 @@
 //! | `recording` | changes as bytes: recordings, deltas, undo |
 //! | `patch` | patches and diffs |
 //! | `query` | JSONPath |
+//! | `search` | rows of columns by value |
 //! | `table`, `object`, `array`, `document` | the methods of the classes |
 //! | `template` | prepared messages |
 //! | `log` | logs: files of rows |
@@ -51,6 +52,7 @@ mod pointer;
 mod query;
 mod recording;
 mod remote;
+mod search;
 mod table;
 mod template;
 mod transaction;

@@ -1,0 +1,319 @@
+//! Searching columns: the rows of a value, and of all values between two bounds.
+
+use std::cmp::Ordering;
+
+use livebuf::{Checked, Codes, ColumnType, Decimal, Extended, Number, Scalar, Value, View};
+use pyo3::prelude::*;
+use pyo3::types::PyFloat;
+
+use crate::extended;
+
+/// The first row that holds the same as a value of a document.
+pub(crate) fn find_value(
+    column: &livebuf::Column<'_, Checked>,
+    wanted: Value<'_, Checked>,
+) -> livebuf::Result<Option<usize>> {
+    let scalar = match wanted.view()? {
+        View::Null => Scalar::Null,
+        View::Bool(value) => Scalar::Bool(value),
+        View::Int(value) => Scalar::Int(value),
+        View::Uint(value) => Scalar::Uint(value),
+        View::Float(value) => Scalar::Float(value),
+        View::String(text) => Scalar::Str(text),
+        View::Extended(value) => Scalar::Extended(value),
+        View::NumberText(text) => return find_number_text(column, text),
+        _ => return Err(livebuf::Error::new(livebuf::ErrorKind::Unsupported, 0)),
+    };
+    column.find(scalar)
+}
+
+/// The first row that keeps the same number as text.
+fn find_number_text(
+    column: &livebuf::Column<'_, Checked>,
+    wanted: &str,
+) -> livebuf::Result<Option<usize>> {
+    // Other columns have no such values.
+    if column.column_type() != ColumnType::Cells {
+        return Ok(None);
+    }
+    for (row, value) in column.iter().enumerate() {
+        if let Some(text) = value?.map(|value| value.as_number_text()).transpose()?.flatten()
+            && Number::Text(text) == Number::Text(wanted)
+        {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
+}
+
+/// A bound of a range of numbers, for each kind of number.
+pub(crate) struct Bounding {
+    /// Of the floats in the range the one next to the bound.
+    float: f64,
+    /// The same of the integers. What `i128` has no place for is its least or greatest.
+    integer: i128,
+    exact: Exact,
+}
+
+/// A bound as it was given.
+enum Exact {
+    Float(f64),
+    Integer(i128),
+    /// The digits of an integer beyond `i128`, or of a large float.
+    Digits(String),
+    Decimal(Decimal),
+}
+
+/// From here on, and below its negative, all floats are whole.
+const WHOLE: f64 = (1u64 << 53) as f64;
+
+/// Which end of a range a bound is.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum End {
+    Low,
+    High,
+}
+
+impl End {
+    /// The float in the range that is next to an integer; `nearest` is the nearest of all.
+    fn within(self, nearest: f64, order: Option<Ordering>) -> f64 {
+        match (self, order) {
+            (End::Low, Some(Ordering::Less)) => nearest.next_up(),
+            (End::High, Some(Ordering::Greater)) => nearest.next_down(),
+            _ => nearest,
+        }
+    }
+
+    fn within_integer(self, integer: i128) -> f64 {
+        let nearest = integer as f64;
+        self.within(nearest, Number::Float(nearest).partial_cmp(&Number::Int(integer)))
+    }
+}
+
+impl Bounding {
+    pub(crate) fn of(
+        object: &Bound<'_, PyAny>,
+        decimal: Option<Extended>,
+        end: End,
+    ) -> PyResult<Bounding> {
+        if let Some(Extended::Decimal(decimal)) = decimal {
+            return Ok(Bounding::of_decimal(object.extract()?, decimal, end));
+        }
+        match object.call_method0("__index__") {
+            Ok(whole) => Bounding::of_integer(&whole, end),
+            Err(_) => Ok(Bounding::of_float(object.extract()?, end)),
+        }
+    }
+
+    fn of_float(float: f64, end: End) -> Bounding {
+        let integer = match end {
+            End::Low => float.ceil() as i128,
+            End::High => float.floor() as i128,
+        };
+        let exact = match float.is_finite() && float.abs() >= WHOLE {
+            true => Exact::Digits(format!("{float:.0}")),
+            false => Exact::Float(float),
+        };
+        Bounding { float, integer, exact }
+    }
+
+    fn of_integer(whole: &Bound<'_, PyAny>, end: End) -> PyResult<Bounding> {
+        if let Ok(integer) = whole.extract::<i128>() {
+            let (float, exact) = (end.within_integer(integer), Exact::Integer(integer));
+            return Ok(Bounding { float, integer, exact });
+        }
+        let is_negative = whole.lt(0)?;
+        let (integer, infinity) = match is_negative {
+            true => (i128::MIN, f64::NEG_INFINITY),
+            false => (i128::MAX, f64::INFINITY),
+        };
+        let nearest = whole.extract::<f64>().unwrap_or(infinity);
+        // Python compares these exactly.
+        let order = PyFloat::new(whole.py(), nearest).compare(whole)?;
+        let exact = match whole.str() {
+            Ok(digits) => Exact::Digits(digits.to_str()?.to_owned()),
+            // Longer than `sys.set_int_max_str_digits` allows.
+            Err(_) => Exact::Float(infinity),
+        };
+        Ok(Bounding { float: end.within(nearest, Some(order)), integer, exact })
+    }
+
+    /// Floats are compared with a decimal as a float.
+    fn of_decimal(nearest: f64, decimal: Decimal, end: End) -> Bounding {
+        let one = 10i128.pow(decimal.scale().into());
+        let coefficient = decimal.coefficient();
+        let integer = match end {
+            End::Low => -(-coefficient).div_euclid(one),
+            End::High => coefficient.div_euclid(one),
+        };
+        let float = match nearest.abs() < WHOLE {
+            true => nearest,
+            false => end.within_integer(integer),
+        };
+        Bounding { float, integer, exact: Exact::Decimal(decimal) }
+    }
+
+    /// How a decimal compares with it; with a float, as a float.
+    fn order(&self, value: Decimal) -> Option<Ordering> {
+        let bound = match self.exact {
+            Exact::Decimal(bound) => Some(bound),
+            Exact::Integer(bound) => Decimal::new(bound, 0),
+            Exact::Digits(_) | Exact::Float(_) => None,
+        };
+        match bound {
+            Some(bound) => Some(extended::order_of_decimals(value, bound)),
+            None => value.to_string().parse().ok().and_then(|f: f64| f.partial_cmp(&self.float)),
+        }
+    }
+
+    /// How a number that is kept as text compares with it.
+    fn order_of_text(&self, text: &str) -> Option<Ordering> {
+        let bound = match &self.exact {
+            Exact::Float(float) => Number::Float(*float),
+            Exact::Integer(integer) => Number::Int(*integer),
+            Exact::Digits(digits) => Number::Text(digits),
+            Exact::Decimal(decimal) => Number::Decimal(*decimal),
+        };
+        Number::Text(text).partial_cmp(&bound)
+    }
+}
+
+/// Whether a number lies between two bounds.
+fn is_between(number: Number<'_>, low: &Bounding, high: &Bounding) -> bool {
+    let between = |order: &dyn Fn(&Bounding) -> Option<Ordering>| {
+        order(low).is_some_and(Ordering::is_ge) && order(high).is_some_and(Ordering::is_le)
+    };
+    match number {
+        Number::Int(value) => (low.integer..=high.integer).contains(&value),
+        Number::Float(value) => (low.float..=high.float).contains(&value),
+        Number::Decimal(value) => between(&|bound| bound.order(value)),
+        Number::Text(text) => between(&|bound| bound.order_of_text(text)),
+    }
+}
+
+/// The rows whose number lies between two bounds.
+pub(crate) fn rows_of_numbers(
+    column: &livebuf::Column<'_, Checked>,
+    low: &Bounding,
+    high: &Bounding,
+) -> livebuf::Result<Vec<usize>> {
+    use ColumnType::{Cells, I8, I16, I32, I64, U8, U16, U32, U64};
+    if low.float.is_nan() || high.float.is_nan() {
+        return Ok(Vec::new());
+    }
+    match column.column_type() {
+        Cells | ColumnType::Decimal => {
+            let mut rows = Vec::new();
+            for (row, value) in column.iter().enumerate() {
+                if let Some(number) = value?.map(|value| Number::of(&value)).transpose()?.flatten()
+                    && is_between(number, low, high)
+                {
+                    rows.push(row);
+                }
+            }
+            Ok(rows)
+        }
+        kind @ (I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64) => {
+            if let Some(range) = range_of_i64(low.integer, high.integer, kind == U64) {
+                return column.filter_i64(range).collect();
+            }
+            // These bounds are rounded, and let more pass.
+            let (least, most) = (low.integer as f64, high.integer as f64);
+            let mut rows = Vec::new();
+            for row in column.filter_f64(least.next_down(), most.next_up()) {
+                let row = row?;
+                if let Some(value) = column.get(row)?
+                    && let Some(number) = Number::of(&value)?
+                    && is_between(number, low, high)
+                {
+                    rows.push(row);
+                }
+            }
+            Ok(rows)
+        }
+        // Other columns have no integers but those that are floats, too.
+        _ => column.filter_f64(low.float, high.float).collect(),
+    }
+}
+
+/// The range of integers for a search that takes `i64`. `None` where it has no such bounds.
+fn range_of_i64(low: i128, high: i128, is_u64: bool) -> Option<(End64, End64)> {
+    let greatest = if is_u64 { u64::MAX.into() } else { i128::from(i64::MAX) };
+    let low = match i64::try_from(low) {
+        Ok(low) => End64::Included(low),
+        Err(_) if low < 0 => End64::Unbounded,
+        Err(_) => return None,
+    };
+    let high = match i64::try_from(high) {
+        Ok(high) => End64::Included(high),
+        Err(_) if high >= greatest => End64::Unbounded,
+        Err(_) => return None,
+    };
+    Some((low, high))
+}
+
+type End64 = std::ops::Bound<i64>;
+
+/// The rows whose text lies between two, by code points.
+pub(crate) fn rows_of_texts(
+    column: &livebuf::Column<'_, Checked>,
+    low: &str,
+    high: &str,
+) -> livebuf::Result<Vec<usize>> {
+    let mut rows = Vec::new();
+    // Each text of a dictionary is compared once.
+    if let Some(dictionary) = column.dictionary()? {
+        let texts: Vec<bool> = dictionary
+            .texts()
+            .strs()
+            .map(|text| text.is_some_and(|text| (low..=high).contains(&text)))
+            .collect();
+        let mut add = |row: usize, code: usize| {
+            if texts.get(code).is_some_and(|&is_between| is_between) {
+                rows.push(row);
+            }
+        };
+        match dictionary.codes() {
+            Codes::U8(codes) => {
+                codes.iter().enumerate().for_each(|(row, &code)| add(row, code.into()));
+            }
+            Codes::U16(codes) => {
+                codes.iter().enumerate().for_each(|(row, &code)| add(row, code.into()));
+            }
+        }
+        if column.is_complete() {
+            return Ok(rows);
+        }
+        // A slot without a value has code 0.
+        let mut there = Vec::with_capacity(rows.len());
+        for row in rows {
+            if column.get(row)?.is_some_and(|value| !value.is_null()) {
+                there.push(row);
+            }
+        }
+        return Ok(there);
+    }
+    for (row, text) in column.strs().enumerate() {
+        if text.is_some_and(|text| (low..=high).contains(&text)) {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// The rows whose value is one of these.
+pub(crate) fn rows_of(
+    column: &livebuf::Column<'_, Checked>,
+    is_wanted: impl Fn(Extended) -> bool,
+) -> livebuf::Result<Vec<usize>> {
+    let mut rows = Vec::new();
+    for (row, value) in column.iter().enumerate() {
+        if let Some(value) = value?
+            && let Some(value) = value.as_extended()?
+            && is_wanted(value)
+        {
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
