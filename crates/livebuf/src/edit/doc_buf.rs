@@ -84,7 +84,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             copy.space.clean_list = self.space.clean_list;
         } else if self.space.trusted {
             // Others may have written the source since it was validated. A copy that is damaged
-            // is not trusted.
+            // is not trusted, nor is one that is to be validated by its caller.
+            #[cfg(feature = "alloc")]
             let _ = copy.validate();
         }
         Ok(copy)

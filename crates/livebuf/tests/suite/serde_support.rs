@@ -928,13 +928,13 @@ fn rows_of_all_kinds() -> DocBuf {
                 "id": row,
                 "at": [row, f64::from(row) + 0.5],
                 "name": format!("lap {}", row % 3),
-                "inner": {"x": row % 2 == 0, "list": vec![row; row as usize % 3]},
+                "inner": {"x": row.is_multiple_of(2), "list": vec![row; row as usize % 3]},
                 "parts": (0..row % 4).map(|part| serde_json::json!({"n": part})).collect::<Vec<_>>(),
             });
-            if row % 5 == 0 {
+            if row.is_multiple_of(5) {
                 value["inner"] = serde_json::Value::Null;
             }
-            if row % 7 == 0 {
+            if row.is_multiple_of(7) {
                 value.as_object_mut().unwrap().remove("parts");
             }
             value
