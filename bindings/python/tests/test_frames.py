@@ -38,6 +38,15 @@ def table() -> livebuf.Table:
     return found
 
 
+def equal_texts(kind: type[bytes] | type[bytearray]) -> livebuf.Table:
+    """A column `unit` whose dictionary has four texts, two of which are equal."""
+    rows = [{"unit": f"a long name {n % 4}", "n": n} for n in range(400)]
+    found = Document(kind(livebuf.dumps(rows).replace(b"long name 3", b"long name 1"))).root.table
+    assert found is not None and found["unit"].type == "DictionaryU8"
+    assert found["unit"][3] == "a long name 1"
+    return found.with_options(narrow=True)
+
+
 class Touched(AssertionError):
     """A row was asked for through Python."""
 
@@ -283,6 +292,16 @@ class TestPyArrow:
         assert str(schema.field("id").type).lstrip("u") == id_type
         assert str(schema.field("text").type) == text_type
 
+    @pytest.mark.parametrize("kind", [bytes, bytearray])
+    def test_equal_texts_are_one_group(self, kind: type[bytes] | type[bytearray]) -> None:
+        """A dictionary with equal texts was handed on as it is, and each was a group."""
+        found = self.pa.table(equal_texts(kind))
+        assert found["unit"].type == self.pa.dictionary(self.pa.uint8(), self.pa.string())
+        groups = found.group_by("unit").aggregate([("n", "count")]).to_pylist()
+        counts = {group["unit"]: group["n_count"] for group in groups}
+        assert len(groups) == 3
+        assert counts == {"a long name 0": 100, "a long name 1": 200, "a long name 2": 100}
+
     def test_zero_copy(self) -> None:
         np = pytest.importorskip("numpy")
         doc = Document.from_python([{"f": n / 3} for n in range(1000)], min_width=8)
@@ -387,6 +406,13 @@ class TestPandas:
         assert frame["half"].sum() == sum(row["half"] for row in ROWS)
         assert frame["text"].tolist() == [row["text"] for row in ROWS]
         assert frame["at"][3] == {"x": 3, "name": "3"}
+
+    def test_equal_texts_are_one_category(self) -> None:
+        """A dictionary with equal texts was refused: categories must be unique."""
+        frame = self.pd.DataFrame.from_arrow(equal_texts(bytes))
+        categories = list(frame["unit"].cat.categories)
+        assert categories == ["a long name 0", "a long name 1", "a long name 2"]
+        assert frame["unit"].value_counts()["a long name 1"] == 200
 
     def test_back(self) -> None:
         frame = self.pd.DataFrame({"a": [1, 2], "s": ["x", "y"]})

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use half::f16;
 use livebuf::{
@@ -28,6 +28,38 @@ pub(crate) struct Source {
     pinned: Arc<Pinned>,
     /// Borrow nothing.
     copy: bool,
+    /// What was found of each dictionary, by the place of its texts' type: each column has a type
+    /// of its own, which stays in place as long as the export.
+    distinct: Mutex<HashMap<usize, Option<Arc<Distinct>>>>,
+}
+
+/// The different texts of a dictionary that has equal ones.
+struct Distinct {
+    texts: Vec<Slot>,
+    /// For each code of the dictionary, the place of its text there. Never more than the code.
+    places: Vec<u16>,
+}
+
+impl Distinct {
+    /// `None` where all texts differ.
+    fn of(all: Column<'static, Valid>) -> Result<Option<Distinct>> {
+        let (mut known, mut different, mut places) = (HashMap::new(), Vec::new(), Vec::new());
+        // No code leads to further texts.
+        for slot in all.iter().take(1 << 16) {
+            // Where others write it, it may be no text any more.
+            let text = match slot {
+                Some(value) => value.checked().as_str()?,
+                None => None,
+            };
+            let text = text.ok_or_else(|| changed(livebuf::ErrorKind::BadCell))?;
+            places.push(*known.entry(text).or_insert_with(|| {
+                different.push(slot);
+                (different.len() - 1) as u16
+            }));
+        }
+        let equal = different.len() < places.len();
+        Ok(equal.then_some(Distinct { texts: different, places }))
+    }
 }
 
 /// The memory says something else than when it was validated.
@@ -235,7 +267,7 @@ fn present(slot: Slot) -> Slot {
 
 impl Source {
     pub(crate) fn new(pinned: Arc<Pinned>, copy: bool) -> Source {
-        Source { pinned, copy }
+        Source { pinned, copy, distinct: Mutex::default() }
     }
 
     /// Whether others can write the document.
@@ -278,12 +310,8 @@ impl Source {
     }
 
     /// The array of a column.
-    pub(crate) fn column(
-        &self,
-        field: &Field,
-        column: Column<'static, Valid>,
-    ) -> Result<ArrowArray> {
-        let made = match &field.kind {
+    fn column(&self, kind: &Type, column: Column<'static, Valid>) -> Result<ArrowArray> {
+        let made = match kind {
             Type::Number(number) => self.numbers(*number, column),
             Type::Struct(fields) => match column.table() {
                 Some(table) => {
@@ -292,27 +320,22 @@ impl Source {
                 }
                 None => None,
             },
-            Type::List(_) | Type::LargeList(_) | Type::FixedList(..) => {
-                self.list(&field.kind, column)?
-            }
-            Type::Tensor(lists) => {
-                let field = Field { kind: (**lists).clone(), ..field.clone() };
-                Some(flat(lists, self.column(&field, column)?)?)
-            }
+            Type::List(_) | Type::LargeList(_) | Type::FixedList(..) => self.list(kind, column)?,
+            Type::Tensor(lists) => Some(flat(lists, self.column(lists, column)?)?),
             Type::Dictionary(number, texts) => self.dictionary(*number, texts, column)?,
             Type::Text(layout) => self.run(*layout, column)?,
             kind => self.stored(kind, column),
         };
         match made {
             Some(made) => Ok(made),
-            None => self.built(&field.kind, column),
+            None => self.built(kind, column),
         }
     }
 
     fn table(&self, fields: &[Field], table: Table<'static, Valid>) -> Result<Vec<ArrowArray>> {
         let made = fields.iter().map(|field| {
             let made = match table.column(field.name.as_str()) {
-                Some(column) => self.column(field, column),
+                Some(column) => self.column(&field.kind, column),
                 // Fields that no column holds are read row by row.
                 None => {
                     let key = Key::new(&field.name);
@@ -360,7 +383,7 @@ impl Source {
         field: &Field,
         column: Column<'static, Valid>,
     ) -> Result<ArrowArray> {
-        refuse_null_items(field, self.column(field, column)?)
+        refuse_null_items(field, self.column(&field.kind, column)?)
     }
 
     /// The same of values row by row.
@@ -490,28 +513,63 @@ impl Source {
         if !can_have(column.document_length(), texts.len()) {
             return Err(changed(livebuf::ErrorKind::BadCount));
         }
+        let distinct = self.distinct(kind, texts)?;
         let codes = match (dictionary.codes(), number) {
-            (Codes::U8(codes), Number::U8) => self.codes(codes, texts.len())?,
-            (Codes::U16(codes), Number::U16) => self.codes(codes, texts.len())?,
+            (Codes::U8(codes), Number::U8) => {
+                self.codes(codes, texts.len(), distinct.as_deref())?
+            }
+            (Codes::U16(codes), Number::U16) => {
+                self.codes(codes, texts.len(), distinct.as_deref())?
+            }
             _ => return Ok(None),
         };
-        let texts = self.built(kind, texts)?;
+        let texts = match &distinct {
+            Some(distinct) => self.values_of(kind, &distinct.texts)?,
+            None => self.built(kind, texts)?,
+        };
         let Validity { bits, nulls } = self.validity(column);
         Ok(Some(coded(column.len(), nulls, vec![bits, Some(codes)], Vec::new(), Some(texts))))
     }
 
-    /// Codes of a dictionary of so many texts.
-    fn codes<T>(&self, codes: &'static [T], texts: usize) -> Result<Buffer>
+    /// The different texts of a dictionary. `None` where all differ. They are looked at once.
+    fn distinct(
+        &self,
+        kind: &Type,
+        texts: Column<'static, Valid>,
+    ) -> Result<Option<Arc<Distinct>>> {
+        let mut known = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = std::ptr::from_ref(kind).addr();
+        if let Some(found) = known.get(&place) {
+            return Ok(found.clone());
+        }
+        let found = Distinct::of(texts)?.map(Arc::new);
+        known.insert(place, found.clone());
+        Ok(found)
+    }
+
+    /// Codes of a dictionary of so many texts; those of its different texts, where some are equal.
+    fn codes<T>(
+        &self,
+        codes: &'static [T],
+        texts: usize,
+        distinct: Option<&Distinct>,
+    ) -> Result<Buffer>
     where
-        T: Copy + Into<usize> + Send + Sync + 'static,
+        T: Copy + Into<usize> + TryFrom<u16> + Send + Sync + 'static,
     {
+        let bad = || changed(livebuf::ErrorKind::BadIndex);
+        if let Some(Distinct { places, .. }) = distinct {
+            let place = |&code: &T| T::try_from(*places.get(code.into())?).ok();
+            let codes = codes.iter().map(place).collect::<Option<Vec<T>>>();
+            return codes.map(Buffer::built).ok_or_else(bad);
+        }
         if !self.is_shared() {
             return Ok(self.buffer(codes));
         }
         let codes = codes.to_vec();
         match codes.iter().all(|&code| code.into() < texts) {
             true => Ok(Buffer::built(codes)),
-            false => Err(changed(livebuf::ErrorKind::BadIndex)),
+            false => Err(bad()),
         }
     }
 
@@ -589,7 +647,7 @@ impl Source {
             return Err(changed(livebuf::ErrorKind::BadCount));
         }
         let child = || {
-            let child = self.column(item, elements).map_err(Error::within_list);
+            let child = self.column(&item.kind, elements).map_err(Error::within_list);
             child.and_then(|child| refuse_null_items(item, child).map_err(Error::within_list))
         };
         let offsets = match kind {

@@ -52,7 +52,7 @@
 //! | text | `Utf8`, `LargeUtf8` | | built |
 //! | text that is stored as one run | as other text | | offsets built, bytes borrowed |
 //! | text, by option | `Utf8View` | | views built; text beyond 12 bytes borrowed |
-//! | text that is stored as one dictionary | as other text | `Dictionary` of `UInt8` or `UInt16` | codes borrowed, each text built once |
+//! | text that is stored as one dictionary | as other text | `Dictionary` of `UInt8` or `UInt16` | codes borrowed, each text built once; codes are made where two texts are equal |
 //! | bytes | `Binary` | | built |
 //! | dates | `Date32` | | borrowed where stored as one column, else built |
 //! | times of day | `Time64` in microseconds | | the same |

@@ -249,6 +249,82 @@ fn dictionaries_are_borrowed() {
     to_arrow(requested.requested_schema(&schema).unwrap().batch().unwrap());
 }
 
+/// A dictionary may hold equal texts twice: other writers made it, or an edit did not look at all
+/// of its texts. It was handed to Arrow as it is, so that groups by its codes were too many, and
+/// pandas refused it. Now its codes lead to the first of equal texts, and each is there once.
+#[test]
+fn equal_texts_of_a_dictionary_are_one() {
+    fn distinct<T: ArrowDictionaryKeyType>(column: &dyn Array) -> Vec<String> {
+        let coded = column.as_dictionary::<T>();
+        match coded.values().data_type() {
+            DataType::Utf8View => coded.values().as_string_view().iter().map(text_of).collect(),
+            _ => coded.values().as_string::<i32>().iter().map(text_of).collect(),
+        }
+    }
+    fn text_of(text: Option<&str>) -> String {
+        text.unwrap().to_owned()
+    }
+    // Short texts, which lie in cells, and longer ones; at the top and within structs and lists.
+    for word in ["w", "a longer word "] {
+        let sound = rows(|n| {
+            let unit = if n % 9 == 0 { "null".into() } else { format!("\"{word}{}\"", n % 4) };
+            let [some, more] = [n % 4, 3 - n % 4].map(|digit| format!("{word}{digit}"));
+            format!(r#"{{"unit":{unit},"o":{{"state":"{some}"}},"some":["{some}","{more}"]}}"#)
+        });
+        let mut bytes = sound.as_bytes().to_vec();
+        let needle = format!("{word}3");
+        let found: Vec<usize> = (0..bytes.len() - needle.len())
+            .filter(|&at| bytes[at..].starts_with(needle.as_bytes()))
+            .collect();
+        assert!(!found.is_empty());
+        found.iter().for_each(|&at| bytes[at + needle.len() - 1] = b'1');
+        let document = Arc::new(DocBuf::open(&bytes).unwrap());
+        let table = document.valid().unwrap().root().as_array().unwrap().table().unwrap();
+        assert_eq!(table.column("unit").unwrap().dictionary().unwrap().texts().len(), 4);
+        let plain = export(&document);
+        for text in [TextLayout::Utf8, TextLayout::Utf8View] {
+            let batch = export_with(&document, ExportOptions::new().narrow(true).text(text));
+            let state = batch.column(1).as_struct().column(0);
+            let some = batch.column(2).as_fixed_size_list().values();
+            for (column, first) in [(batch.column(0), 1), (state, 0), (some, 0)] {
+                let mut texts = distinct::<UInt8Type>(column);
+                assert_eq!(texts.len(), 3, "{texts:?}");
+                assert_eq!(texts[0], format!("{word}{first}"));
+                texts.sort();
+                assert_eq!(texts, [0, 1, 2].map(|digit| format!("{word}{digit}")));
+            }
+            let unit = batch.column(0).as_dictionary::<UInt8Type>();
+            let texts: Vec<_> = (0..ROWS)
+                .map(|row| Some(&distinct::<UInt8Type>(unit)[unit.key(row)?]).cloned())
+                .collect();
+            let plain = plain.column(0).as_string::<i32>().iter();
+            assert!(texts.iter().map(Option::as_deref).eq(plain));
+        }
+    }
+}
+
+/// The same where an edit made them: it looks at 4,096 of longer texts.
+#[test]
+fn texts_that_edits_added_twice_are_one() {
+    let name = |n: usize| format!("a longer name {n:05}");
+    let texts: Vec<String> = (0..30_000).map(|n| format!("\"{}\"", name(n / 5))).collect();
+    let mut document = livebuf_json::from_str(&format!("[{}]", texts.join(","))).unwrap();
+    let edited = [4_500, 5_000, 5_999];
+    for n in edited {
+        document.set_pointer(&format!("/{}", 5 * n), name(1).as_str()).unwrap();
+        document.set_pointer(&format!("/{}", 5 * n), name(n).as_str()).unwrap();
+    }
+    let stored = document.valid().unwrap().root().as_array().unwrap().as_column();
+    assert_eq!(stored.dictionary().unwrap().texts().len(), 6_000 + edited.len());
+    let document = Arc::new(document);
+    let batch = export_with(&document, ExportOptions::new().narrow(true));
+    let coded = batch.column(0).as_dictionary::<UInt16Type>();
+    assert_eq!(coded.values().len(), 6_000);
+    let plain = export(&document);
+    let texts = coded.downcast_dict::<StringArray>().unwrap();
+    assert!(texts.into_iter().eq(plain.column(0).as_string::<i32>().iter()));
+}
+
 #[test]
 fn nulls_and_missing_fields_are_null() {
     let document = rows(|n| match n % 4 {
