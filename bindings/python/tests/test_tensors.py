@@ -384,6 +384,19 @@ class TestArrow:
         doc = livebuf.from_arrow(pa.table({"t": tensors.slice(1, 2)}))
         assert [same(row["t"].numpy(), array[n + 1]) for n, row in enumerate(doc)] == [True] * 2
 
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_back(self, dtype: str) -> None:
+        """All came back as tensors but booleans, which were plain arrays."""
+        pa = pytest.importorskip("pyarrow")
+        array = values(dtype, (4, 3, 5))
+        doc = Document.from_python([{"t": part} for part in array])
+        table = pa.table(doc.root.table)
+        for first, found in [(0, table), (1, table.slice(1, 2))]:
+            again = livebuf.from_arrow(found)
+            assert len(again) == len(found)
+            assert all(same(row["t"].numpy(), array[first + n]) for n, row in enumerate(again))
+            assert same(again.root.table.column("t").numpy(), array[first : first + len(found)])
+
     def test_exchanged_axes_are_lists_as_stored(self) -> None:
         pa = pytest.importorskip("pyarrow")
         kind = pa.fixed_shape_tensor(pa.int8(), [2, 3], permutation=[1, 0])

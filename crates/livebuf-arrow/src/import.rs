@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use half::f16;
 use livebuf::{
-    Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, Tensor, Time, Timestamp,
-    Uuid,
+    ColumnType, Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, Tensor, Time,
+    Timestamp, Uuid,
 };
 
 use crate::error::{Error, ErrorKind, Result};
@@ -234,14 +234,14 @@ impl Events<'_> {
                 self.elements(item, child, offsets.range(index))?;
             }
             (Data::FixedList(size, child), Type::FixedList(item, _)) => {
-                if let Some(tensor) = tensor(kind, values, index..index + 1)? {
-                    return Ok(self.encoder.tensor(&tensor)?);
+                if self.tensor(kind, values, index)? {
+                    return Ok(());
                 }
                 self.elements(item, child, index * size..(index + 1) * size)?;
             }
             (Data::FixedList(size, child), Type::Tensor(lists)) => {
-                if let Some(tensor) = tensor(kind, values, index..index + 1)? {
-                    return Ok(self.encoder.tensor(&tensor)?);
+                if self.tensor(kind, values, index)? {
+                    return Ok(());
                 }
                 self.numbers(lists, child, index * size..(index + 1) * size)?;
             }
@@ -292,6 +292,16 @@ impl Events<'_> {
             self.value(&item.kind, child, index).map_err(Error::within_list)?;
         }
         Ok(self.encoder.end_array()?)
+    }
+
+    /// An array of a fixed size as a tensor, where it can be one.
+    fn tensor(&mut self, kind: &Type, values: &Values<'_>, index: usize) -> Result<bool> {
+        let Some((column, shape, bytes)) = tensor(kind, values, index..index + 1)? else {
+            return Ok(false);
+        };
+        let Ok(tensor) = Tensor::from_bytes(column, &shape, &bytes) else { return Ok(false) };
+        self.encoder.tensor(&tensor)?;
+        Ok(true)
     }
 
     /// A tensor with nulls, or without numbers, as lists.
@@ -426,13 +436,13 @@ impl Events<'_> {
     }
 }
 
-/// The arrays of a fixed size in a range as a tensor, where they hold nothing but numbers. Without
-/// the first dimension, which is one array.
+/// The type, the shape and the bytes of the tensor that the arrays of a fixed size in a range are,
+/// where they hold nothing but numbers or booleans. Without the first dimension, which is one array.
 fn tensor<'a>(
     mut kind: &Type,
     mut values: &Values<'a>,
     mut range: std::ops::Range<usize>,
-) -> Result<Option<Tensor<'a>>> {
+) -> Result<Option<(ColumnType, Vec<usize>, Cow<'a, [u8]>)>> {
     let mut shape = Vec::new();
     while let (Data::FixedList(size, child), Type::FixedList(item, _)) = (&values.data, kind) {
         range = range.start * size..range.end * size;
@@ -451,14 +461,23 @@ fn tensor<'a>(
             return Ok(None);
         }
     }
-    let (Data::Fixed(bytes, width), Type::Number(number)) = (&values.data, kind) else {
-        return Ok(None);
-    };
     if range.is_empty() || cfg!(target_endian = "big") {
         return Ok(None);
     }
-    let bytes = bytes.get(range.start * width..range.end * width).ok_or_else(short)?;
-    Ok(Tensor::from_bytes(number.tensor_type(), &shape, bytes).ok())
+    Ok(match (&values.data, kind) {
+        (Data::Fixed(bytes, width), Type::Number(number)) => {
+            let bytes = bytes.get(range.start * width..range.end * width).ok_or_else(short)?;
+            Some((number.tensor_type(), shape, Cow::Borrowed(bytes)))
+        }
+        (Data::Bool(bits, first), Type::Bool) => {
+            // Arrow has a bit for each, tensors a byte.
+            let byte = |bit: usize| bits.get(bit / 8).map(|byte| byte >> (bit % 8) & 1);
+            let bytes = (first + range.start..first + range.end).map(byte);
+            let bytes = bytes.collect::<Option<Vec<u8>>>().ok_or_else(short)?;
+            Some((ColumnType::Bool8, shape, Cow::Owned(bytes)))
+        }
+        _ => None,
+    })
 }
 
 /// Whether a value is null, in a dictionary too.

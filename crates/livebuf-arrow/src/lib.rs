@@ -117,14 +117,14 @@
 //! | `Utf8`, `LargeUtf8`, `Utf8View` | text |
 //! | `Binary`, `LargeBinary`, `BinaryView`, `FixedSizeBinary` | bytes |
 //! | `Struct` | object |
-//! | `List`, `LargeList`, `FixedSizeList` | array |
+//! | `List`, `LargeList`, `FixedSizeList` | array; a tensor where `FixedSizeList` has numbers or booleans without null |
 //! | `Dictionary` | what its values are |
 //! | `Decimal32`, `Decimal64`, `Decimal128` | decimal; number text with all digits where the scale is negative |
 //! | `Date32`, `Date64` | date |
 //! | `Time32`, `Time64` | time of day |
 //! | `Timestamp` | date and time, with a zone a timestamp; the zone itself is not kept |
 //! | `FixedSizeBinary(16)` with the extension `arrow.uuid` | UUID |
-//! | `FixedSizeList` of numbers with the extension `arrow.fixed_shape_tensor`, axes in order | arrays of its shape, tensors without null |
+//! | `FixedSizeList` of numbers or booleans with the extension `arrow.fixed_shape_tensor`, axes in order | arrays of its shape, tensors without null |
 //! | `Duration` | text: `PT1.500S` |
 //!
 //! A date or time beyond the years 0001 to 9999, or with nanoseconds, is text by ISO 8601. Others (`Decimal256`, intervals, maps, unions, run-end

@@ -247,10 +247,10 @@ impl Type {
         (shape, kind)
     }
 
-    /// A list of numbers as a tensor of a shape. `None` where it has not as many.
+    /// A list of numbers or booleans as a tensor of a shape. `None` where it has not as many.
     pub(crate) fn tensor(item: &Field, length: usize, shape: &[usize]) -> Option<Type> {
         let count = shape.iter().try_fold(1usize, |count, &length| count.checked_mul(length));
-        let is_tensor = matches!(item.kind, Type::Number(_)) && count == Some(length);
+        let is_tensor = matches!(item.kind, Type::Number(_) | Type::Bool) && count == Some(length);
         // One without numbers may claim any other lengths.
         if !is_tensor || length == 0 || !(1..=MAX_DEPTH).contains(&shape.len()) {
             return None;

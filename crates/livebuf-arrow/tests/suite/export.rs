@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrowPrimitiveType, RecordBatch, StringArray};
+use arrow_array::{
+    Array, ArrowPrimitiveType, BooleanArray, FixedSizeListArray, RecordBatch, StringArray,
+};
 use arrow_schema::{DataType, Field, Schema};
 use livebuf::{
     ColumnType, Date, DateTime, Decimal, DocBuf, EncodeOptions, Encoder, Extended, New, Tensor,
@@ -13,6 +15,7 @@ use livebuf::{
 use livebuf_arrow::{ErrorKind, ExportOptions, Exporter, ImportOptions, TextLayout};
 
 use crate::exchange::{import_rows, schema_from_arrow, stream_to_arrow, text, to_arrow};
+use crate::requested::tensors;
 
 const ROWS: usize = 100;
 
@@ -933,21 +936,20 @@ fn tensors_keep_their_types() {
         assert!(borrows::<Float32Type>(&document, list(1)));
         assert!(borrows::<UInt8Type>(&document, list(2).as_fixed_size_list().values()));
         assert!(borrows::<Int16Type>(&document, list(3).as_fixed_size_list().values()));
-        let again = import_rows(&batch.project(&[0, 1, 2, 3]).unwrap());
-        let again = Arc::new(again);
+        let again = Arc::new(import_rows(&batch));
         let (before, after) = (document.valid().unwrap(), again.valid().unwrap());
-        for key in ["halves", "floats", "image", "words"] {
+        for key in ["halves", "floats", "image", "words", "mask"] {
             let tensor = |doc: livebuf::Doc<'_, livebuf::Valid>, row: usize| {
                 let array = doc.root().get(row).unwrap().get(key).unwrap().as_array()?;
                 let tensor = array.tensor().unwrap();
                 Some((tensor.column_type(), tensor.shape().to_vec(), tensor.as_bytes().to_vec()))
             };
             for row in 0..20 {
-                assert_eq!(tensor(before, row).is_some(), !nulls || row != 3);
+                assert_eq!(tensor(before, row).is_some(), !nulls || row != 3 || key == "mask");
                 assert_eq!(tensor(before, row), tensor(after, row), "{key} of row {row}");
             }
         }
-        assert_eq!(export(&again), batch.project(&[0, 1, 2, 3]).unwrap());
+        assert_eq!(export(&again), batch);
     }
     // By themselves, and with numbers that are no tensor's.
     let mut document = (*rows(false)).clone();
@@ -957,6 +959,65 @@ fn tensors_keep_their_types() {
     assert_eq!(types(&batch)[1], "floats List(Float32)");
     document.set_pointer("/5/floats", livebuf::New::Items(&[1.into()])).unwrap();
     assert_eq!(types(&export(&Arc::new(document)))[1], "floats List(Float64)");
+}
+
+/// Booleans came back from Arrow as plain arrays, and numpy had no memory to look at. Their bits
+/// are now unpacked, from any bit on. Where one is null they stay an array.
+#[test]
+fn tensors_of_booleans_come_back() {
+    let bit = |row: usize, at: usize| u8::from((row * 9 + at) % 5 < 2 || at == row % 9);
+    let mut encoder = Encoder::new();
+    encoder.begin_array().unwrap();
+    for row in 0..20 {
+        encoder.begin_object().unwrap();
+        encoder.key("mask").unwrap();
+        let bytes: Vec<u8> = (0..9).map(|at| bit(row, at)).collect();
+        match row {
+            4 => encoder.null().unwrap(),
+            _ => {
+                let mask = Tensor::from_bytes(ColumnType::Bool8, &[3, 3], &bytes).unwrap();
+                encoder.tensor(&mask).unwrap();
+            }
+        }
+        encoder.end_object().unwrap();
+    }
+    encoder.end_array().unwrap();
+    let document = Arc::new(encoder.finish().unwrap());
+    let batch = export(&document);
+    assert_eq!(types(&batch), ["mask FixedSizeList(3 x FixedSizeList(3 x Boolean))"]);
+    let shape = r#"{"shape":[3,3]}"#;
+    let flat = Exporter::new(Arc::clone(&document)).unwrap();
+    let wanted = Schema::new(vec![tensors("mask", DataType::Boolean, 9, shape)]);
+    let flat = flat.requested_schema(&schema_from_arrow(&wanted)).unwrap();
+    for (batch, first) in [
+        (batch.clone(), 0),
+        (batch.slice(3, 7), 3),
+        (to_arrow(flat.batch().unwrap()), 0),
+        (to_arrow(flat.rows(5..20).batch().unwrap()), 5),
+    ] {
+        let again = import_rows(&batch);
+        let rows = again.valid().unwrap().root().as_array().unwrap();
+        assert_eq!(rows.len(), batch.num_rows());
+        for (row, value) in (first..).zip(rows.iter()) {
+            let mask = value.get("mask").unwrap().as_array();
+            assert_eq!(mask.is_none(), row == 4);
+            let Some(mask) = mask else { continue };
+            let tensor = mask.tensor().unwrap();
+            assert_eq!((tensor.column_type(), tensor.shape()), (ColumnType::Bool8, &[3, 3][..]));
+            assert!(tensor.as_bytes().iter().copied().eq((0..9).map(|at| bit(row, at))));
+        }
+    }
+    let gap = BooleanArray::from(vec![Some(true), None, Some(false), Some(true)]);
+    let item = Arc::new(Field::new("item", DataType::Boolean, true));
+    let lists = FixedSizeListArray::new(item, 2, Arc::new(gap), None);
+    let again = import_rows(&RecordBatch::try_from_iter([("mask", Arc::new(lists) as _)]).unwrap());
+    let text = livebuf_json::to_string(&again).unwrap();
+    assert_eq!(text, r#"[{"mask":[true,null]},{"mask":[false,true]}]"#);
+    let is_tensor = |row: usize| {
+        let array = again.valid().unwrap().root().get(row)?.get("mask")?.as_array()?;
+        Some(array.tensor().is_some())
+    };
+    assert_eq!([is_tensor(0), is_tensor(1)], [Some(false), Some(true)]);
 }
 
 /// Where no one type holds all of a column, its values are JSON text.

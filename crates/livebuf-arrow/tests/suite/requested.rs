@@ -249,7 +249,7 @@ fn units_and_scales_are_cast() {
 }
 
 /// A field of the extension `arrow.fixed_shape_tensor`, as other libraries write it.
-fn tensors(name: &str, kind: DataType, length: i32, parameters: &str) -> Field {
+pub(crate) fn tensors(name: &str, kind: DataType, length: i32, parameters: &str) -> Field {
     let metadata = [
         ("ARROW:extension:metadata", parameters),
         ("other", "value"),
