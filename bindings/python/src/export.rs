@@ -154,7 +154,7 @@ fn tensor(tensor: &Tensor<'_>) -> Option<Slots> {
 }
 
 /// The elements of an array, or the values of an object, as a column. `None` for an object whose
-/// values are not stored so, or of which a member was removed since.
+/// values are not stored so, or of which a member was removed since: rows would not be members.
 pub(crate) fn values<'a>(value: &Value<'a, Checked>) -> Held<Option<livebuf::Column<'a, Checked>>> {
     if let Some(array) = value.as_array()? {
         return Ok(Some(array.as_column()));
@@ -170,11 +170,12 @@ pub(crate) fn column<'a>(
     path: &[String],
 ) -> Held<livebuf::Column<'a, Checked>> {
     let Some(values) = values(value)? else {
-        return Err(Fault::WrongType(
-            "the object is not stored as columns: its values are too different, or too few, or \
-             one was removed; compact() lays it out anew"
-                .into(),
-        ));
+        let object = value.as_object()?;
+        let why = match object.map(|object| object.as_column()).transpose()?.flatten() {
+            Some(_) => "a member of the object was removed, and left a row in its columns",
+            None => "the object is not stored as columns: its values are too different, or too few",
+        };
+        return Err(Fault::WrongType(format!("{why}; compact() lays it out anew")));
     };
     if path.is_empty() {
         return Ok(values);

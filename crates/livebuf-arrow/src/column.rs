@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytemuck::NoUninit;
 use half::f16;
 use livebuf::{
     Codes, Column, ColumnType, Decimal, Element, Ends, Key, Kind, Run, Table, Valid, Value,
@@ -14,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ffi::ArrowArray;
 use crate::ffi::made::{Buffer, array, coded};
 use crate::schema::{Field, Layout, Number, Type, Unit};
+use crate::take::take;
 
 pub(crate) type Slot = Option<Value<'static, Valid>>;
 
@@ -69,7 +72,7 @@ pub(crate) fn changed(kind: livebuf::ErrorKind) -> Error {
 }
 
 /// An offset of lists or texts.
-trait Offset: Copy + Default + Ord + Send + Sync + 'static {
+pub(crate) trait Offset: Copy + Default + Ord + Send + Sync + 'static {
     /// Cut to the width, which only what others changed can need.
     fn cut(offset: usize) -> Self;
     fn place(self) -> Option<usize>;
@@ -98,7 +101,7 @@ fn are_sound<T: Offset>(offsets: &[T], end: usize) -> bool {
 }
 
 /// A number that columns and arrays hold alike.
-trait Native: Element + Copy + Default + Send + Sync + 'static {
+trait Native: Element + NoUninit + Copy + Default + Send + Sync + 'static {
     fn from_i64(value: i64) -> Option<Self>;
     fn from_u64(value: u64) -> Option<Self>;
     fn from_f64(value: f64) -> Option<Self>;
@@ -190,7 +193,7 @@ macro_rules! with_native {
     };
 }
 
-fn unsupported(kind: &Type) -> Error {
+pub(crate) fn unsupported(kind: &Type) -> Error {
     let message = format!("{kind} (format {:?}) cannot be exported", kind.format());
     Error::new(ErrorKind::Unsupported, message)
 }
@@ -219,15 +222,15 @@ fn half(value: &Value<'_, Valid>) -> Option<u16> {
 
 /// Bits, lowest first.
 #[derive(Default)]
-struct Bits {
-    bytes: Vec<u8>,
+pub(crate) struct Bits {
+    pub(crate) bytes: Vec<u8>,
     length: usize,
-    zeros: usize,
+    pub(crate) zeros: usize,
 }
 
 impl Bits {
     #[inline(always)]
-    fn push(&mut self, bit: bool) {
+    pub(crate) fn push(&mut self, bit: bool) {
         if self.length.is_multiple_of(8) {
             self.bytes.push(0);
         }
@@ -276,7 +279,7 @@ impl Source {
     }
 
     /// Offsets into what has `end` elements.
-    fn offsets<T: Offset>(&self, offsets: Vec<T>, end: usize) -> Result<Buffer> {
+    fn offsets<T: Offset + NoUninit>(&self, offsets: Vec<T>, end: usize) -> Result<Buffer> {
         if self.is_shared() && !are_sound(&offsets, end) {
             return Err(changed(livebuf::ErrorKind::BadIndex));
         }
@@ -386,6 +389,16 @@ impl Source {
         refuse_null_items(field, self.column(&field.kind, column)?)
     }
 
+    /// The same of some rows. An error may be due to the others, and counts these.
+    pub(crate) fn some(
+        &self,
+        field: &Field,
+        column: Column<'static, Valid>,
+        rows: &[Range<usize>],
+    ) -> Result<ArrowArray> {
+        refuse_null_items(field, take(&field.kind, self.column(&field.kind, column)?, rows)?)
+    }
+
     /// The same of values row by row.
     pub(crate) fn slots(&self, field: &Field, slots: &[Slot]) -> Result<ArrowArray> {
         refuse_null_items(field, self.values_of(&field.kind, slots)?)
@@ -435,7 +448,7 @@ impl Source {
     }
 
     /// Numbers or bytes that lie in the document as Arrow wants them.
-    fn buffer<T: Copy + Send + Sync + 'static>(&self, values: &'static [T]) -> Buffer {
+    fn buffer<T: NoUninit + Send + Sync>(&self, values: &'static [T]) -> Buffer {
         match self.copy {
             true => Buffer::built(values.to_vec()),
             false => Buffer::borrowed(values, &self.pinned),
@@ -555,7 +568,7 @@ impl Source {
         distinct: Option<&Distinct>,
     ) -> Result<Buffer>
     where
-        T: Copy + Into<usize> + TryFrom<u16> + Send + Sync + 'static,
+        T: NoUninit + Into<usize> + TryFrom<u16> + Send + Sync,
     {
         let bad = || changed(livebuf::ErrorKind::BadIndex);
         if let Some(Distinct { places, .. }) = distinct {

@@ -129,8 +129,8 @@ impl ExportOptions {
 ///
 /// An object's members are rows, with their keys as the first column. It is named `key`, with as
 /// many `_` before it as columns need that have that name. Where the object is a
-/// [table](livebuf::Object::table) of which no member was removed, columns are borrowed as those of
-/// an array are.
+/// [table](livebuf::Object::table), columns are borrowed as those of an array are. A batch in which
+/// rows of removed members would lie is copied without them.
 ///
 /// ```
 /// use livebuf_arrow::Exporter;
@@ -479,6 +479,10 @@ impl Exporter {
             (Some(array), _) => (array.as_column(), false),
             (None, Some(object)) => match object.as_column()? {
                 Some(column) if column.len() == object.len() => (column, true),
+                // Rows of removed members have no values.
+                Some(column) if self.rows.start == 0 && self.rows.end >= column.len() => {
+                    (column, true)
+                }
                 _ => return Ok(None),
             },
             (None, None) => return Ok(None),
@@ -638,6 +642,8 @@ struct Items {
     chosen: Option<(usize, Vec<Chosen>)>,
     /// Where they are stored as one.
     column: Option<Column<'static, Valid>>,
+    /// Which rows of the column they are, where it has rows of removed members, too.
+    live: Option<Vec<usize>>,
     /// Where they are not.
     slots: Vec<Slot>,
     /// The members' keys.
@@ -653,16 +659,27 @@ impl Items {
             return Some(Items { column: Some(array.as_column()), ..Items::default() });
         }
         let object = value.as_object()?;
-        // Where members were removed, the column has rows for them.
-        let column = object.as_column().filter(|column| column.len() == object.len());
+        let column = object.as_column();
         let (mut keys, mut slots) = (Vec::with_capacity(object.len()), Vec::new());
+        // Where members were removed, the column has rows for them.
+        if let Some(column) = column.filter(|column| column.len() != object.len()) {
+            let mut live = Vec::with_capacity(object.len());
+            for row in 0..column.len() {
+                if let Some(key) = object.key_of_row(row) {
+                    keys.push(key);
+                    live.push(row);
+                }
+            }
+            let (column, live) = (Some(column), Some(live));
+            return Some(Items { column, live, keys: Some(keys), ..Items::default() });
+        }
         for (key, value) in object.iter() {
             keys.push(key);
             if column.is_none() {
                 slots.push(Some(value));
             }
         }
-        Some(Items { chosen: None, column, slots, keys: Some(keys) })
+        Some(Items { column, slots, keys: Some(keys), ..Items::default() })
     }
 
     /// Some of them, cut to those there are.
@@ -675,9 +692,17 @@ impl Items {
             let start = range.start.min(*count);
             (start, range.end.clamp(start, *count), columns.as_slice())
         });
+        let live = self.live.as_deref().map(|live| cut(live, range.clone()));
+        let rows = match live {
+            Some([first, .., last]) => *first..last + 1,
+            Some([only]) => *only..only + 1,
+            Some([]) => 0..0,
+            None => range.clone(),
+        };
         Part {
             chosen,
-            column: self.column.map(|column| column.slice(range.clone())),
+            column: self.column.map(|column| column.slice(rows.clone())),
+            live: live.filter(|live| live.len() < rows.len()).map(|live| (rows.start, live)),
             slots: cut(&self.slots, range.clone()),
             keys: self.keys.as_deref().map(|keys| cut(keys, range)),
         }
@@ -690,22 +715,26 @@ struct Part<'i> {
     /// The first of the rows, that behind the last, and the columns of all rows.
     chosen: Option<(usize, usize, &'i [Chosen])>,
     column: Option<Column<'static, Valid>>,
+    /// Where not all of the column: which row its first is, and those that they are.
+    live: Option<(usize, &'i [usize])>,
     slots: &'i [Slot],
     keys: Option<&'i [&'static str]>,
 }
 
 impl<'i> Part<'i> {
     fn len(&self) -> usize {
-        match self.chosen {
-            Some((start, end, _)) => end - start,
-            None => self.column.map_or(self.slots.len(), |column| column.len()),
+        match (self.chosen, self.live) {
+            (Some((start, end, _)), _) => end - start,
+            (_, Some((_, live))) => live.len(),
+            _ => self.column.map_or(self.slots.len(), |column| column.len()),
         }
     }
 
     fn get(&self, row: usize) -> Slot {
-        match self.column {
-            Some(column) => column.get(row),
-            None => self.slots.get(row).copied().flatten(),
+        match (self.column, self.live) {
+            (Some(column), Some((first, live))) => column.get(live.get(row)? - first),
+            (Some(column), None) => column.get(row),
+            (None, _) => self.slots.get(row).copied().flatten(),
         }
     }
 
@@ -716,7 +745,21 @@ impl<'i> Part<'i> {
         }
     }
 
-    /// The column that a path leads to, where rows are stored as columns.
+    /// The rows of the column that these are, as ranges; `None` where it is all.
+    fn live(&self) -> Option<Vec<Range<usize>>> {
+        let (first, live) = self.live?;
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for row in live.iter().map(|row| row - first) {
+            match ranges.last_mut() {
+                Some(range) if range.end == row => range.end += 1,
+                _ => ranges.push(row..row + 1),
+            }
+        }
+        Some(ranges)
+    }
+
+    /// The column that a path leads to, where rows are stored as columns. It may have
+    /// [more rows](Self::live).
     fn stored(&self, path: &[String]) -> Option<Column<'static, Valid>> {
         if let Some((start, end, columns)) = self.chosen {
             let (_, column) = columns.iter().find(|(known, _)| known == path)?;
@@ -809,18 +852,28 @@ impl Plan {
         let first = self.range.start;
         let rows = self.items.part(first + start..(first + end).min(self.range.end));
         let columns = match &self.shape {
+            // Rows that have keys are selected: here are all rows of the column.
             Rows::Objects(fields) => match rows.column {
                 Some(column) => self.source.rows(fields, column),
                 None => self.source.objects(fields, rows.slots),
             },
             Rows::Selected(columns) => {
+                let live = rows.live();
                 let made = columns.iter().map(|(path, field)| {
                     let made = match path {
                         Path::Key => self.source.keys(field, rows.keys.unwrap_or_default()),
-                        Path::Below(path) => match rows.stored(path) {
-                            Some(column) => self.source.whole(field, column),
-                            None => self.source.slots(field, &rows.below(path).collect::<Vec<_>>()),
-                        },
+                        Path::Below(path) => {
+                            let each = || rows.below(path).collect::<Vec<_>>();
+                            match (rows.stored(path), &live) {
+                                (Some(column), None) => self.source.whole(field, column),
+                                // What the other rows bring about is no error of these.
+                                (Some(column), Some(live)) => self
+                                    .source
+                                    .some(field, column, live)
+                                    .or_else(|_| self.source.slots(field, &each())),
+                                (None, _) => self.source.slots(field, &each()),
+                            }
+                        }
                     };
                     made.map_err(|error| error.within(&field.name))
                 });

@@ -163,6 +163,7 @@ mod import;
 mod infer;
 mod joined;
 mod schema;
+mod take;
 mod text;
 
 pub use document::{Document, Known};

@@ -1,8 +1,11 @@
 //! Structures that this crate makes: schemas, arrays, streams.
 
 use std::ffi::{CString, c_char, c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
+
+use bytemuck::NoUninit;
 
 use super::{
     ArrowArray, ArrowArrayStream, ArrowSchema, EXTENSION, NULLABLE, PARAMETERS, RecordBatch,
@@ -113,25 +116,43 @@ unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
 /// Memory of an array, and what keeps it.
 pub(crate) struct Buffer {
     start: *const c_void,
+    /// In bytes.
+    length: usize,
     _keep: Box<dyn Send + Sync>,
 }
 
 impl Buffer {
     /// Values made for the array.
-    pub(crate) fn built<T: Send + Sync + 'static>(values: Vec<T>) -> Buffer {
+    pub(crate) fn built<T: NoUninit + Send + Sync>(values: Vec<T>) -> Buffer {
         // The heap memory stays where it is when the vector moves.
-        Buffer { start: values.as_ptr().cast(), _keep: Box::new(values) }
+        let (start, length) = (values.as_ptr().cast(), size_of_val(values.as_slice()));
+        Buffer { start, length, _keep: Box::new(values) }
     }
 
     /// Values that lie in the document.
-    pub(crate) fn borrowed<T>(values: &'static [T], document: &Arc<Pinned>) -> Buffer {
-        Buffer { start: values.as_ptr().cast(), _keep: Box::new(Arc::clone(document)) }
+    pub(crate) fn borrowed<T: NoUninit>(values: &'static [T], document: &Arc<Pinned>) -> Buffer {
+        let (start, length) = (values.as_ptr().cast(), size_of_val(values));
+        Buffer { start, length, _keep: Box::new(Arc::clone(document)) }
     }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: it was made of a slice of so many bytes, none of which is padding. What is kept
+        // here keeps them in place.
+        unsafe { std::slice::from_raw_parts(self.start.cast(), self.length) }
+    }
+}
+
+/// What an array is made of.
+pub(crate) struct Made {
+    pub(crate) length: usize,
+    pub(crate) buffers: Vec<Option<Buffer>>,
+    pub(crate) children: Vec<ArrowArray>,
+    pub(crate) dictionary: Option<ArrowArray>,
 }
 
 struct ArrayParts {
     /// What holds the memory that `starts` leads to.
-    _buffers: Vec<Option<Buffer>>,
+    buffers: Vec<Option<Buffer>>,
     starts: Vec<*const c_void>,
     /// From `Box::into_raw`. A consumer may have moved what they held.
     children: Vec<*mut ArrowArray>,
@@ -162,7 +183,7 @@ pub(crate) fn coded(
     let parts = ArrayParts {
         starts: starts.collect(),
         children: children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect(),
-        _buffers: buffers,
+        buffers,
         dictionary: dictionary.map_or(ptr::null_mut(), |values| Box::into_raw(Box::new(values))),
     };
     let parts = Box::leak(Box::new(parts));
@@ -184,6 +205,23 @@ impl ArrowArray {
     /// Count of nulls of an array made here.
     pub(crate) fn nulls(&self) -> usize {
         self.null_count as usize
+    }
+
+    /// What an array made here was made of.
+    pub(crate) fn into_made(self) -> Made {
+        let array = ManuallyDrop::new(self);
+        // SAFETY: the caller has an array made here, so these are its parts, and its children and
+        // dictionary were made here, too. Nobody sees it again, so nothing else releases them.
+        unsafe {
+            let parts = *Box::from_raw(array.private_data.cast::<ArrayParts>());
+            let children = parts.children.into_iter().map(|child| *Box::from_raw(child));
+            let dictionary = match parts.dictionary.is_null() {
+                true => None,
+                false => Some(*Box::from_raw(parts.dictionary)),
+            };
+            let (length, children) = (array.length as usize, children.collect());
+            Made { length, buffers: parts.buffers, children, dictionary }
+        }
     }
 
     /// Count of elements of an array made here.

@@ -1109,18 +1109,193 @@ fn an_object_has_its_keys_as_a_column() {
     }
 }
 
+/// An object whose members have columns of all types; some rows lack some of them.
+fn by_key_of_all_types(rows: usize) -> DocBuf {
+    let date = |n: usize| Date::from_days(n as i32 % 50).unwrap();
+    let mut encoder = Encoder::new();
+    encoder.begin_object().unwrap();
+    for n in 0..rows {
+        encoder.key(&format!("k{n}")).unwrap();
+        encoder.begin_object().unwrap();
+        let mut add = |key: &str, value: Extended| {
+            encoder.key(key).unwrap();
+            encoder.extended(value).unwrap();
+        };
+        add("date", date(n).into());
+        add("time", Time::from_microseconds(n as i64 % 50).unwrap().into());
+        add("moment", Timestamp::from_microseconds(n as i64 % 50).unwrap().into());
+        add("price", Decimal::new(n as i128 % 50, 2).unwrap().into());
+        add("uuid", Uuid::from_bytes([n as u8 % 50; 16]).into());
+        encoder.key("mask").unwrap();
+        let mask = [0, 1, n as u8 % 2, 1];
+        encoder.tensor(&Tensor::from_bytes(ColumnType::Bool8, &[2, 2], &mask).unwrap()).unwrap();
+        encoder.key("image").unwrap();
+        let image = [n as i16 % 50, 300];
+        encoder.tensor(&Tensor::new(&[2], &image).unwrap()).unwrap();
+        encoder.key("bytes").unwrap();
+        encoder.bytes(&vec![7; n % 5]).unwrap();
+        let (run, word) = ("é".repeat(n % 4), ["a longer word", "x", "another word"][n % 3]);
+        let (cycle, list) = (n % 50, vec![(n % 7).to_string(); n % 3].join(","));
+        let maybe = if n % 5 == 0 { "null".into() } else { cycle.to_string() };
+        let rest = format!(
+            r#"{{"i8":{},"i64":{}0000000000,"f32":{cycle}.5,"maybe":{maybe},"on":{},"run":"{run}{cycle}",
+                "word":"{word}","list":[{list}],"lists":[[[{cycle}],[]],[]],"pair":["{run}","{word}"],
+                "o":{{"x":{cycle},"word":"{word}","deep":[{{"y":{cycle}}}]}},"none":null,
+                "any":[{cycle},"text",null,{{"z":[1]}}],"mixed":{}}}"#,
+            cycle as i32 - 25,
+            cycle + 1,
+            n % 3 == 0,
+            ["1", "\"a text\"", "[2]", "true"][n % 4],
+        );
+        let rest = livebuf_json::from_str(&rest).unwrap();
+        for (key, value) in rest.valid().unwrap().root().as_object().unwrap() {
+            encoder.key(key).unwrap();
+            encoder.value(&value).unwrap();
+        }
+        encoder.end_object().unwrap();
+    }
+    encoder.end_object().unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A removed member leaves a row without a value. Such an object was exported row by row, which
+/// took six times as long, and dictionaries and lists of one length were not told from others. Now
+/// its columns are exported, and the rows that are left are taken of them.
 #[test]
-fn columns_of_an_object_are_borrowed_until_a_member_is_removed() {
+fn objects_with_removed_members_are_exported_by_columns() {
+    let document = by_key_of_all_types(900);
+    let by_columns = |document: &DocBuf| {
+        let object = document.valid().unwrap().root().as_object().unwrap();
+        object.table().map(|table| (table.rows(), object.len()))
+    };
+    assert_eq!(by_columns(&document), Some((900, 900)));
+    let removals: [(&str, Vec<usize>); 5] = [
+        ("one", vec![7]),
+        ("the first and the last", vec![0, 899]),
+        ("each third", (1..900).step_by(3).collect()),
+        ("a third at once", (300..600).collect()),
+        ("the last but one", (0..449).chain(898..899).collect()),
+    ];
+    for (name, removed) in removals {
+        let mut holed = document.clone();
+        for n in &removed {
+            assert!(holed.remove_pointer(&format!("/k{n}")).unwrap());
+        }
+        let (rows, members) = by_columns(&holed).unwrap();
+        assert!(rows > members && members == 900 - removed.len(), "{name}");
+        let mut compacted = holed.clone();
+        compacted.compact().unwrap();
+        assert_eq!(by_columns(&compacted), Some((members, members)));
+        // Validated before, and only opened: then the export does it.
+        let (holed, compacted) = (Arc::new(holed), Arc::new(compacted));
+        let unvalidated = Arc::new(holed.as_bytes().to_vec());
+        for options in [
+            ExportOptions::new(),
+            ExportOptions::new().narrow(true),
+            ExportOptions::new().narrow(true).text(TextLayout::Utf8View),
+            ExportOptions::new().text(TextLayout::LargeUtf8),
+        ] {
+            let batch = export_with(&holed, options.clone());
+            let exporter =
+                || Exporter::new(Arc::clone(&unvalidated)).unwrap().options(options.clone());
+            assert_eq!(batch, to_arrow(exporter().batch().unwrap()));
+            let columns = Exporter::new(Arc::clone(&compacted)).unwrap().options(options.clone());
+            assert_eq!(batch, to_arrow(columns.batch().unwrap()), "{name}");
+            assert_eq!(exporter().columns().unwrap(), columns.columns().unwrap());
+            for range in [0..0, 0..1, 3..9, 5..120, 160..460, 340..1_000, 1_000..2_000] {
+                let [part, expected] = [exporter(), columns.clone()]
+                    .map(|exporter| to_arrow(exporter.rows(range.clone()).batch().unwrap()));
+                part.columns().iter().for_each(|c| c.to_data().validate_full().unwrap());
+                assert_eq!(part, expected, "{name}: {range:?}");
+            }
+        }
+        // Chosen columns, one of them through an object. Types that have no null: the removed rows'
+        // nulls, which lists of one length have elements for, are none. A time that does not fit is
+        // told by its row among those that are left.
+        let path = |keys: &[&str]| keys.iter().map(|&key| key.to_owned()).collect::<Vec<_>>();
+        let chosen = [path(&["o", "deep"]), path(&["key"]), path(&["i64"])];
+        let item = Field::new("item", DataType::Utf8, false);
+        let schema = Schema::new(vec![
+            Field::new("i64", DataType::Int64, false),
+            Field::new("word", DataType::Utf8, false),
+            tensors("image", DataType::Int16, 2, r#"{"shape":[2]}"#),
+            tensors("mask", DataType::Boolean, 4, r#"{"shape":[2,2]}"#),
+            Field::new("run", DataType::LargeBinary, false),
+            Field::new("pair", DataType::FixedSizeList(Arc::new(item), 2), false),
+            Field::new("time", DataType::Time32(arrow_schema::TimeUnit::Second), true),
+        ]);
+        let exports = [&holed, &compacted].map(|document| {
+            let exporter = || Exporter::new(Arc::clone(document)).unwrap();
+            let selected = exporter().select(chosen.clone());
+            let requested = exporter().requested_schema(&schema_from_arrow(&schema)).unwrap();
+            (
+                to_arrow(selected.batch().unwrap()),
+                requested.rows(0..9).batch().map(to_arrow).map_err(|error| error.to_string()),
+                without_times(exporter(), &schema),
+            )
+        });
+        assert_eq!(exports[0], exports[1], "{name}");
+    }
+}
+
+fn without_times(exporter: Exporter, schema: &Schema) -> RecordBatch {
+    let schema = Schema::new(schema.fields()[..6].to_vec());
+    let requested = exporter.requested_schema(&schema_from_arrow(&schema)).unwrap();
+    to_arrow(requested.batch().unwrap())
+}
+
+/// The same with members that are null, and with keys that no column has.
+#[test]
+fn objects_with_holes_and_edits() {
+    let mut document = by_key(400);
+    for n in [3, 7, 200] {
+        assert!(document.remove_pointer(&format!("/k{n}")).unwrap());
+    }
+    document.set_pointer("/k9/new", "text").unwrap();
+    document.set_pointer("/k10", New::Null).unwrap();
+    document.set_pointer("/after", New::Fields(&[("id", 5.into())])).unwrap();
+    let mut untabled = document.clone();
+    let whole = document.valid().unwrap().root().as_object().unwrap();
+    assert_eq!((whole.len(), whole.table().unwrap().rows()), (398, 401));
+    untabled.compact().unwrap();
+    let plain = EncodeOptions { tables: false, ..EncodeOptions::default() };
+    let plain = Arc::new(untabled.doc().compacted_with(plain).unwrap());
+    let document = Arc::new(document);
+    let batch = export(&document);
+    assert_eq!(types(&batch), ["key Utf8", "id Int64", "on Boolean", "new Utf8"]);
+    assert_eq!(batch, export(&plain));
+    assert_eq!(batch.column(0).as_string::<i32>().value(397), "after");
+    // Values that are no objects any more.
+    let mut document = (*document).clone();
+    document.set_pointer("/k11", 5).unwrap();
+    let document = Arc::new(document);
+    let batch = export(&document);
+    assert_eq!(types(&batch), ["key Utf8", "value Utf8"]);
+    let values = batch.column(1).as_string::<i32>();
+    let at = |key| batch.column(0).as_string::<i32>().iter().position(|k| k == Some(key)).unwrap();
+    assert_eq!(values.value(at("k11")), "5");
+    assert_eq!(values.value(at("after")), r#"{"id":5}"#);
+    assert!(values.is_null(at("k10")));
+}
+
+#[test]
+fn columns_of_an_object_are_borrowed_where_no_member_was_removed() {
     let mut document = by_key(400);
     let borrowed = |document: &DocBuf| {
         let document = Arc::new(document.clone());
-        let batch = export_with(&document, ExportOptions::new().narrow(true));
-        let ids = batch.column_by_name("id").unwrap();
-        (batch.num_rows(), borrows::<Int32Type>(&document, ids))
+        let options = ExportOptions::new().narrow(true);
+        let batch = export_with(&document, options.clone());
+        let exporter = Exporter::new(Arc::clone(&document)).unwrap().options(options);
+        let part = to_arrow(exporter.rows(7..100).batch().unwrap());
+        let is_borrowed = |batch: &RecordBatch| {
+            borrows::<Int32Type>(&document, batch.column_by_name("id").unwrap())
+        };
+        (batch.num_rows(), is_borrowed(&batch), is_borrowed(&part))
     };
-    assert_eq!(borrowed(&document), (400, true));
+    assert_eq!(borrowed(&document), (400, true, true));
     assert!(document.remove_pointer("/k7").unwrap());
-    assert_eq!(borrowed(&document), (399, false));
+    // Rows without a gap still are.
+    assert_eq!(borrowed(&document), (399, false, true));
     document.compact().unwrap();
-    assert_eq!(borrowed(&document), (399, true));
+    assert_eq!(borrowed(&document), (399, true, true));
 }
