@@ -31,9 +31,8 @@ pub(crate) struct Source {
     pinned: Arc<Pinned>,
     /// Borrow nothing.
     copy: bool,
-    /// What was found of each dictionary, by the place of its texts' type: each column has a type
-    /// of its own, which stays in place as long as the export.
-    distinct: Mutex<HashMap<usize, Option<Arc<Distinct>>>>,
+    /// What was found of each dictionary, by the place of its first text's cell in the document.
+    distinct: Mutex<HashMap<u32, Option<Arc<Distinct>>>>,
 }
 
 /// The different texts of a dictionary that has equal ones.
@@ -526,7 +525,7 @@ impl Source {
         if !can_have(column.document_length(), texts.len()) {
             return Err(changed(livebuf::ErrorKind::BadCount));
         }
-        let distinct = self.distinct(kind, texts)?;
+        let distinct = self.distinct(texts)?;
         let codes = match (dictionary.codes(), number) {
             (Codes::U8(codes), Number::U8) => {
                 self.codes(codes, texts.len(), distinct.as_deref())?
@@ -545,13 +544,10 @@ impl Source {
     }
 
     /// The different texts of a dictionary. `None` where all differ. They are looked at once.
-    fn distinct(
-        &self,
-        kind: &Type,
-        texts: Column<'static, Valid>,
-    ) -> Result<Option<Arc<Distinct>>> {
+    fn distinct(&self, texts: Column<'static, Valid>) -> Result<Option<Arc<Distinct>>> {
+        let Some(first) = texts.get(0) else { return Ok(None) };
         let mut known = self.distinct.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = std::ptr::from_ref(kind).addr();
+        let place = first.parts().position;
         if let Some(found) = known.get(&place) {
             return Ok(found.clone());
         }

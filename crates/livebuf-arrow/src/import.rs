@@ -436,13 +436,16 @@ impl Events<'_> {
     }
 }
 
-/// The type, the shape and the bytes of the tensor that the arrays of a fixed size in a range are,
-/// where they hold nothing but numbers or booleans. Without the first dimension, which is one array.
+/// The type, the shape and the bytes of a tensor.
+type TensorParts<'a> = (ColumnType, Vec<usize>, Cow<'a, [u8]>);
+
+/// The tensor that the arrays of a fixed size in a range are, where they hold nothing but numbers
+/// or booleans. Without the first dimension, which is one array.
 fn tensor<'a>(
     mut kind: &Type,
     mut values: &Values<'a>,
     mut range: std::ops::Range<usize>,
-) -> Result<Option<(ColumnType, Vec<usize>, Cow<'a, [u8]>)>> {
+) -> Result<Option<TensorParts<'a>>> {
     let mut shape = Vec::new();
     while let (Data::FixedList(size, child), Type::FixedList(item, _)) = (&values.data, kind) {
         range = range.start * size..range.end * size;

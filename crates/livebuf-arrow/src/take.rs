@@ -19,7 +19,8 @@ pub(crate) fn take(kind: &Type, made: ArrowArray, rows: &[Range<usize>]) -> Resu
 
 fn taken(kind: &Type, made: ArrowArray, rows: &[Range<usize>]) -> Result<Option<ArrowArray>> {
     let length = rows.iter().map(|range| range.len()).sum();
-    let Made { length: all, buffers, children, dictionary } = made.into_made();
+    let Some(made) = made.into_made() else { return Ok(None) };
+    let Made { length: all, buffers, children, dictionary } = made;
     let (mut buffers, mut children) = (buffers.into_iter(), children.into_iter());
     let (bits, nulls) = match buffers.next().flatten() {
         Some(valid) => {

@@ -207,11 +207,16 @@ impl ArrowArray {
         self.null_count as usize
     }
 
-    /// What an array made here was made of.
-    pub(crate) fn into_made(self) -> Made {
+    /// What an array made here was made of; `None` of another's.
+    pub(crate) fn into_made(self) -> Option<Made> {
+        type Release = unsafe extern "C" fn(*mut ArrowArray);
+        if !ptr::fn_addr_eq(self.release?, release_array as Release) {
+            return None;
+        }
         let array = ManuallyDrop::new(self);
-        // SAFETY: the caller has an array made here, so these are its parts, and its children and
-        // dictionary were made here, too. Nobody sees it again, so nothing else releases them.
+        // SAFETY: its release function says that it was made here, so these are its parts, and its
+        // children and dictionary were made here, too. Nobody sees it again, so nothing else
+        // releases them.
         unsafe {
             let parts = *Box::from_raw(array.private_data.cast::<ArrayParts>());
             let children = parts.children.into_iter().map(|child| *Box::from_raw(child));
@@ -220,7 +225,7 @@ impl ArrowArray {
                 false => Some(*Box::from_raw(parts.dictionary)),
             };
             let (length, children) = (array.length as usize, children.collect());
-            Made { length, buffers: parts.buffers, children, dictionary }
+            Some(Made { length, buffers: parts.buffers, children, dictionary })
         }
     }
 
