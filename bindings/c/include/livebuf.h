@@ -2872,7 +2872,7 @@ typedef enum {
   LIVEBUF_CUSTOM = 35,
   /** The edit changes columns of a document that was not validated. */
   LIVEBUF_NOT_VALIDATED = 36,
-  /** An earlier edit ended half way, because memory changed that nobody else may write. */
+  /** An edit ended half way, because memory changed that nobody else may write. */
   LIVEBUF_BROKEN = 37,
   /** A number or text that is no date, time, decimal or UUID. */
   LIVEBUF_BAD_VALUE = 38,

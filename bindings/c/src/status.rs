@@ -73,7 +73,7 @@ statuses! {
     LIVEBUF_SCRATCH_TOO_SMALL, "the scratch memory is too small";
     LIVEBUF_CUSTOM, "the value's serde implementation reported an error";
     LIVEBUF_NOT_VALIDATED, "the document was not validated: validate it first";
-    LIVEBUF_BROKEN, "an earlier edit ended half way: go back to a copy of the document";
+    LIVEBUF_BROKEN, "an edit ended half way: go back to a copy of the document";
     LIVEBUF_BAD_VALUE, "not a valid date, time, decimal or UUID";
     LIVEBUF_TENSOR_MISMATCH, "a tensor keeps its type and shape, and this does not fit them";
     LIVEBUF_JSON_SYNTAX, "the text is not JSON";
@@ -192,7 +192,7 @@ pub enum livebuf_code {
     LIVEBUF_CUSTOM = 35,
     /// The edit changes columns of a document that was not validated.
     LIVEBUF_NOT_VALIDATED = 36,
-    /// An earlier edit ended half way, because memory changed that nobody else may write.
+    /// An edit ended half way, because memory changed that nobody else may write.
     LIVEBUF_BROKEN = 37,
     /// A number or text that is no date, time, decimal or UUID.
     LIVEBUF_BAD_VALUE = 38,

@@ -120,7 +120,7 @@ kinds! {
     NotValidated = 36, "the document was not validated: validate it first";
     /// An edit ended half way, because memory changed that nobody else may write. The editor
     /// refuses all further edits: go back to a copy, or open and validate the document anew.
-    Broken = 37, "an earlier edit ended half way: go back to a copy of the document";
+    Broken = 37, "an edit ended half way: go back to a copy of the document";
     /// A text is no date, time, decimal or UUID: not of the type that is asked for.
     BadValue = 38, "not a valid date, time, decimal or UUID";
     /// A tensor keeps its type and its shape. A value does not fit its type, or an edit would

@@ -289,6 +289,12 @@ impl Allowance {
     /// (FORMAT 6.3), a record's 255 for nine bytes. The rest is for places without a value.
     const KEYS: u64 = KEY_BYTES + 256;
 
+    /// Most that comparing a valid document of these bytes takes: each value, and each 64 bytes of
+    /// keys and text.
+    pub(crate) fn of_comparing(bytes: &[u8]) -> u64 {
+        (Self::VALUES + (Self::KEYS + Self::TEXT).div_ceil(64)) * (bytes.len() as u64 + 1)
+    }
+
     /// At most `budget` values.
     pub(crate) fn new(bytes: &[u8], budget: u64) -> Allowance {
         let length = bytes.len() as u64;

@@ -44,6 +44,13 @@ impl<'a, S: Exclusive, O: Observer> AsValue<'a> for &'a Editor<S, O> {
     }
 }
 
+/// Whether the documents have equal values, whatever their layouts.
+impl<S: Storage, O: Observer, T: Storage, P: Observer> PartialEq<Editor<T, P>> for Editor<S, O> {
+    fn eq(&self, other: &Editor<T, P>) -> bool {
+        self.doc() == other.doc()
+    }
+}
+
 impl<S: Storage, O: Observer> core::fmt::Debug for Editor<S, O> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.doc().fmt(f)
@@ -106,7 +113,7 @@ mod owned {
     use crate::store::space::{Observer, Space};
     use crate::store::storage::{Storage, VecStorage};
     use crate::view::validate::Region;
-    use crate::view::{Doc, Mode};
+    use crate::view::{AsValue, Doc, Mode};
     use alloc::vec::Vec;
     use hashbrown::HashMap;
 
@@ -260,6 +267,28 @@ mod owned {
     }
 
     impl<M: Mode> Doc<'_, M> {
+        /// A copy of the document, byte for byte, to be edited. It is
+        /// [trusted](Editor::is_trusted) where this one was validated.
+        ///
+        /// # Errors
+        /// [`ErrorKind::Io`](crate::ErrorKind::Io) where the allocator refuses;
+        /// [`ErrorKind::ReadOnly`](crate::ErrorKind::ReadOnly) as
+        /// [`open_unvalidated`](Editor::open_unvalidated).
+        ///
+        /// ```
+        /// let sent = livebuf::json!({"lap": 55}).to_vec();
+        /// let mut copy = livebuf::Doc::open(&sent)?.validate()?.to_buf()?;
+        /// copy.set_pointer("/lap", 56)?;
+        /// assert!(copy.is_trusted());
+        /// # Ok::<(), livebuf::Error>(())
+        /// ```
+        pub fn to_buf(self) -> Result<DocBuf> {
+            let mut copy = DocBuf::from_bytes_unvalidated(self.as_bytes())?;
+            // The mode is a promise that nobody else can write the bytes.
+            copy.space.trusted = self.as_valid().is_some();
+            Ok(copy)
+        }
+
         /// The document encoded anew: the best layout, the same value.
         ///
         /// # Errors

@@ -1,8 +1,8 @@
 //! Deep equality of values, in one document or two.
 
-use super::{AsValue, Checked, Mode, Object, Value};
+use super::{AsValue, Checked, Doc, Mode, Object, Value};
 use crate::block::record::Raw;
-use crate::block::walk::{CHUNK, Cursor};
+use crate::block::walk::{Allowance, CHUNK, Cursor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::{Needle, span_bytes};
 use crate::format::layout::*;
@@ -29,6 +29,31 @@ impl<M: Mode> Value<'_, M> {
         let other = other.as_value();
         let mut walk = Equal { one: self.document(), two: other.document(), budget, spent: 0 };
         walk.equal(self.raw(), other.raw(), 0)
+    }
+}
+
+/// As [`deep_eq`](Value::deep_eq), but for errors: a value that is damaged is equal to none, and
+/// costs no more work than a valid one.
+///
+/// ```
+/// use livebuf::json;
+/// let (a, b) = (json!({"x": [1, 2], "y": null}), json!({"y": null, "x": [1, 2]}));
+/// assert!(a == b && a.doc().root() == b.valid()?.root());
+/// assert_ne!(a.pointer("/x/0")?, b.pointer("/x/1")?);
+/// # Ok::<(), livebuf::Error>(())
+/// ```
+impl<M: Mode, N: Mode> PartialEq<Value<'_, N>> for Value<'_, M> {
+    fn eq(&self, other: &Value<'_, N>) -> bool {
+        let most = |bytes| Allowance::of_comparing(bytes);
+        let mut budget = most(self.document()).max(most(other.document()));
+        self.deep_eq(other.checked(), &mut budget).unwrap_or(false)
+    }
+}
+
+/// Whether their values are equal.
+impl<M: Mode, N: Mode> PartialEq<Doc<'_, N>> for Doc<'_, M> {
+    fn eq(&self, other: &Doc<'_, N>) -> bool {
+        self.root() == other.root()
     }
 }
 

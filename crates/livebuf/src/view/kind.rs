@@ -197,6 +197,7 @@ plain! {
     u32 => |value| value.as_u64().and_then(|value| value.try_into().ok());
     u64 => |value| value.as_u64();
     usize => |value| value.as_u64().and_then(|value| value.try_into().ok());
+    f32 => |value| value.as_f64().map(|value| value as f32);
     f64 => |value| value.as_f64();
     &'a str => |value| value.as_str()?;
     &'a [u8] => |value| value.as_bytes()?;
@@ -225,8 +226,13 @@ equal_to! {
     str => |value, other| matches!(value.as_str(), Ok(Some(text)) if text == other);
     &str => |value, other| value == **other;
     bool => |value, other| value.as_bool() == Some(*other);
+    i8 => |value, other| value.as_i64() == Some(i64::from(*other));
+    i16 => |value, other| value.as_i64() == Some(i64::from(*other));
     i32 => |value, other| value.as_i64() == Some(i64::from(*other));
     i64 => |value, other| value.as_i64() == Some(*other);
+    isize => |value, other| value.as_i64() == Some(*other as i64);
+    u8 => |value, other| value.as_u64() == Some(u64::from(*other));
+    u16 => |value, other| value.as_u64() == Some(u64::from(*other));
     u32 => |value, other| value.as_u64() == Some(u64::from(*other));
     u64 => |value, other| value.as_u64() == Some(*other);
     usize => |value, other| value.as_u64() == Some(*other as u64);

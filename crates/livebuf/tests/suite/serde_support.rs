@@ -1008,6 +1008,8 @@ fn aliasing_runs_out_of_budget() {
         let doc = Doc::open(&bytes).unwrap();
         let error = serde_json::to_string(&doc).unwrap_err();
         assert!(error.to_string().contains("budget"), "{error}");
+        let again = bytes.clone();
+        assert_ne!(doc, Doc::open(&again).unwrap(), "damaged values are equal to none");
         assert_eq!(to_doc(&doc).unwrap_err().kind(), ErrorKind::Custom);
         // What is not asked for costs nothing.
         assert_eq!(from_slice::<Vec<IgnoredAny>>(&bytes).unwrap().len(), 2);
