@@ -221,12 +221,27 @@ class TestObjects:
         del users["user 5"], members["user 5"]
         # Its row is still there.
         assert not users.table.stored
-        with pytest.raises(livebuf.WrongTypeError, match="compact"):
+        with pytest.raises(livebuf.WrongTypeError, match=r"a member .* was removed.* compact\(\)"):
             users.table["age"][0]
         assert frame(users.table).to_pylist() == self.expected(members)
         doc.compact()
         assert doc["users"].table.stored
         assert frame(doc["users"].table).to_pylist() == self.expected(members)
+
+    def test_removed_members_leave_types_as_they_are(self) -> None:
+        """Rows were exported one by one then, and texts were no dictionary any more."""
+        doc = Document.from_python(self.IDS)
+        whole = frame(doc.root.table.with_options(narrow=True, copy=True))
+        removed = ["user 5", "user 6", "user 200"]
+        for key in removed:
+            del doc[key]
+        found = frame(doc.root.table.with_options(narrow=True))
+        assert found.schema == whole.schema and "dictionary" in str(found.schema.field("name").type)
+        rest = {key: value for key, value in self.IDS.items() if key not in removed}
+        assert found.to_pylist() == self.expected(rest)
+        part = doc.root.table.select(["name", "key"]).slice(4, 198)
+        expected = [{"name": row["name"], "key": row["key"]} for row in self.expected(rest)]
+        assert frame(part).to_pylist() == expected[4:198]
 
     def test_names(self) -> None:
         small = Document.from_python({"a": {"key": 1, "_key": 2}, "b": {"key": None}})

@@ -219,6 +219,12 @@ fn half(value: &Value<'_, Valid>) -> Option<u16> {
     (half.to_f64() == number || number.is_nan()).then(|| half.to_bits())
 }
 
+/// A bit of a bitmap, lowest first; not set behind its end.
+#[inline(always)]
+pub(crate) fn bit(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
+}
+
 /// Bits, lowest first.
 #[derive(Default)]
 pub(crate) struct Bits {
@@ -229,7 +235,7 @@ pub(crate) struct Bits {
 
 impl Bits {
     #[inline(always)]
-    pub(crate) fn push(&mut self, bit: bool) {
+    fn push(&mut self, bit: bool) {
         if self.length.is_multiple_of(8) {
             self.bytes.push(0);
         }
@@ -250,16 +256,30 @@ impl FromIterator<bool> for Bits {
 }
 
 /// Which values there are: a bitmap where some are null, and how many are.
-struct Validity {
+pub(crate) struct Validity {
     bits: Option<Buffer>,
     nulls: usize,
 }
 
 impl Validity {
-    fn of(slots: impl Iterator<Item = Slot>) -> Validity {
-        let bits: Bits = slots.map(|slot| present(slot).is_some()).collect();
+    const WHOLE: Validity = Validity { bits: None, nulls: 0 };
+
+    fn of_bits(bits: Bits) -> Validity {
         let nulls = bits.zeros;
         Validity { bits: (nulls > 0).then(|| Buffer::built(bits.bytes)), nulls }
+    }
+
+    fn copy(&self) -> Validity {
+        let bits = self.bits.as_ref().map(|bits| Buffer::built(bits.bytes().to_vec()));
+        Validity { bits, nulls: self.nulls }
+    }
+
+    fn has(&self, row: usize) -> bool {
+        self.bits.as_ref().is_none_or(|bits| bit(bits.bytes(), row))
+    }
+
+    fn of(slots: impl Iterator<Item = Slot>) -> Validity {
+        Validity::of_bits(slots.map(|slot| present(slot).is_some()).collect())
     }
 }
 
@@ -304,40 +324,54 @@ impl Source {
         rows: Column<'static, Valid>,
     ) -> Result<Vec<ArrowArray>> {
         let made = match rows.table() {
-            Some(table) => self.table(fields, table)?,
+            Some(table) => self.table(fields, table, &self.validity(rows, None))?,
             None => self.objects(fields, &rows.iter().map(present).collect::<Vec<_>>())?,
         };
         refuse_nulls(fields, &made, || 0)?;
         Ok(made)
     }
 
-    /// The array of a column.
-    fn column(&self, kind: &Type, column: Column<'static, Valid>) -> Result<ArrowArray> {
+    /// The array of a column. Of one in a table, `around` says which of the table's rows there are.
+    fn column(
+        &self,
+        kind: &Type,
+        column: Column<'static, Valid>,
+        around: Option<&Validity>,
+    ) -> Result<ArrowArray> {
         let made = match kind {
-            Type::Number(number) => self.numbers(*number, column),
+            Type::Number(number) => self.numbers(*number, column, around),
             Type::Struct(fields) => match column.table() {
                 Some(table) => {
-                    let Validity { bits, nulls } = self.validity(column);
-                    Some(array(column.len(), nulls, vec![bits], self.table(fields, table)?))
+                    let validity = self.validity(column, around);
+                    let children = self.table(fields, table, &validity)?;
+                    let Validity { bits, nulls } = validity;
+                    Some(array(column.len(), nulls, vec![bits], children))
                 }
                 None => None,
             },
-            Type::List(_) | Type::LargeList(_) | Type::FixedList(..) => self.list(kind, column)?,
-            Type::Tensor(lists) => Some(flat(lists, self.column(lists, column)?)?),
-            Type::Dictionary(number, texts) => self.dictionary(*number, texts, column)?,
-            Type::Text(layout) => self.run(*layout, column)?,
-            kind => self.stored(kind, column),
+            Type::List(_) | Type::LargeList(_) | Type::FixedList(..) => {
+                self.list(kind, column, around)?
+            }
+            Type::Tensor(lists) => Some(flat(lists, self.column(lists, column, around)?)?),
+            Type::Dictionary(number, texts) => self.dictionary(*number, texts, column, around)?,
+            Type::Text(layout) => self.run(*layout, column, around)?,
+            kind => self.stored(kind, column, around),
         };
         match made {
             Some(made) => Ok(made),
-            None => self.built(kind, column),
+            None => self.built(kind, column, around),
         }
     }
 
-    fn table(&self, fields: &[Field], table: Table<'static, Valid>) -> Result<Vec<ArrowArray>> {
+    fn table(
+        &self,
+        fields: &[Field],
+        table: Table<'static, Valid>,
+        around: &Validity,
+    ) -> Result<Vec<ArrowArray>> {
         let made = fields.iter().map(|field| {
             let made = match table.column(field.name.as_str()) {
-                Some(column) => self.column(&field.kind, column),
+                Some(column) => self.column(&field.kind, column, Some(around)),
                 // Fields that no column holds are read row by row.
                 None => {
                     let key = Key::new(&field.name);
@@ -376,16 +410,18 @@ impl Source {
             kind => return Err(unsupported(kind)),
         };
         let texts = keys.iter().map(|key| Ok(Some(Cow::Borrowed(key.as_bytes()))));
-        self.bytes(layout, is_text, keys.len(), Validity { bits: None, nulls: 0 }, texts)
+        self.bytes(layout, is_text, keys.len(), Validity::WHOLE, texts)
     }
 
-    /// The array of a column that is exported by itself.
+    /// The array of a column that is exported by itself. Of one in a table, `around` says which of
+    /// the table's rows there are.
     pub(crate) fn whole(
         &self,
         field: &Field,
         column: Column<'static, Valid>,
+        around: Option<&Validity>,
     ) -> Result<ArrowArray> {
-        refuse_null_items(field, self.column(&field.kind, column)?)
+        refuse_null_items(field, self.column(&field.kind, column, around)?)
     }
 
     /// The same of some rows. An error may be due to the others, and counts these.
@@ -393,9 +429,11 @@ impl Source {
         &self,
         field: &Field,
         column: Column<'static, Valid>,
+        around: Option<&Validity>,
         rows: &[Range<usize>],
     ) -> Result<ArrowArray> {
-        refuse_null_items(field, take(&field.kind, self.column(&field.kind, column)?, rows)?)
+        let made = self.column(&field.kind, column, around)?;
+        refuse_null_items(field, take(&field.kind, made, rows)?)
     }
 
     /// The same of values row by row.
@@ -405,14 +443,30 @@ impl Source {
 
     // --- from columns -------------------------------------------------------
 
-    fn validity(&self, column: Column<'static, Valid>) -> Validity {
+    /// Which rows of a column have a value. Of one in a table, `around` says which of the table's
+    /// rows there are: else each is looked for.
+    pub(crate) fn validity(
+        &self,
+        column: Column<'static, Valid>,
+        around: Option<&Validity>,
+    ) -> Validity {
         if column.is_complete() {
-            return Validity { bits: None, nulls: 0 };
+            return Validity::WHOLE;
         }
-        let Some((bytes, 0)) = column.validity() else {
-            // Where others wrote over it, the iterator may end early.
-            let missing = std::iter::repeat(None);
-            return Validity::of(column.iter().chain(missing).take(column.len()));
+        if let Some(around) = around.filter(|_| column.has_no_gaps()) {
+            return around.copy();
+        }
+        let bytes = match column.validity() {
+            Some((bytes, 0)) => bytes,
+            Some((bytes, first)) => {
+                let bits = (first..first + column.len()).map(|row| bit(bytes, row));
+                return Validity::of_bits(bits.collect());
+            }
+            None => {
+                // Where others wrote over it, the iterator may end early.
+                let missing = std::iter::repeat(None);
+                return Validity::of(column.iter().chain(missing).take(column.len()));
+            }
         };
         // Counted in what Arrow gets.
         let copy = (self.copy || self.is_shared()).then(|| bytes.to_vec());
@@ -432,7 +486,12 @@ impl Source {
     }
 
     /// Numbers from a column of numbers; `None` where one does not fit, or for other columns.
-    fn numbers(&self, number: Number, column: Column<'static, Valid>) -> Option<ArrowArray> {
+    fn numbers(
+        &self,
+        number: Number,
+        column: Column<'static, Valid>,
+        around: Option<&Validity>,
+    ) -> Option<ArrowArray> {
         if number == Number::F16 {
             let tensor = column.tensor().filter(|_| column.column_type() == ColumnType::F16)?;
             let values: &[u16] = bytemuck::try_cast_slice(tensor.as_bytes()).ok()?;
@@ -442,7 +501,7 @@ impl Source {
             unsupported(&Type::Null)
         }))
         .ok()?;
-        let Validity { bits, nulls } = self.validity(column);
+        let Validity { bits, nulls } = self.validity(column, around);
         Some(array(column.len(), nulls, vec![bits, Some(values)], Vec::new()))
     }
 
@@ -485,7 +544,12 @@ impl Source {
     }
 
     /// Dates, times and UUIDs that lie in the document as Arrow wants them; `None` for others.
-    fn stored(&self, kind: &Type, column: Column<'static, Valid>) -> Option<ArrowArray> {
+    fn stored(
+        &self,
+        kind: &Type,
+        column: Column<'static, Valid>,
+        around: Option<&Validity>,
+    ) -> Option<ArrowArray> {
         let values = match (kind, column.column_type()) {
             (Type::Date32, _) => self.buffer(column.days()?),
             (Type::Time(Unit::Micro), ColumnType::Time) => self.buffer(column.microseconds()?),
@@ -495,14 +559,26 @@ impl Source {
             (Type::Uuid | Type::FixedBinary(16), _) => self.buffer(column.uuids()?),
             _ => return None,
         };
-        let Validity { bits, nulls } = self.validity(column);
+        let Validity { bits, nulls } = self.validity(column, around);
         Some(array(column.len(), nulls, vec![bits, Some(values)], Vec::new()))
     }
 
     /// The array of a column, value by value.
-    fn built(&self, kind: &Type, column: Column<'static, Valid>) -> Result<ArrowArray> {
+    fn built(
+        &self,
+        kind: &Type,
+        column: Column<'static, Valid>,
+        around: Option<&Validity>,
+    ) -> Result<ArrowArray> {
         if !self.is_shared() {
-            return self.values(kind, column.iter(), || self.validity(column));
+            let validity = || self.validity(column, around);
+            let Some(around) = around.filter(|_| !column.is_complete() && column.has_no_gaps())
+            else {
+                return self.values(kind, column.iter(), validity);
+            };
+            let slot = |row| around.has(row).then(|| column.get_within(row)).flatten();
+            let slots: Vec<Slot> = (0..column.len()).map(slot).collect();
+            return self.values(kind, slots.iter().copied(), validity);
         }
         // Values and validity of one look. The iterator ends at damage.
         let slots: Vec<Slot> = column.iter().collect();
@@ -519,6 +595,7 @@ impl Source {
         number: Number,
         kind: &Type,
         column: Column<'static, Valid>,
+        around: Option<&Validity>,
     ) -> Result<Option<ArrowArray>> {
         let Some(dictionary) = column.dictionary() else { return Ok(None) };
         let texts = dictionary.texts();
@@ -537,9 +614,9 @@ impl Source {
         };
         let texts = match &distinct {
             Some(distinct) => self.values_of(kind, &distinct.texts)?,
-            None => self.built(kind, texts)?,
+            None => self.built(kind, texts, None)?,
         };
-        let Validity { bits, nulls } = self.validity(column);
+        let Validity { bits, nulls } = self.validity(column, around);
         Ok(Some(coded(column.len(), nulls, vec![bits, Some(codes)], Vec::new(), Some(texts))))
     }
 
@@ -584,7 +661,12 @@ impl Source {
 
     /// Texts that lie behind each other: where each ends, in Arrow's width, and their bytes as they
     /// are. `None` for other columns, and for views.
-    fn run(&self, layout: Layout, column: Column<'static, Valid>) -> Result<Option<ArrowArray>> {
+    fn run(
+        &self,
+        layout: Layout,
+        column: Column<'static, Valid>,
+        around: Option<&Validity>,
+    ) -> Result<Option<ArrowArray>> {
         fn ends<T: Offset>(run: &Run<'_>, rows: usize) -> Vec<T> {
             let at = |end: usize| T::cut(end.wrapping_sub(run.start()));
             let first = std::iter::once(T::default());
@@ -619,14 +701,19 @@ impl Source {
                 self.offsets(offsets, bytes.len())?
             }
         };
-        let Validity { bits, nulls } = self.validity(column);
+        let Validity { bits, nulls } = self.validity(column, around);
         let texts = copy.map_or_else(|| self.buffer(bytes), Buffer::built);
         let buffers = vec![bits, Some(offsets), Some(texts)];
         Ok(Some(array(column.len(), nulls, buffers, Vec::new())))
     }
 
     /// Lists from a column of lists; `None` where lengths are to be fixed and are not.
-    fn list(&self, kind: &Type, column: Column<'static, Valid>) -> Result<Option<ArrowArray>> {
+    fn list(
+        &self,
+        kind: &Type,
+        column: Column<'static, Valid>,
+        around: Option<&Validity>,
+    ) -> Result<Option<ArrowArray>> {
         let (Some(elements), length) = (column.elements(), column.len()) else { return Ok(None) };
         let bounds = |row| column.bounds(row).unwrap_or(0..0);
         let (start, end) = match length {
@@ -639,7 +726,7 @@ impl Source {
             _ => return Ok(None),
         };
         let elements = elements.slice(start..end);
-        let validity = self.validity(column);
+        let validity = self.validity(column, around);
         // An absent list has blank elements, which are 0. A reference of 0 leads to no container.
         if matches!(kind, Type::FixedList(..))
             && validity.nulls > 0
@@ -656,7 +743,7 @@ impl Source {
             return Err(changed(livebuf::ErrorKind::BadCount));
         }
         let child = || {
-            let child = self.column(&item.kind, elements).map_err(Error::within_list);
+            let child = self.column(&item.kind, elements, None).map_err(Error::within_list);
             child.and_then(|child| refuse_null_items(item, child).map_err(Error::within_list))
         };
         let offsets = match kind {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
-use crate::column::{Bits, Offset, changed, unsupported};
+use crate::column::{Bits, Offset, bit, changed, unsupported};
 use crate::error::Result;
 use crate::ffi::ArrowArray;
 use crate::ffi::made::{Buffer, Made, array, coded};
@@ -24,7 +24,7 @@ fn taken(kind: &Type, made: ArrowArray, rows: &[Range<usize>]) -> Result<Option<
     let (mut buffers, mut children) = (buffers.into_iter(), children.into_iter());
     let (bits, nulls) = match buffers.next().flatten() {
         Some(valid) => {
-            let Some(valid) = taken_bits(valid.bytes(), rows) else { return Ok(None) };
+            let valid = taken_bits(valid.bytes(), rows);
             (Some(Buffer::built(valid.bytes)), valid.zeros)
         }
         None => (None, 0),
@@ -42,7 +42,7 @@ fn taken(kind: &Type, made: ArrowArray, rows: &[Range<usize>]) -> Result<Option<
     Ok(Some(match kind {
         Type::Null => array(length, length, Vec::new(), Vec::new()),
         Type::Bool => {
-            let values = some!(taken_bits(some!(next()).bytes(), rows));
+            let values = taken_bits(some!(next()).bytes(), rows);
             array(length, nulls, vec![bits, Some(Buffer::built(values.bytes))], Vec::new())
         }
         Type::Text(layout) | Type::Json(layout) | Type::Binary(layout) => {
@@ -99,7 +99,7 @@ fn taken(kind: &Type, made: ArrowArray, rows: &[Range<usize>]) -> Result<Option<
 
 /// The values of a fixed width of some rows, of an array of `all`.
 fn taken_values(values: &Buffer, all: usize, rows: &[Range<usize>]) -> Option<Buffer> {
-    let width = values.bytes().len().checked_div(all)?;
+    let width = values.bytes().len().checked_div(all).unwrap_or(0);
     let count: usize = rows.iter().map(|range| range.len()).sum();
     // Aligned as the widest are.
     let mut taken = vec![0u128; (count * width).div_ceil(size_of::<u128>())];
@@ -113,12 +113,8 @@ fn taken_values(values: &Buffer, all: usize, rows: &[Range<usize>]) -> Option<Bu
     Some(Buffer::built(taken))
 }
 
-fn taken_bits(bytes: &[u8], rows: &[Range<usize>]) -> Option<Bits> {
-    let mut taken = Bits::default();
-    for row in rows.iter().cloned().flatten() {
-        taken.push(bytes.get(row / 8)? >> (row % 8) & 1 == 1);
-    }
-    Some(taken)
+fn taken_bits(bytes: &[u8], rows: &[Range<usize>]) -> Bits {
+    rows.iter().cloned().flatten().map(|row| bit(bytes, row)).collect()
 }
 
 /// The offsets of some rows, which begin at 0 again, and the ranges of what these lead to.
