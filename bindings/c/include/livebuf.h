@@ -2174,7 +2174,8 @@ livebuf_status livebuf_set_limits(livebuf_doc *doc, const livebuf_limits *limits
  *
  * Memory: none. NULL: LIVEBUF_NULL_ARGUMENT. Errors: LIVEBUF_READ_ONLY. Threads: an edit.
  */
-livebuf_status livebuf_set_wipe(livebuf_doc *doc, bool wipe);
+livebuf_status livebuf_set_wipe(livebuf_doc *doc,
+                                bool wipe);
 
 /* ==========================================================================================
    10. JSON

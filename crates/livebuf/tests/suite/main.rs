@@ -3,6 +3,8 @@
 
 mod api;
 mod bounds;
+#[cfg(feature = "serde")]
+mod conversions;
 mod deltas;
 mod editing;
 mod encoding;
