@@ -2,33 +2,14 @@
 
 use std::cmp::Ordering;
 
-use livebuf::{Checked, Codes, ColumnType, Decimal, Extended, Number, Scalar, Value, View};
+use livebuf::{Checked, Codes, ColumnType, Decimal, Extended, Number};
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 
 use crate::extended;
 
-/// The first row that holds the same as a value of a document.
-pub(crate) fn find_value(
-    column: &livebuf::Column<'_, Checked>,
-    wanted: Value<'_, Checked>,
-) -> livebuf::Result<Option<usize>> {
-    let scalar = match wanted.view()? {
-        View::Null => Scalar::Null,
-        View::Bool(value) => Scalar::Bool(value),
-        View::Int(value) => Scalar::Int(value),
-        View::Uint(value) => Scalar::Uint(value),
-        View::Float(value) => Scalar::Float(value),
-        View::String(text) => Scalar::Str(text),
-        View::Extended(value) => Scalar::Extended(value),
-        View::NumberText(text) => return find_number_text(column, text),
-        _ => return Err(livebuf::Error::new(livebuf::ErrorKind::Unsupported, 0)),
-    };
-    column.find(scalar)
-}
-
 /// The first row that keeps the same number as text.
-fn find_number_text(
+pub(crate) fn find_number_text(
     column: &livebuf::Column<'_, Checked>,
     wanted: &str,
 ) -> livebuf::Result<Option<usize>> {

@@ -18,7 +18,7 @@ use crate::encode::Given;
 use crate::error::{self, Held, expected};
 use crate::export::{self, Numbers, Rows};
 use crate::extended::{self, Class, Read, Refused};
-use crate::search::{Bounding, End, find_value, rows_of, rows_of_numbers, rows_of_texts};
+use crate::search::{Bounding, End, find_number_text, rows_of, rows_of_numbers, rows_of_texts};
 use crate::view::{Columnar, Document};
 
 /// An array as columns, for Arrow, polars, pyarrow, pandas and DuckDB. No row becomes a Python
@@ -529,10 +529,14 @@ impl Column {
         };
         self.read(value.py(), |column| {
             let rows = column.slice(start..);
-            let found = match given.value() {
-                // Integers beyond `i64`, and classes that derive from plain ones.
-                New::Copy(value) => find_value(&rows, value)?,
-                plain => rows.find(Scalar::try_from(plain)?)?,
+            let given = given.value();
+            let number = match given {
+                New::Copy(value) => value.as_number_text()?,
+                _ => None,
+            };
+            let found = match number {
+                Some(text) => find_number_text(&rows, text)?,
+                None => rows.find(Scalar::try_from(given)?)?,
             };
             Ok(found.map(|row| row + start))
         })

@@ -670,12 +670,8 @@ impl Elements {
         Ok(())
     }
 
-    /// Of no array.
-    #[cfg(feature = "serde")]
-    pub(crate) const NONE: Elements = Elements::new(0, ColumnType::Cells, 0, 0, 0);
-
     /// The array of an eight-byte home.
-    fn empty(offset: u32) -> Elements {
+    pub(crate) const fn empty(offset: u32) -> Elements {
         let column = ColumnType::Cells;
         Elements { bare: true, ..Elements::new(offset, column, 0, 0, 0) }
     }
@@ -762,23 +758,6 @@ impl Elements {
             _ => bit(bits + bitmap_size(self.capacity as u64))?,
         };
         Ok(Some(if null { Gap::Null } else { Gap::Missing }))
-    }
-
-    /// How many slots are without a value, of all that [`count`](Self::count) counts.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn count_gaps(&self, bytes: &[u8]) -> Result<u64> {
-        let (first, end) = (u64::from(self.first), u64::from(self.first) + u64::from(self.count));
-        if self.gaps == GAPS_NONE || self.count == 0 {
-            return Ok(0);
-        }
-        let (start, last) = (first / 8, (end - 1) / 8);
-        let bits = slice(bytes, self.bits_at(bytes)? + start, last - start + 1)?;
-        let mut with: u64 = bits.iter().map(|byte| u64::from(byte.count_ones())).sum();
-        // The bits before the first slot, and behind the last one.
-        let before = bits.first().map_or(0, |byte| byte & !(0xFF << (first % 8)) as u8);
-        let behind = bits.last().map_or(0, |byte| u16::from(*byte) >> ((end - 1) % 8 + 1));
-        with -= u64::from(before.count_ones() + behind.count_ones());
-        Ok(u64::from(self.count).saturating_sub(with))
     }
 
     /// Element `index` (the caller compared it with the count). Its tag is [`TAG_HOLE`]

@@ -90,8 +90,8 @@ impl<S: Storage, O: Observer> Editor<S, O> {
             copy.space.trusted = self.space.trusted;
             copy.space.clean_list = self.space.clean_list;
         } else if self.space.trusted {
-            // Others may have written the source since it was validated. A copy that is damaged
-            // is not trusted, nor is one that is to be validated by its caller.
+            // Others may have written the source since it was validated. So the copy is validated,
+            // and not trusted where it is damaged. Without an allocator you validate it.
             #[cfg(feature = "alloc")]
             let _ = copy.validate();
         }

@@ -837,6 +837,7 @@ impl<S: Exclusive, O: Observer> Editor<S, O> {
     /// ```
     #[allow(unsafe_code)]
     pub fn valid(&self) -> Result<Doc<'_, Valid>> {
+        const { assert!(S::EXCLUSIVE.holds(), "`Exclusive` without its constant") };
         if !self.space.trusted {
             return Err(Error::new(ErrorKind::NotValidated, 0));
         }

@@ -6,7 +6,7 @@ use crate::format::cell::Needle;
 use crate::format::extended::{Extended, Stored};
 use crate::format::layout::*;
 use crate::view::tensor::Part;
-use crate::view::{Checked, Doc, Key, Mode, Scalar, Tensor, TensorRef, Value, from_scalars};
+use crate::view::{Checked, Doc, Key, Mode, Scalar, Tensor, TensorRef, Value, View, from_scalars};
 use core::sync::atomic::{AtomicBool, AtomicU16};
 
 /// A value to be stored: what `set`, `insert` and `push` take.
@@ -121,6 +121,16 @@ impl<'v> TryFrom<New<'v>> for Scalar<'v> {
             New::Float(value) => Scalar::Float(value),
             New::Str(text) => Scalar::Str(text),
             New::Extended(value) => Scalar::Extended(value),
+            New::Copy(value) => match value.view()? {
+                View::Null => Scalar::Null,
+                View::Bool(value) => Scalar::Bool(value),
+                View::Int(value) => Scalar::Int(value),
+                View::Uint(value) => Scalar::Uint(value),
+                View::Float(value) => Scalar::Float(value),
+                View::String(text) => Scalar::Str(text),
+                View::Extended(value) => Scalar::Extended(value),
+                _ => return Err(Error::new(ErrorKind::Unsupported, 0)),
+            },
             _ => return Err(Error::new(ErrorKind::Unsupported, 0)),
         })
     }

@@ -444,7 +444,7 @@ impl<'p, 'de, 'w, M: Mode> Elements<'p, 'de, 'w, M> {
     /// To be begun where it stays: what a function answers is copied.
     #[inline]
     fn new(array: &'p Place<'de, 'w, M>) -> Self {
-        Elements { array, elements: column::Elements::NONE, next: 0, left: 0, error: None }
+        Elements { array, elements: column::Elements::empty(0), next: 0, left: 0, error: None }
     }
 
     // Not inlined: visitors are many, and each would have its copy. And frames of recursive
@@ -460,7 +460,7 @@ impl<'p, 'de, 'w, M: Mode> Elements<'p, 'de, 'w, M> {
         };
         self.elements = match known {
             Some(elements) => elements,
-            None => self.array.held(value.array())?.elements(),
+            None => self.array.held(value.array())?.parts().2,
         };
         self.left = reading.walk.descend(*left, at.into(), 0)?;
         Ok(())

@@ -133,7 +133,7 @@ mod sealed {
         pub(crate) const NO: Claim = Claim(false);
         pub(in crate::store) const YES: Claim = Claim(true);
 
-        pub(crate) fn holds(self) -> bool {
+        pub(crate) const fn holds(self) -> bool {
             self.0
         }
     }

@@ -32,14 +32,9 @@ impl<'a, M: Mode> Array<'a, M> {
         Array { bytes, elements, mode }
     }
 
-    pub(super) fn parts(&self) -> (M, &'a [u8], Elements) {
-        (self.mode, self.bytes, self.elements)
-    }
-
-    #[cfg(feature = "serde")]
     #[inline]
-    pub(crate) fn elements(&self) -> Elements {
-        self.elements
+    pub(crate) fn parts(&self) -> (M, &'a [u8], Elements) {
+        (self.mode, self.bytes, self.elements)
     }
 
     /// Count of elements.

@@ -4,6 +4,8 @@ use super::table::Above;
 use super::{Column, Mode};
 use crate::block::column::{ColumnType, Elements};
 use crate::error::Result;
+#[cfg(feature = "alloc")]
+use crate::error::{Error, ErrorKind};
 use crate::format::bytes::slice;
 use crate::format::cell::{Needle, inline_span, span_bytes};
 use crate::format::layout::*;
@@ -225,7 +227,7 @@ impl<'a, M: Mode> Column<'a, M> {
         match self.coded()?.filter(|_| self.above.is_none()) {
             Some(dictionary) => {
                 // Slots without a text have the code 0.
-                let mut without = self.elements.count_gaps(self.bytes)?;
+                let mut without = self.count_gaps()?;
                 for (code, count) in (0..).zip(dictionary.codes.counts()) {
                     let count = count.saturating_sub(core::mem::take(&mut without));
                     if count > 0
@@ -244,6 +246,18 @@ impl<'a, M: Mode> Column<'a, M> {
             }
         }
         Ok(counts)
+    }
+
+    /// How many rows are without a value by the column's own bitmap.
+    #[cfg(feature = "alloc")]
+    fn count_gaps(&self) -> Result<u64> {
+        if self.elements.gaps == GAPS_NONE {
+            return Ok(0);
+        }
+        let damaged = || Error::new(ErrorKind::BadCount, self.elements.offset.into());
+        let (bits, first) = self.validity().ok_or_else(damaged)?;
+        let is_gap = |row: &usize| bits.get(row / 8).is_none_or(|byte| byte >> (row % 8) & 1 == 0);
+        Ok((first..first + self.len()).filter(is_gap).count() as u64)
     }
 
     pub(super) fn find_text(&self, start: usize, text: &str) -> Result<Option<usize>> {
