@@ -13,8 +13,15 @@ use crate::timing::{Contest, Effort};
 /// Objects of Kostya's benchmark, as its public `generate_json.rb` makes them: three random
 /// coordinates, a name of six letters and a number, and a small object of options.
 const COORDINATES: usize = 524_288;
+/// Sensors' readings as JavaScript prints them: whole values without a point.
+const READINGS: usize = 200_000;
 
 pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
+    coordinates(effort, report)?;
+    readings(effort, report)
+}
+
+fn coordinates(effort: Effort, report: &mut Report) -> Result<()> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut columns: [Vec<f64>; 3] = [const { Vec::new() }; 3];
     let mut encoder = Encoder::new();
@@ -98,6 +105,50 @@ pub(crate) fn run(effort: Effort, report: &mut Report) -> Result<()> {
         Measured::Ratio(outcome.ratio(two, one)),
         Target::AtMost(1.0 / 1.8),
         format!("{}, one thread {}; each has its part of the rows", took(two), took(one)),
+    );
+    Ok(())
+}
+
+/// The sum of measurements, of which some are whole and so integers.
+fn readings(effort: Effort, report: &mut Report) -> Result<()> {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut plain = Vec::new();
+    let mut encoder = Encoder::new();
+    encoder.begin_array()?;
+    for row in 0..READINGS as i64 {
+        let half_degrees = random.i64(30..60);
+        plain.push(half_degrees as f32 / 2.0);
+        encoder.begin_object()?;
+        encoder.key("t")?;
+        encoder.i64(1_760_000_000_000 + 250 * row)?;
+        encoder.key("v")?;
+        match half_degrees % 2 {
+            0 => encoder.i64(half_degrees / 2)?,
+            _ => encoder.f64(half_degrees as f64 / 2.0)?,
+        }
+        encoder.end_object()?;
+    }
+    encoder.end_array()?;
+    let document = encoder.finish()?;
+    let root = document.valid().context("trusted")?.root();
+
+    let by_column = || -> Option<f32> {
+        let values = black_box(root).as_array()?.table()?.column("v")?;
+        Some(values.as_slice::<f32>()?.iter().sum())
+    };
+    let by_vector = || black_box(&plain).iter().sum::<f32>();
+    ensure!(by_column() == Some(by_vector()), "readings: another sum");
+    let mut contest = Contest::new();
+    let reference = contest.add("a plain vector", 1, by_vector);
+    let column = contest.add("livebuf", 1, by_column);
+    let outcome = contest.run(effort);
+    report.times("table/sum of readings", &outcome);
+    let took = |place| duration(outcome.nanoseconds(place));
+    report.add(
+        "table/sum of readings",
+        Measured::Ratio(outcome.ratio(column, reference)),
+        Target::AtMost(1.2),
+        format!("{READINGS} values, {}; a plain vector of f32 {}", took(column), took(reference)),
     );
     Ok(())
 }

@@ -12,11 +12,13 @@ from typing import Any
 import livebuf
 
 from .objects import objects
+from .sizes import readings
 from .report import OURS, Report
 from .timing import Contest, Effort
 
 READ_NDJSON = "polars.read_ndjson"
 THREADS = 524_288
+READINGS = 200_000
 
 INPUTS = [
     "JSON lines to polars: the same schema, which takes a cast from lists of a fixed length "
@@ -57,8 +59,30 @@ def run(effort: Effort, report: Report, wanted: Callable[[str], bool], data: Pat
                 report.skip(f"frames/{name}: {error}")
                 continue
             _frame(effort, report, polars, f"frames/{name}", lines)
+    if wanted("frames/counts"):
+        _counts(effort, report, polars)
     if wanted("frames/threads"):
         _threads(effort, report)
+
+
+def _counts(effort: Effort, report: Report, polars: Any) -> None:
+    """How many readings each sensor has: by the column, and by polars on the same Arrow data."""
+    table = livebuf.Document(livebuf.dumps(readings(READINGS))).root.table
+    column, frame = table["sensor"], polars.DataFrame(table.select(["sensor"]))
+
+    def group_by(frame: Any) -> Any:
+        return frame.group_by("sensor").len()
+
+    expected = dict(group_by(frame).iter_rows())
+    if not report.same("frames/counts", OURS, column.counts() == expected):
+        return
+    contest = Contest(wall=True)
+    contest.add(OURS, lambda column: column.counts(), [column])
+    contest.add("polars", group_by, [frame])
+    times = contest.run(effort)
+    name = f"counts of {READINGS:,} readings by sensor"
+    report.figure("Counts by a column of text", name, times, "frames/counts")
+    report.against(f"frames/{name}", times, ["polars"], 2.0)
 
 
 def _threads(effort: Effort, report: Report) -> None:
