@@ -137,7 +137,11 @@ pub use format::uuid::Uuid;
 #[cfg(feature = "serde")]
 pub use serde_support::de::{from_doc, from_slice, from_value};
 #[cfg(feature = "serde")]
-pub use serde_support::ser::{Nested, SERDE_NESTING, SerdeError, to_doc, to_vec};
+pub use serde_support::error::SerdeError;
+#[cfg(feature = "serde")]
+pub use serde_support::nested::{Nested, SERDE_NESTING};
+#[cfg(feature = "serde")]
+pub use serde_support::ser::{to_doc, to_vec};
 #[cfg(feature = "std")]
 pub use store::read_at::ReadAt;
 pub use store::space::Observer;

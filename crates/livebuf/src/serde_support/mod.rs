@@ -1,8 +1,11 @@
 //! Values of Rust programs to documents and back, by serde.
 
 pub(crate) mod de;
+pub(crate) mod error;
 pub(crate) mod extended;
 mod known;
+pub(crate) mod nested;
+mod number;
 pub(crate) mod raw_json;
 pub(crate) mod ser;
 mod values;

@@ -5,7 +5,8 @@
 
 use crate::encode::Encoder;
 use crate::error::ErrorKind;
-use crate::serde_support::ser::{SerdeError, number};
+use crate::serde_support::error::SerdeError;
+use crate::serde_support::number::number;
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;

@@ -1,4 +1,4 @@
-//! serde: Rust values to documents, documents to other formats, and the error of both ways.
+//! serde: Rust values to documents, and documents to other formats.
 //!
 //! The mapping is serde_json's, in its human-readable form. So a type reads and writes LiveBuf
 //! and JSON alike. There are five additions:
@@ -12,24 +12,23 @@
 //! An `&mut Encoder` is the serializer: serde's calls are its events, without a tree
 //! between them.
 
-use crate::block::walk::Allowance;
 use crate::edit::{DocBuf, Editor};
 use crate::encode::{EncodeOptions, Encoder};
 use crate::error::{Error, ErrorKind};
 use crate::format::extended::Extended;
-use crate::format::number::is_json_number;
+use crate::serde_support::error::SerdeError;
 use crate::serde_support::extended::EXTENDED_TOKEN;
+use crate::serde_support::nested::{Nested, SERDE_NESTING, Walk};
+use crate::serde_support::number::{Number, number};
+use crate::serde_support::raw_json;
 use crate::store::space::Observer;
 use crate::store::storage::{Storage, VecStorage};
 use crate::view::{Array, ArrayIter, Doc, Fields, Kind, Mode, Object, Value};
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::cell::Cell;
 use core::fmt;
 use core::ops::RangeInclusive;
-use serde_core::de::{Expected, Unexpected};
 use serde_core::ser::{self, Impossible, Serialize};
 
 /// A value as a new document.
@@ -75,166 +74,6 @@ pub(super) fn encoded<T: Serialize + ?Sized>(
 /// ```
 pub fn to_vec<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, SerdeError> {
     to_doc(value).map(|doc| doc.to_vec())
-}
-
-// --- the error --------------------------------------------------------------
-
-/// What serde reports: an [`Error`] of the document, or a message of a type's
-/// own, with the JSON pointer to the value at fault.
-///
-/// [`error`](Self::error) is the [`Error`] alone, where only the kind matters.
-///
-/// ```
-/// let doc = livebuf::json!({"laps": [{"time": 88.4}, {"time": "fast"}]});
-/// type Laps = std::collections::BTreeMap<String, Vec<std::collections::BTreeMap<String, f64>>>;
-/// let error = livebuf::from_value::<Laps>(&doc).unwrap_err();
-/// assert_eq!(error.to_string(), "invalid type: string \"fast\", expected f64 at /laps/1/time");
-/// assert_eq!(error.pointer(), "/laps/1/time");
-/// assert_eq!(error.kind(), livebuf::ErrorKind::WrongType);
-/// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct SerdeError(Box<Report>);
-
-#[derive(Clone, PartialEq, Eq)]
-struct Report {
-    error: Error,
-    /// serde's words; empty where the error says it all.
-    message: String,
-    pointer: String,
-}
-
-/// Longest pointer that an error collects, so that damage cannot blow it up.
-const MAX_POINTER: usize = 1024;
-
-impl SerdeError {
-    #[cold]
-    pub(crate) fn new(kind: ErrorKind, message: String) -> Self {
-        let error = Error::new(kind, 0);
-        SerdeError(Box::new(Report { error, message, pointer: String::new() }))
-    }
-
-    /// The error without words.
-    pub fn error(&self) -> Error {
-        self.0.error
-    }
-
-    /// What went wrong: [`WrongType`](ErrorKind::WrongType),
-    /// [`NotFound`](ErrorKind::NotFound) (a missing field),
-    /// [`DuplicateKey`](ErrorKind::DuplicateKey), [`BadNumber`](ErrorKind::BadNumber)
-    /// (out of range), [`Custom`](ErrorKind::Custom) for anything else a type
-    /// says, or what is wrong with the document.
-    pub fn kind(&self) -> ErrorKind {
-        self.0.error.kind()
-    }
-
-    /// JSON pointer to the value at fault, while deserializing; empty for the
-    /// root. Only the last 1 KiB is kept, after `…`.
-    pub fn pointer(&self) -> &str {
-        &self.0.pointer
-    }
-
-    #[cold]
-    pub(crate) fn below_key(self, key: &str) -> Self {
-        self.below(key)
-    }
-
-    #[cold]
-    pub(crate) fn below_index(self, index: usize) -> Self {
-        self.below(&index.to_string())
-    }
-
-    fn below(mut self, token: &str) -> Self {
-        let pointer = &mut self.0.pointer;
-        if pointer.starts_with('…') {
-            return self;
-        }
-        if pointer.len() + token.len() < MAX_POINTER {
-            let token = token.replace('~', "~0").replace('/', "~1");
-            pointer.insert_str(0, &token);
-            pointer.insert(0, '/');
-        } else {
-            pointer.insert(0, '…');
-        }
-        self
-    }
-}
-
-impl From<Error> for SerdeError {
-    #[cold]
-    fn from(error: Error) -> Self {
-        SerdeError(Box::new(Report { error, message: String::new(), pointer: String::new() }))
-    }
-}
-
-impl fmt::Display for SerdeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0.message {
-            "" => write!(f, "{}", self.0.error)?,
-            message => f.write_str(message)?,
-        }
-        match &*self.0.pointer {
-            "" => Ok(()),
-            pointer => write!(f, " at {pointer}"),
-        }
-    }
-}
-
-impl fmt::Debug for SerdeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {self}", self.kind().name())
-    }
-}
-
-impl core::error::Error for SerdeError {}
-
-impl ser::Error for SerdeError {
-    #[cold]
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        SerdeError::new(ErrorKind::Custom, message.to_string())
-    }
-}
-
-impl serde_core::de::Error for SerdeError {
-    #[cold]
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        SerdeError::new(ErrorKind::Custom, message.to_string())
-    }
-
-    #[cold]
-    fn invalid_type(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let message = format!("invalid type: {}, expected {expected}", Found(unexpected));
-        SerdeError::new(ErrorKind::WrongType, message)
-    }
-
-    #[cold]
-    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        let message = format!("invalid value: {}, expected {expected}", Found(unexpected));
-        SerdeError::new(ErrorKind::Custom, message)
-    }
-
-    #[cold]
-    fn missing_field(field: &'static str) -> Self {
-        SerdeError::new(ErrorKind::NotFound, format!("missing field `{field}`"))
-    }
-
-    #[cold]
-    fn duplicate_field(field: &'static str) -> Self {
-        SerdeError::new(ErrorKind::DuplicateKey, format!("duplicate field `{field}`"))
-    }
-}
-
-/// What was found, in JSON's words.
-struct Found<'a>(Unexpected<'a>);
-
-impl fmt::Display for Found<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Unexpected::Unit => f.write_str("null"),
-            Unexpected::Seq => f.write_str("array"),
-            Unexpected::Map => f.write_str("object"),
-            ref other => other.fmt(f),
-        }
-    }
 }
 
 // --- Rust values to events --------------------------------------------------
@@ -627,7 +466,7 @@ impl ser::Serializer for Text<'_> {
             TextRole::Key => Ok(self.encoder.key(value)?),
             TextRole::Number => number(self.encoder, value),
             TextRole::Extended => Ok(self.encoder.extended(value.parse::<Extended>()?)?),
-            TextRole::Raw => crate::serde_support::raw_json::encode(self.encoder, value),
+            TextRole::Raw => raw_json::encode(self.encoder, value),
         }
     }
 
@@ -755,173 +594,7 @@ impl ser::Serializer for Text<'_> {
     }
 }
 
-// --- number text ------------------------------------------------------------
-
-/// What a JSON number's text is worth, exactly where that can be.
-pub(crate) enum Number {
-    U64(u64),
-    I64(i64),
-    U128(u128),
-    I128(i128),
-    /// The nearest double.
-    F64(f64),
-    /// Beyond the range of doubles.
-    OutOfRange,
-}
-
-impl Number {
-    /// # Errors
-    /// [`ErrorKind::BadNumber`] where the text is no JSON number.
-    pub(crate) fn parse(text: &str) -> Result<Number, Error> {
-        if !is_json_number(text.as_bytes()) {
-            return Err(Error::new(ErrorKind::BadNumber, 0));
-        }
-        // As in serde_json, `-0` is a float.
-        if text != "-0" && !text.contains(['.', 'e', 'E']) {
-            if let Ok(value) = text.parse() {
-                return Ok(Number::U64(value));
-            }
-            if let Ok(value) = text.parse() {
-                return Ok(Number::I64(value));
-            }
-            if let Ok(value) = text.parse() {
-                return Ok(Number::U128(value));
-            }
-            if let Ok(value) = text.parse() {
-                return Ok(Number::I128(value));
-            }
-        }
-        match text.parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(Number::F64(value)),
-            _ => Ok(Number::OutOfRange),
-        }
-    }
-
-    #[cold]
-    pub(crate) fn out_of_range() -> SerdeError {
-        SerdeError::new(ErrorKind::BadNumber, String::from("number out of range"))
-    }
-}
-
-/// Most significant digits that a double always gives back.
-const EXACT_DIGITS: usize = 17;
-
-/// The event for a number's text: an integer or float where nothing is lost
-/// (as in `livebuf-json`), else the text.
-pub(crate) fn number(encoder: &mut Encoder, text: &str) -> Result<(), SerdeError> {
-    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
-    let digits = mantissa.bytes().filter(u8::is_ascii_digit);
-    let significant = digits.skip_while(|&digit| digit == b'0').count();
-    let exact = significant <= EXACT_DIGITS;
-    match Number::parse(text)? {
-        Number::I64(value) => encoder.i64(value)?,
-        Number::U64(value) => encoder.u64(value)?,
-        // A zero that was none is no float.
-        Number::F64(value) if exact && (value != 0.0 || significant == 0) => encoder.f64(value)?,
-        _ => encoder.number_text(text)?,
-    }
-    Ok(())
-}
-
 // --- documents to other formats ---------------------------------------------
-
-/// Deepest nesting that serde follows in a document, in both directions, unless
-/// [`Value::nested`] says otherwise.
-///
-/// serde calls itself for each level, on the thread's stack. A level takes up to 4 KiB of it
-/// in unoptimised builds, and about 1 KiB in optimised ones; so 64 fit a thread of 256 KiB.
-pub const SERDE_NESTING: u16 = 64;
-
-/// Bounds a walk: its depth, and its work on a damaged document.
-pub(crate) struct Walk {
-    left: Cell<Allowance>,
-    nesting: u16,
-}
-
-impl Walk {
-    pub(crate) fn new(document: &[u8], nesting: u16) -> Walk {
-        Walk { left: Cell::new(Allowance::new(document, u64::MAX)), nesting }
-    }
-
-    /// Deepest nesting that is followed.
-    pub(crate) fn nesting(&self) -> u16 {
-        self.nesting
-    }
-
-    #[inline]
-    fn take(&self, pay: impl FnOnce(&mut Allowance) -> Result<(), Error>) -> Result<(), Error> {
-        let mut left = self.left.get();
-        let paid = pay(&mut left);
-        self.left.set(left);
-        paid
-    }
-
-    /// Pays for a value.
-    #[inline]
-    pub(crate) fn value(&self) -> Result<(), Error> {
-        self.take(Allowance::value)
-    }
-
-    /// Pays for text.
-    #[inline]
-    pub(crate) fn text(&self, text: &[u8]) -> Result<(), Error> {
-        self.take(|left| left.text(text.len()))
-    }
-
-    /// Pays for a member: its key, and that it is a value.
-    #[inline]
-    pub(crate) fn member(&self, key: &str) -> Result<(), Error> {
-        self.take(|left| left.value().and_then(|()| left.key(key.len())))
-    }
-
-    /// One level down, into the container at this offset, with places for so many members.
-    #[inline(never)]
-    pub(crate) fn descend(&self, left: u16, offset: u64, places: usize) -> Result<u16, SerdeError> {
-        self.take(|left| left.key(places))?;
-        left.checked_sub(1).ok_or_else(|| self.too_deep(offset))
-    }
-
-    #[cold]
-    fn too_deep(&self, offset: u64) -> SerdeError {
-        let limit = self.nesting;
-        let error = Error::with_detail(ErrorKind::NestingLimit, offset, limit.into());
-        let message = format!("{error}; `Value::nested` sets the limit for serde");
-        SerdeError(Box::new(Report { error, message, pointer: String::new() }))
-    }
-}
-
-/// A value for serde with another bound of nesting than [`SERDE_NESTING`]: [`Value::nested`].
-#[derive(Clone, Copy, Debug)]
-pub struct Nested<'a, M: Mode> {
-    pub(crate) value: Value<'a, M>,
-    pub(crate) nesting: u16,
-}
-
-impl<'a, M: Mode> Value<'a, M> {
-    /// The value for serde, nested at most this deep instead of [`SERDE_NESTING`]. It can be
-    /// serialized, and is a deserializer.
-    ///
-    /// Each level takes stack, up to 4 KiB in unoptimised builds: run it on a thread that has
-    /// it. What needs no stack: [`deep_eq`](Value::deep_eq), `Value::digest`, copies,
-    /// and printing by `livebuf-json`.
-    ///
-    /// ```
-    /// use serde::Deserialize;
-    /// let mut doc = livebuf::json!(1);
-    /// for _ in 0..100 {
-    ///     doc = livebuf::json!([(doc.doc().root())]);
-    /// }
-    /// let root = doc.doc().root();
-    /// let error = livebuf::from_value::<serde_json::Value>(root).unwrap_err();
-    /// assert_eq!(error.kind(), livebuf::ErrorKind::NestingLimit);
-    /// let value = serde_json::Value::deserialize(root.nested(100))?;
-    /// assert_eq!(serde_json::to_string(&root.nested(100)).unwrap(), value.to_string());
-    /// # Ok::<(), livebuf::SerdeError>(())
-    /// ```
-    pub fn nested(self, nesting: u16) -> Nested<'a, M> {
-        Nested { value: self, nesting }
-    }
-}
 
 /// A value on a walk.
 struct Below<'a, 'w, M> {

@@ -3,7 +3,9 @@
 use crate::edit::{Child, DocBuf, Editor, NodeId, NodeMut};
 use crate::encode::{EncodeOptions, Encoder};
 use crate::format::layout::Limits;
-use crate::serde_support::ser::{NUMBER_TOKEN, SerdeError, encoded, number};
+use crate::serde_support::error::SerdeError;
+use crate::serde_support::number::number;
+use crate::serde_support::ser::{NUMBER_TOKEN, encoded};
 use crate::store::space::Observer;
 use crate::store::storage::{Storage, VecStorage};
 use alloc::string::{String, ToString};

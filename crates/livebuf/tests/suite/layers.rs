@@ -35,8 +35,6 @@ const CORE: Files = Files {
         // Values answer objects and arrays, which answer values; keys look into all three, and
         // what to match on holds them.
         &["view", "view/array", "view/key", "view/kind", "view/object"],
-        // Text of JSON within a value becomes events, and errors are those of serializing.
-        &["serde_support/ser", "serde_support/raw_json"],
     ],
 };
 const CLI: Files = Files { root: "../livebuf-cli/src", least: 40, knots: &[] };
