@@ -114,7 +114,7 @@ mod serde_support;
 mod store;
 mod view;
 
-pub use block::column::ColumnType;
+pub use block::column_type::ColumnType;
 #[cfg(feature = "alloc")]
 pub use change::Recorder;
 #[cfg(feature = "delta")]

@@ -5,7 +5,8 @@
 //! or array around it is absent. A column does not say which of its slots are blank; the
 //! nearest column around it that has gaps does.
 
-use crate::block::column::{ColumnType, Elements};
+use crate::block::column::Elements;
+use crate::block::column_type::{ColumnType, Slot};
 use crate::block::list::List;
 use crate::block::owner::Owner;
 use crate::error::{Error, ErrorKind, Result};
@@ -136,35 +137,44 @@ pub(crate) fn check(bytes: &[u8], column: Elements, blanks: Option<Blanks>) -> R
         })?;
     }
     let values = column.values_at();
-    let mut absent: &mut dyn FnMut(u32) -> Result<()> = match column.column {
-        ColumnType::Struct | ColumnType::FixedList | ColumnType::Null => return Ok(()),
-        ColumnType::List => &mut |slot| {
+    let mut absent: &mut dyn FnMut(u32) -> Result<()> = match column.column.slot() {
+        Slot::Nested if column.column != ColumnType::List => return Ok(()),
+        Slot::Nothing => return Ok(()),
+        Slot::Nested => &mut |slot| {
             let list = List::load(bytes, column.data)?;
             match list.bounds(bytes, slot)? {
                 (_, 0) => Ok(()),
                 _ => Err(Error::new(ErrorKind::BadCount, (list.offset + LIST_OFFSETS) as u64)),
             }
         },
-        ColumnType::Cells => &mut |slot| {
+        Slot::Tagged => &mut |slot| {
             is_zero(bytes, values + tag_at(slot), 1)?;
             is_zero(bytes, values + cell_at(slot), 8)
         },
-        ColumnType::Bool => &mut |slot| bit_is_zero(bytes, values, slot),
-        kind if kind.is_marked() => &mut |slot| {
+        Slot::Bit => &mut |slot| bit_is_zero(bytes, values, slot),
+        Slot::Marked => &mut |slot| {
             let width = column.column.width();
             is_zero(bytes, values + slot as u64 * width, width)?;
             bit_is_zero(bytes, column.marks_at(), slot)
         },
-        ColumnType::TextFixed => &mut |slot| {
+        Slot::End if column.is_fixed() => &mut |slot| {
             let (start, end) = column.bounds(bytes, slot)?;
             is_zero(bytes, column.run_at(bytes, start)?, (end - start) as u64)
         },
-        kind if kind.is_run() => &mut |slot| match column.bounds(bytes, slot)? {
+        Slot::End => &mut |slot| match column.bounds(bytes, slot)? {
             (start, end) if start == end => Ok(()),
             _ => Err(Error::new(ErrorKind::BadCount, column.entries_at())),
         },
-        kind => {
-            let width = kind.width();
+        Slot::Integer
+        | Slot::Float
+        | Slot::Number
+        | Slot::Span
+        | Slot::Home
+        | Slot::Code
+        | Slot::Extended
+        | Slot::Bytes
+        | Slot::Flag => {
+            let width = column.column.width();
             &mut move |slot| is_zero(bytes, values + slot as u64 * width, width)
         }
     };

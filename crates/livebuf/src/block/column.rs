@@ -5,551 +5,18 @@
 //!      kind  column  gaps  tensor  count  capacity  data
 //! ```
 
+use crate::block::column_type::{ColumnType, Slot, WHOLE_F64, is_whole};
 use crate::block::record::{Block, LENT, Raw, put_tagged, tagged};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, load_u8, load_u16, load_u32, load_u64, round_up, slice};
 use crate::format::cell::span_at;
 use crate::format::extended::find_bad_slot;
-use crate::format::half::{from_half, to_half};
+use crate::format::half::from_half;
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
+use crate::store::target::Target;
 use core::ops::Range;
-
-/// How an array's elements are stored. Widths are storage only: an `I8` column
-/// answers `as_i64` as any integer does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-#[non_exhaustive]
-pub enum ColumnType {
-    /// Any mix of values: tagged cells.
-    Cells = 0,
-    /// Booleans as bits.
-    Bool = 1,
-    /// Integers that fit one signed byte.
-    I8 = 2,
-    /// Integers that fit two signed bytes.
-    I16 = 3,
-    /// Integers that fit four signed bytes.
-    I32 = 4,
-    /// Integers that fit eight signed bytes.
-    I64 = 5,
-    /// Integers that fit one unsigned byte.
-    U8 = 6,
-    /// Integers that fit two unsigned bytes.
-    U16 = 7,
-    /// Integers that fit four unsigned bytes.
-    U32 = 8,
-    /// Integers that fit eight unsigned bytes.
-    U64 = 9,
-    /// Doubles that four bytes hold exactly.
-    F32 = 10,
-    /// Doubles.
-    F64 = 11,
-    /// Text: span cells.
-    String = 12,
-    /// Objects: 4-byte homes.
-    Objects = 13,
-    /// Arrays: 4-byte homes.
-    Arrays = 14,
-    /// No values at all: all null, or null and missing in some rows of a table.
-    Null = 15,
-    /// Objects that are the rows of a table, which has a column for each key.
-    Struct = 16,
-    /// Arrays: their elements lie behind each other in one column.
-    List = 17,
-    /// Arrays that all have one length: their elements lie behind each other in one column.
-    FixedList = 18,
-    /// Integers and floats that four bytes hold exactly: whole values are integers.
-    NumbersF32 = 19,
-    /// Integers and floats in eight bytes: whole values are integers.
-    NumbersF64 = 20,
-    /// Numbers as in `NumbersF32`, and a bit for each slot: it says which whole values are floats.
-    MarkedF32 = 21,
-    /// Numbers as in `NumbersF64`, and a bit for each slot: it says which whole values are floats.
-    MarkedF64 = 22,
-    /// Text: codes of one byte, and the different texts behind them.
-    DictionaryU8 = 23,
-    /// Text: codes of two bytes, and the different texts behind them.
-    DictionaryU16 = 24,
-    /// Text: where each ends, in one byte, and all texts behind each other.
-    TextU8 = 25,
-    /// Text: where each ends, in two bytes, and all texts behind each other.
-    TextU16 = 26,
-    /// Text: where each ends, in four bytes, and all texts behind each other.
-    TextU32 = 27,
-    /// Text, all equally long: no ends, and all texts behind each other.
-    TextFixed = 28,
-    /// Dates: days in four bytes.
-    Date = 29,
-    /// Times of day: microseconds.
-    Time = 30,
-    /// Dates and times of day without a time zone: microseconds.
-    DateTime = 31,
-    /// Moments: microseconds.
-    Timestamp = 32,
-    /// Decimals whose coefficients have at most 56 bits, each with its scale.
-    Decimal = 33,
-    /// UUIDs: sixteen bytes.
-    Uuid = 34,
-    /// Floats of two bytes (IEEE 754 binary16): in tensors only.
-    F16 = 35,
-    /// Booleans of one byte, 0 or 1: in tensors only.
-    Bool8 = 36,
-}
-
-impl ColumnType {
-    const ALL: [ColumnType; 37] = {
-        use ColumnType::*;
-        [
-            Cells,
-            Bool,
-            I8,
-            I16,
-            I32,
-            I64,
-            U8,
-            U16,
-            U32,
-            U64,
-            F32,
-            F64,
-            String,
-            Objects,
-            Arrays,
-            Null,
-            Struct,
-            List,
-            FixedList,
-            NumbersF32,
-            NumbersF64,
-            MarkedF32,
-            MarkedF64,
-            DictionaryU8,
-            DictionaryU16,
-            TextU8,
-            TextU16,
-            TextU32,
-            TextFixed,
-            Date,
-            Time,
-            DateTime,
-            Timestamp,
-            Decimal,
-            Uuid,
-            F16,
-            Bool8,
-        ]
-    };
-
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) fn from_code(code: u8, offset: u64) -> Result<ColumnType> {
-        match Self::ALL.get(code as usize) {
-            Some(&column) => Ok(column),
-            None => Err(Error::new(ErrorKind::BadCode, offset)),
-        }
-    }
-
-    /// Whether its values lie in a table or list that the header's data leads to.
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) const fn is_nested(self) -> bool {
-        matches!(self, ColumnType::Struct | ColumnType::List | ColumnType::FixedList)
-    }
-
-    /// Bytes of an element whose width is fixed and whole; 0 for other columns.
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) const fn width(self) -> u64 {
-        match self {
-            ColumnType::Cells
-            | ColumnType::Bool
-            | ColumnType::Null
-            | ColumnType::Struct
-            | ColumnType::List
-            | ColumnType::FixedList
-            | ColumnType::TextFixed => 0,
-            ColumnType::I8
-            | ColumnType::U8
-            | ColumnType::DictionaryU8
-            | ColumnType::TextU8
-            | ColumnType::Bool8 => 1,
-            ColumnType::I16
-            | ColumnType::U16
-            | ColumnType::DictionaryU16
-            | ColumnType::TextU16
-            | ColumnType::F16 => 2,
-            ColumnType::I32
-            | ColumnType::U32
-            | ColumnType::TextU32
-            | ColumnType::F32
-            | ColumnType::NumbersF32
-            | ColumnType::MarkedF32
-            | ColumnType::Date
-            | ColumnType::Objects
-            | ColumnType::Arrays => 4,
-            ColumnType::I64
-            | ColumnType::U64
-            | ColumnType::F64
-            | ColumnType::NumbersF64
-            | ColumnType::MarkedF64
-            | ColumnType::Time
-            | ColumnType::DateTime
-            | ColumnType::Timestamp
-            | ColumnType::Decimal
-            | ColumnType::String => 8,
-            ColumnType::Uuid => UUID_SIZE as u64,
-        }
-    }
-
-    /// The integer that this value is in a column of numbers: by the rule alone, without marks.
-    /// `None` for floats, and for other columns.
-    ///
-    /// ```
-    /// use livebuf::{ColumnType, json};
-    /// let doc = json!([1.5, 2, 3.25]);
-    /// let array = doc.valid()?.root().as_array().unwrap();
-    /// assert_eq!(array.as_slice::<f32>(), Some(&[1.5, 2.0, 3.25][..]));
-    /// assert_eq!(array.column_type().integer(2.0), Some(2));
-    /// assert_eq!(array.column_type().integer(1.5), None);
-    /// # Ok::<(), livebuf::Error>(())
-    /// ```
-    #[inline]
-    pub fn integer(self, value: f64) -> Option<i64> {
-        self.bound().filter(|&bound| is_whole(value, bound)).map(|_| value as i64)
-    }
-
-    /// The greatest magnitude of an integer in a column of numbers; `None` for other columns.
-    const fn bound(self) -> Option<f64> {
-        match self {
-            ColumnType::NumbersF32 | ColumnType::MarkedF32 => Some(WHOLE_F32),
-            ColumnType::NumbersF64 | ColumnType::MarkedF64 => Some(WHOLE_F64),
-            _ => None,
-        }
-    }
-
-    /// Whether a bit for each slot, behind the values, says which whole values are floats.
-    pub(crate) const fn is_marked(self) -> bool {
-        matches!(self, ColumnType::MarkedF32 | ColumnType::MarkedF64)
-    }
-
-    /// Whether its slots are codes of texts that lie behind them.
-    #[inline]
-    pub(crate) const fn is_dictionary(self) -> bool {
-        matches!(self, ColumnType::DictionaryU8 | ColumnType::DictionaryU16)
-    }
-
-    /// Whether its texts are a run of bytes. Its slots say where each ends, or all are equally long.
-    #[inline]
-    pub(crate) const fn is_run(self) -> bool {
-        use ColumnType::*;
-        matches!(self, TextU8 | TextU16 | TextU32 | TextFixed)
-    }
-
-    /// Whether the bytes of its values are a part of the column: a value that leaves the column is
-    /// copied, and one that comes to it is.
-    #[inline]
-    pub(crate) const fn lends(self) -> bool {
-        self.is_run() || matches!(self, ColumnType::Uuid)
-    }
-
-    /// The tag of its values, where these are dates, times or decimals; `None` for other columns.
-    pub(crate) const fn extended_tag(self) -> Option<u8> {
-        Some(match self {
-            ColumnType::Date => TAG_DATE,
-            ColumnType::Time => TAG_TIME,
-            ColumnType::DateTime => TAG_DATE_TIME,
-            ColumnType::Timestamp => TAG_TIMESTAMP,
-            ColumnType::Decimal => TAG_DECIMAL,
-            _ => return None,
-        })
-    }
-
-    /// Whether the header of another column lies behind its slots: a dictionary's texts, or the
-    /// bytes of a run.
-    #[inline]
-    pub(crate) const fn has_entries(self) -> bool {
-        self.is_dictionary() || self.is_run()
-    }
-
-    /// Whether all values are integers or floats.
-    pub(crate) const fn holds_numbers(self) -> bool {
-        self.integers().is_some()
-            || self.bound().is_some()
-            || matches!(self, ColumnType::F32 | ColumnType::F64)
-    }
-
-    /// Whether a tensor can be of this type.
-    pub(crate) const fn is_tensor_type(self) -> bool {
-        use ColumnType::*;
-        self.integers().is_some() || matches!(self, F16 | F32 | F64 | Bool8)
-    }
-
-    /// Whether only a tensor can be of this type.
-    pub(crate) const fn is_tensor_only(self) -> bool {
-        matches!(self, ColumnType::F16 | ColumnType::Bool8)
-    }
-
-    /// The bits that a tensor of this type stores for a value: the nearest float, and an integer
-    /// as a float where that is exact. `None` where the type does not hold the value.
-    pub(crate) fn fit_tensor(self, tag: u8, cell: u64) -> Option<u64> {
-        let bound = match self {
-            ColumnType::F16 => 1 << 11,
-            ColumnType::F32 => WHOLE_F32 as u64,
-            ColumnType::F64 => WHOLE_F64 as u64,
-            _ => return self.fit(tag, cell),
-        };
-        let value = match tag {
-            TAG_FLOAT => f64::from_bits(cell),
-            TAG_INT if (cell as i64).unsigned_abs() <= bound => cell as i64 as f64,
-            _ => return None,
-        };
-        let (bits, finite) = match self {
-            ColumnType::F16 => {
-                let bits = to_half(value);
-                (bits.into(), bits & 0x7C00 != 0x7C00)
-            }
-            ColumnType::F32 => ((value as f32).to_bits().into(), (value as f32).is_finite()),
-            _ => (value.to_bits(), true),
-        };
-        (finite || !value.is_finite()).then_some(bits)
-    }
-
-    /// Whether a value of `other` has the same bits in this column, and is the same value. So a
-    /// column of floats becomes one of numbers where it is.
-    #[inline]
-    pub(crate) fn takes_over(self, other: ColumnType) -> bool {
-        self == other
-            || matches!(
-                (other, self),
-                (ColumnType::F32, ColumnType::NumbersF32)
-                    | (ColumnType::F64, ColumnType::NumbersF64)
-            )
-    }
-
-    /// Bytes of keys that a table may have for each slot of this column (FORMAT 6.3). It
-    /// follows from the slot's width in bits. 0 for nested columns, where the columns below
-    /// them count.
-    pub(crate) const fn worth(self) -> u64 {
-        match self {
-            ColumnType::Cells => 9 * KEY_BYTES,
-            ColumnType::Bool | ColumnType::Null => KEY_BYTES / 8,
-            ColumnType::TextFixed => KEY_BYTES,
-            _ => self.width() * KEY_BYTES,
-        }
-    }
-
-    /// Bytes of `count` elements, a multiple of eight. For nested columns, the bytes of the
-    /// smallest table or list.
-    #[cfg_attr(not(feature = "small"), inline(always))]
-    pub(crate) const fn data_size(self, count: u32) -> u64 {
-        match self {
-            ColumnType::Cells => tagged_size(count as u64),
-            ColumnType::Bool => bitmap_size(count as u64),
-            ColumnType::Null => 0,
-            ColumnType::Struct => TABLE_HEADERS as u64,
-            ColumnType::List | ColumnType::FixedList => FIXED_LIST_SIZE as u64,
-            ColumnType::MarkedF32 | ColumnType::MarkedF64 => {
-                round_up(count as u64 * self.width()) + bitmap_size(count as u64)
-            }
-            column if column.has_entries() && count > 0 => {
-                round_up(count as u64 * self.width()) + ARRAY_SIZE as u64
-            }
-            _ => round_up(count as u64 * self.width()),
-        }
-    }
-
-    /// Bytes of `count` slots in the column itself, bitmaps included.
-    pub(crate) fn slots_size(self, gaps: u8, count: u32) -> u64 {
-        let values = if self.is_nested() { 0 } else { self.data_size(count) };
-        gaps_size(gaps, count as u64) + values
-    }
-
-    /// The column that holds the same values by themselves: objects and arrays with homes of
-    /// their own, and texts in cells.
-    pub(crate) fn plain(self) -> ColumnType {
-        match self {
-            ColumnType::Struct => ColumnType::Objects,
-            ColumnType::List | ColumnType::FixedList => ColumnType::Arrays,
-            text if text.has_entries() => ColumnType::String,
-            other => other,
-        }
-    }
-
-    /// The least and the greatest integer of a column of integers; `None` for other columns.
-    pub(crate) const fn integers(self) -> Option<(i128, i128)> {
-        Some(match self {
-            ColumnType::I8 => (i8::MIN as i128, i8::MAX as i128),
-            ColumnType::I16 => (i16::MIN as i128, i16::MAX as i128),
-            ColumnType::I32 => (i32::MIN as i128, i32::MAX as i128),
-            ColumnType::I64 => (i64::MIN as i128, i64::MAX as i128),
-            ColumnType::U8 => (0, u8::MAX as i128),
-            ColumnType::U16 => (0, u16::MAX as i128),
-            ColumnType::U32 => (0, u32::MAX as i128),
-            ColumnType::U64 => (0, u64::MAX as i128),
-            _ => return None,
-        })
-    }
-
-    /// The bits that the column stores for this value; `None` where it cannot hold the value.
-    /// For a dictionary the cell of a text is its code. For runs and UUIDs any will do.
-    pub(crate) fn fit(self, tag: u8, cell: u64) -> Option<u64> {
-        match (self, tag) {
-            (ColumnType::Cells, _) => Some(cell),
-            (ColumnType::Bool | ColumnType::Bool8, TAG_FALSE) => Some(0),
-            (ColumnType::Bool | ColumnType::Bool8, TAG_TRUE) => Some(1),
-            (ColumnType::F64, TAG_FLOAT) | (ColumnType::String, TAG_STRING) => Some(cell),
-            (text, TAG_STRING) if text.has_entries() => Some(cell),
-            (ColumnType::F32, TAG_FLOAT) => single(cell),
-            (
-                ColumnType::NumbersF32
-                | ColumnType::NumbersF64
-                | ColumnType::MarkedF32
-                | ColumnType::MarkedF64,
-                _,
-            ) => self.fit_number(tag, cell),
-            (ColumnType::Objects, TAG_OBJECT) | (ColumnType::Arrays, TAG_ARRAY) => Some(cell),
-            (ColumnType::Uuid, TAG_UUID) => Some(cell),
-            (column, TAG_DECIMAL..=TAG_DATE_TIME) if column.extended_tag() == Some(tag) => {
-                Some(cell)
-            }
-            (ColumnType::I64, TAG_INT) => Some(cell),
-            (_, TAG_INT | TAG_UINT) => {
-                let value = if tag == TAG_INT { cell as i64 as i128 } else { cell as i128 };
-                let (low, high) = self.integers()?;
-                (low <= value && value <= high).then_some(cell)
-            }
-            _ => None,
-        }
-    }
-
-    /// The bits that a column of numbers stores for a number.
-    fn fit_number(self, tag: u8, cell: u64) -> Option<u64> {
-        let bound = self.bound()?;
-        let value = match tag {
-            TAG_INT if (cell as i64).unsigned_abs() <= bound as u64 => cell as i64 as f64,
-            TAG_FLOAT if self.is_marked() || !is_whole(f64::from_bits(cell), bound) => {
-                f64::from_bits(cell)
-            }
-            _ => return None,
-        };
-        if self.width() == 4 { single(value.to_bits()) } else { Some(value.to_bits()) }
-    }
-
-    /// Whether a marked column has a mark at this value: a float that is whole.
-    pub(crate) fn is_mark(self, tag: u8, cell: u64) -> bool {
-        let bound = self.bound().unwrap_or(0.0);
-        self.is_marked() && tag == TAG_FLOAT && is_whole(f64::from_bits(cell), bound)
-    }
-
-    /// The column for a first element.
-    pub(crate) fn for_first(tag: u8) -> ColumnType {
-        match tag {
-            TAG_FALSE | TAG_TRUE => ColumnType::Bool,
-            TAG_INT => ColumnType::I64,
-            TAG_UINT => ColumnType::U64,
-            TAG_FLOAT => ColumnType::F64,
-            TAG_STRING => ColumnType::String,
-            TAG_OBJECT => ColumnType::Objects,
-            TAG_ARRAY => ColumnType::Arrays,
-            TAG_DATE => ColumnType::Date,
-            TAG_TIME => ColumnType::Time,
-            TAG_DATE_TIME => ColumnType::DateTime,
-            TAG_TIMESTAMP => ColumnType::Timestamp,
-            TAG_DECIMAL => ColumnType::Decimal,
-            TAG_UUID => ColumnType::Uuid,
-            _ => ColumnType::Cells,
-        }
-    }
-
-    /// The column that holds this one's elements and a value that does not fit it.
-    ///
-    /// Integers go to `I64` where both signs fit that; anything else to tagged cells.
-    pub(crate) fn widened(self, tag: u8) -> ColumnType {
-        match (self.integers(), tag) {
-            (Some((_, high)), TAG_INT) if high <= i64::MAX as i128 => ColumnType::I64,
-            (Some((0, _)), TAG_UINT) => ColumnType::U64,
-            (None, TAG_FLOAT) if self == ColumnType::F32 => ColumnType::F64,
-            _ => ColumnType::Cells,
-        }
-    }
-}
-
-/// The greatest magnitude up to which binary32 and binary64 hold every integer.
-const WHOLE_F32: f64 = (1u32 << 24) as f64;
-const WHOLE_F64: f64 = (1u64 << 53) as f64;
-
-/// The bits of a double as binary32, where that holds it exactly.
-fn single(bits: u64) -> Option<u64> {
-    let single = f64::from_bits(bits) as f32;
-    ((single as f64).to_bits() == bits).then_some(single.to_bits() as u64)
-}
-
-/// Whether a value is an integer by the rule of columns of numbers (FORMAT 6.1).
-#[inline]
-fn is_whole(value: f64, bound: f64) -> bool {
-    value.abs() <= bound
-        && value as i64 as f64 == value
-        && (value != 0.0 || value.is_sign_positive())
-}
-
-/// What the column of some numbers depends on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Numbers {
-    pub(crate) low: i64,
-    pub(crate) high: i64,
-    /// There are integers above `i64`.
-    pub(crate) large: bool,
-    /// Four bytes hold all floats.
-    pub(crate) single: bool,
-    /// The least magnitude of a float that would be an integer in a column of numbers.
-    whole: f64,
-}
-
-impl Default for Numbers {
-    fn default() -> Self {
-        let (low, high) = (i64::MAX, i64::MIN);
-        Numbers { low, high, large: false, single: true, whole: f64::INFINITY }
-    }
-}
-
-impl Numbers {
-    #[inline]
-    pub(crate) fn add(&mut self, tag: u8, cell: u64) {
-        match tag {
-            TAG_INT => {
-                self.low = self.low.min(cell as i64);
-                self.high = self.high.max(cell as i64);
-            }
-            TAG_UINT => self.large = true,
-            _ => {
-                self.single = self.single && single(cell).is_some();
-                let value = f64::from_bits(cell);
-                if value.abs() < self.whole && is_whole(value, WHOLE_F64) {
-                    self.whole = value.abs();
-                }
-            }
-        }
-    }
-
-    /// The narrowest column of numbers, of at least so many bytes, that holds these integers and
-    /// floats; `None` where there is none.
-    pub(crate) fn column(&self, min_width: u8) -> Option<ColumnType> {
-        let magnitude = match self.low <= self.high {
-            true => self.low.unsigned_abs().max(self.high.unsigned_abs()),
-            // There is no integer.
-            false => 0,
-        };
-        if self.large || magnitude > WHOLE_F64 as u64 {
-            return None;
-        }
-        let narrow = self.single && magnitude <= WHOLE_F32 as u64 && min_width <= 4;
-        Some(match (narrow, self.whole) {
-            (true, whole) if whole <= WHOLE_F32 => ColumnType::MarkedF32,
-            (true, _) => ColumnType::NumbersF32,
-            (false, whole) if whole <= WHOLE_F64 => ColumnType::MarkedF64,
-            (false, _) => ColumnType::NumbersF64,
-        })
-    }
-}
 
 /// An array's header, its data range checked to lie in the document.
 #[derive(Clone, Copy, Debug)]
@@ -976,10 +443,10 @@ fn extended(bytes: &[u8], values: u64, column: ColumnType, slot: u32) -> Result<
     } else if column == ColumnType::Bool8 {
         return Ok(Raw::unplaced(TAG_FALSE + (load_u8(bytes, at)? != 0) as u8, 0));
     }
-    Ok(match column.extended_tag() {
-        Some(TAG_DATE) => Raw::unplaced(TAG_DATE, load_u32(bytes, at)? as i32 as i64 as u64),
-        Some(tag) => Raw::unplaced(tag, load_u64(bytes, at)?),
-        None => {
+    Ok(match (column.extended_tag(), column.width()) {
+        (Some(tag), 4) => Raw::unplaced(tag, load_u32(bytes, at)? as i32 as i64 as u64),
+        (Some(tag), _) => Raw::unplaced(tag, load_u64(bytes, at)?),
+        (None, _) => {
             check(bytes, at, UUID_SIZE as u64)?;
             // The end lies in the document, so the offset fits 32 bits.
             let cell = span_at(at as u32, UUID_SIZE as u32, false);
@@ -1074,7 +541,7 @@ impl Elements {
     }
 
     /// Writes the header.
-    pub(crate) fn write_header<S: Storage, O: Observer>(&self, space: &mut Space<S, O>) {
+    pub(crate) fn write_header(&self, space: &mut impl Target) {
         let [first, second] = self.header_words();
         space.write_u64(self.offset as u64, first);
         space.write_u64((self.offset + ARRAY_CAPACITY) as u64, second);
@@ -1113,14 +580,15 @@ impl Elements {
             },
         );
         let values = self.values_at();
-        match self.column {
-            ColumnType::Cells => put_tagged(space, values, slot, tag, cell),
-            ColumnType::Bool => set_bit(space, values, slot, tag == TAG_TRUE),
+        let column = self.column;
+        match column.slot() {
+            Slot::Tagged => put_tagged(space, values, slot, tag, cell),
+            Slot::Bit => set_bit(space, values, slot, tag == TAG_TRUE),
             // Its value is stored in its place already.
-            column if column.is_run() => {}
-            ColumnType::Uuid if tag == TAG_UUID => {}
-            ColumnType::Uuid => self.clear(space, slot..slot + 1),
-            column => {
+            Slot::End => {}
+            Slot::Bytes if tag == TAG_UUID => {}
+            Slot::Bytes => self.clear(space, slot..slot + 1),
+            _ => {
                 let bits = match self.tensor {
                     true => column.fit_tensor(tag, cell),
                     false => column.fit(tag, cell),
@@ -1186,9 +654,10 @@ impl Elements {
             }
         }
         let values = self.values_at();
-        match self.column {
-            ColumnType::Bool => move_bits(space, values, from, to, count),
-            ColumnType::Cells => {
+        let column = self.column;
+        match column.slot() {
+            Slot::Bit => move_bits(space, values, from, to, count),
+            Slot::Tagged => {
                 for step in 0..count {
                     let step = if to > from { count - 1 - step } else { step };
                     if let Ok(raw) = tagged(space.bytes(), values, from + step) {
@@ -1196,7 +665,7 @@ impl Elements {
                     }
                 }
             }
-            column => {
+            _ => {
                 let width = column.width();
                 let (source, target) = (values + from as u64 * width, values + to as u64 * width);
                 space.copy_within(source, target, count as u64 * width);
@@ -1245,12 +714,13 @@ impl Elements {
         slots: Range<u32>,
     ) {
         let values = self.values_at();
-        match self.column {
-            ColumnType::Bool => slots.for_each(|slot| set_bit(space, values, slot, false)),
-            ColumnType::Cells => {
+        let column = self.column;
+        match column.slot() {
+            Slot::Bit => slots.for_each(|slot| set_bit(space, values, slot, false)),
+            Slot::Tagged => {
                 slots.for_each(|slot| put_tagged(space, values, slot, TAG_HOLE, 0));
             }
-            column => {
+            _ => {
                 let width = column.width();
                 let length = (slots.end - slots.start) as u64 * width;
                 space.zero(values + slots.start as u64 * width, length);

@@ -7,7 +7,8 @@
 //! A slot without a value has the code 0. No cell owns a text. So the bytes of a text that no slot
 //! has stay: others may refer to them.
 
-use crate::block::column::{ColumnType, Elements};
+use crate::block::column::Elements;
+use crate::block::column_type::ColumnType;
 use crate::block::record::Raw;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u16, load_u32, load_u64, slice};

@@ -7,14 +7,14 @@
 //!
 //! A list never moves while it lives: its headers keep their places. Their data may move.
 
-use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::column::{Elements, row_of};
+use crate::block::column_type::ColumnType;
 use crate::block::owner::Owner;
 use crate::block::record::Block;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u16, load_u32, load_u64};
 use crate::format::layout::*;
-use crate::store::space::{Observer, Space};
-use crate::store::storage::Storage;
+use crate::store::target::Target;
 
 /// A list: one column with the elements of all arrays of a list column.
 #[derive(Clone, Copy, Debug)]
@@ -43,12 +43,7 @@ impl List {
 
     /// Writes the header; those of the columns are still to be written. `bits` is where the
     /// bitmaps of the arrays lie, 0 for none.
-    pub(crate) fn write_header<S: Storage, O: Observer>(
-        &self,
-        space: &mut Space<S, O>,
-        owner: Owner,
-        bits: u32,
-    ) {
+    pub(crate) fn write_header(&self, space: &mut impl Target, owner: Owner, bits: u32) {
         let at = self.offset;
         let first = [KIND_LIST, self.length.is_some() as u8, owner.column, 0];
         let length = self.length.unwrap_or(0);

@@ -2,6 +2,7 @@
 
 pub(crate) mod absent;
 pub(crate) mod column;
+pub(crate) mod column_type;
 pub(crate) mod dictionary;
 pub(crate) mod list;
 pub(crate) mod map;

@@ -2,7 +2,8 @@
 //! row by row could take many steps for each byte of a document.
 
 use crate::block::absent::{Blanks, is_blank};
-use crate::block::column::{ColumnType, Elements};
+use crate::block::column::Elements;
+use crate::block::column_type::{ColumnType, Slot};
 use crate::block::list::List;
 use crate::block::owner::Owner;
 use crate::block::record::Raw;
@@ -112,9 +113,9 @@ impl Columns {
         in_table: bool,
         scalar: &mut impl FnMut(Raw) -> Result<()>,
     ) -> Result<Option<Raw>> {
-        let cells = match column.column {
-            ColumnType::Cells => true,
-            ColumnType::String | ColumnType::Objects | ColumnType::Arrays => false,
+        let cells = match column.column.slot() {
+            Slot::Tagged => true,
+            Slot::Span | Slot::Home => false,
             _ => return Ok(None),
         };
         while self.slot < column.count {

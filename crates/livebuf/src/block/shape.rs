@@ -276,6 +276,14 @@ pub(crate) fn commit_step<S: Storage, O: Observer>(
     shape
 }
 
+impl Shape {
+    /// Writes the header; the keys are still to be written. `older` is the next shape in the list.
+    #[inline]
+    pub(crate) fn write_header(&self, target: &mut impl Target, older: u32) {
+        target.write_u64(self.offset, self.head() as u64 | (older as u64) << 32);
+    }
+}
+
 /// Makes a private shape at the head of the list. Its first `count` keys are still to be
 /// written.
 #[cfg_attr(not(feature = "small"), inline(always))]
@@ -288,7 +296,7 @@ pub(crate) fn create(
     let offset = extent.carve(shape_size(capacity) as u64);
     let older = load_u32(space.bytes(), HEADER_NEWEST_SHAPE as u64).unwrap_or(0);
     let shape = Shape { offset: offset as u64, capacity, count, flags: SHAPE_PRIVATE };
-    space.write_u64(shape.offset, shape.head() as u64 | (older as u64) << 32);
+    shape.write_header(space, older);
     space.write_u32(HEADER_NEWEST_SHAPE as u64, offset);
     shape
 }

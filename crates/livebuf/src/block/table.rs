@@ -9,7 +9,8 @@
 //!
 //! A table never moves while it lives: its headers keep their places. Their data may move.
 
-use crate::block::column::{ColumnType, Elements};
+use crate::block::column::Elements;
+use crate::block::column_type::ColumnType;
 use crate::block::owner::Owner;
 use crate::block::record::Raw;
 use crate::block::shape::Shape;
@@ -19,6 +20,7 @@ use crate::format::cell::{Needle, span_bytes};
 use crate::format::layout::*;
 use crate::store::space::{Observer, Space};
 use crate::store::storage::Storage;
+use crate::store::target::Target;
 
 /// A table: a column for each of the first keys of its shape.
 #[derive(Clone, Copy, Debug)]
@@ -204,12 +206,7 @@ pub(crate) fn extra_entry(row: u32, home: u32) -> (u8, u64) {
 impl Table {
     /// Writes the header; the columns' headers are still to be written. `bits` is where the
     /// bitmaps of the rows lie, 0 for none.
-    pub(crate) fn write_header<S: Storage, O: Observer>(
-        &self,
-        space: &mut Space<S, O>,
-        owner: Owner,
-        bits: u32,
-    ) {
+    pub(crate) fn write_header(&self, space: &mut impl Target, owner: Owner, bits: u32) {
         let at = self.offset;
         let first = [KIND_TABLE, self.columns as u8, owner.column, self.ordered.into()];
         let first = u32::from_le_bytes(first) as u64 | (self.shape as u64) << 32;

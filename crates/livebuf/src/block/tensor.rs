@@ -7,12 +7,14 @@
 //! [array, 16 bytes] [list, 40 bytes] for each dimension but the first [numbers]
 //! ```
 
-use super::column::{ColumnType, Elements};
+use super::column::Elements;
+use super::column_type::ColumnType;
 use super::list::List;
 use super::owner::Owner;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{check, round_up};
 use crate::format::layout::*;
+use crate::store::target::Target;
 
 /// The type and the shape of a tensor. Its numbers are no more than an array can have.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,15 +176,15 @@ impl Form {
         ARRAY_SIZE as u64 + lists + round_up(self.size())
     }
 
-    /// The blocks of an array of this form at `home`, but for its numbers: hands `put` each word and
-    /// its offset. Returns where the numbers lie.
-    pub(crate) fn array(&self, home: u32, put: &mut impl FnMut(u32, u64)) -> u32 {
+    /// The blocks of an array of this form at `home`, but for its numbers. Returns where
+    /// these lie.
+    pub(crate) fn array(&self, home: u32, target: &mut impl Target) -> u32 {
         let (length, below) = (self.lengths[0], self.element());
         let data = home + ARRAY_SIZE;
         let kind = if below.is_some() { ColumnType::FixedList } else { self.column };
-        self.header(home, kind, length, data, put);
+        self.header(home, kind, length, data, target);
         let owner = Owner { block: home, column: 0 };
-        below.map_or(data, |below| below.lists(length, data, owner, 0, put))
+        below.map_or(data, |below| below.lists(length, data, owner, 0, target))
     }
 
     /// The lists of `rows` arrays of this form, from `at` on, and the headers in them. Behind the
@@ -193,34 +195,22 @@ impl Form {
         at: u32,
         owner: Owner,
         bits: u32,
-        put: &mut impl FnMut(u32, u64),
+        target: &mut impl Target,
     ) -> u32 {
         let bits_at = if bits > 0 { at + FIXED_LIST_SIZE } else { 0 };
-        let first = u32::from_le_bytes([KIND_LIST, 1, owner.column, 0]);
-        put(at, first as u64 | (self.lengths[0] as u64) << 32);
-        put(at + 8, (bits_at as u64) << 32);
-        put(at + 16, owner.block.into());
+        List { offset: at, length: Some(self.lengths[0]) }.write_header(target, owner, bits_at);
         let (count, data) = (rows * self.lengths[0], at + FIXED_LIST_SIZE + bits);
         let below = self.element();
         let kind = if below.is_some() { ColumnType::FixedList } else { self.column };
-        self.header(at + LIST_CHILD, kind, count, data, put);
+        self.header(at + LIST_CHILD, kind, count, data, target);
         let owner = Owner { block: at, column: 0 };
-        below.map_or(data, |below| below.lists(count, data, owner, 0, put))
+        below.map_or(data, |below| below.lists(count, data, owner, 0, target))
     }
 
     /// The header of a column at `at`, whose data follows.
-    fn header(
-        &self,
-        at: u32,
-        column: ColumnType,
-        count: u32,
-        data: u32,
-        put: &mut impl FnMut(u32, u64),
-    ) {
+    fn header(&self, at: u32, column: ColumnType, count: u32, data: u32, target: &mut impl Target) {
         let empty = count == 0 && column != ColumnType::FixedList;
         let elements = Elements::new(at, column, count, count, if empty { 0 } else { data });
-        let [first, second] = Elements { tensor: true, ..elements }.header_words();
-        put(at, first);
-        put(at + ARRAY_CAPACITY, second);
+        Elements { tensor: true, ..elements }.write_header(target);
     }
 }

@@ -4,7 +4,7 @@
 //! themselves only once in [`CHUNK`] levels, so that the deepest document
 //! allowed fits a stack of 256 KiB, in unoptimised builds too.
 
-use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::column::{Elements, row_of};
 use crate::block::list::elements_of;
 use crate::block::map::Map;
 use crate::block::record::{Block, Raw, Record};
@@ -128,7 +128,7 @@ impl Cursor {
     pub(crate) fn references(bytes: &[u8], raw: Raw) -> Result<Cursor> {
         let mut cursor = Cursor::new(bytes, raw)?;
         if let Node::Array(elements) = cursor.node
-            && (!holds_references(elements.column) || elements.tensor)
+            && (!elements.column.holds_references() || elements.tensor)
         {
             cursor.index = u32::MAX;
         }
@@ -258,12 +258,6 @@ pub(crate) fn check_further(bytes: &[u8], table: Table, home: u32) -> Result<()>
         }
     }
     Ok(())
-}
-
-/// Whether a column's elements can lead elsewhere.
-pub(crate) fn holds_references(column: ColumnType) -> bool {
-    use ColumnType::*;
-    matches!(column, Cells | String | Objects | Arrays | Struct | List | FixedList)
 }
 
 /// The work that a walk over a document may do, by the document's bytes. It counts values,

@@ -7,7 +7,8 @@ use super::literal::tensor;
 use super::parts::{add_entry, bytes_span, new_map, new_shape, span};
 use super::sink::{Sink, writer};
 use crate::block::absent::{self, Blanks};
-use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::column::{Elements, row_of};
+use crate::block::column_type::ColumnType;
 use crate::block::list::List;
 use crate::block::map;
 use crate::block::nested::worth;
@@ -16,7 +17,7 @@ use crate::block::record::{Raw, Record, check_extended_span, check_immediate, ea
 use crate::block::shape::{self, Shape};
 use crate::block::table::{Table, check_orders, extra, extra_entry};
 use crate::block::tensor::{Form, check_tensor};
-use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further, holds_references};
+use crate::block::walk::{Allowance, CHUNK, Cursor, Node, check_further};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, slice, text};
 use crate::format::cell::{
@@ -213,7 +214,7 @@ impl Pair {
         match (self.to, self.from.node) {
             (To::Row(..), Node::Row(table, _)) if index < table.columns => {
                 let column = Elements::header_at(source, table.header(index))?.column;
-                Ok(!holds_references(column))
+                Ok(!column.holds_references())
             }
             _ => Ok(false),
         }
@@ -751,7 +752,7 @@ impl<'v> Copier<'v> {
                 return Ok(());
             }
             self.bitmaps(space, elements, copy, data as u64)?;
-            if holds_references(column) || column == ColumnType::Null {
+            if column.holds_references() || column == ColumnType::Null {
                 return Ok(());
             }
             let (from, to) = (elements.values_at(), copy.values_at());

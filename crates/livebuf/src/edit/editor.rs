@@ -7,7 +7,8 @@
 use super::handles::{Event, Handles, NodeId};
 use super::member::find_member;
 use super::new::{At, Child, New};
-use crate::block::column::{ColumnType, Elements, row_cell, row_of};
+use crate::block::column::{Elements, row_cell, row_of};
+use crate::block::column_type::ColumnType;
 use crate::block::list::List;
 use crate::block::map::Map;
 use crate::block::record::{Block, Raw, Record};

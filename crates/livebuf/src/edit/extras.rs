@@ -3,7 +3,8 @@
 
 use super::editor::Editor;
 use super::sink::Sink;
-use crate::block::column::{ColumnType, Elements};
+use crate::block::column::Elements;
+use crate::block::column_type::ColumnType;
 use crate::block::map;
 use crate::block::record::Raw;
 use crate::block::table::{Table, extra, extra_entry};

@@ -1,13 +1,14 @@
 //! Freeing values: what they hold is free, and their handles are stale.
 
 use super::editor::Editor;
-use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::column::{Elements, row_of};
+use crate::block::column_type::ColumnType;
 use crate::block::list::List;
 use crate::block::map;
 use crate::block::record::{Raw, Record};
 use crate::block::shape;
 use crate::block::table::Table;
-use crate::block::walk::{Allowance, CHUNK, Cursor, Node, holds_references};
+use crate::block::walk::{Allowance, CHUNK, Cursor, Node};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::load_u64;
 use crate::format::cell::owned_span;
@@ -254,7 +255,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
 
     /// Frees what an array's elements hold from `first` on.
     pub(super) fn release_elements(&mut self, elements: Elements, first: u32) {
-        if holds_references(elements.column) {
+        if elements.column.holds_references() {
             let element = |bytes: &[u8], index| elements.element(bytes, index);
             self.release_each(first..elements.count, element);
         }

@@ -7,7 +7,8 @@ use super::handles::NodeId;
 use super::new::New;
 use super::parts::{add_entry, bytes_span, key, new_map, new_shape, put_text, span};
 use super::sink::{Sink, writer};
-use crate::block::column::{ColumnType, Elements, Numbers};
+use crate::block::column::Elements;
+use crate::block::column_type::{ColumnType, Numbers};
 use crate::block::record::{Raw, Record};
 use crate::block::shape::{self, Shape};
 use crate::block::tensor::Form;
@@ -137,7 +138,7 @@ pub(super) fn tensor<K: Sink>(sink: &mut K, form: &Form, above: u16) -> Result<H
     let mut numbers = 0;
     sink.write(|editor, _| {
         let space = &mut editor.space;
-        numbers = form.array(at, &mut |at, word| space.write_u64(at.into(), word)).into();
+        numbers = form.array(at, space).into();
     });
     Ok(Home { at, numbers })
 }

@@ -13,7 +13,7 @@
 
 use super::editor::{Container, Editor, Slot};
 use super::new::{At, New};
-use crate::block::column::ColumnType;
+use crate::block::column_type::ColumnType;
 use crate::block::record::check_immediate;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{copy, load_u8, load_u64, round_up};

@@ -8,8 +8,11 @@ use super::stack::{
     TAG_TENSOR, TAG_WAITING, TAG_WAITING_ARRAY, TAG_WAITING_OBJECT, pairs, places,
 };
 use super::texts::{Texts, settle, settle_shared};
-use crate::block::column::ColumnType;
+use crate::block::column::Elements;
+use crate::block::column_type::{ColumnType, Slot};
+use crate::block::list::List;
 use crate::block::owner::Owner;
+use crate::block::table::Table;
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::round_up;
@@ -245,11 +248,9 @@ impl<S: Storage> Encoder<S> {
     }
 
     fn put_header(&mut self, header: u32, column: ColumnType, gaps: u8, count: u32, data: u32) {
-        let first = u32::from_le_bytes([KIND_ARRAY, column as u8, gaps, 0]);
         let data = if count == 0 { 0 } else { data };
-        for (word, at) in [first, count, count, data].into_iter().zip(0u32..) {
-            self.out.put_u32(header + 4 * at, word);
-        }
+        let column = Elements { gaps, ..Elements::new(header, column, count, count, data) };
+        column.write_header(&mut self.out);
     }
 
     fn write_table(
@@ -267,15 +268,18 @@ impl<S: Storage> Encoder<S> {
         let (table, _) = self.out.grow(table_size(columns.len() as u32) as usize)?;
         let bits = self.write_bits(plan)?;
         let node: &mut KeyList = &mut self.keys.lists[list as usize];
-        let ordered = columns.len() > keys.len();
-        let first =
-            u32::from_le_bytes([KIND_TABLE, keys.len() as u8, owner.column, ordered.into()]);
-        let words = [first, node.records, rows, bits, owner.block];
+        let header = Table {
+            offset: table,
+            columns: keys.len() as u32,
+            // A link to the one before, until the shape is written.
+            shape: node.records,
+            rows,
+            extras: 0,
+            ordered: columns.len() > keys.len(),
+        };
+        header.write_header(&mut self.out, owner, bits);
         node.records = table;
         node.count += 1;
-        for (word, at) in words.into_iter().zip(0u32..) {
-            self.out.put_u32(table + 4 * at, word);
-        }
         for (column, index) in columns.iter().zip(0u32..) {
             let owner = Owner { block: table, column: index as u8 };
             self.write_column(column, table + table_column(index), owner)?;
@@ -294,14 +298,8 @@ impl<S: Storage> Encoder<S> {
         let size = if offsets.is_some() { LIST_SIZE } else { FIXED_LIST_SIZE };
         let (list, _) = self.out.grow(size as usize)?;
         let bits = self.write_bits(plan)?;
-        let length = match offsets {
-            Some(_) => 0,
-            None => child.places.len() / rows.max(1),
-        };
-        let first = u32::from_le_bytes([KIND_LIST, offsets.is_none() as u8, owner.column, 0]);
-        for (word, at) in [first, length, 0, bits, owner.block].into_iter().zip(0u32..) {
-            self.out.put_u32(list + 4 * at, word);
-        }
+        let length = offsets.is_none().then(|| child.places.len() / rows.max(1));
+        List { offset: list, length }.write_header(&mut self.out, owner, bits);
         if let Some((column, ends)) = offsets {
             let (data, place) = self.out.grow(column.data_size(rows + 1) as usize)?;
             let width = column.width() as usize;
@@ -534,15 +532,14 @@ impl LeafMut<'_> {
             put_bits(self.bits, self.gaps, first, values.clone().map(|(tag, _)| tag));
         }
         let slots = &mut *self.slots;
-        match self.column {
-            ColumnType::Null | ColumnType::Struct | ColumnType::List | ColumnType::FixedList => {}
-            column if column.has_entries() => {}
-            ColumnType::Bool => {
+        match self.column.slot() {
+            Slot::Nothing | Slot::Nested | Slot::Code | Slot::End => {}
+            Slot::Bit => {
                 for (index, (tag, _)) in (first..).zip(values) {
                     slots[index / 8] |= ((tag == TAG_TRUE) as u8) << (index % 8);
                 }
             }
-            ColumnType::Cells => {
+            Slot::Tagged => {
                 for (index, (tag, cell)) in (first as u32..).zip(values) {
                     let at = cell_at(index);
                     let (tag, cell) = settle(&mut texts.list, tag, cell, base + at as u32);
@@ -550,7 +547,7 @@ impl LeafMut<'_> {
                     slots[at as usize..][..8].copy_from_slice(&cell.to_le_bytes());
                 }
             }
-            ColumnType::String => {
+            Slot::Span => {
                 let slots = slots[8 * first..].chunks_exact_mut(8);
                 let positions = (base + 8 * first as u32..).step_by(8);
                 for ((slot, position), (tag, cell)) in slots.zip(positions).zip(values) {
@@ -558,31 +555,19 @@ impl LeafMut<'_> {
                     slot.copy_from_slice(&cell.to_le_bytes());
                 }
             }
-            ColumnType::F32 => {
+            Slot::Float if self.column.width() == 4 => {
                 put_slots(slots, first, values, |cell| (f64::from_bits(cell) as f32).to_le_bytes());
             }
             // Null's cell is 0.
-            ColumnType::I8 | ColumnType::U8 => put_slots(slots, first, values, |cell| [cell as u8]),
-            ColumnType::I16 | ColumnType::U16 => {
-                put_slots(slots, first, values, |cell| (cell as u16).to_le_bytes());
+            Slot::Integer | Slot::Float | Slot::Home | Slot::Extended => {
+                match self.column.width() {
+                    1 => put_slots(slots, first, values, |cell| [cell as u8]),
+                    2 => put_slots(slots, first, values, |cell| (cell as u16).to_le_bytes()),
+                    4 => put_slots(slots, first, values, |cell| (cell as u32).to_le_bytes()),
+                    _ => put_slots(slots, first, values, u64::to_le_bytes),
+                }
             }
-            ColumnType::I32
-            | ColumnType::U32
-            | ColumnType::Date
-            | ColumnType::Objects
-            | ColumnType::Arrays => {
-                put_slots(slots, first, values, |cell| (cell as u32).to_le_bytes());
-            }
-            ColumnType::I64
-            | ColumnType::U64
-            | ColumnType::F64
-            | ColumnType::Time
-            | ColumnType::DateTime
-            | ColumnType::Timestamp
-            | ColumnType::Decimal => {
-                put_slots(slots, first, values, u64::to_le_bytes);
-            }
-            ColumnType::Uuid => {
+            Slot::Bytes => {
                 let slots = slots[UUID_SIZE * first..].chunks_exact_mut(UUID_SIZE);
                 for (slot, (tag, cell)) in slots.zip(values) {
                     if tag == TAG_LOOSE_UUID {
@@ -590,11 +575,11 @@ impl LeafMut<'_> {
                     }
                 }
             }
-            column @ (ColumnType::NumbersF32
-            | ColumnType::NumbersF64
-            | ColumnType::MarkedF32
-            | ColumnType::MarkedF64) => put_numbers(slots, column, self.count, first, values),
-            _ => {}
+            Slot::Number | Slot::Marked => {
+                put_numbers(slots, self.column, self.count, first, values);
+            }
+            // Columns of tensors are written from their own bytes.
+            Slot::Flag => {}
         }
     }
 }

@@ -7,11 +7,13 @@
 use super::hash_index::HashIndex;
 use super::output::Output;
 use super::room::{make_room, make_room_for, memory};
+use crate::block::shape::{Shape, put_key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{copy, equal, load_u32};
 use crate::format::cell::{Needle, inline_span, span_at};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
+use crate::store::target::Target;
 use alloc::vec::Vec;
 
 pub(super) struct Keys {
@@ -318,8 +320,9 @@ impl Keys {
             if leaf.child != 0 || leaf.records == 0 {
                 continue;
             }
-            let shape = self.write_shape(out, leaf, newest)?;
-            newest = shape;
+            let older = newest;
+            let shape = self.write_shape(out, leaf, older)?;
+            newest = shape.offset as u32;
             // The shape serves the leaf, and each ancestor whose first needed child leads to it.
             let (mut at, mut users) = (index as u32, 0);
             loop {
@@ -328,8 +331,9 @@ impl Keys {
                 let mut record = node.records;
                 while record != 0 {
                     let bytes = out.bytes();
-                    let before = load_u32(bytes, record as u64 + 4)?;
-                    out.put_u32(record + 4, shape);
+                    let link = (record + RECORD_SHAPE).into();
+                    let before = load_u32(bytes, link)?;
+                    out.write_u32(link, shape.offset as u32);
                     record = before;
                 }
                 if node.parent == 0 || self.lists[node.parent as usize].child != at {
@@ -338,8 +342,7 @@ impl Keys {
                 at = node.parent;
             }
             if users == 1 {
-                let at = shape as usize + SHAPE_FLAGS as usize;
-                out.bytes_mut()[at] = SHAPE_PRIVATE;
+                Shape { flags: SHAPE_PRIVATE, ..shape }.write_header(out, older);
             }
         }
         Ok(newest)
@@ -350,7 +353,7 @@ impl Keys {
         out: &mut Output<S>,
         leaf: KeyList,
         older: u32,
-    ) -> Result<u32> {
+    ) -> Result<Shape> {
         self.path.clear();
         let mut node = leaf;
         while node.depth > 0 {
@@ -369,20 +372,16 @@ impl Keys {
         }
         out.align();
         let count = u32::from(leaf.depth);
-        let (shape, place) = out.grow(shape_size(count) as usize)?;
-        let (head, cells) = place.split_at_mut(shape_keys(count) as usize);
-        let (head, fingerprints) = head.split_at_mut(SHAPE_FINGERPRINTS as usize);
-        head[..4].copy_from_slice(&[KIND_SHAPE, count as u8, count as u8, 0]);
-        head[SHAPE_OLDER as usize..][..4].copy_from_slice(&older.to_le_bytes());
-        let slots = fingerprints.iter_mut().zip(cells.chunks_exact_mut(8));
-        for ((fingerprint, cell), &number) in slots.zip(self.path.iter().rev()) {
+        let (offset, _) = out.grow(shape_size(count) as usize)?;
+        let shape = Shape { offset: offset.into(), capacity: count, count, flags: 0 };
+        shape.write_header(out, older);
+        for (index, &number) in (0..).zip(self.path.iter().rev()) {
             let key = &self.keys[number as usize];
-            *fingerprint = key.fingerprint;
-            let value = match key.written {
+            let cell = match key.written {
                 0 => inline_span(&self.text[key.start as usize..][..key.length as usize]),
                 offset => span_at(offset, key.length.into(), false),
             };
-            cell.copy_from_slice(&value.to_le_bytes());
+            put_key(out, shape, index, cell, key.fingerprint);
         }
         Ok(shape)
     }

@@ -9,12 +9,13 @@ use super::encoder::{Anew, Encoder, Frame, State, sequence};
 use super::options::DuplicateKeys;
 use super::stack::{TAG_WAITING_OBJECT, run};
 use super::texts::settle;
-use crate::block::map::{self, Entries};
+use crate::block::map::{self, Entries, Map};
 use crate::block::walk::{Cursor, Node};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::load_u64;
 use crate::format::layout::*;
 use crate::store::storage::Storage;
+use crate::store::target::Target;
 use alloc::vec::Vec;
 
 /// Indexes over more entries begin at a page of 4,096 bytes.
@@ -264,7 +265,7 @@ impl<S: Storage> Encoder<S> {
         for (slot, key) in place.chunks_exact_mut(8).zip(&self.map_keys[first..]) {
             slot.copy_from_slice(&key.to_le_bytes());
         }
-        self.out.put_u32(home + MAP_VALUES, values);
+        self.out.write_u32((home + MAP_VALUES).into(), values);
         self.write_header(home, Entries { at, keys_only: true }, sorted)?;
         self.map_keys.truncate(first);
         Ok(home)
@@ -275,11 +276,9 @@ impl<S: Storage> Encoder<S> {
         let count = sorted.len() as u32;
         let root = self.build_index(entries, sorted)?;
         let (hash, buckets) = self.build_hash(entries, count)?;
-        let kind = u32::from(KIND_MAP) | u32::from(entries.keys_only) << 8;
-        let header = [kind, count, count, count, entries.at, root, hash, buckets];
-        for (word, at) in header.into_iter().zip(0u32..) {
-            self.out.put_u32(home + 4 * at, word);
-        }
+        let (at, live, used, capacity) = (home.into(), count, count, count);
+        let map = Map { at, live, used, capacity, entries, root, hash, buckets };
+        map.write_header(&mut self.out);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use crate::format::bytes::copy;
 use crate::format::cell::span_at;
 use crate::format::layout::HEADER_SIZE;
 use crate::store::storage::Storage;
+use crate::store::target::Target;
 
 /// The document being written.
 pub(super) struct Output<S> {
@@ -55,10 +56,6 @@ impl<S: Storage> Output<S> {
         self.used = (self.used + 7) & !7;
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.storage.bytes()
-    }
-
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         self.storage.bytes_mut()
     }
@@ -88,12 +85,35 @@ impl<S: Storage> Output<S> {
         self.storage.bytes_mut().copy_within(source, copy as usize);
         Ok(span_at(copy, length, true))
     }
+}
+
+/// Blocks are written to what was appended.
+impl<S: Storage> Target for Output<S> {
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.storage.bytes()
+    }
 
     #[inline]
-    pub(super) fn put_u32(&mut self, offset: u32, value: u32) {
-        let at = offset as usize;
-        if let Some(place) = self.storage.bytes_mut().get_mut(at..at + 4) {
-            place.copy_from_slice(&value.to_le_bytes());
+    fn write(&mut self, offset: u64, new: &[u8]) {
+        let start = offset as usize;
+        if let Some(place) = self.storage.bytes_mut().get_mut(start..start + new.len()) {
+            place.copy_from_slice(new);
         }
+    }
+
+    #[inline]
+    fn write_u8(&mut self, offset: u64, value: u8) {
+        self.write(offset, &[value]);
+    }
+
+    #[inline]
+    fn write_u32(&mut self, offset: u64, value: u32) {
+        self.write(offset, &value.to_le_bytes());
+    }
+
+    #[inline]
+    fn write_u64(&mut self, offset: u64, value: u64) {
+        self.write(offset, &value.to_le_bytes());
     }
 }

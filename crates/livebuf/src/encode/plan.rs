@@ -13,7 +13,7 @@ use super::stack::{
 };
 use super::tensors::Tensors;
 use super::texts::Texts;
-use crate::block::column::{ColumnType, Numbers};
+use crate::block::column_type::{ColumnType, Numbers};
 use crate::block::tensor::Form;
 use crate::format::bytes::round_up;
 use crate::format::cell::{inline_span, span_inline, span_length};

@@ -76,11 +76,7 @@ impl Tensors {
         let fixed = FIXED_LIST_SIZE as u64;
         let numbers = round_up(count * form.size());
         let (at, _) = out.grow((fixed + lists + bits as u64 + numbers) as usize)?;
-        let put = &mut |at, word: u64| {
-            out.put_u32(at, word as u32);
-            out.put_u32(at + 4, (word >> 32) as u32);
-        };
-        let data = form.lists(count as u32, at, owner, bits, put);
+        let data = form.lists(count as u32, at, owner, bits, out);
         let place = &mut out.bytes_mut()[data as usize..];
         for (to, row) in place.chunks_exact_mut(size).zip(rows) {
             if let Some(cell) = row {
@@ -99,10 +95,7 @@ pub(super) fn write_tensor<S: Storage>(
 ) -> Result<u32> {
     out.align();
     let (home, _) = out.grow(form.array_size() as usize)?;
-    let data = form.array(home, &mut |at, word| {
-        out.put_u32(at, word as u32);
-        out.put_u32(at + 4, (word >> 32) as u32);
-    });
+    let data = form.array(home, out);
     out.bytes_mut()[data as usize..][..numbers.len()].copy_from_slice(numbers);
     Ok(home)
 }

@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::cell::{Needle, shared_span, span_at, span_inline};
 use crate::format::layout::*;
 use crate::store::storage::Storage;
+use crate::store::target::Target;
 use alloc::vec::Vec;
 
 /// All texts that were searched, in the order in which they were met.
@@ -313,8 +314,7 @@ impl Texts {
             if found.cell != WAITING {
                 // The cell that thought itself the owner shares from now on.
                 let word = found.length & !SPAN_OWNED;
-                let at = found.cell + 4;
-                out.put_u32(at, word);
+                out.write_u32(u64::from(found.cell) + 4, word);
             }
             found.cell = SHARED;
         }

@@ -2,7 +2,8 @@
 
 use super::element::Element;
 use super::{Mode, Tensor, Value};
-use crate::block::column::{ColumnType, Elements, row_cell};
+use crate::block::column::{Elements, row_cell};
+use crate::block::column_type::ColumnType;
 use crate::error::Result;
 use crate::format::bytes::slice;
 use crate::format::layout::{GAPS_NONE, MAX_ELEMENTS};

@@ -1,6 +1,6 @@
 //! The number types that columns hold as they are.
 
-use crate::block::column::ColumnType;
+use crate::block::column_type::ColumnType;
 
 mod sealed {
     /// The types that columns hold.

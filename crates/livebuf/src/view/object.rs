@@ -2,7 +2,8 @@
 
 use super::key::Place;
 use super::{Bound, Key, Lookup, Mode, Value};
-use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::column::{Elements, row_of};
+use crate::block::column_type::ColumnType;
 use crate::block::map;
 use crate::block::record::{Block, Raw, Record, tagged};
 use crate::block::shape::Shape;

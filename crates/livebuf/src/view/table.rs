@@ -2,7 +2,8 @@
 
 use super::object::key_text;
 use super::{Array, Element, Key, Mode, Object, Scalar, Tensor, Valid, Value};
-use crate::block::column::{ColumnType, Elements, row_cell};
+use crate::block::column::{Elements, row_cell};
+use crate::block::column_type::ColumnType;
 use crate::block::list::List;
 use crate::block::record::Raw;
 use crate::block::shape::Shape;

@@ -1,7 +1,8 @@
 //! Tensors as users see them: a type, a shape, and the numbers as one slice.
 
 use super::element::Element;
-use crate::block::column::{ColumnType, Elements};
+use crate::block::column::Elements;
+use crate::block::column_type::ColumnType;
 use crate::block::record::Raw;
 use crate::block::tensor::{Form, mismatch};
 use crate::error::{Error, ErrorKind, Result};

@@ -2,7 +2,8 @@
 
 use super::table::Above;
 use super::{Column, Mode};
-use crate::block::column::{ColumnType, Elements};
+use crate::block::column::Elements;
+use crate::block::column_type::ColumnType;
 use crate::error::Result;
 #[cfg(feature = "alloc")]
 use crate::error::{Error, ErrorKind};

@@ -6,7 +6,8 @@
 //! are garbage. The same pass gives [`Stats`] and, for tools, every [`Region`].
 
 use crate::block::absent::{self, Blanks};
-use crate::block::column::{ColumnType, Elements, row_of};
+use crate::block::column::{Elements, row_of};
+use crate::block::column_type::{ColumnType, Slot};
 use crate::block::list::List;
 use crate::block::map;
 use crate::block::nested::worth;
@@ -16,7 +17,7 @@ use crate::block::record::{Block, Raw, Record, check_extended_span, check_immedi
 use crate::block::shape::Shape;
 use crate::block::table::{Table, check_orders, check_orders_header, extra};
 use crate::block::tensor::check_tensor;
-use crate::block::walk::{CHUNK, Cursor, Node, check_further, holds_references};
+use crate::block::walk::{CHUNK, Cursor, Node, check_further};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::bytes::{load_u8, load_u16, load_u32, load_u64, round_up, slice, text};
 use crate::format::cell::{Needle, owned_span, span_bytes, span_inline, span_length, span_offset};
@@ -690,7 +691,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
     fn count_column(&mut self, column: Elements, slots: u64, above: u16) -> Result<()> {
         let (values, nulls) = count_slots(self.bytes, column, slots)?;
         self.stats.values += nulls;
-        if holds_references(column.column) && !column.column.is_nested() {
+        if column.column.holds_references() && !column.column.is_nested() {
             return Ok(());
         }
         self.stats.values += values;
@@ -774,7 +775,7 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
     }
 
     fn count_elements(&mut self, elements: Elements) {
-        if !holds_references(elements.column) {
+        if !elements.column.holds_references() {
             self.stats.values += elements.count as u64;
         }
     }
@@ -1057,8 +1058,10 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
         self.claim_block(RegionKind::Data, data, end - data)?;
         self.bitmaps(column, data)?;
         let (values, count) = (column.values_at(), column.count);
-        match column.column {
-            ColumnType::Cells => {
+        // Where slots that are used end.
+        let behind = values + count as u64 * column.column.width();
+        match column.column.slot() {
+            Slot::Tagged => {
                 self.unused(values, count, column.capacity)?;
                 for index in 0..if in_table { count } else { 0 } {
                     let raw = column.slot(self.bytes, index)?;
@@ -1067,22 +1070,22 @@ impl<'a, 's, V: FnMut(Region)> Walk<'a, 's, V> {
                     }
                 }
             }
-            ColumnType::Null => self.zero(data, data + bitmap_size(column.capacity as u64))?,
-            ColumnType::Bool => self.unused_bits(values, count, end)?,
-            kind if kind.is_marked() => {
+            Slot::Nothing => self.zero(data, data + bitmap_size(column.capacity as u64))?,
+            Slot::Bit => self.unused_bits(values, count, end)?,
+            Slot::Marked => {
                 let marks = column.marks_at();
-                self.zero(values + count as u64 * kind.width(), marks)?;
+                self.zero(behind, marks)?;
                 self.unused_bits(marks, count, end)?;
             }
-            kind if kind.is_dictionary() => {
-                self.zero(values + count as u64 * kind.width(), column.entries_at())?;
+            Slot::Code => {
+                self.zero(behind, column.entries_at())?;
                 self.dictionary(column)?;
             }
-            kind if kind.is_run() => {
-                self.zero(values + count as u64 * kind.width(), column.entries_at())?;
+            Slot::End => {
+                self.zero(behind, column.entries_at())?;
                 self.run(column)?;
             }
-            kind => self.zero(values + count as u64 * kind.width(), end)?,
+            _ => self.zero(behind, end)?,
         }
         column.check_extended(self.bytes)?;
         absent::check(self.bytes, column, blanks)

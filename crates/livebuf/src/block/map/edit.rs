@@ -8,7 +8,7 @@
 //! but no memory is. The plan alone decides how many blocks are cut.
 
 use super::find::{
-    Hit, Path, Seek, Target, common_prefix, edge_key, find_item, first_key, locate, seek,
+    Hit, Path, Seek, Sought, common_prefix, edge_key, find_item, first_key, locate, seek,
 };
 use super::hash::{self, ByHash, Hashed};
 use super::node::*;
@@ -19,6 +19,7 @@ use crate::format::cell::Needle;
 use crate::format::layout::*;
 use crate::store::space::{Extent, Observer, Space};
 use crate::store::storage::Storage;
+use crate::store::target::Target;
 
 const NODE_SIZE: u64 = node_size(NODE_ITEMS) as u64;
 /// Items of the first root leaf.
@@ -44,17 +45,28 @@ pub(crate) fn create<S: Storage, O: Observer>(
     capacity: u32,
 ) -> Map {
     let at = u64::from(extent.carve(u64::from(MAP_SIZE)));
-    space.write_u8(at, KIND_MAP);
-    let mut entries = 0;
-    if capacity > 0 {
-        entries = extent.carve(entries_size(u64::from(capacity)));
-        space.write_u64(
-            at + u64::from(MAP_CAPACITY),
-            u64::from(capacity) | u64::from(entries) << 32,
-        );
-    }
+    let entries = match capacity {
+        0 => 0,
+        _ => extent.carve(entries_size(u64::from(capacity))),
+    };
     let entries = Entries::whole(entries);
-    Map { at, live: 0, used: 0, capacity, entries, root: 0, hash: 0, buckets: 0 }
+    let map = Map { at, live: 0, used: 0, capacity, entries, root: 0, hash: 0, buckets: 0 };
+    map.write_header(space);
+    map
+}
+
+impl Map {
+    /// Writes the header, but for where the values lie that are in an array.
+    pub(crate) fn write_header(&self, target: &mut impl Target) {
+        let first = u64::from(KIND_MAP) | u64::from(self.entries.keys_only) << 8;
+        let words = [
+            (0, first | u64::from(self.live) << 32),
+            (MAP_USED, u64::from(self.used) | u64::from(self.capacity) << 32),
+            (MAP_ENTRIES, u64::from(self.entries.at) | u64::from(self.root) << 32),
+            (MAP_HASH, u64::from(self.hash) | u64::from(self.buckets) << 32),
+        ];
+        words.into_iter().for_each(|(at, word)| target.write_u64(self.at + u64::from(at), word));
+    }
 }
 
 /// How the entries' room grows.
@@ -430,7 +442,7 @@ impl IndexPlan {
                 halves: 0,
             });
         }
-        let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
+        let seek = seek(bytes, map.entries, map.root, Sought::at(key))?;
         let depth = seek.path.depth as usize;
         let (leaf, item) = seek.path.leaf();
         let node = Node::load(bytes, leaf)?;
@@ -494,9 +506,9 @@ impl IndexPlan {
         let (count, capacity) = (self.count as usize, self.capacity as usize);
         let mut item = self.item as usize;
         // Finds the way to the leaf again by the entry's key, so that plans need not carry it.
-        let target = key_of(space.bytes(), map.entries, number).map(Target::at);
-        let way = match (map.root, target) {
-            (1.., Ok(target)) => seek(space.bytes(), map.entries, map.root, target).ok(),
+        let sought = key_of(space.bytes(), map.entries, number).map(Sought::at);
+        let way = match (map.root, sought) {
+            (1.., Ok(sought)) => seek(space.bytes(), map.entries, map.root, sought).ok(),
             _ => None,
         };
         if let Some(seek) = &way {
@@ -762,7 +774,7 @@ impl OldItem {
 #[cold]
 #[inline(never)]
 fn path_to(bytes: &[u8], map: &Map, key: &[u8], number: u32) -> Result<Path> {
-    let seek = seek(bytes, map.entries, map.root, Target::at(key))?;
+    let seek = seek(bytes, map.entries, map.root, Sought::at(key))?;
     if seek.found != Some(number) {
         return Err(Error::new(ErrorKind::BadIndex, map.at));
     }
