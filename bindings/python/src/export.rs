@@ -184,7 +184,10 @@ pub(crate) fn column<'a>(
         if !holds_objects(&values) {
             return match path {
                 [name] if name == VALUES => Ok(values),
-                _ => Err(missing_column(path, [VALUES])),
+                _ => match keys(value, path, |_| Ok(false))? {
+                    Some(keys) => Ok(keys),
+                    None => Err(missing_column(path, [VALUES])),
+                },
             };
         }
         return Err(Fault::WrongType(
@@ -197,10 +200,31 @@ pub(crate) fn column<'a>(
     match table.column(keys.as_slice())? {
         Some(column) => Ok(column),
         None => {
+            if let Some(keys) = keys(value, path, |name| Ok(table.column(name)?.is_some()))? {
+                return Ok(keys);
+            }
             let names = table.columns().map_while(|column| Some(column.ok()?.0));
             Err(missing_column(path, names))
         }
     }
+}
+
+/// The keys of an object, where the path is their name: as in exports, the first of `key`, `_key`
+/// and so on that no member has.
+fn keys<'a>(
+    value: &Value<'a, Checked>,
+    path: &[String],
+    has: impl Fn(&str) -> Held<bool>,
+) -> Held<Option<livebuf::Column<'a, Checked>>> {
+    let (Some(object), [name]) = (value.as_object()?, path) else { return Ok(None) };
+    let before = name.strip_suffix("key").filter(|bars| bars.bytes().all(|bar| bar == b'_'));
+    let Some(before) = before else { return Ok(None) };
+    for shorter in 1..=before.len() {
+        if !has(&name[shorter..])? {
+            return Ok(None);
+        }
+    }
+    Ok(object.keys_as_column()?)
 }
 
 /// Name of the one column of an array that holds no objects. Arrow exports use it, too.

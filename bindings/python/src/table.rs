@@ -399,7 +399,9 @@ impl Table {
         })
     }
 
-    /// A column by its key, or by several keys that lead down through nested objects.
+    /// A column by its key, or by several keys that lead down through nested objects. If the rows are
+    /// members of an object, `key` is the column of their keys; `_key` if they have a `key`
+    /// themselves.
     ///
     /// Raises `MissingKeyError` where there is none of that name, `WrongTypeError` where the
     /// objects of the array are not stored as columns.

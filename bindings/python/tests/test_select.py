@@ -212,6 +212,31 @@ class TestObjects:
         assert table["name"].counts()["name 3"] == 43
         assert table.column("age").numpy().sum() == sum(n % 90 for n in range(300))
 
+    def test_keys_in_place(self) -> None:
+        doc = Document.from_python({"users": self.IDS})
+        users = doc["users"]
+        keys = users.table["key"]
+        assert list(keys) == list(self.IDS) and keys.type == "string"
+        assert keys.find("user 123") == 123 and users.table["age"][123] == 33
+        assert keys.filter("user 29", "user 291") == [29, 290, 291]
+        users["new"] = {"age": 3, "name": "one more"}
+        assert users.table["key"][300] == "new"
+        with pytest.raises(livebuf.MissingKeyError):
+            users.table["_key"]
+        with pytest.raises(livebuf.MissingKeyError):
+            Document.from_python([{"a": n} for n in range(9)]).root.table["key"]
+        del users["user 5"]
+        with pytest.raises(livebuf.WrongTypeError, match=r"compact\(\)"):
+            users.table["key"]
+
+    def test_names_of_keys_in_place(self) -> None:
+        rows = {f"id {n}": {"key": n, "_key": n} for n in range(300)}
+        table = Document.from_python(rows).root.table
+        assert list(table["__key"]) == list(rows)
+        assert (table["key"][7], table["_key"][7]) == (7, 7)
+        with pytest.raises(livebuf.MissingKeyError):
+            table["___key"]
+
     def test_edits(self) -> None:
         doc = Document.from_python({"users": self.IDS})
         users, members = doc["users"], {**self.IDS}

@@ -726,6 +726,25 @@ fn foreign() -> Vec<(&'static str, Vec<u8>)> {
     vec![("read_only_flag", flagged(6)), ("ignore_flag", flagged(7)), ("bytes_behind", longer)]
 }
 
+/// So many lists of one array, each behind the one before. `tensor` is byte 3 of all headers.
+fn lists_in_one_another(lists: u32, tensor: u8) -> Vec<u8> {
+    let mut bytes = livebuf_json::from_slice(b"[1]").unwrap().as_bytes()[..32].to_vec();
+    bytes.extend([5, 18, 0, tensor, 1, 0, 0, 0, 1, 0, 0, 0, 48, 0, 0, 0]);
+    for level in 0..lists {
+        let at = 48 + 40 * level;
+        let owner = if level == 0 { 32 } else { at - 40 };
+        let column = if level == lists - 1 { 6 } else { 18 };
+        bytes.extend([9, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend(u64::from(owner).to_le_bytes());
+        bytes.extend([5, column, 0, tensor, 1, 0, 0, 0, 1, 0, 0, 0]);
+        bytes.extend((at + 40).to_le_bytes());
+    }
+    bytes.extend([7, 0, 0, 0, 0, 0, 0, 0]);
+    let used = bytes.len() as u32;
+    bytes[20..24].copy_from_slice(&used.to_le_bytes());
+    bytes
+}
+
 /// Damaged documents: (error and what is damaged, bytes).
 fn damaged() -> Vec<(&'static str, Vec<u8>)> {
     let json = |text: &str| livebuf_json::from_slice(text.as_bytes()).unwrap().to_vec();
@@ -914,7 +933,32 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             bytes.copy_within(112..120, 120);
             bytes
         }),
+        // The extra object's one key becomes that of the first column, which all rows have.
+        ("DuplicateKey_in_extras", {
+            let shape = |at: usize| word(&extras, at + 4);
+            let (column, extra) = (shape(below(&extras)), shape(word(&extras, entries)));
+            let mut bytes = patch(&extras, &[(extra + 8, extras[column + 8])]);
+            bytes.copy_within(column + 16..column + 24, extra + 16);
+            bytes
+        }),
+        ("BadCount_private_shape", {
+            let object = word(&shared, rows);
+            patch(&shared, &[(word(&shared, object + 4) + 3, 1)])
+        }),
         ("BadCell_inline_length", patch(&lap, &[(119, 0x88)])),
+        // The third key's cell is at 128, its text at 88.
+        ("BadCell_shape_key_owned", patch(&lap, &[(135, 0x40)])),
+        ("BadCell_shape_key_length", {
+            // A byte more, which is padding.
+            let key = json(&format!("{{\"{:k>255}\":1}}", ""));
+            let cell = key.len() - 8;
+            assert_eq!(key[cell + 4..], [255, 0, 0, 0]);
+            patch(&key, &[(cell + 4, 0), (cell + 5, 1)])
+        }),
+        ("BadCell_long_text_not_owned", {
+            let long = json(&format!("\"{:x>1025}\"", ""));
+            patch(&long, &[(15, 0)])
+        }),
         ("BadCell_short_text_elsewhere", patch(&text, &[(12, 3)])),
         ("NotZero_text_padding", {
             let mut doc = livebuf_json::from_slice(b"[]").unwrap();
@@ -926,6 +970,10 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         }),
         ("BadCode_column", patch(&numbers, &[(33, 0x7F)])),
         ("BadCode_gaps", patch(&numbers, &[(34, 4)])),
+        ("BadCount_null_column_without_gaps", {
+            let nulls = json("[1,2,3]");
+            patch(&nulls, &[(33, 15), (48, 0), (49, 0), (50, 0)])
+        }),
         ("NotZero_gap_value", {
             let values = word(&nullable, word(&nullable, 8) + 12) + 8;
             patch(&nullable, &[(values + 2, 1)])
@@ -979,6 +1027,7 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
         ("BadIndex_head", patch(&map, &[(node + 12, map[node + 12] ^ 0x40)])),
         ("BadFreeList_count", patch(&free, &[(aux + 8, 9)])),
         ("BadCode_state_without_place", patch(&free, &[(7, 2)])),
+        ("BadCount_aux_classes", patch(&free, &[(aux + 1, 3)])),
         ("Overlap_state", patch(&free, &[(aux + 20, aux as u8)])),
         ("NotZero_aux_reserved", patch(&free, &[(aux + 16, 1)])),
         ("NestingLimit_arrays", {
@@ -1075,24 +1124,9 @@ fn damaged() -> Vec<(&'static str, Vec<u8>)> {
             let table = json("[{\"a\":1},{\"a\":2}]");
             patch(&table, &[(below(&table) + 24 + 3, 1)])
         }),
-        ("NestingLimit_tensor", {
-            // Lists of one array, each behind the one before: 17 dimensions.
-            let mut bytes = json("[1]")[..32].to_vec();
-            bytes.extend([5, 18, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 48, 0, 0, 0]);
-            for level in 0..16u32 {
-                let at = 48 + 40 * level;
-                let owner = if level == 0 { 32 } else { at - 40 };
-                let column = if level == 15 { 6 } else { 18 };
-                bytes.extend([9, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-                bytes.extend(u64::from(owner).to_le_bytes());
-                bytes.extend([5, column, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0]);
-                bytes.extend((at + 40).to_le_bytes());
-            }
-            bytes.extend([7, 0, 0, 0, 0, 0, 0, 0]);
-            let used = bytes.len() as u32;
-            bytes[20..24].copy_from_slice(&used.to_le_bytes());
-            bytes
-        }),
+        // Of 17 dimensions.
+        ("NestingLimit_tensor", lists_in_one_another(16, 1)),
+        ("NestingLimit_columns", lists_in_one_another(17, 0)),
         ("NotZero_offsets_tensor", patch(&list, &[(list_at + 40 + 3, 1)])),
         ("BadCode_f16_column", patch(&json("[300,400]"), &[(33, 35)])),
         ("BadCell_bool8", {

@@ -5,12 +5,13 @@ use super::{Array, Element, Key, Mode, Object, Scalar, Tensor, Valid, Value};
 use crate::block::column::{Elements, row_cell};
 use crate::block::column_type::ColumnType;
 use crate::block::list::List;
+use crate::block::map::Map;
 use crate::block::record::Raw;
 use crate::block::shape::Shape;
 use crate::block::table::Table as Block;
 use crate::block::tensor::Form;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::bytes::slice;
+use crate::format::bytes::{check, slice};
 use crate::format::cell::{Needle, span_at_position, span_bytes};
 use crate::format::extended::{Extended, Stored};
 use crate::format::layout::*;
@@ -273,6 +274,36 @@ impl<'a, M: Mode> Object<'a, M> {
         let (mode, bytes) = self.document();
         let elements = self.stored_map()?.map(|map| map.elements(bytes)).transpose()?.flatten();
         Ok(elements.map(|elements| Column::over(mode, bytes, elements)))
+    }
+
+    /// The keys of a map whose values are a column, as a column of text: row i has the key of row i.
+    /// `None` for other objects, and where a removed member left a row: it has no key, and
+    /// [`compact`](crate::DocBuf::compact) takes it away. Constant time.
+    ///
+    /// ```
+    /// # #[derive(serde::Serialize)]
+    /// # struct User { age: u32, on: bool }
+    /// # let users = (100..400).map(|n| (format!("user {n}"), User { age: n % 90, on: true }));
+    /// # let doc = livebuf::to_doc(&users.collect::<std::collections::BTreeMap<_, _>>())?;
+    /// let users = doc.valid()?.root().as_object().unwrap();
+    /// let (table, keys) = (users.table().unwrap(), users.keys_as_column().unwrap());
+    /// let row = keys.find("user 123").unwrap();
+    /// assert_eq!(table.column("age").unwrap().get(row).unwrap(), 33);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys_as_column(&self) -> M::Out<Column<'a, M>> {
+        M::out(self.key_column())
+    }
+
+    fn key_column(&self) -> Result<Option<Column<'a, M>>> {
+        let whole = |map: &Map| map.entries.keys_only && map.live == map.used;
+        let Some(map) = self.stored_map()?.filter(whole) else { return Ok(None) };
+        let (mode, bytes) = self.document();
+        // Their cells are those of texts.
+        let (text, data) = (ColumnType::String, map.entries.at);
+        check(bytes, data.into(), text.data_size(map.used))?;
+        let keys = Elements::new(map.at as u32, text, map.used, map.used, data);
+        Ok(Some(Column::over(mode, bytes, keys)))
     }
 
     fn rows(&self) -> Result<Option<Table<'a, M>>> {

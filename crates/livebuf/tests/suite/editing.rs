@@ -1,5 +1,7 @@
 //! Editing by example; the model in `fuzz/` tries everything at random.
 
+use std::collections::BTreeMap;
+
 use livebuf::{ColumnType, DocBuf, Editor, ErrorKind, Key, Kind, New, Storage, VecStorage, json};
 
 fn text<S: Storage>(doc: &Editor<S>) -> String {
@@ -455,6 +457,36 @@ fn members_of_records_keep_the_order_of_first_insertion() {
 }
 
 /// Maps: the order of insertion; a key that comes back is the last.
+#[test]
+fn keys_of_a_map_of_rows_are_a_column() {
+    let names: Vec<String> = (0..300).map(|n| format!("member {n:03}")).collect();
+    let members = (0..).zip(&names).map(|(n, name)| (name, BTreeMap::from([("n", n)])));
+    let mut doc = livebuf::to_doc(&members.collect::<BTreeMap<_, _>>()).unwrap();
+    let keys = |doc: &DocBuf| -> Option<Vec<String>> {
+        let object = doc.valid().unwrap().root().as_object().unwrap();
+        // Unvalidated views answer the same.
+        let checked = doc.doc().root().as_object().unwrap().unwrap().keys_as_column().unwrap();
+        assert_eq!(checked.is_some(), object.keys_as_column().is_some());
+        let column = object.keys_as_column()?;
+        assert_eq!(object.table().unwrap().rows(), column.len());
+        Some(column.iter().map(|key| key.unwrap().as_str().unwrap().to_owned()).collect())
+    };
+    assert_eq!(keys(&doc).unwrap(), names);
+
+    let root = doc.root_id().unwrap();
+    doc.set(root, "", New::Fields(&[("n", 7.into())])).unwrap();
+    assert_eq!(keys(&doc).unwrap()[300], "");
+    doc.remove(root, "member 007").unwrap();
+    assert_eq!(keys(&doc), None);
+    doc.compact().unwrap();
+    assert_eq!(keys(&doc).unwrap().len(), 300);
+
+    // Records and maps of other values have no such column.
+    assert_eq!(keys(&json!({"a": 1})), None);
+    let plain = (0..300).map(|n| (format!("{n}"), n)).collect::<BTreeMap<_, _>>();
+    assert_eq!(keys(&livebuf::to_doc(&plain).unwrap()), None);
+}
+
 #[test]
 fn members_of_maps_keep_the_order_of_insertion() {
     let mut doc = json!({"a": 1, "b": 2, "c": 3});
