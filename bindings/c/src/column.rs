@@ -235,7 +235,7 @@ unsafe fn put(
 }
 
 /// Writes what was found, of a document and its generation.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 fn write(
     column: &mut livebuf_column,
     (doc, generation): (*const livebuf_doc, u32),
@@ -518,7 +518,7 @@ fn run_of(column: &View) -> Result<livebuf_run> {
 ///
 /// # Safety
 /// As [`view_of`]; `values` is NULL or good for `count` elements.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 unsafe fn copy<T: Copy, I: Iterator<Item = Option<T>>>(
     column: *const livebuf_column,
     first: usize,

@@ -140,7 +140,7 @@ impl Storage for Memory {
 
     const SEALS: bool = true;
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn unwatched(&mut self) -> &mut [u8] {
         // SAFETY: as `bytes_mut`: these are the first of them, or none.
         unsafe { slice::from_raw_parts_mut(self.pointer, self.unwatched.get()) }
@@ -155,21 +155,21 @@ impl Storage for Memory {
         self.owner.is_null()
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn will_change(&mut self, offset: u64, length: u64) {
         if self.on_change.get().is_some() {
             self.call(offset, length);
         }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn bytes(&self) -> &[u8] {
         // SAFETY: the caller (or the owner) gave `capacity` bytes at `pointer`, which is
         // not NULL, for as long as the document is used.
         unsafe { slice::from_raw_parts(self.pointer, self.capacity) }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above; nobody else uses them during an edit.
         unsafe { slice::from_raw_parts_mut(self.pointer, self.capacity) }
@@ -210,7 +210,7 @@ pub(crate) fn guard<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
 ///
 /// # Safety
 /// `pointer` is NULL or good for `length` bytes for as long as they are used.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) unsafe fn bytes_of<'b>(pointer: *const u8, length: usize) -> Result<&'b [u8]> {
     match pointer.is_null() {
         true if length == 0 => Ok(&[]),
@@ -279,7 +279,7 @@ impl livebuf_doc {
     }
 
     /// The used bytes.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn used<'d>(&self) -> &'d [u8] {
         // SAFETY: open documents hold what was checked when they were opened or renewed;
         // others are not looked at (`view`).
@@ -304,7 +304,7 @@ impl livebuf_doc {
         }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn editor_mut(&mut self) -> Result<&mut Editor<Memory>> {
         match self.private_state {
             // SAFETY: in this state it lies there.
@@ -327,7 +327,7 @@ impl livebuf_doc {
     }
 
     /// After an edit: what C sees, and a new generation.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn renew(&mut self) {
         if let Ok(editor) = self.editor() {
             let (used, capacity) = (editor.as_bytes(), editor.storage().capacity);
@@ -357,7 +357,7 @@ impl livebuf_doc {
 ///
 /// # Safety
 /// `doc` is NULL or a document that nobody else uses now.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) unsafe fn edit(
     doc: *mut livebuf_doc,
     work: impl FnOnce(&mut Editor<Memory>) -> Result<()>,
@@ -384,7 +384,7 @@ pub(crate) unsafe fn edit(
 }
 
 /// As `guard`, for edits.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 fn run(work: impl FnOnce() -> livebuf_status) -> livebuf_status {
     #[cfg(feature = "std")]
     {
@@ -416,7 +416,7 @@ pub(crate) unsafe fn place(doc: *mut livebuf_doc, made: Result<livebuf_doc>) -> 
 ///
 /// # Safety
 /// As [`place`].
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) unsafe fn place_editor<E: Into<livebuf_error>>(
     doc: *mut livebuf_doc,
     made: core::result::Result<Editor<Memory>, E>,
@@ -480,7 +480,7 @@ const HEADER: usize = Editor::<Memory>::EMPTY.len();
 ///
 /// # Safety
 /// `doc` is good for writing; the document is valid.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) unsafe fn adopt(doc: *mut livebuf_doc, memory: Memory, used: usize) {
     // SAFETY: the caller's word; the words have the editor's size and alignment.
     unsafe {
@@ -722,7 +722,7 @@ pub unsafe extern "C" fn livebuf_compact_into(
 }
 
 /// Whether two stretches of memory share a byte.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) fn overlap(one: (*const u8, usize), other: (*const u8, usize)) -> bool {
     let (start, other_start) = (one.0 as usize, other.0 as usize);
     start < other_start.saturating_add(other.1) && other_start < start.saturating_add(one.1)

@@ -41,14 +41,14 @@ impl livebuf_node {
     }
 
     /// As two words, which go by registers.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn good(id: NodeId) -> Self {
         let [private_place, private_time] = id.to_words();
         livebuf_node { private_place, private_time }
     }
 
     /// The handle for a document.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn id(self, editor: &Editor<Memory>) -> Result<NodeId> {
         let (place, time) = (self.private_place, self.private_time);
         if place | time == 0 {
@@ -235,7 +235,7 @@ const SMALL: usize = 256;
 ///
 /// # Safety
 /// `doc` is NULL or a document.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 unsafe fn lies_in<T>(doc: *const livebuf_doc, pointer: *const T, length: usize) -> bool {
     // SAFETY: the caller's word.
     unsafe { doc.as_ref() }
@@ -308,7 +308,7 @@ impl livebuf_new {
         livebuf_new { payload: livebuf_payload { i64: 0 }, length: 0, kind: kind::NULL };
 
     /// The integer, where it is one that fits.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn integer(&self) -> Option<i64> {
         // SAFETY: all that a union of numbers and a pointer holds may be read as a number.
         let integer = unsafe { self.payload.i64 };
@@ -389,7 +389,7 @@ impl livebuf_new {
     ///
     /// # Safety
     /// `doc` is NULL or a document.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) unsafe fn lies_in(&self, doc: *const livebuf_doc) -> bool {
         // SAFETY: all that a union of numbers and a pointer holds may be read as a pointer;
         // the caller's word.
@@ -421,7 +421,7 @@ impl livebuf_new {
     ///
     /// # Safety
     /// As [`new_by`](Self::new_by).
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) unsafe fn part<'a>(&self, under_edit: &UnderEdit) -> Result<New<'a>> {
         // SAFETY: passed on.
         unsafe { self.new_by(under_edit, |pointer, length| outside(under_edit, pointer, length)) }
@@ -483,19 +483,19 @@ impl UnderEdit {
         UnderEdit { doc: ptr::null(), start: ptr::null(), capacity: 0 };
 
     /// What is written lies in this memory.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn memory(start: *const u8, capacity: usize) -> Self {
         UnderEdit { doc: ptr::null(), start, capacity }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn of(doc: *const livebuf_doc, editor: &Editor<Memory>) -> Self {
         let &Memory { pointer, capacity, .. } = editor.storage();
         UnderEdit { doc, start: pointer, capacity }
     }
 
     /// Whether some of these bytes are its own.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn has(&self, pointer: *const u8, length: usize) -> bool {
         overlap((self.start, self.capacity), (pointer, length))
     }
@@ -583,7 +583,7 @@ impl<C: Child> Store for Set<C> {
 ///
 /// # Safety
 /// As the exported functions.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 unsafe fn store_scalar<'v, V: Into<New<'v>>>(
     doc: *mut livebuf_doc,
     store: impl Store,
@@ -652,7 +652,7 @@ unsafe fn store(
 ///
 /// # Safety
 /// As the exported functions.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 unsafe fn store_container(
     doc: *mut livebuf_doc,
     child: *mut livebuf_node,
@@ -676,7 +676,7 @@ unsafe fn store_container(
 
 /// # Safety
 /// `child` is NULL or good for writing.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 unsafe fn no_place(child: *mut livebuf_node, status: livebuf_status) -> livebuf_status {
     // SAFETY: the caller's word.
     if let Some(child) = unsafe { child.as_mut() } {
@@ -751,7 +751,7 @@ unsafe fn fields_of<'a>(
 
 /// # Safety
 /// As [`bytes_of`].
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) unsafe fn outside<'a>(
     under_edit: &UnderEdit,
     pointer: *const u8,
@@ -768,7 +768,7 @@ pub(crate) unsafe fn outside<'a>(
 ///
 /// # Safety
 /// As [`bytes_of`].
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 unsafe fn storable<'a>(pointer: *const u8, length: usize) -> Result<&'a [u8]> {
     if length > MAX_SPAN as usize {
         return Err(livebuf_error {
@@ -784,7 +784,7 @@ unsafe fn storable<'a>(pointer: *const u8, length: usize) -> Result<&'a [u8]> {
 ///
 /// # Safety
 /// `key` is NULL or good for `length` bytes.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 unsafe fn key_text<'k>(key: *const c_char, length: usize) -> Result<&'k str> {
     if key.is_null() {
         return Err(NULL);

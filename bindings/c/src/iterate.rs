@@ -66,7 +66,7 @@ const ROWS: u32 = 0x4C42_5200;
 /// # Safety
 /// `iter` is NULL or good for writing; `value` of a document; what `make` writes lives as long
 /// as the generation of the document.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 unsafe fn begin(
     iter: *mut livebuf_iter,
     value: &livebuf_value,
@@ -97,7 +97,7 @@ unsafe fn begin(
 }
 
 impl livebuf_iter {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn put(&mut self, steps: Steps) {
         // SAFETY: the words have its size and alignment.
         unsafe { self.private_words.as_mut_ptr().cast::<Steps>().write(steps) };
@@ -275,7 +275,7 @@ unsafe fn next_row(iter: &mut livebuf_iter) -> bool {
     true
 }
 
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 fn step<'s>(steps: &'s mut Steps, backwards: bool) -> Option<Result<Member<'s>>> {
     fn member<'d>(item: livebuf::Result<(&'d str, Value<'d>)>) -> Result<Member<'d>> {
         let (key, value) = item?;

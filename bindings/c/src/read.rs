@@ -176,7 +176,7 @@ const _: () = assert!(size_of::<KeyWords>() <= 64 && align_of::<KeyWords>() <= 8
 ///
 /// # Safety
 /// `key` is NULL or good for reading.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) unsafe fn key_of<'k>(key: *const livebuf_key) -> Result<&'k Key<'static>> {
     // SAFETY: the caller's word; any words may be read.
     let words = unsafe { key.as_ref() }.ok_or(NULL)?;
@@ -226,7 +226,7 @@ impl livebuf_value {
     ///
     /// # Safety
     /// `doc` is NULL or a document.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) unsafe fn view<'d>(&self) -> Result<Value<'d>> {
         // SAFETY: the caller's word.
         let Some(doc) = (unsafe { self.doc.as_ref() }) else { return Err(self.why_missing()) };
@@ -251,19 +251,19 @@ impl livebuf_value {
         Ok(value.as_extended()?)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn parts(&self) -> ValueParts {
         let livebuf_value { cell, position, tag, .. } = *self;
         ValueParts { cell, position, tag: tag as u8 }
     }
 
     /// A value of the same document.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn sibling(&self, value: &Value<'_>) -> Self {
         livebuf_value::of(self.doc, self.generation, value)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn of(doc: *const livebuf_doc, generation: u32, value: &Value<'_>) -> Self {
         let ValueParts { cell, position, tag } = value.parts();
         livebuf_value { doc, cell, position, generation, tag: tag.into(), status: OK }
@@ -278,7 +278,7 @@ impl livebuf_value {
     }
 
     /// What a look-up finds, or why not.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     unsafe fn find<'d>(
         &self,
         find: impl FnOnce(&Value<'d>) -> livebuf::Result<Option<Value<'d>>>,
@@ -379,7 +379,7 @@ pub unsafe extern "C" fn livebuf_get_in_column(
     }
 }
 
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 fn value_at<'d>(value: &Value<'d>, lookup: impl Lookup) -> livebuf::Result<Option<Value<'d>>> {
     value.get(lookup)
 }
@@ -453,13 +453,13 @@ pub unsafe extern "C" fn livebuf_pointer_n(
 ///
 /// # Safety
 /// As [`bytes_of`].
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) unsafe fn text_of<'t>(text: *const c_char, length: usize) -> Result<&'t str> {
     // SAFETY: passed on.
     text_in(unsafe { bytes_of(text.cast(), length) }?)
 }
 
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) fn text_in(bytes: &[u8]) -> Result<&str> {
     // Most keys are short and ASCII, which is seen here faster than by a call.
     if is_short_ascii(bytes) {
@@ -474,7 +474,7 @@ pub(crate) fn text_in(bytes: &[u8]) -> Result<&str> {
 
 /// Whether text of 4 to 16 bytes is ASCII, by two loads that may overlap; shorter text byte by
 /// byte.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 fn is_short_ascii(bytes: &[u8]) -> bool {
     if bytes.len() > 16 {
         return false;
@@ -548,7 +548,7 @@ pub unsafe extern "C" fn livebuf_get_str(value: livebuf_value) -> livebuf_str {
 }
 
 impl livebuf_str {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn of(text: Option<&[u8]>, generation: u32) -> livebuf_str {
         match text {
             Some(text) => {

@@ -157,7 +157,7 @@ pub unsafe extern "C" fn livebuf_template_init(
 ///
 /// # Safety
 /// `template` is NULL or good for reading.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 unsafe fn given<'t>(template: *const livebuf_template) -> Result<&'t InMemory> {
     // SAFETY: the caller's word.
     let Some(template) = (unsafe { template.as_ref() }) else { return Err(NULL) };
@@ -172,7 +172,7 @@ unsafe fn given<'t>(template: *const livebuf_template) -> Result<&'t InMemory> {
 ///
 /// # Safety
 /// As [`livebuf_stamp`].
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 unsafe fn given_all<'t>(
     template: *const livebuf_template,
     values: *const livebuf_new,

@@ -12,8 +12,8 @@ from typing import Any
 import livebuf
 
 from .objects import objects
-from .sizes import readings
 from .report import OURS, Report
+from .sizes import readings
 from .timing import Contest, Effort
 
 READ_NDJSON = "polars.read_ndjson"

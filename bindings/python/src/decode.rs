@@ -125,7 +125,7 @@ pub(crate) fn default_budget(bytes: usize) -> u64 {
 pub(crate) struct CollectorPause(bool);
 
 impl CollectorPause {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn new() -> CollectorPause {
         // SAFETY: this thread is attached.
         CollectorPause(unsafe { ffi::PyGC_Disable() } != 0)
@@ -133,7 +133,7 @@ impl CollectorPause {
 }
 
 impl Drop for CollectorPause {
-    #[inline(always)]
+    #[inline]
     fn drop(&mut self) {
         if self.0 {
             // SAFETY: this thread is attached, as it was when the collector was paused.

@@ -184,7 +184,7 @@ pub(crate) fn column<'a>(
         if !holds_objects(&values) {
             return match path {
                 [name] if name == VALUES => Ok(values),
-                _ => match keys(value, path, |_| Ok(false))? {
+                _ => match key_column(value, path, |_| Ok(false))? {
                     Some(keys) => Ok(keys),
                     None => Err(missing_column(path, [VALUES])),
                 },
@@ -200,7 +200,7 @@ pub(crate) fn column<'a>(
     match table.column(keys.as_slice())? {
         Some(column) => Ok(column),
         None => {
-            if let Some(keys) = keys(value, path, |name| Ok(table.column(name)?.is_some()))? {
+            if let Some(keys) = key_column(value, path, |name| Ok(table.column(name)?.is_some()))? {
                 return Ok(keys);
             }
             let names = table.columns().map_while(|column| Some(column.ok()?.0));
@@ -211,7 +211,7 @@ pub(crate) fn column<'a>(
 
 /// The keys of an object, where the path is their name: as in exports, the first of `key`, `_key`
 /// and so on that no member has.
-fn keys<'a>(
+fn key_column<'a>(
     value: &Value<'a, Checked>,
     path: &[String],
     has: impl Fn(&str) -> Held<bool>,

@@ -85,7 +85,7 @@ pub(crate) struct Log {
 
 impl Log {
     /// Number of the newest event.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn number(&self) -> u64 {
         self.number
     }

@@ -89,7 +89,7 @@ impl<T: Send + Kept> Lock<T> {
     }
 
     /// Whether a thread has the lock.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn is_locked(&self, _attached: Python<'_>) -> bool {
         self.taken.get()
     }
@@ -148,7 +148,7 @@ impl<T> Lock<T> {
     }
 
     #[allow(clippy::mut_from_ref, reason = "for attached threads, of which one runs")]
-    #[inline(always)]
+    #[inline]
     fn queue(&self) -> &mut VecDeque<Waiting> {
         // SAFETY: attached threads run one at a time, and no caller keeps the reference while
         // another could run.
@@ -187,7 +187,7 @@ impl<T> Guard<'_, T> {
 impl<T> Deref for Guard<'_, T> {
     type Target = T;
 
-    #[inline(always)]
+    #[inline]
     fn deref(&self) -> &T {
         // SAFETY: this thread has the lock, so no other touches the value.
         unsafe { &*self.lock.value.get() }
@@ -195,7 +195,7 @@ impl<T> Deref for Guard<'_, T> {
 }
 
 impl<T> DerefMut for Guard<'_, T> {
-    #[inline(always)]
+    #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as in `deref`.
         unsafe { &mut *self.lock.value.get() }
@@ -203,7 +203,7 @@ impl<T> DerefMut for Guard<'_, T> {
 }
 
 impl<T> Drop for Guard<'_, T> {
-    #[inline(always)]
+    #[inline]
     fn drop(&mut self) {
         if self.lock.is_kept() {
             return self.lock.busy.set(false);

@@ -431,7 +431,7 @@ impl Default for Memory {
 impl Storage for Memory {
     const ZEROED: bool = false;
 
-    #[inline(always)]
+    #[inline]
     fn bytes(&self) -> &[u8] {
         // SAFETY: the type's invariant. Others may be able to write the memory too (a
         // bytearray, shared memory); the documentation tells them not to while we read. If they
@@ -440,19 +440,19 @@ impl Storage for Memory {
         unsafe { std::slice::from_raw_parts(self.start, self.length) }
     }
 
-    #[inline(always)]
+    #[inline]
     fn bytes_mut(&mut self) -> &mut [u8] {
         debug_assert!(self.access() == Access::Write);
         // SAFETY: as above, and only for memory that may be written.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
     }
 
-    #[inline(always)]
+    #[inline]
     fn is_writable(&self) -> bool {
         self.access() == Access::Write
     }
 
-    #[inline(always)]
+    #[inline]
     fn will_change(&mut self, offset: u64, length: u64) {
         if self.is_watched.load(Ordering::Relaxed) {
             self.tell(offset, length);

@@ -57,7 +57,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn editor(&self) -> Held<&Editor<Memory>> {
         match &self.editor {
             Some(editor) => Ok(editor),
@@ -65,7 +65,7 @@ impl State {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn editor_mut(&mut self) -> Held<&mut Editor<Memory>> {
         match &mut self.editor {
             Some(editor) => Ok(editor),
@@ -93,7 +93,7 @@ impl State {
 
     /// The document, unless somebody else made it longer or shorter in its memory. Then its
     /// header names another length than the editor knows.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn whole(&self) -> Held<&Editor<Memory>> {
         let editor = self.editor()?;
         let at = livebuf::layout::HEADER_USED as usize;
@@ -213,7 +213,7 @@ impl Document {
     }
 
     /// Whether a thread has the lock.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn is_locked(&self, py: Python<'_>) -> bool {
         self.state.is_locked(py)
     }
@@ -229,7 +229,7 @@ impl Document {
     }
 
     /// The views that live.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn views(&self) -> &Views {
         &self.views
     }
@@ -513,7 +513,7 @@ impl View {
         self.place().seen
     }
 
-    #[inline(always)]
+    #[inline]
     fn place(&self) -> &Place {
         // SAFETY: as the type says; callers keep no reference while others may change it.
         unsafe { &*self.0.get() }
@@ -531,13 +531,13 @@ impl View {
 
     /// The document that the view belongs to now. It is another one after an edit took the
     /// view's place away.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn document<'py>(&self, py: Python<'py>) -> Bound<'py, Document> {
         self.place().document.bind(py).clone()
     }
 
     /// Whether the view went to another document while this thread waited for the lock.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn has_left(&self, document: &Bound<'_, Document>) -> bool {
         !self.place().document.is(document)
     }
@@ -737,7 +737,7 @@ pub(crate) enum Found<'py, C = (Kind, NodeId)> {
 }
 
 /// Whether Python gets a view of a value.
-#[inline(always)]
+#[inline]
 pub(crate) fn is_container(kind: Kind) -> bool {
     matches!(kind, Kind::Object | Kind::Array)
 }

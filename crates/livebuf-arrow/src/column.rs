@@ -80,7 +80,7 @@ pub(crate) trait Offset: Copy + Default + Ord + Send + Sync + 'static {
 macro_rules! offset {
     ($($type:ty),+) => {
         $(impl Offset for $type {
-            #[inline(always)]
+            #[inline]
             fn cut(offset: usize) -> Self {
                 offset as $type
             }
@@ -109,15 +109,15 @@ trait Native: Element + NoUninit + Copy + Default + Send + Sync + 'static {
 macro_rules! native {
     ($from_f64:expr; $($type:ty),+) => {
         $(impl Native for $type {
-            #[inline(always)]
+            #[inline]
             fn from_i64(value: i64) -> Option<Self> {
                 value.try_into().ok()
             }
-            #[inline(always)]
+            #[inline]
             fn from_u64(value: u64) -> Option<Self> {
                 value.try_into().ok()
             }
-            #[inline(always)]
+            #[inline]
             fn from_f64(_: f64) -> Option<Self> {
                 None
             }
@@ -125,15 +125,15 @@ macro_rules! native {
     };
     ($($type:ty),+) => {
         $(impl Native for $type {
-            #[inline(always)]
+            #[inline]
             fn from_i64(value: i64) -> Option<Self> {
                 Some(value as $type)
             }
-            #[inline(always)]
+            #[inline]
             fn from_u64(value: u64) -> Option<Self> {
                 Some(value as $type)
             }
-            #[inline(always)]
+            #[inline]
             fn from_f64(value: f64) -> Option<Self> {
                 Some(value as $type)
             }
@@ -220,7 +220,7 @@ fn half(value: &Value<'_, Valid>) -> Option<u16> {
 }
 
 /// A bit of a bitmap, lowest first; not set behind its end.
-#[inline(always)]
+#[inline]
 pub(crate) fn bit(bytes: &[u8], at: usize) -> bool {
     bytes.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
 }
@@ -234,7 +234,7 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    #[inline(always)]
+    #[inline]
     fn push(&mut self, bit: bool) {
         if self.length.is_multiple_of(8) {
             self.bytes.push(0);

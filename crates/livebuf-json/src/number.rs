@@ -139,19 +139,19 @@ impl<'t> Cursor<'t> {
     }
 
     /// Bytes of the text that are surely behind the cursor.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn offset(&self) -> usize {
         self.offset
     }
 
     /// Past a string or number whose place is not known.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn pass(&mut self) {
         self.passed += 1;
     }
 
     /// Past a string whose characters are part of the text itself.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn pass_string(&mut self, string: &str) {
         let start = string.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
         // Behind the closing quote.

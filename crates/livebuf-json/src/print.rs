@@ -293,12 +293,12 @@ trait Shaped<'a> {
 macro_rules! shaped {
     ($($type:ident),+) => {
         $(impl<'a, M: Mode> Shaped<'a> for $type<'a, M> {
-            #[inline(always)]
+            #[inline]
             fn shape(&self) -> u32 {
                 $type::shape(self)
             }
 
-            #[inline(always)]
+            #[inline]
             fn end(&self) -> usize {
                 $type::end(self)
             }
@@ -342,13 +342,13 @@ impl PrintedKeys {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn place(shape: u32) -> usize {
         (shape.wrapping_mul(0x9E37_79B1) >> 26) as usize
     }
 
     /// Where the keys of these slots begin; `None` where its shape is new or cannot be kept.
-    #[inline(always)]
+    #[inline]
     fn find<'a, const PRETTY: bool>(
         &mut self,
         slots: &impl Shaped<'a>,
@@ -370,7 +370,7 @@ impl PrintedKeys {
     }
 
     /// Prints a key.
-    #[inline(always)]
+    #[inline]
     fn again<const PRETTY: bool>(
         &self,
         printer: &mut Printer<'_>,
@@ -556,7 +556,7 @@ enum Begun<'a, M> {
 
 /// Prints a container's opening bracket; all of it, where it is empty or a column of
 /// numbers.
-#[inline(always)]
+#[inline]
 fn begin<'a, M: Mode, const PRETTY: bool>(
     printer: &mut Printer<'_>,
     keys: &mut PrintedKeys,
@@ -619,7 +619,7 @@ struct Scope<'b> {
 impl Scope<'_> {
     /// Prints what an iterator yields up to the next container that is more than a few
     /// brackets or numbers. `before` prints what comes before a value.
-    #[inline(always)]
+    #[inline]
     fn values<'a, M: Mode, I: Iterator + Clone, const PRETTY: bool>(
         self,
         printer: &mut Printer<'_>,

@@ -380,7 +380,7 @@ impl<M: Mode> Spans<'_, M> {
 
 impl Numbers<'_> {
     /// The offset at this place, where these are offsets.
-    #[inline(always)]
+    #[inline]
     fn offset(&self, at: usize) -> Option<usize> {
         match self {
             Numbers::U8(offsets) => offsets.get(at).map(|&offset| offset.into()),

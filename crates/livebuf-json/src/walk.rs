@@ -30,7 +30,7 @@ fn unknown() -> Error {
     )
 }
 
-#[inline(always)]
+#[inline]
 pub(crate) fn some<X>(answer: livebuf::Result<Option<X>>) -> Result<X, Error> {
     match answer {
         Ok(Some(value)) => Ok(value),

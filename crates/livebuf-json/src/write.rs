@@ -79,7 +79,7 @@ impl<'w> Printer<'w> {
     }
 
     /// Makes sure of room for `length` bytes (at most six pieces) and the slack.
-    #[inline(always)]
+    #[inline]
     fn room(&mut self, length: usize) -> Result<(), Error> {
         if self.out.len() - self.at < length + SLACK { self.make_room(length) } else { Ok(()) }
     }
@@ -131,7 +131,7 @@ impl<'w> Printer<'w> {
     }
 
     /// Appends a byte; room was made.
-    #[inline(always)]
+    #[inline]
     fn byte(&mut self, byte: u8) {
         self.out[self.at] = byte;
         self.at += 1;
@@ -148,7 +148,7 @@ impl<'w> Printer<'w> {
 
     // -- layout: serde_json's, so that texts compare -----------------------------
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn open(&mut self, bracket: u8) -> Result<(), Error> {
         self.room(1)?;
         self.byte(bracket);
@@ -156,7 +156,7 @@ impl<'w> Printer<'w> {
     }
 
     /// What comes before an element or a key.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn separate<const PRETTY: bool>(
         &mut self,
         first: bool,
@@ -170,7 +170,7 @@ impl<'w> Printer<'w> {
     }
 
     /// What comes before a closing bracket, and the bracket.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn close<const PRETTY: bool>(
         &mut self,
         bracket: u8,
@@ -217,13 +217,13 @@ impl<'w> Printer<'w> {
 
     // -- values ------------------------------------------------------------------
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn literal(&mut self, literal: &str) -> Result<(), Error> {
         self.text(literal.as_bytes())
     }
 
     /// A key that another printer printed, with a comma before it.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn key_again<const PRETTY: bool>(
         &mut self,
         from: &Printer<'_>,
@@ -274,7 +274,7 @@ impl<'w> Printer<'w> {
 
     /// Appends an integer's digits, two at a time from the end, as they were written:
     /// a processor waits long for words of which parts were just stored.
-    #[inline(always)]
+    #[inline]
     fn digits(&mut self, digits: &[u8]) -> Result<(), Error> {
         self.room(digits.len())?;
         let place = &mut self.out[self.at..][..digits.len()];
@@ -348,7 +348,7 @@ impl<'w> Printer<'w> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn string(&mut self, text: &str) -> Result<(), Error> {
         self.quote(text, false)
     }
@@ -523,7 +523,7 @@ fn is_clean(block: &[u8; 16]) -> bool {
 
 /// The same of eight bytes, by "Determine if a word has a byte less than n" and "equal to n" of
 /// Anderson's Bit Twiddling Hacks.
-#[inline(always)]
+#[inline]
 fn are_clean(word: u64) -> bool {
     const ONES: u64 = u64::MAX / 255;
     let (quotes, slashes) = (word ^ (ONES * b'"' as u64), word ^ (ONES * b'\\' as u64));
@@ -533,17 +533,17 @@ fn are_clean(word: u64) -> bool {
     (control | quote | slash) & (ONES << 7) == 0
 }
 
-#[inline(always)]
+#[inline]
 fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
     bytes.get(at..)?.first_chunk()
 }
 
-#[inline(always)]
+#[inline]
 fn chunk_mut<const N: usize>(bytes: &mut [u8], at: usize) -> Option<&mut [u8; N]> {
     bytes.get_mut(at..)?.first_chunk_mut()
 }
 
-#[inline(always)]
+#[inline]
 fn needs_escape(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }

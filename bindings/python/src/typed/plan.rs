@@ -62,7 +62,7 @@ impl OwnedKey {
         OwnedKey { key, text }
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn get(&self) -> &Key<'_> {
         &self.key
     }
@@ -221,7 +221,7 @@ impl Plan {
         Ok(plan)
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn node(&self, at: u32) -> &Node {
         self.nodes.get(at as usize).unwrap_or(&Node::Any)
     }

@@ -49,13 +49,13 @@ pub(crate) enum Gap {
 const ROW: u32 = 1 << 31;
 
 /// The cell of row `index` of a table or list. It exists in memory only.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) fn row_cell(nested: u32, index: u32) -> u64 {
     nested as u64 | ((index | ROW) as u64) << 32
 }
 
 /// The row that a node's cell names, if it names one.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) fn row_of(cell: u64) -> Option<u32> {
     let high = (cell >> 32) as u32;
     (high & ROW != 0).then_some(high & !ROW)
@@ -174,7 +174,7 @@ impl Elements {
     }
 
     /// Where the bitmaps lie.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn bits_at(&self, bytes: &[u8]) -> Result<u64> {
         if self.column.is_nested() {
             return Ok(load_u32(bytes, self.data as u64 + NESTED_BITS as u64)? as u64);
@@ -205,7 +205,7 @@ impl Elements {
     }
 
     /// Whether a slot is without a value, and what that means.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn gap(&self, bytes: &[u8], slot: u32) -> Result<Option<Gap>> {
         if self.gaps == GAPS_NONE { Ok(None) } else { self.find_gap(bytes, slot) }
     }
@@ -593,6 +593,7 @@ impl Elements {
                     true => column.fit_tensor(tag, cell),
                     false => column.fit(tag, cell),
                 };
+                // None for a value that is replaced next, where the column has another type for that.
                 let bits = bits.unwrap_or(0).to_le_bytes();
                 let width = column.width();
                 if width > 0 {

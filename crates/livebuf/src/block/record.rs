@@ -65,8 +65,7 @@ impl Block {
         Block::forwarded(bytes, (header >> 32) as u32)
     }
 
-    // Forced: a look-up in a map that was an object first takes 17 instructions less.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn forwarded(bytes: &[u8], offset: u32) -> Result<Block> {
         let header = load_u64(bytes, offset as u64)?;
         if header as u8 == KIND_FORWARD {
@@ -130,9 +129,7 @@ impl Record {
     }
 
     /// The record, its whole capacity checked to lie in the document: for edits.
-    // Forced here, in shape, walk, list and space: a field of a record by a literal key takes 122
-    // instructions, 191 without; setting an integer 185, 248 without.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn whole(self, bytes: &[u8]) -> Result<Record> {
         check(bytes, self.offset as u64, self.size())?;
         if self.used() > self.capacity() {
@@ -152,7 +149,7 @@ impl Record {
     }
 
     /// Field `index`; its tag is [`TAG_HOLE`] where it was deleted.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn field(&self, bytes: &[u8], index: u32) -> Result<Raw> {
         tagged(bytes, (self.offset + RECORD_CELLS) as u64, index)
     }
@@ -169,19 +166,19 @@ impl Record {
     // --- writing ------------------------------------------------------------
 
     /// A record with this header at `offset`. The header is still to be written.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn new(offset: u32, capacity: u32, used: u32, live: u32, shape: u32) -> Record {
         Record { offset, header: Record::header_word(capacity, used, live, shape) }
     }
 
     /// Writes the header.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn write_header(&self, space: &mut impl Target) {
         space.write_u64(self.offset as u64, self.header);
     }
 
     /// Writes field `index`; the header stays.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn put(&self, space: &mut impl Target, index: u32, (tag, cell): (u8, u64)) {
         put_tagged(space, (self.offset + RECORD_CELLS) as u64, index, tag, cell);
     }
@@ -280,7 +277,7 @@ pub(crate) fn check_extended_span(raw: Raw, bytes: &[u8]) -> Result<()> {
 }
 
 /// Element `index` of tagged cells at `base`.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(crate) fn tagged(bytes: &[u8], base: u64, index: u32) -> Result<Raw> {
     let position = base + cell_at(index);
     Ok(Raw {

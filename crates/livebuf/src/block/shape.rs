@@ -26,7 +26,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn load(bytes: &[u8], offset: u64) -> Result<Shape> {
         let [kind, capacity, count, flags] = load_u32(bytes, offset)?.to_le_bytes();
         if kind != KIND_SHAPE {

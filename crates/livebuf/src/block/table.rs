@@ -36,7 +36,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn load(bytes: &[u8], offset: u32) -> Result<Table> {
         let at = offset as u64;
         let first = load_u64(bytes, at)?;

@@ -297,7 +297,7 @@ impl Allowance {
         Allowance { values, text, keys, most: [values, text, keys] }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn value(&mut self) -> Result<()> {
         spend(&mut self.values, 1, self.most[0])
     }
@@ -307,7 +307,7 @@ impl Allowance {
         spend(&mut self.text, length as u64, self.most[1])
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn key(&mut self, length: usize) -> Result<()> {
         spend(&mut self.keys, length as u64, self.most[2])
     }

@@ -1,9 +1,6 @@
 //! The editor: making and opening one, handles, looking at containers, and checks that all
 //! edits share.
 
-// Where inlining is forced: without, a set of text takes 11 % more instructions, and a push of
-// text 5 %.
-
 use super::handles::{Event, Handles, NodeId};
 use super::member::find_member;
 use super::new::{At, Child, New};
@@ -477,7 +474,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// The handle of the same container now.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn resolve(&self, node: NodeId) -> Result<NodeId> {
         if self.handles.is_fresh(node) {
             return Ok(node);
@@ -486,7 +483,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// The same for an edit: the handle that it uses stays good whatever else is forgotten.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn enter(&mut self, node: NodeId) -> Result<NodeId> {
         if self.handles.is_fresh(node) {
             self.handles.set_used(node);
@@ -569,7 +566,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// Where a child lies; `None` where the key is not there (holes included).
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn slot(&self, container: Container, at: At<'_>) -> Result<Option<Slot>> {
         let bytes = self.space.bytes();
         match (container, at) {
@@ -641,7 +638,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     // --- checks and the end of an edit ---------------------------------------
 
     /// Checks that a value of `height` containers may be put into `under`.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn check_nesting(&self, height: u16, under: NodeId) -> Result<()> {
         let limit = self.space.limits().nesting as u32;
         match height > 0 && under.depth() as u32 + height as u32 > limit {
@@ -680,7 +677,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
         Ok(found)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn check_length(&self, text: &[u8]) -> Result<()> {
         let limit = self.space.limits().string;
         match text.len() > limit as usize {
@@ -702,7 +699,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     ///
     /// An edit fails here if it ended half way, or if the undo log could not hold what it
     /// overwrites.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn finish(&mut self) -> Result<()> {
         if self.space.must_squeeze { self.finish_otherwise() } else { Ok(()) }
     }
@@ -720,7 +717,7 @@ impl<S: Storage, O: Observer> Editor<S, O> {
     }
 
     /// The end of an edit that frees nothing.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn finish_in_place(&mut self) -> Result<()> {
         if S::UNDO && self.space.must_squeeze { self.space.editable() } else { Ok(()) }
     }
@@ -796,7 +793,7 @@ impl<S: Storage> Editor<S> {
     // Nothing asks the storage, so the compiler makes it in its place.
     #[doc(hidden)]
     #[allow(unsafe_code)]
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub unsafe fn adopt_in(place: &mut MaybeUninit<Self>, storage: S, used: u32) -> &mut Self {
         place.write(Editor {
             space: Space::new(storage, (), used, true, Limits::default()),

@@ -297,8 +297,7 @@ fn follow(runs: &Runs, node: NodeId) -> Option<NodeId> {
 }
 
 impl Handles {
-    // Forced: it is copied twice without, a third of the time of beginning a document.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn new() -> Handles {
         let issuer = draw();
         Handles {

@@ -138,7 +138,6 @@ impl<'v> TryFrom<New<'v>> for Scalar<'v> {
 
 impl New<'_> {
     /// Tag and cell of a value that needs no more.
-    // Forced: the message of three fields takes 1 % more instructions without.
     #[cfg_attr(not(feature = "small"), inline(always))]
     pub(super) fn immediate(&self) -> Option<(u8, u64)> {
         Some(match *self {

@@ -1,8 +1,5 @@
 //! Parts that many edits store: text, keys, shapes, and maps that are filled entry by entry.
 
-// Inlining is forced here and in `member.rs`: without, a message of three fields takes 17 %
-// more instructions, and a set of a number 19 %.
-
 use super::sink::Sink;
 use crate::block::map::{self, Map};
 use crate::block::shape::{self, Shape};
@@ -36,7 +33,7 @@ pub(super) fn bytes_span<K: Sink>(sink: &mut K, text: &[u8], owned: bool) -> u64
 }
 
 /// Puts bytes into what was taken for them. Returns their cell.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(super) fn put_text(
     target: &mut impl Target,
     extent: &mut Extent,
@@ -49,7 +46,7 @@ pub(super) fn put_text(
 }
 
 /// Stores a shape's key. Returns its cell.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(super) fn key<K: Sink>(sink: &mut K, needle: &Needle<'_>) -> Result<u64> {
     match needle.cell {
         0 => span(sink, needle.text, false),
@@ -58,7 +55,7 @@ pub(super) fn key<K: Sink>(sink: &mut K, needle: &Needle<'_>) -> Result<u64> {
 }
 
 /// Makes a shape. Its first `count` keys are still to be written.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(super) fn new_shape<K: Sink>(sink: &mut K, capacity: u32, count: u32) -> Shape {
     let mut made = Shape { offset: 0, capacity, count, flags: 0 };
     sink.set_aside(made.size());

@@ -136,7 +136,6 @@ impl<S: Storage, O: Observer> Sizer<'_, S, O> {
     }
 }
 
-// Forced, here and in the writer: a push of text takes 2 % more instructions without.
 impl<S: Storage, O: Observer> Sink for Sizer<'_, S, O> {
     type Storage = S;
     type Observer = O;
@@ -146,7 +145,7 @@ impl<S: Storage, O: Observer> Sink for Sizer<'_, S, O> {
         false
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn editor(&self) -> &Editor<S, O> {
         self.editor
     }
@@ -161,13 +160,13 @@ impl<S: Storage, O: Observer> Sink for Sizer<'_, S, O> {
         self.under
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn carve(&mut self, size: u64) -> u32 {
         self.sizes.fresh += size;
         0
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn set_aside(&mut self, size: u64) {
         self.sizes.fresh += size;
         self.moves_shapes = true;
@@ -198,7 +197,7 @@ impl<S: Storage, O: Observer> Sink for Sizer<'_, S, O> {
         !self.moves_shapes
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn nests(&mut self, height: u16) {
         self.height = self.height.max(height);
     }
@@ -214,7 +213,7 @@ impl<S: Storage, O: Observer> Sink for Sizer<'_, S, O> {
         Ok((value.raw().tag, 0))
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn to_write(&mut self) -> Option<ToWrite<'_, S, O>> {
         None
     }
@@ -236,7 +235,7 @@ impl<S: Storage, O: Observer> Sink for Writer<'_, S, O> {
         true
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn editor(&self) -> &Editor<S, O> {
         self.editor
     }
@@ -251,12 +250,12 @@ impl<S: Storage, O: Observer> Sink for Writer<'_, S, O> {
         NodeId::NONE
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn carve(&mut self, size: u64) -> u32 {
         self.extent.carve(size)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn set_aside(&mut self, _: u64) {}
 
     #[inline]
@@ -278,7 +277,7 @@ impl<S: Storage, O: Observer> Sink for Writer<'_, S, O> {
         true
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn nests(&mut self, _: u16) {}
 
     fn copy(&mut self, value: &Value<'_>, _: u16) -> Result<(u8, u64)> {
@@ -286,7 +285,7 @@ impl<S: Storage, O: Observer> Sink for Writer<'_, S, O> {
         copy(self.editor, value, self.extent)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn to_write(&mut self) -> Option<ToWrite<'_, S, O>> {
         Some((self.editor, self.extent))
     }
@@ -414,7 +413,7 @@ mod runs {
 pub(super) use runs::{Counting, Writing};
 
 /// The run that writes values: they do not ask for the document's end.
-#[cfg_attr(not(feature = "small"), inline(always))]
+#[inline]
 pub(super) fn writer<'e, S: Storage, O: Observer>(
     editor: &'e mut Editor<S, O>,
     extent: &'e mut Extent,
@@ -426,7 +425,7 @@ pub(super) fn writer<'e, S: Storage, O: Observer>(
 impl<S: Storage, O: Observer> Editor<S, O> {
     /// A sizer for an edit that puts values into `under`. It counts the bytes, or is given to
     /// code that only looks.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn sizer(&self, under: NodeId) -> Counting<'_, S, O> {
         let sizes = Sizes { fresh: 0, spare: 0, tail: 0 };
         #[allow(clippy::useless_conversion)]

@@ -252,7 +252,7 @@ impl<S: Storage> Encoder<S> {
         (self.out.used + waiting) as u64 + 9 * places as u64
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn put(&mut self, tag: u8, cell: u64) -> Result<()> {
         if self.cells.len() == self.cells.capacity() {
             self.grow_stack()?;

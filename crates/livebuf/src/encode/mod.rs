@@ -355,8 +355,6 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Puts a value on the stack.
-    // Forced, as `put` and `expected_value` are. With nothing forced, reading JSON takes 3 to
-    // 5 % more instructions (twitter, citm_catalog, canada), and so does serde.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn push(&mut self, tag: u8, cell: u64) -> Result<()> {
         match self.expected_value(tag, cell) {

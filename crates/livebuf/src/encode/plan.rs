@@ -936,7 +936,6 @@ impl Planner<'_> {
 }
 
 impl Gathered {
-    // Forced: reading canada.json takes 2 % more instructions without.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn add(&mut self, tags: &[u8], cells: &[u64], at: usize) {
         let (tag, cell) = (tags[at], cells[at]);

@@ -145,7 +145,7 @@ impl<S: Storage> Encoder<S> {
     }
 
     /// Takes the value into its column, if one is expected here.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn expected_value(&mut self, tag: u8, cell: u64) -> Came {
         let (column, is_element) = match self.shred.events.get(self.shred.next) {
             Some(&Event::Value(column)) => (column, false),

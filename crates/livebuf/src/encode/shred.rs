@@ -95,7 +95,7 @@ impl Values {
     }
 
     /// Adds a value. False where there is no room.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn put(&mut self, tag: u8, cell: u64) -> bool {
         let at = self.count;
         let (Some(cells), Some(tags)) = (self.cells.get_mut(at), self.tags.get_mut(at)) else {

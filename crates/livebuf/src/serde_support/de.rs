@@ -424,12 +424,12 @@ impl<'de, M: Mode> de::Deserializer<'de> for Place<'de, '_, M> {
 /// tag. The tag is that of a hole where there is none.
 type Words = (u64, u64);
 
-#[inline(always)]
+#[inline]
 fn words(Raw { cell, position, tag }: Raw) -> Words {
     (cell, u64::from(position) | u64::from(tag) << 32)
 }
 
-#[inline(always)]
+#[inline]
 fn raw((cell, rest): Words) -> Raw {
     Raw { cell, position: rest as u32, tag: (rest >> 32) as u8 }
 }
@@ -596,7 +596,7 @@ impl<'p, 'de, 'w, M: Mode> Members<'p, 'de, 'w, M> {
         self.key
     }
 
-    #[inline(always)]
+    #[inline]
     fn in_row(&mut self, rows: &'w Rows<'de>) -> Option<&'de str> {
         let bytes = self.object.value.document();
         loop {

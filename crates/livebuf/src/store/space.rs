@@ -219,12 +219,12 @@ impl<S: Storage, O: Observer> Target for Space<S, O> {
         self.write(offset, new);
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn write_u8(&mut self, offset: u64, value: u8) {
         self.write_u8(offset, value);
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn write_u32(&mut self, offset: u64, value: u32) {
         self.write_u32(offset, value);
     }
@@ -565,7 +565,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// The used bytes, where nobody is told of changes.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn plain(&mut self) -> Option<Plain<'_>> {
         if cfg!(feature = "small") || !S::SEALS || O::ACTIVE {
             return None;
@@ -598,12 +598,12 @@ impl<S: Storage, O: Observer> Space<S, O> {
         }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn write_u8(&mut self, offset: u64, value: u8) {
         self.write_word(offset, value.to_le_bytes(), value.into());
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn write_u32(&mut self, offset: u64, value: u32) {
         self.write_word(offset, value.to_le_bytes(), value.into());
     }
@@ -883,7 +883,7 @@ impl<S: Storage, O: Observer> Space<S, O> {
     }
 
     /// Gives back what was taken and not cut into blocks.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn finish(&mut self, extent: Extent) {
         let Extent { cursor, end, gap, .. } = extent;
         if cursor != end || gap.1 > 0 {

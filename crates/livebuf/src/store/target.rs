@@ -23,7 +23,7 @@ pub(crate) trait Target {
 pub(crate) struct Plain<'s>(pub(super) &'s mut [u8]);
 
 impl Plain<'_> {
-    #[inline(always)]
+    #[inline]
     fn put<const N: usize>(&mut self, offset: u64, bytes: [u8; N]) {
         debug_assert!(offset <= u32::MAX as u64, "write outside the document at {offset}");
         // So the sum cannot wrap, and one comparison does.

@@ -28,7 +28,7 @@ pub struct Array<'a, M> {
 }
 
 impl<'a, M: Mode> Array<'a, M> {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn new(mode: M, bytes: &'a [u8], elements: Elements) -> Self {
         Array { bytes, elements, mode }
     }

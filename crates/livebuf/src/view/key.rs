@@ -12,7 +12,6 @@ use core::sync::atomic::{AtomicU8, Ordering};
 /// An argument of look-ups in a value: a key (text or [`Key`]) or an index.
 pub trait Lookup: Copy {
     #[doc(hidden)]
-    // Forced in this file: a field of a record by a literal key takes 122 instructions, 185 without.
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn find_in_value<'a, M: Mode>(self, value: &Value<'a, M>) -> Result<Option<Value<'a, M>>> {
         let (mode, bytes, raw) = (value.mode, value.document(), value.raw());
@@ -65,7 +64,7 @@ impl Value<'_, Checked> {
     /// the first look by hash does not find, and for what is damaged: [`get`](Self::get) tells
     /// then. For the C API, whose look-ups take a third less time by this.
     #[doc(hidden)]
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub fn first_look(&self, key: &[u8]) -> Option<Option<Self>> {
         let (mode, bytes, raw) = (self.mode, self.document(), self.raw());
         // The small build has one way to a member.

@@ -294,7 +294,7 @@ impl<'a> Value<'a, Checked> {
 }
 
 impl<'a, M: Mode> Value<'a, M> {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(crate) fn new(mode: M, bytes: &'a [u8], raw: Raw) -> Self {
         Value { bytes, raw, mode }
     }

@@ -116,7 +116,7 @@ impl Mode for Checked {
         item
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn whole<X>(result: Result<X>, _otherwise: X) -> Result<X> {
         result
     }
@@ -157,7 +157,7 @@ impl Mode for Valid {
         Ok(item)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn whole<X>(result: Result<X>, otherwise: X) -> X {
         result.unwrap_or(otherwise)
     }

@@ -52,7 +52,7 @@ struct StoredMap {
 }
 
 impl StoredMap {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn value(self, bytes: &[u8], number: u32) -> Result<Raw> {
         if self.entries.keys_only || number >= self.used {
             return self.value_elsewhere(bytes, number);
@@ -81,7 +81,7 @@ struct Row {
 }
 
 impl Row {
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn new(table: Table, row: u32) -> Row {
         let Table { offset, shape, columns, extras, ordered, .. } = table;
         Row { table: offset, row, shape, columns: columns as u8, extras: extras != 0, ordered }
@@ -134,7 +134,7 @@ impl<'a, M: Mode> Object<'a, M> {
     }
 
     /// The record in a block.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub(super) fn record(mode: M, bytes: &'a [u8], block: Block) -> Result<Self> {
         Ok(Object::new(mode, bytes, Body::Record(block.record()?)))
     }
@@ -148,12 +148,12 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn new(mode: M, bytes: &'a [u8], body: Body) -> Self {
         Object { bytes, body, mode }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn map(mode: M, bytes: &'a [u8], offset: u32) -> Result<Self> {
         let map = map::Map::load(bytes, offset as u64)?;
         check(bytes, map.entries.at as u64, map.entries.size(map.used))?;
@@ -264,7 +264,7 @@ impl<'a, M: Mode> Object<'a, M> {
         M::whole(lookup.find_in_object(self).map(|found| found.is_some()), false)
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn value(&self, raw: Raw) -> Option<Value<'a, M>> {
         (raw.tag != TAG_HOLE).then(|| Value::new(self.mode, self.bytes, raw))
     }
@@ -299,7 +299,7 @@ impl<'a, M: Mode> Object<'a, M> {
         }
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn find_extra(&self, row: Row, needle: &Needle<'_>) -> Result<Raw> {
         if row.extras { self.find_in_extra(row, needle) } else { Ok(Raw::HOLE) }
     }
@@ -679,7 +679,7 @@ impl<'a, M: Mode> Object<'a, M> {
         Ok(Some((self.key_of(slot, &mut None)?, raw)))
     }
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn member(&self, key: &'a [u8], raw: Raw) -> Result<(&'a str, Value<'a, M>)> {
         Ok((M::text(key, 0)?, Value::new(self.mode, self.bytes, raw)))
     }

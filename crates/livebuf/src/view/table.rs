@@ -109,7 +109,7 @@ impl Above {
     }
 
     /// Whether all of these struct columns have a value in this row.
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn holds(&self, bytes: &[u8], row: u32) -> Result<bool> {
         Ok(self.outermost == 0
             || self.walk(bytes, |column| {
@@ -414,7 +414,7 @@ impl<'a, M: Mode> Table<'a, M> {
     /// assert!(table.column("driver").is_none());
     /// # Ok::<(), livebuf::Error>(())
     /// ```
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     pub fn column(&self, path: impl ColumnPath) -> M::Out<Column<'a, M>> {
         M::out(path.find(self))
     }
@@ -1439,7 +1439,7 @@ struct Typed<'a, M, F> {
 impl<M: Mode, T, F: Fn(Raw) -> Option<T>> Iterator for Typed<'_, M, F> {
     type Item = Option<T>;
 
-    #[cfg_attr(not(feature = "small"), inline(always))]
+    #[inline]
     fn next(&mut self) -> Option<Option<T>> {
         let Rows { column, next } = &mut self.rows;
         if *next >= column.elements.count {

@@ -10,6 +10,7 @@ mod editing;
 mod encoding;
 mod extended;
 mod handles;
+mod inlining;
 mod layers;
 mod limits;
 mod reading;

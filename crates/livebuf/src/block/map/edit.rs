@@ -885,9 +885,7 @@ fn squeeze_entries<S: Storage, O: Observer>(space: &mut Space<S, O>, map: u64) {
     let Ok(map) = Map::load(space.bytes(), map) else { return };
     let entries = map.entries;
     let is_live = |bytes: &[u8], number| entries.is_live(bytes, number).unwrap_or(false);
-    let Some(hole) = (0..map.used).find(|&number| !is_live(space.bytes(), number)) else {
-        return;
-    };
+    let Some(hole) = (0..map.used).find(|&number| !is_live(space.bytes(), number)) else { return };
     let Ok(mut path) = Path::edge(space.bytes(), map.root, false) else { return };
     for _ in 0..map.live {
         let leaf = path.leaf().0;
