@@ -216,7 +216,7 @@ class TestObjects:
         doc = Document.from_python({"users": self.IDS})
         users = doc["users"]
         keys = users.table["key"]
-        assert list(keys) == list(self.IDS) and keys.type == "string"
+        assert list(keys) == list(self.IDS) and keys.type == "String"
         assert keys.find("user 123") == 123 and users.table["age"][123] == 33
         assert keys.filter("user 29", "user 291") == [29, 290, 291]
         users["new"] = {"age": 3, "name": "one more"}
