@@ -20,7 +20,7 @@ use crate::format::layout::*;
 
 impl Map {
     /// The number of the entry with this key.
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline)]
     pub(crate) fn find(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<Option<u32>> {
         let found = self.find_by_hash(bytes, needle)?;
         if found.entry().is_some() || found.is_nothing() {
@@ -30,7 +30,7 @@ impl Map {
     }
 
     /// What the hash block says of a key. The small build leaves this to the tree.
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline)]
     pub(super) fn find_by_hash(&self, bytes: &[u8], needle: &Needle<'_>) -> Result<ByHash> {
         if cfg!(feature = "small") || self.hash == 0 {
             return Ok(ByHash::PERHAPS);
@@ -41,7 +41,7 @@ impl Map {
 }
 
 /// The value with this key in the map at `map`; a hole where there is none.
-#[inline]
+#[cfg_attr(not(feature = "small"), inline)]
 pub(crate) fn find_value(bytes: &[u8], map: u32, key: &[u8]) -> Result<Raw> {
     let found = look_up(bytes, map, key);
     match found.entry() {
@@ -216,7 +216,7 @@ pub(super) struct Sought<'k> {
 }
 
 impl<'k> Sought<'k> {
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline)]
     pub(super) fn at(text: &'k [u8]) -> Self {
         Sought { text, beyond: false }
     }
@@ -377,7 +377,7 @@ impl Track for u32 {
 }
 
 /// Goes down from `node` to the one leaf where the sought can be.
-#[inline]
+#[cfg_attr(not(feature = "small"), inline)]
 fn descend<'a>(
     bytes: &'a [u8],
     entries: Entries,
@@ -693,7 +693,7 @@ impl Range {
         self.take(bytes, true)
     }
 
-    #[inline]
+    #[cfg_attr(not(feature = "small"), inline)]
     fn take(&mut self, bytes: &[u8], back: bool) -> Option<Result<u32>> {
         let left = self.left.checked_sub(1)?;
         // An error ends the range.
