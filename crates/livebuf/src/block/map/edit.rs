@@ -8,7 +8,7 @@
 //! but no memory is. The plan alone decides how many blocks are cut.
 
 use super::find::{
-    Hit, Path, Seek, Sought, common_prefix, edge_key, find_item, first_key, locate, seek,
+    Hit, Path, Seek, SeekTarget, common_prefix, edge_key, find_item, first_key, locate, seek,
 };
 use super::hash::{self, ByHash, Hashed};
 use super::node::*;
@@ -442,7 +442,7 @@ impl IndexPlan {
                 halves: 0,
             });
         }
-        let seek = seek(bytes, map.entries, map.root, Sought::at(key))?;
+        let seek = seek(bytes, map.entries, map.root, SeekTarget::at(key))?;
         let depth = seek.path.depth as usize;
         let (leaf, item) = seek.path.leaf();
         let node = Node::load(bytes, leaf)?;
@@ -506,9 +506,9 @@ impl IndexPlan {
         let (count, capacity) = (self.count as usize, self.capacity as usize);
         let mut item = self.item as usize;
         // Finds the way to the leaf again by the entry's key, so that plans need not carry it.
-        let sought = key_of(space.bytes(), map.entries, number).map(Sought::at);
-        let way = match (map.root, sought) {
-            (1.., Ok(sought)) => seek(space.bytes(), map.entries, map.root, sought).ok(),
+        let target = key_of(space.bytes(), map.entries, number).map(SeekTarget::at);
+        let way = match (map.root, target) {
+            (1.., Ok(target)) => seek(space.bytes(), map.entries, map.root, target).ok(),
             _ => None,
         };
         if let Some(seek) = &way {
@@ -774,7 +774,7 @@ impl OldItem {
 #[cold]
 #[inline(never)]
 fn path_to(bytes: &[u8], map: &Map, key: &[u8], number: u32) -> Result<Path> {
-    let seek = seek(bytes, map.entries, map.root, Sought::at(key))?;
+    let seek = seek(bytes, map.entries, map.root, SeekTarget::at(key))?;
     if seek.found != Some(number) {
         return Err(Error::new(ErrorKind::BadIndex, map.at));
     }

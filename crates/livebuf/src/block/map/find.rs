@@ -130,8 +130,8 @@ pub(super) fn find_item(
         let mut item = node.at_most(head).saturating_sub(1);
         if node.head(item) == head && item > 0 {
             if item > 1 && node.head(item - 1) == head {
-                let sought = Sought::at(needle.text);
-                item = last_separator_at_most(bytes, entries, node, item, sought)?;
+                let target = SeekTarget::at(needle.text);
+                item = last_separator_at_most(bytes, entries, node, item, target)?;
             } else {
                 // One separator has the same head. Most keys with that head are to its right,
                 // so look there first, without fetching the separator.
@@ -153,9 +153,9 @@ pub(super) fn find_item(
             return Ok(Some(Hit { entry, leaf, item: last }));
         }
         if last > 0 && node.head(last - 1) == head {
-            let sought = Sought::at(needle.text);
+            let target = SeekTarget::at(needle.text);
             let Position { item, found, .. } =
-                search_ties(bytes, entries, node.into(), last, head, sought)?;
+                search_ties(bytes, entries, node.into(), last, head, target)?;
             if let Some(entry) = found {
                 return Ok(Some(Hit { entry, leaf, item }));
             }
@@ -172,15 +172,15 @@ fn find_slowly(
     root: u32,
     needle: &Needle<'_>,
 ) -> Result<Option<Hit>> {
-    let sought = Sought::at(needle.text);
+    let target = SeekTarget::at(needle.text);
     let (offset, leaf) = match Full::load(bytes, root) {
         Some(node) => {
-            let (_, offset, leaf) = descend(bytes, entries, root, node, sought, &mut ())?;
+            let (_, offset, leaf) = descend(bytes, entries, root, node, target, &mut ())?;
             (offset, leaf.into())
         }
         None => (root, Node::load(bytes, root)?),
     };
-    let Position { item, found, .. } = search_leaf(bytes, entries, leaf, sought)?;
+    let Position { item, found, .. } = search_leaf(bytes, entries, leaf, target)?;
     Ok(found.map(|entry| Hit { entry, leaf: offset, item }))
 }
 
@@ -209,16 +209,16 @@ fn is_at(bytes: &[u8], position: u64, needle: &Needle<'_>) -> Result<bool> {
 
 /// A place among the keys: that of a key, or right behind all keys that begin with it.
 #[derive(Clone, Copy)]
-pub(super) struct Sought<'k> {
+pub(super) struct SeekTarget<'k> {
     text: &'k [u8],
     /// The text counts as followed by endless bytes greater than any.
     beyond: bool,
 }
 
-impl<'k> Sought<'k> {
+impl<'k> SeekTarget<'k> {
     #[cfg_attr(not(feature = "small"), inline)]
     pub(super) fn at(text: &'k [u8]) -> Self {
-        Sought { text, beyond: false }
+        SeekTarget { text, beyond: false }
     }
 
     #[inline]
@@ -230,7 +230,7 @@ impl<'k> Sought<'k> {
         }
     }
 
-    /// Count of bytes shared with a key, and the sought's order to it.
+    /// Count of bytes shared with a key, and the target's order to it.
     #[inline]
     fn compare(&self, key: &[u8]) -> (u32, Ordering) {
         let shared = common_prefix(self.text, key);
@@ -241,7 +241,7 @@ impl<'k> Sought<'k> {
             (None, Some(_)) => Ordering::Less,
             (Some(_), None) => Ordering::Greater,
         };
-        // Keys are shorter than 2³⁰; a longer sought shares no more than that.
+        // Keys are shorter than 2³⁰; a longer target shares no more than that.
         (shared as u32, order)
     }
 }
@@ -345,16 +345,16 @@ impl Path {
 
 /// Where a key is or belongs.
 pub(super) struct Seek {
-    /// The leaf's item is the count of its keys below the sought.
+    /// The leaf's item is the count of its keys below the target.
     pub(super) path: Path,
     /// The entry, where the key is there (at the leaf's item).
     pub(super) found: Option<u32>,
-    /// From this node of the path on, all keys lie on one side of the sought. Some prefixes
-    /// there are longer than what the sought shares with the keys.
+    /// From this node of the path on, all keys lie on one side of the target. Some prefixes
+    /// there are longer than what the target shares with the keys.
     pub(super) outside: u8,
-    /// Count of bytes the sought shares with the keys from there on.
+    /// Count of bytes the target shares with the keys from there on.
     pub(super) shared: u32,
-    /// The head, after those bytes, of the leaf's key next to the sought.
+    /// The head, after those bytes, of the leaf's key next to the target.
     pub(super) neighbour: u32,
 }
 
@@ -376,14 +376,14 @@ impl Track for u32 {
     }
 }
 
-/// Goes down from `node` to the one leaf where the sought can be.
+/// Goes down from `node` to the one leaf where the target can be.
 #[cfg_attr(not(feature = "small"), inline)]
 fn descend<'a>(
     bytes: &'a [u8],
     entries: Entries,
     mut offset: u32,
     mut node: Full<'a>,
-    sought: Sought<'_>,
+    target: SeekTarget<'_>,
     track: &mut impl Track,
 ) -> Result<(usize, u32, Full<'a>)> {
     let mut depth = 0;
@@ -392,10 +392,10 @@ fn descend<'a>(
         if level == 0 {
             return Ok((depth, offset, node));
         }
-        let head = sought.head(node.prefix());
+        let head = target.head(node.prefix());
         let mut item = node.at_most(head).saturating_sub(1);
         if node.head(item) == head && item > 0 {
-            item = last_separator_at_most(bytes, entries, node, item, sought)?;
+            item = last_separator_at_most(bytes, entries, node, item, target)?;
         }
         if depth + 1 >= MAX_LEVELS {
             return Err(damaged(offset));
@@ -410,7 +410,7 @@ fn descend<'a>(
     }
 }
 
-/// Where a sought is in a leaf, where the prefixes are right.
+/// Where a target is in a leaf, where the prefixes are right.
 #[derive(Clone, Copy)]
 struct Position {
     /// Count of keys below it.
@@ -421,22 +421,22 @@ struct Position {
     order: Ordering,
 }
 
-/// Finds the sought's place in a leaf by at least one comparison.
+/// Finds the target's place in a leaf by at least one comparison.
 #[cfg_attr(not(feature = "small"), inline(always))]
 fn search_leaf(
     bytes: &[u8],
     entries: Entries,
     leaf: Node<'_>,
-    sought: Sought<'_>,
+    target: SeekTarget<'_>,
 ) -> Result<Position> {
-    let head = sought.head(leaf.prefix);
+    let head = target.head(leaf.prefix);
     let high = leaf.at_most(head);
     let before = high.saturating_sub(1);
     if high > 0 && leaf.head(before) == head {
-        return search_ties(bytes, entries, leaf, high, head, sought);
+        return search_ties(bytes, entries, leaf, high, head, target);
     }
     let entry = leaf.child(before);
-    let (shared, order) = sought.compare(key_of(bytes, entries, entry)?);
+    let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
     if order == Ordering::Equal {
         // Only in damaged documents, where heads are wrong.
         return Ok(Position { item: before, found: Some(entry), shared, order });
@@ -444,7 +444,7 @@ fn search_leaf(
     Ok(Position { item: high, found: None, shared, order })
 }
 
-/// Finds the sought's place among the items that have its head. They end before `high`.
+/// Finds the target's place among the items that have its head. They end before `high`.
 #[inline(never)]
 fn search_ties(
     bytes: &[u8],
@@ -452,13 +452,13 @@ fn search_ties(
     leaf: Node<'_>,
     mut high: usize,
     head: u32,
-    sought: Sought<'_>,
+    target: SeekTarget<'_>,
 ) -> Result<Position> {
     let mut low = leaf.below(head).min(high - 1);
     loop {
         let middle = low + (high - low) / 2;
         let entry = leaf.child(middle);
-        let (shared, order) = sought.compare(key_of(bytes, entries, entry)?);
+        let (shared, order) = target.compare(key_of(bytes, entries, entry)?);
         match order {
             Ordering::Greater => low = middle + 1,
             Ordering::Less => high = middle,
@@ -490,10 +490,10 @@ pub(super) fn locate<'a>(
     key: &[u8],
 ) -> Result<Option<Spot<'a>>> {
     let Some(node) = Full::load(bytes, root) else { return Ok(None) };
-    let sought = Sought::at(key);
+    let target = SeekTarget::at(key);
     let mut longest = 0u32;
-    let (_, offset, leaf) = descend(bytes, entries, root, node, sought, &mut longest)?;
-    let Position { item, found, shared, .. } = search_leaf(bytes, entries, leaf.into(), sought)?;
+    let (_, offset, leaf) = descend(bytes, entries, root, node, target, &mut longest)?;
+    let Position { item, found, shared, .. } = search_leaf(bytes, entries, leaf.into(), target)?;
     if found.is_none() && longest.max(leaf.prefix()) > shared {
         return Ok(None);
     }
@@ -516,18 +516,23 @@ impl Track for Passed {
     }
 }
 
-/// Finds the place of a sought in the index under `root` (not 0), with the way to it.
+/// Finds the place of a target in the index under `root` (not 0), with the way to it.
 #[inline(never)]
-pub(super) fn seek(bytes: &[u8], entries: Entries, root: u32, sought: Sought<'_>) -> Result<Seek> {
+pub(super) fn seek(
+    bytes: &[u8],
+    entries: Entries,
+    root: u32,
+    target: SeekTarget<'_>,
+) -> Result<Seek> {
     let mut passed = Passed { path: Path::EMPTY, prefixes: [0; MAX_LEVELS] };
     let (depth, offset, leaf) = match Full::load(bytes, root) {
         Some(node) => {
-            let (depth, offset, leaf) = descend(bytes, entries, root, node, sought, &mut passed)?;
+            let (depth, offset, leaf) = descend(bytes, entries, root, node, target, &mut passed)?;
             (depth, offset, leaf.into())
         }
         None => (0, root, Node::load(bytes, root)?),
     };
-    let Position { item, found, shared, order } = search_leaf(bytes, entries, leaf, sought)?;
+    let Position { item, found, shared, order } = search_leaf(bytes, entries, leaf, target)?;
     passed.pass(depth, offset, item, leaf.prefix);
     let Passed { mut path, prefixes } = passed;
     let depth = path.depth as usize;
@@ -536,7 +541,7 @@ pub(super) fn seek(bytes: &[u8], entries: Entries, root: u32, sought: Sought<'_>
         return Ok(Seek { path, found, outside: path.depth, shared, neighbour: 0 });
     };
     // Every key below that node begins as the compared one does. Go to that end of them that
-    // faces the sought.
+    // faces the target.
     let last = order == Ordering::Greater;
     path.go_down(bytes, outside, path.nodes[outside], last)?;
     let (leaf, item) = path.leaf();
@@ -548,15 +553,15 @@ pub(super) fn seek(bytes: &[u8], entries: Entries, root: u32, sought: Sought<'_>
     Ok(Seek { path, found: None, outside: outside as u8, shared, neighbour })
 }
 
-/// The last item whose separator is at most the sought, where the separator of
-/// `item` has the sought's head.
+/// The last item whose separator is at most the target, where the separator of
+/// `item` has the target's head.
 #[inline(never)]
 fn last_separator_at_most(
     bytes: &[u8],
     entries: Entries,
     node: Full<'_>,
     item: usize,
-    sought: Sought<'_>,
+    target: SeekTarget<'_>,
 ) -> Result<usize> {
     let (mut low, mut high) = (node.below(node.head(item)).clamp(1, item), item + 1);
     while low < high {
@@ -570,7 +575,7 @@ fn last_separator_at_most(
             }
             child = below.child(0);
         }
-        if sought.compare(key_of(bytes, entries, child)?).1 == Ordering::Less {
+        if target.compare(key_of(bytes, entries, child)?).1 == Ordering::Less {
             high = middle;
         } else {
             low = middle + 1;
@@ -620,8 +625,8 @@ impl Range {
         upper: Bound<&[u8]>,
     ) -> Result<Range> {
         let upper = match upper {
-            Bound::Included(key) => Some((Sought::at(key), true)),
-            Bound::Excluded(key) => Some((Sought::at(key), false)),
+            Bound::Included(key) => Some((SeekTarget::at(key), true)),
+            Bound::Excluded(key) => Some((SeekTarget::at(key), false)),
             Bound::Unbounded => None,
         };
         let (lower, skip) = match lower {
@@ -629,21 +634,21 @@ impl Range {
             Bound::Excluded(key) => (Some(key), true),
             Bound::Unbounded => (None, false),
         };
-        Range::between(bytes, map, lower.map(|key| (Sought::at(key), skip)), upper)
+        Range::between(bytes, map, lower.map(|key| (SeekTarget::at(key), skip)), upper)
     }
 
     /// The entries whose keys begin with `prefix`.
     pub(crate) fn prefix(bytes: &[u8], map: &Map, prefix: &[u8]) -> Result<Range> {
-        let end = Sought { text: prefix, beyond: true };
-        Range::between(bytes, map, Some((Sought::at(prefix), false)), Some((end, false)))
+        let end = SeekTarget { text: prefix, beyond: true };
+        Range::between(bytes, map, Some((SeekTarget::at(prefix), false)), Some((end, false)))
     }
 
-    /// From a sought (the flag: without an equal key) to a sought (with it).
+    /// From a target (the flag: without an equal key) to a target (with it).
     fn between(
         bytes: &[u8],
         map: &Map,
-        lower: Option<(Sought<'_>, bool)>,
-        upper: Option<(Sought<'_>, bool)>,
+        lower: Option<(SeekTarget<'_>, bool)>,
+        upper: Option<(SeekTarget<'_>, bool)>,
     ) -> Result<Range> {
         let nothing = Range { front: Path::EMPTY, back: Path::EMPTY, left: 0 };
         if map.root == 0 {
@@ -651,8 +656,8 @@ impl Range {
         }
         let mut front = match lower {
             None => Path::edge(bytes, map.root, false)?,
-            Some((sought, skip)) => {
-                let Seek { mut path, found, .. } = seek(bytes, map.entries, map.root, sought)?;
+            Some((target, skip)) => {
+                let Seek { mut path, found, .. } = seek(bytes, map.entries, map.root, target)?;
                 if skip && found.is_some() {
                     path.set_leaf_item(path.leaf().1 + 1);
                 }
@@ -665,8 +670,8 @@ impl Range {
         }
         let back = match upper {
             None => Path::edge(bytes, map.root, true)?,
-            Some((sought, with)) => {
-                let Seek { mut path, found, .. } = seek(bytes, map.entries, map.root, sought)?;
+            Some((target, with)) => {
+                let Seek { mut path, found, .. } = seek(bytes, map.entries, map.root, target)?;
                 let end = path.leaf().1 + usize::from(with && found.is_some());
                 match end.checked_sub(1) {
                     Some(last) => path.set_leaf_item(last),
