@@ -184,7 +184,7 @@ pub(crate) fn column<'a>(
         if !holds_objects(&values) {
             return match path {
                 [name] if name == VALUES => Ok(values),
-                _ => match key_column(value, path, |_| Ok(false))? {
+                _ => match key_column(value, path, |_| false)? {
                     Some(keys) => Ok(keys),
                     None => Err(missing_column(path, [VALUES])),
                 },
@@ -200,7 +200,8 @@ pub(crate) fn column<'a>(
     match table.column(keys.as_slice())? {
         Some(column) => Ok(column),
         None => {
-            if let Some(keys) = key_column(value, path, |name| Ok(table.column(name)?.is_some()))? {
+            let has = |name: &str| table.column(name).is_ok_and(|column| column.is_some());
+            if let Some(keys) = key_column(value, path, has)? {
                 return Ok(keys);
             }
             let names = table.columns().map_while(|column| Some(column.ok()?.0));
@@ -209,22 +210,18 @@ pub(crate) fn column<'a>(
     }
 }
 
-/// The keys of an object, where the path is their name: as in exports, the first of `key`, `_key`
-/// and so on that no member has.
+/// The keys of an object, where the path is their name in exports. `has`: whether members have a
+/// name.
 fn key_column<'a>(
     value: &Value<'a, Checked>,
     path: &[String],
-    has: impl Fn(&str) -> Held<bool>,
+    has: impl Fn(&str) -> bool,
 ) -> Held<Option<livebuf::Column<'a, Checked>>> {
     let (Some(object), [name]) = (value.as_object()?, path) else { return Ok(None) };
-    let before = name.strip_suffix("key").filter(|bars| bars.bytes().all(|bar| bar == b'_'));
-    let Some(before) = before else { return Ok(None) };
-    for shorter in 1..=before.len() {
-        if !has(&name[shorter..])? {
-            return Ok(None);
-        }
+    match livebuf_arrow::key_name(has) == *name {
+        true => Ok(object.keys_as_column()?),
+        false => Ok(None),
     }
-    Ok(object.keys_as_column()?)
 }
 
 /// Name of the one column of an array that holds no objects. Arrow exports use it, too.

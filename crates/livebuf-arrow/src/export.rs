@@ -499,7 +499,7 @@ impl Exporter {
             let has = |name: &str| {
                 table.is_some_and(|table| table.column(name).is_ok_and(|column| column.is_some()))
             };
-            let key = is_object.then(|| free_name(has));
+            let key = is_object.then(|| key_name(has));
             return Ok(match seen.header(rows, 0, &mut left)? {
                 true => Some(self.shape_of(seen, count, key)),
                 false => None,
@@ -529,7 +529,7 @@ impl Exporter {
         }
         let mut seen = Seen::default();
         rows.seen(&mut seen);
-        let key = rows.keys.map(|_| free_name(|name| all.has(name)));
+        let key = rows.keys.map(|_| key_name(|name| all.has(name)));
         self.shape_of(seen, rows.len() as u64, key)
     }
 
@@ -577,7 +577,7 @@ impl Exporter {
     fn select_from(&self, all: Part<'_>, rows: Part<'_>, paths: &[Vec<String>]) -> Result<Rows> {
         let mut cells = 0u64;
         let mut chosen = Vec::with_capacity(paths.len());
-        let key = rows.keys.map(|_| self.key_field(free_name(|name| all.has(name))));
+        let key = rows.keys.map(|_| self.key_field(key_name(|name| all.has(name))));
         for path in paths {
             if let (Some(key), [name]) = (&key, path.as_slice())
                 && *name == key.name
@@ -626,8 +626,13 @@ impl Exporter {
     }
 }
 
-/// The name of the column of an object's keys: one that its members do not have.
-fn free_name(has: impl Fn(&str) -> bool) -> String {
+/// The name of the column of an object's keys: the first of `key`, `_key` and so on that its members
+/// do not have.
+///
+/// ```
+/// assert_eq!(livebuf_arrow::key_name(|name| name == "key"), "_key");
+/// ```
+pub fn key_name(has: impl Fn(&str) -> bool) -> String {
     let mut name = "key".to_owned();
     while has(&name) {
         name.insert(0, '_');
